@@ -1,0 +1,102 @@
+"""The answer to one derivation: augmented lineage as tables (definition 8), with what they are worth."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+from typing import Literal as OneOf
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from rich.console import Console
+
+    from airflow_lineage_provider.plan.segments import SegmentedPlan
+    from airflow_lineage_provider.tracing.trace import TracingQuery
+
+
+@dataclass(frozen=True, kw_only=True)
+class Guarantee:
+    """How far an answer, or one table of it, can be relied on, and why not further."""
+
+    level: OneOf["exact", "superset", "unavailable"]
+    cause: str = ""
+
+
+EXACT = Guarantee(level="exact")
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunSummary:
+    """What a person wants to know of a run at a glance."""
+
+    id: str
+    pipeline: str
+    status: str
+    started: str
+    seconds: float | None
+    strategy: str
+    reasons: str
+    rows: int | None
+    error: str
+    airflow: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Explanation:
+    """Augmented lineage of target rows.
+
+    ``target``: the result's rows that were asked about. ``source``: for each source table the rows that made them, with all
+    their columns. ``reasons``: for each reasoned UDF one row a judged input, ``row`` (a number within the table), the
+    arguments by name, ``value``, and ``reason`` (JSON of `reasons.payload`, NULL where the UDF declares none).
+    ``links``: which source rows stand behind what, tables of (``row``, ``source``, ``source_row``): under ``"target"``, ``row``
+    counts the target's rows from 0; under a UDF's name, ``row`` is the reason's. ``source_row`` counts the source table's rows from 0.
+    ``guarantees`` has one entry for every table of ``source`` and ``reasons``.
+    """
+
+    id: str
+    run: RunSummary
+    asked: str
+    target: pa.Table
+    result_rows: int
+    source: Mapping[str, pa.Table]
+    reasons: Mapping[str, pa.Table]
+    links: Mapping[str, pa.Table]
+    guarantees: Mapping[str, Guarantee]
+    stale: tuple[str, ...] = ()
+    verified: bool | None = None
+    verification: str = ""
+    queries: tuple[TracingQuery, ...] = ()
+    plan: SegmentedPlan | None = None
+    materialized: frozenset[int] = frozenset()
+    seconds: float = 0.0
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """The weakest guarantee of all tables."""
+        order = {"exact": 0, "superset": 1, "unavailable": 2}
+        return max(self.guarantees.values(), key=lambda one: order[one.level], default=EXACT)
+
+    def counts(self) -> dict[str, int]:
+        """Rows of every table: ``target``, ``source.<name>``, ``reasons.<name>``."""
+        tables = {f"source.{name}": table for name, table in self.source.items()}
+        tables |= {f"reasons.{name}": table for name, table in self.reasons.items()}
+        return {"target": self.target.num_rows} | {name: table.num_rows for name, table in tables.items()}
+
+    def show(self, console: Console | None = None, *, rows: int = 20) -> None:
+        """Print the explanation in the terminal, at most ``rows`` rows a table."""
+        from airflow_lineage_provider.render.terminal import show
+
+        show(self, console, rows=rows)
+
+    def to_html(self, path: str | None = None) -> str:
+        """One self-contained HTML page; written to ``path`` when one is given."""
+        from airflow_lineage_provider.render.html import to_html
+
+        return to_html(self, path)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as JSON-able values (for ``--json``)."""
+        from airflow_lineage_provider.render.document import to_dict
+
+        return to_dict(self)

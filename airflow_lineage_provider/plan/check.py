@@ -1,0 +1,78 @@
+"""The plan checker: invariants that hold after every pass (run after each one in tests, and once before a run)."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from airflow_lineage_provider.errors import PlanCheckError
+from airflow_lineage_provider.plan.expressions import AggregateCall, Alias, Attribute, attribute_of
+from airflow_lineage_provider.plan.operators import Aggregate, FunctionOperator, Plan, Project, SegmentOutput, Source, Union
+from airflow_lineage_provider.plan.walk import children, expressions_in, operators, own_expressions
+
+
+def check(plan: Plan) -> None:
+    """References resolve and outputs are unambiguous, everywhere in the tree.
+
+    References to missing attributes are already refused by the operators' constructors; this checks what needs the whole tree.
+
+    :raises PlanCheckError: naming the operator and the attribute.
+    """
+    for node in operators(plan):
+        _check_output(node)
+        _check_aggregate_calls(node)
+
+
+def check_unique(plan: Plan) -> None:
+    """Besides `check`: every attribute is made at one place, and no two share a name (without regard to case)."""
+    check(plan)
+    made = [attribute for node in operators(plan) for attribute in made_by(node)]
+    for (number, count) in Counter(attribute.id for attribute in made).items():
+        if count > 1:
+            raise PlanCheckError(f"attribute #{number} is made at {count} places")
+    for (name, count) in Counter(attribute.name.casefold() for attribute in made).items():
+        if count > 1:
+            raise PlanCheckError(f"{count} attributes are named {name}")
+
+
+def made_by(plan: Plan) -> tuple[Attribute, ...]:
+    """The attributes that this operator makes, rather than passes on."""
+    if isinstance(plan, Source | SegmentOutput | Union):
+        return plan.output
+    if isinstance(plan, Project | Aggregate):
+        return tuple(column.attribute for column in plan.columns if isinstance(column, Alias))
+    if isinstance(plan, FunctionOperator):
+        return (plan.value,) if plan.reason is None else (plan.value, plan.reason)
+    return ()
+
+
+def is_canonical(aggregate: Aggregate) -> bool:
+    """Whether an aggregation gives its keys, which are attributes, and then single aggregate calls."""
+    width = len(aggregate.keys)
+    keys = tuple(attribute_of(column) for column in aggregate.columns[:width])
+    calls = aggregate.columns[width:]
+    return (
+        all(isinstance(key, Attribute) for key in aggregate.keys)
+        and keys == aggregate.keys
+        and all(isinstance(call, Alias) and isinstance(call.child, AggregateCall) for call in calls)
+    )
+
+
+def _check_output(node: Plan) -> None:
+    ids = Counter(attribute.id for attribute in node.output)
+    repeated = [str(number) for number, count in ids.items() if count > 1]
+    if repeated and not isinstance(node, Project):
+        raise PlanCheckError(f"{type(node).__name__} gives attribute #{', #'.join(repeated)} twice")
+    by_id: dict[int, Attribute] = {}
+    for child in children(node):
+        by_id |= {attribute.id: attribute for attribute in child.output}
+    for part in (part for own in own_expressions(node) for part in expressions_in(own)):
+        if isinstance(part, Attribute) and part.id in by_id and by_id[part.id].type != part.type:
+            raise PlanCheckError(f"{type(node).__name__} reads {part.name}#{part.id} as {part.type}, it is {by_id[part.id].type}")
+
+
+def _check_aggregate_calls(node: Plan) -> None:
+    if isinstance(node, Aggregate):
+        return
+    for own in own_expressions(node):
+        if any(isinstance(part, AggregateCall) for part in expressions_in(own)):
+            raise PlanCheckError(f"{type(node).__name__} holds an aggregate function outside an aggregation")

@@ -1,0 +1,161 @@
+"""Expressions: frozen values over attributes. Types are Spark's DDL texts (``"array<int>"``, ``"decimal(10,2)"``).
+
+An `Attribute` is a column of some operator's output, known by its ``id`` through the whole plan, as Catalyst's
+``AttributeReference`` is by its ``exprId``; ``name`` is only what a person reads, until `rewrite.unique_names` has run.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+
+@dataclass(frozen=True, kw_only=True)
+class Attribute:
+    """A column of an operator's output, and a reference to it."""
+
+    id: int
+    name: str
+    type: str
+    nullable: bool = True
+
+
+@dataclass(frozen=True, kw_only=True)
+class Literal:
+    """A constant. ``value`` is the text that Spark casts back to ``type`` (hexadecimal for binary), None for NULL."""
+
+    value: str | None
+    type: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Call:
+    """A SQL function or operator by the name that the session's function registry gives it (``upper``, ``+``, ``and``, ``in`` …).
+
+    ``in`` has the value first and the list after it; ``when`` (CASE WHEN) has condition, value, condition, value, …,
+    and the ELSE value last where there is one; ``interval``-like and other functions keep the registry's argument order.
+    """
+
+    function: str
+    arguments: tuple[Expression, ...]
+    type: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cast:
+    """CAST (``safe=False``) or TRY_CAST (``safe=True``) to ``type``, under the session's ANSI setting."""
+
+    child: Expression
+    type: str
+    safe: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class GetField:
+    """A field of a struct, or of every struct in an array."""
+
+    child: Expression
+    field: str
+    type: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class GetItem:
+    """``child[key]``: an array's item counted from 0, or a map's value."""
+
+    child: Expression
+    key: Expression
+    type: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class LambdaVariable:
+    """A lambda function's parameter."""
+
+    name: str
+    type: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lambda:
+    """``(x, y) -> body``, an argument of a higher-order function."""
+
+    parameters: tuple[LambdaVariable, ...]
+    body: Expression
+    type: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class UdfCall:
+    """A call of a Python UDF that still stands inside an expression (`rewrite.pull_out_udfs` takes it out).
+
+    ``call`` is Catalyst's result id: two calls with the same id are one call written twice.
+    """
+
+    udf: str
+    arguments: tuple[Expression, ...]
+    type: str
+    deterministic: bool
+    call: int
+    eval_type: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class AggregateCall:
+    """An aggregate function over a group's rows."""
+
+    function: str
+    arguments: tuple[Expression, ...]
+    type: str
+    distinct: bool = False
+    filter: Expression | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class SortKey:
+    """One key of an ORDER BY."""
+
+    child: Expression
+    ascending: bool = True
+    nulls_first: bool = True
+
+
+@dataclass(frozen=True, kw_only=True)
+class Alias:
+    """An expression and the attribute that it makes."""
+
+    child: Expression
+    attribute: Attribute
+
+
+Expression: TypeAlias = Attribute | Literal | Call | Cast | GetField | GetItem | LambdaVariable | Lambda | UdfCall | AggregateCall
+Named: TypeAlias = Attribute | Alias
+
+EXPRESSION_CLASSES = (Attribute, Literal, Call, Cast, GetField, GetItem, LambdaVariable, Lambda, UdfCall, AggregateCall)
+
+TRUE = Literal(value="true", type="boolean")
+
+
+def attribute_of(named: Named) -> Attribute:
+    """The attribute that a column of a projection makes."""
+    return named.attribute if isinstance(named, Alias) else named
+
+
+def expression_of(named: Named) -> Expression:
+    """The expression behind a column of a projection."""
+    return named.child if isinstance(named, Alias) else named
+
+
+def conjunction(terms: tuple[Expression, ...]) -> Expression | None:
+    """``a AND b AND …``; None for no terms."""
+    result: Expression | None = None
+    for term in terms:
+        result = term if result is None else Call(function="and", arguments=(result, term), type="boolean")
+    return result
+
+
+def conjuncts(condition: Expression) -> tuple[Expression, ...]:
+    """The terms of a conjunction, left to right."""
+    if isinstance(condition, Call) and condition.function == "and":
+        return tuple(term for argument in condition.arguments for term in conjuncts(argument))
+    return (condition,)

@@ -1,0 +1,245 @@
+"""Relational operators: the operator tree of a pipeline (section 3.2 of the augmented-lineage paper, Catalyst's names).
+
+Every operator is a frozen dataclass whose ``output`` (the attributes that it gives) is derived from its fields.
+References are checked when an operator is made: an expression may only use what the children give.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Literal as OneOf
+
+from airflow_lineage_provider.errors import PlanCheckError
+from airflow_lineage_provider.plan.expressions import Alias, Attribute, Expression, Named, SortKey, attribute_of, expression_of
+
+JoinKind = OneOf["inner", "cross", "left", "right", "full", "left_semi", "left_anti"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Relation:
+    """A source table, told so that it can be read again months later.
+
+    ``kind`` is ``files``, ``table`` (of the catalog), ``jdbc``, ``range`` or ``local`` (data that only this session holds);
+    ``name`` is what a person calls it. ``options`` are the kind's own: format, paths and reader options for files,
+    the table's name for ``table``, url and dbtable for ``jdbc`` (never a password), start/end/step for ``range``.
+    """
+
+    name: str
+    kind: OneOf["files", "table", "jdbc", "range", "local"]
+    format: str = ""
+    paths: tuple[str, ...] = ()
+    options: tuple[tuple[str, str], ...] = ()
+    partition_columns: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Source:
+    """A source table: a leaf. ``leaf`` is its position among the leaves of the captured plan, left to right from 0.
+
+    ``columns`` are the column names in the table itself, one for each output attribute (an attribute may be renamed).
+    """
+
+    relation: Relation
+    output: tuple[Attribute, ...]
+    columns: tuple[str, ...]
+    leaf: int
+
+    def __post_init__(self) -> None:
+        if len(self.columns) != len(self.output):
+            raise PlanCheckError(f"source {self.relation.name}: {len(self.columns)} column names for {len(self.output)} attributes")
+
+
+@dataclass(frozen=True, kw_only=True)
+class SegmentOutput:
+    """A leaf that stands for the output of another segment (made by `rewrite.segment`)."""
+
+    segment: int
+    output: tuple[Attribute, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Project:
+    """Projection with duplicates kept: each column is an attribute of the child or an alias of an expression."""
+
+    child: Plan
+    columns: tuple[Named, ...]
+
+    def __post_init__(self) -> None:
+        check_references("Project", (expression_of(column) for column in self.columns), self.child.output)
+
+    @property
+    def output(self) -> tuple[Attribute, ...]:
+        return tuple(attribute_of(column) for column in self.columns)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Filter:
+    """Selection: the rows for which the condition is true."""
+
+    child: Plan
+    condition: Expression
+
+    def __post_init__(self) -> None:
+        check_references("Filter", (self.condition,), self.child.output)
+
+    @property
+    def output(self) -> tuple[Attribute, ...]:
+        return self.child.output
+
+
+@dataclass(frozen=True, kw_only=True)
+class Join:
+    """Join of two inputs. No condition is a cross product (or, for an outer join, ``true``)."""
+
+    left: Plan
+    right: Plan
+    kind: JoinKind
+    condition: Expression | None = None
+
+    def __post_init__(self) -> None:
+        if self.condition is not None:
+            check_references("Join", (self.condition,), self.left.output + self.right.output)
+
+    @property
+    def output(self) -> tuple[Attribute, ...]:
+        return self.left.output if self.kind in ("left_semi", "left_anti") else self.left.output + self.right.output
+
+
+@dataclass(frozen=True, kw_only=True)
+class Aggregate:
+    """Grouping and aggregation.
+
+    As captured, ``keys`` are any expressions and ``columns`` mix keys and aggregate functions, as in Catalyst. After
+    `rewrite.canonical_aggregates` the keys are attributes of the child, and ``columns`` are exactly the keys (first,
+    in order) and then aliases of single `AggregateCall`\\ s: then a row's group can be read from the row.
+    No keys and no rows still make one row (a *global* aggregation) unless ``columns`` has no aggregate function.
+    """
+
+    child: Plan
+    keys: tuple[Expression, ...]
+    columns: tuple[Named, ...]
+
+    def __post_init__(self) -> None:
+        expressions = (*self.keys, *(expression_of(column) for column in self.columns))
+        check_references("Aggregate", expressions, self.child.output)
+
+    @property
+    def output(self) -> tuple[Attribute, ...]:
+        return tuple(attribute_of(column) for column in self.columns)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Distinct:
+    """Duplicates removed. `rewrite.canonical_aggregates` turns it into an aggregation without functions."""
+
+    child: Plan
+
+    @property
+    def output(self) -> tuple[Attribute, ...]:
+        return self.child.output
+
+
+@dataclass(frozen=True, kw_only=True)
+class Union:
+    """UNION ALL by position. ``output`` are attributes of its own; every child has as many."""
+
+    children: tuple[Plan, ...]
+    output: tuple[Attribute, ...]
+
+    def __post_init__(self) -> None:
+        for child in self.children:
+            if len(child.output) != len(self.output):
+                raise PlanCheckError(f"Union: a child has {len(child.output)} columns, the union {len(self.output)}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sort:
+    """ORDER BY (``is_global``) or SORT BY."""
+
+    child: Plan
+    order: tuple[SortKey, ...]
+    is_global: bool = True
+
+    def __post_init__(self) -> None:
+        check_references("Sort", (key.child for key in self.order), self.child.output)
+
+    @property
+    def output(self) -> tuple[Attribute, ...]:
+        return self.child.output
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limit:
+    """The first ``count`` rows after ``offset`` rows; None is no limit (OFFSET alone)."""
+
+    child: Plan
+    count: int | None
+    offset: int = 0
+
+    @property
+    def output(self) -> tuple[Attribute, ...]:
+        return self.child.output
+
+
+@dataclass(frozen=True, kw_only=True)
+class FunctionOperator:
+    """The function operator φ (definition 4): the child's rows with the UDF's value and, in reasoning mode, its reason.
+
+    Arguments are attributes of the child (`rewrite.pull_out_udfs` computes expressions in a projection below).
+    ``function`` numbers the function operators of a plan from 0; it names the reasons of this operator.
+    """
+
+    child: Plan
+    function: int
+    udf: str
+    arguments: tuple[Attribute, ...]
+    value: Attribute
+    reason: Attribute | None = None
+    deterministic: bool = True
+    eval_type: int = 0
+    call: int = -1
+
+    def __post_init__(self) -> None:
+        check_references(f"FunctionOperator {self.udf}", self.arguments, self.child.output)
+
+    @property
+    def output(self) -> tuple[Attribute, ...]:
+        made = (self.value,) if self.reason is None else (self.value, self.reason)
+        return self.child.output + made
+
+
+Plan = Source | SegmentOutput | Project | Filter | Join | Aggregate | Distinct | Union | Sort | Limit | FunctionOperator
+
+OPERATOR_CLASSES = (Source, SegmentOutput, Project, Filter, Join, Aggregate, Distinct, Union, Sort, Limit, FunctionOperator)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pipeline:
+    """A captured pipeline: its operator tree and the names of its result's columns, as the user's DataFrame has them."""
+
+    plan: Plan
+    names: tuple[str, ...]
+    conf: tuple[tuple[str, str], ...] = field(default=())
+
+    def __post_init__(self) -> None:
+        if len(self.names) != len(self.plan.output):
+            raise PlanCheckError(f"{len(self.names)} names for {len(self.plan.output)} result columns")
+
+
+def check_references(operator: str, expressions: Iterable[Expression], available: tuple[Attribute, ...]) -> None:
+    """Raise `PlanCheckError` when an expression uses an attribute that is not available."""
+    from airflow_lineage_provider.plan.walk import references
+
+    known = {attribute.id for attribute in available}
+    for expression in expressions:
+        for attribute in references(expression):
+            if attribute.id not in known:
+                listed = ", ".join(f"{a.name}#{a.id}" for a in available)
+                raise PlanCheckError(f"{operator} uses {attribute.name}#{attribute.id}, which no child gives; available: {listed}")
+
+
+__all__ = [
+    "OPERATOR_CLASSES", "Aggregate", "Alias", "Distinct", "Filter", "FunctionOperator", "Join", "JoinKind", "Limit", "Pipeline", "Plan",
+    "Project", "Relation", "SegmentOutput", "Sort", "Source", "Union", "check_references",
+]  # fmt: skip

@@ -1,0 +1,58 @@
+"""Segments of an operator tree (section 5.1 of the augmented-lineage paper)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal as OneOf
+
+from airflow_lineage_provider.plan.expressions import Attribute
+from airflow_lineage_provider.plan.operators import Aggregate, FunctionOperator, Plan, SegmentOutput, Source
+from airflow_lineage_provider.plan.walk import operators
+
+Input = Source | SegmentOutput
+
+
+@dataclass(frozen=True, kw_only=True)
+class Segment:
+    """One segment: its operators over leaves that are source tables or other segments' outputs.
+
+    ``pinned``: its top operator's choice of rows cannot be repeated (a limit), so its output is always materialized.
+    """
+
+    number: int
+    kind: OneOf["non_d", "d"]
+    plan: Plan
+    pinned: bool = False
+
+    @property
+    def inputs(self) -> tuple[Input, ...]:
+        """The leaves, left to right: the T₁ … Tₘ of the tracing query. The same table may stand there more than once."""
+        return tuple(node for node in operators(self.plan) if isinstance(node, Source | SegmentOutput))
+
+    @property
+    def functions(self) -> tuple[FunctionOperator, ...]:
+        """The function operators of the segment, the top one first."""
+        return tuple(node for node in operators(self.plan) if isinstance(node, FunctionOperator))
+
+    @property
+    def aggregations(self) -> tuple[Aggregate, ...]:
+        """The aggregations of the segment, the top one first: its keys are in every row of the output."""
+        return tuple(node for node in operators(self.plan) if isinstance(node, Aggregate))
+
+
+@dataclass(frozen=True, kw_only=True)
+class SegmentedPlan:
+    """A plan cut into segments; segment 0 is the root segment, and a segment's inputs have higher numbers.
+
+    ``output`` are the attributes of the root segment's output that make the result, in the result's order, and ``names``
+    the names that they have there (the user's, which may repeat).
+    """
+
+    segments: tuple[Segment, ...]
+    output: tuple[Attribute, ...]
+    names: tuple[str, ...]
+    conf: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def root(self) -> Segment:
+        return self.segments[0]

@@ -1,0 +1,162 @@
+"""Plans as text for people: one line an operator, children indented, in the paper's symbols."""
+
+from __future__ import annotations
+
+from functools import singledispatch
+from typing import Any
+
+from airflow_lineage_provider.plan import expressions as e
+from airflow_lineage_provider.plan import operators as o
+from airflow_lineage_provider.plan.walk import children
+
+_INFIX = frozenset({"+", "-", "*", "/", "%", "=", "<=>", "<", "<=", ">", ">=", "and", "or", "like", "||", "&", "|", "^", "div", "rlike"})
+_JOINS = {"inner": "⋈", "cross": "×", "left": "⟕", "right": "⟖", "full": "⟗", "left_semi": "⋉", "left_anti": "▷"}
+
+
+def plan_text(plan: o.Plan, indent: int = 0) -> str:
+    """The whole tree."""
+    lines = [" " * indent + operator_text(plan)]
+    lines.extend(plan_text(child, indent + 2) for child in children(plan))
+    return "\n".join(lines)
+
+
+def expression_text(expression: Any) -> str:
+    """An expression, close to SQL."""
+    return _expression(expression)
+
+
+@singledispatch
+def operator_text(plan: Any) -> str:
+    """One operator on one line."""
+    raise TypeError(f"no text for {type(plan).__name__}")
+
+
+@operator_text.register
+def _(plan: o.Source) -> str:
+    return f"{plan.relation.name} [{', '.join(a.name for a in plan.output)}]"
+
+
+@operator_text.register
+def _(plan: o.SegmentOutput) -> str:
+    return f"segment {plan.segment} [{', '.join(a.name for a in plan.output)}]"
+
+
+@operator_text.register
+def _(plan: o.Project) -> str:
+    return f"π {', '.join(_expression(column) for column in plan.columns)}"
+
+
+@operator_text.register
+def _(plan: o.Filter) -> str:
+    return f"σ {_expression(plan.condition)}"
+
+
+@operator_text.register
+def _(plan: o.Join) -> str:
+    return _JOINS[plan.kind] + (f" {_expression(plan.condition)}" if plan.condition is not None else "")
+
+
+@operator_text.register
+def _(plan: o.Aggregate) -> str:
+    keys = {_expression(key) for key in plan.keys}
+    functions = [text for text in (_expression(column) for column in plan.columns) if text not in keys]
+    return f"α {', '.join(_expression(key) for key in plan.keys) or '()'}" + (f"; {', '.join(functions)}" if functions else "")
+
+
+@operator_text.register
+def _(_plan: o.Distinct) -> str:
+    return "δ"
+
+
+@operator_text.register
+def _(_plan: o.Union) -> str:
+    return "∪"
+
+
+@operator_text.register
+def _(plan: o.Sort) -> str:
+    return f"sort {', '.join(_expression(key) for key in plan.order)}"
+
+
+@operator_text.register
+def _(plan: o.Limit) -> str:
+    count = "all" if plan.count is None else str(plan.count)
+    return f"limit {count}" + (f" offset {plan.offset}" if plan.offset else "")
+
+
+@operator_text.register
+def _(plan: o.FunctionOperator) -> str:
+    made = plan.value.name + (f", {plan.reason.name}" if plan.reason is not None else "")
+    return f"φ {plan.udf}({', '.join(a.name for a in plan.arguments)}) → {made}"
+
+
+@singledispatch
+def _expression(expression: Any) -> str:
+    raise TypeError(f"no text for {type(expression).__name__}")
+
+
+@_expression.register
+def _(expression: e.Attribute) -> str:
+    return expression.name
+
+
+@_expression.register
+def _(expression: e.Literal) -> str:
+    if expression.value is None:
+        return "NULL"
+    return f"'{expression.value}'" if expression.type in ("string", "date", "timestamp", "binary", "timestamp_ntz") else expression.value
+
+
+@_expression.register
+def _(expression: e.Call) -> str:
+    texts = [_expression(argument) for argument in expression.arguments]
+    if expression.function in _INFIX and len(texts) == 2:
+        return f"({texts[0]} {expression.function.upper()} {texts[1]})"
+    return f"{expression.function}({', '.join(texts)})"
+
+
+@_expression.register
+def _(expression: e.Cast) -> str:
+    return f"{'try_cast' if expression.safe else 'cast'}({_expression(expression.child)} AS {expression.type})"
+
+
+@_expression.register
+def _(expression: e.GetField) -> str:
+    return f"{_expression(expression.child)}.{expression.field}"
+
+
+@_expression.register
+def _(expression: e.GetItem) -> str:
+    return f"{_expression(expression.child)}[{_expression(expression.key)}]"
+
+
+@_expression.register
+def _(expression: e.LambdaVariable) -> str:
+    return expression.name
+
+
+@_expression.register
+def _(expression: e.Lambda) -> str:
+    return f"({', '.join(p.name for p in expression.parameters)}) -> {_expression(expression.body)}"
+
+
+@_expression.register
+def _(expression: e.UdfCall) -> str:
+    return f"{expression.udf}({', '.join(_expression(argument) for argument in expression.arguments)})"
+
+
+@_expression.register
+def _(expression: e.AggregateCall) -> str:
+    inner = ", ".join(_expression(argument) for argument in expression.arguments)
+    where = f" FILTER (WHERE {_expression(expression.filter)})" if expression.filter is not None else ""
+    return f"{expression.function}({'DISTINCT ' if expression.distinct else ''}{inner}){where}"
+
+
+@_expression.register
+def _(expression: e.SortKey) -> str:
+    return f"{_expression(expression.child)} {'ASC' if expression.ascending else 'DESC'}"
+
+
+@_expression.register
+def _(expression: e.Alias) -> str:
+    return f"{_expression(expression.child)} AS {expression.attribute.name}"

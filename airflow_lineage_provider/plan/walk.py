@@ -1,0 +1,144 @@
+"""Walking and rebuilding plans and expressions, generically over dataclass fields: one place that knows what a child is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from dataclasses import fields, replace
+from functools import cache
+from typing import Any, TypeVar
+
+from airflow_lineage_provider.plan.expressions import EXPRESSION_CLASSES, Alias, Attribute, Expression, SortKey
+from airflow_lineage_provider.plan.operators import OPERATOR_CLASSES, Plan
+
+Node = TypeVar("Node")
+_EXPRESSION_PARTS = (*EXPRESSION_CLASSES, Alias, SortKey)
+
+
+@cache
+def _names(cls: Hashable) -> tuple[str, ...]:
+    return tuple(f.name for f in fields(cls))  # type: ignore[arg-type]
+
+
+def _field_names(cls: Any) -> tuple[str, ...]:
+    return _names(cls)
+
+
+def children(plan: Plan) -> tuple[Plan, ...]:
+    """The inputs of an operator, left to right."""
+    found: list[Plan] = []
+    for name in _field_names(type(plan)):
+        value = getattr(plan, name)
+        if isinstance(value, OPERATOR_CLASSES):
+            found.append(value)
+        elif isinstance(value, tuple):
+            found.extend(item for item in value if isinstance(item, OPERATOR_CLASSES))
+    return tuple(found)
+
+
+def with_children(plan: Plan, new: tuple[Plan, ...]) -> Plan:
+    """The operator over other inputs; the same object when they are the same objects."""
+    if all(a is b for a, b in zip(children(plan), new, strict=True)):
+        return plan
+    remaining = iter(new)
+    return _replace_fields(plan, OPERATOR_CLASSES, lambda _: next(remaining))
+
+
+def _replace_fields(node: Node, classes: tuple[type, ...], function: Callable[[Any], Any]) -> Node:
+    changed: dict[str, Any] = {}
+    for name in _field_names(type(node)):
+        value = getattr(node, name)
+        if isinstance(value, classes):
+            new = function(value)
+        elif isinstance(value, tuple) and any(isinstance(item, classes) for item in value):
+            new = tuple(function(item) if isinstance(item, classes) else item for item in value)
+            if all(a is b for a, b in zip(value, new, strict=True)):
+                new = value
+        else:
+            continue
+        if new is not value:
+            changed[name] = new
+    return replace(node, **changed) if changed else node  # type: ignore[type-var]
+
+
+def operators(plan: Plan) -> Iterator[Plan]:
+    """Every operator, parents before children, left to right."""
+    yield plan
+    for child in children(plan):
+        yield from operators(child)
+
+
+def transform_up(plan: Plan, function: Callable[[Plan], Plan]) -> Plan:
+    """Rebuild the tree from the leaves, applying ``function`` to each operator after its children."""
+    return function(with_children(plan, tuple(transform_up(child, function) for child in children(plan))))
+
+
+def subexpressions(expression: Expression | Alias | SortKey) -> tuple[Any, ...]:
+    """The direct parts of an expression, left to right."""
+    found: list[Any] = []
+    for name in _field_names(type(expression)):
+        if isinstance(expression, Alias) and name == "attribute":
+            continue
+        value = getattr(expression, name)
+        if isinstance(value, EXPRESSION_CLASSES):
+            found.append(value)
+        elif isinstance(value, tuple):
+            found.extend(item for item in value if isinstance(item, EXPRESSION_CLASSES))
+    return tuple(found)
+
+
+def expressions_in(expression: Expression | Alias | SortKey) -> Iterator[Any]:
+    """Every expression inside, the outermost first."""
+    yield expression
+    for part in subexpressions(expression):
+        yield from expressions_in(part)
+
+
+def references(expression: Expression | Alias | SortKey) -> tuple[Attribute, ...]:
+    """The attributes that an expression reads, in order of first use."""
+    return tuple(dict.fromkeys(part for part in expressions_in(expression) if isinstance(part, Attribute)))
+
+
+def map_parts(expression: Any, function: Callable[[Any], Any]) -> Any:
+    """The expression with each of its direct parts replaced."""
+    return _replace_fields(expression, EXPRESSION_CLASSES, function)
+
+
+def transform_expression(expression: Any, function: Callable[[Any], Any]) -> Any:
+    """Rebuild an expression from its leaves. An alias's own attribute is not an expression and stays."""
+    if isinstance(expression, Alias):
+        child = transform_expression(expression.child, function)
+        return expression if child is expression.child else replace(expression, child=child)
+    rebuilt = _replace_fields(expression, EXPRESSION_CLASSES, lambda part: transform_expression(part, function))
+    return rebuilt if isinstance(rebuilt, SortKey) else function(rebuilt)
+
+
+def own_expressions(plan: Plan) -> tuple[Any, ...]:
+    """The expressions of this operator itself (aliases and sort keys whole), not of its children."""
+    found: list[Any] = []
+    for name in _field_names(type(plan)):
+        if name in ("output", "value", "reason"):
+            continue
+        value = getattr(plan, name)
+        if isinstance(value, _EXPRESSION_PARTS):
+            found.append(value)
+        elif isinstance(value, tuple):
+            found.extend(item for item in value if isinstance(item, _EXPRESSION_PARTS))
+    return tuple(found)
+
+
+def replace_attributes(expression: Any, new: Mapping[int, Expression]) -> Any:
+    """The expression with references replaced by id."""
+    return transform_expression(expression, lambda part: new.get(part.id, part) if isinstance(part, Attribute) else part)
+
+
+def rename_attributes(plan: Plan, names: Mapping[int, str]) -> Plan:
+    """The plan with attributes renamed by id wherever they stand, made or read."""
+
+    def rename(value: Any) -> Any:
+        if isinstance(value, Attribute):
+            new = names.get(value.id, value.name)
+            return value if new == value.name else replace(value, name=new)
+        return _replace_fields(value, (*_EXPRESSION_PARTS, *OPERATOR_CLASSES), rename)
+
+    renamed: Plan = rename(plan)
+    return renamed

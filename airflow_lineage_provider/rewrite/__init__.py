@@ -1,0 +1,1 @@
+"""Rewrites of the operator tree: one pass a file, the sequence in `pipeline`."""

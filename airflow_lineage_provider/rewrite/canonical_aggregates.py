@@ -1,0 +1,81 @@
+"""Aggregations give their keys, as attributes, and then single aggregate functions: a row's group can be read from the row.
+
+Before: ``α month(date); month(date) + 1, sum(x) / count(1)`` and ``δ``.
+After: ``π k + 1, s / c`` over ``α k; sum(x) AS s, count(1) AS c`` over ``π …, month(date) AS k``; δ is an α without functions.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from airflow_lineage_provider.plan import operators as o
+from airflow_lineage_provider.plan.check import is_canonical
+from airflow_lineage_provider.plan.expressions import AggregateCall, Alias, Attribute, Expression, Named
+from airflow_lineage_provider.plan.text import expression_text
+from airflow_lineage_provider.plan.walk import expressions_in, map_parts, transform_up
+from airflow_lineage_provider.rewrite.fresh import FreshAttributes
+
+
+def canonical_aggregates(plan: o.Plan) -> o.Plan:
+    """The plan with canonical aggregations only; see the module's text."""
+    fresh = FreshAttributes(plan)
+    return transform_up(plan, lambda node: _canonical(node, fresh))
+
+
+def _canonical(node: o.Plan, fresh: FreshAttributes) -> o.Plan:
+    if isinstance(node, o.Distinct):
+        return o.Aggregate(child=node.child, keys=node.child.output, columns=node.child.output)
+    if not isinstance(node, o.Aggregate) or is_canonical(node):
+        return node
+    child, keys = _keys_below(node, fresh)
+    calls = _calls(node, fresh)
+    given: tuple[Named, ...] = (*dict.fromkeys(keys.values()), *(Alias(child=call, attribute=made) for call, made in calls.items()))
+    aggregate = o.Aggregate(child=child, keys=tuple(dict.fromkeys(keys.values())), columns=given)
+    columns = tuple(_above(column, keys, calls) for column in node.columns)
+    return aggregate if columns == aggregate.output else o.Project(child=aggregate, columns=columns)
+
+
+def _keys_below(node: o.Aggregate, fresh: FreshAttributes) -> tuple[o.Plan, dict[Expression, Attribute]]:
+    """Keys that are expressions become attributes of a projection below."""
+    keys: dict[Expression, Attribute] = {}
+    for key in node.keys:
+        if key not in keys:
+            keys[key] = key if isinstance(key, Attribute) else fresh.attribute(_name(key), key.type)
+    computed = tuple(Alias(child=key, attribute=made) for key, made in keys.items() if not isinstance(key, Attribute))
+    if not computed:
+        return node.child, keys
+    return o.Project(child=node.child, columns=(*node.child.output, *computed)), keys
+
+
+def _calls(node: o.Aggregate, fresh: FreshAttributes) -> dict[AggregateCall, Attribute]:
+    """Each aggregate function once; one that is a whole column keeps that column's attribute."""
+    calls: dict[AggregateCall, Attribute] = {}
+    for column in node.columns:
+        if isinstance(column, Alias) and isinstance(column.child, AggregateCall):
+            calls.setdefault(column.child, column.attribute)
+    for column in node.columns:
+        for part in expressions_in(column):
+            if isinstance(part, AggregateCall) and part not in calls:
+                calls[part] = fresh.attribute(part.function, part.type)
+    return calls
+
+
+def _above(column: Named, keys: dict[Expression, Attribute], calls: dict[AggregateCall, Attribute]) -> Named:
+    """A column in terms of keys and results of functions."""
+    if isinstance(column, Attribute):
+        return column
+    known: dict[Any, Attribute] = {**keys, **calls}
+    child = _substitute(column.child, known)
+    return column.attribute if child == column.attribute else Alias(child=child, attribute=column.attribute)
+
+
+def _substitute(expression: Expression, known: dict[Any, Attribute]) -> Expression:
+    """Replace the largest parts that are known."""
+    if expression in known:
+        return known[expression]
+    result: Expression = map_parts(expression, lambda part: _substitute(part, known))
+    return result
+
+
+def _name(key: Expression) -> str:
+    return expression_text(key)[:60]

@@ -1,0 +1,40 @@
+"""Which expressions give the same value whenever they are evaluated over the same row."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from airflow_lineage_provider.plan import operators as o
+from airflow_lineage_provider.plan.expressions import AggregateCall, Call, UdfCall
+from airflow_lineage_provider.plan.walk import expressions_in, own_expressions
+
+# Besides what is random, what depends on the clock or on how the rows are laid out: none of it can be repeated months later.
+NON_DETERMINISTIC = frozenset({
+    "rand", "random", "randn", "uuid", "shuffle", "randstr", "uniform", "monotonically_increasing_id", "spark_partition_id",
+    "input_file_name", "input_file_block_start", "input_file_block_length", "current_timestamp", "now", "current_date", "curdate",
+    "localtimestamp", "current_time", "unix_timestamp", "current_user", "user", "session_user",
+})  # fmt: skip
+
+# Aggregates whose result depends on the order of rows: a rerun may give another value.
+ORDER_DEPENDENT = frozenset({
+    "first", "first_value", "last", "last_value", "any_value", "collect_list", "array_agg",
+    "listagg", "string_agg",
+})  # fmt: skip
+
+
+def is_deterministic(expression: Any) -> bool:
+    """Whether nothing inside is random or depends on the clock."""
+    for part in expressions_in(expression):
+        if isinstance(part, Call) and part.function in NON_DETERMINISTIC and not (part.function == "unix_timestamp" and part.arguments):
+            return False
+        if isinstance(part, UdfCall) and not part.deterministic:
+            return False
+    return True
+
+
+def is_repeatable(node: o.Plan) -> bool:
+    """Whether running the operator again over the same rows surely gives the same rows."""
+    if isinstance(node, o.Limit):
+        return False
+    calls = [part for own in own_expressions(node) for part in expressions_in(own) if isinstance(part, AggregateCall)]
+    return all(is_deterministic(own) for own in own_expressions(node)) and not any(call.function in ORDER_DEPENDENT for call in calls)

@@ -1,0 +1,31 @@
+"""Projections that only choose columns go, where they stand on a function operator or an aggregation.
+
+Before: ``α judge; count(1)`` over ``π judge`` over ``φ credit_exam(…) → judge``. After: ``α judge; count(1)`` over ``φ …``.
+
+They change neither rows nor lineage (attributes are known by id, and every reader names what it reads), but would cut
+a segment in two. They stay under a union, which reads by position. At the root they go too: which attributes make the
+result, and in which order, is kept beside the plan.
+"""
+
+from __future__ import annotations
+
+from airflow_lineage_provider.plan import operators as o
+from airflow_lineage_provider.plan.expressions import Attribute
+from airflow_lineage_provider.plan.walk import children, with_children
+
+
+def drop_pruning_projections(plan: o.Plan) -> o.Plan:
+    """The plan without such projections; see the module's text."""
+    return _drop(plan, by_position=False)
+
+
+def _drop(node: o.Plan, *, by_position: bool) -> o.Plan:
+    rebuilt = with_children(node, tuple(_drop(child, by_position=isinstance(node, o.Union)) for child in children(node)))
+    return rebuilt.child if isinstance(rebuilt, o.Project) and not by_position and _is_pruning(rebuilt) else rebuilt
+
+
+def _is_pruning(node: o.Project) -> bool:
+    below: o.Plan = node.child
+    while isinstance(below, o.Filter | o.Sort | o.Limit):
+        below = below.child
+    return isinstance(below, o.FunctionOperator | o.Aggregate) and all(isinstance(column, Attribute) for column in node.columns)

@@ -1,0 +1,77 @@
+"""Segmentation: the tree is cut into Non-D-segments and D-segments by longest pattern match, top down.
+
+Section 5.2 of the augmented-lineage paper. The pattern of a Non-D-segment, from its top: ``φ* – α* – (∪|π|σ)* – (π|σ|⋈)*``,
+where the grouping keys of stacked aggregations must be contained, the upper's in the lower's (section 5.1). Operators that
+pass rows on or drop them are selections to the pattern (section 3.2): sort, and limit.
+
+Ours, beyond the paper: an operator that cannot be repeated (a limit; a random or clock-dependent expression) is the top of
+its segment and *pinned*: the output is materialized whatever the strategy, because running it again may choose other rows.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+from airflow_lineage_provider.errors import UnsupportedOperator
+from airflow_lineage_provider.plan import operators as o
+from airflow_lineage_provider.plan.expressions import Attribute
+from airflow_lineage_provider.plan.segments import Segment, SegmentedPlan
+from airflow_lineage_provider.plan.text import operator_text
+from airflow_lineage_provider.plan.walk import children, with_children
+from airflow_lineage_provider.rewrite.determinism import is_repeatable
+
+
+class Part(IntEnum):
+    """The parts of the pattern, from the top of a segment down."""
+
+    FUNCTIONS = 0
+    AGGREGATIONS = 1
+    UNIONS = 2
+    JOINS = 3
+
+
+def segment(plan: o.Plan, output: tuple[Attribute, ...], names: tuple[str, ...], conf: tuple[tuple[str, str], ...] = ()) -> SegmentedPlan:
+    """Cut a rewritten plan into segments. The decomposition is unique (proposition 1).
+
+    :raises UnsupportedOperator: for an operator whose lineage is not defined.
+    """
+    tops: list[o.Plan] = [plan]
+    segments: list[Segment] = []
+    while len(segments) < len(tops):
+        top = tops[len(segments)]
+        body = _match(top, Part.FUNCTIONS, None, tops, is_top=True)
+        segments.append(Segment(number=len(segments), kind="non_d", plan=body, pinned=not is_repeatable(top)))
+    return SegmentedPlan(segments=tuple(segments), output=output, names=names, conf=conf)
+
+
+def _match(node: o.Plan, part: Part, above: o.Aggregate | None, tops: list[o.Plan], *, is_top: bool = False) -> o.Plan:
+    """The part of the tree below ``node`` that belongs to this segment; what does not is queued in ``tops``."""
+    if isinstance(node, o.Source | o.SegmentOutput):
+        return node
+    own = _part_of(node, part)
+    fits = own >= part and (is_top or is_repeatable(node) or isinstance(node, o.Aggregate)) and _keys_contained(above, node)
+    if not fits:
+        tops.append(node)
+        return o.SegmentOutput(segment=len(tops) - 1, output=node.output)
+    upper = node if isinstance(node, o.Aggregate) else None
+    return with_children(node, tuple(_match(child, own, upper, tops) for child in children(node)))
+
+
+def _part_of(node: o.Plan, part: Part) -> Part:
+    """The part of the pattern that an operator belongs to, given the part that its parent is in."""
+    match node:
+        case o.FunctionOperator():
+            return Part.FUNCTIONS
+        case o.Aggregate():
+            return Part.AGGREGATIONS
+        case o.Union():
+            return Part.UNIONS
+        case o.Project() | o.Filter() | o.Sort() | o.Limit():
+            return max(part, Part.UNIONS)
+        case o.Join(kind="inner" | "cross" | "left" | "right" | "full"):
+            return Part.JOINS
+    raise UnsupportedOperator(f"the lineage of {operator_text(node)} is not supported yet; use an inner or outer join instead")
+
+
+def _keys_contained(above: o.Aggregate | None, node: o.Plan) -> bool:
+    return above is None or not isinstance(node, o.Aggregate) or set(above.keys) <= set(node.keys)

@@ -1,0 +1,36 @@
+"""Attributes get names that no other attribute has, without regard to case, so that SQL needs no qualifiers.
+
+Before: ``client [id, income]`` ⋈ ``debt [id, debt]``. After: ``client [id, income]`` ⋈ ``debt [id_2, debt]``.
+"""
+
+from __future__ import annotations
+
+from airflow_lineage_provider.plan import operators as o
+from airflow_lineage_provider.plan.check import made_by
+from airflow_lineage_provider.plan.expressions import Attribute
+from airflow_lineage_provider.plan.walk import operators, rename_attributes
+
+
+def unique_names(plan: o.Plan) -> o.Plan:
+    """The plan with its attributes renamed where they must be; the same object where none must."""
+    taken: set[str] = set()
+    names: dict[int, str] = {}
+    for attribute in _in_order(plan):
+        names[attribute.id] = _free(attribute.name, taken)
+        taken.add(names[attribute.id].casefold())
+    return rename_attributes(plan, names)
+
+
+def _in_order(plan: o.Plan) -> list[Attribute]:
+    """Leaves first, so that a source's columns keep their names and what is computed from them steps aside."""
+    found = [attribute for node in operators(plan) if isinstance(node, o.Source | o.SegmentOutput) for attribute in node.output]
+    rest = [attribute for node in reversed(list(operators(plan))) for attribute in made_by(node)]
+    return list(dict.fromkeys([*found, *rest]))
+
+
+def _free(name: str, taken: set[str]) -> str:
+    candidate, number = name, 1
+    while candidate.casefold() in taken:
+        number += 1
+        candidate = f"{name}_{number}"
+    return candidate

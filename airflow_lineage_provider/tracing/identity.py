@@ -1,0 +1,64 @@
+"""Row identity: what tells one row of a segment's input from another.
+
+A source table's rows are known by their lineage key; a materialized segment's rows by their row number; the rows of an
+aggregation that is not materialized by their grouping keys (equal keys are one row). This is ours: the paper traces by
+value, which cannot tell duplicates apart and has to join again what the run has joined already.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal as OneOf
+
+from airflow_lineage_provider.plan.expressions import Attribute
+
+ROW = "lineage_row_number"
+"""The row-number column of every materialization."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class KeyColumn:
+    """A column of a lineage key, as the source's view or the materialization names it."""
+
+    name: str
+    type: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class SourceIdentity:
+    """How the rows of a source table are told apart.
+
+    ``file_position``: hash of the file's path, and the row's position in the file. ``primary_key``: columns that the user
+    named. ``row_digest``: a digest of all columns; identical rows share it. ``snapshot``: the row's number in the copy that
+    the run stored, for data that only the run's session held.
+    """
+
+    kind: OneOf["file_position", "primary_key", "row_digest", "snapshot"]
+    columns: tuple[KeyColumn, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class InputIdentity:
+    """The attributes that name, in each row of an annotated plan, the row of one input that it was made from.
+
+    ``kind`` and ``number`` tell the input: ``source`` and its leaf, or ``segment`` and its number. The first attribute is
+    never NULL where the row has such a partner: NULL means that it has none (an outer join, another branch of a union).
+    """
+
+    kind: OneOf["source", "segment"]
+    number: int
+    attributes: tuple[Attribute, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class MaterializedSegment:
+    """What a run stored of a segment: the columns by attribute id, and for segments without aggregation the lineage keys."""
+
+    segment: int
+    name: str
+    columns: tuple[tuple[int, str], ...]
+    inputs: tuple[InputIdentity, ...]
+
+    def column(self, attribute: Attribute) -> str:
+        """The stored column of an attribute; KeyError when the run did not store it."""
+        return dict(self.columns)[attribute.id]

@@ -1,0 +1,112 @@
+"""What a run executes and stores: one program for each materialized segment, the lowest first.
+
+Function materialization (section 6.1 of the augmented-lineage paper) stores the outputs of segments that contain function
+operators; the root's output is the result, which the results store keeps too (section 6.2). Pinned segments are stored
+whatever the strategy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from airflow_lineage_provider.plan import operators as o
+from airflow_lineage_provider.plan.expressions import Attribute
+from airflow_lineage_provider.plan.segments import Segment, SegmentedPlan
+from airflow_lineage_provider.plan.walk import operators, transform_up
+from airflow_lineage_provider.rewrite.fresh import FreshAttributes
+from airflow_lineage_provider.rewrite.unique_names import unique_names
+from airflow_lineage_provider.tracing.annotate import Context, annotate, group_keys, inline
+from airflow_lineage_provider.tracing.identity import MaterializedSegment, SourceIdentity
+from airflow_lineage_provider.tracing.prune import needed, prune
+
+
+@dataclass(frozen=True, kw_only=True)
+class Program:
+    """One segment as it is run: ``plan`` gives the columns that segments above read and those that are ``stored``."""
+
+    segment: Segment
+    plan: o.Plan
+    stored: tuple[Attribute, ...]
+    materialized: MaterializedSegment
+
+
+def materialized_segments(plan: SegmentedPlan) -> frozenset[int]:
+    """The numbers of the segments that function materialization stores."""
+    return frozenset(s.number for s in plan.segments if s.number == 0 or s.functions or s.pinned)
+
+
+def with_reasons(plan: SegmentedPlan, reasoned: frozenset[str]) -> SegmentedPlan:
+    """The plan with the function operators of the named UDFs in reasoning mode (definition 4)."""
+    fresh = FreshAttributes(*(segment.plan for segment in plan.segments))
+    taken = {a.name.casefold() for s in plan.segments for node in operators(s.plan) for a in node.output}
+
+    def reason(node: o.Plan) -> o.Plan:
+        if not isinstance(node, o.FunctionOperator) or node.udf not in reasoned:
+            return node
+        name = f"{node.value.name}_reason"
+        while name.casefold() in taken:
+            name += "_"
+        taken.add(name.casefold())
+        return replace(node, reason=fresh.attribute(name, "string"))
+
+    return replace(plan, segments=tuple(replace(s, plan=transform_up(s.plan, reason)) for s in plan.segments))
+
+
+def programs(plan: SegmentedPlan, sources: Mapping[int, SourceIdentity]) -> tuple[Program, ...]:
+    """The programs of a run, in the order in which they run; the root's is the last."""
+    context = Context(plan=plan, materialized=materialized_segments(plan), sources=sources)
+    traced = _needed_for_tracing(context)
+    made: list[Program] = []
+    above: set[int] = set()
+    for segment in plan.segments:
+        if segment.number in context.materialized:
+            program = _program(segment, context, traced, frozenset(above))
+            made.append(program)
+            above |= needed(program.plan, program.plan.output)
+    return tuple(reversed(made))
+
+
+def _program(segment: Segment, context: Context, traced: frozenset[int], above: frozenset[int]) -> Program:
+    annotated = None if segment.aggregations else annotate(segment.plan, context)
+    body = annotated.plan if annotated else inline(segment.plan, context)
+    identities = annotated.identity_attributes if annotated else ()
+    stored_ids = {a.id for a in _stored(segment, context.plan, traced)}
+    wanted = tuple(dict.fromkeys([*(a for a in segment.plan.output if a.id in stored_ids or a.id in above), *identities]))
+    final = unique_names(o.Project(child=prune(body, wanted), columns=wanted))
+    names = {attribute.id: attribute for attribute in final.output}
+    stored = tuple(names[a.id] for a in wanted if a.id in stored_ids or a in identities)
+    inputs = annotated.inputs if annotated else ()
+    return Program(
+        segment=segment,
+        plan=final,
+        stored=stored,
+        materialized=MaterializedSegment(
+            segment=segment.number,
+            name="result" if segment.number == 0 else f"segment_{segment.number}",
+            columns=tuple((a.id, a.name) for a in stored),
+            inputs=tuple(replace(one, attributes=tuple(names[a.id] for a in one.attributes)) for one in inputs),
+        ),
+    )
+
+
+def _stored(segment: Segment, plan: SegmentedPlan, traced: frozenset[int]) -> tuple[Attribute, ...]:
+    """The columns of a segment's output that are stored: what a derivation will read, no more."""
+    keep = set(traced)
+    if segment.number == 0:
+        keep |= {a.id for a in plan.output}
+    for function in segment.functions:
+        made = (*function.arguments, function.value) + ((function.reason,) if function.reason is not None else ())
+        keep |= {a.id for a in made}
+    if segment.aggregations:
+        keep |= {key.id for key in group_keys(segment)}
+    return tuple(a for a in segment.plan.output if a.id in keep)
+
+
+def _needed_for_tracing(context: Context) -> frozenset[int]:
+    """The attributes that the tracing queries of aggregations read, in any segment."""
+    ids: set[int] = set()
+    for segment in context.plan.segments:
+        if segment.aggregations:
+            ids |= needed(inline(segment.aggregations[-1].child, context), group_keys(segment))
+    return frozenset(ids)
