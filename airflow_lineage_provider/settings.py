@@ -28,3 +28,9 @@ def retention_days() -> int | None:
     """Runs older than this many days are dropped when a store is opened (``AIRFLOW_LINEAGE_RETENTION_DAYS``; none by default)."""
     value = os.environ.get("AIRFLOW_LINEAGE_RETENTION_DAYS")
     return int(value) if value else None
+
+
+def statement_timeout() -> float | None:
+    """The most seconds that one query of the store may take (``AIRFLOW_LINEAGE_STATEMENT_TIMEOUT``; no limit by default)."""
+    value = os.environ.get("AIRFLOW_LINEAGE_STATEMENT_TIMEOUT")
+    return float(value) if value else None

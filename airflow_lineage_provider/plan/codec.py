@@ -10,13 +10,17 @@ from dataclasses import fields, is_dataclass
 from typing import Any
 
 from airflow_lineage_provider.errors import PlanVersionError
-from airflow_lineage_provider.plan import expressions, operators, segments
+from airflow_lineage_provider.plan import expressions, lineage_keys, operators, segments
 
 VERSION = 1
 
 _CLASSES: dict[str, type] = {
     cls.__name__: cls
     for cls in (
+        lineage_keys.KeyColumn,
+        lineage_keys.SourceIdentity,
+        lineage_keys.InputIdentity,
+        lineage_keys.MaterializedSegment,
         *expressions.EXPRESSION_CLASSES,
         expressions.Alias,
         expressions.SortKey,

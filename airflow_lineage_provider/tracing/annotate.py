@@ -14,7 +14,7 @@ from airflow_lineage_provider.plan.expressions import TRUE, Alias, Attribute, Ca
 from airflow_lineage_provider.plan.segments import Segment, SegmentedPlan
 from airflow_lineage_provider.plan.walk import children, transform_up, with_children
 from airflow_lineage_provider.rewrite.fresh import FreshAttributes
-from airflow_lineage_provider.tracing.identity import ROW, InputIdentity, SourceIdentity
+from airflow_lineage_provider.plan.lineage_keys import ROW, InputIdentity, SourceIdentity
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -17,7 +17,7 @@ from airflow_lineage_provider.plan.walk import operators, transform_up
 from airflow_lineage_provider.rewrite.fresh import FreshAttributes
 from airflow_lineage_provider.rewrite.unique_names import unique_names
 from airflow_lineage_provider.tracing.annotate import Context, annotate, group_keys, inline
-from airflow_lineage_provider.tracing.identity import MaterializedSegment, SourceIdentity
+from airflow_lineage_provider.plan.lineage_keys import MaterializedSegment, SourceIdentity
 from airflow_lineage_provider.tracing.prune import needed, prune
 
 

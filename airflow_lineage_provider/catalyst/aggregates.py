@@ -1,0 +1,35 @@
+"""Aggregate functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from airflow_lineage_provider.catalyst import functions
+from airflow_lineage_provider.catalyst.context import Context
+from airflow_lineage_provider.catalyst.tree import TreeNode, object_name
+from airflow_lineage_provider.plan.expressions import AggregateCall, Expression
+
+
+def aggregate_call(node: TreeNode, context: Context, expression: Callable[[TreeNode, Context], Expression]) -> AggregateCall:
+    """An ``AggregateExpression``: its function, DISTINCT and FILTER.
+
+    :raises UnsupportedOperator: the function has no SQL name, or is not a whole aggregation.
+    """
+    if object_name(node.fields["mode"]) != "Complete":
+        context.refuse("an aggregate function that is split into steps")
+    function = node.child("aggregateFunction")
+    if function.name in ("PythonUDAF", "ScalaAggregator", "ScalaUDAF", "PivotFirst", "TypedAggregateExpression"):
+        context.refuse(f"the aggregate function {function.fields.get('name') or function.name}", _ADVICE)
+    called = functions.call(function, tuple([expression(child, context) for child in function.children]), context)
+    return AggregateCall(
+        function=called.function, arguments=called.arguments, type=called.type,
+        distinct=bool(node.fields["isDistinct"]), filter=_filter(node, context, expression),
+    )  # fmt: skip
+
+
+def _filter(node: TreeNode, context: Context, expression: Callable[[TreeNode, Context], Expression]) -> Expression | None:
+    # The function is the first child; a FILTER is the other one.
+    return expression(node.children[1], context) if len(node.children) > 1 else None
+
+
+_ADVICE = "Use built-in aggregate functions, or collect the group with collect_list and call a UDF on the list"

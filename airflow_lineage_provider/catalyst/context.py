@@ -1,0 +1,60 @@
+"""What the converters share: the session's function names and settings, and how a refusal is worded."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import count
+from typing import TYPE_CHECKING, NoReturn
+
+from airflow_lineage_provider.errors import UnsupportedOperator
+from airflow_lineage_provider.plan.expressions import Attribute
+from airflow_lineage_provider.plan.operators import Relation
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from airflow_lineage_provider.catalyst.tree import TreeNode
+
+ADVICE = "Rewrite that step with supported operators, or write its input to a table and let the pipeline start from there"
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The settings under which the generated SQL will run; an expression that was analyzed under others is refused."""
+
+    ansi: bool = True
+    time_zone: str | None = None
+    timestamp_type: str = "timestamp"
+
+
+@dataclass(frozen=True)
+class Context:
+    """Passed down while a plan is converted.
+
+    ``place`` is the way from the root to the operator or column at hand. ``leaves`` gives the number of a leaf of the
+    analyzed plan by its position in the document, ``visited`` the leaves in the order in which sources were made of
+    them: a common table expression that is used twice is read twice.
+    """
+
+    function_names: Mapping[str, str]
+    settings: Settings
+    relations: Sequence[Relation]
+    leaves: Mapping[int, int]
+    visited: list[int]
+    fresh: Iterator[int] = field(default_factory=lambda: count(1))
+    ctes: Mapping[int, TreeNode] = field(default_factory=dict)
+    place: tuple[str, ...] = ()
+    scope: Mapping[int, Attribute] = field(default_factory=dict)
+
+    def at(self, step: str) -> Context:
+        """The context one step further down."""
+        return replace(self, place=(*self.place, step))
+
+    def over(self, *outputs: Sequence[Attribute]) -> Context:
+        """The context for expressions over these attributes."""
+        return replace(self, scope={attribute.id: attribute for output in outputs for attribute in output})
+
+    def refuse(self, what: str, advice: str = ADVICE) -> NoReturn:
+        """Raise `UnsupportedOperator` for something at the current place."""
+        raise UnsupportedOperator(f"{what} is not supported (at {' > '.join(self.place) or 'the root of the plan'}). {advice}.")

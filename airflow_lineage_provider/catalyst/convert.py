@@ -1,0 +1,76 @@
+"""A captured plan's document to the operator tree."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import count
+from typing import Any
+
+from airflow_lineage_provider.catalyst.context import Context, Settings
+from airflow_lineage_provider.catalyst.operators import operator
+from airflow_lineage_provider.catalyst.tree import TreeNode, decode, nodes
+from airflow_lineage_provider.errors import PlanError, UnsupportedOperator
+from airflow_lineage_provider.plan.operators import Plan, Relation
+
+
+@dataclass(frozen=True, kw_only=True)
+class Converted:
+    """The operator tree, and for each of its sources (in the order of ``Source.leaf``) the number of the analyzed plan's leaf.
+
+    A common table expression that is used twice makes two sources of one leaf.
+    """
+
+    plan: Plan
+    leaves: tuple[int, ...]
+
+
+def convert(
+    document: Sequence[Mapping[str, Any]],
+    *,
+    function_names: Mapping[str, str],
+    relations: Sequence[Relation],
+    settings: Settings | None = None,
+) -> Converted:
+    """The operator tree of an analyzed plan.
+
+    ``document`` is ``toJSON()`` of the plan, completed by `spark.document` (types, evaluation modes); ``function_names``
+    maps expression classes to SQL names; ``relations`` describe the plan's leaves (`leaf_positions`), left to right.
+
+    :raises UnsupportedOperator: something in the plan has no defined lineage; the message names it, its place and a way out.
+    :raises PlanError: the document is not a plan, or does not fit the relations.
+    """
+    root = decode(document)
+    leaves = {node.position: number for number, node in enumerate(leaf_nodes(root))}
+    if len(leaves) != len(relations):
+        raise PlanError(f"{len(relations)} relations for a plan with {len(leaves)} leaves")
+    visited: list[int] = []
+    context = Context(
+        function_names=function_names, settings=settings or Settings(), relations=relations, leaves=leaves, visited=visited,
+        fresh=count(_highest_id(document) + 1),
+    )  # fmt: skip
+    try:
+        plan = operator(root, context)
+    except RecursionError as problem:
+        raise UnsupportedOperator("the plan is nested too deeply to be read: write an intermediate result to a table") from problem
+    return Converted(plan=plan, leaves=tuple(visited))
+
+
+def leaf_nodes(root: TreeNode) -> Iterator[TreeNode]:
+    """The leaves that read data, left to right: not the references to common table expressions."""
+    return (node for node in nodes(root) if not node.children and node.name != "CTERelationRef")
+
+
+def _highest_id(value: Any) -> int:
+    """The highest expression id in a document."""
+    highest, waiting = 0, [value]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, Mapping):
+            if str(item.get("product-class", "")).endswith(".ExprId"):
+                highest = max(highest, int(item["id"]))
+            else:
+                waiting.extend(item.values())
+        elif isinstance(item, list | tuple):
+            waiting.extend(item)
+    return highest

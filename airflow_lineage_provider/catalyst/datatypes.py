@@ -1,0 +1,56 @@
+"""Spark's types: the JSON form of a schema to DDL text (``{"type": "array", …}`` to ``array<int>``).
+
+Nullability inside a type is left out: it is no part of what a value is, and a cast could not change it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from airflow_lineage_provider.errors import UnsupportedOperator
+
+_SHORT = {"byte": "tinyint", "short": "smallint", "integer": "int", "long": "bigint", "timestamp_ltz": "timestamp", "null": "void"}
+_PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z_0-9]*")
+
+
+def ddl(type_json: str | Mapping[str, Any]) -> str:
+    """The DDL text of a type.
+
+    :raises UnsupportedOperator: a user-defined type, which no DDL text can say.
+    """
+    if isinstance(type_json, str):
+        return _SHORT.get(type_json, type_json)
+    match type_json["type"]:
+        case "array":
+            return f"array<{ddl(type_json['elementType'])}>"
+        case "map":
+            return f"map<{ddl(type_json['keyType'])},{ddl(type_json['valueType'])}>"
+        case "struct":
+            return f"struct<{','.join(_field(field) for field in type_json['fields'])}>"
+        case other:
+            known = type_json.get("class") or type_json.get("pyClass") or other
+            raise UnsupportedOperator(f"a column has the user-defined type {known}: turn it into an array or a struct first")
+
+
+def schema_ddl(columns: list[tuple[str, str]]) -> str:
+    """The DDL text of a table's schema: names, always quoted, and DDL types."""
+    return ", ".join(f"{quote(name)} {type_text}" for name, type_text in columns)
+
+
+def quote(name: str) -> str:
+    """A name in back quotes."""
+    return "`" + name.replace("`", "``") + "`"
+
+
+def _field(field: Mapping[str, Any]) -> str:
+    name = field["name"]
+    collations = field.get("metadata", {}).get("__COLLATIONS") or {}
+    # A string's collation is told beside the type, under the field's name.
+    type_text = ddl(field["type"])
+    if type_text == "string" and name in collations:
+        type_text = f"string collate {str(collations[name]).rsplit('.', 1)[-1]}"
+    elif collations:
+        raise UnsupportedOperator(f"field {name} has a collation inside its type, which is not supported: cast it to a plain string first")
+    return f"{name if _PLAIN_NAME.fullmatch(name) else quote(name)}:{type_text}"

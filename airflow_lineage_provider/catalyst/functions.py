@@ -1,0 +1,113 @@
+"""Functions by their SQL names: which name, and which arguments in which order."""
+
+from __future__ import annotations
+
+from airflow_lineage_provider.catalyst.context import Context
+from airflow_lineage_provider.catalyst.datatypes import ddl
+from airflow_lineage_provider.catalyst.state import function_for
+from airflow_lineage_provider.catalyst.tree import TreeNode, decode, is_tree, nodes
+from airflow_lineage_provider.plan.expressions import Call, Expression, Literal
+
+# The registry knows these by their builders, whose names are not the expressions'.
+_BUILT = {"StringLPad": "lpad", "StringRPad": "rpad", "StringInstr": "instr", "Extract": "date_part"}
+_TRIMS = ("StringTrim", "StringTrimLeft", "StringTrimRight")
+
+
+def name_of(node: TreeNode, context: Context) -> str | None:
+    """The name under which the session's registry has an expression's class."""
+    names = context.function_names
+    return _BUILT.get(node.name) or names.get(node.class_name)
+
+
+def call(node: TreeNode, arguments: tuple[Expression, ...], context: Context) -> Call:
+    """A call of the function that an expression's class is registered as.
+
+    :raises UnsupportedOperator: there is no such function, or its state cannot be said in SQL.
+    """
+    name = name_of(node, context)
+    if name is None:
+        context.refuse(f"the expression {node.name}, for which SQL has no function,")
+    name, arguments = _with_state(node, name, arguments, context)
+    result = node.fields.get("resultType")
+    if result is None:
+        context.refuse(f"{name}(…) without its type", "Capture the plan again with this release")
+    return Call(function=name, arguments=arguments, type=ddl(result))
+
+
+def _with_state(node: TreeNode, name: str, arguments: tuple[Expression, ...], context: Context) -> tuple[str, tuple[Expression, ...]]:
+    """Name and arguments of a few classes whose fields or order SQL says differently; the others' state must be the default."""
+    fields = node.fields
+    if node.name in ("Like", "ILike") and fields.get("escapeChar") not in (None, "\\"):
+        return name, (*arguments, Literal(value=str(fields["escapeChar"]), type="string"))
+    if node.name in _TRIMS and len(arguments) == 2:
+        return name, (arguments[1], arguments[0])
+    if node.name in ("JsonToStructs", "CsvToStructs") and isinstance(fields.get("schema"), dict | str):
+        function_for(_without(node, "schema"), name, context)
+        return name, (*arguments, Literal(value=ddl(fields["schema"]), type="string"))
+    if node.name in ("Uuid", "Shuffle") and isinstance(fields.get("randomSeed"), int):
+        # The seed that the analyzer drew is left out: the function is random to whoever wrote it.
+        return name, arguments
+    if node.name == "ParseToTimestamp" and "dataType" in fields:
+        return _to_timestamp(node, name, context), arguments
+    if node.name in ("First", "Last", "AnyValue") and isinstance(fields.get("ignoreNulls"), bool):
+        skip = (Literal(value="true", type="boolean"),) if fields["ignoreNulls"] else ()
+        return name, (*arguments, *skip)
+    return function_for(node, name, context), arguments
+
+
+def _to_timestamp(node: TreeNode, name: str, context: Context) -> str:
+    found = function_for(_without(node, "dataType"), name, context)
+    wanted = ddl(node.fields["dataType"])
+    if found.startswith("try_"):
+        if wanted != context.settings.timestamp_type:
+            context.refuse(f"{found}(…) that gives {wanted}")
+        return found
+    return "to_timestamp_ntz" if wanted == "timestamp_ntz" else "to_timestamp_ltz"
+
+
+def _without(node: TreeNode, field: str) -> TreeNode:
+    kept = {name: value for name, value in node.fields.items() if name != field}
+    return TreeNode(node.class_name, kept, node.children, node.position)
+
+
+def as_written(node: TreeNode, context: Context) -> tuple[str, tuple[TreeNode, ...]] | None:
+    """The name and arguments of a replaced function as the query had them; None when these cannot be trusted.
+
+    Its arguments are no children, so the analyzer's later rewrites (new ids in a self-join, say) do not reach them:
+    they are good only when they read exactly the columns that the replacement reads.
+    """
+    name = name_of(node, context)
+    values = [value for field, value in node.fields.items() if field not in ("replacement", "resultType")]
+    if name is None or not all(is_tree(value) for value in values):
+        return None
+    parameters = tuple([decode(value) for value in values])
+    read = {_column(part) for parameter in parameters for part in nodes(parameter) if part.name == "AttributeReference"}
+    replaced = {_column(part) for part in nodes(node.child("replacement")) if part.name == "AttributeReference"}
+    return (name, parameters) if read == replaced else None
+
+
+def _column(node: TreeNode) -> int:
+    return int(node.fields["exprId"]["id"])
+
+
+def at_least_non_nulls(count: int, arguments: tuple[Expression, ...]) -> Expression:
+    """``count`` of the arguments are neither NULL nor NaN (what ``dropna`` asks), in functions that SQL has."""
+    known = [_known(argument) for argument in arguments]
+    if count == len(known) and known:
+        result = known[0]
+        for term in known[1:]:
+            result = Call(function="and", arguments=(result, term), type="boolean")
+        return result
+    total: Expression = Literal(value="0", type="int")
+    for term in known:
+        one = Call(function="if", arguments=(term, Literal(value="1", type="int"), Literal(value="0", type="int")), type="int")
+        total = Call(function="+", arguments=(total, one), type="int")
+    return Call(function=">=", arguments=(total, Literal(value=str(count), type="int")), type="boolean")
+
+
+def _known(argument: Expression) -> Expression:
+    present = Call(function="isnotnull", arguments=(argument,), type="boolean")
+    if argument.type not in ("float", "double"):
+        return present
+    number = Call(function="not", arguments=(Call(function="isnan", arguments=(argument,), type="boolean"),), type="boolean")
+    return Call(function="and", arguments=(present, number), type="boolean")

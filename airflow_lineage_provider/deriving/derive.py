@@ -1,0 +1,198 @@
+"""One derivation: target rows, Algorithm 1, source rows, reasons, and what all of it is worth."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from airflow_lineage_provider.deriving.engines import Engines
+from airflow_lineage_provider.deriving.reasons import ReasonReader
+from airflow_lineage_provider.deriving.sources import Key, SourceReader, SourceRows, key_tuples
+from airflow_lineage_provider.deriving.target import matching_rows, target_expression
+from airflow_lineage_provider.explanation import Explanation, Guarantee, RunSummary
+from airflow_lineage_provider.plan.lineage_keys import ROW
+from airflow_lineage_provider.recording import RecordedPlan
+from airflow_lineage_provider.tracing.trace import TAG, Trace, TracingQuery, trace
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from airflow_lineage_provider.recording import RecordedSource
+    from airflow_lineage_provider.spark.tracing import SparkTracing
+    from airflow_lineage_provider.store import Materialization, RunRecord, Store
+
+Progress = Callable[[str], None]
+
+
+@dataclass(kw_only=True)
+class _Answer:
+    """An explanation in the making."""
+
+    source: dict[str, pa.Table] = field(default_factory=dict)
+    reasons: dict[str, pa.Table] = field(default_factory=dict)
+    links: dict[str, pa.Table] = field(default_factory=dict)
+    guarantees: dict[str, Guarantee] = field(default_factory=dict)
+    stale: list[str] = field(default_factory=list)
+    queries: list[TracingQuery] = field(default_factory=list)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Found:
+    """Source tables by name: their rows, and for each leaf where its keys are in them."""
+
+    rows: Mapping[str, SourceRows]
+    leaves: Mapping[int, str]
+
+
+class Deriver:
+    """Derives augmented lineage from one recorded run."""
+
+    def __init__(self, store: Store, record: RunRecord, recorded: RecordedPlan, spark: SparkTracing | None, progress: Progress) -> None:
+        self.store = store
+        self.record = record
+        self.recorded = recorded
+        self.spark = spark
+        self.progress = progress
+        self.stored: dict[str, Materialization] = store.materializations(record.id)
+
+    def derive(self, target: Any, *, summary: RunSummary, limit: int) -> Explanation:
+        """The explanation of the result's rows that match ``target``.
+
+        :raises InvalidTarget, EmptyTarget, TargetTooLarge: the target cannot be used.
+        :raises SparkRequired: a part of the answer needs a Spark session, and there is none.
+        """
+        started = time.perf_counter()
+        result = self.stored["result"]
+        condition, asked = target_expression(target, self.recorded)
+        with self.store.session() as session:
+            engines = Engines(self.recorded, self.stored, session, self.spark)
+            self.progress("finding the target rows")
+            numbers = matching_rows(condition, asked, result, self.recorded, engines, self.store, limit)
+            self.progress("tracing")
+            answer = self._answer(engines, numbers)
+        return Explanation(
+            id="",
+            run=summary,
+            asked=asked,
+            target=self._target_rows(result, numbers),
+            result_rows=result.rows or 0,
+            source=answer.source,
+            reasons=answer.reasons,
+            links=answer.links,
+            guarantees=answer.guarantees,
+            stale=tuple(dict.fromkeys(answer.stale)),
+            queries=tuple(answer.queries),
+            plan=self.recorded.plan,
+            materialized=frozenset(self.recorded.materialized),
+            seconds=time.perf_counter() - started,
+        )
+
+    def _answer(self, engines: Engines, numbers: list[int]) -> _Answer:
+        answer = _Answer()
+        positions = list(range(len(numbers)))
+        traced = trace(self.recorded.traced, 0, _targets(positions, numbers), engines)
+        answer.queries.extend(traced.queries)
+        self.progress("reading source rows")
+        found = self._sources(traced, answer)
+        answer.links["target"] = _links(traced, found)
+        self.progress("reading reasons")
+        self._reasons(traced, found, engines, answer)
+        return answer
+
+    def _target_rows(self, result: Materialization, numbers: list[int]) -> pa.Table:
+        names = dict(self.recorded.materialized[0].columns)
+        columns = [names[a.id] for a in self.recorded.plan.output]
+        where = f"{result.sql_column(ROW)} IN ({', '.join(map(str, numbers))})"
+        rows = self.store.read(result, columns=[*dict.fromkeys(columns), ROW], where=where, order_by=[ROW])
+        return rows.select([rows.column_names.index(name) for name in columns]).rename_columns(list(self.recorded.plan.names))
+
+    def _sources(self, traced: Trace, answer: _Answer) -> _Found:
+        """Every source table once, whatever number of leaves read it (a self-join reads one table twice)."""
+        reader = SourceReader(self.store, self.stored, self.spark)
+        rows: dict[str, SourceRows] = {}
+        leaves: dict[int, str] = {}
+        for name, group in _tables(self.recorded).items():
+            keys = _keys(group, traced)
+            rows[name] = reader.read(group[0], keys)
+            leaves |= {one.source.leaf: name for one in group}
+            answer.source[name] = rows[name].table
+            answer.guarantees[name] = rows[name].guarantee
+            answer.stale.extend(rows[name].stale)
+        return _Found(rows=rows, leaves=leaves)
+
+    def _reasons(self, traced: Trace, found: _Found, engines: Engines, answer: _Answer) -> None:
+        descriptions = {one["function"]: one for one in self.record.udfs}
+        reader = ReasonReader(self.store, self.record.id, descriptions)
+        for segment in self.recorded.plan.segments:
+            rows = traced.segments.get(segment.number)
+            if not segment.functions or segment.number not in self.recorded.materialized:
+                continue
+            materialized = self.recorded.materialized[segment.number]
+            numbers = sorted(set(rows.column(1).to_pylist())) if rows is not None else []
+            for function in segment.functions:
+                calls = reader.read(function, materialized, self.stored[materialized.name], numbers or [-1])
+                name = _free(function.udf, {**answer.guarantees, **answer.links})
+                answer.reasons[name] = calls.table
+                answer.guarantees[name] = calls.guarantee
+                behind = trace(self.recorded.traced, segment.number, calls.rows, engines) if numbers else Trace()
+                answer.links[name] = _links(behind, found)
+
+
+def _targets(tags: list[int], numbers: list[int]) -> pa.Table:
+    import pyarrow as pa
+
+    return pa.table({TAG: pa.array(tags, pa.int64()), "key_0": pa.array(numbers, pa.int64())})
+
+
+def _tables(recorded: RecordedPlan) -> dict[str, list[RecordedSource]]:
+    """The source leaves by table; different tables of the same name are told apart by a number."""
+    groups: dict[Any, list[RecordedSource]] = {}
+    for one in recorded.sources.values():
+        # Two leaves are one table when they read the same thing by the same key; a session's own data only with itself.
+        own = one.source.leaf if one.identity.kind == "snapshot" else -1
+        groups.setdefault((one.source.relation, one.source.columns, one.identity, own), []).append(one)
+    named: dict[str, list[RecordedSource]] = {}
+    for group in groups.values():
+        named[_free(group[0].source.relation.name, named)] = group
+    return named
+
+
+def _keys(group: list[RecordedSource], traced: Trace) -> pa.Table:
+    """The keys of all leaves of a table, each once."""
+    import pyarrow as pa
+
+    from airflow_lineage_provider.plan.datatypes import to_arrow
+    from airflow_lineage_provider.tracing.trace import distinct_rows
+
+    schema = pa.schema([(f"key_{i}", to_arrow(column.type)) for i, column in enumerate(group[0].identity.columns)])
+    parts = [traced.sources[one.source.leaf].drop_columns([TAG]).cast(schema) for one in group if one.source.leaf in traced.sources]
+    return distinct_rows(pa.concat_tables([schema.empty_table(), *parts]))
+
+
+def _links(traced: Trace, found: _Found) -> pa.Table:
+    """Which source rows stand behind which tag."""
+    import pyarrow as pa
+
+    links: dict[tuple[int, str, int], None] = {}
+    for leaf, keys in sorted(traced.sources.items()):
+        name = found.leaves[leaf]
+        positions: Mapping[Key, tuple[int, ...]] = found.rows[name].positions
+        for tag, *key in key_tuples(keys):
+            for number in positions.get(tuple(key), ()):
+                links[(tag, name, number)] = None
+    rows = sorted(links)
+    return pa.table({
+        "row": pa.array([row for row, _, _ in rows], pa.int64()),
+        "source": pa.array([name for _, name, _ in rows], pa.string()),
+        "source_row": pa.array([number for _, _, number in rows], pa.int64()),
+    })  # fmt: skip
+
+
+def _free(name: str, taken: Mapping[str, Any]) -> str:
+    candidate, number = name, 1
+    while candidate in taken:
+        number += 1
+        candidate = f"{name}_{number}"
+    return candidate

@@ -1,0 +1,152 @@
+"""Reasoning lineage: for every traced call of a UDF its arguments, value and reason, explained now where the run did not.
+
+Under lazy reasons the run stored inputs and values only. Reasoning mode is called here, in this process, once for each distinct
+input, by the very UDF that decided (same version), and its value must be the stored one: anything else would explain a
+decision that was never made, so it is said instead (`UdfVersionMismatch`, `ReasonValueMismatch`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from airflow_lineage_provider.errors import ReasonError, ReasonValueMismatch
+from airflow_lineage_provider.explanation import EXACT, Guarantee
+from airflow_lineage_provider.plan.lineage_keys import ROW, MaterializedSegment
+from airflow_lineage_provider.plan.operators import FunctionOperator
+from airflow_lineage_provider.reasons import registry
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from airflow_lineage_provider.store import Materialization, Store
+
+NO_REASON = "no reason declared: the UDF has no reasoning mode"
+
+
+@dataclass(frozen=True, kw_only=True)
+class TracedCalls:
+    """The calls of one function operator: ``table`` as `Explanation.reasons` has it; ``rows`` maps each to stored row numbers."""
+
+    table: pa.Table
+    rows: pa.Table
+    guarantee: Guarantee
+
+
+class ReasonReader:
+    """Reads the reasons of a run's function operators, and has the missing ones explained."""
+
+    def __init__(self, store: Store, run_id: str, descriptions: Mapping[int, Mapping[str, Any]]) -> None:
+        self.store = store
+        self.run_id = run_id
+        self.descriptions = descriptions
+
+    def read(self, function: FunctionOperator, segment: MaterializedSegment, stored: Materialization, numbers: list[int]) -> TracedCalls:
+        """The calls behind the given rows of a materialized segment, each distinct (arguments, value, reason) once."""
+        arguments = {name: segment.column(a) for name, a in _argument_names(function).items()}
+        columns = [ROW, *dict.fromkeys(arguments.values()), segment.column(function.value)]
+        if function.reason is not None:
+            columns.append(segment.column(function.reason))
+        where = f"{stored.sql_column(ROW)} IN ({', '.join(map(str, numbers))})"
+        rows = self.store.read(stored, columns=columns, where=where, order_by=[ROW])
+        calls, tags = _distinct(rows, len(columns))
+        inputs = [calls.column(name) for name in arguments.values()]
+        values = calls.column(segment.column(function.value))
+        if function.reason is not None:
+            reasons, guarantee = calls.column(segment.column(function.reason)), EXACT
+        else:
+            reasons, guarantee = self._explained(function, inputs, values)
+        return TracedCalls(table=_table(list(arguments), inputs, values, reasons), rows=tags, guarantee=guarantee)
+
+    def _explained(self, function: FunctionOperator, inputs: list[Any], values: Any) -> tuple[Any, Guarantee]:
+        import pyarrow as pa
+
+        description = self.descriptions[function.function]
+        if not description.get("has_reason"):
+            return pa.nulls(len(values), pa.string()), Guarantee(level="exact", cause=NO_REASON)
+        digests = [_digest(description["version"], row) for row in zip(*(one.to_pylist() for one in inputs), strict=True)]
+        known = self.store.cached_reasons(self.run_id, str(function.function), list(dict.fromkeys(digests)))
+        missing = [at for at, digest in enumerate(digests) if digest not in known]
+        try:
+            if missing:
+                known |= self._explain(function, description, inputs, values, digests, missing)
+        except ReasonError as problem:
+            reasons = [known[digest][1] if digest in known else None for digest in digests]
+            return pa.array(reasons, pa.string()), Guarantee(level="unavailable", cause=str(problem))
+        return pa.array([known[digest][1] for digest in digests], pa.string()), EXACT
+
+    def _explain(
+        self, function: FunctionOperator, description: Mapping[str, Any], inputs: list[Any], values: Any, digests: list[str], missing: list[int]
+    ) -> dict[str, tuple[str, str]]:
+        udf = registry.find(description)
+        registry.check_version(udf, description)
+        chosen = list({digests[at]: at for at in reversed(missing)}.values())
+        made, reasons = udf.explain_batch([_combined(one.take(chosen)) for one in inputs])
+        stored = _combined(values.take(chosen))
+        for at, (then, now) in enumerate(zip(stored.to_pylist(), made.to_pylist(), strict=True)):
+            if not _same(then, now):
+                row = {name: one[chosen[at]].as_py() for name, one in zip(_argument_names(function), inputs, strict=True)}
+                raise ReasonValueMismatch(f"UDF {function.udf} decided {then!r} for {row} in the run, and gives {now!r} now: no reason is given for it")
+        rows = {digests[at]: (json.dumps(v, default=str), r) for at, v, r in zip(chosen, made.to_pylist(), reasons.to_pylist(), strict=True)}
+        self.store.save_reasons(self.run_id, str(function.function), rows)
+        return rows
+
+
+def _argument_names(function: FunctionOperator) -> dict[str, Any]:
+    """The arguments by name; an attribute that is passed twice stands twice."""
+    names: dict[str, Any] = {}
+    for attribute in function.arguments:
+        name, number = attribute.name, 1
+        while name in names:
+            number += 1
+            name = f"{attribute.name}_{number}"
+        names[name] = attribute
+    return names
+
+
+def _distinct(rows: pa.Table, width: int) -> tuple[pa.Table, pa.Table]:
+    """Distinct calls, and which stored rows made each: (number of the call, row number)."""
+    import pyarrow as pa
+
+    first: dict[str, int] = {}
+    tags: list[int] = []
+    positions: list[int] = []
+    for at, call in enumerate(zip(*(rows.column(i).to_pylist() for i in range(1, width)), strict=True)):
+        key = repr(call)
+        if key not in first:
+            first[key] = len(first)
+            positions.append(at)
+        tags.append(first[key])
+    table = pa.table({"lineage_tag": pa.array(tags, pa.int64()), "key_0": rows.column(0)})
+    return rows.take(positions), table
+
+
+def _table(names: list[str], inputs: list[Any], values: Any, reasons: Any) -> pa.Table:
+    import pyarrow as pa
+
+    taken = set(names)
+    fixed = {}
+    for wanted, column in (("value", values), ("reason", reasons)):
+        name = wanted
+        while name in taken:
+            name = f"{name}_"
+        taken.add(name)
+        fixed[name] = column
+    row = "row" if "row" not in taken else "row_"
+    numbers = pa.array(range(len(values)), pa.int64())
+    return pa.table([numbers, *inputs, *fixed.values()], names=[row, *names, *fixed])
+
+
+def _digest(version: str, row: tuple[Any, ...]) -> str:
+    return hashlib.sha256(f"{version}\n{row!r}".encode()).hexdigest()
+
+
+def _combined(column: Any) -> Any:
+    return column.combine_chunks() if hasattr(column, "combine_chunks") else column
+
+
+def _same(left: Any, right: Any) -> bool:
+    return left == right or (left != left and right != right)  # NaN differs from itself

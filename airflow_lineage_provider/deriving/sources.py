@@ -1,0 +1,114 @@
+"""Source rows by their lineage keys, with all their columns, and what can be said for them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from airflow_lineage_provider.errors import SourceUnavailable, SparkRequired
+from airflow_lineage_provider.explanation import EXACT, Guarantee
+from airflow_lineage_provider.plan.lineage_keys import ROW
+from airflow_lineage_provider.recording import RecordedSource
+from airflow_lineage_provider.sources.parquet import CannotReadHere, read_positions
+from airflow_lineage_provider.sources.versions import changed_files
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from airflow_lineage_provider.spark.tracing import SparkTracing
+    from airflow_lineage_provider.store import Materialization, Store
+
+Key = tuple[Any, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SourceRows:
+    """Rows of one source: ``positions`` tells for each key at which rows it was found (more than one for identical rows)."""
+
+    table: pa.Table
+    positions: Mapping[Key, tuple[int, ...]]
+    guarantee: Guarantee
+    stale: tuple[str, ...]
+
+
+class SourceReader:
+    """Reads source rows: from the store, from Parquet files in this process, or through Spark."""
+
+    def __init__(self, store: Store, stored: Mapping[str, Materialization], spark: SparkTracing | None) -> None:
+        self.store = store
+        self.stored = stored
+        self.spark = spark
+
+    def read(self, source: RecordedSource, keys: pa.Table) -> SourceRows:
+        """The rows of a source with the given keys (``key_0`` …, each combination once).
+
+        :raises SparkRequired: only Spark can read this source, and there is no session.
+        """
+        stale = self._stale(source)
+        try:
+            rows = self._rows(source, keys)
+        except SourceUnavailable as problem:
+            empty = _empty(source)
+            return SourceRows(table=empty, positions={}, guarantee=Guarantee(level="unavailable", cause=str(problem)), stale=(*stale, str(problem)))
+        width = len(source.identity.columns)
+        table = rows.select(range(width, rows.num_columns)).rename_columns(list(source.source.columns))
+        positions: dict[Key, list[int]] = {}
+        for number, key in enumerate(key_tuples(rows.select(range(width)))):
+            positions.setdefault(key, []).append(number)
+        found = {key: tuple(numbers) for key, numbers in positions.items()}
+        return SourceRows(table=table, positions=found, guarantee=_guarantee(source, keys, found, stale), stale=stale)
+
+    def _rows(self, source: RecordedSource, keys: pa.Table) -> pa.Table:
+        if source.identity.kind == "snapshot":
+            return self._from_snapshot(source, keys)
+        if source.identity.kind == "file_position":
+            try:
+                return read_positions(source.source, source.files, keys)
+            except CannotReadHere as reason:
+                return self._through_spark(source, keys, str(reason))
+        return self._through_spark(source, keys, f"{source.source.relation.name} is read by {source.identity.kind.replace('_', ' ')}")
+
+    def _from_snapshot(self, source: RecordedSource, keys: pa.Table) -> pa.Table:
+        stored = self.stored[f"source_{source.source.leaf}"]
+        numbers = ", ".join(str(int(number)) for number in keys.column(0).to_pylist())
+        where = f"{stored.sql_column(ROW)} IN ({numbers})" if numbers else "false"
+        return self.store.read(stored, columns=[ROW, *source.source.columns], where=where, order_by=[ROW])
+
+    def _through_spark(self, source: RecordedSource, keys: pa.Table, why: str) -> pa.Table:
+        if self.spark is None:
+            raise SparkRequired(f"reading the source rows of {source.source.relation.name} needs Spark ({why}); give a Spark session")
+        return self.spark.source_rows(source, keys)
+
+    def _stale(self, source: RecordedSource) -> tuple[str, ...]:
+        name = source.source.relation.name
+        return tuple(f"{name}: {one}" for one in changed_files(source.version))
+
+
+def key_tuples(keys: pa.Table) -> list[Key]:
+    """The rows of a table of keys as tuples."""
+    return list(zip(*(column.to_pylist() for column in keys.columns), strict=True))
+
+
+def _guarantee(source: RecordedSource, keys: pa.Table, found: Mapping[Key, tuple[int, ...]], stale: tuple[str, ...]) -> Guarantee:
+    missing = sum(1 for key in key_tuples(keys) if key not in found)
+    repeated = sum(1 for numbers in found.values() if len(numbers) > 1)
+    name = source.source.relation.name
+    if missing:
+        return Guarantee(level="unavailable", cause=f"{missing:,} of {keys.num_rows:,} rows of {name} are no longer there as they were read")
+    if stale and source.identity.kind in ("file_position", "primary_key"):
+        return Guarantee(level="unavailable", cause=f"{name} changed after the run: {stale[0]}")
+    if repeated and source.identity.kind == "row_digest":
+        return Guarantee(level="superset", cause=f"{name} has identical rows, which cannot be told apart without a key: all of them are shown")
+    if repeated:
+        return Guarantee(level="superset", cause=f"the key of {name} is not unique: all rows with the same key are shown")
+    return EXACT
+
+
+def _empty(source: RecordedSource) -> pa.Table:
+    import pyarrow as pa
+
+    from airflow_lineage_provider.plan.datatypes import to_arrow
+
+    names = source.source.columns
+    return pa.table([pa.array([], to_arrow(a.type)) for a in source.source.output], names=list(names))

@@ -1,0 +1,126 @@
+"""The target of a derivation: which rows of the stored result a person asks about."""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from airflow_lineage_provider.errors import EmptyTarget, InvalidTarget, SparkRequired, TargetTooLarge
+from airflow_lineage_provider.plan.expressions import Attribute, Call, Cast, Expression, Literal, conjunction
+from airflow_lineage_provider.plan.lineage_keys import ROW
+from airflow_lineage_provider.plan.text import expression_text
+from airflow_lineage_provider.recording import RecordedPlan
+from airflow_lineage_provider.sql import ColumnRef, PortabilityProblem, lower_expression, parse_predicate
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from airflow_lineage_provider.deriving.engines import Engines
+    from airflow_lineage_provider.store import Materialization, Store
+
+Rows = Sequence[Mapping[str, Any]]
+
+
+def target_expression(target: str | Rows | pa.Table, recorded: RecordedPlan) -> tuple[Expression, str]:
+    """The target as a condition over the result's attributes, and as text.
+
+    :raises InvalidTarget: it does not parse, or names a column that the result does not have.
+    """
+    columns = list(zip(recorded.plan.names, recorded.plan.output, strict=True))
+    sensitive = dict(recorded.plan.conf).get("spark.sql.caseSensitive", "false") == "true"
+    if isinstance(target, str):
+        return parse_predicate(target, columns, case_sensitive=sensitive), target
+    rows = target.to_pylist() if hasattr(target, "to_pylist") else list(target)
+    if not rows:
+        raise InvalidTarget("the target has no rows; give a predicate, or at least one row")
+    alternatives = [_row_condition(row, columns) for row in rows]
+    condition = alternatives[0]
+    for other in alternatives[1:]:
+        condition = Call(function="or", arguments=(condition, other), type="boolean")
+    return condition, expression_text(condition)
+
+
+def matching_rows(
+    condition: Expression, asked: str, result: Materialization, recorded: RecordedPlan, engines: Engines, store: Store, limit: int
+) -> list[int]:
+    """The numbers of the result's rows that the target matches, ascending.
+
+    :raises EmptyTarget: none does. :raises TargetTooLarge: more than ``limit`` do. :raises SparkRequired: PostgreSQL cannot
+        evaluate the condition as Spark would, and there is no session.
+    """
+    try:
+        numbers = _in_postgres(condition, result, recorded, store, limit + 1)
+    except PortabilityProblem as problem:
+        if engines.spark is None:
+            raise SparkRequired(f"the target needs Spark: {problem}; give a Spark session, or a simpler predicate") from problem
+        numbers = _in_spark(condition, result, recorded, engines, limit + 1)
+    if not numbers:
+        raise EmptyTarget(f"no row matches {asked}; the result has {result.rows:,} rows with columns {', '.join(recorded.plan.names)}")
+    if len(numbers) > limit:
+        raise TargetTooLarge(f"{asked} matches more than {limit:,} of the result's {result.rows:,} rows; narrow it, or raise the limit")
+    return sorted(numbers)
+
+
+def _in_postgres(condition: Expression, result: Materialization, recorded: RecordedPlan, store: Store, limit: int) -> list[int]:
+    names = dict(recorded.materialized[0].columns)
+    spelled = {a.id: ColumnRef(name=names[a.id], sql=result.sql_column(names[a.id])) for a in recorded.plan.output}
+    where = lower_expression(condition, spelled, dialect="postgres")
+    rows = store.read(result, columns=[ROW], where=where, order_by=[ROW], limit=limit)
+    return [int(number) for number in rows.column(0).to_pylist()]
+
+
+def _in_spark(condition: Expression, result: Materialization, recorded: RecordedPlan, engines: Engines, limit: int) -> list[int]:
+    assert engines.spark is not None
+    names = dict(recorded.materialized[0].columns)
+    spelled = {a.id: ColumnRef(name=names[a.id]) for a in recorded.plan.output}
+    text = lower_expression(condition, spelled, dialect="spark")
+    rows = engines.spark.filter(result, lambda frame: frame.where(text).select(ROW).orderBy(ROW).limit(limit))
+    return [int(number) for number in rows.column(0).to_pylist()]
+
+
+def _row_condition(row: Mapping[str, Any], columns: Sequence[tuple[str, Attribute]]) -> Expression:
+    terms = []
+    for name, value in row.items():
+        attribute = _column(name, columns)
+        literal = Cast(child=_literal(name, value), type=attribute.type)
+        terms.append(Call(function="<=>", arguments=(attribute, literal), type="boolean"))
+    condition = conjunction(tuple(terms))
+    if condition is None:
+        raise InvalidTarget("a target row has no columns; name at least one column and its value")
+    return condition
+
+
+def _column(name: str, columns: Sequence[tuple[str, Attribute]]) -> Attribute:
+    exact = [a for known, a in columns if known == name] or [a for known, a in columns if known.casefold() == name.casefold()]
+    if len(exact) != 1:
+        problem = "more than one column is" if exact else "no column is"
+        raise InvalidTarget(f"target row: {problem} named {name!r}; the result has {', '.join(known for known, _ in columns)}")
+    return exact[0]
+
+
+def _literal(name: str, value: Any) -> Literal:
+    """A Python value as Spark reads it."""
+    if value is None:
+        return Literal(value=None, type="void")
+    if isinstance(value, bool):
+        return Literal(value=str(value).lower(), type="boolean")
+    if isinstance(value, int):
+        return Literal(value=str(value), type="bigint" if -(2**63) <= value < 2**63 else f"decimal({len(str(abs(value)))},0)")
+    if isinstance(value, float):
+        return Literal(value=repr(value), type="double")
+    if isinstance(value, decimal.Decimal):
+        digits = value.as_tuple()
+        scale = max(0, -int(digits.exponent))
+        return Literal(value=format(value, "f"), type=f"decimal({max(len(digits.digits), scale)},{scale})")
+    if isinstance(value, str):
+        return Literal(value=value, type="string")
+    if isinstance(value, bytes):
+        return Literal(value=value.hex(), type="binary")
+    if isinstance(value, datetime.datetime):
+        kind = "timestamp" if value.tzinfo else "timestamp_ntz"
+        return Literal(value=value.isoformat(sep=" "), type=kind)
+    if isinstance(value, datetime.date):
+        return Literal(value=value.isoformat(), type="date")
+    raise InvalidTarget(f"target row: column {name!r} has a {type(value).__name__}, which cannot be compared; leave it out or use a predicate")

@@ -1,0 +1,92 @@
+"""The results store and Spark, reached through Airflow connections."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from airflow.sdk import BaseHook
+
+from airflow_lineage_provider.errors import StoreError
+from airflow_lineage_provider.hooks.spark_session import spark_conf, spark_session
+from airflow_lineage_provider.hooks.store_url import store_url
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from airflow_lineage_provider.pipeline import Lineage
+
+
+class LineageHook(BaseHook):
+    """Recorded runs and their explanations, from inside a task.
+
+    Args:
+        store_conn_id: Airflow connection to the results store's PostgreSQL.
+        store: URL of the results store, in place of a connection. With neither: ``AIRFLOW_LINEAGE_STORE``, else the embedded server.
+        conn_id: Airflow connection to Spark (type ``spark``); ``local[*]`` by default.
+        config_kwargs: Spark configuration over that of the connection.
+
+    Example::
+
+        with LineageHook(store_conn_id="lineage_store") as lineage:
+            lineage.get("latest", pipeline="loan_examination.examine").explain("judge = 'Reject'").show()
+    """
+
+    conn_name_attr = "store_conn_id"
+    hook_name = "Pipeline lineage with reasons"
+
+    def __init__(
+        self,
+        store_conn_id: str | None = None,
+        *,
+        store: str | None = None,
+        conn_id: str | None = None,
+        config_kwargs: Mapping[str, Any] | None = None,
+    ) -> None:
+        super().__init__()
+        self.store_conn_id = store_conn_id
+        self.store = store
+        self.conn_id = conn_id
+        self.config_kwargs = config_kwargs
+        self._entered: list[Lineage] = []
+
+    def get_conn(self) -> Lineage:
+        """The lineage API on the store, without Spark; to be closed by the caller."""
+        return self.lineage()
+
+    def lineage(self, spark: SparkSession | None = None) -> Lineage:
+        """The lineage API on the store and on this Spark session; to be closed by the caller, or used in ``with``."""
+        from airflow_lineage_provider.pipeline import Lineage
+
+        return Lineage(spark, store=self.store_url())
+
+    def store_url(self) -> str | None:
+        """URL of the results store; None leaves the choice to the settings.
+
+        Raises:
+            StoreError: a connection and a URL are both given, or the connection is not one to PostgreSQL.
+        """
+        if self.store and self.store_conn_id:
+            raise StoreError(f"the results store is given twice: as connection {self.store_conn_id!r} and as a URL; leave one out")
+        if self.store_conn_id:
+            return store_url(self.get_connection(self.store_conn_id))
+        return self.store or None
+
+    @contextmanager
+    def spark(self, app_name: str) -> Iterator[SparkSession]:
+        """A Spark session, stopped at the end unless this process had it already.
+
+        Raises:
+            SparkConnectUnsupported: the connection is one of Spark Connect.
+        """
+        connection = self.get_connection(self.conn_id) if self.conn_id else None
+        with spark_session(spark_conf(connection, self.config_kwargs, app_name)) as session:
+            yield session
+
+    def __enter__(self) -> Lineage:
+        self._entered.append(self.get_conn())
+        return self._entered[-1]
+
+    def __exit__(self, *error: object) -> None:
+        self._entered.pop().close()

@@ -1,0 +1,81 @@
+"""A Spark session from an Airflow connection, configured the way Airflow's own PySpark operator does it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from airflow_lineage_provider.errors import SparkConnectUnsupported
+
+if TYPE_CHECKING:
+    from airflow.sdk import Connection
+    from pyspark.sql import SparkSession
+
+log = logging.getLogger(__name__)
+
+DEFAULT_MASTER = "local[*]"
+
+
+def spark_conf(connection: Connection | None, overrides: Mapping[str, Any] | None, app_name: str) -> dict[str, str]:
+    """Spark's configuration: the connection's master, its ``spark.*`` extras, and over them the task's own ``config_kwargs``.
+
+    Raises:
+        SparkConnectUnsupported: the connection, or the configuration, is of Spark Connect.
+    """
+    conf = {"spark.app.name": app_name, "spark.master": DEFAULT_MASTER}
+    if connection is not None:
+        conf |= {"spark.master": _master(connection)} | _extras(connection)
+    conf |= {key: _text(value) for key, value in (overrides or {}).items()}
+    if "spark.remote" in conf:
+        raise _connect(f"the configuration sets spark.remote={conf['spark.remote']!r}")
+    return conf
+
+
+@contextmanager
+def spark_session(conf: Mapping[str, str]) -> Iterator[SparkSession]:
+    """A session with this configuration, stopped at the end unless it was there before."""
+    from pyspark import SparkConf
+    from pyspark.sql import SparkSession
+
+    found = SparkSession.getActiveSession()
+    if found is not None:
+        log.info("using the Spark session that this process has already; its master and static settings stay as they are")
+    session = SparkSession.builder.config(conf=SparkConf().setAll(list(conf.items()))).getOrCreate()
+    try:
+        yield session
+    finally:
+        if found is None:
+            session.stop()
+
+
+def _master(connection: Connection) -> str:
+    host = connection.host or ""
+    if connection.conn_type == "spark_connect" or host.startswith("sc://"):
+        raise _connect(f"connection {connection.conn_id!r} is one of Spark Connect")
+    if not host:
+        return DEFAULT_MASTER
+    if not connection.port:
+        return host
+    # A connection written as a URI (spark://host:7077) loses its scheme to the connection's type.
+    return f"{host}:{connection.port}" if "://" in host else f"spark://{host}:{connection.port}"
+
+
+def _extras(connection: Connection) -> dict[str, str]:
+    extra = connection.extra_dejson
+    unused = sorted(key for key in extra if not key.startswith("spark."))
+    if unused:
+        log.info("connection %r: extra %s is for spark-submit and not used here", connection.conn_id, ", ".join(map(repr, unused)))
+    return {key: _text(value) for key, value in extra.items() if key.startswith("spark.")}
+
+
+def _text(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _connect(what: str) -> SparkConnectUnsupported:
+    return SparkConnectUnsupported(
+        f"{what}; lineage needs the driver's plan, which Spark Connect does not give."
+        " Use a connection of type 'spark' (spark://…, yarn, k8s://…, local[*])."
+    )

@@ -1,0 +1,19 @@
+"""Which task of which DAG run this is: what a recorded run keeps of Airflow."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+
+def airflow_context(context: Mapping[str, Any]) -> dict[str, Any]:
+    """``dag_id``, ``run_id``, ``task_id``, ``map_index`` (-1: not mapped), ``try_number``, ``logical_date`` (ISO, or None): JSON-able."""
+    ti, logical_date = context["ti"], context.get("logical_date")
+    return {
+        "dag_id": ti.dag_id,
+        "run_id": ti.run_id,
+        "task_id": ti.task_id,
+        "map_index": -1 if ti.map_index is None else ti.map_index,
+        "try_number": ti.try_number,
+        "logical_date": logical_date.isoformat() if logical_date else None,
+    }

@@ -1,0 +1,81 @@
+"""Where a run's result is written, besides the results store."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from typing import Literal as OneOf
+
+from airflow_lineage_provider.errors import LineageError
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+Mode = OneOf["error", "overwrite", "append"]
+
+
+class InvalidOutput(LineageError, ValueError):
+    """The text or the mode of an output is not understood."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Output:
+    """A place for the result: files at a path, a table of Spark's catalog, or a PostgreSQL table."""
+
+    kind: OneOf["path", "table", "postgres"]
+    target: str
+    format: str = "parquet"
+    mode: Mode = "error"
+    url: str = ""
+
+    @classmethod
+    def path(cls, path: str, format: str = "parquet", mode: Mode = "error") -> Output:
+        return cls(kind="path", target=path, format=format, mode=mode)
+
+    @classmethod
+    def table(cls, name: str, mode: Mode = "error") -> Output:
+        return cls(kind="table", target=name, mode=mode)
+
+    @classmethod
+    def postgres(cls, url: str, table: str, mode: Mode = "error") -> Output:
+        return cls(kind="postgres", target=table, mode=mode, url=url)
+
+    @classmethod
+    def parse(cls, text: str | Output) -> Output:
+        """``/some/path``, ``parquet:/some/path`` (or ``csv:``, ``json:``, ``orc:``), ``table:db.name``; ``+overwrite`` or ``+append`` at the end.
+
+        :raises InvalidOutput: for anything else.
+        """
+        if isinstance(text, Output):
+            return text
+        place, mode = text, "error"
+        for one in ("overwrite", "append"):
+            if text.endswith(f"+{one}"):
+                place, mode = text.removesuffix(f"+{one}"), one
+        kind, colon, rest = place.partition(":")
+        if kind == "table" and rest:
+            return cls(kind="table", target=rest, mode=mode)  # type: ignore[arg-type]
+        if colon and kind in ("parquet", "csv", "json", "orc") and rest:
+            return cls(kind="path", target=rest, format=kind, mode=mode)  # type: ignore[arg-type]
+        if "/" in place:
+            return cls(kind="path", target=place, mode=mode)  # type: ignore[arg-type]
+        raise InvalidOutput(f"output {text!r} is not understood; write a path, parquet:PATH, or table:NAME, with +overwrite or +append at the end")
+
+    def write(self, frame: DataFrame) -> None:
+        """Write the result.
+
+        :raises InvalidOutput: the place exists and the mode is ``error`` (Spark says so), or the kind cannot be written from here.
+        """
+        writer = frame.write.mode(self.mode)
+        if self.kind == "path":
+            writer.format(self.format).save(self.target)
+        elif self.kind == "table":
+            writer.saveAsTable(self.target)
+        else:
+            from airflow_lineage_provider.store import write_table
+
+            write_table(frame, self.url, self.target, self.mode)
+
+    def describe(self) -> dict[str, Any]:
+        """What is recorded with the run: never a password."""
+        return {"kind": self.kind, "target": self.target, "format": self.format, "mode": self.mode}

@@ -1,0 +1,265 @@
+"""The facade: run a pipeline with lineage, and ask for the lineage of rows of its result (the paper's AL Manager).
+
+>>> lineage = Lineage(spark)                                                        # doctest: +SKIP
+>>> run = lineage.run(pipeline, params={"month": "2025-12"})                        # doctest: +SKIP
+>>> run.explain("judge = 'Reject'").show()                                          # doctest: +SKIP
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from airflow_lineage_provider import settings
+from airflow_lineage_provider.errors import RunNotComplete, RunNotFound, SparkRequired
+from airflow_lineage_provider.explanation import Explanation, Guarantee, RunSummary
+from airflow_lineage_provider.output import Output
+from airflow_lineage_provider.recording import RecordedPlan
+from airflow_lineage_provider.recording import read as read_record
+from airflow_lineage_provider.store import RunRecord, Store
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
+
+    from airflow_lineage_provider.spark.run import Execution
+
+__all__ = ["Explanation", "Guarantee", "Lineage", "Output", "Run", "RunSummary"]
+
+Progress = Callable[[str], None]
+
+
+class Lineage:
+    """A results store and, where pipelines are run or Spark must answer, a Spark session.
+
+    ``store`` is a PostgreSQL URL, an open `Store`, or None for `settings.store_url()` and then the embedded server.
+    """
+
+    def __init__(self, spark: SparkSession | None = None, *, store: str | Store | None = None) -> None:
+        self.spark = spark
+        self._owns_store = not isinstance(store, Store)
+        self.store = store if isinstance(store, Store) else Store.open(store)
+
+    def run(
+        self,
+        pipeline: Callable[..., DataFrame] | str,
+        *,
+        name: str | None = None,
+        params: Mapping[str, Any] | None = None,
+        output: Output | str | None = None,
+        strategy: str = "function_materialization",
+        reasons: str = "lazy",
+        keys: Mapping[str, Sequence[str]] | None = None,
+        airflow: Mapping[str, Any] | None = None,
+        progress: Progress | None = None,
+    ) -> Run:
+        """Run a pipeline, a function ``(spark, **params) -> DataFrame`` or a SQL text, and record its lineage.
+
+        The result is what the pipeline itself gives; it is written to ``output`` where one is given. ``keys`` names the
+        primary keys of source tables that have no better row identity (anything but Parquet).
+
+        :raises SparkRequired: there is no session.
+        :raises PlanError: the pipeline cannot be understood, or an option is wrong.
+        :raises LineageError: the run failed; it is recorded as failed and nothing else of it is kept.
+        """
+        from airflow_lineage_provider.running import Request, execute
+
+        if self.spark is None:
+            raise SparkRequired("running a pipeline needs a Spark session: Lineage(spark)")
+        request = Request(
+            pipeline=pipeline,
+            name=name or _pipeline_name(pipeline),
+            params=params or {},
+            output=None if output is None else Output.parse(output),
+            strategy=strategy,
+            reasons=reasons,
+            keys=keys or {},
+            airflow=airflow or {},
+        )
+        run_id, execution, result = execute(self.spark, self.store, request, progress or _silent)
+        return Run(self, self.store.run(run_id), execution=execution, result=result)
+
+    def runs(self, pipeline: str | None = None, limit: int = 50) -> list[RunSummary]:
+        """The newest runs, newest first."""
+        return [_summary(record) for record in self.store.runs(pipeline, limit)]
+
+    def get(self, run_id: str = "latest", pipeline: str | None = None) -> Run:
+        """A recorded run by its id (or an unambiguous beginning of it), or the latest complete one.
+
+        :raises RunNotFound: there is none.
+        """
+        if run_id == "latest":
+            return Run(self, self._latest(pipeline))
+        try:
+            return Run(self, self.store.run(run_id))
+        except RunNotFound:
+            found = [record for record in self.store.runs(pipeline, 10_000) if record.id.startswith(run_id)]
+            if len(found) != 1:
+                raise
+            return Run(self, self.store.run(found[0].id))
+
+    def _latest(self, pipeline: str | None) -> RunRecord:
+        if pipeline is not None:
+            return self.store.latest_run(pipeline)
+        complete = [record for record in self.store.runs(None, 1_000) if record.status == "complete"]
+        if not complete:
+            raise RunNotFound("the results store has no complete run; run a pipeline first")
+        return self.store.run(complete[0].id)
+
+    def drop(self, run_id: str) -> None:
+        """Drop a run's materializations and derivations; that there was a run stays known."""
+        self.store.drop_run(self.get(run_id).id)
+
+    def derivation(self, derivation_id: str) -> Explanation:
+        """A stored derivation, as it was answered.
+
+        :raises StoreError: there is none.
+        """
+        from airflow_lineage_provider.deriving.record import restored
+
+        record = self.store.derivation(derivation_id)
+        return restored(record, _summary(self.store.run(record.run_id)))
+
+    def close(self) -> None:
+        """Close the store's connections, when this object opened them."""
+        if self._owns_store:
+            self.store.close()
+
+    def __enter__(self) -> Lineage:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class Run:
+    """A recorded run."""
+
+    def __init__(self, lineage: Lineage, record: RunRecord, *, execution: Execution | None = None, result: DataFrame | None = None) -> None:
+        self._lineage = lineage
+        self.record = record
+        self._execution = execution
+        self._result = result
+
+    @property
+    def id(self) -> str:
+        return self.record.id
+
+    @property
+    def summary(self) -> RunSummary:
+        return _summary(self.record)
+
+    def __repr__(self) -> str:
+        return f"<Run {self.id} of {self.record.pipeline}: {self.record.status}>"
+
+    @property
+    def plan(self) -> RecordedPlan:
+        """The run's plan as recorded.
+
+        :raises RunNotComplete: the run failed, was dropped, or is still going.
+        """
+        if self.record.status != "complete":
+            raise RunNotComplete(f"run {self.id} of {self.record.pipeline} is {self.record.status}" + _because(self.record.error))
+        return read_record(self.record.plan, self.record.segments, self.record.inputs)
+
+    @property
+    def result(self) -> DataFrame:
+        """The result as a Spark frame: the very rows that were computed, from Spark's memory or from the store."""
+        from airflow_lineage_provider.spark.run import result_frame
+        from airflow_lineage_provider.spark.tracing import read_materialization
+
+        if self._result is None:
+            if self._lineage.spark is None:
+                raise SparkRequired("the result as a Spark frame needs a Spark session: Lineage(spark); or use result_table()")
+            stored = self._lineage.store.materializations(self.id)["result"]
+            plan = self.plan
+            names = dict(plan.materialized[0].columns)
+            frame = read_materialization(self._lineage.spark, stored)
+            self._result = result_frame(frame, tuple(names[a.id] for a in plan.plan.output), plan.plan.names)
+        return self._result
+
+    def result_table(self, limit: int | None = None) -> pa.Table:
+        """The result, or its first ``limit`` rows, as an Arrow table; no Spark needed."""
+        from airflow_lineage_provider.plan.lineage_keys import ROW
+
+        plan = self.plan
+        stored = self._lineage.store.materializations(self.id)["result"]
+        names = dict(plan.materialized[0].columns)
+        columns = [names[a.id] for a in plan.plan.output]
+        rows = self._lineage.store.read(stored, columns=[*dict.fromkeys(columns), ROW], order_by=[ROW], limit=limit)
+        return rows.select([rows.column_names.index(name) for name in columns]).rename_columns(list(plan.plan.names))
+
+    def explain(
+        self,
+        target: str | Sequence[Mapping[str, Any]] | pa.Table,
+        *,
+        limit: int | None = None,
+        verify: bool = False,
+        save: bool = True,
+        airflow: Mapping[str, Any] | None = None,
+        progress: Progress | None = None,
+    ) -> Explanation:
+        """Augmented lineage of the result's rows that match ``target``: a SQL predicate over the result's columns, or rows.
+
+        ``limit`` is the most rows that the target may match (`settings.target_limit`). ``verify`` runs the pipeline over
+        the derived source rows and checks that it gives the target again (definition 5, condition 1). ``save`` keeps the
+        answer in the store; the explanation's ``id`` finds it again.
+
+        :raises InvalidTarget, EmptyTarget, TargetTooLarge: the target cannot be used.
+        :raises SparkRequired: a part of the answer needs Spark, and there is no session.
+        :raises RunNotComplete: the run failed, was dropped, or is still going.
+        """
+        from airflow_lineage_provider.deriving.derive import Deriver
+        from airflow_lineage_provider.deriving.record import saved
+        from airflow_lineage_provider.deriving.verify import verified
+
+        recorded = self.plan
+        spark = self._spark_tracing(recorded)
+        deriver = Deriver(self._lineage.store, self.record, recorded, spark, progress or _silent)
+        explanation = deriver.derive(target, summary=self.summary, limit=settings.target_limit() if limit is None else limit)
+        if verify:
+            (progress or _silent)("verifying")
+            explanation = verified(explanation, self.record, recorded, self._lineage.spark)
+        return saved(explanation, self._lineage.store, airflow or {}) if save else explanation
+
+    def _spark_tracing(self, recorded: RecordedPlan) -> Any:
+        if self._lineage.spark is None:
+            return None
+        from airflow_lineage_provider.spark.tracing import SparkTracing
+
+        return SparkTracing(self._lineage.spark, recorded, self._lineage.store.materializations(self.id))
+
+    def close(self) -> None:
+        """Let Spark forget the rows that it keeps for ``result``; what is stored stays."""
+        if self._execution is not None:
+            self._execution.close()
+            self._execution = None
+        self._result = None
+
+
+def _pipeline_name(pipeline: Callable[..., Any] | str) -> str:
+    return "sql" if isinstance(pipeline, str) else str(getattr(pipeline, "__name__", type(pipeline).__name__))
+
+
+def _summary(record: RunRecord) -> RunSummary:
+    seconds = (record.finished - record.started).total_seconds() if record.finished and record.started else None
+    return RunSummary(
+        id=record.id,
+        pipeline=record.pipeline,
+        status=record.status,
+        started=record.started.isoformat(timespec="seconds") if record.started else "",
+        seconds=seconds,
+        strategy=record.strategy,
+        reasons=record.reasons,
+        rows=(record.row_counts or {}).get("result"),
+        error=record.error or "",
+        airflow=record.airflow or {},
+    )
+
+
+def _because(error: str | None) -> str:
+    return f": {error}" if error else ""
+
+
+def _silent(_stage: str) -> None:
+    """Progress that nobody watches."""

@@ -1,0 +1,244 @@
+"""Calling a UDF's code on a batch of Arrow arrays, in the shape it was declared for.
+
+Row mode sees Python values: NULL is None, a timestamp is an aware datetime in UTC (whatever the session's zone, so that a row
+gives the same value wherever it is explained), a struct or map a dict. ``pandas`` sees what
+`pyarrow.Array.to_pandas` gives, as Spark's own pandas UDFs do: NULL is NaN in numbers (integers with NULLs become floats), None in
+strings; and a NaN in a returned Series is NULL. ``arrow`` sees the arrays themselves.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+import reprlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import pyarrow as pa
+
+from airflow_lineage_provider.errors import PayloadError, UdfFailed
+from airflow_lineage_provider.reasons import payload
+
+Vectorized = Literal[False, "pandas", "arrow"]
+Array = pa.Array | pa.ChunkedArray
+
+_SHORT = reprlib.Repr()
+_SHORT.maxstring = _SHORT.maxother = 80
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """One call of a UDF's code on a batch.
+
+    Args:
+        name: the UDF's name, for messages.
+        parameters: names of the arguments, for messages; may be shorter than `arrays`.
+        value_type: the declared Arrow type of the value.
+        arrays: the arguments, of equal length.
+    """
+
+    name: str
+    parameters: tuple[str, ...]
+    value_type: pa.DataType
+    vectorized: Vectorized
+    arrays: tuple[pa.Array, ...]
+
+    def __len__(self) -> int:
+        return len(self.arrays[0])
+
+    def values(self, main: Callable[..., Any]) -> pa.Array:
+        """What main() gives, as the declared type. Code is never called on no rows, which few models bear.
+
+        Raises:
+            UdfFailed: it raised, gave a wrong number of values, or one that is not of the declared type.
+        """
+        if self.vectorized and len(self):
+            return self._as_values(self._call(main))
+        return self._from_rows([self._call_row(main, row) for row in self.rows()])
+
+    def explained(self, main_with_reason: Callable[..., Any]) -> tuple[pa.Array, pa.Array]:
+        """What main_with_reason() gives: values, and reasons as canonical JSON (null where the reason is None).
+
+        Raises:
+            UdfFailed: as `values`; or the result is no pair, or a reason cannot be written.
+        """
+        if self.vectorized and len(self):
+            values, reasons = self._pair(self._call(main_with_reason), "(values, reasons)")
+            return self._as_values(values), self._as_reasons(reasons)
+        rows = self.rows()
+        pairs = [self._pair(self._call_row(main_with_reason, row), "(value, reason)", row) for row in rows]
+        return self._from_rows([value for value, _ in pairs]), self._as_reasons([reason for _, reason in pairs])
+
+    def rows(self) -> list[tuple[Any, ...]]:
+        """The arguments of each row as Python values."""
+        return list(zip(*(each.to_pylist(maps_as_pydicts="strict") for each in self.arrays), strict=True))
+
+    def inputs(self, row: tuple[Any, ...]) -> str:
+        """A row's arguments for a message: ``income=3400, debt=810``, each shortened."""
+        names = self.parameters + tuple(f"argument {at + 1}" for at in range(len(self.parameters), len(row)))
+        return ", ".join(f"{name}={_SHORT.repr(value)}" for name, value in zip(names, row, strict=False))
+
+    def failed(self, what: str, row: tuple[Any, ...] | None = None) -> UdfFailed:
+        where = f" on {self.inputs(row)}" if row is not None else f" on a batch of {len(self)} rows"
+        return UdfFailed(f"UDF {self.name!r} failed{where}: {what}")
+
+    def _call_row(self, function: Callable[..., Any], row: tuple[Any, ...]) -> Any:
+        try:
+            return function(*row)
+        except Exception as error:
+            raise self.failed(_describe(error), row) from error
+
+    def _call(self, function: Callable[..., Any]) -> Any:
+        try:
+            return function(*self._arguments())
+        except Exception as error:
+            self._find_failing_row(function)
+            raise self.failed(f"{_describe(error)} (each of its rows alone is fine)") from error
+
+    def _arguments(self) -> list[Any]:
+        return [each.to_pandas() for each in self.arrays] if self.vectorized == "pandas" else list(self.arrays)
+
+    def slice(self, at: int) -> Batch:
+        """The batch of one row."""
+        one = tuple(each.slice(at, 1) for each in self.arrays)
+        return Batch(self.name, self.parameters, self.value_type, self.vectorized, one)
+
+    def _find_failing_row(self, function: Callable[..., Any]) -> None:
+        for at, row in enumerate(self.rows() if len(self) > 1 else []):
+            try:
+                function(*self.slice(at)._arguments())
+            except Exception as error:
+                raise self.failed(_describe(error), row) from error
+        if len(self) == 1:
+            one = self.rows()[0]
+            try:
+                function(*self._arguments())
+            except Exception as error:
+                raise self.failed(_describe(error), one) from error
+
+    def _pair(self, result: Any, shape: str, row: tuple[Any, ...] | None = None) -> tuple[Any, Any]:
+        if isinstance(result, tuple) and len(result) == 2:
+            return result
+        raise self.failed(f"main_with_reason returned {_SHORT.repr(result)} ({type(result).__name__}), not a pair {shape}", row)
+
+    def _as_values(self, result: Any) -> pa.Array:
+        if not hasattr(result, "__len__") or isinstance(result, (str, bytes, dict)):
+            raise self.failed(f"main returned {type(result).__name__}, not {_wanted(self.vectorized)}")
+        if len(result) != len(self):
+            raise self.failed(f"main returned {len(result)} values for {len(self)} rows")
+        try:
+            return _converted(result, self.value_type)
+        except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
+            raise self._wrong_value(_python_values(result), error) from error
+
+    def _from_rows(self, values: list[Any]) -> pa.Array:
+        try:
+            for value in values:
+                _check_zone(value, self.value_type)
+            return pa.array(values, type=self.value_type)
+        except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
+            raise self._wrong_value(values, error) from error
+
+    def _wrong_value(self, values: list[Any], error: Exception) -> UdfFailed:
+        for row, value in zip(self.rows(), values, strict=True):
+            try:
+                _check_zone(value, self.value_type)
+                pa.array([value], type=self.value_type)
+            except (pa.ArrowException, TypeError, ValueError, OverflowError) as cause:
+                what = f"its value {_SHORT.repr(value)} ({type(value).__name__}) is not of the declared type {self.value_type}: {cause}"
+                return self.failed(what, row)
+        return self.failed(f"its values are not of the declared type {self.value_type}: {error}")
+
+    def _as_reasons(self, reasons: Any) -> pa.Array:
+        if not hasattr(reasons, "__len__") or len(reasons) != len(self):
+            count = len(reasons) if hasattr(reasons, "__len__") else type(reasons).__name__
+            raise self.failed(f"main_with_reason returned {count} reasons for {len(self)} rows")
+        return pa.array([self._reason(at, each) for at, each in enumerate(reasons)], type=pa.string())
+
+    def _reason(self, at: int, reason: Any) -> str | None:
+        try:
+            return None if reason is None else payload.to_json(reason)
+        except PayloadError as error:
+            raise self.failed(str(error), self.slice(at).rows()[0]) from error
+
+
+def same_values(left: pa.Array, right: pa.Array) -> list[bool]:
+    """Row by row: are the values the same? NaN equals NaN; floating-point numbers may differ by rounding (1 part in 10⁹, in
+    10⁵ for single precision), because vectorised arithmetic rounds by the batch's shape."""
+    if left.equals(right):
+        return [True] * len(left)
+    tolerance = 1e-5 if pa.types.is_float32(left.type) else 1e-9
+    return [_same(one, other, tolerance) for one, other in zip(left.to_pylist(), right.to_pylist(), strict=True)]
+
+
+def _same(one: Any, other: Any, tolerance: float) -> bool:
+    if isinstance(one, float) and isinstance(other, float):
+        return math.isclose(one, other, rel_tol=tolerance) or (math.isnan(one) and math.isnan(other))
+    if isinstance(one, (list, tuple)) and isinstance(other, (list, tuple)):
+        return len(one) == len(other) and all(_same(a, b, tolerance) for a, b in zip(one, other, strict=True))
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(_same(one[key], other[key], tolerance) for key in one)
+    return bool(one == other)
+
+
+def _converted(result: Any, kind: pa.DataType) -> pa.Array:
+    if isinstance(result, pa.ChunkedArray):
+        result = result.combine_chunks()
+    if isinstance(result, pa.Array):
+        return result if result.type == kind else result.cast(kind)
+    if type(result).__module__.split(".")[0] == "pandas" or hasattr(result, "dtype"):
+        found = pa.Array.from_pandas(result, type=kind)
+        return found.combine_chunks() if isinstance(found, pa.ChunkedArray) else found
+    return pa.array(list(result), type=kind)
+
+
+def _python_values(result: Any) -> list[Any]:
+    if isinstance(result, (pa.Array, pa.ChunkedArray)):
+        return list(result.to_pylist())
+    return list(result)
+
+
+def _check_zone(value: Any, kind: pa.DataType) -> None:
+    """Arrow takes a naive datetime for UTC, where Spark's own row UDFs take it for local time: neither is guessed here."""
+    if isinstance(value, dt.datetime) and pa.types.is_timestamp(kind) and (value.tzinfo is None) != (kind.tz is None):
+        wanted = "a timestamp needs a datetime with a time zone" if kind.tz else "a timestamp_ntz needs a datetime without a time zone"
+        raise ValueError(wanted)
+
+
+def _describe(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"
+
+
+def _wanted(vectorized: Vectorized) -> str:
+    return "a pandas.Series" if vectorized == "pandas" else "a pyarrow.Array"
+
+
+def as_batch(name: str, parameters: tuple[str, ...], kind: pa.DataType, vectorized: Vectorized, arrays: Sequence[Array]) -> Batch:
+    """The batch of these arrays, checked.
+
+    Raises:
+        UdfFailed: no array, or arrays of different lengths.
+    """
+    whole = tuple(_in_utc(each.combine_chunks() if isinstance(each, pa.ChunkedArray) else each) for each in arrays)
+    lengths = sorted({len(each) for each in whole})
+    if len(lengths) != 1:
+        raise UdfFailed(f"UDF {name!r} cannot be called: its {len(whole)} argument arrays have lengths {lengths}, one length is needed")
+    return Batch(name, parameters, kind, vectorized, whole)
+
+
+def _in_utc(array: pa.Array) -> pa.Array:
+    wanted = _utc_type(array.type)
+    return array if wanted == array.type else array.cast(wanted)
+
+
+def _utc_type(kind: pa.DataType) -> pa.DataType:
+    if pa.types.is_timestamp(kind) and kind.tz is not None:
+        return pa.timestamp(kind.unit, tz="UTC")
+    if pa.types.is_list(kind):
+        return pa.list_(kind.value_field.with_type(_utc_type(kind.value_type)))
+    if pa.types.is_map(kind):
+        return pa.map_(_utc_type(kind.key_type), kind.item_field.with_type(_utc_type(kind.item_type)))
+    if pa.types.is_struct(kind):
+        return pa.struct([each.with_type(_utc_type(each.type)) for each in kind])
+    return kind

@@ -1,0 +1,137 @@
+"""What a fitted model decides for rows: the value of the UDF, and the numbers behind it that an explainer explains."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+
+from airflow_lineage_provider.errors import UdfDeclarationError
+from airflow_lineage_provider.reasons.tabular import Table
+
+Output = Literal["label", "probability", "value"] | Callable[[Any], Any]
+Space = Literal["probability", "log-odds", "raw"]
+
+
+@dataclass(frozen=True)
+class Decisions:
+    """A fitted scikit-learn-like model with what the UDF returns of it.
+
+    Args:
+        model: the model, in one thread.
+        table: its features.
+        output: ``"label"`` the predicted class; ``"probability"`` the chosen class's; ``"value"`` a regression's; or a
+            function from probabilities (rows, classes) (from values (rows,) for a regression) to one value per row.
+        chosen: the place of the class that is always explained; None explains the predicted class.
+    """
+
+    model: Any
+    table: Table
+    output: Output
+    chosen: int | None
+
+    @property
+    def classes(self) -> list[Any]:
+        """The classes, as Python values; empty for a regression."""
+        return np.asarray(getattr(self.model, "classes_", [])).tolist()
+
+    def values(self, frame: pd.DataFrame) -> Any:
+        """The UDF's values, one per row."""
+        rows = self.table.for_model(frame)
+        if self.output in ("label", "value"):
+            return self.model.predict(rows)
+        numbers = self.model.predict_proba(rows) if self.classes else self.model.predict(rows)
+        return numbers[:, self.chosen] if self.output == "probability" else self._called(numbers, len(frame))
+
+    def _called(self, numbers: Any, rows: int) -> Any:
+        assert callable(self.output)
+        found = np.asarray(self.output(numbers))
+        if found.shape != (rows,):
+            raise ValueError(f"the output function returned shape {found.shape} for {rows} rows; it needs one value per row")
+        return found
+
+    def numbers(self, frame: pd.DataFrame, space: Space) -> np.ndarray[Any, np.dtype[np.float64]]:
+        """The model's own numbers (rows, outputs) in a space; one output for a regression or a binary log-odds."""
+        rows = self.table.for_model(frame)
+        if not self.classes:
+            found = self.model.predict(rows)
+        else:
+            found = self.model.predict_proba(rows) if space == "probability" else self.model.decision_function(rows)
+        return np.asarray(found, dtype="float64").reshape(len(frame), -1)
+
+    def margin_space(self) -> Space:
+        """What decision_function() is measured in: log-odds where its logistic is the probability, else raw margins."""
+        if len(self.classes) != 2 or not hasattr(self.model, "predict_proba"):
+            return "raw"
+        margins = self.numbers(self.table.background, "raw")[:, 0]
+        probabilities = self.numbers(self.table.background, "probability")[:, 1]
+        return "log-odds" if np.allclose(0.5 * (1.0 + np.tanh(margins / 2.0)), probabilities, atol=1e-6) else "raw"
+
+    def explained_class(self, frame: pd.DataFrame) -> list[int | None]:
+        """The place of the class to explain, row by row; None for a regression."""
+        if not self.classes or self.chosen is not None:
+            return [self.chosen] * len(frame)
+        places = {label: at for at, label in enumerate(self.classes)}
+        return [places[each] for each in np.asarray(self.model.predict(self.table.for_model(frame))).tolist()]
+
+    def value_type(self) -> str:
+        """The Spark type of the values, where the user does not say."""
+        if callable(self.output):
+            return "string"
+        if self.output != "label":
+            return "double"
+        kinds = {type(each) for each in self.classes}
+        return {bool: "boolean", int: "bigint", float: "double"}.get(kinds.pop(), "string") if len(kinds) == 1 else "string"
+
+
+def decisions_of(model: Any, table: Table, output: Output, label: Any, name: str) -> Decisions:
+    """The decisions of a model, checked.
+
+    Raises:
+        UdfDeclarationError: the model cannot give that output, or has no such class.
+    """
+    found = Decisions(_one_thread(model), table, output, None)
+    if not callable(output) and output not in ("label", "probability", "value"):
+        raise UdfDeclarationError(f"UDF {name!r}: output is {output!r}; it can be 'label', 'probability', 'value' or a function")
+    if np.ndim(getattr(model, "classes_", [])) != 1 or any(isinstance(each, (list, np.ndarray)) for each in found.classes):
+        raise UdfDeclarationError(f"UDF {name!r}: its model predicts several outputs at once; declare one UDF for each")
+    _check_output(model, found, name)
+    return Decisions(found.model, table, output, _chosen(found, label, name))
+
+
+def _check_output(model: Any, found: Decisions, name: str) -> None:
+    kind = "classifier" if found.classes else "regressor"
+    if (found.output == "value") == bool(found.classes) and not callable(found.output):
+        fit = "'label', 'probability' or a function" if found.classes else "'value' or a function"
+        raise UdfDeclarationError(f"UDF {name!r}: output={found.output!r} does not fit a {kind}; use output={fit}")
+    if found.classes and found.output != "label" and not hasattr(model, "predict_proba"):
+        raise UdfDeclarationError(f"UDF {name!r}: {type(model).__name__} gives no probabilities (predict_proba); use output='label'")
+
+
+def _chosen(found: Decisions, label: Any, name: str) -> int | None:
+    classes = found.classes
+    if label is not None:
+        if label not in classes:
+            raise UdfDeclarationError(f"UDF {name!r}: its model has no class {label!r}; it has {classes}")
+        return classes.index(label)
+    if found.output == "label" or not classes:
+        return None
+    if len(classes) == 2:
+        return 1
+    if found.output == "probability":
+        raise UdfDeclarationError(f"UDF {name!r}: say whose probability it returns with label=…, one of {classes}")
+    return None
+
+
+def _one_thread(model: Any) -> Any:
+    """A copy that does not start threads: a Spark task has one core, and threads add up in an order that changes the last digit."""
+    single = copy.copy(model)
+    if hasattr(single, "steps"):
+        single.steps = [(step, _one_thread(each) if hasattr(each, "get_params") else each) for step, each in single.steps]
+    elif isinstance(getattr(single, "n_jobs", None), int):
+        single.n_jobs = 1
+    return single

@@ -1,0 +1,66 @@
+"""Checks of what a user declares: signatures, and the versions of the libraries that matter."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+from airflow_lineage_provider.errors import UdfDeclarationError
+
+_POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+
+
+def parameter_names(main: Callable[..., Any], name: str) -> tuple[str, ...]:
+    """Names of the positional parameters; empty for ``*args``.
+
+    Raises:
+        UdfDeclarationError: it cannot be called with the values of a row, in order.
+    """
+    if not callable(main):
+        raise UdfDeclarationError(f"UDF {name!r}: {main!r} is not callable")
+    found = _parameters(main)
+    takes_many = any(each.kind is inspect.Parameter.VAR_POSITIONAL for each in found)
+    wrong = [each.name for each in found if each.kind is inspect.Parameter.KEYWORD_ONLY and each.default is inspect.Parameter.empty]
+    if wrong:
+        raise UdfDeclarationError(f"UDF {name!r} has keyword-only parameters {wrong}: Spark passes a row's values by position")
+    names = tuple(each.name for each in found if each.kind in _POSITIONAL)
+    if not names and not takes_many:
+        raise UdfDeclarationError(f"UDF {name!r} takes no argument: a function operator applies it to values of a row, so it needs at least one")
+    return names
+
+
+def same_parameters(main: Callable[..., Any], main_with_reason: Callable[..., Any], name: str) -> None:
+    """main_with_reason must take what main takes.
+
+    Raises:
+        UdfDeclarationError: the numbers of positional parameters differ.
+    """
+    first, second = (_counts(each, name) for each in (main, main_with_reason))
+    if first[0] != second[0] and not (first[1] or second[1]):
+        raise UdfDeclarationError(f"UDF {name!r}: main takes {first[0]} arguments and main_with_reason {second[0]}; both must take the same")
+
+
+def installed_versions(libraries: Sequence[str]) -> dict[str, str]:
+    """The installed version of each distribution.
+
+    Raises:
+        UdfDeclarationError: one is not installed.
+    """
+    try:
+        return {each: version(each) for each in sorted(libraries)}
+    except PackageNotFoundError as error:
+        raise UdfDeclarationError(f"the library {error.name!r}, declared to matter to a UDF, is not installed") from error
+
+
+def _counts(function: Callable[..., Any], name: str) -> tuple[int, bool]:
+    takes_many = any(each.kind is inspect.Parameter.VAR_POSITIONAL for each in _parameters(function))
+    return len(parameter_names(function, name)), takes_many
+
+
+def _parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:
+    try:
+        return list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):  # a builtin without a signature takes whatever it takes
+        return [inspect.Parameter("arguments", inspect.Parameter.VAR_POSITIONAL)]

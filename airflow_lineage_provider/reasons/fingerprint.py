@@ -1,0 +1,129 @@
+"""Digests of objects (models, background data) that are the same in every process.
+
+Pickle bytes are not: they depend on the order of sets (so on PYTHONHASHSEED) and on which equal strings happen to be one
+object. This pickler digests sets and dicts by their sorted contents and never writes references to strings, tuples or
+numbers; arrays are digested by type, shape and cells.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import pickle
+import types
+from pathlib import Path
+from typing import Any
+
+from airflow_lineage_provider.errors import UdfDeclarationError
+
+_NEVER_SHARED = (str, bytes, int, float, tuple, frozenset)
+
+
+def digest(value: Any, what: str) -> str:
+    """A hex sha256 of any picklable object; of the content where it is the `Path` of a file.
+
+    Raises:
+        UdfDeclarationError: it cannot be pickled or read, so nothing could prove later that it is unchanged.
+    """
+    if isinstance(value, Path):
+        return file_digest(value, what)
+    writer = _HashWriter()
+    try:
+        _Digester(writer).dump(value)
+    except UdfDeclarationError:
+        raise
+    except Exception as error:
+        raise UdfDeclarationError(f"{what} ({type(value).__name__}) cannot be pickled, so its version cannot be taken: {error}") from error
+    return writer.hash.hexdigest()
+
+
+def file_digest(path: Path, what: str) -> str:
+    """A hex sha256 of a file's content."""
+    try:
+        with path.open("rb") as stream:
+            return hashlib.file_digest(stream, "sha256").hexdigest()
+    except OSError as error:
+        raise UdfDeclarationError(f"{what} cannot be read from {path}: {error}") from error
+
+
+_ADDRESSES = frozenset({"_stop_words_id"})
+"""Attributes in which scikit-learn's text vectorizers keep a memory address, another one in every process."""
+
+
+class _HashWriter:
+    def __init__(self) -> None:
+        self.hash = hashlib.sha256()
+
+    def write(self, data: Any) -> int:
+        self.hash.update(data)
+        return len(data)
+
+
+class _Digester(pickle._Pickler):  # type: ignore[misc,name-defined,unused-ignore]  # the C pickler cannot be told about sets
+    def __init__(self, writer: _HashWriter) -> None:
+        super().__init__(writer, protocol=4)
+        # Frames carry lengths of buffers only; they say nothing about the object.
+        self.framer.start_framing = lambda: None
+
+    def memoize(self, obj: Any) -> None:
+        if not isinstance(obj, _NEVER_SHARED):
+            super().memoize(obj)
+
+    def save(self, obj: Any, save_persistent_id: bool = True) -> Any:
+        if isinstance(obj, (set, frozenset)) and type(obj) in (set, frozenset):
+            return self._save_parts("set", sorted(digest(each, "a member of a set") for each in obj))
+        if type(obj) is dict:
+            return self._save_dict(obj)
+        if isinstance(obj, types.FunctionType):
+            return self._save_function(obj)
+        if type(obj).__module__.split(".")[0] in ("numpy", "pandas"):
+            replacement = _table_parts(obj)
+            if replacement is not None:
+                return self._save_parts(type(obj).__name__, replacement)
+        return super().save(obj, save_persistent_id)
+
+    def _save_parts(self, kind: str, parts: Any) -> None:
+        super().save(("airflow_lineage_provider", kind, parts))
+
+    def _save_dict(self, obj: dict[Any, Any]) -> None:
+        if id(obj) in self.memo:
+            return super().save(obj)
+        self.memoize(obj)  # before its contents, which may refer to it
+        keyed = sorted(((digest(key, "a key of a dict"), value) for key, value in obj.items() if key not in _ADDRESSES), key=lambda pair: pair[0])
+        self.write(b"dict %d" % len(keyed))
+        for key, value in keyed:
+            self.save(key)
+            self.save(value)
+
+    def _save_function(self, obj: types.FunctionType) -> None:
+        from airflow_lineage_provider.reasons.code import code_digest
+
+        if id(obj) in self.memo:
+            return super().save(obj)
+        self.memoize(obj)
+        self._save_parts("function", code_digest(obj))
+
+
+def _table_parts(obj: Any) -> Any:
+    """What makes up a numpy or pandas object, free of memory layout; None where pickle's own way is right."""
+    import numpy as np
+
+    if isinstance(obj, np.dtype):
+        return str(obj) if obj.names is None else str(obj.descr)
+    if isinstance(obj, np.ndarray) and obj.dtype.names:
+        # The bytes between the fields (scikit-learn's tree nodes have some) are whatever was in memory.
+        return [str(obj.dtype.descr), obj.shape, [np.ascontiguousarray(obj[name]) for name in obj.dtype.names]]
+    if isinstance(obj, np.ndarray):
+        cells = obj.tolist() if obj.dtype.hasobject else np.ascontiguousarray(obj).tobytes()
+        return [str(obj.dtype), obj.shape, cells]
+    if isinstance(obj, np.generic) and not isinstance(obj, (str, bytes)):
+        return [str(obj.dtype), obj.item()]
+    if type(obj).__name__ == "DataFrame":
+        return [[str(name), str(kind), _column(obj.iloc[:, at])] for at, (name, kind) in enumerate(obj.dtypes.items())]
+    if type(obj).__name__ == "Series":
+        return [str(obj.name), str(obj.dtype), _column(obj)]
+    return None
+
+
+def _column(series: Any) -> Any:
+    # A categorical's codes depend on the order of its categories, its values do not.
+    return series.astype(object).to_numpy() if str(series.dtype) == "category" else series.to_numpy()

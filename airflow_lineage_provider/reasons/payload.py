@@ -1,0 +1,274 @@
+"""Reasons in a small, stable schema of our own (definition 2), whatever library made them.
+
+Every reason is one of five frozen dataclasses and travels as canonical JSON: ``{"kind": …, "version": 1, …}`` with sorted
+keys and no whitespace, so that equal reasons are equal strings. JSON has no NaN: a number that is not finite is written as
+``{"$float": "NaN" | "Infinity" | "-Infinity"}``, and an object of the user's that itself has a key starting with ``$`` is
+wrapped as ``{"$object": {…}}``, so that everything reads back as it was written.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, TypeAlias
+
+from airflow_lineage_provider.errors import PayloadError
+from airflow_lineage_provider.reasons.plain import decode, encode, plain
+
+VERSION = 1
+"""The version of the schema, written in every payload."""
+
+
+@dataclass(frozen=True, slots=True)
+class Attribution:
+    """What one feature added to the output: its value in this row, and its contribution in the output's space."""
+
+    feature: str
+    value: Any
+    contribution: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "feature", str(self.feature))
+        object.__setattr__(self, "value", plain(self.value, "an attribution's value"))
+        object.__setattr__(self, "contribution", _number(self.contribution, f"the contribution of {self.feature!r}"))
+
+
+@dataclass(frozen=True, slots=True)
+class Attributions:
+    """Additive feature attributions.
+
+    Args:
+        features: one `Attribution` per feature (tuples of the three values are taken too).
+        base_value: the model's output when nothing is known of the row.
+        output: the model's output for the row; None when the method does not say.
+        output_space: what `output` and the contributions are measured in: ``"probability"``, ``"log-odds"``, ``"raw"`` …
+        label: the class that is explained, None for a regression.
+        method: how the reason was made: seed, background's hash, library versions.
+        residual: computed, never given: output - base_value - sum of contributions, shown where they don't add up.
+    """
+
+    features: tuple[Attribution, ...]
+    base_value: float
+    output: float | None = None
+    output_space: str = "raw"
+    label: str | None = None
+    method: Mapping[str, Any] = field(default_factory=dict)
+    residual: float | None = field(init=False)
+
+    def __post_init__(self) -> None:
+        given = tuple(each if isinstance(each, Attribution) else Attribution(*each) for each in self.features)
+        object.__setattr__(self, "features", given)
+        object.__setattr__(self, "base_value", _number(self.base_value, "base_value"))
+        object.__setattr__(self, "output", None if self.output is None else _number(self.output, "output"))
+        object.__setattr__(self, "label", None if self.label is None else str(self.label))
+        object.__setattr__(self, "method", plain(dict(self.method), "method"))
+        object.__setattr__(self, "residual", _residual(self.output, self.base_value, given))
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Characters `start` (inclusive) to `end` (exclusive) of a text, with a weight and what the weight speaks for."""
+
+    start: int
+    end: int
+    weight: float
+    label: str | None = None
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.start <= self.end:
+            raise PayloadError(f"a text span runs from {self.start} to {self.end}; it needs 0 <= start <= end (characters)")
+        object.__setattr__(self, "weight", _number(self.weight, "a span's weight"))
+
+
+@dataclass(frozen=True, slots=True)
+class TextSpans:
+    """Spans of a text; `text` may be left out where the text itself is a column of the row."""
+
+    spans: tuple[Span, ...]
+    text: str | None = None
+    method: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        given = tuple(each if isinstance(each, Span) else Span(*each) for each in self.spans)
+        beyond = [each for each in given if self.text is not None and each.end > len(self.text)]
+        if beyond:
+            raise PayloadError(f"a text span ends at {beyond[0].end}, but the text has {len(self.text or '')} characters")
+        object.__setattr__(self, "spans", given)
+        object.__setattr__(self, "method", plain(dict(self.method), "method"))
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """A rectangle on an image, in pixels from its top left corner."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+    label: str | None = None
+    score: float | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("x", "y", "width", "height"):
+            object.__setattr__(self, name, _number(getattr(self, name), f"a box's {name}"))
+        if self.width < 0 or self.height < 0:
+            raise PayloadError(f"a box has width {self.width} and height {self.height}; neither may be negative")
+        object.__setattr__(self, "score", None if self.score is None else _number(self.score, "a box's score"))
+
+
+@dataclass(frozen=True, slots=True)
+class Boxes:
+    """Rectangles on an image of `image_size` (width, height) pixels."""
+
+    boxes: tuple[Box, ...]
+    image_size: tuple[int, int] | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "boxes", tuple(each if isinstance(each, Box) else Box(*each) for each in self.boxes))
+        if self.image_size is not None:
+            width, height = self.image_size
+            object.__setattr__(self, "image_size", (int(width), int(height)))
+
+
+@dataclass(frozen=True, slots=True)
+class Mask:
+    """The cells of an array (row-major) that mattered, as (start, length) runs over the flattened array."""
+
+    shape: tuple[int, ...]
+    runs: tuple[tuple[int, int], ...]
+    label: str | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "shape", tuple(int(each) for each in self.shape))
+        object.__setattr__(self, "runs", tuple((int(start), int(length)) for start, length in self.runs))
+        end, size = 0, math.prod(self.shape)
+        for start, length in self.runs:
+            if start < end or length < 1 or start + length > size:
+                raise PayloadError(f"the run ({start}, {length}) of a mask of shape {self.shape} overlaps, is unsorted or ends beyond {size}")
+            end = start + length
+
+    @classmethod
+    def of(cls, mask: Any, label: str | None = None) -> Mask:
+        """The mask of a boolean array (anything numpy takes)."""
+        import numpy as np
+
+        cells = np.asarray(mask).astype(bool)
+        padded = np.concatenate(([0], cells.ravel().astype(np.int8), [0]))
+        starts, ends = np.flatnonzero(np.diff(padded) == 1), np.flatnonzero(np.diff(padded) == -1)
+        return cls(cells.shape, tuple(zip(starts.tolist(), (ends - starts).tolist(), strict=True)), label)
+
+    def to_array(self) -> Any:
+        """The boolean numpy array, of this mask's shape."""
+        import numpy as np
+
+        flat = np.zeros(math.prod(self.shape), dtype=bool)
+        for start, length in self.runs:
+            flat[start : start + length] = True
+        return flat.reshape(self.shape)
+
+
+@dataclass(frozen=True, slots=True)
+class Json:
+    """Any JSON value. A set becomes a sorted list, a tuple a list, a numpy scalar a number."""
+
+    value: Any
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "value", plain(self.value, "a reason"))
+
+
+Payload: TypeAlias = Attributions | TextSpans | Boxes | Mask | Json
+
+_KINDS: dict[str, type[Payload]] = {
+    "attributions": Attributions,
+    "text_spans": TextSpans,
+    "boxes": Boxes,
+    "mask": Mask,
+    "json": Json,
+}
+_NAMES = {kind: name for name, kind in _KINDS.items()}
+_PARTS = (Attribution, Span, Box)
+
+
+def as_payload(reason: Any) -> Payload:
+    """The reason itself where it is a payload, else wrapped as `Json`.
+
+    Raises:
+        PayloadError: it is not a payload and cannot be written as JSON.
+    """
+    return reason if isinstance(reason, tuple(_NAMES)) else Json(reason)
+
+
+def to_json(reason: Any) -> str:
+    """A payload (or a plain value, see `as_payload`) as canonical JSON."""
+    payload = as_payload(reason)
+    record = {"kind": _NAMES[type(payload)], "version": VERSION, **_record(payload)}
+    return json.dumps(record, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+
+
+def from_json(text: str) -> Payload:
+    """The payload written by `to_json`.
+
+    Raises:
+        PayloadError: not JSON, an unknown kind, a version newer than this code, or wrong fields.
+    """
+    try:
+        record = json.loads(text)
+    except (TypeError, ValueError) as error:
+        raise PayloadError(f"a reason is not JSON: {_short(text)} ({error})") from error
+    if not isinstance(record, dict) or record.get("kind") not in _KINDS:
+        raise PayloadError(f"a reason is of no known kind: {_short(text)}; the kinds are {', '.join(_KINDS)}")
+    if record.get("version") != VERSION:
+        raise PayloadError(f"a reason has schema version {record.get('version')!r}, this code reads {VERSION}: install a newer release to read it")
+    return _build(_KINDS[record["kind"]], record, text)
+
+
+def _record(part: Any) -> dict[str, Any]:
+    return {each.name: _field(getattr(part, each.name)) for each in fields(part)}
+
+
+def _field(value: Any) -> Any:
+    if isinstance(value, tuple) and all(isinstance(each, _PARTS) for each in value):
+        return [_record(each) for each in value]
+    return encode(value)
+
+
+def _build(kind: type[Payload], record: dict[str, Any], text: str) -> Payload:
+    wanted = {each.name for each in fields(kind) if each.init}
+    given = {name: value for name, value in record.items() if name not in ("kind", "version", "residual")}
+    if unknown := sorted(given.keys() - wanted):
+        raise PayloadError(f"a reason of kind {record['kind']!r} has unknown fields {unknown}; it has {sorted(wanted)}")
+    parts = {"features": Attribution, "spans": Span, "boxes": Box}
+    try:
+        return kind(**{name: _parse(value, parts.get(name)) for name, value in given.items()})
+    except (TypeError, ValueError, AttributeError) as error:
+        raise PayloadError(f"a reason of kind {record['kind']!r} has wrong fields: {_short(text)} ({error})") from error
+
+
+def _parse(value: Any, part: type[Any] | None) -> Any:
+    if part is None:
+        return decode(value)
+    return tuple(part(**{name: decode(each) for name, each in one.items()}) for one in value)
+
+
+def _residual(output: float | None, base: float, features: tuple[Attribution, ...]) -> float | None:
+    if output is None:
+        return None
+    contributions = [each.contribution for each in features]
+    if not all(math.isfinite(each) for each in (output, base, *contributions)):
+        return math.nan
+    return math.fsum((output, -base, *(-each for each in contributions)))
+
+
+def _number(value: Any, what: str) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError) as error:
+        raise PayloadError(f"{what} is {_short(value)}, not a number") from error
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 120 else text[:117] + "..."

@@ -1,0 +1,104 @@
+"""The reasoned UDFs declared in this process, by name, and how one is found again months later."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from airflow_lineage_provider.errors import UdfUnavailable, UdfVersionMismatch
+
+if TYPE_CHECKING:
+    from airflow_lineage_provider.reasons.udf import ReasonedUdf
+
+_DECLARED: dict[str, ReasonedUdf] = {}
+
+
+def add(udf: ReasonedUdf, name: str | None = None) -> None:
+    """Declare a UDF under its own name, or under another that SQL knows it by. The latest declaration of a name wins."""
+    _DECLARED[name or udf.name] = udf
+
+
+def names() -> tuple[str, ...]:
+    """The names that are declared, sorted."""
+    return tuple(sorted(_DECLARED))
+
+
+def get(name: str) -> ReasonedUdf:
+    """The UDF last declared under this name.
+
+    Raises:
+        UdfUnavailable: there is none in this process.
+    """
+    if name in _DECLARED:
+        return _DECLARED[name]
+    known = ", ".join(names()) or "none"
+    raise UdfUnavailable(f"no reasoned UDF named {name!r} is declared in this process (declared: {known}); import the module that declares it")
+
+
+def find(description: Mapping[str, Any]) -> ReasonedUdf:
+    """The UDF that a stored description (`ReasonedUdf.describe`) is of, whatever its version.
+
+    Looks among the declared ones, then imports ``description["module"]``. A module whose UDFs exist only once a model is
+    loaded may define ``find_udf(description) -> ReasonedUdf``, which is then asked.
+
+    Raises:
+        UdfUnavailable: naming what was tried and what to do.
+    """
+    name, module = str(description["name"]), description.get("module")
+    if name in _DECLARED:
+        return _DECLARED[name]
+    if not module or module == "__main__":
+        raise _unavailable(name, f"it was declared in {module or 'no module'}, a script or notebook that cannot be imported")
+    found = _ask(_imported(name, str(module)), description)
+    if found is not None:
+        add(found)
+    if name not in _DECLARED:
+        raise _unavailable(name, f"module {module!r} was imported, and neither declares it nor offers find_udf(description)")
+    return _DECLARED[name]
+
+
+def check_version(udf: ReasonedUdf, description: Mapping[str, Any]) -> None:
+    """Is this the very UDF that made the decision?
+
+    Raises:
+        UdfVersionMismatch: its code, model, background, seed or libraries are not those of the description.
+    """
+    if udf.version == description["version"]:
+        return
+    changed = _differences(udf.describe(), description)
+    raise UdfVersionMismatch(
+        f"UDF {udf.name!r} has version {udf.version}, the decision was made by version {description['version']}"
+        f"{f' (changed: {changed})' if changed else ' (its code, model or constants changed)'}; explaining it now would explain a decision "
+        "that was never made. Load the code and model of that time, or run the pipeline again."
+    )
+
+
+def _imported(name: str, module: str) -> Any:
+    try:
+        return sys.modules.get(module) or importlib.import_module(module)
+    except Exception as error:
+        raise _unavailable(name, f"importing its module {module!r} failed with {type(error).__name__}: {error}") from error
+
+
+def _ask(module: Any, description: Mapping[str, Any]) -> ReasonedUdf | None:
+    offered = getattr(module, "find_udf", None)
+    if description["name"] in _DECLARED or offered is None:
+        return None
+    try:
+        found: ReasonedUdf = offered(dict(description))
+    except Exception as error:
+        what = f"{module.__name__}.find_udf failed with {type(error).__name__}: {error}"
+        raise _unavailable(str(description["name"]), what) from error
+    return found
+
+
+def _unavailable(name: str, what: str) -> UdfUnavailable:
+    return UdfUnavailable(f"reasoned UDF {name!r} cannot be found: {what}. Import or build it in this process before asking for its reasons.")
+
+
+def _differences(now: Mapping[str, Any], then: Mapping[str, Any]) -> str:
+    shown = ("libraries", "seed", "background_hash", "returns", "vectorized", "has_reason")
+    pairs = [(key, then[key], now[key]) for key in shown if key in then and then[key] != now[key]]
+    return ", ".join(f"{key} {old!r} → {new!r}" for key, old, new in pairs)

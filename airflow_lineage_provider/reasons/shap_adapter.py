@@ -1,0 +1,184 @@
+"""A reasoned UDF from a fitted model, explained by SHAP."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import sys
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from airflow_lineage_provider.reasons import payload, registry
+from airflow_lineage_provider.reasons.code import code_digest
+from airflow_lineage_provider.reasons.decisions import Decisions, Output, decisions_of
+from airflow_lineage_provider.reasons.fingerprint import digest
+from airflow_lineage_provider.reasons.optional import require
+from airflow_lineage_provider.reasons.row_seed import rounded
+from airflow_lineage_provider.reasons.shap_explainers import Explained, Explainer, explainer_of
+from airflow_lineage_provider.reasons.tabular import table_of
+from airflow_lineage_provider.reasons.udf import ReasonedUdf
+
+ADAPTER = "shap adapter 1"
+"""Part of every version; to be raised when the adapter would give another reason for the same model and row."""
+
+_EXPLAINERS: OrderedDict[str, Explainer] = OrderedDict()
+"""The explainers built in this process, by identity of the adapter: a Spark worker runs many tasks."""
+_KEPT = 8
+
+
+@dataclass(frozen=True)
+class _Shap:
+    """What both modes of the UDF share. `method` says how the reason is made and goes into each reason."""
+
+    decisions: Decisions
+    seed: int
+    key: str
+    method: dict[str, Any]
+
+    def explainer(self) -> Explainer:
+        if self.key not in _EXPLAINERS:
+            _EXPLAINERS[self.key] = explainer_of(self.decisions, self.seed)
+            while len(_EXPLAINERS) > _KEPT:
+                _EXPLAINERS.popitem(last=False)
+        return _EXPLAINERS[self.key]
+
+    def reasons(self, frame: pd.DataFrame) -> list[payload.Attributions]:
+        explainer = self.explainer()
+        outputs = self.decisions.numbers(frame, explainer.space)
+        explained = explainer.explain(frame)
+        classes = self.decisions.explained_class(frame)
+        return [self._reason(frame, at, outputs, explained, classes[at]) for at in range(len(frame))]
+
+    def _reason(self, frame: pd.DataFrame, at: int, outputs: Any, explained: Explained, chosen: int | None) -> payload.Attributions:
+        explainer, columns = self.explainer(), explained.contributions.shape[2]
+        place, sign = self._column(columns, chosen)
+        output = outputs[at, place if outputs.shape[1] == columns else chosen or 0]
+        whole = explainer.space == "probability" and outputs.shape[1] != columns  # the model gives both classes, SHAP one
+        base = explained.base[at, place]
+        return payload.Attributions(
+            features=tuple(
+                payload.Attribution(name, _shown(frame[name].iloc[at]), rounded(sign * explained.contributions[at, where, place]))
+                for where, name in enumerate(frame.columns)
+            ),
+            base_value=rounded(_other_class(base, explainer.space) if sign < 0 else base),
+            output=rounded(output if whole or sign > 0 else _other_class(output, explainer.space)),
+            output_space=explainer.space,
+            label=None if chosen is None else str(self.decisions.classes[chosen]),
+            method={**self.method, "explainer": explained.methods[at]},
+        )
+
+    def _column(self, columns: int, chosen: int | None) -> tuple[int, int]:
+        """Where SHAP's answer has the chosen class, and -1 where it has only the other one of two."""
+        if chosen is None:
+            return 0, 1
+        return (chosen, 1) if columns > 1 else (0, 1 if chosen == 1 else -1)
+
+
+@dataclass(frozen=True)
+class _Main:
+    """Normal mode: what the model decides."""
+
+    shap: _Shap
+    code_identity: str = ADAPTER
+
+    def __call__(self, *columns: Any) -> Any:
+        return pd.Series(self.shap.decisions.values(self.shap.decisions.table.frame(columns)))
+
+
+@dataclass(frozen=True)
+class _MainWithReason:
+    """Reasoning mode: what the model decides, and SHAP's attributions."""
+
+    shap: _Shap
+    code_identity: str = ADAPTER
+
+    def __call__(self, *columns: Any) -> tuple[Any, list[payload.Attributions]]:
+        frame = self.shap.decisions.table.frame(columns)
+        return pd.Series(self.shap.decisions.values(frame)), self.shap.reasons(frame)
+
+
+def shap_udf(
+    model: Any,
+    features: Sequence[str],
+    *,
+    name: str,
+    background: Any,
+    returns: str | None = None,
+    output: Output = "label",
+    label: Any = None,
+    seed: int = 0,
+    max_background: int = 100,
+    model_path: Path | None = None,
+    module: str | None = None,
+) -> ReasonedUdf:
+    """A reasoned UDF (vectorised) from a fitted scikit-learn-like classifier, regressor or Pipeline.
+
+    Args:
+        model: the fitted model.
+        features: its features, in the order of the UDF's arguments.
+        name: the UDF's name.
+        background: rows (a DataFrame, or an array in the order of `features`) that stand for "nothing is known of this row".
+        returns: the value's Spark type; from the model by default.
+        output: ``"label"`` the predicted class, explained for each row; ``"probability"`` that of class `label`; ``"value"`` a
+            regression's; or a function from probabilities (rows, classes) to one value per row.
+        label: the class that is always explained (with a function as `output`, or ``"probability"``); of two classes the
+            second by default, of more the most probable one where `output` is a function.
+        seed: of the background sample and of sampling explainers.
+        max_background: at most so many background rows are kept.
+        model_path: the file the model was loaded from, whose content then stands for the model in the version.
+        module: where `registry.find` shall look for it later (its ``find_udf``); the calling module by default.
+
+    Raises:
+        EnvironmentProblem: SHAP is not installed.
+        UdfDeclarationError: model, features, background and output do not fit together.
+    """
+    require("shap", "shap", f"shap_udf({name!r})")
+    table = table_of(model, features, background, seed=seed, max_background=max_background, name=name)
+    decisions = decisions_of(model, table, output, label, name)
+    said = output if isinstance(output, str) else code_digest(output)
+    options = json.dumps([ADAPTER, said, str(label), list(table.features)])
+    udf_background = table.background
+    method = {"library": "shap", "seed": seed, "background_hash": digest(udf_background, "the background"), "background_rows": len(udf_background)}
+    shared = _Shap(decisions, seed, digest((options, model, udf_background, seed), f"the model of UDF {name!r}"), method)
+    udf = ReasonedUdf(
+        _Main(shared),
+        returns or decisions.value_type(),
+        name=name,
+        main_with_reason=_MainWithReason(shared),
+        vectorized="pandas",
+        model=model_path or model,
+        background=udf_background,
+        seed=seed,
+        version=options,
+        libraries=("shap", "scikit-learn"),
+        parameters=table.features,
+        module=module or _caller(),
+        qualname=name,
+    )
+    method["libraries"] = dict(udf.libraries)
+    registry.add(udf)
+    return udf
+
+
+def _other_class(number: float, space: str) -> float:
+    """The other one of two classes: its probability, or its log-odds."""
+    return 1.0 - number if space == "probability" else -number
+
+
+def _shown(value: Any) -> Any:
+    """A row's value in a reason: whole numbers as such, missing ones as null."""
+    if pd.isna(value):
+        return None
+    return int(value) if isinstance(value, float) and value.is_integer() and abs(value) < 2**53 else value
+
+
+def _caller() -> str:
+    frame = inspect.currentframe()
+    while frame is not None and frame.f_globals.get("__name__") == __name__:
+        frame = frame.f_back
+    return str(frame.f_globals.get("__name__", "")) if frame is not None else getattr(sys.modules.get("__main__"), "__name__", "")

@@ -1,0 +1,259 @@
+"""Which of SHAP's explainers explains a model exactly, and their differing answers in one shape.
+
+Candidates are tried in the order tree, linear, sampling. An exact explainer is taken only when its contributions add up to
+the model's own output on background rows (with missing values too, where the model takes them): SHAP has silently
+wrong cases, and a residual found here costs nothing yet.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import pandas as pd
+
+from airflow_lineage_provider.reasons.decisions import Decisions, Space
+from airflow_lineage_provider.reasons.optional import require
+from airflow_lineage_provider.reasons.row_seed import row_seed
+from airflow_lineage_provider.reasons.tabular import Coding
+from airflow_lineage_provider.reasons.tree_ranks import exact_tree_explainer
+
+Floats = np.ndarray[Any, np.dtype[np.float64]]
+
+_TRIED_ROWS = 16
+_EXACT_FEATURES = 8
+"""Up to so many features, all 2**n coalitions are evaluated; above, permutations are sampled."""
+_ROWS_A_CALL = 100
+"""SHAP's tree code prints a progress bar on stderr when a call takes longer than 5 s."""
+_FEATUREWISE = frozenset({"StandardScaler", "MinMaxScaler", "MaxAbsScaler", "RobustScaler", "PowerTransformer", "QuantileTransformer"})
+
+
+@dataclass(frozen=True)
+class Explained:
+    """Contributions (rows, features, outputs), base values (rows, outputs) and how each row was explained."""
+
+    contributions: Floats
+    base: Floats
+    methods: tuple[str, ...]
+
+
+class Explainer(Protocol):
+    """One way to explain a model."""
+
+    @property
+    def space(self) -> Space:
+        """What contributions are measured in."""
+        ...
+
+    def explain(self, frame: pd.DataFrame) -> Explained:
+        """The contributions for these rows, each row's independent of the others."""
+        ...
+
+
+@dataclass(frozen=True)
+class _Direct:
+    """One of SHAP's explainers that works on all rows of a matrix at once."""
+
+    space: Space
+    method: str
+    explainer: Any
+    prepare: Callable[[pd.DataFrame], Any]
+    order: list[int]
+
+    def explain(self, frame: pd.DataFrame) -> Explained:
+        parts = [frame.iloc[at : at + _ROWS_A_CALL] for at in range(0, len(frame), _ROWS_A_CALL)]
+        values = np.concatenate([shaped(self._values(part), len(part), frame.shape[1]) for part in parts])
+        contributions = np.empty_like(values)
+        contributions[:, self.order, :] = values
+        base = np.atleast_1d(np.asarray(self.explainer.expected_value, dtype="float64"))
+        # Trees with one output sometimes report two base values, and the other way round.
+        bases = np.tile(base[-values.shape[2] :], (len(frame), 1))
+        return Explained(contributions, bases, (self.method,) * len(frame))
+
+    def _values(self, frame: pd.DataFrame) -> Any:
+        options = {"check_additivity": False} if self.method.startswith("tree") else {}
+        return self.explainer.shap_values(self.prepare(frame), **options)
+
+
+@dataclass(frozen=True)
+class _Sampling:
+    """Any model: coalitions of features, the others taken from the background. Row by row, each with a seed of its own."""
+
+    space: Space
+    method: str
+    decisions: Decisions
+    seed: int
+
+    def explain(self, frame: pd.DataFrame) -> Explained:
+        found = [self._row(frame.iloc[[at]]) for at in range(len(frame))]
+        contributions = np.concatenate([shaped(each.values, 1, frame.shape[1]) for each in found])
+        bases = np.stack([np.atleast_1d(np.asarray(each.base_values[0], dtype="float64")) for each in found])
+        return Explained(contributions, bases, (self.method,) * len(frame))
+
+    def _row(self, row: pd.DataFrame) -> Any:
+        shap = require("shap", "shap", "this UDF's reason")
+        coding = Coding.of(self.decisions.table, row)
+        masker = shap.maskers.Independent(coding.encode(self.decisions.table.background), max_samples=len(self.decisions.table.background))
+        kind = shap.ExactExplainer if self.method == "exact" else shap.PermutationExplainer
+        with _global_seed(row_seed(self.seed, row.iloc[0].tolist())):
+            return kind(lambda matrix: self._numbers(coding.decode(matrix)), masker)(coding.encode(row), silent=True)
+
+    def _numbers(self, frame: pd.DataFrame) -> Floats:
+        found = self.decisions.numbers(frame, self.space)
+        return found[:, 0] if found.shape[1] == 1 else found  # SHAP takes one output as a flat array only
+
+
+@dataclass(frozen=True)
+class _ByMissing:
+    """One explainer for whole rows, another for rows with missing values, on which the first does not add up."""
+
+    space: Space
+    whole: Explainer
+    holed: Explainer
+
+    def explain(self, frame: pd.DataFrame) -> Explained:
+        holes = frame.isna().any(axis=1).to_numpy()
+        if not holes.any() or holes.all():
+            return (self.holed if holes.all() else self.whole).explain(frame)
+        first, second = self.whole.explain(frame[~holes]), self.holed.explain(frame[holes])
+        back = np.argsort(np.concatenate([np.flatnonzero(~holes), np.flatnonzero(holes)]))
+        methods = first.methods + second.methods
+        return Explained(
+            np.concatenate([first.contributions, second.contributions])[back],
+            np.concatenate([first.base, second.base])[back],
+            tuple(methods[at] for at in back),
+        )
+
+
+def explainer_of(decisions: Decisions, seed: int) -> Explainer:
+    """The first explainer that is exact for this model, else a sampling one."""
+    for candidate in (_interventional_tree, _path_dependent_tree, _linear):
+        # SHAP says "not for this model" with whatever exception comes up, and warns of what the check below finds out.
+        with contextlib.suppress(Exception), _quiet():
+            found = candidate(decisions)
+            if found is not None and _adds_up(found, decisions, decisions.table.background.head(_TRIED_ROWS)):
+                return found if _bears_missing(found, decisions) else _ByMissing(found.space, found, _sampling(decisions, found.space, seed))
+    return _sampling(decisions, "probability" if hasattr(decisions.model, "predict_proba") else "raw", seed)
+
+
+def _sampling(decisions: Decisions, space: Space, seed: int) -> Explainer:
+    method = "exact" if len(decisions.table.features) <= _EXACT_FEATURES else "permutation"
+    return _Sampling(space, method, decisions, seed)
+
+
+def shaped(found: Any, rows: int, features: int) -> Floats:
+    """(rows, features, outputs) from any of SHAP's shapes: a list per output, (rows, features), (rows, features, outputs)."""
+    values = np.stack([np.asarray(each) for each in found], axis=-1) if isinstance(found, list) else np.asarray(found)
+    if values.shape[:2] != (rows, features):
+        raise ValueError(f"SHAP returned shape {values.shape} for {rows} rows of {features} features")
+    return np.asarray(values, dtype="float64").reshape(rows, features, -1)
+
+
+def _interventional_tree(decisions: Decisions) -> Explainer | None:
+    """Against the background, in probabilities where there are some: what the features of each row changed."""
+    split = _tree_split(decisions)
+    if split is None:
+        return None
+    shap = require("shap", "shap", "this UDF's reason")
+    estimator, prepare, order = split
+    space: Space = "probability" if decisions.classes else "raw"
+
+    def build(cells: Floats) -> Any:
+        background = shap.maskers.Independent(cells, max_samples=len(cells))
+        return shap.TreeExplainer(estimator, data=background, feature_perturbation="interventional", model_output=space)
+
+    explainer, ranks = exact_tree_explainer(build, prepare(decisions.table.background))
+    return _Direct(space, "tree, interventional", explainer, lambda frame: ranks.rows(prepare(frame)), order)
+
+
+def _path_dependent_tree(decisions: Decisions) -> Explainer | None:
+    """Against the training rows that the trees counted, in the margin that they add up."""
+    split = _tree_split(decisions)
+    if split is None:
+        return None
+    shap = require("shap", "shap", "this UDF's reason")
+    margin = not decisions.classes or hasattr(decisions.model, "decision_function")
+    space: Space = decisions.margin_space() if margin else "probability"
+    explainer = shap.TreeExplainer(split[0], feature_perturbation="tree_path_dependent", model_output="raw")
+    return _Direct(space, "tree, path dependent", explainer, split[1], split[2])
+
+
+def _tree_split(decisions: Decisions) -> tuple[Any, Callable[[pd.DataFrame], Any], list[int]] | None:
+    return None if any(decisions.table.is_categorical(each) for each in decisions.table.features) else _split(decisions)
+
+
+def _linear(decisions: Decisions) -> Explainer | None:
+    shap = require("shap", "shap", "this UDF's reason")
+    split = _split(decisions)
+    if split is None or not hasattr(split[0], "coef_"):
+        return None
+    estimator, prepare, order = split
+    background = prepare(decisions.table.background)
+    explainer = shap.LinearExplainer(estimator, shap.maskers.Independent(background, max_samples=len(background)))
+    return _Direct(decisions.margin_space(), "linear", explainer, prepare, order)
+
+
+def _split(decisions: Decisions) -> tuple[Any, Callable[[pd.DataFrame], Any], list[int]] | None:
+    """The model's last step, what it is given for a frame, and where its columns stand among the features.
+
+    None where a step before it mixes features, so that the last step's features are not the user's.
+    """
+    table, model = decisions.table, decisions.model
+    before = [step for _, step in getattr(model, "steps", [])[:-1] if step not in (None, "passthrough")]
+    if not all(type(step).__name__ in _FEATUREWISE or _plain_imputer(step, len(table.features)) for step in before):
+        return None
+    order = [table.features.index(each) for each in table.model_columns or table.features]
+
+    def prepare(frame: pd.DataFrame) -> Any:
+        rows = table.for_model(frame)
+        for step in before:
+            rows = step.transform(rows)
+        return np.asarray(rows, dtype="float64")
+
+    return (model.steps[-1][1] if hasattr(model, "steps") else model), prepare, order
+
+
+def _plain_imputer(step: Any, features: int) -> bool:
+    # An imputer may add indicator columns, or drop a column that was all missing.
+    return type(step).__name__ == "SimpleImputer" and len(step.get_feature_names_out()) == features
+
+
+def _bears_missing(explainer: Explainer, decisions: Decisions) -> bool:
+    rows = decisions.table.background.head(_TRIED_ROWS)
+    holes = rows.mask(np.arange(len(rows))[:, None] % rows.shape[1] == np.arange(rows.shape[1]))
+    try:
+        decisions.numbers(holes, explainer.space)
+    except Exception:
+        return True  # the model itself takes no missing values, so none will have to be explained
+    with contextlib.suppress(Exception):
+        return _adds_up(explainer, decisions, holes)
+    return False
+
+
+def _adds_up(explainer: Explainer, decisions: Decisions, frame: pd.DataFrame) -> bool:
+    outputs = decisions.numbers(frame, explainer.space)
+    found = explainer.explain(frame)
+    sums = found.base + found.contributions.sum(axis=1)
+    return bool(np.allclose(sums, outputs[:, -sums.shape[1] :], rtol=1e-4, atol=1e-5 * max(1.0, float(np.abs(outputs).max()))))
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+@contextlib.contextmanager
+def _global_seed(seed: int) -> Iterator[None]:
+    """numpy's global generator, which SHAP samples from, seeded for a while and then as it was."""
+    state = np.random.get_state()
+    np.random.seed(seed)
+    try:
+        yield
+    finally:
+        np.random.set_state(state)

@@ -1,0 +1,63 @@
+"""A reasoned UDF as a pyspark UDF.
+
+Built on Spark's Arrow UDFs: every Spark type reaches Python as an Arrow array and returns as one, so decimals, timestamps
+and nested types keep their exact values, and one implementation of "call it on a batch" serves the executors, the runner
+and the tests.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+import pyarrow as pa
+
+if TYPE_CHECKING:
+    from airflow_lineage_provider.reasons.udf import ReasonedUdf
+
+
+class _OnBatches:
+    """What the executors unpickle and call: arrays in, one array out. One instance lives as long as a Spark task."""
+
+    def __init__(self, udf: ReasonedUdf, mode: Literal["normal", "reasoning"]) -> None:
+        self.udf = udf
+        self.mode = mode
+        self.checked = False
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "checked": False}
+
+    def __call__(self, *arrays: pa.Array) -> pa.Array:
+        if self.mode == "normal":
+            return self.udf.call_batch(arrays)
+        values, reasons = self.udf.explain_batch(arrays)
+        if not self.checked and len(values):
+            self.udf.check_values(arrays, values)
+            self.checked = True
+        return pa.StructArray.from_arrays([values, reasons], names=["value", "reason"])
+
+
+def spark_function(udf: ReasonedUdf, mode: Literal["normal", "reasoning"]) -> Any:
+    """The pyspark UDF of one mode, named as the UDF is."""
+    from pyspark.sql.functions import arrow_udf
+    from pyspark.sql.pandas.types import from_arrow_type
+    from pyspark.sql.types import StringType, StructType
+
+    if mode not in ("normal", "reasoning"):
+        raise ValueError(f"mode is {mode!r}; it can be 'normal' or 'reasoning'")
+    value = from_arrow_type(udf.value_type, prefer_timestamp_ntz=True)
+    returns = value if mode == "normal" else StructType().add("value", value).add("reason", StringType())
+    call = _OnBatches(udf, mode)
+
+    def on_batches(*arrays: pa.Array) -> pa.Array:  # these hints tell Spark which kind of Arrow UDF it is
+        return call(*arrays)
+
+    on_batches.__name__ = udf.name  # Spark's name of the function, and so of the column
+    function = arrow_udf(on_batches, returns)
+    return function if udf.deterministic else function.asNondeterministic()
+
+
+def active_context() -> Any:
+    """The running SparkContext, or None: a pyspark UDF made under one cannot be used under the next."""
+    from pyspark import SparkContext
+
+    return SparkContext._active_spark_context

@@ -1,0 +1,283 @@
+"""Reasoned UDFs (definition 3): a function with a normal mode, main(), and a reasoning mode, main_with_reason()."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import pyarrow as pa
+
+from airflow_lineage_provider.errors import ReasonValueMismatch, UdfDeclarationError
+from airflow_lineage_provider.reasons import registry
+from airflow_lineage_provider.reasons.batch import Array, Batch, Vectorized, as_batch, same_values
+from airflow_lineage_provider.reasons.code import own_code, surroundings_digest
+from airflow_lineage_provider.reasons.ddl import arrow_type
+from airflow_lineage_provider.reasons.declaration import installed_versions, parameter_names, same_parameters
+from airflow_lineage_provider.reasons.fingerprint import digest
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, SparkSession
+
+Mode = Literal["normal", "reasoning"]
+
+
+class ReasonedUdf:
+    """A UDF that can say why. Made by `reasoned_udf` or an adapter; picklable with cloudpickle.
+
+    Args:
+        main: normal mode, one row at a time or vectorised.
+        returns: the value's Spark type as DDL.
+        name: its name in Spark, SQL, the registry and stored runs.
+        main_with_reason: reasoning mode, (value, reason); None where no reason is declared.
+        vectorized: False, ``"pandas"`` or ``"arrow"``: what both functions take and return.
+        deterministic: False keeps Spark from calling it a different number of times than written.
+        model, background: what the code decides with, for the version only; a `Path` stands for the file's content.
+        seed: of the explanation.
+        version: anything else that makes it another UDF.
+        libraries: distributions whose versions matter to the value or the reason.
+        parameters: names of the arguments; main's own by default.
+        module, qualname: where it is declared; main's by default.
+
+    Raises:
+        UdfDeclarationError: a wrong name, type or signature, or a model whose version cannot be taken.
+    """
+
+    def __init__(
+        self,
+        main: Callable[..., Any],
+        returns: str,
+        *,
+        name: str | None = None,
+        main_with_reason: Callable[..., Any] | None = None,
+        vectorized: Vectorized = False,
+        deterministic: bool = True,
+        model: Any = None,
+        background: Any = None,
+        seed: int = 0,
+        version: str = "",
+        libraries: Sequence[str] = (),
+        parameters: Sequence[str] | None = None,
+        module: str | None = None,
+        qualname: str | None = None,
+    ) -> None:
+        if vectorized not in (False, "pandas", "arrow"):
+            raise UdfDeclarationError(f"vectorized is {vectorized!r}; it can be False (one row at a time), 'pandas' or 'arrow'")
+        self.name = _checked_name(name or getattr(main, "__name__", ""))
+        self.returns = returns.simpleString() if hasattr(returns, "simpleString") else returns
+        self.value_type: pa.DataType = arrow_type(self.returns)
+        self.main = main
+        self.main_with_reason = main_with_reason
+        self.vectorized: Vectorized = vectorized
+        self.deterministic = deterministic
+        self.seed = seed
+        self.module = module or getattr(main, "__module__", None) or ""
+        self.qualname = qualname or getattr(main, "__qualname__", self.name)
+        self.parameters = tuple(parameters) if parameters is not None else parameter_names(main, self.name)
+        self.libraries = installed_versions(libraries)
+        self.model_path = str(model) if isinstance(model, Path) else None
+        self.model_hash = None if model is None else digest(model, f"the model of UDF {self.name!r}")
+        self.background_hash = None if background is None else digest(background, f"the background data of UDF {self.name!r}")
+        self._extra = version
+        self._own_code = [own_code(main)]
+        self._version: str | None = None
+        self._spark: dict[Mode, tuple[Any, Any]] = {}
+        if main_with_reason is not None:
+            self._set_reason(main_with_reason)
+
+    def __repr__(self) -> str:
+        return f"<reasoned UDF {self.name}({', '.join(self.parameters)}) -> {self.returns}{'' if self.has_reason else ', no reason declared'}>"
+
+    def __getstate__(self) -> dict[str, Any]:
+        # The version travels, so that an executor never takes it again from code without its source file.
+        return {**self.__dict__, "_version": self.version, "_spark": {}}
+
+    # --- declaring -------------------------------------------------------------------------------------------------
+
+    def with_reason(self, main_with_reason: Callable[..., Any]) -> ReasonedUdf:
+        """Declare the reasoning mode: takes what main takes, returns (value, reason). Use as a decorator; gives the UDF back."""
+        self._set_reason(main_with_reason)
+        return self
+
+    def _set_reason(self, main_with_reason: Callable[..., Any]) -> None:
+        same_parameters(self.main, main_with_reason, self.name)
+        self.main_with_reason = main_with_reason
+        self._own_code = [own_code(self.main), own_code(main_with_reason)]
+        self._version = None
+        self._spark.clear()
+
+    @property
+    def has_reason(self) -> bool:
+        """Is a reasoning mode declared?"""
+        return self.main_with_reason is not None
+
+    @property
+    def version(self) -> str:
+        """A hex sha256 of code, model, background, seed and libraries; the same in every process.
+
+        The functions' own source, the model and the background are taken when declared; what the functions read from
+        around them (helpers further down in the module, say) when the version is first asked for.
+        """
+        if self._version is None:
+            functions = [self.main] if self.main_with_reason is None else [self.main, self.main_with_reason]
+            parts = {
+                **{key: value for key, value in self.describe(with_version=False).items() if key not in ("module", "qualname", "model")},
+                "code": self._own_code,
+                "around": [surroundings_digest(each) for each in functions],
+                "model_hash": self.model_hash,
+                "extra": self._extra,
+            }
+            self._version = hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+        return self._version
+
+    def describe(self, *, with_version: bool = True) -> dict[str, Any]:
+        """What a stored run keeps of the UDF, JSON-able; `registry.find` and `registry.check_version` take it."""
+        found: dict[str, Any] = {
+            "name": self.name,
+            "returns": self.returns,
+            "module": self.module,
+            "qualname": self.qualname,
+            "deterministic": self.deterministic,
+            "vectorized": self.vectorized,
+            "has_reason": self.has_reason,
+            "seed": self.seed,
+            "background_hash": self.background_hash,
+            "model": self.model_path,
+            "libraries": dict(self.libraries),
+        }
+        return {**found, "version": self.version} if with_version else found
+
+    # --- calling ---------------------------------------------------------------------------------------------------
+
+    def __call__(self, *arguments: Any) -> Any:
+        """A plain value for plain arguments; a pyspark Column where any argument is one (a str beside it is a column name).
+
+        A vectorised UDF takes either whole arrays or Series, as main does, or one row of plain values.
+        """
+        if _any_column(arguments):
+            return self.column(*arguments)
+        if not self.vectorized or any(_is_array(each) for each in arguments):
+            return self.main(*arguments)
+        return self.call_batch([pa.array([each]) for each in arguments])[0].as_py()
+
+    def call_batch(self, arrays: Sequence[Array]) -> pa.Array:
+        """Normal mode on a batch: one array per argument in, values of the declared type out.
+
+        Raises:
+            UdfFailed: naming the UDF and the inputs of the row that failed.
+        """
+        return self._batch(arrays).values(self.main)
+
+    def explain_batch(self, arrays: Sequence[Array]) -> tuple[pa.Array, pa.Array]:
+        """Reasoning mode on a batch: values, and reasons as canonical JSON; null where the UDF has no reason.
+
+        Raises:
+            UdfFailed: as `call_batch`.
+        """
+        batch = self._batch(arrays)
+        if self.main_with_reason is None:
+            return batch.values(self.main), pa.nulls(len(batch), pa.string())
+        return batch.explained(self.main_with_reason)
+
+    def check_values(self, arrays: Sequence[Array], values: pa.Array) -> None:
+        """Does normal mode give these values, which reasoning mode gave? (Not asked of a non-deterministic UDF.)
+
+        Raises:
+            ReasonValueMismatch: naming the UDF, the first such row's inputs and both values.
+        """
+        if not self.deterministic or self.main_with_reason is None:
+            return
+        batch = self._batch(arrays)
+        normal = batch.values(self.main)
+        for at, same in enumerate(same_values(normal, values)):
+            if not same:
+                raise ReasonValueMismatch(
+                    f"UDF {self.name!r} gives {normal[at].as_py()!r} in normal mode and {values[at].as_py()!r} in reasoning mode "
+                    f"on {batch.inputs(batch.slice(at).rows()[0])}: main_with_reason must explain the value that main gives"
+                )
+
+    def _batch(self, arrays: Sequence[Array]) -> Batch:
+        return as_batch(self.name, self.parameters, self.value_type, self.vectorized, arrays)
+
+    # --- Spark -----------------------------------------------------------------------------------------------------
+
+    def spark_function(self, mode: Mode = "normal") -> Any:
+        """The pyspark UDF: ``"normal"`` gives the value, ``"reasoning"`` a ``struct<value, reason: string>``.
+
+        In reasoning mode the first batch that a Spark task sees is run through main too, and must give the same values.
+        """
+        from airflow_lineage_provider.reasons.spark_function import active_context, spark_function
+
+        context = active_context()
+        if mode not in self._spark or self._spark[mode][0] is not context:
+            self._spark[mode] = (context, spark_function(self, mode))
+        return self._spark[mode][1]
+
+    def column(self, *columns: str | Column) -> Column:
+        """The UDF's value in normal mode, as a Column, from names of columns or Columns."""
+        found: Column = self.spark_function("normal")(*columns)
+        return found
+
+    def register(self, spark: SparkSession, name: str | None = None) -> ReasonedUdf:
+        """Make it callable from SQL in this session, in normal mode, under its own name or another."""
+        wanted = _checked_name(name or self.name)
+        spark.udf.register(wanted, self.spark_function("normal"))
+        registry.add(self, wanted)
+        return self
+
+
+def reasoned_udf(
+    returns: str,
+    *,
+    name: str | None = None,
+    vectorized: Vectorized = False,
+    deterministic: bool = True,
+    model: Any = None,
+    background: Any = None,
+    seed: int = 0,
+    version: str = "",
+    libraries: Sequence[str] = (),
+) -> Callable[[Callable[..., Any]], ReasonedUdf]:
+    """Declare the decorated function as main() of a reasoned UDF; see `ReasonedUdf` for the arguments.
+
+    ::
+
+        @reasoned_udf("string")
+        def credit_exam(income, debt, amount): ...
+
+        @credit_exam.with_reason
+        def _(income, debt, amount):
+            return "Accept", {"income", "amount"}
+
+    Raises:
+        UdfDeclarationError: it cannot be a UDF as declared.
+    """
+    if not isinstance(returns, str) and not hasattr(returns, "simpleString"):
+        raise UdfDeclarationError(f"reasoned_udf needs the value's Spark type, as in @reasoned_udf('string'); it was given {returns!r}")
+    options: Mapping[str, Any] = {"vectorized": vectorized, "deterministic": deterministic, "model": model, "background": background}
+
+    def declare(main: Callable[..., Any]) -> ReasonedUdf:
+        udf = ReasonedUdf(main, returns, name=name, seed=seed, version=version, libraries=libraries, **options)
+        registry.add(udf)
+        return udf
+
+    return declare
+
+
+def _checked_name(name: str) -> str:
+    if not name or name == "<lambda>":
+        raise UdfDeclarationError("a reasoned UDF needs a name: reasoned_udf(..., name='…')")
+    return name
+
+
+def _any_column(arguments: Sequence[Any]) -> bool:
+    # Whoever holds a Column has imported pyspark; nobody else should pay for it.
+    pyspark_sql = sys.modules.get("pyspark.sql")
+    return pyspark_sql is not None and any(isinstance(each, pyspark_sql.Column) for each in arguments)
+
+
+def _is_array(value: Any) -> bool:
+    return isinstance(value, (pa.Array, pa.ChunkedArray)) or (hasattr(value, "shape") and len(value.shape) == 1)

@@ -1,0 +1,60 @@
+"""The decisions of reasoned UDFs as objects: what was judged, the value, the reason, and the source rows behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from airflow_lineage_provider.render.reason_text import Reason, read
+from airflow_lineage_provider.render.values import column_values, rows_of, text_of
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from airflow_lineage_provider.explanation import Explanation
+
+
+@dataclass(frozen=True, kw_only=True)
+class Decision:
+    """One judged input. ``sources`` has the row numbers (from 0) of each source table that stands behind it."""
+
+    row: int
+    arguments: tuple[tuple[str, Any], ...]
+    value: Any
+    reason: Reason | None
+    sources: Mapping[str, tuple[int, ...]]
+
+
+def decisions(explanation: Explanation, udf: str, limit: int | None = None) -> list[Decision]:
+    """The first ``limit`` decisions of a UDF, or all.
+
+    The table is read by position (row, arguments …, value, reason): an argument may well be called "value".
+    """
+    table = explanation.reasons[udf].slice(0, limit)
+    names = table.column_names[1:-2]
+    behind = links_by_row(explanation.links.get(udf))
+    return [
+        Decision(
+            row=row[0], arguments=tuple(zip(names, row[1:-2], strict=True)), value=row[-2], reason=read(row[-1]),
+            sources=behind.get(row[0], {}),
+        )
+        for row in rows_of(table)
+    ]  # fmt: skip
+
+
+def links_by_row(links: pa.Table | None) -> dict[int, dict[str, tuple[int, ...]]]:
+    """For each row its source rows by table: ``{0: {"client": (4, 7)}}``."""
+    found: dict[int, dict[str, list[int]]] = {}
+    for row, source, source_row in rows_of(links) if links is not None else ():
+        found.setdefault(row, {}).setdefault(source, []).append(source_row)
+    return {row: {source: tuple(sorted(set(rows))) for source, rows in tables.items()} for row, tables in found.items()}
+
+
+def value_counts(table: pa.Table) -> list[tuple[str, int]]:
+    """How often each value was decided, the most frequent first."""
+    found: dict[str, int] = {}
+    for value in column_values(table.column(table.num_columns - 2)):
+        text = text_of(value, 60)
+        found[text] = found.get(text, 0) + 1
+    return sorted(found.items(), key=lambda each: -each[1])

@@ -1,0 +1,131 @@
+"""An explanation as a JSON document with stable keys.
+
+::
+
+    {"document": "airflow_lineage.explanation", "version": 1, "id", "asked", "headline", "result_rows", "seconds",
+     "run":       {"id", "pipeline", "status", "started", "seconds", "strategy", "reasons", "rows", "error", "airflow"},
+     "guarantee": {"level", "cause"},                                                    the weakest of all tables
+     "target":    {"columns": [{"name", "type"}], "rows": [[…]], "links": [LINK]},
+     "source":    {NAME: {"columns", "rows", "guarantee"}},
+     "reasons":   {UDF: {"guarantee", "decisions": [{"row", "arguments": [{"name", "type", "value"}], "value", "reason", "links": [LINK]}]}},
+     "stale": […], "verified", "verification",
+     "segments":  [{"number", "kind", "materialized", "pinned", "operators"}],           operators: one line each, indented
+     "queries":   [{"segment", "engine", "sql", "seconds", "rows"}]}
+
+A LINK is ``{"source", "source_row"}``, rows counted from 0. Rows are arrays, because a result's column names may repeat.
+``reason`` is the payload as stored (its own schema and version), null where none is declared.
+Decimals, dates and times are strings (ISO 8601), binary is base64, a map is an array of [key, value], and NaN and the infinities are
+``"NaN"``, ``"Infinity"`` and ``"-Infinity"``: the document is JSON to the letter.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from airflow_lineage_provider.render.decisions import links_by_row
+from airflow_lineage_provider.render.values import jsonable, rows_of
+from airflow_lineage_provider.render.wording import guarantee_of, headline
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from airflow_lineage_provider.explanation import Explanation, Guarantee, RunSummary
+
+NAME = "airflow_lineage.explanation"
+VERSION = 1
+
+
+def to_dict(explanation: Explanation) -> dict[str, Any]:
+    """The whole explanation, nothing left out, as values that ``json.dumps(…, allow_nan=False)`` takes."""
+    return {
+        "document": NAME,
+        "version": VERSION,
+        "id": explanation.id,
+        "asked": explanation.asked,
+        "headline": headline(explanation),
+        "result_rows": explanation.result_rows,
+        "seconds": explanation.seconds,
+        "run": run_dict(explanation.run),
+        "guarantee": _guarantee(explanation.guarantee),
+        "target": _table(explanation.target) | {"links": _target_links(explanation)},
+        "source": {
+            name: _table(table) | {"guarantee": _guarantee(guarantee_of(explanation, name))} for name, table in explanation.source.items()
+        },
+        "reasons": {name: _reasons(explanation, name) for name in explanation.reasons},
+        "stale": list(explanation.stale),
+        "verified": explanation.verified,
+        "verification": explanation.verification,
+        "segments": _segments(explanation),
+        "queries": [asdict(query) for query in explanation.queries],
+    }
+
+
+def run_dict(run: RunSummary) -> dict[str, Any]:
+    """A run as JSON-able values."""
+    found: dict[str, Any] = jsonable({**vars(run), "airflow": dict(run.airflow)})
+    return found
+
+
+def _guarantee(guarantee: Guarantee) -> dict[str, str]:
+    return {"level": guarantee.level, "cause": guarantee.cause}
+
+
+def _columns(schema: pa.Schema) -> list[dict[str, str]]:
+    return [{"name": field.name, "type": str(field.type)} for field in schema]
+
+
+def _table(table: pa.Table) -> dict[str, Any]:
+    return {"columns": _columns(table.schema), "rows": [[jsonable(value) for value in row] for row in rows_of(table)]}
+
+
+def _target_links(explanation: Explanation) -> list[dict[str, Any]]:
+    behind = links_by_row(explanation.links.get("target"))
+    return [{"row": row, **link} for row in sorted(behind) for link in _links(behind[row])]
+
+
+def _links(tables: Mapping[str, tuple[int, ...]]) -> list[dict[str, Any]]:
+    return [{"source": source, "source_row": row} for source, rows in tables.items() for row in rows]
+
+
+def _reasons(explanation: Explanation, udf: str) -> dict[str, Any]:
+    table = explanation.reasons[udf]
+    behind = links_by_row(explanation.links.get(udf))
+    arguments = _columns(table.schema)[1:-2]
+    made = [
+        {
+            "row": row[0],
+            "arguments": [{**argument, "value": jsonable(value)} for argument, value in zip(arguments, row[1:-2], strict=True)],
+            "value": jsonable(row[-2]),
+            "reason": _reason(row[-1]),
+            "links": _links(behind.get(row[0], {})),
+        }
+        for row in rows_of(table)
+    ]
+    return {"guarantee": _guarantee(guarantee_of(explanation, udf)), "decisions": made}
+
+
+def _reason(text: str | None) -> Any:
+    if text is None:
+        return None
+    try:
+        return jsonable(json.loads(text))
+    except ValueError:
+        return text
+
+
+def _segments(explanation: Explanation) -> list[dict[str, Any]]:
+    from airflow_lineage_provider.plan.text import plan_text
+
+    return [
+        {
+            "number": segment.number,
+            "kind": segment.kind,
+            "materialized": segment.number in explanation.materialized,
+            "pinned": segment.pinned,
+            "operators": plan_text(segment.plan).splitlines(),
+        }
+        for segment in (explanation.plan.segments if explanation.plan is not None else ())
+    ]

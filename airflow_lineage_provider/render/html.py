@@ -1,0 +1,44 @@
+"""An explanation as one self-contained HTML page: no script, no request, everything escaped."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from airflow_lineage_provider.render.page import Page, page
+
+if TYPE_CHECKING:
+    from jinja2 import Template
+
+    from airflow_lineage_provider.explanation import Explanation
+
+
+def to_html(explanation: Explanation, path: str | Path | None = None) -> str:
+    """The page; written to ``path`` (UTF-8) when one is given.
+
+    :raises OSError: ``path`` cannot be written.
+    """
+    text = _template().render(page=page(explanation), css=_css())
+    if path is not None:
+        Path(path).write_text(text, encoding="utf-8")
+    return text
+
+
+@cache
+def _template() -> Template:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    loader = PackageLoader("airflow_lineage_provider.render")
+    environment = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    return environment.get_template("explanation.html.j2")
+
+
+@cache
+def _css() -> Any:
+    from markupsafe import Markup
+
+    return Markup((Path(__file__).parent / "templates" / "explanation.css").read_text(encoding="utf-8"))
+
+
+__all__ = ["Page", "to_html"]

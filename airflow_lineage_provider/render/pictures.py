@@ -1,0 +1,225 @@
+"""What a page draws of reasons over text, images and arrays: pieces of text, rectangles, paths."""
+
+from __future__ import annotations
+
+import base64
+import math
+import struct
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from airflow_lineage_provider.reasons.payload import Boxes, Mask, Span, TextSpans
+from airflow_lineage_provider.render.reason_text import box_text, cells_marked
+from airflow_lineage_provider.render.values import number, visible
+
+IMAGE_BYTES = 4_000_000
+"""A larger image is not put into the page; its boxes are drawn on an empty frame."""
+
+TEXT_CHARACTERS = 6_000
+MASK_RUNS = 20_000
+MASK_SLICES = 6
+BOXES = 200
+
+_KINDS = ((b"\x89PNG\r\n\x1a\n", "image/png"), (b"\xff\xd8\xff", "image/jpeg"), (b"GIF87a", "image/gif"), (b"GIF89a", "image/gif"))
+
+
+# --- text ---------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class Piece:
+    """A run of characters under the same spans. ``tone``: "" outside all spans, else "up1" … "up5" or "down1" … "down5"."""
+
+    text: str
+    tone: str = ""
+    title: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class MarkedText:
+    """A text with its spans marked; ``hidden`` characters at the end are not shown."""
+
+    pieces: tuple[Piece, ...]
+    hidden: int
+
+
+def marked_text(reason: TextSpans, text: str) -> MarkedText:
+    """The text cut at every end of a span; where spans overlap their weights are added."""
+    shown = text[:TEXT_CHARACTERS]
+    cuts = sorted({0, len(shown), *(min(end, len(shown)) for span in reason.spans for end in (span.start, span.end))})
+    largest = max((abs(span.weight) for span in reason.spans if math.isfinite(span.weight)), default=0.0)
+    pieces = tuple(_piece(shown[start:end], _over(reason.spans, start, end), largest) for start, end in zip(cuts, cuts[1:], strict=False))
+    return MarkedText(pieces=pieces, hidden=len(text) - len(shown))
+
+
+def _over(spans: Sequence[Span], start: int, end: int) -> list[Span]:
+    return [span for span in spans if span.start < end and span.end > start]
+
+
+def _piece(text: str, over: list[Span], largest: float) -> Piece:
+    if not over:
+        return Piece(text=visible(text, block=True))
+    weight = sum(span.weight for span in over)
+    labels = ", ".join(f"{visible(span.label) + ' ' if span.label else ''}{number(span.weight, sign=True)}" for span in over)
+    level = min(5, max(1, math.ceil(5 * abs(weight) / largest))) if largest and math.isfinite(weight) else 1
+    return Piece(text=visible(text, block=True), tone=f"{'down' if weight < 0 else 'up'}{level}", title=labels)
+
+
+def text_for(reason: TextSpans, arguments: Sequence[tuple[str, Any]]) -> str | None:
+    """The text that the spans are of: the reason's own, else the only text argument, where all spans fit into it."""
+    if reason.text is not None:
+        return reason.text
+    texts = [value for _, value in arguments if isinstance(value, str)]
+    end = max((span.end for span in reason.spans), default=0)
+    return texts[0] if len(texts) == 1 and end <= len(texts[0]) else None
+
+
+# --- boxes on an image --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rectangle:
+    """A box to draw, with its words. The coordinates are those of the picture."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+    text: str
+    label: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class BoxPicture:
+    """``image`` is a data URI, or None where only the boxes' places can be drawn; ``note`` says why."""
+
+    width: float
+    height: float
+    image: str | None
+    rectangles: tuple[Rectangle, ...]
+    hidden: int
+    note: str
+
+
+def box_picture(reason: Boxes, arguments: Sequence[tuple[str, Any]]) -> BoxPicture:
+    """The boxes over the first argument that is an image."""
+    data = next((bytes(value) for _, value in arguments if isinstance(value, bytes) and image_type(value)), None)
+    uri, note = _embedded(data)
+    finite = [box for box in reason.boxes if all(map(math.isfinite, (box.x, box.y, box.width, box.height)))]
+    size = reason.image_size or (image_size(data) if data else None)
+    width, height = size or (max((b.x + b.width for b in finite), default=100), max((b.y + b.height for b in finite), default=100))
+    rectangles = tuple(
+        Rectangle(x=b.x, y=b.y, width=b.width, height=b.height, text=box_text(b), label=visible(b.label or "")) for b in finite[:BOXES]
+    )
+    hidden = len(reason.boxes) - len(rectangles)
+    return BoxPicture(width=max(width, 1), height=max(height, 1), image=uri, rectangles=rectangles, hidden=hidden, note=note)
+
+
+def _embedded(data: bytes | None) -> tuple[str | None, str]:
+    if data is None:
+        return None, "The image is not among the arguments, so only the places are drawn."
+    if len(data) > IMAGE_BYTES:
+        return None, f"The image is too large for this page ({len(data):,} bytes), so only the places are drawn."
+    return f"data:{image_type(data)};base64,{base64.b64encode(data).decode('ascii')}", ""
+
+
+def image_type(data: bytes) -> str | None:
+    """The media type of a PNG, JPEG, GIF or WebP image (formats that cannot carry scripts); None for anything else."""
+    if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
+        return "image/webp"
+    return next((kind for magic, kind in _KINDS if data.startswith(magic)), None)
+
+
+def image_size(data: bytes) -> tuple[int, int] | None:
+    """Width and height in pixels of a PNG, GIF or JPEG image, read from its header; None where it does not tell."""
+    try:
+        match image_type(data):
+            case "image/png":
+                return struct.unpack(">II", data[16:24])
+            case "image/gif":
+                return struct.unpack("<HH", data[6:10])
+            case "image/jpeg":
+                return _jpeg_size(data)
+    except (struct.error, IndexError):
+        return None
+    return None
+
+
+def _jpeg_size(data: bytes) -> tuple[int, int] | None:
+    at = 2
+    while at + 9 < len(data) and data[at] == 0xFF:
+        marker, length = data[at + 1], struct.unpack(">H", data[at + 2 : at + 4])[0]
+        if 0xC0 <= marker <= 0xCF and marker not in (0xC4, 0xC8, 0xCC):  # a start of frame
+            height, width = struct.unpack(">HH", data[at + 5 : at + 9])
+            return width, height
+        at += 2 + length
+    return None
+
+
+# --- masks over an array ------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class MaskSlice:
+    """One two-dimensional slice: an SVG path over ``width`` × ``height`` cells."""
+
+    title: str
+    width: int
+    height: int
+    path: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class MaskPicture:
+    """The slices that have marked cells, and what is said of the rest."""
+
+    slices: tuple[MaskSlice, ...]
+    shape: str
+    marked: int
+    cells: int
+    note: str
+
+
+def mask_picture(mask: Mask) -> MaskPicture:
+    """The array's last two axes as pictures, one for each place on the other axes that has a marked cell."""
+    height, width = _plane(mask.shape)
+    found: dict[int, list[str]] = {}
+    for plane, y, x, length in _pieces(mask, width, height):
+        if plane in found or len(found) < MASK_SLICES:
+            found.setdefault(plane, []).append(f"M{x} {y}h{length}v1h-{length}z")
+    slices = tuple(MaskSlice(title=_place(mask.shape, plane), width=width, height=height, path="".join(parts)) for plane, parts in found.items())
+    note = _mask_note(mask, slices)
+    shape = " × ".join(f"{axis:,}" for axis in mask.shape) or "one cell"
+    return MaskPicture(slices=slices, shape=shape, marked=cells_marked(mask), cells=math.prod(mask.shape), note=note)
+
+
+def _plane(shape: tuple[int, ...]) -> tuple[int, int]:
+    return (1, *shape)[-2:] if shape else (1, 1)  # type: ignore[return-value]
+
+
+def _pieces(mask: Mask, width: int, height: int) -> Iterator[tuple[int, int, int, int]]:
+    """The runs cut at line ends: plane, line, first cell, length."""
+    for start, length in mask.runs[:MASK_RUNS]:
+        at, end = start, start + length
+        while at < end:
+            line, x = divmod(at, width)
+            cut = min(end - at, width - x)
+            yield (*divmod(line, height), x, cut)
+            at += cut
+
+
+def _place(shape: tuple[int, ...], plane: int) -> str:
+    axes = []
+    for axis in reversed(shape[:-2]):
+        plane, at = divmod(plane, axis)
+        axes.append(str(at))
+    return f"[{', '.join(reversed(axes))}, :, :]" if axes else ""
+
+
+def _mask_note(mask: Mask, slices: tuple[MaskSlice, ...]) -> str:
+    planes = math.prod(mask.shape[:-2])
+    notes = [f"Only the first {MASK_RUNS:,} of {len(mask.runs):,} runs are drawn."] if len(mask.runs) > MASK_RUNS else []
+    if len(slices) < planes:
+        notes.append(f"{len(slices):,} of {planes:,} slices are drawn: the first that have a marked cell.")
+    return " ".join(notes)

@@ -1,0 +1,221 @@
+"""The wording and the measures of a reason, shared by the page and the terminal."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from airflow_lineage_provider.errors import PayloadError
+from airflow_lineage_provider.reasons.payload import Attributions, Box, Boxes, Json, Mask, Payload, TextSpans, from_json
+from airflow_lineage_provider.render.values import count, number, shortened, text_of, visible
+
+ADDS_UP = 1e-6
+"""A residual of at most this share of the largest part is rounding, and is shown as such."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Unreadable:
+    """A stored reason that this release cannot read: shown as it is, with the problem."""
+
+    text: str
+    problem: str
+
+
+Reason = Payload | Unreadable
+
+
+def read(text: str | None) -> Reason | None:
+    """The stored reason; None where the UDF declares none."""
+    if text is None:
+        return None
+    try:
+        return from_json(text)
+    except PayloadError as error:
+        return Unreadable(text=text, problem=str(error))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bar:
+    """One feature: ``share`` is the contribution as a part of the largest, from -1 to 1."""
+
+    feature: str
+    value: str
+    contribution: float
+    share: float
+
+    @property
+    def number(self) -> str:
+        return number(self.contribution, sign=True)
+
+
+@dataclass(frozen=True, kw_only=True)
+class BarChart:
+    """Contributions, the largest first. ``rest`` and ``rest_sum`` are the features that are not among the bars."""
+
+    bars: tuple[Bar, ...]
+    rest: int
+    rest_sum: float
+    sum: float
+
+
+def bar_chart(reason: Attributions, limit: int) -> BarChart:
+    """The ``limit`` largest contributions by size (of equal ones, those that come first in the reason)."""
+    ordered = sorted(reason.features, key=lambda each: -_size(each.contribution))
+    largest = max((_size(each.contribution) for each in reason.features), default=0.0)
+    kept = ordered if len(ordered) <= limit else ordered[:limit]
+    bars = tuple(
+        Bar(
+            feature=visible(each.feature), value=text_of(each.value, 80), contribution=each.contribution,
+            share=_share(each.contribution, largest),
+        )
+        for each in kept
+    )  # fmt: skip
+    rest = ordered[len(kept) :]
+    return BarChart(bars=bars, rest=len(rest), rest_sum=_sum(rest), sum=_sum(reason.features))
+
+
+def _size(contribution: float) -> float:
+    return math.inf if not math.isfinite(contribution) else abs(contribution)
+
+
+def _share(contribution: float, largest: float) -> float:
+    if not math.isfinite(contribution):
+        return 0.0 if math.isnan(contribution) else math.copysign(1.0, contribution)
+    return contribution / largest if 0 < largest < math.inf else 0.0
+
+
+def _sum(features: Iterable[Any]) -> float:
+    contributions = [each.contribution for each in features]
+    return math.fsum(contributions) if all(math.isfinite(each) for each in contributions) else math.nan
+
+
+def explained(reason: Attributions) -> str:
+    """What the contributions add up to: ``the probability of 'Reject'``."""
+    space = "output" if reason.output_space == "raw" else reason.output_space
+    return f"the {visible(space)}" + (f" of '{visible(reason.label)}'" if reason.label is not None else "")
+
+
+def adds_up(reason: Attributions) -> bool | None:
+    """Do base value and contributions give the output, to rounding? None where the output is not known."""
+    if reason.residual is None:
+        return None
+    largest = max((abs(each) for each in (reason.base_value, reason.output or 0.0, 1e-300)), default=1.0)
+    largest = max(largest, *(abs(each.contribution) for each in reason.features), 0.0)
+    return math.isfinite(reason.residual) and abs(reason.residual) <= ADDS_UP * largest
+
+
+def sum_text(reason: Attributions) -> str:
+    """The sum in words, the residual always in it."""
+    total = f"base value {number(reason.base_value)}, contributions {number(_sum(reason.features), sign=True)}"
+    if reason.output is None or reason.residual is None:
+        return f"{total}; the method states no output, so what is left unexplained is not known"
+    left = number(reason.residual, sign=True) or "0"
+    what = f"residual {left} (rounding)" if adds_up(reason) else f"residual {left}: the contributions do not add up to the output"
+    return f"{total}, output {number(reason.output)}; {what}"
+
+
+def method_text(reason: Reason) -> str:
+    """How the reason was made: ``library shap 0.51, seed 0``."""
+    method = getattr(reason, "method", None) or {}
+    return ", ".join(f"{visible(key)} {text_of(value, 60)}" for key, value in method.items())
+
+
+def pills(reason: Json) -> tuple[str, ...] | None:
+    """The items of a short list of plain values (a set of attributes, as in the paper's example 3); None for any other JSON."""
+    value = reason.value
+    if not isinstance(value, list) or not 0 < len(value) <= 40 or any(isinstance(each, list | dict) for each in value):
+        return None
+    texts = tuple(text_of(each) for each in value)
+    return texts if all(len(each) <= 60 for each in texts) else None
+
+
+def json_text(reason: Json) -> str:
+    """The JSON, indented."""
+    from airflow_lineage_provider.render.values import jsonable
+
+    return visible(json.dumps(jsonable(reason.value), indent=2, ensure_ascii=False), block=True)
+
+
+def box_text(box: Box) -> str:
+    """``lip 0.93 at 12, 40, 30 × 10``."""
+    label = visible(box.label) if box.label is not None else "box"
+    score = f" {number(box.score)}" if box.score is not None else ""
+    return f"{label}{score} at {number(box.x)}, {number(box.y)}, {number(box.width)} × {number(box.height)}"
+
+
+def cells_marked(mask: Mask) -> int:
+    """How many cells of the array the mask marks."""
+    return sum(length for _, length in mask.runs)
+
+
+def sentence(reason: Reason | None, limit: int = 160) -> str:
+    """A reason on one line, in plain words."""
+    return shortened(_sentence(reason), limit)
+
+
+def _sentence(reason: Reason | None) -> str:
+    match reason:
+        case None:
+            return "no reason declared"
+        case Unreadable():
+            return "a reason that this release cannot read"
+        case Attributions():
+            return _most(reason)
+        case TextSpans():
+            return _spans_sentence(reason)
+        case Boxes():
+            return f"{count(len(reason.boxes), 'box', 'boxes')}" + "".join(f"; {box_text(box)}" for box in reason.boxes[:3])
+        case Mask():
+            label = f" for '{visible(reason.label)}'" if reason.label is not None else ""
+            return f"{cells_marked(reason):,} of {math.prod(reason.shape):,} cells{label}"
+        case Json():
+            found = pills(reason)
+            return f"because of {', '.join(found)}" if found else text_of(reason.value if reason.value is not None else "null", 200)
+
+
+def _most(reason: Attributions) -> str:
+    chart = bar_chart(reason, 3)
+    if not chart.bars:
+        return "no feature contributed"
+    return "mostly " + ", ".join(f"{bar.feature} = {shortened(bar.value, 24)} ({bar.number})" for bar in chart.bars)
+
+
+def _spans_sentence(reason: TextSpans) -> str:
+    largest = sorted(reason.spans, key=lambda span: -_size(span.weight))[:3]
+    parts = (f"“{visible(reason.text[s.start : s.end])}”" if reason.text is not None else f"characters {s.start}–{s.end}" for s in largest)
+    named = ", ".join(f"{part} ({number(s.weight, sign=True)})" for part, s in zip(parts, largest, strict=True))
+    return f"mostly {named}" if named else "no span of the text"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Overall:
+    """What counted most over many decisions: the mean size of each feature's contribution."""
+
+    explained: str
+    decisions: int
+    bars: tuple[Bar, ...]
+    rest: int
+
+
+def overall(reasons: Iterable[Reason | None], limit: int = 8) -> tuple[Overall, ...]:
+    """One summary for each class and output space that at least two attributions explain, the most frequent first."""
+    groups: dict[str, list[Attributions]] = {}
+    for reason in reasons:
+        if isinstance(reason, Attributions):
+            groups.setdefault(explained(reason), []).append(reason)
+    found = [_overall(what, group, limit) for what, group in groups.items() if len(group) > 1]
+    return tuple(sorted(found, key=lambda each: -each.decisions))
+
+
+def _overall(what: str, group: list[Attributions], limit: int) -> Overall:
+    totals: dict[str, float] = {}
+    for reason in group:
+        for each in reason.features:
+            totals[each.feature] = totals.get(each.feature, 0.0) + (abs(each.contribution) if math.isfinite(each.contribution) else 0.0)
+    ordered = sorted(((total / len(group), name) for name, total in totals.items()), key=lambda each: -each[0])
+    largest = ordered[0][0] if ordered else 0.0
+    bars = tuple(Bar(feature=visible(name), value="", contribution=mean, share=_share(mean, largest)) for mean, name in ordered[:limit])
+    return Overall(explained=what, decisions=len(group), bars=bars, rest=max(0, len(ordered) - limit))

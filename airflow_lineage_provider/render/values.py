@@ -1,0 +1,133 @@
+"""Values of rows as text: one line, nothing that could steer a terminal or hide in a page."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import math
+from collections.abc import Iterable, Mapping
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+NULL = "NULL"
+
+# Control characters become their pictures; the marks that reorder text are spelled out, so that a value cannot pose as another.
+_PICTURES = {code: chr(0x2400 + code) for code in range(32)} | {127: "␡"}
+_REORDERING = {code: f"\\u{code:04x}" for code in (*range(0x202A, 0x202F), *range(0x2066, 0x206A), 0x200E, 0x200F, 0x2028, 0x2029)}
+_C1 = {code: f"\\x{code:02x}" for code in range(0x80, 0xA0)}
+_SURROGATES = range(0xD800, 0xE000)
+_VISIBLE = _PICTURES | _REORDERING | _C1
+_VISIBLE_IN_BLOCK = {code: text for code, text in _VISIBLE.items() if code not in (9, 10)}
+
+
+def visible(text: str, *, block: bool = False) -> str:
+    """The text with control and reordering characters made visible; a ``block`` keeps its tabs and line breaks."""
+    shown = text.translate(_VISIBLE_IN_BLOCK if block else _VISIBLE)
+    return "".join("�" if ord(each) in _SURROGATES else each for each in shown) if not shown.isascii() else shown
+
+
+def shortened(text: str, limit: int) -> str:
+    """At most ``limit`` characters; what is cut is marked by an ellipsis."""
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def text_of(value: Any, limit: int | None = None) -> str:
+    """A value on one line, in full or its first ``limit`` characters. NULL is ``NULL``, binary is hexadecimal with its length."""
+    text = visible(_text(value, limit))
+    return text if limit is None else shortened(text, limit)
+
+
+def _text(value: Any, limit: int | None) -> str:
+    if value is None:
+        return NULL
+    if isinstance(value, str):
+        return value if limit is None else value[: limit + 1]
+    if isinstance(value, bytes | bytearray | memoryview):
+        data = bytes(value)
+        return f"{count(len(data), 'byte')}: {data[: limit if limit is not None else 2000].hex()}"
+    if isinstance(value, dt.date | dt.time):
+        return value.isoformat(sep=" ") if isinstance(value, dt.datetime) else value.isoformat()
+    if isinstance(value, Mapping | list | tuple | set | frozenset):
+        return json.dumps(jsonable(value), ensure_ascii=False)
+    return str(value)
+
+
+def jsonable(value: Any) -> Any:
+    """A value as JSON has it: decimals and times as text, binary as base64, NaN and the infinities as ``"NaN"``, ``"Infinity"``, ``"-Infinity"``."""
+    if value is None or isinstance(value, bool | str | int):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+    if isinstance(value, bytes | bytearray | memoryview):
+        import base64
+
+        return base64.b64encode(bytes(value)).decode("ascii")
+    if isinstance(value, dt.date | dt.time):
+        return value.isoformat()
+    if isinstance(value, Mapping):
+        return {str(key): jsonable(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [jsonable(each) for each in value]
+    if isinstance(value, set | frozenset):
+        return sorted((jsonable(each) for each in value), key=str)
+    return value.total_seconds() if isinstance(value, dt.timedelta) else str(value)
+
+
+def is_number(value: Any) -> bool:
+    """Is it a number to a reader (and so set to the right)?"""
+    return isinstance(value, int | float | Decimal) and not isinstance(value, bool)
+
+
+def column_values(column: pa.ChunkedArray) -> list[Any]:
+    """A column's values as Python objects; one that Python has no object for (a date beyond the year 9999) as text."""
+    try:
+        return list(column.to_pylist())
+    except (ValueError, OverflowError):
+        return [_scalar(each) for each in column]
+
+
+def _scalar(value: Any) -> Any:
+    import pyarrow as pa
+
+    try:
+        return value.as_py()
+    except (ValueError, OverflowError):
+        try:
+            return value.cast(pa.string()).as_py()
+        except pa.ArrowInvalid:
+            return f"a {value.type} that Python cannot hold"
+
+
+def rows_of(table: pa.Table, indices: Iterable[int] | None = None) -> list[tuple[Any, ...]]:
+    """The rows of a table (those numbered ``indices``, in that order) as tuples, by position: column names may repeat."""
+    chosen = table if indices is None else table.take(list(indices))
+    if not chosen.num_columns:
+        return [()] * chosen.num_rows
+    return list(zip(*(column_values(column) for column in chosen.columns), strict=True))
+
+
+def number(value: float, *, sign: bool = False) -> str:
+    """A measured number for people: about four digits, a real minus sign."""
+    if not math.isfinite(value):
+        return "not a number" if math.isnan(value) else "∞" if value > 0 else "−∞"
+    size = abs(value)
+    text = f"{size:,.0f}" if size >= 10_000 else f"{size:.4g}" if size >= 0.001 or size == 0 else f"{size:.2g}"
+    return ("−" if value < 0 else "+" if sign and value > 0 else "") + text
+
+
+def count(how_many: int, noun: str, plural: str | None = None) -> str:
+    """``1 row``, ``1,234 rows``."""
+    return f"{how_many:,} {noun if how_many == 1 else plural or noun + 's'}"
+
+
+def seconds_text(seconds: float) -> str:
+    """A duration for people: ``3 ms``, ``1.2 s``, ``4 min 5 s``."""
+    if seconds < 0.0995:
+        return f"{seconds * 1000:.{0 if seconds >= 0.00995 else 1}f} ms"
+    if seconds < 59.95:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes:,} min {rest} s"

@@ -1,0 +1,93 @@
+"""What is said about an explanation as a whole, in plain words: the same in the page, the terminal and the document."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from airflow_lineage_provider.explanation import Guarantee
+from airflow_lineage_provider.render.values import count, seconds_text, shortened, visible
+
+if TYPE_CHECKING:
+    from airflow_lineage_provider.explanation import Explanation, RunSummary
+
+MARKS = {"exact": "✓", "superset": "⊇", "unavailable": "✗"}
+
+_UNRECORDED = Guarantee(level="unavailable", cause="what this table is worth was not recorded with the answer")
+
+
+def headline(explanation: Explanation) -> str:
+    """The answer in a sentence or two."""
+    return f"{question(explanation)} {made_from(explanation)}"
+
+
+def question(explanation: Explanation) -> str:
+    """``1 of 2 result rows asked about: judge = 'Reject'.``"""
+    asked = shortened(visible(" ".join(explanation.asked.split())), 300)
+    rows = f"{explanation.target.num_rows:,} of {count(explanation.result_rows, 'result row')} asked about"
+    return f"{rows}: {asked}." if asked else f"{rows}."
+
+
+def made_from(explanation: Explanation) -> str:
+    """``Made from 3 rows of 3 source tables; 1 decision by credit_exam.``"""
+    rows = sum(table.num_rows for table in explanation.source.values())
+    tables = sum(1 for table in explanation.source.values() if table.num_rows)
+    empty = len(explanation.source) - tables
+    made = f"Made from {count(rows, 'row')} of {count(tables, 'source table')}" if rows else "Made from no source row"
+    also = f" ({count(empty, 'more table')} gave none)" if rows and empty else ""
+    decided = ", ".join(f"{count(table.num_rows, 'decision')} by {visible(name)}" for name, table in explanation.reasons.items())
+    return f"{made}{also}; {decided}." if decided else f"{made}{also}."
+
+
+def guarantee_of(explanation: Explanation, table: str) -> Guarantee:
+    """A table's guarantee. One that is missing is told as such: nothing is exact by default."""
+    return explanation.guarantees.get(table, _UNRECORDED)
+
+
+def guarantee_text(guarantee: Guarantee) -> str:
+    """``✓ exact``, or ``⊇ superset: <cause>``."""
+    return f"{MARKS[guarantee.level]} {guarantee.level}" + (f": {visible(guarantee.cause)}" if guarantee.cause else "")
+
+
+def guarantee_meaning(guarantee: Guarantee) -> str:
+    """What the level says."""
+    return {
+        "exact": "exactly the rows that made the target",
+        "superset": "all rows that made the target, and maybe others",
+        "unavailable": "could not be found out",
+    }[guarantee.level]
+
+
+def verification_text(explanation: Explanation) -> str:
+    """What `verify=True` found, or that it was not asked for."""
+    said = f": {visible(explanation.verification)}" if explanation.verification else ""
+    if explanation.verified is None:
+        return f"Not verified{said}"
+    return f"Verified{said}" if explanation.verified else f"Verification failed{said}"
+
+
+def facts(explanation: Explanation) -> list[tuple[str, str]]:
+    """The run and the derivation as label and text."""
+    return [*run_facts(explanation.run), ("derivation", explanation.id), ("answered in", seconds_text(explanation.seconds))]
+
+
+def run_facts(run: RunSummary) -> list[tuple[str, str]]:
+    """The run as label and text; what is not known is left out."""
+    known = [
+        ("pipeline", run.pipeline),
+        ("run", run.id),
+        ("started", run.started),
+        ("ran for", seconds_text(run.seconds) if run.seconds is not None else ""),
+        ("status", run.status),
+        ("strategy", run.strategy.replace("_", " ")),
+        ("reasons", run.reasons),
+        ("error", run.error),
+        *((f"Airflow {key.replace('_', ' ')}", "" if value is None else str(value)) for key, value in run.airflow.items()),
+    ]
+    return [(visible(label), visible(text)) for label, text in known if text]
+
+
+def more(hidden: int, noun: str, plural: str | None = None) -> str:
+    """``… and 1,234 more rows``; nothing where nothing is hidden."""
+    if hidden <= 0:
+        return ""
+    return f"… and {hidden:,} more {noun if hidden == 1 else plural or noun + 's'}"

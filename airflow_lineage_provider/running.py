@@ -1,0 +1,255 @@
+"""A run, from the user's pipeline to a complete record: capture, rewrite, execute, store, write, publish."""
+
+from __future__ import annotations
+
+import platform
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from airflow_lineage_provider import __version__
+from airflow_lineage_provider.errors import LineageError, PlanCheckError, PlanError, RunFailed
+from airflow_lineage_provider.output import Output
+from airflow_lineage_provider.plan.lineage_keys import ROW
+from airflow_lineage_provider.plan.segments import SegmentedPlan
+from airflow_lineage_provider.recording import RecordedPlan, RecordedSource, inputs_document, plan_text, segments_document
+from airflow_lineage_provider.rewrite.pipeline import rewrite
+from airflow_lineage_provider.store import RunRecord, Store
+from airflow_lineage_provider.tracing.annotate import group_keys
+from airflow_lineage_provider.tracing.program import Program, programs, with_reasons
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from airflow_lineage_provider.reasons import ReasonedUdf
+    from airflow_lineage_provider.spark.capture import CapturedPipeline
+    from airflow_lineage_provider.spark.run import Execution
+
+Progress = Callable[[str], None]
+
+STRATEGIES = ("function_materialization",)
+REASONS = ("lazy", "eager")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """What the user asked for."""
+
+    pipeline: Callable[..., DataFrame] | str
+    name: str
+    params: Mapping[str, Any]
+    output: Output | None
+    strategy: str
+    reasons: str
+    keys: Mapping[str, Sequence[str]]
+    airflow: Mapping[str, Any]
+
+    def __post_init__(self) -> None:
+        if self.strategy not in STRATEGIES:
+            raise PlanError(f"strategy {self.strategy!r} is not known; it can be {', '.join(STRATEGIES)}")
+        if self.reasons not in REASONS:
+            raise PlanError(f"reasons {self.reasons!r} is not known; it can be {' or '.join(REASONS)}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Prepared:
+    captured: CapturedPipeline
+    recorded: RecordedPlan
+    programs: tuple[Program, ...]
+    udfs: Mapping[int, ReasonedUdf]
+    frame: DataFrame
+
+
+def execute(spark: SparkSession, store: Store, request: Request, progress: Progress) -> tuple[str, Execution, DataFrame]:
+    """Run a pipeline: the run's id, what Spark keeps of it, and the result.
+
+    :raises PlanError: the pipeline cannot be understood; nothing was run and nothing recorded.
+    :raises UdfFailed, ReasonValueMismatch, LoadFailed, StoreUnavailable, RunFailed: it failed on the way; recorded as failed.
+    """
+    started = time.perf_counter()
+    progress("reading the plan")
+    prepared = _prepare(spark, request)
+    run_id = store.begin_run(_record(prepared, request))
+    from airflow_lineage_provider.spark.run import Execution
+
+    execution = Execution(spark=spark, run_id=run_id, store=store, progress=progress)
+    try:
+        result = _compute(execution, prepared)
+        if request.output is not None:
+            progress(f"writing {request.output.target}")
+            request.output.write(result)
+        progress("publishing")
+        execution.timings["total"] = time.perf_counter() - started
+        store.publish_run(
+            run_id,
+            output=request.output.describe() if request.output else None,
+            timings=execution.timings,
+            row_counts=execution.rows,
+            indexes=_indexes(prepared),
+        )
+    except BaseException as error:
+        execution.close()
+        raised = _explained(error, prepared)
+        _record_failure(store, run_id, raised)
+        if raised is error:
+            raise
+        raise raised from error
+    return run_id, execution, result
+
+
+def _prepare(spark: SparkSession, request: Request) -> _Prepared:
+    from airflow_lineage_provider.spark.capture import capture
+    from airflow_lineage_provider.spark.identity import file_hashes, source_identity
+    from airflow_lineage_provider.spark.run import sources_of
+    from airflow_lineage_provider.spark.session import check_pyspark, require_classic
+    from airflow_lineage_provider.spark.sources import version_of
+
+    check_pyspark()
+    require_classic(spark)
+    frame = _frame(spark, request)
+    captured = capture(frame)
+    plan = rewrite(captured.pipeline)
+    udfs = _declared(plan)
+    if request.reasons == "eager":
+        plan = with_reasons(plan, frozenset(udf.name for udf in udfs.values() if udf.has_reason))
+    identities = {source.leaf: source_identity(source, request.keys) for source in sources_of(plan)}
+    unknown = sorted(set(request.keys) - {source.relation.name for source in sources_of(plan)})
+    if unknown:
+        known = ", ".join(sorted({source.relation.name for source in sources_of(plan)}))
+        raise PlanError(f"keys name {', '.join(unknown)}, which the pipeline does not read; it reads {known}")
+    made = programs(plan, identities)
+    sources = {
+        source.leaf: RecordedSource(
+            source=source,
+            identity=identities[source.leaf],
+            version=version_of(spark, captured.leaves[source.leaf], source.relation),
+            files=file_hashes(captured.leaves[source.leaf]) if identities[source.leaf].kind == "file_position" else {},
+        )
+        for source in sources_of(plan)
+    }
+    recorded = RecordedPlan(plan=plan, materialized={p.segment.number: p.materialized for p in made}, sources=sources)
+    return _Prepared(captured=captured, recorded=recorded, programs=made, udfs=udfs, frame=frame)
+
+
+def _frame(spark: SparkSession, request: Request) -> DataFrame:
+    from pyspark.sql import DataFrame
+
+    if isinstance(request.pipeline, str):
+        return spark.sql(request.pipeline, args=dict(request.params)) if request.params else spark.sql(request.pipeline)
+    frame = request.pipeline(spark, **request.params)
+    if not isinstance(frame, DataFrame):
+        raise PlanError(f"pipeline {request.name} returned {type(frame).__name__}; it must return a DataFrame")
+    return frame
+
+
+def _declared(plan: SegmentedPlan) -> dict[int, ReasonedUdf]:
+    """The declared UDF of every function operator; operators of UDFs that were never declared are left out."""
+    from airflow_lineage_provider.reasons import registry
+
+    found = {}
+    for segment in plan.segments:
+        for function in segment.functions:
+            if function.udf in registry.names():
+                found[function.function] = registry.get(function.udf)
+    return found
+
+
+def _compute(execution: Execution, prepared: _Prepared) -> DataFrame:
+    from airflow_lineage_provider.spark.run import result_frame, run_program, source_views
+
+    plan = prepared.recorded.plan
+    identities = {leaf: one.identity for leaf, one in prepared.recorded.sources.items()}
+    leaves = dict(enumerate(prepared.captured.leaves))
+    tables = source_views(execution, plan, leaves, identities)
+    names = _register_udfs(execution, prepared)
+    frame = None
+    for program in prepared.programs:
+        execution.progress(f"computing {program.materialized.name}")
+        frame = run_program(execution, program, tables, names)
+    assert frame is not None
+    root = prepared.programs[-1]
+    names_by_id = {a.id: a.name for a in root.plan.output}
+    result = result_frame(frame, tuple(names_by_id[a.id] for a in plan.output), plan.names)
+    _check_schema(result, prepared.frame)
+    return result
+
+
+def _register_udfs(execution: Execution, prepared: _Prepared) -> dict[int, str]:
+    """A temporary SQL function for every function operator."""
+    from airflow_lineage_provider.spark.capture import register_captured_udf
+
+    names: dict[int, str] = {}
+    for segment in prepared.recorded.plan.segments:
+        for function in segment.functions:
+            name = f"lineage_{execution.run_id.replace('-', '_')}_udf_{function.function}"
+            udf = prepared.udfs.get(function.function)
+            if udf is None:
+                register_captured_udf(execution.spark, prepared.captured, function.call, name)
+            else:
+                mode = "normal" if function.reason is None else "reasoning"
+                execution.spark.udf.register(name, udf.spark_function(mode))
+            execution.functions.append(name)
+            names[function.function] = name
+    return names
+
+
+def _check_schema(result: DataFrame, expected: DataFrame) -> None:
+    """The result has the columns of the user's own frame, or something was lost on the way."""
+    ours = [(field.name, field.dataType) for field in result.schema]
+    theirs = [(field.name, field.dataType) for field in expected.schema]
+    if ours != theirs:
+        raise PlanCheckError(f"the rewritten pipeline gives columns {ours}, the pipeline itself {theirs}: please report this")
+
+
+def _indexes(prepared: _Prepared) -> dict[str, list[list[str]]]:
+    """Row numbers, and the grouping keys by which the aggregations above look rows up."""
+    indexes: dict[str, list[list[str]]] = {}
+    keys = {key.id for s in prepared.recorded.plan.segments if s.aggregations for key in group_keys(s)}
+    for one in prepared.recorded.materialized.values():
+        looked_up = [name for i, name in one.columns if i in keys] if one.segment else []
+        indexes[one.name] = [[ROW], *([name] for name in looked_up)]
+    for leaf, source in prepared.recorded.sources.items():
+        if source.identity.kind == "snapshot":
+            indexes[f"source_{leaf}"] = [[ROW]]
+    return indexes
+
+
+def _record(prepared: _Prepared, request: Request) -> RunRecord:
+    recorded = prepared.recorded
+    functions = [function for segment in recorded.plan.segments for function in segment.functions]
+    described = {number: udf.describe() for number, udf in prepared.udfs.items()}
+    return RunRecord(
+        pipeline=request.name,
+        strategy=request.strategy,
+        reasons=request.reasons,
+        params=_jsonable(request.params),
+        plan=plan_text(recorded),
+        segments=segments_document(recorded),
+        inputs=inputs_document(recorded),
+        udfs=[{"function": f.function, "name": f.udf} | described.get(f.function, {"has_reason": False}) for f in functions],
+        conf=dict(recorded.plan.conf),
+        airflow=dict(request.airflow),
+        versions={"airflow_lineage_provider": __version__, "python": platform.python_version(), "spark": prepared.frame.sparkSession.version},
+    )
+
+
+def _jsonable(params: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value if isinstance(value, str | int | float | bool | None) else str(value) for name, value in params.items()}
+
+
+def _explained(error: BaseException, prepared: _Prepared) -> BaseException:
+    """The error as the user should see it."""
+    if isinstance(error, LineageError) or not isinstance(error, Exception):
+        return error
+    from airflow_lineage_provider.spark.failures import explained
+
+    return explained(error, prepared.recorded) or RunFailed(f"the pipeline failed: {error}")
+
+
+def _record_failure(store: Store, run_id: str, error: BaseException) -> None:
+    """Say in the store that the run failed; a store that is gone as well does not hide the first error."""
+    try:
+        store.fail_run(run_id, f"{type(error).__name__}: {error}"[:10_000])
+    except LineageError as second:
+        error.add_note(f"the store could not be told either: {second}; the next start cleans up")

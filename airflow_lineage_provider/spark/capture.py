@@ -1,0 +1,103 @@
+"""A DataFrame's analyzed plan as a pipeline, with a DataFrame over each of its leaves."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from airflow_lineage_provider.catalyst.context import Settings
+from airflow_lineage_provider.catalyst.convert import convert
+from airflow_lineage_provider.catalyst.names import leaf_names
+from airflow_lineage_provider.catalyst.tree import decode
+from airflow_lineage_provider.plan.operators import Pipeline, Source
+from airflow_lineage_provider.plan.walk import operators
+from airflow_lineage_provider.spark.captured_udf import CapturedUdf, captured_udf
+from airflow_lineage_provider.spark.document import Completion
+from airflow_lineage_provider.spark.function_names import function_names
+from airflow_lineage_provider.spark.session import require_classic, sql_conf
+from airflow_lineage_provider.spark.sources import relation_of
+
+if TYPE_CHECKING:
+    from py4j.java_gateway import JavaObject
+    from pyspark.sql import DataFrame, SparkSession
+
+
+@dataclass(frozen=True, kw_only=True)
+class CapturedPipeline:
+    """A pipeline as it stands in a session.
+
+    ``leaves`` are DataFrames over the very leaves of the user's plan, by ``Source.leaf``: what the user's DataFrame would
+    read, with columns in the order of ``Source.columns``. ``sources`` are the plan's sources in the same order.
+    ``udfs`` are the Python UDF calls by their result id (``UdfCall.call``).
+    """
+
+    pipeline: Pipeline
+    leaves: tuple[DataFrame, ...]
+    sources: tuple[Source, ...]
+    udfs: Mapping[int, CapturedUdf]
+
+
+def capture(df: DataFrame) -> CapturedPipeline:
+    """The operator tree of a DataFrame, as analyzed under the session's current settings.
+
+    :raises SparkConnectUnsupported: the DataFrame is of a Spark Connect session.
+    :raises UnsupportedOperator: something in the plan has no defined lineage; the message names it, its place and a way out.
+    """
+    spark = df.sparkSession
+    require_classic(spark)
+    analyzed = df._jdf.queryExecution().analyzed()
+    document, completion = analyzed_document(analyzed)
+    jvm_leaves = read_leaves(analyzed)
+    names = leaf_names(decode(document))
+    conf = sql_conf(spark)
+    converted = convert(
+        document,
+        function_names=function_names(spark),
+        relations=[relation_of(spark, leaf, name) for leaf, name in zip(jvm_leaves, names, strict=True)],
+        settings=settings_of(conf),
+    )
+    sources = {node.leaf: node for node in operators(converted.plan) if isinstance(node, Source)}
+    return CapturedPipeline(
+        pipeline=Pipeline(plan=converted.plan, names=tuple(df.columns), conf=tuple(sorted(conf.items()))),
+        leaves=tuple(frame_over(spark, jvm_leaves[number]) for number in converted.leaves),
+        sources=tuple(sources[number] for number in range(len(converted.leaves))),
+        udfs={number: captured_udf(number, call) for number, call in completion.udfs.items()},
+    )
+
+
+def analyzed_document(analyzed: JavaObject) -> tuple[list[dict[str, Any]], Completion]:
+    """The document of an analyzed plan that `catalyst.convert` reads, and the JVM objects met on the way."""
+    document = json.loads(analyzed.toJSON())
+    completion = Completion()
+    completion.plan(document, analyzed)
+    return document, completion
+
+
+def read_leaves(analyzed: JavaObject) -> list[JavaObject]:
+    """The leaves of a plan that read data, left to right: those of `catalyst.convert.leaf_nodes`."""
+    leaves = analyzed.collectLeaves()
+    found = [leaves.apply(number) for number in range(leaves.size())]
+    return [leaf for leaf in found if leaf.nodeName() != "CTERelationRef"]
+
+
+def frame_over(spark: SparkSession, leaf: JavaObject) -> DataFrame:
+    """A DataFrame over one node of a plan."""
+    from pyspark.sql.classic.dataframe import DataFrame
+
+    assert spark._jvm is not None
+    dataset = spark._jvm.org.apache.spark.sql.classic.Dataset.ofRows(spark._jsparkSession, leaf)
+    return DataFrame(dataset, spark)
+
+
+def settings_of(conf: Mapping[str, str]) -> Settings:
+    """The settings that expressions are checked against."""
+    timestamps = conf.get("spark.sql.timestampType", "TIMESTAMP_LTZ")
+    return Settings(
+        ansi=conf["spark.sql.ansi.enabled"].lower() == "true",
+        time_zone=conf["spark.sql.session.timeZone"],
+        timestamp_type="timestamp_ntz" if timestamps.upper() == "TIMESTAMP_NTZ" else "timestamp",
+    )
+
+

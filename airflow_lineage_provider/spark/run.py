@@ -1,0 +1,161 @@
+"""Running a pipeline under function materialization: one pass over the data, segment by segment.
+
+Each materialized segment is computed once, kept by Spark (memory, then disk), loaded into the store from the executors, and
+read by the segments above from what Spark keeps: the UDFs are called once for a row, and the rows that are stored are the
+rows that the result was made from.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from pyspark import StorageLevel, TaskContext
+from pyspark.sql import functions as F
+
+from airflow_lineage_provider.errors import PlanCheckError
+from airflow_lineage_provider.plan import operators as o
+from airflow_lineage_provider.plan.segments import SegmentedPlan
+from airflow_lineage_provider.plan.walk import operators
+from airflow_lineage_provider.sql import ColumnRef, lower
+from airflow_lineage_provider.spark.identity import with_identity
+from airflow_lineage_provider.store import Column, Materialization, Store
+from airflow_lineage_provider.plan.lineage_keys import ROW, SourceIdentity
+from airflow_lineage_provider.tracing.binding import Key, LeafTable, bind
+from airflow_lineage_provider.tracing.program import Program
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
+
+    from airflow_lineage_provider.store import PartitionLoader
+
+Progress = Callable[[str], None]
+
+
+@dataclass(kw_only=True)
+class Execution:
+    """A run in the making: what Spark keeps for it, and what was measured."""
+
+    spark: SparkSession
+    run_id: str
+    store: Store
+    progress: Progress
+    views: list[str] = field(default_factory=list)
+    kept: list[DataFrame] = field(default_factory=list)
+    functions: list[str] = field(default_factory=list)
+    rows: dict[str, int] = field(default_factory=dict)
+    timings: dict[str, float] = field(default_factory=dict)
+
+    def view(self, frame: DataFrame, name: str) -> str:
+        """Register a frame under a name of this run's own."""
+        full = f"lineage_{self.run_id.replace('-', '_')}_{name}"
+        frame.createOrReplaceTempView(full)
+        self.views.append(full)
+        return full
+
+    def keep(self, frame: DataFrame) -> DataFrame:
+        kept = frame.persist(StorageLevel.MEMORY_AND_DISK)
+        self.kept.append(kept)
+        return kept
+
+    def close(self) -> None:
+        """Let Spark forget everything of this run."""
+        for name in self.views:
+            self.spark.catalog.dropTempView(name)
+        for frame in self.kept:
+            frame.unpersist()
+        for name in self.functions:
+            self.spark.sql(f"DROP TEMPORARY FUNCTION IF EXISTS {name}")
+        self.functions.clear()
+        self.views.clear()
+        self.kept.clear()
+
+
+def source_views(
+    execution: Execution, plan: SegmentedPlan, leaves: Mapping[int, DataFrame], identities: Mapping[int, SourceIdentity]
+) -> dict[Key, LeafTable]:
+    """A view for every source leaf, with its lineage key. Data that only this session holds is stored on the way."""
+    tables: dict[Key, LeafTable] = {}
+    for source in sources_of(plan):
+        frame = with_identity(_plain_names(leaves[source.leaf], source), identities[source.leaf])
+        if identities[source.leaf].kind == "snapshot":
+            frame = execution.keep(frame)
+            _snapshot(execution, source, frame)
+        name = execution.view(frame, f"leaf_{source.leaf}")
+        tables["source", source.leaf] = LeafTable(name=(name,))
+    return tables
+
+
+def sources_of(plan: SegmentedPlan) -> tuple[o.Source, ...]:
+    """The source leaves of all segments, in the order of their leaf numbers."""
+    found = [node for segment in plan.segments for node in operators(segment.plan) if isinstance(node, o.Source)]
+    return tuple(sorted(found, key=lambda source: source.leaf))
+
+
+def _plain_names(frame: DataFrame, source: o.Source) -> DataFrame:
+    if len(frame.columns) != len(source.columns):
+        raise PlanCheckError(f"source {source.relation.name} has {len(frame.columns)} columns in the session, {len(source.columns)} in the plan")
+    return frame
+
+
+def _snapshot(execution: Execution, source: o.Source, frame: DataFrame) -> None:
+    columns = [Column(name=name, type=a.type) for name, a in zip(source.columns, source.output, strict=True)]
+    load(execution, frame, f"source_{source.leaf}", "source", [*columns, Column(name=ROW, type="bigint", role="row", nullable=False)])
+
+
+def run_program(execution: Execution, program: Program, tables: dict[Key, LeafTable], udfs: Mapping[int, str]) -> DataFrame:
+    """Compute a segment, store it, and give the frame that segments above read (with its row number)."""
+    number = program.segment.number
+    text = lower(program.plan, bind(program.plan, tables), dialect="spark", udfs=udfs)
+    frame = execution.keep(execution.spark.sql(text).withColumn(ROW, F.monotonically_increasing_id()))
+    load(execution, frame, program.materialized.name, "result" if number == 0 else "segment", stored_columns(program))
+    spelled = {a.id: ColumnRef(name=a.name) for a in program.plan.output}
+    tables["segment", number] = LeafTable(name=(execution.view(frame, f"segment_{number}"),), by_id=spelled)
+    return frame
+
+
+def stored_columns(program: Program) -> list[Column]:
+    """The columns of a segment's materialization, with the part that each plays."""
+    roles: dict[int, str] = {a.id: "lineage" for one in program.materialized.inputs for a in one.attributes}
+    for function in program.segment.functions:
+        roles |= {a.id: "argument" for a in function.arguments} | {function.value.id: "value"}
+        if function.reason is not None:
+            roles[function.reason.id] = "reason"
+    columns = [Column(name=a.name, type=a.type, role=roles.get(a.id, "data")) for a in program.stored]
+    return [*columns, Column(name=ROW, type="bigint", role="row", nullable=False)]
+
+
+def load(execution: Execution, frame: DataFrame, name: str, kind: str, columns: list[Column]) -> Materialization:
+    """Load a kept frame into the store from the executors, a transaction a partition."""
+    execution.progress(f"storing {name}")
+    started = time.perf_counter()
+    materialization = execution.store.create_materialization(execution.run_id, name, kind, columns)
+    chosen = frame.select(*(F.col(_quoted(column.name)) for column in columns))
+    counts = chosen.mapInArrow(_loading(materialization.loader()), "rows bigint").collect()
+    execution.rows[name] = sum(row["rows"] for row in counts)
+    execution.timings[name] = time.perf_counter() - started
+    return materialization
+
+
+def _loading(loader: PartitionLoader) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    def load_partition(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        import pyarrow
+
+        context = TaskContext.get()
+        assert context is not None
+        rows = loader.load(context.partitionId(), context.attemptNumber(), batches)
+        yield pyarrow.RecordBatch.from_pydict({"rows": pyarrow.array([rows], pyarrow.int64())})
+
+    return load_partition
+
+
+def result_frame(frame: DataFrame, columns: tuple[str, ...], names: tuple[str, ...]) -> DataFrame:
+    """The user's columns under the user's names."""
+    return frame.select(*(F.col(_quoted(column)) for column in columns)).toDF(*names)
+
+
+def _quoted(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"

@@ -1,0 +1,89 @@
+"""Types as SQL text: Spark's in full, PostgreSQL's for the scalar types whose values mean the same in both."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from airflow_lineage_provider.errors import PlanError
+from airflow_lineage_provider.plan.datatypes import ArrayType, DataType, MapType, ScalarType, parse_type
+from airflow_lineage_provider.sql.names import quote
+from airflow_lineage_provider.sql.problems import PortabilityProblem
+
+_POSTGRES = {
+    "string": "TEXT",
+    "boolean": "BOOLEAN",
+    "tinyint": "SMALLINT",
+    "smallint": "SMALLINT",
+    "int": "INT",
+    "bigint": "BIGINT",
+    "float": "REAL",
+    "double": "DOUBLE PRECISION",
+    "date": "DATE",
+    "timestamp": "TIMESTAMPTZ",
+    "timestamp_ntz": "TIMESTAMP",
+    "binary": "BYTEA",
+}
+# `parse_type` reads these and forgets a part of them (the collation, the interval's units, the length).
+_LOSSY = re.compile(r"\b(collate|interval|char|varchar|character)\b", re.IGNORECASE)
+INTEGER_DIGITS = {"tinyint": 3, "smallint": 5, "int": 10, "bigint": 19}
+FLOATS = ("float", "double")
+
+
+@lru_cache(maxsize=4096)
+def scalar(text: str) -> ScalarType | None:
+    """The scalar type that a DDL text says, where PostgreSQL has the same type; None otherwise."""
+    if _LOSSY.search(text):
+        return None
+    try:
+        parsed = parse_type(text)
+    except PlanError:
+        return None
+    known = isinstance(parsed, ScalarType) and (parsed.name in _POSTGRES or parsed.name == "decimal")
+    return parsed if known else None  # type: ignore[return-value]
+
+
+def portable(text: str, what: str) -> ScalarType:
+    """The scalar type of a DDL text.
+
+    :raises PortabilityProblem: PostgreSQL has no type whose values compare as this one's; ``what`` has it.
+    """
+    found = scalar(text)
+    if found is None:
+        raise PortabilityProblem(what, f"values of type {text} have no PostgreSQL type that behaves the same")
+    return found
+
+
+def postgres_type(text: str, what: str) -> str:
+    """PostgreSQL's name of a Spark type. Raises as `portable`."""
+    found = portable(text, what)
+    if found.name == "decimal":
+        return f"NUMERIC({found.parameters[0]}, {found.parameters[1]})"
+    return _POSTGRES[found.name]
+
+
+def spark_type(text: str) -> str:
+    """A DDL type as Spark's parser takes it: field names quoted where needed, and TIMESTAMP_LTZ, which no setting changes.
+
+    :raises PlanError: the text is not a type of Spark's.
+    """
+    parsed = parse_type(text)
+    return text.strip() if _LOSSY.search(text) else _spark(parsed)
+
+
+def _spark(parsed: DataType) -> str:
+    match parsed:
+        case ArrayType(element):
+            return f"ARRAY<{_spark(element)}>"
+        case MapType(key, value):
+            return f"MAP<{_spark(key)}, {_spark(value)}>"
+        case ScalarType(name, parameters):
+            return _spark_scalar(name, parameters)
+    return f"STRUCT<{', '.join(f'{quote(f.name, "spark")}: {_spark(f.type)}{"" if f.nullable else " NOT NULL"}' for f in parsed.fields)}>"
+
+
+def _spark_scalar(name: str, parameters: tuple[int, ...]) -> str:
+    if name in ("geometry", "geography"):
+        return f"{name.upper()}({'ANY' if parameters == (-1,) else parameters[0]})"
+    numbers = f"({', '.join(str(number) for number in parameters)})" if parameters else ""
+    return {"timestamp": "TIMESTAMP_LTZ"}.get(name, name.upper()) + numbers

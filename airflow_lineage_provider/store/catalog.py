@@ -1,0 +1,164 @@
+"""Runs and materializations in the catalog. Every function works on a connection whose transaction the caller ends."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from dataclasses import fields, replace
+from datetime import UTC, datetime
+from typing import Any
+
+import sqlalchemy as sa
+
+from airflow_lineage_provider.errors import LoadFailed, RunNotComplete, RunNotFound
+from airflow_lineage_provider.store import schema
+from airflow_lineage_provider.store.layout import Column, Layout, cut, make_layout
+from airflow_lineage_provider.store.materialization import Kind, Materialization
+from airflow_lineage_provider.store.records import RunRecord
+from airflow_lineage_provider.store.sqltext import DATA_SCHEMA, literal, qualified
+from airflow_lineage_provider.store.textescape import escape
+
+_RUN_FIELDS = tuple(field.name for field in fields(RunRecord))
+
+
+def insert_run(connection: sa.Connection, record: RunRecord) -> None:
+    """Enter a run."""
+    started = record.started or datetime.now(UTC)
+    values = {name: getattr(record, name) for name in _RUN_FIELDS}
+    connection.execute(schema.runs.insert().values({**values, "started": started, "status": "running", "finished": None, "error": None}))
+
+
+def run(connection: sa.Connection, run_id: str, lock: bool = False) -> RunRecord:
+    """One run, its row locked against loads and other changes on demand.
+
+    Raises:
+        RunNotFound: there is no such run.
+    """
+    query = sa.select(schema.runs).where(schema.runs.c.id == run_id)
+    row = connection.execute(query.with_for_update() if lock else query).mappings().first()
+    if row is None:
+        raise RunNotFound(f"there is no run {run_id!r} in the results store; 'airflow-lineage runs' lists those that are there")
+    return _record(row)
+
+
+def runs(connection: sa.Connection, pipeline: str | None, limit: int, status: str | None = None) -> list[RunRecord]:
+    """The newest runs, newest first."""
+    query = sa.select(schema.runs).order_by(schema.runs.c.id.desc()).limit(limit)
+    if pipeline is not None:
+        query = query.where(schema.runs.c.pipeline == pipeline)
+    if status is not None:
+        query = query.where(schema.runs.c.status == status)
+    return [_record(row) for row in connection.execute(query).mappings()]
+
+
+def _record(row: Mapping[Any, Any]) -> RunRecord:
+    return RunRecord(**{name: row[name] for name in _RUN_FIELDS})
+
+
+def update_run(connection: sa.Connection, run_id: str, **values: Any) -> None:
+    """Change fields of a run."""
+    connection.execute(schema.runs.update().where(schema.runs.c.id == run_id).values(**values))
+
+
+def create_materialization(
+    connection: sa.Connection, url: str, run_id: str, name: str, kind: Kind, columns: Sequence[Column], row_count_hint: int | None
+) -> Materialization:
+    """Enter a materialization and make its table.
+
+    Raises:
+        LoadFailed: the run is not running, has a materialization of this name already, or two columns have one name.
+        RunNotFound: there is no such run.
+    """
+    record = run(connection, run_id, lock=True)
+    if record.status != "running":
+        raise LoadFailed(f"run {run_id} is {record.status}: it takes no more materializations")
+    if connection.execute(_by_name(run_id, name)).first() is not None:
+        raise LoadFailed(f"run {run_id} already has a materialization named {name!r}")
+    layout = make_layout(columns)
+    made = Materialization(0, run_id, name, kind, table_name(run_id, name), layout, url, None, row_count_hint)
+    found = connection.execute(schema.materializations.insert().values(_row(made)).returning(schema.materializations.c.id)).scalar_one()
+    _create_table(connection, made, record)
+    return replace(made, id=found)
+
+
+def _by_name(run_id: str, name: str) -> sa.Select[tuple[int]]:
+    table = schema.materializations
+    return sa.select(table.c.id).where(table.c.run_id == run_id, table.c.name == name)
+
+
+def _row(made: Materialization) -> dict[str, Any]:
+    return {
+        "run_id": made.run_id,
+        "name": made.name,
+        "kind": made.kind,
+        "table_name": made.table_name,
+        "layout": made.layout.to_json(),
+        "row_count_hint": made.row_count_hint,
+    }
+
+
+def table_name(run_id: str, name: str) -> str:
+    """The physical name: the run, then as much of the materialization's name as fits and reads well."""
+    readable = re.sub(r"[^A-Za-z0-9_]+", "_", name)
+    if readable == name and len(run_id) + 1 + len(name) <= 63:
+        return f"{run_id}_{name}"
+    digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+    return f"{cut(f'{run_id}_{readable}', 63 - 9)}~{digest}"
+
+
+def _create_table(connection: sa.Connection, made: Materialization, record: RunRecord) -> None:
+    execute_text(connection, f"CREATE TABLE {made.table} ({', '.join(made.layout.ddl())})")
+    comment = escape(f"{made.kind} {made.name!r} of run {made.run_id} of pipeline {record.pipeline!r}".encode("utf-8", "replace").decode())
+    execute_text(connection, f"COMMENT ON TABLE {made.table} IS {literal(comment)}")
+
+
+def execute_text(connection: sa.Connection, sql: str) -> None:
+    """Run SQL text as it is: neither SQLAlchemy nor psycopg2 looks for parameters (``:name``, ``%s``) in it."""
+    with closing(connection.connection.cursor()) as cursor:
+        cursor.execute(sql)
+
+
+def materializations(connection: sa.Connection, url: str, run_id: str) -> dict[str, Materialization]:
+    """The materializations of a complete run, by name.
+
+    Raises:
+        RunNotFound: there is no such run.
+        RunNotComplete: it failed, was dropped, or is still going.
+    """
+    record = run(connection, run_id)
+    if record.status != "complete":
+        cause = f": {record.error}" if record.error else ""
+        raise RunNotComplete(f"run {run_id} of pipeline {record.pipeline!r} is {record.status}{cause}")
+    return {found.name: found for found in stored(connection, url, run_id)}
+
+
+def stored(connection: sa.Connection, url: str, run_id: str) -> list[Materialization]:
+    """The materializations of a run, whatever its status."""
+    table = schema.materializations
+    rows = connection.execute(sa.select(table).where(table.c.run_id == run_id).order_by(table.c.id)).mappings()
+    return [
+        Materialization(
+            row["id"],
+            row["run_id"],
+            row["name"],
+            row["kind"],
+            row["table_name"],
+            Layout.from_json(row["layout"]),
+            url,
+            row["rows"],
+            row["row_count_hint"],
+            frozenset(row["escaped"] or ()),
+        )
+        for row in rows
+    ]
+
+
+def drop_data(connection: sa.Connection, run_id: str) -> None:
+    """Drop a run's tables and forget its materializations."""
+    table = schema.materializations
+    names = connection.execute(sa.select(table.c.table_name).where(table.c.run_id == run_id)).scalars().all()
+    for name in names:
+        execute_text(connection, f"DROP TABLE IF EXISTS {qualified(DATA_SCHEMA, name)}")
+    connection.execute(table.delete().where(table.c.run_id == run_id))

@@ -1,0 +1,74 @@
+"""The handle of a stored segment."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from airflow_lineage_provider.store.layout import Column, Layout
+from airflow_lineage_provider.store.load import PartitionLoader
+from airflow_lineage_provider.store.read import MaterializationReader, row_column
+from airflow_lineage_provider.store.sqltext import DATA_SCHEMA, qualified
+
+Kind = Literal["result", "segment", "source"]
+
+
+@dataclass(frozen=True)
+class Materialization:
+    """The stored output of a segment, the result, or a stored source.
+
+    Attributes:
+        id: key in the catalog.
+        run_id: the run it belongs to.
+        name: unique in its run.
+        kind: ``result``, ``segment`` or ``source``.
+        columns: in order.
+        table_name: name of the table in the schema of data, not quoted.
+        rows: number of rows, None until it is published.
+        row_count_hint: what the caller expected.
+        escaped: columns whose stored text holds escapes (`textescape`): computing on them in PostgreSQL, equality apart, is not faithful.
+    """
+
+    id: int
+    run_id: str
+    name: str
+    kind: Kind
+    table_name: str
+    layout: Layout = field(repr=False)
+    url: str = field(repr=False)
+    rows: int | None = None
+    row_count_hint: int | None = None
+    escaped: frozenset[str] = frozenset()
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The columns, in order."""
+        return self.layout.columns
+
+    @property
+    def table(self) -> str:
+        """The quoted, schema-qualified name of the table."""
+        return qualified(DATA_SCHEMA, self.table_name)
+
+    def sql_column(self, name: str, table: str | None = None) -> str:
+        """A PostgreSQL expression that yields a column; ``table`` is a quoted alias to qualify it with.
+
+        Types that PostgreSQL has no like of (arrays, maps, structs, variants) come as their stored text: two values are the same
+        when their texts are. `Store.query` turns them back when told their types.
+
+        Raises:
+            StoreError: there is no such column.
+        """
+        return self.layout.sql_column(name, table)
+
+    def loader(self, transport: Literal["auto", "adbc", "psycopg2"] = "auto") -> PartitionLoader:
+        """What loads the partitions, from any process."""
+        return PartitionLoader(self.url, self.run_id, self.id, self.name, self.table_name, self.layout, transport)
+
+    def reader(self) -> MaterializationReader:
+        """What reads ranges of rows, from any process.
+
+        Raises:
+            StoreError: no column has the role ``row``.
+        """
+        return MaterializationReader(self.url, self.table, self.layout, row_column(self.layout, self.name))

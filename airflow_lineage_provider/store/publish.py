@@ -1,0 +1,84 @@
+"""Making a run visible: row counts, indexes, statistics and the status, in one transaction."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import sqlalchemy as sa
+
+from airflow_lineage_provider.errors import RunNotComplete, StoreError
+from airflow_lineage_provider.store import catalog, schema
+from airflow_lineage_provider.store.connection import sqlstate
+from airflow_lineage_provider.store.materialization import Materialization
+from airflow_lineage_provider.store.types import storage_type
+
+log = logging.getLogger(__name__)
+
+Indexes = Mapping[str, Sequence[Sequence[str]]]
+_MOST_INDEX_COLUMNS = 32
+_TOO_LONG = "54000"
+
+
+def publish(
+    connection: sa.Connection, url: str, run_id: str, *, output: Any, timings: Any, row_counts: Any, indexes: Indexes
+) -> None:
+    """Complete a run. Loads that are going on are waited for; later ones are refused.
+
+    Raises:
+        RunNotFound: there is no such run.
+        RunNotComplete: it is not running any more.
+        StoreError: ``indexes`` names an unknown materialization or column.
+    """
+    record = catalog.run(connection, run_id, lock=True)
+    if record.status != "running":
+        raise RunNotComplete(f"run {run_id} cannot be published: it is {record.status}{': ' + record.error if record.error else ''}")
+    stored = {found.name: found for found in catalog.stored(connection, url, run_id)}
+    unknown = set(indexes) - set(stored)
+    if unknown:
+        raise StoreError(f"indexes are asked for unknown materializations {sorted(unknown)}; run {run_id} has {sorted(stored)}")
+    for name, found in stored.items():
+        _count(connection, found)
+        for columns in indexes.get(name, ()):
+            _index(connection, found, columns)
+        catalog.execute_text(connection, f"ANALYZE {found.table}")
+    values = {"output": output, "timings": timings, "row_counts": row_counts}
+    catalog.update_run(connection, run_id, status="complete", finished=datetime.now(UTC), **values)
+
+
+def _count(connection: sa.Connection, found: Materialization) -> None:
+    loads = schema.loads
+    rows = connection.execute(sa.select(loads.c.rows, loads.c.escaped).where(loads.c.materialization_id == found.id)).all()
+    escaped = sorted({name for row in rows for name in row.escaped or ()})
+    table = schema.materializations
+    change = table.update().where(table.c.id == found.id).values(rows=sum(row.rows for row in rows), escaped=escaped)
+    connection.execute(change)
+
+
+def _index(connection: sa.Connection, found: Materialization, columns: Sequence[str]) -> None:
+    """A B-tree over the columns; where a value is too long for one, a hash index on each column, which serves equality all the same."""
+    usable = [name for name in columns if _indexable(found, name)][:_MOST_INDEX_COLUMNS]
+    if not usable:
+        return
+    try:
+        _create_index(connection, found, "btree", usable)
+    except Exception as error:
+        if sqlstate(error) != _TOO_LONG:
+            raise
+        log.info("a value of %s is too long for a B-tree over %s: hash indexes instead", found.table, usable)
+        for name in usable:
+            _create_index(connection, found, "hash", [name])
+
+
+def _create_index(connection: sa.Connection, found: Materialization, method: str, columns: Sequence[str]) -> None:
+    keys = ", ".join(f"({found.sql_column(name)})" for name in columns)
+    with connection.begin_nested():
+        catalog.execute_text(connection, f"CREATE INDEX ON {found.table} USING {method} ({keys})")
+
+
+def _indexable(found: Materialization, name: str) -> bool:
+    """A packed date or time cannot be indexed: reading it from text depends on settings, so PostgreSQL calls it not immutable."""
+    column, place = found.layout.find(name)
+    return place.physical is not None or storage_type(column.type).cast not in ("date", "timestamptz", "timestamp", "time")

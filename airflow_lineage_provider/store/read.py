@@ -1,0 +1,91 @@
+"""Reading materializations through ADBC: whole, filtered, or by ranges of row numbers from Spark's executors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from airflow_lineage_provider.errors import StoreError
+from airflow_lineage_provider.store.connection import adbc_connect, redact, store_errors
+from airflow_lineage_provider.store.convert import from_storage
+from airflow_lineage_provider.store.layout import PACKED, PARTITION, Layout
+from airflow_lineage_provider.store.sqltext import identifier
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+def select_sql(
+    table: str,
+    layout: Layout,
+    names: Sequence[str],
+    where: str | None = None,
+    order_by: Sequence[str] | None = None,
+    limit: int | None = None,
+) -> str:
+    """A SELECT of the physical columns behind the named ones.
+
+    Args:
+        table: quoted name of the table.
+        layout: its columns.
+        names: the columns wanted.
+        where: a PostgreSQL condition, already quoted, over `Layout.sql_column` expressions.
+        order_by: column names.
+        limit: the most rows.
+    """
+    places = [layout.find(name)[1] for name in names]
+    physical = list(dict.fromkeys(place.physical if place.physical is not None else PACKED for place in places))
+    # Without a column there still is a number of rows.
+    sql = f"SELECT {', '.join(map(identifier, physical or [PARTITION]))} FROM {table}"
+    if where is not None:
+        sql += f" WHERE {where}"
+    if order_by:
+        sql += f" ORDER BY {', '.join(layout.sql_column(name) for name in order_by)}"
+    return sql if limit is None else f"{sql} LIMIT {int(limit)}"
+
+
+@dataclass(frozen=True)
+class MaterializationReader:
+    """Reads ranges of rows of a published materialization; small and picklable, needs pyarrow and ADBC.
+
+    Attributes:
+        url: libpq URL of the store.
+        table: quoted name of the table.
+        layout: its columns.
+        row_column: name of the column with the role ``row``, an integer.
+    """
+
+    url: str = field(repr=False)
+    table: str
+    layout: Layout
+    row_column: str
+
+    def read(self, lower_row: int, upper_row: int, columns: Sequence[str] | None = None) -> pa.Table:
+        """The rows whose number is at least ``lower_row`` and below ``upper_row``, in order.
+
+        Raises:
+            StoreUnavailable: the store does not answer.
+            StoreError: the run has been dropped, or a column is unknown.
+        """
+        names = [column.name for column in self.layout.columns] if columns is None else list(columns)
+        row = self.layout.sql_column(self.row_column)
+        where = f"{row} >= {int(lower_row)} AND {row} < {int(upper_row)}"
+        sql = select_sql(self.table, self.layout, names, where, [self.row_column])
+        doing = store_errors(f"reading rows {lower_row} to {upper_row} of {self.table} in {redact(self.url)}")
+        with doing, closing(adbc_connect(self.url)) as connection, closing(connection.cursor()) as cursor:
+            cursor.execute(sql)
+            return from_storage(cursor.fetch_arrow_table(), self.layout, names)
+
+
+def row_column(layout: Layout, name: str) -> str:
+    """The column with the role ``row``.
+
+    Raises:
+        StoreError: there is none.
+    """
+    for column in layout.columns:
+        if column.role == "row":
+            return column.name
+    raise StoreError(f"materialization {name!r} has no column with the role 'row', so it cannot be read by ranges of rows")

@@ -1,0 +1,142 @@
+"""The catalog's tables, as SQLAlchemy Core sees them. The migrations make them; a test compares the two."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import sqlalchemy as sa
+
+from airflow_lineage_provider.errors import StoreError
+from airflow_lineage_provider.store.sqltext import CATALOG_SCHEMA
+from airflow_lineage_provider.store.textescape import escape, unescape
+
+HEAD = "0001"
+VERSION_TABLE = "schema_version"
+
+metadata = sa.MetaData(schema=CATALOG_SCHEMA)
+
+
+class SafeText(sa.types.TypeDecorator[str]):
+    """Any Python text, NUL characters and lone surrogates included."""
+
+    impl = sa.Text
+    cache_ok = True
+
+    def process_bind_param(self, value: str | None, dialect: sa.Dialect) -> str | None:
+        """To the stored form."""
+        return None if value is None else escape(value.encode("utf-8", "backslashreplace").decode())
+
+    def process_result_value(self, value: str | None, dialect: sa.Dialect) -> str | None:
+        """From the stored form."""
+        return None if value is None else unescape(value)
+
+
+class JsonText(sa.types.TypeDecorator[Any]):
+    """JSON as Python writes it, in a text: PostgreSQL's own type refuses NaN, and NUL characters in strings."""
+
+    impl = sa.Text
+    cache_ok = True
+
+    def process_bind_param(self, value: Any, dialect: sa.Dialect) -> str:
+        """To the stored form."""
+        try:
+            return json.dumps(value)
+        except (TypeError, ValueError) as error:
+            raise StoreError(f"cannot be kept in the catalog as JSON: {error}, in {value!r:.500}") from error
+
+    def process_result_value(self, value: str | None, dialect: sa.Dialect) -> Any:
+        """From the stored form."""
+        return None if value is None else json.loads(value)
+
+
+_time = sa.DateTime(timezone=True)
+
+runs = sa.Table(
+    "runs",
+    metadata,
+    sa.Column("id", sa.Text, primary_key=True),
+    sa.Column("pipeline", SafeText, nullable=False),
+    sa.Column("status", sa.Text, sa.CheckConstraint("status IN ('running', 'complete', 'failed', 'dropped')"), nullable=False),
+    sa.Column("started", _time, nullable=False),
+    sa.Column("finished", _time),
+    sa.Column("strategy", SafeText, nullable=False),
+    sa.Column("reasons", SafeText, nullable=False),
+    sa.Column("params", JsonText),
+    sa.Column("plan", SafeText),
+    sa.Column("segments", JsonText),
+    sa.Column("inputs", JsonText),
+    sa.Column("udfs", JsonText),
+    sa.Column("conf", JsonText),
+    sa.Column("timings", JsonText),
+    sa.Column("row_counts", JsonText),
+    sa.Column("output", JsonText),
+    sa.Column("error", SafeText),
+    sa.Column("airflow", JsonText),
+    sa.Column("versions", JsonText),
+    sa.Index("runs_pipeline", "pipeline", "id"),
+)
+
+materializations = sa.Table(
+    "materializations",
+    metadata,
+    sa.Column("id", sa.BigInteger, sa.Identity(always=True), primary_key=True),
+    sa.Column("run_id", sa.Text, sa.ForeignKey("lineage.runs.id", ondelete="CASCADE"), nullable=False),
+    sa.Column("name", SafeText, nullable=False),
+    sa.Column("kind", sa.Text, sa.CheckConstraint("kind IN ('result', 'segment', 'source')"), nullable=False),
+    sa.Column("table_name", sa.Text, nullable=False, unique=True),
+    sa.Column("layout", sa.Text, nullable=False),
+    sa.Column("row_count_hint", sa.BigInteger),
+    sa.Column("rows", sa.BigInteger),
+    sa.Column("escaped", JsonText),
+    sa.UniqueConstraint("run_id", "name"),
+)
+
+loads = sa.Table(
+    "loads",
+    metadata,
+    sa.Column("materialization_id", sa.BigInteger, sa.ForeignKey("lineage.materializations.id", ondelete="CASCADE"), primary_key=True),
+    sa.Column("partition", sa.Integer, primary_key=True),
+    sa.Column("attempt", sa.BigInteger, nullable=False),
+    sa.Column("rows", sa.BigInteger, nullable=False),
+    sa.Column("escaped", JsonText),
+    sa.Column("loaded", _time),
+)
+
+derivations = sa.Table(
+    "derivations",
+    metadata,
+    sa.Column("id", sa.Text, primary_key=True),
+    sa.Column("run_id", sa.Text, sa.ForeignKey("lineage.runs.id", ondelete="CASCADE"), nullable=False, index=True),
+    sa.Column("target", SafeText, nullable=False),
+    sa.Column("created", _time, nullable=False),
+    sa.Column("status", SafeText, nullable=False),
+    sa.Column("seconds", sa.Double),
+    sa.Column("counts", JsonText),
+    sa.Column("guarantees", JsonText),
+    sa.Column("airflow", JsonText),
+)
+
+derivation_tables = sa.Table(
+    "derivation_tables",
+    metadata,
+    sa.Column("derivation_id", sa.Text, sa.ForeignKey("lineage.derivations.id", ondelete="CASCADE"), primary_key=True),
+    sa.Column("position", sa.Integer, primary_key=True),
+    sa.Column("name", SafeText, nullable=False),
+    sa.Column("kind", sa.Text, sa.CheckConstraint("kind IN ('source', 'reasons', 'target')"), nullable=False),
+    sa.Column("guarantee", SafeText, nullable=False),
+    sa.Column("cause", SafeText),
+    sa.Column("rows", sa.BigInteger, nullable=False),
+    sa.Column("arrow", sa.LargeBinary, nullable=False),
+    sa.UniqueConstraint("derivation_id", "name"),
+)
+
+reasons = sa.Table(
+    "reasons",
+    metadata,
+    sa.Column("run_id", sa.Text, sa.ForeignKey("lineage.runs.id", ondelete="CASCADE"), primary_key=True),
+    sa.Column("function", SafeText, primary_key=True),
+    sa.Column("digest", sa.Text, primary_key=True),
+    sa.Column("value", SafeText),
+    sa.Column("reason", SafeText),
+)

@@ -1,0 +1,208 @@
+"""Queries over stored tables through ADBC: read-only transactions, with temporary tables for targets uploaded before."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from airflow_lineage_provider.errors import StoreError
+from airflow_lineage_provider.plan.datatypes import from_arrow
+from airflow_lineage_provider.store import convert
+from airflow_lineage_provider.store.connection import adbc_connect, redact, sqlstate, store_errors
+from airflow_lineage_provider.store.layout import Column, Layout, make_layout, physical_names
+from airflow_lineage_provider.store.result import typed_result
+from airflow_lineage_provider.store.sqltext import identifier, literal
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+log = logging.getLogger(__name__)
+
+_IDLE = 4
+
+
+class ConnectionPool:
+    """A few idle ADBC connections, so that a query of a millisecond does not pay for a connection; safe between threads."""
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+        self._idle: list[Any] = []
+        self._lock = threading.Lock()
+
+    def take(self) -> Any:
+        """A connection that answers."""
+        while True:
+            with self._lock:
+                connection = self._idle.pop() if self._idle else None
+            if connection is None:
+                return adbc_connect(self._url)
+            if _answers(connection):
+                return connection
+            discard(connection)
+
+    def give_back(self, connection: Any) -> None:
+        """Return a connection that has no open transaction and no temporary tables."""
+        with self._lock:
+            if len(self._idle) < _IDLE:
+                self._idle.append(connection)
+                return
+        discard(connection)
+
+    def close(self) -> None:
+        """Close the idle connections."""
+        with self._lock:
+            idle, self._idle = self._idle, []
+        for connection in idle:
+            discard(connection)
+
+
+def discard(connection: Any) -> None:
+    """Close a connection that may be lost already."""
+    with suppress(Exception):
+        connection.close()
+
+
+def _answers(connection: Any) -> bool:
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT 1")
+            cursor.fetchall()
+        connection.rollback()
+        return True
+    except Exception:
+        log.info("an idle connection to the results store was lost; another one is made")
+        return False
+
+
+@dataclass(frozen=True)
+class Upload:
+    """A temporary table of a session.
+
+    Attributes:
+        table: its quoted name.
+        layout: its columns.
+    """
+
+    table: str
+    layout: Layout
+
+    def sql_column(self, name: str, table: str | None = None) -> str:
+        """A PostgreSQL expression that yields a column, stored as a materialization's column of the same Spark type is."""
+        return self.layout.sql_column(name, table)
+
+
+class Session:
+    """One connection, for queries that belong together. Use it in a ``with`` block; temporary tables end with it."""
+
+    def __init__(self, pool: ConnectionPool, url: str, timeout: float | None) -> None:
+        self._pool = pool
+        self._url = url
+        self._timeout = timeout
+        self._connection: Any = None
+        self._uploads: dict[str, str] = {}
+
+    def __enter__(self) -> Session:
+        with store_errors(f"connecting to {redact(self._url)}"):
+            self._connection = self._pool.take()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        connection, self._connection = self._connection, None
+        try:
+            connection.rollback()
+            if self._uploads:
+                with connection.cursor() as cursor:
+                    cursor.execute(f"DROP TABLE {', '.join(self._uploads.values())}")
+                connection.commit()
+        except Exception:
+            discard(connection)
+        else:
+            self._pool.give_back(connection)
+
+    def query(self, sql: str, types: Mapping[str, str] | None = None, timezone: str = "UTC") -> pa.Table:
+        """The rows of one SELECT, in a read-only transaction.
+
+        Args:
+            sql: PostgreSQL text in which every name and string is quoted already.
+            types: Spark types of output columns; those columns come as the exact Arrow type. Others come as PostgreSQL gives them.
+            timezone: of the SQL session, Spark's ``spark.sql.session.timeZone``.
+
+        Raises:
+            StoreUnavailable: the store does not answer.
+            StoreError: the store refuses the query, it took longer than the statement timeout, or a table is gone (its run was dropped).
+        """
+        with store_errors(f"querying {redact(self._url)}"):
+            return typed_result(self.fetch(sql, timezone), types or {})
+
+    def fetch(self, sql: str, timezone: str = "UTC") -> pa.Table:
+        """`query` with PostgreSQL's types as ADBC gives them, and ADBC's errors."""
+        connection = self._open()
+        milliseconds = round((self._timeout or 0) * 1000)
+        settings = (
+            f"SELECT set_config('transaction_read_only', 'on', true), set_config('TimeZone', {literal(timezone)}, true),"
+            f" set_config('statement_timeout', '{milliseconds}', true)"
+        )
+        try:
+            with connection.cursor() as cursor:
+                cursor.execute(settings)
+                cursor.fetchall()
+                cursor.execute(sql)
+                return cursor.fetch_arrow_table()
+        except Exception as error:
+            raise self._explained(error) from error
+        finally:
+            with suppress(Exception):
+                connection.rollback()
+
+    def _explained(self, error: Exception) -> Exception:
+        match sqlstate(error):
+            case "57014":
+                return StoreError(f"the query took longer than {self._timeout} s (AIRFLOW_LINEAGE_STATEMENT_TIMEOUT) and was ended")
+            case "42P01":
+                return StoreError(f"a table of the query is gone, its run was probably dropped: {redact(str(error))}")
+        return error
+
+    def _open(self) -> Any:
+        if self._connection is None:
+            raise StoreError("this session of the results store is closed; use it inside its 'with' block")
+        return self._connection
+
+    def upload(self, name: str, table: pa.Table, columns: Sequence[Column] | None = None) -> Upload:
+        """A temporary table that this session's queries can join.
+
+        Args:
+            name: what the table's name begins with.
+            table: the rows.
+            columns: their Spark types; taken from the Arrow types by default.
+
+        Raises:
+            StoreUnavailable: the store does not answer.
+            LoadFailed: a value cannot be stored as its Spark type.
+            PlanError: an Arrow type has no Spark type.
+        """
+        layout = make_layout(columns or [Column(field.name, from_arrow(field.type)) for field in table.schema])
+        chosen = physical_names([f"{name[:20]}_{len(self._uploads) + 1}"])[0]
+        quoted = f"pg_temp.{identifier(chosen)}"
+        batches = [convert.to_storage(table, layout, 0)[0]]
+        with store_errors(f"uploading {name!r} to {redact(self._url)}"):
+            self._create(chosen, quoted, layout, batches)
+        self._uploads[chosen] = quoted
+        return Upload(quoted, layout)
+
+    def _create(self, name: str, quoted: str, layout: Layout, batches: list[pa.RecordBatch]) -> None:
+        connection = self._open()
+        try:
+            with connection.cursor() as cursor:
+                cursor.execute(f"CREATE TEMPORARY TABLE {identifier(name)} ({', '.join(layout.ddl())})")
+                if batches[0].num_rows:
+                    cursor.adbc_ingest(name, batches[0], mode="append", temporary=True)
+                cursor.execute(f"ANALYZE {quoted}")
+            connection.commit()
+        except Exception:
+            with suppress(Exception):
+                connection.rollback()
+            raise

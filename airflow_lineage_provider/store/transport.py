@@ -1,0 +1,166 @@
+"""Two ways to send a partition: ADBC's COPY of Arrow in binary, and psycopg2's COPY of CSV where ADBC is not installed."""
+
+from __future__ import annotations
+
+import importlib.util
+import io
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any, Protocol
+
+from airflow_lineage_provider.store.connection import adbc_connect, psycopg2_connect
+from airflow_lineage_provider.store.sqltext import identifier, qualified
+from airflow_lineage_provider.store.textform import to_text
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+class Transport(Protocol):
+    """One transaction on one connection."""
+
+    def execute(self, sql: str) -> None:
+        """Run a statement without a result."""
+
+    def scalar(self, sql: str) -> Any:
+        """The first column of the first row, None when there is no row."""
+
+    def copy(self, schema: str, table: str, arrow: pa.Schema, batches: Iterator[pa.RecordBatch]) -> None:
+        """Append batches of the given Arrow schema."""
+
+    def commit(self) -> None:
+        """End the transaction for good."""
+
+
+@contextmanager
+def open_transport(url: str, application: str, kind: str = "auto") -> Iterator[Transport]:
+    """A transport, closed (and rolled back unless committed) at the end."""
+    adbc = kind == "adbc" or (kind == "auto" and adbc_installed())
+    connection = adbc_connect(url, application) if adbc else psycopg2_connect(url, application)
+    cursor = connection.cursor()
+    try:
+        yield AdbcTransport(connection, cursor) if adbc else Psycopg2Transport(connection, cursor)
+    finally:
+        # A lost connection cannot be closed properly, and must not hide the error that told of it.
+        with suppress(Exception):
+            cursor.close()
+        with suppress(Exception):
+            connection.rollback()
+        with suppress(Exception):
+            connection.close()
+
+
+def adbc_installed() -> bool:
+    """Whether ADBC's PostgreSQL driver can be imported."""
+    return all(importlib.util.find_spec(name) is not None for name in ("adbc_driver_manager", "adbc_driver_postgresql"))
+
+
+class AdbcTransport:
+    """Arrow record batches straight into binary COPY."""
+
+    def __init__(self, connection: Any, cursor: Any) -> None:
+        self._connection = connection
+        self._cursor = cursor
+
+    def execute(self, sql: str) -> None:
+        """Run a statement without a result."""
+        self._cursor.execute(sql)
+
+    def scalar(self, sql: str) -> Any:
+        """The first column of the first row, None when there is no row."""
+        self._cursor.execute(sql)
+        row = self._cursor.fetchone()
+        return None if row is None else row[0]
+
+    def copy(self, schema: str, table: str, arrow: pa.Schema, batches: Iterator[pa.RecordBatch]) -> None:
+        """Append batches of the given Arrow schema."""
+        import pyarrow as pa
+
+        first = next(batches, None)
+        if first is None:
+            return
+        reader = pa.RecordBatchReader.from_batches(arrow, _chain(first, batches))
+        self._cursor.adbc_ingest(table, reader, mode="append", db_schema_name=schema)
+
+    def commit(self) -> None:
+        """End the transaction for good."""
+        self._connection.commit()
+
+
+class Psycopg2Transport:
+    """The same rows as CSV, which quotes every value, so that an empty string is not NULL."""
+
+    def __init__(self, connection: Any, cursor: Any) -> None:
+        self._connection = connection
+        self._cursor = cursor
+
+    def execute(self, sql: str) -> None:
+        """Run a statement without a result."""
+        self._cursor.execute(sql)
+
+    def scalar(self, sql: str) -> Any:
+        """The first column of the first row, None when there is no row."""
+        self._cursor.execute(sql)
+        row = self._cursor.fetchone()
+        return None if row is None else row[0]
+
+    def copy(self, schema: str, table: str, arrow: pa.Schema, batches: Iterator[pa.RecordBatch]) -> None:
+        """Append batches of the given Arrow schema."""
+        names = ", ".join(map(identifier, arrow.names))
+        sql = f"COPY {qualified(schema, table)} ({names}) FROM STDIN (FORMAT csv, ENCODING 'UTF8')"
+        self._cursor.copy_expert(sql, _CsvFile(batches), size=1 << 20)
+
+    def commit(self) -> None:
+        """End the transaction for good."""
+        self._connection.commit()
+
+
+def _chain(first: pa.RecordBatch, rest: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    yield first
+    yield from rest
+
+
+class _CsvFile(io.RawIOBase):
+    """A file of CSV that is made batch by batch as it is read."""
+
+    def __init__(self, batches: Iterator[pa.RecordBatch]) -> None:
+        self._batches = batches
+        self._pending = b""
+        self._at = 0
+
+    def read(self, size: int = -1) -> bytes:
+        """At most ``size`` bytes; none only at the end."""
+        while self._at >= len(self._pending):
+            batch = next(self._batches, None)
+            if batch is None:
+                return b""
+            self._pending, self._at = _csv(batch), 0
+        end = len(self._pending) if size < 0 else self._at + size
+        piece = self._pending[self._at : end]
+        self._at += len(piece)
+        return piece
+
+
+def _csv(batch: pa.RecordBatch) -> bytes:
+    import pyarrow as pa
+    from pyarrow import csv, types
+
+    texts = [_list_text(column) if types.is_list(column.type) else to_text(column) for column in batch.columns]
+    out = pa.BufferOutputStream()
+    options = csv.WriteOptions(include_header=False, quoting_style="all_valid")
+    csv.write_csv(pa.RecordBatch.from_arrays(texts, names=[str(i) for i in range(len(texts))]), out, options)
+    return bytes(out.getvalue().to_pybytes())
+
+
+def _list_text(array: pa.Array) -> pa.Array:
+    """Arrays of texts in PostgreSQL's notation, every element quoted."""
+    import pyarrow as pa
+
+    return pa.array(["{" + ",".join(map(_element, value)) + "}" for value in array.to_pylist()], pa.string())
+
+
+def _element(text: str | None) -> str:
+    if text is None:
+        return "NULL"
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'

@@ -1,0 +1,64 @@
+"""From the leaves of a plan to the tables and columns that hold them, in whichever engine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from airflow_lineage_provider.plan import operators as o
+from airflow_lineage_provider.plan.lineage_keys import ROW
+from airflow_lineage_provider.plan.walk import operators
+from airflow_lineage_provider.sql import ColumnRef, TableRef
+
+Key = tuple[str, int]
+"""``("source", leaf)`` or ``("segment", number)``, as `sql.lower` names leaves."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LeafTable:
+    """A physical table that holds a leaf's rows.
+
+    A source's columns are found by their names in the table; a segment's by attribute id, and an attribute without an entry
+    is the row number.
+    """
+
+    name: tuple[str, ...]
+    by_id: Mapping[int, ColumnRef] = field(default_factory=dict)
+    by_name: Mapping[str, ColumnRef] = field(default_factory=dict)
+
+    def column(self, name: str) -> ColumnRef:
+        """A column by its name in the table: spelled as it is unless the table says otherwise."""
+        return self.by_name.get(name, ColumnRef(name=name))
+
+
+def bind(plan: o.Plan, tables: Mapping[Key, LeafTable]) -> dict[Key, TableRef]:
+    """The tables as `sql.lower` takes them, for the attributes that this plan's leaves give."""
+    bound: dict[Key, TableRef] = {}
+    for node in operators(plan):
+        if isinstance(node, o.Source):
+            key: Key = ("source", node.leaf)
+            spelled = {a.id: tables[key].column(name) for a, name in zip(node.output, node.columns, strict=True)}
+        elif isinstance(node, o.SegmentOutput):
+            key = ("segment", node.segment)
+            spelled = {a.id: tables[key].by_id.get(a.id) or tables[key].column(ROW) for a in node.output}
+        else:
+            continue
+        bound[key] = TableRef(name=tables[key].name, columns=spelled)
+    return bound
+
+
+def target_table(plan: o.Plan, target: int, name: tuple[str, ...], columns: Sequence[str]) -> LeafTable:
+    """The uploaded targets: the columns of the plan's target leaf are the uploaded table's, by position."""
+    leaf = next(node for node in operators(plan) if isinstance(node, o.SegmentOutput) and node.segment == target)
+    return LeafTable(name=name, by_id={a.id: ColumnRef(name=column) for a, column in zip(leaf.output, columns, strict=True)})
+
+
+def leaf_keys(plan: o.Plan) -> tuple[Key, ...]:
+    """The keys of the leaves of a plan, each once."""
+    keys: list[Key] = []
+    for node in operators(plan):
+        if isinstance(node, o.Source):
+            keys.append(("source", node.leaf))
+        elif isinstance(node, o.SegmentOutput):
+            keys.append(("segment", node.segment))
+    return tuple(dict.fromkeys(keys))

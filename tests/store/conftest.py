@@ -1,0 +1,62 @@
+"""A real PostgreSQL for the store's tests: the embedded server in a temporary home, stopped at the end."""
+
+from __future__ import annotations
+
+import itertools
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psycopg2
+import pytest
+
+from airflow_lineage_provider.store import RunRecord, Store, embedded
+
+_databases = itertools.count(1)
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[embedded.Server]:
+    """The embedded server of the whole test session."""
+    home = Path(tempfile.mkdtemp(prefix="lineage-tests-"))
+    yield embedded.ensure_running(home)
+    embedded.stop(home)
+    shutil.rmtree(home)
+
+
+@pytest.fixture
+def empty_url(server: embedded.Server) -> str:
+    """URL of a new, empty database."""
+    name = f"test_{next(_databases)}"
+    connection = psycopg2.connect(server.url)
+    connection.autocommit = True
+    with connection.cursor() as cursor:
+        cursor.execute(f"CREATE DATABASE {name}")
+    connection.close()
+    return server.url.replace("/lineage?", f"/{name}?")
+
+
+@pytest.fixture(scope="session")
+def store(server: embedded.Server) -> Iterator[Store]:
+    """One store for tests that only add runs of their own."""
+    with Store.open(server.url) as opened:
+        yield opened
+
+
+@pytest.fixture
+def begin(store: Store, request: pytest.FixtureRequest) -> Callable[[], str]:
+    """Begins runs of a pipeline named after the test."""
+    return lambda: store.begin_run(RunRecord(pipeline=request.node.name))
+
+
+def sql(url: str, text: str) -> list[tuple[object, ...]]:
+    """Run a statement as another client would; its rows."""
+    connection = psycopg2.connect(url)
+    connection.autocommit = True
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute(text)
+            return cursor.fetchall() if cursor.description else []
+    finally:
+        connection.close()

