@@ -174,7 +174,7 @@ class Run:
             stored = self._lineage.store.materializations(self.id)["result"]
             plan = self.plan
             names = dict(plan.materialized[0].columns)
-            frame = read_materialization(self._lineage.spark, stored)
+            frame = read_materialization(self._lineage.spark, self._lineage.store, stored)
             self._result = result_frame(frame, tuple(names[a.id] for a in plan.plan.output), plan.plan.names)
         return self._result
 
@@ -227,7 +227,8 @@ class Run:
             return None
         from airflow_lineage_provider.spark.tracing import SparkTracing
 
-        return SparkTracing(self._lineage.spark, recorded, self._lineage.store.materializations(self.id))
+        store = self._lineage.store
+        return SparkTracing(self._lineage.spark, store, recorded, store.materializations(self.id))
 
     def close(self) -> None:
         """Let Spark forget the rows that it keeps for ``result``; what is stored stays."""

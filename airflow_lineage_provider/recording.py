@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from airflow_lineage_provider.plan import codec
+from airflow_lineage_provider.plan.lineage_keys import MaterializedSegment, SourceIdentity
 from airflow_lineage_provider.plan.operators import Source
 from airflow_lineage_provider.plan.segments import SegmentedPlan
 from airflow_lineage_provider.plan.walk import operators
-from airflow_lineage_provider.plan.lineage_keys import MaterializedSegment, SourceIdentity
 from airflow_lineage_provider.tracing.trace import TracedRun
 
 
@@ -32,6 +32,11 @@ class RecordedPlan:
     plan: SegmentedPlan
     materialized: Mapping[int, MaterializedSegment]
     sources: Mapping[int, RecordedSource]
+
+    @property
+    def ansi(self) -> bool:
+        """Whether the run's session computed as ANSI SQL says (Spark's default)."""
+        return dict(self.plan.conf).get("spark.sql.ansi.enabled", "true") == "true"
 
     @property
     def traced(self) -> TracedRun:

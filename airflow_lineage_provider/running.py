@@ -102,7 +102,8 @@ def _prepare(spark: SparkSession, request: Request) -> _Prepared:
     from airflow_lineage_provider.spark.capture import capture
     from airflow_lineage_provider.spark.identity import file_hashes, source_identity
     from airflow_lineage_provider.spark.run import sources_of
-    from airflow_lineage_provider.spark.session import check_pyspark, require_classic
+    from airflow_lineage_provider.spark.environment import check_pyspark
+    from airflow_lineage_provider.spark.session import require_classic
     from airflow_lineage_provider.spark.sources import version_of
 
     check_pyspark()

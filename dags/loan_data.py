@@ -33,10 +33,10 @@ from udfs import credit_exam
 SEED = 1990
 YEAR = 1990
 
-CLIENT = (
-    "married dep emp yjob self atotinc cototinc liq netw rep lines mortg cons unem sch old black hispan male white "
-    "mortno mortperf mortlat1 mortlat2 chist thick"
-).split()
+CLIENT = [
+    "married", "dep", "emp", "yjob", "self", "atotinc", "cototinc", "liq", "netw", "rep", "lines", "mortg", "cons", "unem", "sch", "old",
+    "black", "hispan", "male", "white", "mortno", "mortperf", "mortlat1", "mortlat2", "chist", "thick",
+]
 """Columns of loanapp that describe the applicant."""
 
 DEBT = ["hexp", "other"]

@@ -35,7 +35,8 @@ EXAMINED = """
     )
 """
 
-KEYS = {"client": ["client_id"], "debt": ["client_id"], "loan": ["application_id"]}
+SMALL = {"spark.sql.shuffle.partitions": 2, "spark.ui.enabled": False, "spark.ui.showConsoleProgress": False}
+"""Spark's configuration for a few thousand rows; its defaults would make 200 tasks of a count of three."""
 
 
 def examined(spark: SparkSession, places: Mapping[str, str], month: int) -> DataFrame:
@@ -55,13 +56,17 @@ def examined(spark: SparkSession, places: Mapping[str, str], month: int) -> Data
     doc_md=__doc__,
     params={
         "folder": Param("", type="string", description="where the data are kept; empty: loan_examination in Airflow's home folder"),
-        "month": Param(None, type=["null", "integer"], minimum=1, maximum=12, description="month of the applications; empty: the logical date's"),
+        "month": Param(None, type=["null", "integer"], minimum=1, maximum=12, description="of the applications; empty: the logical date's"),
         "store_conn_id": Param("", type="string", description="connection to the results store; empty: the provider's setting"),
         "conn_id": Param("", type="string", description="connection to Spark; empty: a local one"),
     },
 )
 def loan_examination() -> None:
-    options: dict[str, Any] = {"store_conn_id": "{{ params.store_conn_id }}", "conn_id": "{{ params.conn_id }}"}
+    options: dict[str, Any] = {
+        "store_conn_id": "{{ params.store_conn_id }}",
+        "conn_id": "{{ params.conn_id }}",
+        "config_kwargs": SMALL,
+    }
 
     @task(multiple_outputs=True)
     def prepare(params: dict[str, Any], **context: Any) -> dict[str, Any]:

@@ -34,7 +34,7 @@ _NOT_RECORDED = 666.0  # in gdlin
 def applicants(loanapp: Any) -> Any:
     """The features and ``approve`` of a ``loanapp`` frame, under the features' names; codes for "not recorded" become missing."""
     named = loanapp.rename(columns={column: name for name, column in FEATURES.items()})
-    chosen = named[[*FEATURES, "approve"]].astype({name: "float64" for name in FEATURES})
+    chosen = named[[*FEATURES, "approve"]].astype(dict.fromkeys(FEATURES, "float64"))
     chosen.loc[chosen["credit_history"] == _NOT_RECORDED, "credit_history"] = float("nan")
     return chosen
 

@@ -32,7 +32,8 @@ class Settings:
 class Context:
     """Passed down while a plan is converted.
 
-    ``place`` is the way from the root to the operator or column at hand. ``leaves`` gives the number of a leaf of the
+    ``place`` is the way from the root to the operator or column at hand. ``highest_id`` is the highest number in the document;
+    attributes of ours (``fresh``) lie above. ``leaves`` gives the number of a leaf of the
     analyzed plan by its position in the document, ``visited`` the leaves in the order in which sources were made of
     them: a common table expression that is used twice is read twice.
     """
@@ -42,6 +43,7 @@ class Context:
     relations: Sequence[Relation]
     leaves: Mapping[int, int]
     visited: list[int]
+    highest_id: int = 0
     fresh: Iterator[int] = field(default_factory=lambda: count(1))
     ctes: Mapping[int, TreeNode] = field(default_factory=dict)
     place: tuple[str, ...] = ()

@@ -45,9 +45,10 @@ def convert(
     if len(leaves) != len(relations):
         raise PlanError(f"{len(relations)} relations for a plan with {len(leaves)} leaves")
     visited: list[int] = []
+    highest = _highest_id(document)
     context = Context(
         function_names=function_names, settings=settings or Settings(), relations=relations, leaves=leaves, visited=visited,
-        fresh=count(_highest_id(document) + 1),
+        highest_id=highest, fresh=count(highest + 1),
     )  # fmt: skip
     try:
         plan = operator(root, context)

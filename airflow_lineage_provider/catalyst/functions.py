@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from airflow_lineage_provider.catalyst.context import Context
 from airflow_lineage_provider.catalyst.datatypes import ddl
 from airflow_lineage_provider.catalyst.state import function_for
@@ -9,7 +11,12 @@ from airflow_lineage_provider.catalyst.tree import TreeNode, decode, is_tree, no
 from airflow_lineage_provider.plan.expressions import Call, Expression, Literal
 
 # The registry knows these by their builders, whose names are not the expressions'.
-_BUILT = {"StringLPad": "lpad", "StringRPad": "rpad", "StringInstr": "instr", "Extract": "date_part"}
+_BUILT = {
+    "StringLPad": "lpad", "StringRPad": "rpad", "StringInstr": "instr", "StringInstrWithOccurrence": "instr", "Extract": "date_part",
+    "RoundCeil": "ceil", "RoundFloor": "floor",
+}  # fmt: skip
+_WITH_SCHEMA = ("JsonToStructs", "CsvToStructs")
+_TYPED_BY_NAME = {"ParseToTimestamp": "to_timestamp", "MakeTimestamp": "make_timestamp"}
 _TRIMS = ("StringTrim", "StringTrimLeft", "StringTrimRight")
 
 
@@ -41,28 +48,41 @@ def _with_state(node: TreeNode, name: str, arguments: tuple[Expression, ...], co
         return name, (*arguments, Literal(value=str(fields["escapeChar"]), type="string"))
     if node.name in _TRIMS and len(arguments) == 2:
         return name, (arguments[1], arguments[0])
-    if node.name in ("JsonToStructs", "CsvToStructs") and isinstance(fields.get("schema"), dict | str):
-        function_for(_without(node, "schema"), name, context)
-        return name, (*arguments, Literal(value=ddl(fields["schema"]), type="string"))
+    if node.name in _WITH_SCHEMA and isinstance(fields.get("schema"), dict | str):
+        schema = Literal(value=ddl(fields["schema"]), type="string")
+        return _with_state(_without(node, "schema"), name, (*arguments, schema), context)
+    if isinstance(fields.get("options"), dict):
+        return _with_state(_without(node, "options"), name, (*arguments, *_options(fields["options"])), context)
+    if node.name == "VariantGet" and "targetType" in fields:
+        wanted = Literal(value=ddl(fields["targetType"]), type="string")
+        return _with_state(_without(node, "targetType"), name, (*arguments, wanted), context)
     if node.name in ("Uuid", "Shuffle") and isinstance(fields.get("randomSeed"), int):
         # The seed that the analyzer drew is left out: the function is random to whoever wrote it.
         return name, arguments
-    if node.name == "ParseToTimestamp" and "dataType" in fields:
-        return _to_timestamp(node, name, context), arguments
+    if node.name in _TYPED_BY_NAME and "dataType" in fields:
+        return _timestamp_function(node, _TYPED_BY_NAME[node.name], context), arguments
     if node.name in ("First", "Last", "AnyValue") and isinstance(fields.get("ignoreNulls"), bool):
         skip = (Literal(value="true", type="boolean"),) if fields["ignoreNulls"] else ()
         return name, (*arguments, *skip)
     return function_for(node, name, context), arguments
 
 
-def _to_timestamp(node: TreeNode, name: str, context: Context) -> str:
+def _options(options: Mapping[str, str]) -> tuple[Expression, ...]:
+    """Options as the argument ``map('key', 'value', …)``; none where there are none."""
+    if not options:
+        return ()
+    texts = tuple(Literal(value=text, type="string") for pair in sorted(options.items()) for text in pair)
+    return (Call(function="map", arguments=texts, type="map<string,string>"),)
+
+
+def _timestamp_function(node: TreeNode, name: str, context: Context) -> str:
     found = function_for(_without(node, "dataType"), name, context)
     wanted = ddl(node.fields["dataType"])
     if found.startswith("try_"):
         if wanted != context.settings.timestamp_type:
             context.refuse(f"{found}(…) that gives {wanted}")
         return found
-    return "to_timestamp_ntz" if wanted == "timestamp_ntz" else "to_timestamp_ltz"
+    return f"{name}_ntz" if wanted == "timestamp_ntz" else f"{name}_ltz"
 
 
 def _without(node: TreeNode, field: str) -> TreeNode:

@@ -126,7 +126,8 @@ def _distinct(node: TreeNode, context: Context) -> o.Plan:
 def _deduplicate(node: TreeNode, context: Context) -> o.Plan:
     child = _only_child(node, context)
     keys = {convert_expressions.attribute_json(key, context).id for key in node.trees("keys")}
-    if keys != {attribute.id for attribute in child.output}:
+    # Attributes of ours repeat a column that is there already.
+    if keys != {attribute.id for attribute in child.output if attribute.id <= context.highest_id}:
         context.refuse(
             "dropDuplicates over some of the columns, which keeps any row of each group,",
             "Say which row to keep: GROUP BY those columns with min_by or max_by, or use distinct() over all columns",

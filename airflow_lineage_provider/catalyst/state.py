@@ -29,9 +29,13 @@ QUIET_NAMES = {
 # Their plain function fails in any mode, so that "quiet" always needs the other name.
 ALWAYS_FAIL = {"VariantGet", "ParseJson", "VariantInsert", "VariantSet", "VariantArrayAppend", "UrlDecode", "CallMethodViaReflection"}
 
+# The plain function gives NULL for bad input in any mode.
+NEVER_FAIL = {"Unhex", "UnBase64"}
+
 _IGNORED = {"resultType", "mutableAggBufferOffset", "inputAggBufferOffset", "hideSeed"}
 _MODES = {"evalMode", "evalContext"}
 _STRICT = {"ansiEnabled", "failOnError"}
+_MOMENTS = ("StddevSamp", "StddevPop", "VarianceSamp", "VariancePop", "Skewness", "Kurtosis", "CovSample", "CovPopulation", "Corr")
 # Values that the function's SQL form gives when nothing is said.
 _DEFAULTS: Mapping[tuple[str, str], tuple[Any, ...]] = {
     ("CreateArray", "useStringTypeWhenEmpty"): (False,),
@@ -41,14 +45,21 @@ _DEFAULTS: Mapping[tuple[str, str], tuple[Any, ...]] = {
     ("Murmur3Hash", "seed"): (42,),
     ("XxHash64", "seed"): (42,),
     ("HyperLogLogPlusPlus", "relativeSD"): (0.05,),
-    ("StructsToJson", "options"): ("Map()",),
-    ("StructsToCsv", "options"): ("Map()",),
-    ("JsonToStructs", "options"): ("Map()",),
+    ("Encode", "legacyCharsets"): (False,),
+    ("Encode", "legacyErrorAction"): (False,),
+    ("StringDecode", "legacyCharsets"): (False,),
+    ("StringDecode", "legacyErrorAction"): (False,),
+    ("ArrayExists", "followThreeValuedLogic"): (True,),
+    ("ArrayInsert", "legacyNegativeIndex"): (False,),
+    ("ArraySort", "allowNullComparisonResult"): (False,),
+    ("Percentile", "reverse"): (False,),
+    ("CollectList", "ignoreNulls"): (True,),
+    ("CollectSet", "ignoreNulls"): (True,),
+    ("CollectUnion", "ignoreNulls"): (True,),
     ("JsonToStructs", "variantAllowDuplicateKeys"): (False,),
-    ("CsvToStructs", "options"): ("Map()",),
     ("Base64", "chunkBase64"): (True,),
-    ("SchemaOfJson", "options"): ("Map()",),
-    ("SchemaOfCsv", "options"): ("Map()",),
+    ("ToBinary", "nullOnInvalidFormat"): (False,),
+    **{(name, "nullOnDivideByZero"): (True,) for name in _MOMENTS},
 }
 
 
@@ -74,10 +85,10 @@ def function_for(node: TreeNode, name: str, context: Context) -> str:
 
 def is_argument(node: TreeNode, field: str, value: Any) -> bool:
     """Whether a field says which children are arguments."""
-    if field in _IGNORED:
+    if isinstance(value, bool) or field in _IGNORED:
         return False
-    if isinstance(value, bool):
-        return False
+    if (node.name, field) == ("CaseWhen", "branches"):
+        return True  # pairs of condition and value, which are the children in this order
     if isinstance(value, int):
         return 0 <= value < len(node.children)
     if isinstance(value, list):
@@ -128,6 +139,8 @@ def _named_for_mode(node: TreeNode, name: str, mode: str, context: Context) -> s
 def _named_for_strictness(node: TreeNode, name: str, strict: bool, context: Context) -> str:
     if node.name in ALWAYS_FAIL:
         return name if strict else QUIET_NAMES[node.name]
+    if node.name in NEVER_FAIL:
+        return name if not strict else context.refuse(f"{name}(…) that fails for bad input")
     if not strict and context.settings.ansi and node.name in QUIET_NAMES:
         return QUIET_NAMES[node.name]
     check_ansi(f"{name}(…)", strict, context)
@@ -138,6 +151,8 @@ def _is_default(node: TreeNode, field: str, value: Any, context: Context) -> boo
     if field == "timeZoneId":
         check_zone(node.name, str(value), context)
         return True
+    if (node.name, field) == ("Size", "legacySizeOfNull"):
+        return bool(value) != context.settings.ansi
     return value in _DEFAULTS.get((node.name, field), ())
 
 

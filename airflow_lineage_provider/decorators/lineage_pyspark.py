@@ -16,6 +16,10 @@ if TYPE_CHECKING:
 
 class _LineagePySparkDecoratedOperator(DecoratedOperator, LineagePySparkOperator):
     custom_operator_name = "@task.lineage_pyspark"
+    # DecoratedOperator comes first and knows of op_args and op_kwargs alone.
+    template_fields = LineagePySparkOperator.template_fields
+    template_fields_renderers = LineagePySparkOperator.template_fields_renderers
+    shallow_copy_attrs = LineagePySparkOperator.shallow_copy_attrs
 
     def __init__(
         self,

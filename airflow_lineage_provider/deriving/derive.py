@@ -113,7 +113,7 @@ class Deriver:
         reader = SourceReader(self.store, self.stored, self.spark)
         rows: dict[str, SourceRows] = {}
         leaves: dict[int, str] = {}
-        for name, group in _tables(self.recorded).items():
+        for name, group in tables_of(self.recorded).items():
             keys = _keys(group, traced)
             rows[name] = reader.read(group[0], keys)
             leaves |= {one.source.leaf: name for one in group}
@@ -146,7 +146,7 @@ def _targets(tags: list[int], numbers: list[int]) -> pa.Table:
     return pa.table({TAG: pa.array(tags, pa.int64()), "key_0": pa.array(numbers, pa.int64())})
 
 
-def _tables(recorded: RecordedPlan) -> dict[str, list[RecordedSource]]:
+def tables_of(recorded: RecordedPlan) -> dict[str, list[RecordedSource]]:
     """The source leaves by table; different tables of the same name are told apart by a number."""
     groups: dict[Any, list[RecordedSource]] = {}
     for one in recorded.sources.values():

@@ -49,11 +49,11 @@ class Engines:
     def _in_postgres(self, plan: o.Plan, target: pa.Table) -> tuple[pa.Table, str, str]:
         tables = {key: stored_table(key, self.recorded, self.stored) for key in leaf_keys(plan) if key != _TARGET_KEY}
         # Lowered once before anything is uploaded: whether PostgreSQL can run it is known from the plan alone.
-        lower(plan, bind(plan, tables | {_TARGET_KEY: target_table(plan, TARGET, ("target",), target.column_names)}), dialect="postgres")
-        with self.session.upload("target", target) as upload:
-            tables[_TARGET_KEY] = target_table(plan, TARGET, upload.parts, target.column_names)
-            sql = lower(plan, bind(plan, tables), dialect="postgres")
-            rows = self.session.query(sql, {a.name: a.type for a in plan.output})
+        lower(plan, bind(plan, tables | {_TARGET_KEY: target_table(plan, TARGET, ("target",), target.column_names)}), dialect="postgres", ansi=self.recorded.ansi)
+        upload = self.session.upload("target", target)
+        tables[_TARGET_KEY] = target_table(plan, TARGET, upload.parts, target.column_names)
+        sql = lower(plan, bind(plan, tables), dialect="postgres", ansi=self.recorded.ansi)
+        rows = self.session.query(sql, {a.name: a.type for a in plan.output})
         return rows, "postgresql", sql
 
 
@@ -66,6 +66,18 @@ def stored_table(key: Key, recorded: RecordedPlan, stored: Mapping[str, Material
     if kind == "source" and recorded.sources[number].identity.kind != "snapshot":
         raise PortabilityProblem(f"table {recorded.sources[number].source.relation.name} is not in PostgreSQL")
     materialization = stored[f"source_{number}" if kind == "source" else recorded.materialized[number].name]
-    names = {column.name: ColumnRef(name=column.name, sql=materialization.sql_column(column.name)) for column in materialization.columns}
+    names = stored_columns(materialization)
     by_id = {} if kind == "source" else {i: names[name] for i, name in recorded.materialized[number].columns}
-    return LeafTable(name=materialization.table_parts, by_id=by_id, by_name=names)
+    return LeafTable(name=materialization.parts, by_id=by_id, by_name=names)
+
+
+def stored_columns(materialization: Materialization) -> dict[str, ColumnRef]:
+    """How every column of a materialization is spelled in PostgreSQL."""
+    return {
+        column.name: ColumnRef(
+            text=materialization.physical(column.name) or materialization.sql_column(column.name),
+            is_expression=materialization.physical(column.name) is None,
+            opaque=column.name in materialization.escaped,
+        )
+        for column in materialization.columns
+    }

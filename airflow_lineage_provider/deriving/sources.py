@@ -11,7 +11,7 @@ from airflow_lineage_provider.explanation import EXACT, Guarantee
 from airflow_lineage_provider.plan.lineage_keys import ROW
 from airflow_lineage_provider.recording import RecordedSource
 from airflow_lineage_provider.sources.parquet import CannotReadHere, read_positions
-from airflow_lineage_provider.sources.versions import changed_files
+from airflow_lineage_provider.spark.sources import changed
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -82,7 +82,8 @@ class SourceReader:
 
     def _stale(self, source: RecordedSource) -> tuple[str, ...]:
         name = source.source.relation.name
-        return tuple(f"{name}: {one}" for one in changed_files(source.version))
+        spark = None if self.spark is None else self.spark.spark
+        return tuple(f"{name}: {one}" for one in changed(source.source.relation, source.version, spark))
 
 
 def key_tuples(keys: pa.Table) -> list[Key]:

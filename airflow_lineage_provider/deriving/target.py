@@ -7,6 +7,7 @@ import decimal
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from airflow_lineage_provider.deriving.engines import stored_columns
 from airflow_lineage_provider.errors import EmptyTarget, InvalidTarget, SparkRequired, TargetTooLarge
 from airflow_lineage_provider.plan.expressions import Attribute, Call, Cast, Expression, Literal, conjunction
 from airflow_lineage_provider.plan.lineage_keys import ROW
@@ -65,8 +66,9 @@ def matching_rows(
 
 def _in_postgres(condition: Expression, result: Materialization, recorded: RecordedPlan, store: Store, limit: int) -> list[int]:
     names = dict(recorded.materialized[0].columns)
-    spelled = {a.id: ColumnRef(name=names[a.id], sql=result.sql_column(names[a.id])) for a in recorded.plan.output}
-    where = lower_expression(condition, spelled, dialect="postgres")
+    columns = stored_columns(result)
+    spelled = {a.id: columns[names[a.id]] for a in recorded.plan.output}
+    where = lower_expression(condition, spelled, dialect="postgres", ansi=recorded.ansi)
     rows = store.read(result, columns=[ROW], where=where, order_by=[ROW], limit=limit)
     return [int(number) for number in rows.column(0).to_pylist()]
 
@@ -74,8 +76,8 @@ def _in_postgres(condition: Expression, result: Materialization, recorded: Recor
 def _in_spark(condition: Expression, result: Materialization, recorded: RecordedPlan, engines: Engines, limit: int) -> list[int]:
     assert engines.spark is not None
     names = dict(recorded.materialized[0].columns)
-    spelled = {a.id: ColumnRef(name=names[a.id]) for a in recorded.plan.output}
-    text = lower_expression(condition, spelled, dialect="spark")
+    spelled = {a.id: ColumnRef(text=names[a.id]) for a in recorded.plan.output}
+    text = lower_expression(condition, spelled, dialect="spark", ansi=recorded.ansi)
     rows = engines.spark.filter(result, lambda frame: frame.where(text).select(ROW).orderBy(ROW).limit(limit))
     return [int(number) for number in rows.column(0).to_pylist()]
 

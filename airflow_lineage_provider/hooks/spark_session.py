@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import os
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -35,10 +37,21 @@ def spark_conf(connection: Connection | None, overrides: Mapping[str, Any] | Non
 
 @contextmanager
 def spark_session(conf: Mapping[str, str]) -> Iterator[SparkSession]:
-    """A session with this configuration, stopped at the end unless it was there before."""
+    """A session with this configuration, stopped at the end unless it was there before.
+
+    Raises:
+        EnvironmentProblem: there is no Java, or not one whole PySpark.
+    """
     from pyspark import SparkConf
     from pyspark.sql import SparkSession
 
+    from airflow_lineage_provider.spark.session import check_java, check_pyspark
+
+    check_pyspark()
+    check_java()
+    if conf["spark.master"].startswith("local"):
+        # Spark asks the PATH for python3 otherwise, which need not be the Python of this environment.
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     found = SparkSession.getActiveSession()
     if found is not None:
         log.info("using the Spark session that this process has already; its master and static settings stay as they are")

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from airflow.sdk import BaseOperator
 
+from airflow_lineage_provider.operators.run_context import airflow_context
+
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
@@ -33,6 +35,7 @@ class DeriveAugmentedLineageOperator(BaseOperator):
         config_kwargs: Spark configuration over that of the connection. (templated)
 
     Raises:
+        ValueError: (when made) neither ``run_id`` nor ``pipeline`` is given.
         RunNotFound: there is no such run.
         TargetError: the target does not parse, matches no row, or more than ``limit``.
         LineageError: any other failure (see `airflow_lineage_provider.errors`).
@@ -58,6 +61,8 @@ class DeriveAugmentedLineageOperator(BaseOperator):
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
+        if not run_id and not pipeline:
+            raise ValueError(f"task {self.task_id!r} does not say which run to derive from; give run_id=… or pipeline=…")
         self.target = target
         self.run_id = run_id
         self.pipeline = pipeline
@@ -74,29 +79,30 @@ class DeriveAugmentedLineageOperator(BaseOperator):
         from airflow_lineage_provider.errors import EmptyTarget
 
         try:
-            return _xcom(self._derive())
+            return _xcom(self._derive(airflow_context(context)))
         except EmptyTarget as nothing:
             if not self.allow_empty:
                 raise
             self.log.info("nothing to derive: %s", nothing)
             return _nothing(self.run_id, self.pipeline, self.target)
 
-    def _derive(self) -> Explanation:
+    def _derive(self, airflow: dict[str, Any]) -> Explanation:
         from airflow_lineage_provider.errors import SparkRequired
         from airflow_lineage_provider.hooks.lineage import LineageHook
 
         hook = LineageHook(self.store_conn_id, store=self.store, conn_id=self.conn_id, config_kwargs=self.config_kwargs)
         try:
             with hook.lineage() as lineage:
-                return self._explain(lineage)
+                return self._explain(lineage, airflow)
         except SparkRequired as why:
             self.log.info("starting Spark: %s", why)
         with hook.spark(f"{self.dag_id}-{self.task_id}") as spark, hook.lineage(spark) as lineage:
-            return self._explain(lineage)
+            return self._explain(lineage, airflow)
 
-    def _explain(self, lineage: Lineage) -> Explanation:
+    def _explain(self, lineage: Lineage, airflow: dict[str, Any]) -> Explanation:
         run = lineage.get(self.run_id or "latest", pipeline=self.pipeline)
-        return run.explain(self.target, limit=self.limit, verify=self.verify)
+        self.log.info("deriving from %r", run)
+        return run.explain(self.target, limit=self.limit, verify=self.verify, airflow=airflow, progress=self.log.info)
 
 
 def _xcom(explanation: Explanation) -> dict[str, Any]:

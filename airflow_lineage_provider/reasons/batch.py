@@ -8,20 +8,19 @@ strings; and a NaN in a returned Series is NULL. ``arrow`` sees the arrays thems
 
 from __future__ import annotations
 
-import datetime as dt
-import math
 import reprlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import pyarrow as pa
 
 from airflow_lineage_provider.errors import PayloadError, UdfFailed
 from airflow_lineage_provider.reasons import payload
+from airflow_lineage_provider.reasons.values import NOT_OF_THE_TYPE, converted, from_python
 
 Vectorized = Literal[False, "pandas", "arrow"]
-Array = pa.Array | pa.ChunkedArray
+Array: TypeAlias = "pa.Array | pa.ChunkedArray"
 
 _SHORT = reprlib.Repr()
 _SHORT.maxstring = _SHORT.maxother = 80
@@ -128,24 +127,21 @@ class Batch:
         if len(result) != len(self):
             raise self.failed(f"main returned {len(result)} values for {len(self)} rows")
         try:
-            return _converted(result, self.value_type)
-        except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
+            return converted(result, self.value_type)
+        except NOT_OF_THE_TYPE as error:
             raise self._wrong_value(_python_values(result), error) from error
 
     def _from_rows(self, values: list[Any]) -> pa.Array:
         try:
-            for value in values:
-                _check_zone(value, self.value_type)
-            return pa.array(values, type=self.value_type)
-        except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
+            return from_python(values, self.value_type)
+        except NOT_OF_THE_TYPE as error:
             raise self._wrong_value(values, error) from error
 
     def _wrong_value(self, values: list[Any], error: Exception) -> UdfFailed:
         for row, value in zip(self.rows(), values, strict=True):
             try:
-                _check_zone(value, self.value_type)
-                pa.array([value], type=self.value_type)
-            except (pa.ArrowException, TypeError, ValueError, OverflowError) as cause:
+                from_python([value], self.value_type)
+            except NOT_OF_THE_TYPE as cause:
                 what = f"its value {_SHORT.repr(value)} ({type(value).__name__}) is not of the declared type {self.value_type}: {cause}"
                 return self.failed(what, row)
         return self.failed(f"its values are not of the declared type {self.value_type}: {error}")
@@ -163,47 +159,10 @@ class Batch:
             raise self.failed(str(error), self.slice(at).rows()[0]) from error
 
 
-def same_values(left: pa.Array, right: pa.Array) -> list[bool]:
-    """Row by row: are the values the same? NaN equals NaN; floating-point numbers may differ by rounding (1 part in 10⁹, in
-    10⁵ for single precision), because vectorised arithmetic rounds by the batch's shape."""
-    if left.equals(right):
-        return [True] * len(left)
-    tolerance = 1e-5 if pa.types.is_float32(left.type) else 1e-9
-    return [_same(one, other, tolerance) for one, other in zip(left.to_pylist(), right.to_pylist(), strict=True)]
-
-
-def _same(one: Any, other: Any, tolerance: float) -> bool:
-    if isinstance(one, float) and isinstance(other, float):
-        return math.isclose(one, other, rel_tol=tolerance) or (math.isnan(one) and math.isnan(other))
-    if isinstance(one, (list, tuple)) and isinstance(other, (list, tuple)):
-        return len(one) == len(other) and all(_same(a, b, tolerance) for a, b in zip(one, other, strict=True))
-    if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(_same(one[key], other[key], tolerance) for key in one)
-    return bool(one == other)
-
-
-def _converted(result: Any, kind: pa.DataType) -> pa.Array:
-    if isinstance(result, pa.ChunkedArray):
-        result = result.combine_chunks()
-    if isinstance(result, pa.Array):
-        return result if result.type == kind else result.cast(kind)
-    if type(result).__module__.split(".")[0] == "pandas" or hasattr(result, "dtype"):
-        found = pa.Array.from_pandas(result, type=kind)
-        return found.combine_chunks() if isinstance(found, pa.ChunkedArray) else found
-    return pa.array(list(result), type=kind)
-
-
 def _python_values(result: Any) -> list[Any]:
     if isinstance(result, (pa.Array, pa.ChunkedArray)):
         return list(result.to_pylist())
     return list(result)
-
-
-def _check_zone(value: Any, kind: pa.DataType) -> None:
-    """Arrow takes a naive datetime for UTC, where Spark's own row UDFs take it for local time: neither is guessed here."""
-    if isinstance(value, dt.datetime) and pa.types.is_timestamp(kind) and (value.tzinfo is None) != (kind.tz is None):
-        wanted = "a timestamp needs a datetime with a time zone" if kind.tz else "a timestamp_ntz needs a datetime without a time zone"
-        raise ValueError(wanted)
 
 
 def _describe(error: Exception) -> str:

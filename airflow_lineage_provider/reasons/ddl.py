@@ -92,7 +92,7 @@ class _Parser:
         self.at += 1
 
     def error(self, what: str) -> UdfDeclarationError:
-        return UdfDeclarationError(f"cannot read the Spark type {self.ddl!r}: {what}. Use a DDL type such as 'string', 'double', 'array<int>'")
+        return UdfDeclarationError(f"cannot read the Spark type {self.ddl!r}: {what}. A DDL type is 'string', 'double', 'array<int>'")
 
     def looks_like_columns(self) -> bool:
         """``a int, b string`` (or ``a: int, …``) is Spark's short form of a struct."""

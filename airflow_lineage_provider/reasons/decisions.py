@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import types
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -37,7 +38,8 @@ class Decisions:
     @property
     def classes(self) -> list[Any]:
         """The classes, as Python values; empty for a regression."""
-        return np.asarray(getattr(self.model, "classes_", [])).tolist()
+        found: list[Any] = np.asarray(getattr(self.model, "classes_", [])).tolist()
+        return found
 
     def values(self, frame: pd.DataFrame) -> Any:
         """The UDF's values, one per row."""
@@ -100,7 +102,16 @@ def decisions_of(model: Any, table: Table, output: Output, label: Any, name: str
     if np.ndim(getattr(model, "classes_", [])) != 1 or any(isinstance(each, (list, np.ndarray)) for each in found.classes):
         raise UdfDeclarationError(f"UDF {name!r}: its model predicts several outputs at once; declare one UDF for each")
     _check_output(model, found, name)
-    return Decisions(found.model, table, output, _chosen(found, label, name))
+    return Decisions(found.model, table, _by_value(output), _chosen(found, label, name))
+
+
+def _by_value(output: Output) -> Output:
+    """A copy of the user's function: cloudpickle then sends its code, and executors need not have the user's module."""
+    if not isinstance(output, types.FunctionType):
+        return output
+    same = types.FunctionType(output.__code__, output.__globals__, output.__name__, output.__defaults__, output.__closure__)
+    same.__kwdefaults__ = output.__kwdefaults__
+    return same
 
 
 def _check_output(model: Any, found: Decisions, name: str) -> None:

@@ -27,7 +27,7 @@ def parameter_names(main: Callable[..., Any], name: str) -> tuple[str, ...]:
         raise UdfDeclarationError(f"UDF {name!r} has keyword-only parameters {wrong}: Spark passes a row's values by position")
     names = tuple(each.name for each in found if each.kind in _POSITIONAL)
     if not names and not takes_many:
-        raise UdfDeclarationError(f"UDF {name!r} takes no argument: a function operator applies it to values of a row, so it needs at least one")
+        raise UdfDeclarationError(f"UDF {name!r} takes no argument: it is applied to values of a row, so it needs one")
     return names
 
 
@@ -39,7 +39,7 @@ def same_parameters(main: Callable[..., Any], main_with_reason: Callable[..., An
     """
     first, second = (_counts(each, name) for each in (main, main_with_reason))
     if first[0] != second[0] and not (first[1] or second[1]):
-        raise UdfDeclarationError(f"UDF {name!r}: main takes {first[0]} arguments and main_with_reason {second[0]}; both must take the same")
+        raise UdfDeclarationError(f"UDF {name!r}: main takes {first[0]} arguments, main_with_reason {second[0]}; both must take the same")
 
 
 def installed_versions(libraries: Sequence[str]) -> dict[str, str]:
@@ -52,6 +52,14 @@ def installed_versions(libraries: Sequence[str]) -> dict[str, str]:
         return {each: version(each) for each in sorted(libraries)}
     except PackageNotFoundError as error:
         raise UdfDeclarationError(f"the library {error.name!r}, declared to matter to a UDF, is not installed") from error
+
+
+def calling_module() -> str:
+    """The name of the module that called this package: where a UDF made by an adapter is declared."""
+    frame = inspect.currentframe()
+    while frame is not None and str(frame.f_globals.get("__name__", "")).startswith("airflow_lineage_provider.reasons"):
+        frame = frame.f_back
+    return str(frame.f_globals.get("__name__", "")) if frame is not None else ""
 
 
 def _counts(function: Callable[..., Any], name: str) -> tuple[int, bool]:

@@ -58,7 +58,10 @@ class _HashWriter:
         return len(data)
 
 
-class _Digester(pickle._Pickler):  # type: ignore[misc,name-defined,unused-ignore]  # the C pickler cannot be told about sets
+_PythonPickler: Any = vars(pickle)["_Pickler"]  # the C pickler cannot be told about sets
+
+
+class _Digester(_PythonPickler):  # type: ignore[misc]
     def __init__(self, writer: _HashWriter) -> None:
         super().__init__(writer, protocol=4)
         # Frames carry lengths of buffers only; they say nothing about the object.
@@ -86,19 +89,21 @@ class _Digester(pickle._Pickler):  # type: ignore[misc,name-defined,unused-ignor
 
     def _save_dict(self, obj: dict[Any, Any]) -> None:
         if id(obj) in self.memo:
-            return super().save(obj)
+            super().save(obj)
+            return
         self.memoize(obj)  # before its contents, which may refer to it
-        keyed = sorted(((digest(key, "a key of a dict"), value) for key, value in obj.items() if key not in _ADDRESSES), key=lambda pair: pair[0])
+        keyed = sorted((digest(key, "a key of a dict"), key) for key in obj if key not in _ADDRESSES)
         self.write(b"dict %d" % len(keyed))
-        for key, value in keyed:
+        for _, key in keyed:
             self.save(key)
-            self.save(value)
+            self.save(obj[key])
 
     def _save_function(self, obj: types.FunctionType) -> None:
         from airflow_lineage_provider.reasons.code import code_digest
 
         if id(obj) in self.memo:
-            return super().save(obj)
+            super().save(obj)
+            return
         self.memoize(obj)
         self._save_parts("function", code_digest(obj))
 

@@ -6,7 +6,6 @@ seed and the row itself, so that the reason does not depend on which rows were e
 
 from __future__ import annotations
 
-import inspect
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -20,9 +19,10 @@ from airflow_lineage_provider.errors import UdfDeclarationError
 from airflow_lineage_provider.reasons import payload, registry
 from airflow_lineage_provider.reasons.code import code_digest
 from airflow_lineage_provider.reasons.decisions import Decisions, Output, decisions_of
+from airflow_lineage_provider.reasons.declaration import calling_module
 from airflow_lineage_provider.reasons.fingerprint import digest
 from airflow_lineage_provider.reasons.optional import require
-from airflow_lineage_provider.reasons.row_seed import row_seed, rounded
+from airflow_lineage_provider.reasons.row_seed import rounded, row_seed
 from airflow_lineage_provider.reasons.tabular import Coding, table_of
 from airflow_lineage_provider.reasons.udf import ReasonedUdf
 
@@ -160,7 +160,7 @@ def lime_tabular_udf(
         version=json.dumps([ADAPTER, said, str(label), list(table.features), wanted, num_samples]),
         libraries=("lime", "scikit-learn"),
         parameters=table.features,
-        module=module or _caller(),
+        module=module or calling_module(),
         qualname=name,
     )
     method["libraries"] = dict(udf.libraries)
@@ -263,16 +263,9 @@ def lime_text_udf(
         version=json.dumps([ADAPTER, list(shared.classes), num_features, num_samples]),
         libraries=("lime", "scikit-learn"),
         parameters=("text",),
-        module=module or _caller(),
+        module=module or calling_module(),
         qualname=name,
     )
     method["libraries"] = dict(udf.libraries)
     registry.add(udf)
     return udf
-
-
-def _caller() -> str:
-    frame = inspect.currentframe()
-    while frame is not None and frame.f_globals.get("__name__") == __name__:
-        frame = frame.f_back
-    return str(frame.f_globals.get("__name__", "")) if frame is not None else ""

@@ -146,7 +146,7 @@ class Mask:
         end, size = 0, math.prod(self.shape)
         for start, length in self.runs:
             if start < end or length < 1 or start + length > size:
-                raise PayloadError(f"the run ({start}, {length}) of a mask of shape {self.shape} overlaps, is unsorted or ends beyond {size}")
+                raise PayloadError(f"the run ({start}, {length}) of a mask of shape {self.shape} overlaps another or ends beyond {size}")
             end = start + length
 
     @classmethod
@@ -198,7 +198,7 @@ def as_payload(reason: Any) -> Payload:
     Raises:
         PayloadError: it is not a payload and cannot be written as JSON.
     """
-    return reason if isinstance(reason, tuple(_NAMES)) else Json(reason)
+    return reason if isinstance(reason, (Attributions, TextSpans, Boxes, Mask, Json)) else Json(reason)
 
 
 def to_json(reason: Any) -> str:
@@ -221,7 +221,7 @@ def from_json(text: str) -> Payload:
     if not isinstance(record, dict) or record.get("kind") not in _KINDS:
         raise PayloadError(f"a reason is of no known kind: {_short(text)}; the kinds are {', '.join(_KINDS)}")
     if record.get("version") != VERSION:
-        raise PayloadError(f"a reason has schema version {record.get('version')!r}, this code reads {VERSION}: install a newer release to read it")
+        raise PayloadError(f"a reason has schema version {record.get('version')!r}, this code reads {VERSION}: install a newer release")
     return _build(_KINDS[record["kind"]], record, text)
 
 

@@ -65,7 +65,7 @@ def _scalar(value: Any, what: str) -> Any:
     if type(value).__name__ == "NAType":  # pandas.NA
         return None
     raise PayloadError(
-        f"{what} is of type {type(value).__name__}, which JSON cannot hold: return a payload, or a dict, list, set, str, number, bool or None"
+        f"{what} is of type {type(value).__name__}, which JSON cannot hold: use a payload, or a dict, list, set, str, number, bool or None"
     )
 
 

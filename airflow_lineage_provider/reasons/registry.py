@@ -34,7 +34,7 @@ def get(name: str) -> ReasonedUdf:
     if name in _DECLARED:
         return _DECLARED[name]
     known = ", ".join(names()) or "none"
-    raise UdfUnavailable(f"no reasoned UDF named {name!r} is declared in this process (declared: {known}); import the module that declares it")
+    raise UdfUnavailable(f"no reasoned UDF named {name!r} is declared in this process (declared: {known}); import its module first")
 
 
 def find(description: Mapping[str, Any]) -> ReasonedUdf:
@@ -95,7 +95,7 @@ def _ask(module: Any, description: Mapping[str, Any]) -> ReasonedUdf | None:
 
 
 def _unavailable(name: str, what: str) -> UdfUnavailable:
-    return UdfUnavailable(f"reasoned UDF {name!r} cannot be found: {what}. Import or build it in this process before asking for its reasons.")
+    return UdfUnavailable(f"reasoned UDF {name!r} cannot be found: {what}. Declare it in this process before asking for its reasons.")
 
 
 def _differences(now: Mapping[str, Any], then: Mapping[str, Any]) -> str:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import inspect
 import json
-import sys
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,6 +14,7 @@ import pandas as pd
 from airflow_lineage_provider.reasons import payload, registry
 from airflow_lineage_provider.reasons.code import code_digest
 from airflow_lineage_provider.reasons.decisions import Decisions, Output, decisions_of
+from airflow_lineage_provider.reasons.declaration import calling_module
 from airflow_lineage_provider.reasons.fingerprint import digest
 from airflow_lineage_provider.reasons.optional import require
 from airflow_lineage_provider.reasons.row_seed import rounded
@@ -143,7 +142,8 @@ def shap_udf(
     said = output if isinstance(output, str) else code_digest(output)
     options = json.dumps([ADAPTER, said, str(label), list(table.features)])
     udf_background = table.background
-    method = {"library": "shap", "seed": seed, "background_hash": digest(udf_background, "the background"), "background_rows": len(udf_background)}
+    background_hash = digest(udf_background, "the background")
+    method = {"library": "shap", "seed": seed, "background_hash": background_hash, "background_rows": len(udf_background)}
     shared = _Shap(decisions, seed, digest((options, model, udf_background, seed), f"the model of UDF {name!r}"), method)
     udf = ReasonedUdf(
         _Main(shared),
@@ -157,7 +157,7 @@ def shap_udf(
         version=options,
         libraries=("shap", "scikit-learn"),
         parameters=table.features,
-        module=module or _caller(),
+        module=module or calling_module(),
         qualname=name,
     )
     method["libraries"] = dict(udf.libraries)
@@ -175,10 +175,3 @@ def _shown(value: Any) -> Any:
     if pd.isna(value):
         return None
     return int(value) if isinstance(value, float) and value.is_integer() and abs(value) < 2**53 else value
-
-
-def _caller() -> str:
-    frame = inspect.currentframe()
-    while frame is not None and frame.f_globals.get("__name__") == __name__:
-        frame = frame.f_back
-    return str(frame.f_globals.get("__name__", "")) if frame is not None else getattr(sys.modules.get("__main__"), "__name__", "")

@@ -27,6 +27,8 @@ Floats = np.ndarray[Any, np.dtype[np.float64]]
 _TRIED_ROWS = 16
 _EXACT_FEATURES = 8
 """Up to so many features, all 2**n coalitions are evaluated; above, permutations are sampled."""
+_PERMUTATIONS = 20
+"""Of each row's features, run through forwards and backwards."""
 _ROWS_A_CALL = 100
 """SHAP's tree code prints a progress bar on stderr when a call takes longer than 5 s."""
 _FEATUREWISE = frozenset({"StandardScaler", "MinMaxScaler", "MaxAbsScaler", "RobustScaler", "PowerTransformer", "QuantileTransformer"})
@@ -98,9 +100,17 @@ class _Sampling:
         shap = require("shap", "shap", "this UDF's reason")
         coding = Coding.of(self.decisions.table, row)
         masker = shap.maskers.Independent(coding.encode(self.decisions.table.background), max_samples=len(self.decisions.table.background))
-        kind = shap.ExactExplainer if self.method == "exact" else shap.PermutationExplainer
-        with _global_seed(row_seed(self.seed, row.iloc[0].tolist())):
-            return kind(lambda matrix: self._numbers(coding.decode(matrix)), masker)(coding.encode(row), silent=True)
+        seed, cells = row_seed(self.seed, row.iloc[0].tolist()), coding.encode(row)
+
+        def numbers(matrix: Any) -> Floats:
+            return self._numbers(coding.decode(matrix))
+
+        if self.method == "exact":
+            return shap.ExactExplainer(numbers, masker)(cells, silent=True)
+        with _global_generator_kept():
+            # Without a seed of its own, this explainer seeds numpy's global generator from the clock.
+            explain = shap.PermutationExplainer(numbers, masker, seed=seed)
+            return explain(cells, max_evals=_PERMUTATIONS * (2 * cells.shape[1] + 1), silent=True)
 
     def _numbers(self, frame: pd.DataFrame) -> Floats:
         found = self.decisions.numbers(frame, self.space)
@@ -136,7 +146,9 @@ def explainer_of(decisions: Decisions, seed: int) -> Explainer:
         with contextlib.suppress(Exception), _quiet():
             found = candidate(decisions)
             if found is not None and _adds_up(found, decisions, decisions.table.background.head(_TRIED_ROWS)):
-                return found if _bears_missing(found, decisions) else _ByMissing(found.space, found, _sampling(decisions, found.space, seed))
+                if _bears_missing(found, decisions):
+                    return found
+                return _ByMissing(found.space, found, _sampling(decisions, found.space, seed))
     return _sampling(decisions, "probability" if hasattr(decisions.model, "predict_proba") else "raw", seed)
 
 
@@ -154,32 +166,35 @@ def shaped(found: Any, rows: int, features: int) -> Floats:
 
 
 def _interventional_tree(decisions: Decisions) -> Explainer | None:
-    """Against the background, in probabilities where there are some: what the features of each row changed."""
+    """Against the background: what the features of each row changed in what the trees add up."""
     split = _tree_split(decisions)
     if split is None:
         return None
     shap = require("shap", "shap", "this UDF's reason")
     estimator, prepare, order = split
-    space: Space = "probability" if decisions.classes else "raw"
 
     def build(cells: Floats) -> Any:
         background = shap.maskers.Independent(cells, max_samples=len(cells))
-        return shap.TreeExplainer(estimator, data=background, feature_perturbation="interventional", model_output=space)
+        return shap.TreeExplainer(estimator, data=background, feature_perturbation="interventional", model_output="raw")
 
     explainer, ranks = exact_tree_explainer(build, prepare(decisions.table.background))
-    return _Direct(space, "tree, interventional", explainer, lambda frame: ranks.rows(prepare(frame)), order)
+    return _Direct(_tree_space(decisions), "tree, interventional", explainer, lambda frame: ranks.rows(prepare(frame)), order)
 
 
 def _path_dependent_tree(decisions: Decisions) -> Explainer | None:
-    """Against the training rows that the trees counted, in the margin that they add up."""
+    """Against the training rows that the trees counted."""
     split = _tree_split(decisions)
     if split is None:
         return None
     shap = require("shap", "shap", "this UDF's reason")
-    margin = not decisions.classes or hasattr(decisions.model, "decision_function")
-    space: Space = decisions.margin_space() if margin else "probability"
     explainer = shap.TreeExplainer(split[0], feature_perturbation="tree_path_dependent", model_output="raw")
-    return _Direct(space, "tree, path dependent", explainer, split[1], split[2])
+    return _Direct(_tree_space(decisions), "tree, path dependent", explainer, split[1], split[2])
+
+
+def _tree_space(decisions: Decisions) -> Space:
+    """What the trees add up. Boosted trees add up margins: SHAP's probabilities of them are a rescaling, no Shapley values."""
+    margin = not decisions.classes or hasattr(decisions.model, "decision_function")
+    return decisions.margin_space() if margin else "probability"
 
 
 def _tree_split(decisions: Decisions) -> tuple[Any, Callable[[pd.DataFrame], Any], list[int]] | None:
@@ -249,10 +264,9 @@ def _quiet() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _global_seed(seed: int) -> Iterator[None]:
-    """numpy's global generator, which SHAP samples from, seeded for a while and then as it was."""
+def _global_generator_kept() -> Iterator[None]:
+    """numpy's global generator, which SHAP seeds and samples from, is the user's: it is put back as it was."""
     state = np.random.get_state()
-    np.random.seed(seed)
     try:
         yield
     finally:

@@ -38,7 +38,7 @@ class _OnBatches:
 
 def spark_function(udf: ReasonedUdf, mode: Literal["normal", "reasoning"]) -> Any:
     """The pyspark UDF of one mode, named as the UDF is."""
-    from pyspark.sql.functions import arrow_udf
+    from pyspark.sql.pandas.functions import arrow_udf
     from pyspark.sql.pandas.types import from_arrow_type
     from pyspark.sql.types import StringType, StructType
 
@@ -52,7 +52,8 @@ def spark_function(udf: ReasonedUdf, mode: Literal["normal", "reasoning"]) -> An
         return call(*arrays)
 
     on_batches.__name__ = udf.name  # Spark's name of the function, and so of the column
-    function = arrow_udf(on_batches, returns)
+    declare: Any = arrow_udf  # its overloads know no hint but the literal numbers of the kinds
+    function = declare(on_batches, returns)
     return function if udf.deterministic else function.asNondeterministic()
 
 

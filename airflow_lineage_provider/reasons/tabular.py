@@ -109,8 +109,8 @@ def table_of(model: Any, features: Sequence[str], background: Any, *, seed: int,
     frame = background if isinstance(background, pd.DataFrame) else _framed(background, columns, name)
     missing = [each for each in columns if each not in frame.columns]
     if missing or not len(frame):
-        has = f"{len(frame)} rows and the columns {list(frame.columns)}"
-        raise UdfDeclarationError(f"the background of UDF {name!r} needs at least one row and the features {missing or list(columns)}; it has {has}")
+        wanted, has = missing or list(columns), f"{len(frame)} rows and the columns {list(frame.columns)}"
+        raise UdfDeclarationError(f"the background of UDF {name!r} needs at least one row and the features {wanted}; it has {has}")
     chosen = frame[list(columns)].reset_index(drop=True)
     if len(chosen) > max_background:
         places = np.sort(np.random.RandomState(seed).choice(len(chosen), max_background, replace=False))
@@ -120,13 +120,14 @@ def table_of(model: Any, features: Sequence[str], background: Any, *, seed: int,
 
 def _floats(frame: pd.DataFrame) -> pd.DataFrame:
     numbers = [each for each in frame.columns if pd.api.types.is_numeric_dtype(frame[each].dtype)]
-    return frame.astype({each: "float64" for each in numbers})
+    return frame.astype(dict.fromkeys(numbers, "float64"))
 
 
 def _framed(background: Any, columns: tuple[str, ...], name: str) -> pd.DataFrame:
     cells = np.asarray(background)
     if cells.ndim != 2 or cells.shape[1] != len(columns):
-        raise UdfDeclarationError(f"the background of UDF {name!r} has shape {cells.shape}; it needs (rows, {len(columns)}) or to be a DataFrame")
+        wanted = f"(rows, {len(columns)}), or a DataFrame"
+        raise UdfDeclarationError(f"the background of UDF {name!r} has shape {cells.shape}; it needs {wanted}")
     return pd.DataFrame(cells, columns=list(columns))
 
 

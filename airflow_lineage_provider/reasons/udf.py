@@ -13,11 +13,12 @@ import pyarrow as pa
 
 from airflow_lineage_provider.errors import ReasonValueMismatch, UdfDeclarationError
 from airflow_lineage_provider.reasons import registry
-from airflow_lineage_provider.reasons.batch import Array, Batch, Vectorized, as_batch, same_values
+from airflow_lineage_provider.reasons.batch import Array, Batch, Vectorized, as_batch
 from airflow_lineage_provider.reasons.code import own_code, surroundings_digest
 from airflow_lineage_provider.reasons.ddl import arrow_type
 from airflow_lineage_provider.reasons.declaration import installed_versions, parameter_names, same_parameters
 from airflow_lineage_provider.reasons.fingerprint import digest
+from airflow_lineage_provider.reasons.values import same_values
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, SparkSession
@@ -66,7 +67,7 @@ class ReasonedUdf:
     ) -> None:
         if vectorized not in (False, "pandas", "arrow"):
             raise UdfDeclarationError(f"vectorized is {vectorized!r}; it can be False (one row at a time), 'pandas' or 'arrow'")
-        self.name = _checked_name(name or getattr(main, "__name__", ""))
+        self.name = _checked_name(name or str(getattr(main, "__name__", "")))
         self.returns = returns.simpleString() if hasattr(returns, "simpleString") else returns
         self.value_type: pa.DataType = arrow_type(self.returns)
         self.main = main
@@ -89,7 +90,8 @@ class ReasonedUdf:
             self._set_reason(main_with_reason)
 
     def __repr__(self) -> str:
-        return f"<reasoned UDF {self.name}({', '.join(self.parameters)}) -> {self.returns}{'' if self.has_reason else ', no reason declared'}>"
+        note = "" if self.has_reason else ", no reason declared"
+        return f"<reasoned UDF {self.name}({', '.join(self.parameters)}) -> {self.returns}{note}>"
 
     def __getstate__(self) -> dict[str, Any]:
         # The version travels, so that an executor never takes it again from code without its source file.

@@ -18,11 +18,11 @@ from airflow_lineage_provider.render.values import shortened, visible
 if TYPE_CHECKING:
     from airflow_lineage_provider.plan.segments import Segment, SegmentedPlan
 
-NODE_WIDTH, NODE_HEIGHT = 204, 44
+NODE_WIDTH, NODE_HEIGHT = 224, 44
 GAP = 44
 PAD_X, PAD_Y, LABEL = 13, 11, 22
 SAME, NEW, LEAF = 76, 124, 96
-CAPTION = 26
+CAPTION = 25
 OPERATORS = 150
 """A larger tree is shown as text: nobody reads such a picture."""
 
@@ -54,12 +54,13 @@ class Enclosure:
 
 @dataclass(frozen=True, kw_only=True)
 class Diagram:
-    """Sizes in CSS pixels."""
+    """Sizes in CSS pixels. ``edges`` and ``between`` are SVG paths; those between segments go under the enclosures."""
 
     width: float
     height: float
     nodes: tuple[Node, ...]
     edges: tuple[str, ...]
+    between: tuple[str, ...]
     enclosures: tuple[Enclosure, ...]
 
 
@@ -83,7 +84,8 @@ def diagram(plan: SegmentedPlan, materialized: frozenset[int]) -> Diagram | None
         width=width,
         height=max(tree.y for tree in trees) + NODE_HEIGHT / 2 + PAD_Y + 4,
         nodes=tuple(_node(tree) for tree in trees),
-        edges=tuple(_edge(tree, child) for tree in trees for child in tree.children),
+        edges=tuple(_edge(tree, child) for tree in trees for child in tree.children if child.segment == tree.segment),
+        between=tuple(_edge(tree, child) for tree in trees for child in tree.children if child.segment != tree.segment),
         enclosures=tuple(_enclosure(segment, trees, materialized) for segment in plan.segments if _inside(segment, trees)),
     )
 

@@ -7,12 +7,13 @@
      "guarantee": {"level", "cause"},                                                    the weakest of all tables
      "target":    {"columns": [{"name", "type"}], "rows": [[…]], "links": [LINK]},
      "source":    {NAME: {"columns", "rows", "guarantee"}},
-     "reasons":   {UDF: {"guarantee", "decisions": [{"row", "arguments": [{"name", "type", "value"}], "value", "reason", "links": [LINK]}]}},
+     "reasons":   {UDF: {"guarantee", "decisions": [DECISION]}},
      "stale": […], "verified", "verification",
      "segments":  [{"number", "kind", "materialized", "pinned", "operators"}],           operators: one line each, indented
      "queries":   [{"segment", "engine", "sql", "seconds", "rows"}]}
 
-A LINK is ``{"source", "source_row"}``, rows counted from 0. Rows are arrays, because a result's column names may repeat.
+A DECISION is ``{"row", "arguments": [{"name", "type", "value"}], "value", "reason", "links": [LINK]}``.
+A LINK is ``{"source", "source_row"}`` (the target's also have ``row``), rows counted from 0. Rows are arrays, because a result's column names may repeat.
 ``reason`` is the payload as stored (its own schema and version), null where none is declared.
 Decimals, dates and times are strings (ISO 8601), binary is base64, a map is an array of [key, value], and NaN and the infinities are
 ``"NaN"``, ``"Infinity"`` and ``"-Infinity"``: the document is JSON to the letter.
@@ -50,9 +51,10 @@ def to_dict(explanation: Explanation) -> dict[str, Any]:
         "seconds": explanation.seconds,
         "run": run_dict(explanation.run),
         "guarantee": _guarantee(explanation.guarantee),
-        "target": _table(explanation.target) | {"links": _target_links(explanation)},
+        "target": table_dict(explanation.target) | {"links": _target_links(explanation)},
         "source": {
-            name: _table(table) | {"guarantee": _guarantee(guarantee_of(explanation, name))} for name, table in explanation.source.items()
+            name: table_dict(table) | {"guarantee": _guarantee(guarantee_of(explanation, name))}
+            for name, table in explanation.source.items()
         },
         "reasons": {name: _reasons(explanation, name) for name in explanation.reasons},
         "stale": list(explanation.stale),
@@ -77,7 +79,8 @@ def _columns(schema: pa.Schema) -> list[dict[str, str]]:
     return [{"name": field.name, "type": str(field.type)} for field in schema]
 
 
-def _table(table: pa.Table) -> dict[str, Any]:
+def table_dict(table: pa.Table) -> dict[str, Any]:
+    """A table as JSON-able values: columns with their Arrow types, and rows as arrays."""
     return {"columns": _columns(table.schema), "rows": [[jsonable(value) for value in row] for row in rows_of(table)]}
 
 

@@ -6,7 +6,9 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from airflow_lineage_provider.render.page import Page, page
+from airflow_lineage_provider.render.diagram import NODE_WIDTH
+from airflow_lineage_provider.render.page import page
+from airflow_lineage_provider.render.values import number, visible
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -31,6 +33,7 @@ def _template() -> Template:
 
     loader = PackageLoader("airflow_lineage_provider.render")
     environment = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    environment.globals |= {"number": number, "shown": visible, "node_width": NODE_WIDTH}
     return environment.get_template("explanation.html.j2")
 
 
@@ -39,6 +42,3 @@ def _css() -> Any:
     from markupsafe import Markup
 
     return Markup((Path(__file__).parent / "templates" / "explanation.css").read_text(encoding="utf-8"))
-
-
-__all__ = ["Page", "to_html"]

@@ -12,11 +12,19 @@ from airflow_lineage_provider.reasons.payload import Attributions, Boxes, Json, 
 from airflow_lineage_provider.render import reason_text as words
 from airflow_lineage_provider.render.decisions import Decision, decisions, links_by_row, value_counts
 from airflow_lineage_provider.render.diagram import Diagram, diagram, segment_label
-from airflow_lineage_provider.render.pictures import box_picture, mask_picture, marked_text, text_for
+from airflow_lineage_provider.render.pictures import box_picture, marked_text, mask_picture, text_for
 from airflow_lineage_provider.render.tables import Cell, TableView, cell, table_view
 from airflow_lineage_provider.render.values import count, seconds_text, shortened, visible
 from airflow_lineage_provider.render.wording import (
-    MARKS, facts, guarantee_meaning, guarantee_of, made_from, more, question, verification_text,
+    MARKS,
+    facts,
+    guarantee_meaning,
+    guarantee_of,
+    made_from,
+    more,
+    question,
+    verification_text,
+    worth,
 )  # fmt: skip
 
 if TYPE_CHECKING:
@@ -101,6 +109,7 @@ class Page:
     question: str
     made_from: str
     badge: Badge
+    worth: str
     stale: tuple[str, ...]
     verified: bool | None
     verification: str
@@ -127,6 +136,7 @@ def page(explanation: Explanation) -> Page:
         question=question(explanation),
         made_from=made_from(explanation),
         badge=badge(explanation.guarantee),
+        worth=worth(explanation),
         stale=tuple(visible(each) for each in explanation.stale),
         verified=explanation.verified,
         verification=verification_text(explanation),

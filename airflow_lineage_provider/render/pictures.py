@@ -7,6 +7,7 @@ import math
 import struct
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 from airflow_lineage_provider.reasons.payload import Boxes, Mask, Span, TextSpans
@@ -49,7 +50,7 @@ def marked_text(reason: TextSpans, text: str) -> MarkedText:
     shown = text[:TEXT_CHARACTERS]
     cuts = sorted({0, len(shown), *(min(end, len(shown)) for span in reason.spans for end in (span.start, span.end))})
     largest = max((abs(span.weight) for span in reason.spans if math.isfinite(span.weight)), default=0.0)
-    pieces = tuple(_piece(shown[start:end], _over(reason.spans, start, end), largest) for start, end in zip(cuts, cuts[1:], strict=False))
+    pieces = tuple(_piece(shown[start:end], _over(reason.spans, start, end), largest) for start, end in pairwise(cuts))
     return MarkedText(pieces=pieces, hidden=len(text) - len(shown))
 
 
@@ -188,7 +189,9 @@ def mask_picture(mask: Mask) -> MaskPicture:
     for plane, y, x, length in _pieces(mask, width, height):
         if plane in found or len(found) < MASK_SLICES:
             found.setdefault(plane, []).append(f"M{x} {y}h{length}v1h-{length}z")
-    slices = tuple(MaskSlice(title=_place(mask.shape, plane), width=width, height=height, path="".join(parts)) for plane, parts in found.items())
+    slices = tuple(
+        MaskSlice(title=_place(mask.shape, plane), width=width, height=height, path="".join(parts)) for plane, parts in found.items()
+    )
     note = _mask_note(mask, slices)
     shape = " × ".join(f"{axis:,}" for axis in mask.shape) or "one cell"
     return MaskPicture(slices=slices, shape=shape, marked=cells_marked(mask), cells=math.prod(mask.shape), note=note)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from airflow_lineage_provider.render.values import is_number, rows_of, shortened, text_of, visible
+from airflow_lineage_provider.render.values import is_number, rows_of, text_of, type_name, visible
 from airflow_lineage_provider.render.wording import more
 
 if TYPE_CHECKING:
@@ -53,8 +53,7 @@ def cell(value: Any) -> Cell:
     """A value to be shown."""
     if value is None:
         return Cell(text=text_of(None), kind="null")
-    full = text_of(value, TITLE_CHARACTERS)
-    short = shortened(full, CELL_CHARACTERS)
+    full, short = text_of(value, TITLE_CHARACTERS), text_of(value, CELL_CHARACTERS)
     return Cell(text=short, title=full if short != full else "", kind="number" if is_number(value) else "")
 
 
@@ -67,7 +66,7 @@ def table_view(
     shown = list(chosen[: min(most_rows, max(1, CELLS // max(1, part.num_columns)))])
     rows = (tuple(cell(value) for value in row) for row in rows_of(part, shown))
     return TableView(
-        columns=tuple((visible(field.name), visible(str(field.type))) for field in part.schema),
+        columns=tuple((visible(field.name), visible(type_name(field.type))) for field in part.schema),
         rows=tuple(Row(number=n, anchor=f"{anchor}-{n}", cells=cells) for n, cells in zip(shown, rows, strict=True)),
         total=len(chosen),
         more_rows=more(len(chosen) - len(shown), "row"),

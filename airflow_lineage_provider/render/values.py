@@ -9,17 +9,18 @@ from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
+from airflow_lineage_provider.errors import PlanError
+
 if TYPE_CHECKING:
     import pyarrow as pa
 
 NULL = "NULL"
 
-# Control characters become their pictures; the marks that reorder text are spelled out, so that a value cannot pose as another.
-_PICTURES = {code: chr(0x2400 + code) for code in range(32)} | {127: "␡"}
+# Control characters and the marks that reorder text are spelled out, so that no value can steer a terminal or pose as another.
+_CONTROLS = {code: f"\\x{code:02x}" for code in (*range(32), *range(0x7F, 0xA0))} | {9: "⇥", 10: "↵"}
 _REORDERING = {code: f"\\u{code:04x}" for code in (*range(0x202A, 0x202F), *range(0x2066, 0x206A), 0x200E, 0x200F, 0x2028, 0x2029)}
-_C1 = {code: f"\\x{code:02x}" for code in range(0x80, 0xA0)}
 _SURROGATES = range(0xD800, 0xE000)
-_VISIBLE = _PICTURES | _REORDERING | _C1
+_VISIBLE = _CONTROLS | _REORDERING
 _VISIBLE_IN_BLOCK = {code: text for code, text in _VISIBLE.items() if code not in (9, 10)}
 
 
@@ -47,7 +48,9 @@ def _text(value: Any, limit: int | None) -> str:
         return value if limit is None else value[: limit + 1]
     if isinstance(value, bytes | bytearray | memoryview):
         data = bytes(value)
-        return f"{count(len(data), 'byte')}: {data[: limit if limit is not None else 2000].hex()}"
+        return _binary(data, 8 if limit is not None and limit <= 200 else 2000)
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(jsonable(value))
     if isinstance(value, dt.date | dt.time):
         return value.isoformat(sep=" ") if isinstance(value, dt.datetime) else value.isoformat()
     if isinstance(value, Mapping | list | tuple | set | frozenset):
@@ -55,8 +58,15 @@ def _text(value: Any, limit: int | None) -> str:
     return str(value)
 
 
+def _binary(data: bytes, most: int) -> str:
+    return f"{count(len(data), 'byte')} {data[:most].hex()}{'…' if len(data) > most else ''}".rstrip()
+
+
 def jsonable(value: Any) -> Any:
-    """A value as JSON has it: decimals and times as text, binary as base64, NaN and the infinities as ``"NaN"``, ``"Infinity"``, ``"-Infinity"``."""
+    """A value as JSON has it.
+
+    Decimals and times become text, binary becomes base64, NaN and the infinities ``"NaN"``, ``"Infinity"``, ``"-Infinity"``.
+    """
     if value is None or isinstance(value, bool | str | int):
         return value
     if isinstance(value, float):
@@ -103,7 +113,9 @@ def _scalar(value: Any) -> Any:
 
 def rows_of(table: pa.Table, indices: Iterable[int] | None = None) -> list[tuple[Any, ...]]:
     """The rows of a table (those numbered ``indices``, in that order) as tuples, by position: column names may repeat."""
-    chosen = table if indices is None else table.take(list(indices))
+    import pyarrow as pa
+
+    chosen = table if indices is None else table.take(pa.array(indices, pa.int64()))
     if not chosen.num_columns:
         return [()] * chosen.num_rows
     return list(zip(*(column_values(column) for column in chosen.columns), strict=True))
@@ -131,3 +143,13 @@ def seconds_text(seconds: float) -> str:
         return f"{seconds:.1f} s"
     minutes, rest = divmod(round(seconds), 60)
     return f"{minutes:,} min {rest} s"
+
+
+def type_name(kind: pa.DataType) -> str:
+    """An Arrow type under the name that Spark has for it, Arrow's own where it has none."""
+    from airflow_lineage_provider.plan.datatypes import from_arrow
+
+    try:
+        return from_arrow(kind)
+    except PlanError:
+        return str(kind)

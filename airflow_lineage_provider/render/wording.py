@@ -57,12 +57,27 @@ def guarantee_meaning(guarantee: Guarantee) -> str:
     }[guarantee.level]
 
 
+def worth(explanation: Explanation) -> str:
+    """What the whole answer is worth, naming the tables that are not exact."""
+    names = (*explanation.source, *explanation.reasons)
+    weaker = [f"{visible(name)} is {level}" for name in names if (level := _level(explanation, name)) != "exact"]
+    if not weaker:
+        return "Exactly the rows that made the target" if names else "Nothing was traced"
+    others = ", all else is exact" if len(weaker) < len(names) else ""
+    return "; ".join(weaker[:6]) + (f" and {len(weaker) - 6} more" if len(weaker) > 6 else "") + others
+
+
+def _level(explanation: Explanation, name: str) -> str:
+    level = guarantee_of(explanation, name).level
+    return "a superset" if level == "superset" else level
+
+
 def verification_text(explanation: Explanation) -> str:
     """What `verify=True` found, or that it was not asked for."""
     said = f": {visible(explanation.verification)}" if explanation.verification else ""
     if explanation.verified is None:
-        return f"Not verified{said}"
-    return f"Verified{said}" if explanation.verified else f"Verification failed{said}"
+        return f"Not verified by a rerun{said}"
+    return f"Verified by a rerun{said}" if explanation.verified else f"Verification failed{said}"
 
 
 def facts(explanation: Explanation) -> list[tuple[str, str]]:

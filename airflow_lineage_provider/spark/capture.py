@@ -13,7 +13,7 @@ from airflow_lineage_provider.catalyst.names import leaf_names
 from airflow_lineage_provider.catalyst.tree import decode
 from airflow_lineage_provider.plan.operators import Pipeline, Source
 from airflow_lineage_provider.plan.walk import operators
-from airflow_lineage_provider.spark.captured_udf import CapturedUdf, captured_udf
+from airflow_lineage_provider.spark.captured_udf import CapturedUdf, captured_udf, register
 from airflow_lineage_provider.spark.document import Completion
 from airflow_lineage_provider.spark.function_names import function_names
 from airflow_lineage_provider.spark.session import require_classic, sql_conf
@@ -48,7 +48,7 @@ def capture(df: DataFrame) -> CapturedPipeline:
     spark = df.sparkSession
     require_classic(spark)
     analyzed = df._jdf.queryExecution().analyzed()
-    document, completion = analyzed_document(analyzed)
+    document, completion = analyzed_document(spark, analyzed)
     jvm_leaves = read_leaves(analyzed)
     names = leaf_names(decode(document))
     conf = sql_conf(spark)
@@ -67,10 +67,18 @@ def capture(df: DataFrame) -> CapturedPipeline:
     )
 
 
-def analyzed_document(analyzed: JavaObject) -> tuple[list[dict[str, Any]], Completion]:
+def register_captured_udf(spark: SparkSession, captured: CapturedPipeline, call: int, temp_name: str) -> None:
+    """Let SQL call a UDF of the captured plan (``UdfCall.call``) under a temporary name: the user's very function.
+
+    :raises UdfUnavailable: the plan has no such call.
+    """
+    register(spark, captured.udfs, call, temp_name)
+
+
+def analyzed_document(spark: SparkSession, analyzed: JavaObject) -> tuple[list[dict[str, Any]], Completion]:
     """The document of an analyzed plan that `catalyst.convert` reads, and the JVM objects met on the way."""
     document = json.loads(analyzed.toJSON())
-    completion = Completion()
+    completion = Completion(spark)
     completion.plan(document, analyzed)
     return document, completion
 
@@ -99,5 +107,3 @@ def settings_of(conf: Mapping[str, str]) -> Settings:
         time_zone=conf["spark.sql.session.timeZone"],
         timestamp_type="timestamp_ntz" if timestamps.upper() == "TIMESTAMP_NTZ" else "timestamp",
     )
-
-

@@ -46,7 +46,7 @@ def captured_udf(call: int, expression: JavaObject) -> CapturedUdf:
     )
 
 
-def register_captured_udf(spark: SparkSession, udfs: Mapping[int, CapturedUdf], call: int, temp_name: str) -> None:
+def register(spark: SparkSession, udfs: Mapping[int, CapturedUdf], call: int, temp_name: str) -> None:
     """Let SQL call a captured UDF under a temporary name: the same function object, not another of the same code.
 
     :raises UdfUnavailable: the plan has no such call.
@@ -67,7 +67,7 @@ def _function_name(expression: JavaObject) -> str:
     from pyspark.serializers import CPickleSerializer
 
     try:
-        command = CPickleSerializer().loads(bytes(expression.func().command().unsafeArray()))
+        command = CPickleSerializer().loads(bytes(expression.func().command().unsafeArray()))  # type: ignore[no-untyped-call]
         function = command[0] if isinstance(command, tuple) else command
         return str(getattr(function, "__name__", "") or type(function).__name__)
     except Exception:  # a broadcast command, or a function that unpickles only on executors: Spark's name is all there is

@@ -12,13 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider.catalyst.literals import instant
 from airflow_lineage_provider.catalyst.tree import is_tree
+from airflow_lineage_provider.spark.relations import scala_map
 
 if TYPE_CHECKING:
     from py4j.java_gateway import JavaObject
+    from pyspark.sql import SparkSession
 
 _TYPED = frozenset({
-    "AttributeReference", "NamedLambdaVariable", "Literal", "Alias", "SortOrder", "LambdaFunction", "PythonUDF", "Cast", "CommonExpressionDef",
-    "ResolvedCollation",
+    "AttributeReference", "NamedLambdaVariable", "Literal", "Alias", "SortOrder", "LambdaFunction", "PythonUDF", "Cast",
+    "CommonExpressionDef", "ResolvedCollation",
 })  # fmt: skip
 _COMPLETE = frozenset({"AttributeReference", "NamedLambdaVariable", "Alias", "SortOrder", "LambdaFunction"})
 _READ_LITERALS = ("binary", "timestamp")
@@ -27,7 +29,8 @@ _READ_LITERALS = ("binary", "timestamp")
 class Completion:
     """One pass over a plan's document and its JVM tree. ``udfs`` are the JVM's Python UDF calls by result id."""
 
-    def __init__(self) -> None:
+    def __init__(self, spark: SparkSession) -> None:
+        self._spark = spark
         self.udfs: dict[int, JavaObject] = {}
         self._field_numbers: dict[str, dict[str, int]] = {}
 
@@ -67,7 +70,7 @@ class Completion:
         elif short not in _COMPLETE:
             self._missing_fields(node, expression)
         if short not in _TYPED:
-            node["resultType"] = json.loads(expression.dataType().json())
+            self._type(node, expression)
         if "replacement" in node:
             self._own_arguments(node, expression)
         count = node["num-children"]
@@ -79,7 +82,22 @@ class Completion:
     def _missing_fields(self, node: dict[str, Any], expression: JavaObject) -> None:
         for name in [name for name, value in node.items() if value is None]:
             value = self._value(node, name, expression)
-            node[name] = None if value is None else _text(value)
+            node[name] = None if value is None else self._told(value)
+
+    def _told(self, value: Any) -> Any:
+        if hasattr(value, "getClass") and ".Map" in value.getClass().getName():
+            return scala_map(self._spark, value)
+        return _text(value)
+
+    def _type(self, node: dict[str, Any], expression: JavaObject) -> None:
+        """The type; parts of an expression (a window's frame) have none, and stay without."""
+        from py4j.protocol import Py4JError
+        from pyspark.errors import PySparkException
+
+        try:
+            node["resultType"] = json.loads(expression.dataType().json())
+        except (Py4JError, PySparkException):
+            return
 
     def _own_arguments(self, node: dict[str, Any], expression: JavaObject) -> None:
         """Arguments of a replaced function: not analyzed, so that one may have no type yet; then it is left as it is."""
@@ -115,7 +133,7 @@ def _incomplete(array: list[dict[str, Any]]) -> bool:
 
 def _misses_something(node: dict[str, Any]) -> bool:
     short = node["class"].rsplit(".", 1)[-1]
-    return short == "Literal" and node["dataType"] in _READ_LITERALS or short not in _COMPLETE and short != "Literal"
+    return node["dataType"] in _READ_LITERALS if short == "Literal" else short not in _COMPLETE
 
 
 def _unwrapped(value: Any) -> Any:

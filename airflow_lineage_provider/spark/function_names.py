@@ -14,10 +14,11 @@ _BUILDER = re.compile(r"(ExpressionBuilder|Builder)$")
 _CACHE: WeakKeyDictionary[SparkSession, Mapping[str, str]] = WeakKeyDictionary()
 # Where a class has several names, the one that people write.
 _PREFERRED = frozenset({
-    "=", "%", "not", "avg", "first", "last", "any_value", "stddev_samp", "var_samp", "collect_list", "array", "date_add", "datediff", "lower",
-    "upper", "length", "substring", "size", "named_struct", "aggregate", "rand", "pow", "rlike", "shiftleft", "shiftright",
+    "=", "%", "not", "avg", "first", "last", "any_value", "stddev_samp", "var_samp", "collect_list", "array", "date_add", "datediff",
+    "lower", "upper", "length", "substring", "size", "named_struct", "aggregate", "rand", "pow", "rlike", "shiftleft", "shiftright",
     "shiftrightunsigned", "cast", "bool_and", "bool_or", "percentile_approx", "ceil", "nvl", "day", "sign", "format_string", "locate",
-    "chr", "listagg", "date_part", "current_user", "current_database", "to_char", "sha1", "current_time", "bit_get", "reflect", "xpath_double",
+    "chr", "listagg", "date_part", "current_user", "current_database", "to_char", "sha1", "current_time", "bit_get", "reflect",
+    "xpath_double",
 })  # fmt: skip
 
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
 
 from airflow_lineage_provider.errors import PlanError
-from airflow_lineage_provider.plan.operators import Relation, Source
 from airflow_lineage_provider.plan.lineage_keys import ROW, KeyColumn, SourceIdentity
+from airflow_lineage_provider.plan.operators import Relation, Source
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -84,7 +85,8 @@ def row_digest(frame: DataFrame) -> Column:
 def file_hashes(frame: DataFrame) -> dict[str, str]:
     """Hash (as text) to path, of every file of a Parquet source: what `with_identity` writes as ``lineage_file``."""
     spark = frame.sparkSession
-    paths = [(path,) for path in sorted(frame.inputFiles())]
+    # inputFiles() writes local paths with three slashes, _metadata.file_path with one.
+    paths = [(re.sub("^file:///", "file:/", path),) for path in sorted(frame.inputFiles())]
     if not paths:
         return {}
     rows = spark.createDataFrame(paths, "path string").select(F.xxhash64("path").alias("hash"), "path").collect()

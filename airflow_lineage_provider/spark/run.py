@@ -17,12 +17,12 @@ from pyspark.sql import functions as F
 
 from airflow_lineage_provider.errors import PlanCheckError
 from airflow_lineage_provider.plan import operators as o
+from airflow_lineage_provider.plan.lineage_keys import ROW, SourceIdentity
 from airflow_lineage_provider.plan.segments import SegmentedPlan
 from airflow_lineage_provider.plan.walk import operators
-from airflow_lineage_provider.sql import ColumnRef, lower
 from airflow_lineage_provider.spark.identity import with_identity
+from airflow_lineage_provider.sql import ColumnRef, lower
 from airflow_lineage_provider.store import Column, Materialization, Store
-from airflow_lineage_provider.plan.lineage_keys import ROW, SourceIdentity
 from airflow_lineage_provider.tracing.binding import Key, LeafTable, bind
 from airflow_lineage_provider.tracing.program import Program
 
@@ -112,7 +112,7 @@ def run_program(execution: Execution, program: Program, tables: dict[Key, LeafTa
     text = lower(program.plan, bind(program.plan, tables), dialect="spark", udfs=udfs)
     frame = execution.keep(execution.spark.sql(text).withColumn(ROW, F.monotonically_increasing_id()))
     load(execution, frame, program.materialized.name, "result" if number == 0 else "segment", stored_columns(program))
-    spelled = {a.id: ColumnRef(name=a.name) for a in program.plan.output}
+    spelled = {a.id: ColumnRef(text=a.name) for a in program.plan.output}
     tables["segment", number] = LeafTable(name=(execution.view(frame, f"segment_{number}"),), by_id=spelled)
     return frame
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
-    from airflow_lineage_provider.store import Materialization, MaterializationReader
+    from airflow_lineage_provider.store import Materialization, MaterializationReader, Store
 
 _ROWS_PER_READ = 100_000
 
@@ -27,8 +27,9 @@ _ROWS_PER_READ = 100_000
 class SparkTracing:
     """Runs tracing queries and reads source rows in Spark, for one recorded run, under the session settings of the run."""
 
-    def __init__(self, spark: SparkSession, recorded: RecordedPlan, stored: Mapping[str, Materialization]) -> None:
+    def __init__(self, spark: SparkSession, store: Store, recorded: RecordedPlan, stored: Mapping[str, Materialization]) -> None:
         self.spark = spark
+        self.store = store
         self.recorded = recorded
         self.stored = stored
 
@@ -37,7 +38,7 @@ class SparkTracing:
         with ExitStack() as stack:
             stack.enter_context(apply_conf(self.spark, dict(self.recorded.plan.conf)))
             tables = {key: self._table(key, plan, target, stack) for key in leaf_keys(plan)}
-            text = lower(plan, bind(plan, tables), dialect="spark")
+            text = lower(plan, bind(plan, tables), dialect="spark", ansi=self.recorded.ansi)
             return self.spark.sql(text).toArrow(), text
 
     def source_rows(self, recorded: RecordedSource, keys: pa.Table) -> pa.Table:
@@ -56,7 +57,7 @@ class SparkTracing:
     def filter(self, materialization: Materialization, frame_filter: Callable[[DataFrame], DataFrame]) -> pa.Table:
         """The stored rows that a filter leaves."""
         with apply_conf(self.spark, dict(self.recorded.plan.conf)):
-            return frame_filter(read_materialization(self.spark, materialization)).toArrow()
+            return frame_filter(read_materialization(self.spark, self.store, materialization)).toArrow()
 
     def _table(self, key: Key, plan: o.Plan, target: pa.Table, stack: ExitStack) -> LeafTable:
         kind, number = key
@@ -65,11 +66,11 @@ class SparkTracing:
             return target_table(plan, TARGET, (name,), target.column_names)
         if kind == "segment":
             segment = self.recorded.materialized[number]
-            name = self._view(read_materialization(self.spark, self.stored[segment.name]), segment.name, stack)
-            return LeafTable(name=(name,), by_id={i: ColumnRef(name=column) for i, column in segment.columns})
+            name = self._view(read_materialization(self.spark, self.store, self.stored[segment.name]), segment.name, stack)
+            return LeafTable(name=(name,), by_id={i: ColumnRef(text=column) for i, column in segment.columns})
         recorded = self.recorded.sources[number]
         if recorded.identity.kind == "snapshot":
-            frame = read_materialization(self.spark, self.stored[f"source_{number}"])
+            frame = read_materialization(self.spark, self.store, self.stored[f"source_{number}"])
         else:
             frame = with_identity(reopen(self.spark, recorded.source), recorded.identity)
         return LeafTable(name=(self._view(frame, f"source_{number}", stack),))
@@ -81,14 +82,23 @@ class SparkTracing:
         return full
 
 
-def read_materialization(spark: SparkSession, materialization: Materialization) -> DataFrame:
+def read_materialization(spark: SparkSession, store: Store, materialization: Materialization) -> DataFrame:
     """A materialization as a frame; the executors read it from the store by ranges of row numbers."""
     schema = ", ".join(f"{_quoted(column.name)} {column.type}" for column in materialization.columns)
-    ranges = materialization.row_ranges(_ROWS_PER_READ)
+    ranges = _ranges(store.partitions(materialization))
     if not ranges:
         return spark.createDataFrame([], schema)
     frame = spark.createDataFrame(ranges, "lower bigint, upper bigint").repartition(min(len(ranges), spark.sparkContext.defaultParallelism))
     return frame.mapInArrow(_reading(materialization.reader()), schema)
+
+
+def _ranges(partitions: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Ranges of row numbers (first, end): Spark numbers the rows of partition p from p · 2³³."""
+    ranges = []
+    for partition, rows in partitions:
+        first = partition << 33
+        ranges += [(at, min(at + _ROWS_PER_READ, first + rows)) for at in range(first, first + rows, _ROWS_PER_READ)]
+    return ranges
 
 
 def _reading(reader: MaterializationReader) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:

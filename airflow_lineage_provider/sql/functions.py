@@ -5,8 +5,7 @@ A list of what is allowed, not of what is not: ``reflect`` and ``java_method`` r
 
 from __future__ import annotations
 
-SCALAR = frozenset(
-    """
+_SCALAR = """
     abs acos acosh add_months array array_append array_compact array_contains array_distinct array_except array_insert
     array_intersect array_join array_max array_min array_position array_prepend array_remove array_repeat array_size
     array_union arrays_overlap arrays_zip ascii asin asinh atan atan2 atanh base64 bigint bin binary bit_count bit_get
@@ -35,11 +34,10 @@ SCALAR = frozenset(
     unix_millis unix_nanos unix_seconds unix_timestamp upper url_decode url_encode validate_utf8 weekday weekofyear
     width_bucket xpath xpath_boolean xpath_double xpath_float xpath_int xpath_long xpath_number xpath_short xpath_string
     xxhash64 year zeroifnull
-    """.split()
-)
+"""
+SCALAR = frozenset(_SCALAR.split())
 
-NOT_SCALAR = frozenset(
-    """
+_NOT_SCALAR = """
     any any_value approx_count_distinct approx_percentile approx_top_k approx_top_k_accumulate approx_top_k_combine
     array_agg avg bit_and bit_or bit_xor bitmap_and_agg bitmap_construct_agg bitmap_or_agg bool_and bool_or collect_list
     collect_set collect_union corr count count_if count_min_sketch counter_diff covar_pop covar_samp cume_dist dense_rank
@@ -51,5 +49,5 @@ NOT_SCALAR = frozenset(
     stack std stddev stddev_pop stddev_samp string_agg sum theta_intersection_agg theta_sketch_agg theta_union_agg try_avg
     try_sum tuple_intersection_agg_double tuple_intersection_agg_integer tuple_sketch_agg_double tuple_sketch_agg_integer
     tuple_union_agg_double tuple_union_agg_integer var_pop var_samp variance
-    """.split()
-)
+"""
+NOT_SCALAR = frozenset(_NOT_SCALAR.split())

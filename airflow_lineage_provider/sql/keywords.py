@@ -5,8 +5,7 @@ Quoting one too many is only less pretty; the tests run every keyword of both en
 
 from __future__ import annotations
 
-KEYWORDS = frozenset(
-    """
+_KEYWORDS = """
     add after aggregate align all alter always analyse analyze and anti any any_value apply approx archive array as asc
     asensitive asof asymmetric at atomic authorization auto begin bernoulli between bigint bin bin_distribute_ratio bin_end
     bin_start binary binding bit boolean both bucket buckets by byte cache call called cascade case cast catalog catalogs
@@ -37,7 +36,7 @@ KEYWORDS = frozenset(
     timestamp timestamp_ltz timestamp_ntz timestampadd timestampdiff tinyint to touch track trailing transaction
     transactions transform treat trim true truncate try_cast unarchive unbounded uncache uniform union unique unknown unlock
     unnest unpivot unset until update use user using values var varchar variable variadic variant verbose void watermark
-    when where while width window with within without x xmlattributes xmlconcat xmlelement xmlexists xmlforest xmlnamespaces
+    when where while width window with within without xmlattributes xmlconcat xmlelement xmlexists xmlforest xmlnamespaces
     xmlparse xmlpi xmlroot xmlserialize xmltable zone
-    """.split()
-)
+"""
+KEYWORDS = frozenset(_KEYWORDS.split())

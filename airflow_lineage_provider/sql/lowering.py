@@ -6,8 +6,9 @@ computes is never written twice, and what must be computed once (a UDF's call, a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import replace
 from functools import singledispatch
 from typing import Any
 
@@ -15,16 +16,186 @@ from sqlglot import exp
 
 from airflow_lineage_provider.errors import UdfUnavailable, UnsupportedOperator
 from airflow_lineage_provider.plan import operators as o
-from airflow_lineage_provider.plan.expressions import AggregateCall, Attribute, Expression, LambdaVariable, Literal, attribute_of, expression_of
-from airflow_lineage_provider.plan.text import expression_text
-from airflow_lineage_provider.plan.walk import expressions_in, operators, own_expressions, references
+from airflow_lineage_provider.plan.expressions import Attribute, Call, Expression, LambdaVariable, attribute_of, expression_of
+from airflow_lineage_provider.plan.walk import expressions_in, operators, own_expressions
 from airflow_lineage_provider.sql import nodes
-from airflow_lineage_provider.sql.block import Block, Item, is_steady, opaque_outputs, reads_computed, select, uses
+from airflow_lineage_provider.sql.aggregates import aggregated, distinct
+from airflow_lineage_provider.sql.block import Block, is_steady, reads_computed, select, uses
+from airflow_lineage_provider.sql.context import Context
 from airflow_lineage_provider.sql.joins import join_blocks
-from airflow_lineage_provider.sql.literals import verbatim
 from airflow_lineage_provider.sql.names import Dialect, identifier
-from airflow_lineage_provider.sql.postgres_expressions import PostgresWriter, without_negative_zero
+from airflow_lineage_provider.sql.ordering import limited, sorted_block
+from airflow_lineage_provider.sql.postgres_expressions import PostgresWriter
 from airflow_lineage_provider.sql.problems import PortabilityProblem
-from airflow_lineage_provider.sql.spark_expressions import spark_expression
-from airflow_lineage_provider.sql.tables import LeafKey, TableRef, leaf_key
-from airflow_lineage_provider.sql.types import FLOATS, portable
+from airflow_lineage_provider.sql.tables import ColumnRef, LeafKey, TableRef
+from airflow_lineage_provider.sql.types import scalar
+
+
+def lower(
+    plan: o.Plan, tables: Mapping[LeafKey, TableRef], *, dialect: Dialect, udfs: Mapping[int, str] | None = None, ansi: bool = True
+) -> str:
+    """A plan as the text of one query, whose columns are named after the plan's output attributes, in order.
+
+    Args:
+        plan: attribute names are unique in it (`plan.check.check_unique`), without regard to case.
+        tables: the physical table of each leaf, by ``("source", leaf)`` or ``("segment", number)``.
+        udfs: for Spark, the registered SQL name of each function operator's UDF, by its number. In reasoning mode (the operator has a
+            ``reason``) the function returns a struct of ``value`` and ``reason``.
+        ansi: the recorded ``spark.sql.ansi.enabled``.
+
+    Raises:
+        PortabilityProblem: PostgreSQL has no query that surely means the same.
+        UnsupportedOperator: something in the plan has no SQL text.
+        UdfUnavailable: no SQL name is given for a function operator.
+        PlanCheckError: a leaf has no table, or names are not unique.
+    """
+    if not plan.output:
+        raise UnsupportedOperator("the result has no columns, which SQL cannot say; give it one")
+    context = Context(dialect, tables, udfs or {}, PostgresWriter(ansi), _lambda_variables(plan))
+    return nodes.to_text(select(_lower(plan, context), dialect), dialect)
+
+
+def lower_expression(expression: Expression, columns: Mapping[int, ColumnRef], *, dialect: Dialect, ansi: bool = True) -> str:
+    """An expression as SQL over columns, by attribute id, that need no qualifier. Raises as `lower`."""
+    context = Context(dialect, {}, {}, PostgresWriter(ansi))
+    scope = {number: nodes.spelled(column, dialect) for number, column in columns.items()}
+    return nodes.to_text(context.write(expression, scope), dialect, pretty=False)
+
+
+def _lambda_variables(plan: o.Plan) -> set[str]:
+    """Inside a lambda function its variables hide tables of the same name."""
+    parts = (part for node in operators(plan) for own in own_expressions(node) for part in expressions_in(own))
+    return {part.name.casefold() for part in parts if isinstance(part, LambdaVariable)}
+
+
+@singledispatch
+def _lower(plan: Any, _context: Context) -> Block:
+    raise TypeError(f"no SQL for {type(plan).__name__}")
+
+
+@_lower.register
+def _(plan: o.Source, context: Context) -> Block:
+    return context.leaf(plan)
+
+
+@_lower.register
+def _(plan: o.SegmentOutput, context: Context) -> Block:
+    return context.leaf(plan)
+
+
+@_lower.register
+def _(plan: o.Project, context: Context) -> Block:
+    block = _lower(plan.child, context)
+    if not _projects_in_place(plan, block):
+        block = context.nested(block)
+    scope = {attribute_of(column).id: context.passed_on(expression_of(column), block.scope) for column in plan.columns}
+    steady = all(is_steady(column) for column in plan.columns)
+    return replace(block, output=plan.output, scope=scope, pinned=block.pinned or not steady)
+
+
+def _projects_in_place(plan: o.Project, block: Block) -> bool:
+    """Whether the projection only changes the SELECT list of its input."""
+    expressions = [expression_of(column) for column in plan.columns]
+    read, passed = uses(expressions), Counter(x.id for x in expressions if isinstance(x, Attribute))
+    kept = {column.id for column in plan.columns if isinstance(column, Attribute)}
+    made = {attribute.id for attribute in block.output}
+    once = all(read[n] <= 1 and (read[n] == passed[n] or not block.pinned) for n in block.computed)
+    steady = all(is_steady(x) for x in expressions) or not (block.order or block.is_limited or block.group is not None)
+    same_rows = not block.distinct or (len(passed) == len(expressions) and set(passed) == made)
+    ordered = not block.order_by_name or made <= kept
+    # A global aggregation is one by its functions alone.
+    still_global = block.group != () or made <= set(read)
+    return block.whole is None and once and steady and same_rows and ordered and still_global
+
+
+@_lower.register
+def _(plan: o.Filter, context: Context) -> Block:
+    block, steady = _lower(plan.child, context), is_steady(plan.condition)
+    in_place = replace(block, order=()).is_rows and not reads_computed(block, (plan.condition,))
+    if not in_place or not (steady or (len(block.items) == 1 and not block.where)):
+        block = context.nested(block)
+    is_and = isinstance(plan.condition, Call) and plan.condition.function == "and"
+    terms = nodes.terms_of(plan.condition) if is_and else (plan.condition,)  # type: ignore[arg-type]
+    where = tuple(context.write(term, block.scope) for term in terms)
+    return replace(block, where=block.where + where, pinned=not steady)
+
+
+@_lower.register
+def _(plan: o.Join, context: Context) -> Block:
+    return join_blocks(plan, _lower(plan.left, context), _lower(plan.right, context), context)
+
+
+@_lower.register
+def _(plan: o.Aggregate, context: Context) -> Block:
+    return aggregated(plan, _lower(plan.child, context), context)
+
+
+@_lower.register
+def _(plan: o.Distinct, context: Context) -> Block:
+    return distinct(_lower(plan.child, context), context)
+
+
+@_lower.register
+def _(plan: o.Sort, context: Context) -> Block:
+    return sorted_block(plan, _lower(plan.child, context), context)
+
+
+@_lower.register
+def _(plan: o.Limit, context: Context) -> Block:
+    return limited(plan, _lower(plan.child, context), context)
+
+
+@_lower.register
+def _(plan: o.Union, context: Context) -> Block:
+    if not plan.children:
+        raise UnsupportedOperator("a union of nothing has no SQL text")
+    names = tuple(attribute.name for attribute in plan.output)
+    queries, opaque = [], set()
+    for child in plan.children:
+        block = _lower(child, context)
+        block = context.nested(block) if block.whole is not None or block.order or block.is_limited else block
+        _check_union(plan, child, context)
+        queries.append(select(block, context.dialect, names))
+        opaque |= {a.id for a, own in zip(plan.output, child.output, strict=True) if nodes.is_opaque(block.scope[own.id])}
+    query: exp.Query = queries[0]
+    for other in queries[1:]:
+        query = exp.Union(this=query, expression=other, distinct=False)
+    scope = {a.id: nodes.column(None, identifier(a.name, context.dialect), a.id in opaque) for a in plan.output}
+    return Block(output=plan.output, scope=scope, whole=query)
+
+
+def _check_union(plan: o.Union, child: o.Plan, context: Context) -> None:
+    for own, common in zip(child.output, plan.output, strict=True):
+        same = own.type == common.type or (scalar(own.type) is not None and scalar(own.type) == scalar(common.type))
+        if context.dialect == "postgres" and not same:
+            raise PortabilityProblem(f"the union's column {common.name}", f"it is of type {common.type}, in one input of {own.type}")
+
+
+@_lower.register
+def _(plan: o.FunctionOperator, context: Context) -> Block:
+    if context.dialect == "postgres":
+        raise PortabilityProblem(f"the UDF {plan.udf}", "it runs in Spark's Python workers")
+    name = context.udfs.get(plan.function)
+    if name is None:
+        raise UdfUnavailable(f"no SQL function is registered for the UDF {plan.udf} (function operator {plan.function})")
+    block = _lower(plan.child, context)
+    if not block.is_rows or reads_computed(block, plan.arguments):
+        block = context.nested(block)
+    call = nodes.function(identifier(name, "spark"), [context.write(argument, block.scope) for argument in plan.arguments])
+    if plan.reason is None:
+        return replace(block, output=plan.output, scope={**block.scope, plan.value.id: call}, pinned=True)
+    return _taken_apart(plan, plan.reason, block, call, context)
+
+
+def _taken_apart(plan: o.FunctionOperator, reason: Attribute, block: Block, call: exp.Expr, context: Context) -> Block:
+    """One call in a subquery, which Spark does not write twice, and the struct's two fields outside it."""
+    taken = {attribute.name.casefold() for attribute in plan.output}
+    name = f"{plan.value.name}_with_reason"
+    while name.casefold() in taken:
+        name += "_"
+    both = Attribute(id=plan.value.id, name=name, type=f"struct<value:{plan.value.type},reason:{reason.type}>")
+    inner = replace(block, output=(*plan.child.output, both), scope={**block.scope, both.id: call}, pinned=True)
+    outer = context.nested(inner)
+    pair = outer.scope[both.id]
+    fields = {a.id: exp.Dot(this=pair.copy(), expression=identifier(f, "spark")) for a, f in ((plan.value, "value"), (reason, "reason"))}
+    return replace(outer, output=plan.output, scope={**outer.scope, **fields})

@@ -12,7 +12,8 @@ from sqlglot import ErrorLevel, exp
 
 from airflow_lineage_provider.plan.expressions import Call, Expression
 from airflow_lineage_provider.sql.literals import verbatim
-from airflow_lineage_provider.sql.names import Dialect
+from airflow_lineage_provider.sql.names import Dialect, identifier
+from airflow_lineage_provider.sql.tables import ColumnRef
 
 Scope = Mapping[int, exp.Expr]
 
@@ -32,11 +33,23 @@ COMPARISONS: dict[str, type[exp.Binary]] = {
 }
 
 
+_COMPARED = frozenset(COMPARISONS.values())
+
+
 def column(table: exp.Identifier | None, name: exp.Identifier, opaque: bool = False) -> exp.Column:
     """A column reference; ``opaque``: it may be passed on only, not read (its stored form is not its value)."""
     node = exp.Column(this=name.copy(), table=None if table is None else table.copy())
     if opaque:
         node.meta[_OPAQUE] = True
+    return node
+
+
+def spelled(reference: ColumnRef, dialect: Dialect) -> exp.Expr:
+    """A column of a physical table, without a qualifier."""
+    if not reference.is_expression:
+        return column(None, identifier(reference.text, dialect), reference.opaque)
+    node = exp.Paren(this=verbatim(reference.text))
+    node.meta[_OPAQUE] = reference.opaque
     return node
 
 
@@ -53,7 +66,10 @@ def operand(node: exp.Expr) -> exp.Expr:
 
 def binary(kind: type[exp.Binary], left: exp.Expr, right: exp.Expr) -> exp.Expr:
     """``left OP right``."""
-    return kind(this=operand(left), expression=operand(right))
+    # Arithmetic binds tighter than comparison in both dialects.
+    bare = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod) if kind in _COMPARED else ()
+    sides = (side if isinstance(side, bare) else operand(side) for side in (left, right))
+    return kind(**dict(zip(("this", "expression"), sides, strict=True)))
 
 
 def connected(kind: type[exp.Connector], terms: Iterable[exp.Expr]) -> exp.Expr:

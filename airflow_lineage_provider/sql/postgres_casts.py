@@ -25,13 +25,13 @@ def cast_problem(cast: Cast, ansi: bool) -> str:
 
 def _never_fails(source: ScalarType, target: ScalarType) -> bool:
     match source.name, target.name:
-        case ("tinyint" | "smallint" | "int" | "bigint"), ("tinyint" | "smallint" | "int" | "bigint"):
+        case (("tinyint" | "smallint" | "int" | "bigint"), ("tinyint" | "smallint" | "int" | "bigint")):
             return INTEGER_DIGITS[source.name] <= INTEGER_DIGITS[target.name]
-        case ("tinyint" | "smallint" | "int" | "bigint" | "boolean"), "string":
+        case (("tinyint" | "smallint" | "int" | "bigint" | "boolean"), "string"):
             return True
-        case ("tinyint" | "smallint" | "int" | "bigint" | "float" | "decimal"), "double":
+        case (("tinyint" | "smallint" | "int" | "bigint" | "float" | "decimal"), "double"):
             return True
-        case ("tinyint" | "smallint" | "int" | "bigint"), "decimal":
+        case (("tinyint" | "smallint" | "int" | "bigint"), "decimal"):
             return INTEGER_DIGITS[source.name] <= target.parameters[0] - target.parameters[1]
         case "decimal", "decimal":
             return _whole_digits(source) <= _whole_digits(target) and source.parameters[1] <= target.parameters[1]
@@ -41,7 +41,7 @@ def _never_fails(source: ScalarType, target: ScalarType) -> bool:
 def _fails_alike(source: ScalarType, target: ScalarType) -> bool:
     """Casts that fail on overflow in both engines (under ANSI), and otherwise give the same (decimals round half up)."""
     match source.name, target.name:
-        case ("tinyint" | "smallint" | "int" | "bigint"), ("smallint" | "int" | "decimal"):
+        case (("tinyint" | "smallint" | "int" | "bigint"), ("smallint" | "int" | "decimal")):
             return True
         case "decimal", "decimal":
             return True

@@ -71,18 +71,18 @@ def _call(name: str, arguments: list[exp.Expr]) -> exp.Expr:
     match name, arguments:
         case (_, [left, right]) if name in _BINARY:
             return nodes.binary(_BINARY[name], left, right)
-        case ("like" | "ilike"), [value, pattern, escape]:
+        case (("like" | "ilike"), [value, pattern, escape]):
             like = exp.Like if name == "like" else exp.ILike
             return exp.Escape(this=nodes.binary(like, value, pattern), expression=escape)
-        case ("not" | "!"), [argument]:
+        case (("not" | "!"), [argument]):
             return nodes.negated(argument)
-        case ("negative" | "-"), [argument]:
+        case (("negative" | "-"), [argument]):
             return exp.Neg(this=exp.Paren(this=argument) if isinstance(argument, exp.Literal) else nodes.operand(argument))
         case "~", [argument]:
             return exp.BitwiseNot(this=nodes.operand(argument))
         case "+", [argument]:
             return nodes.function("POSITIVE", [argument])
-        case ("isnull" | "isnotnull"), [argument]:
+        case (("isnull" | "isnotnull"), [argument]):
             return nodes.is_null(argument, negative=name == "isnotnull")
         case "in", [value, first, *rest]:
             return exp.In(this=nodes.operand(value), expressions=[first, *rest])

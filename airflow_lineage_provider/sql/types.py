@@ -71,6 +71,19 @@ def spark_type(text: str) -> str:
     return text.strip() if _LOSSY.search(text) else _spark(parsed)
 
 
+def ddl(parsed: DataType) -> str:
+    """A type tree as the DDL text that plans carry (``array<int>``)."""
+    match parsed:
+        case ArrayType(element):
+            return f"array<{ddl(element)}>"
+        case MapType(key, value):
+            return f"map<{ddl(key)},{ddl(value)}>"
+        case ScalarType(name, parameters):
+            return name + (f"({','.join(str(number) for number in parameters)})" if parameters else "")
+    fields = (f"{quote(field.name, 'spark')}:{ddl(field.type)}" for field in parsed.fields)
+    return f"struct<{','.join(fields)}>"
+
+
 def _spark(parsed: DataType) -> str:
     match parsed:
         case ArrayType(element):
@@ -79,7 +92,8 @@ def _spark(parsed: DataType) -> str:
             return f"MAP<{_spark(key)}, {_spark(value)}>"
         case ScalarType(name, parameters):
             return _spark_scalar(name, parameters)
-    return f"STRUCT<{', '.join(f'{quote(f.name, "spark")}: {_spark(f.type)}{"" if f.nullable else " NOT NULL"}' for f in parsed.fields)}>"
+    fields = (f"{quote(f.name, 'spark')}: {_spark(f.type)}{'' if f.nullable else ' NOT NULL'}" for f in parsed.fields)
+    return f"STRUCT<{', '.join(fields)}>"
 
 
 def _spark_scalar(name: str, parameters: tuple[int, ...]) -> str:

@@ -155,6 +155,13 @@ def stored(connection: sa.Connection, url: str, run_id: str) -> list[Materializa
     ]
 
 
+def partitions(connection: sa.Connection, materialization: Materialization) -> list[tuple[int, int]]:
+    """The loaded partitions that have rows: number and rows."""
+    table = schema.loads
+    query = sa.select(table.c.partition, table.c.rows).where(table.c.materialization_id == materialization.id, table.c.rows > 0)
+    return [(row.partition, row.rows) for row in connection.execute(query.order_by(table.c.partition))]
+
+
 def drop_data(connection: sa.Connection, run_id: str) -> None:
     """Drop a run's tables and forget its materializations."""
     table = schema.materializations

@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     import sqlalchemy as sa
 
 _SCHEMES = ("postgresql", "postgres")
-_SESSION_SETTINGS = "-c standard_conforming_strings=on -c TimeZone=UTC -c DateStyle=ISO -c client_min_messages=warning"
+_SESSION_SETTINGS = (
+    "-c standard_conforming_strings=on -c TimeZone=UTC -c DateStyle=ISO -c search_path=public -c client_min_messages=warning"
+)
 _DEFAULTS = {"connect_timeout": "10", "keepalives_idle": "30", "keepalives_interval": "10", "keepalives_count": "4"}
 # ADBC gives no SQLSTATE for a lost connection, only libpq's words.
 _LOST = re.compile(
@@ -42,7 +44,7 @@ def normalise(url: str) -> str:
 
 def redact(text: str) -> str:
     """The text without the passwords of the URLs in it."""
-    without = re.sub(r"(://[^:/@\s]*:)[^@/\s]*(@)", r"\1***\2", text)
+    without = re.sub(r"(://[^:/@\s]*:)\S*(@)", r"\1***\2", text)
     return re.sub(r"(password=)[^&\s]+", r"\1***", without)
 
 

@@ -18,7 +18,7 @@ from airflow_lineage_provider.store.records import DerivationRecord, DerivationT
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_FIELDS = ("id", "run_id", "target", "created", "status", "seconds", "counts", "guarantees", "airflow")
+_FIELDS = ("id", "run_id", "target", "created", "status", "seconds", "counts", "guarantees", "details", "airflow")
 # PostgreSQL holds values of up to 1 GB, and psycopg2 writes two characters for a byte.
 _MOST_BYTES = 500_000_000
 _DIGESTS_AT_ONCE = 10_000

@@ -101,12 +101,21 @@ def _start(home: Path) -> Server:
     user.make_reachable(_bin(), home)
     if not (data / "PG_VERSION").exists():
         _initialise(home, user)
-    _remove_stale_pid_file(data)
-    _launch(home, user)
-    server = _running(home)
-    if server is None:
-        raise StoreUnavailable(f"the embedded PostgreSQL in {data} was started but does not answer.\n{_log_tail(home)}")
-    return server
+    if not _is_postmaster(_recorded_pid(home), home):
+        _remove_stale_files(home)
+        _launch(home, user)
+    return _wait(home)
+
+
+def _wait(home: Path) -> Server:
+    """A server that is replaying its log answers a while after it was started."""
+    deadline = time.monotonic() + _START_SECONDS
+    while time.monotonic() < deadline:
+        server = _running(home)
+        if server is not None:
+            return server
+        time.sleep(0.2)
+    raise StoreUnavailable(f"the embedded PostgreSQL in {home} runs but does not answer.\n{_log_tail(home)}")
 
 
 def _initialise(home: Path, user: ServerUser) -> None:
@@ -219,27 +228,40 @@ def _postmaster(home: Path) -> tuple[int, int] | None:
         return None
     except PermissionError as error:
         raise EnvironmentProblem(f"this user cannot read {home / 'postgres'}; set AIRFLOW_LINEAGE_STORE to a server instead") from error
-    if len(lines) < 8 or not _is_postmaster(int(lines[0])):
+    if len(lines) < 8 or not _is_postmaster(int(lines[0]), home):
         return None
     return int(lines[0]), int(lines[3])
 
 
-def _is_postmaster(pid: int) -> bool:
+def _is_postmaster(pid: int, home: Path) -> bool:
+    """Whether a process is the live server of this home, and not a zombie or a stranger that was given its number."""
     import psutil  # type: ignore[import-untyped]
 
     try:
         process = psutil.Process(pid)
-        return bool(process.name() == "postgres" and process.status() != psutil.STATUS_ZOMBIE)
+        return bool(process.status() != psutil.STATUS_ZOMBIE and str(home / "postgres") in process.cmdline())
     except psutil.Error:
         return False
 
 
-def _remove_stale_pid_file(data: Path) -> None:
-    """A pid that now belongs to another program makes PostgreSQL refuse to start, for ever; that is usual in containers."""
-    file = data / "postmaster.pid"
-    if file.exists() and not _is_postmaster(int((file.read_text().split() or ["0"])[0])):
-        log.warning("the embedded PostgreSQL in %s was killed; recovering it", data)
+def _remove_stale_files(home: Path) -> None:
+    """Remove what a killed server left behind and what would keep another one from starting.
+
+    PostgreSQL recovers by itself unless the dead server's pid belongs to something: to another program, or to a zombie that nobody
+    reaps. Both are usual in containers. Children of the dead server that still run are noticed by their shared memory, not by this file.
+    """
+    file = home / "postgres" / "postmaster.pid"
+    if file.exists():
+        log.warning("the embedded PostgreSQL in %s was killed; recovering it", home)
         file.unlink()
+        for leftover in _socket_dir(home).glob(".s.PGSQL.*"):
+            leftover.unlink(missing_ok=True)
+
+
+def _recorded_pid(home: Path) -> int:
+    """The pid in the server's pid file, 0 when there is none."""
+    file = home / "postgres" / "postmaster.pid"
+    return int((file.read_text().split() or ["0"])[0]) if file.exists() else 0
 
 
 def _choose_port(home: Path) -> int:

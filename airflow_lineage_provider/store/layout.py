@@ -90,7 +90,7 @@ class Layout:
         prefix = f"{table}." if table else ""
         if place.physical is not None:
             return prefix + identifier(place.physical)
-        return f'CAST({prefix}{identifier(PACKED)}[{place.slot}] AS {storage_type(column.type).cast}){_collation(column)}'
+        return f"CAST({prefix}{identifier(PACKED)}[{place.slot}] AS {storage_type(column.type).cast}){_collation(column)}"
 
     def ddl(self) -> list[str]:
         """The column definitions of the table."""

@@ -50,6 +50,19 @@ class Materialization:
         """The quoted, schema-qualified name of the table."""
         return qualified(DATA_SCHEMA, self.table_name)
 
+    @property
+    def parts(self) -> tuple[str, str]:
+        """Schema and name of the table, not quoted."""
+        return DATA_SCHEMA, self.table_name
+
+    def physical(self, name: str) -> str | None:
+        """The table's own name of a column; None for a column that is packed with others.
+
+        Raises:
+            StoreError: there is no such column.
+        """
+        return self.layout.find(name)[1].physical
+
     def sql_column(self, name: str, table: str | None = None) -> str:
         """A PostgreSQL expression that yields a column; ``table`` is a quoted alias to qualify it with.
 

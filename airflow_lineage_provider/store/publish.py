@@ -22,9 +22,7 @@ _MOST_INDEX_COLUMNS = 32
 _TOO_LONG = "54000"
 
 
-def publish(
-    connection: sa.Connection, url: str, run_id: str, *, output: Any, timings: Any, row_counts: Any, indexes: Indexes
-) -> None:
+def publish(connection: sa.Connection, url: str, run_id: str, *, output: Any, timings: Any, row_counts: Any, indexes: Indexes) -> None:
     """Complete a run. Loads that are going on are waited for; later ones are refused.
 
     Raises:

@@ -56,13 +56,13 @@ class DerivationTable:
     """One table of a stored derivation, kept losslessly.
 
     Attributes:
-        kind: ``source``, ``reasons`` or ``target``.
+        kind: ``source``, ``reasons``, ``target``, or ``links`` between them.
         table: the rows.
         guarantee: ``exact``, ``superset`` or ``unavailable``.
         cause: why it is not exact.
     """
 
-    kind: Literal["source", "reasons", "target"]
+    kind: Literal["source", "reasons", "target", "links"]
     table: pa.Table
     guarantee: str
     cause: str | None = None
@@ -79,7 +79,7 @@ class DerivationRecord:
         created: with time zone.
         status: as the caller names it.
         seconds: how long it took.
-        counts, guarantees, airflow: anything that Python's ``json`` can write.
+        counts, guarantees, details, airflow: anything that Python's ``json`` can write.
         tables: by name; empty in the answers of `Store.derivations`, which lists derivations without their rows.
     """
 
@@ -91,5 +91,6 @@ class DerivationRecord:
     seconds: float | None = None
     counts: Any = field(default_factory=dict)
     guarantees: Any = field(default_factory=dict)
+    details: Any = field(default_factory=dict)
     tables: Mapping[str, DerivationTable] = field(default_factory=dict)
     airflow: Any = None

@@ -114,6 +114,7 @@ derivations = sa.Table(
     sa.Column("seconds", sa.Double),
     sa.Column("counts", JsonText),
     sa.Column("guarantees", JsonText),
+    sa.Column("details", JsonText),
     sa.Column("airflow", JsonText),
 )
 
@@ -123,7 +124,7 @@ derivation_tables = sa.Table(
     sa.Column("derivation_id", sa.Text, sa.ForeignKey("lineage.derivations.id", ondelete="CASCADE"), primary_key=True),
     sa.Column("position", sa.Integer, primary_key=True),
     sa.Column("name", SafeText, nullable=False),
-    sa.Column("kind", sa.Text, sa.CheckConstraint("kind IN ('source', 'reasons', 'target')"), nullable=False),
+    sa.Column("kind", sa.Text, sa.CheckConstraint("kind IN ('source', 'reasons', 'target', 'links')"), nullable=False),
     sa.Column("guarantee", SafeText, nullable=False),
     sa.Column("cause", SafeText),
     sa.Column("rows", sa.BigInteger, nullable=False),

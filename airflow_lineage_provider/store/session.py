@@ -90,6 +90,12 @@ class Upload:
     table: str
     layout: Layout
 
+    @property
+    def parts(self) -> tuple[str, str]:
+        """Schema and name of the table, not quoted."""
+        schema, _, name = self.table.partition(".")
+        return schema, name.strip('"')
+
     def sql_column(self, name: str, table: str | None = None) -> str:
         """A PostgreSQL expression that yields a column, stored as a materialization's column of the same Spark type is."""
         return self.layout.sql_column(name, table)

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     import sqlalchemy as sa
 
 
-
 class Store:
     """PostgreSQL with the catalog and the materializations. Open it with `Store.open`; it may be shared between threads.
 
@@ -254,6 +253,11 @@ class Store:
         sql = select_sql(materialization.table, materialization.layout, names, where, order_by, limit)
         with self.session() as session, store_errors(f"reading {materialization.name!r} in {redact(self.url)}"):
             return from_storage(session.fetch(sql), materialization.layout, names)
+
+    def partitions(self, materialization: Materialization) -> list[tuple[int, int]]:
+        """The loaded partitions of a materialization that have rows: number and rows."""
+        with self._transaction(f"reading the partitions of {materialization.name!r}") as connection:
+            return catalog.partitions(connection, materialization)
 
     def session(self, timeout: float | None = None) -> Session:
         """A connection for queries that belong together, and for temporary tables; use it in a ``with`` block.

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 _TEXT = 'text COLLATE "C"'
 # A value too long for its row is moved out; what stays is at most this.
 _VARIABLE = 24
+# 4714-11-24 BC and 5874897-12-31, in days since 1970.
+_FIRST_DAY, _LAST_DAY = -2_440_588, 2_145_031_948
 
 
 @dataclass(frozen=True)
@@ -118,10 +120,27 @@ def encode(array: pa.Array, storage: StorageType) -> tuple[pa.Array, bool]:
         return nested.encode(exact, storage.spark), False
     stored = exact.cast(storage.arrow)
     if storage.cast != "text":
+        _check_range(stored)
         return stored, False
     # Spark's strings may hold any bytes; PostgreSQL would refuse them without saying which column it was.
     stored.validate(full=True)
     return (escape_array(stored), True) if needs_escape(stored) else (stored, False)
+
+
+def _check_range(array: pa.Array) -> None:
+    """PostgreSQL's calendar is a little shorter than Arrow's, and ADBC does not say which column was beyond it."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if pa.types.is_date(array.type):
+        numbers, first, last = array.cast(pa.int32()), _FIRST_DAY, _LAST_DAY
+    elif pa.types.is_timestamp(array.type):
+        numbers, first, last = array.cast(pa.int64()), _FIRST_DAY * 86_400_000_000, (1 << 63) - 1
+    else:
+        return
+    least, greatest = pc.min_max(numbers).as_py().values()
+    if least is not None and (least < first or greatest > last):
+        raise pa.ArrowInvalid("PostgreSQL's calendar goes from 4714-11-24 BC to the year 5874897 (timestamps: 294247)")
 
 
 def decode(array: pa.Array, storage: StorageType) -> pa.Array:

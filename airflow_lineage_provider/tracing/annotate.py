@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 
 from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.expressions import TRUE, Alias, Attribute, Cast, Literal, Named
+from airflow_lineage_provider.plan.lineage_keys import InputIdentity, SourceIdentity
 from airflow_lineage_provider.plan.segments import Segment, SegmentedPlan
 from airflow_lineage_provider.plan.walk import children, transform_up, with_children
 from airflow_lineage_provider.rewrite.fresh import FreshAttributes
-from airflow_lineage_provider.plan.lineage_keys import ROW, InputIdentity, SourceIdentity
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,13 +83,18 @@ def _source(node: o.Source, context: Context, fresh: FreshAttributes) -> Annotat
 
 def _segment_output(node: o.SegmentOutput, context: Context, fresh: FreshAttributes) -> Annotated:
     if node.segment in context.materialized:
-        row = fresh.attribute(f"lineage_segment_{node.segment}_row", "bigint", nullable=False)
+        row = row_number(node.segment)
         identity = InputIdentity(kind="segment", number=node.segment, attributes=(row,))
         return Annotated(plan=o.SegmentOutput(segment=node.segment, output=(*node.output, row)), inputs=(identity,))
     segment = context.plan.segments[node.segment]
     if segment.aggregations:
         return _grouped(segment, context, fresh)
     return _annotate(segment.plan, context, fresh)
+
+
+def row_number(segment: int) -> Attribute:
+    """The row number of a materialized segment: the same attribute whenever the segment is annotated, and no other's id."""
+    return Attribute(id=-1000 - segment, name=f"lineage_segment_{segment}_row", type="bigint", nullable=False)
 
 
 def _grouped(segment: Segment, context: Context, fresh: FreshAttributes) -> Annotated:
@@ -134,6 +139,3 @@ def _pass_or_null(identity: InputIdentity, own: bool, fresh: FreshAttributes) ->
         Alias(child=Cast(child=Literal(value=None, type="void"), type=attribute.type), attribute=fresh.like(attribute))
         for attribute in identity.attributes
     ]
-
-
-__all__ = ["ROW", "Annotated", "Context", "annotate", "group_keys", "inline"]

@@ -28,7 +28,7 @@ class LeafTable:
 
     def column(self, name: str) -> ColumnRef:
         """A column by its name in the table: spelled as it is unless the table says otherwise."""
-        return self.by_name.get(name, ColumnRef(name=name))
+        return self.by_name.get(name, ColumnRef(text=name))
 
 
 def bind(plan: o.Plan, tables: Mapping[Key, LeafTable]) -> dict[Key, TableRef]:
@@ -50,7 +50,7 @@ def bind(plan: o.Plan, tables: Mapping[Key, LeafTable]) -> dict[Key, TableRef]:
 def target_table(plan: o.Plan, target: int, name: tuple[str, ...], columns: Sequence[str]) -> LeafTable:
     """The uploaded targets: the columns of the plan's target leaf are the uploaded table's, by position."""
     leaf = next(node for node in operators(plan) if isinstance(node, o.SegmentOutput) and node.segment == target)
-    return LeafTable(name=name, by_id={a.id: ColumnRef(name=column) for a, column in zip(leaf.output, columns, strict=True)})
+    return LeafTable(name=name, by_id={a.id: ColumnRef(text=column) for a, column in zip(leaf.output, columns, strict=True)})
 
 
 def leaf_keys(plan: o.Plan) -> tuple[Key, ...]:

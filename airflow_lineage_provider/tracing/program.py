@@ -12,12 +12,12 @@ from dataclasses import dataclass, replace
 
 from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.expressions import Attribute
+from airflow_lineage_provider.plan.lineage_keys import MaterializedSegment, SourceIdentity
 from airflow_lineage_provider.plan.segments import Segment, SegmentedPlan
 from airflow_lineage_provider.plan.walk import operators, transform_up
 from airflow_lineage_provider.rewrite.fresh import FreshAttributes
 from airflow_lineage_provider.rewrite.unique_names import unique_names
 from airflow_lineage_provider.tracing.annotate import Context, annotate, group_keys, inline
-from airflow_lineage_provider.plan.lineage_keys import MaterializedSegment, SourceIdentity
 from airflow_lineage_provider.tracing.prune import needed, prune
 
 

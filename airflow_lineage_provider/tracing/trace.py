@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Protocol
 
 from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.expressions import TRUE, Alias, Attribute, Call, Expression, Named, conjunction
+from airflow_lineage_provider.plan.lineage_keys import ROW, InputIdentity, MaterializedSegment, SourceIdentity
 from airflow_lineage_provider.plan.segments import Segment, SegmentedPlan
 from airflow_lineage_provider.rewrite.fresh import FreshAttributes
 from airflow_lineage_provider.rewrite.unique_names import unique_names
 from airflow_lineage_provider.tracing.annotate import Annotated, Context, annotate, group_keys
-from airflow_lineage_provider.plan.lineage_keys import ROW, InputIdentity, MaterializedSegment, SourceIdentity
 from airflow_lineage_provider.tracing.prune import prune
 
 if TYPE_CHECKING:

@@ -69,7 +69,9 @@ def _scalar(name: str, parameters: tuple[int, ...]) -> st.SearchStrategy[Any]:
         case "decimal":
             return st.integers(-(10 ** parameters[0]) + 1, 10 ** parameters[0] - 1)
         case "string":
-            return _TEXT | st.sampled_from(["", "\x00", "a\x00\U0010ffff0b", "\U0010ffff", "it's", '"\\', "NULL", "\\N", "\\.", "{}", "\r\n"])
+            return _TEXT | st.sampled_from(
+                ["", "\x00", "a\x00\U0010ffff0b", "\U0010ffff", "it's", '"\\', "NULL", "\\N", "\\.", "{}", "\r\n"]
+            )
         case "binary":
             return st.binary(max_size=12)
         case "date":
@@ -79,7 +81,9 @@ def _scalar(name: str, parameters: tuple[int, ...]) -> st.SearchStrategy[Any]:
         case "time":
             return st.integers(0, 86_399_999_999).map(lambda micros: micros * 1000 + (7 if parameters[0] > 6 else 0))
         case "interval":
-            return st.tuples(st.integers(-(1 << 31), (1 << 31) - 1), st.integers(-(1 << 31), (1 << 31) - 1), st.integers(-(1 << 63), (1 << 63) - 1))
+            return st.tuples(
+                st.integers(-(1 << 31), (1 << 31) - 1), st.integers(-(1 << 31), (1 << 31) - 1), st.integers(-(1 << 63), (1 << 63) - 1)
+            )
         case _:
             return st.tuples(st.integers(0, 5) if name != "variant" else st.binary(max_size=5), st.binary(max_size=5))
 
@@ -109,8 +113,7 @@ def _build(values: list[Any], type_: DataType, arrow: pa.DataType) -> pa.Array:
             columns = [pa.array([None if v is None else v[i] for v in values], arrow.field(i).type) for i in range(2)]
             return pa.StructArray.from_arrays(columns, fields=list(arrow), mask=valid)
         case ScalarType("decimal", (_, scale)):
-            texts = [None if value is None else _decimal_text(value, scale) for value in values]
-            return pa.array(texts, pa.string()).cast(arrow)
+            return pa.array([None if value is None else _decimal_text(value, scale) for value in values], pa.string()).cast(arrow)
         case ScalarType("interval"):
             return pa.array([None if value is None else pa.MonthDayNano(value) for value in values], arrow)
         case ScalarType("date"):
@@ -135,22 +138,22 @@ def _decimal_text(unscaled: int, scale: int) -> str:
 
 def same(left: pa.Array, right: pa.Array) -> bool:
     """Equality down to the type, nullness, NaN and the sign of zero."""
-    return left.type == right.type and _image(left) == _image(right)
+    return left.type == right.type and image(left) == image(right)
 
 
-def _image(array: pa.Array) -> str:
+def image(array: pa.Array) -> str:
     """Everything there is to see in an array, as text."""
     valid = array.is_valid().to_pylist()
     if pa.types.is_map(array.type) or pa.types.is_list(array.type):
         children = (array.keys, array.items) if pa.types.is_map(array.type) else (array.values,)
         offsets = array.offsets.to_pylist() if len(array) else [0]
         spans = zip(offsets[:-1], offsets[1:], valid, strict=True)
-        rows = [[json.loads(_image(child.slice(a, b - a))) for child in children] if ok else None for a, b, ok in spans]
+        rows = [[json.loads(image(child.slice(a, b - a))) for child in children] if ok else None for a, b, ok in spans]
     elif pa.types.is_struct(array.type):
-        columns = [json.loads(_image(child)) for child in array.flatten()]
+        columns = [json.loads(image(child)) for child in array.flatten()]
         rows = [[column[i] for column in columns] if ok else None for i, ok in enumerate(valid)]
     else:
-        rows = [_scalar_image(value) if ok else None for value, ok in zip(array, valid, strict=True)]
+        return json.dumps([_scalar_image(value) if ok else None for value, ok in zip(array, valid, strict=True)])
     return json.dumps(rows)
 
 

@@ -33,7 +33,9 @@ SPARK = [
     T.GeographyType("ANY"),
     T.ArrayType(T.ArrayType(T.DecimalType(5, 2))),
     T.MapType(T.StringType(), T.MapType(T.IntegerType(), T.BinaryType())),
-    T.StructType([T.StructField("a", T.ArrayType(T.VariantType())), T.StructField("b c", T.StructType([T.StructField("d", T.DateType())]))]),
+    T.StructType(
+        [T.StructField("a", T.ArrayType(T.VariantType())), T.StructField("b c", T.StructType([T.StructField("d", T.DateType())]))]
+    ),
     T.StructType([]),
     T.StructType([T.StructField("x", T.IntegerType()), T.StructField("x", T.StringType())]),
 ]
@@ -72,7 +74,9 @@ def test_other_ways_to_write_a_type(text: str, expected: object) -> None:
     assert parse_type(text) == expected
 
 
-@pytest.mark.parametrize("text", ["", "foo", "array<int", "int x", "map<int>", "decimal(1,2)", "decimal(39,0)", "decimal(1,2,3)", "udt", "struct<:int"])
+@pytest.mark.parametrize(
+    "text", ["", "foo", "array<int", "int x", "map<int>", "decimal(1,2)", "decimal(39,0)", "decimal(1,2,3)", "udt", "struct<:int"]
+)
 def test_what_is_no_type_is_refused_with_its_text(text: str) -> None:
     with pytest.raises(PlanError, match="not a Spark type"):
         parse_type(text)

@@ -12,10 +12,17 @@ from hypothesis import strategies as st
 
 from airflow_lineage_provider.errors import LoadFailed
 from airflow_lineage_provider.plan.datatypes import parse_type, to_arrow
-from airflow_lineage_provider.store import Column, Materialization, Store, layout, nested, textform, types
-from tests.store.strategies import NESTED, SCALARS, TYPES, build, plain, same
+from airflow_lineage_provider.store import Column, Materialization, RunRecord, Store, layout, nested, textform, types
+from tests.store.strategies import NESTED, SCALARS, TYPES, build, image, plain, same
 
 COLUMNS = [Column(text, text) for text in TYPES]
+_EXAMPLES = {
+    "array<int>": [1, None],
+    "map<string,binary>": [("k", b"v")],
+    "struct<a:int,b:string>": (1, "x"),
+    "struct<a:int,a:string>": (1, "x"),
+}
+_SLOW = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.data_too_large]
 
 
 def rows_of(text: str) -> st.SearchStrategy[list[Any]]:
@@ -32,12 +39,8 @@ def test_nested_values_survive_json(text: str, data: st.DataObject) -> None:
 
 @pytest.mark.parametrize("text", NESTED)
 def test_a_slice_is_encoded_as_itself(text: str) -> None:
-    array = build([value for value in [None, *[_example(text)] * 3]], text)
+    array = build([None, *[_EXAMPLES.get(text)] * 3], text)
     assert nested.encode(array.slice(1, 2), parse_type(text)).to_pylist() == nested.encode(array, parse_type(text)).to_pylist()[1:3]
-
-
-def _example(text: str) -> Any:
-    return {"array<int>": [1, None], "map<string,binary>": [("k", b"v")], "struct<a:int,b:string>": (1, "x"), "struct<a:int,a:string>": (1, "x")}.get(text)
 
 
 @pytest.mark.parametrize("text", [text for text in SCALARS if not types.storage_type(text).json])
@@ -53,8 +56,6 @@ def test_scalars_survive_their_text_form(text: str, data: st.DataObject) -> None
 @pytest.fixture(scope="module", params=["own columns", "packed"])
 def table(store: Store, request: pytest.FixtureRequest) -> Materialization:
     """A materialization with a column of every type, each in a column of its own or packed with the others."""
-    from airflow_lineage_provider.store import RunRecord
-
     with pytest.MonkeyPatch.context() as patch:
         if request.param == "packed":
             patch.setattr(layout, "_ROW_BYTES", 0)
@@ -62,7 +63,7 @@ def table(store: Store, request: pytest.FixtureRequest) -> Materialization:
 
 
 @pytest.mark.parametrize("transport", ["adbc", "psycopg2"])
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(max_examples=25, deadline=None, suppress_health_check=_SLOW)
 @given(data=st.data())
 def test_every_type_through_postgresql(
     store: Store, table: Materialization, transport: Literal["adbc", "psycopg2"], data: st.DataObject
@@ -78,22 +79,16 @@ def test_every_type_through_postgresql(
 
 
 def _values(array: pa.Array) -> list[str]:
-    from tests.store.strategies import _image
-
-    return [_image(array.slice(i, 1).take(pa.array([0]))) for i in range(len(array))]
+    return [image(array.slice(i, 1).take(pa.array([0]))) for i in range(len(array))]
 
 
 def test_all_null_and_no_rows(store: Store, table: Materialization) -> None:
-    nulls = pa.RecordBatch.from_arrays([pa.nulls(3).cast(to_arrow(text)) if not _odd(text) else build([None] * 3, text) for text in TYPES], names=TYPES)
+    nulls = pa.RecordBatch.from_arrays([build([None] * 3, text) for text in TYPES], names=TYPES)
     assert table.loader().load(0, 0, iter([nulls])) == 3
     assert all(column.null_count == 3 for column in store.read(table).columns)
     assert table.loader().load(0, 1, iter([nulls.slice(0, 0)])) == 0
     assert store.read(table).num_rows == 0
     assert store.read(table).schema.types == [to_arrow(text) for text in TYPES]
-
-
-def _odd(text: str) -> bool:
-    return types.storage_type(text).json
 
 
 def test_other_arrow_forms_of_the_same_type(store: Store, begin: Callable[[], str]) -> None:

@@ -90,7 +90,7 @@ def _derivations() -> None:
         sa.Column("created", sa.DateTime(timezone=True), nullable=False),
         sa.Column("status", sa.Text, nullable=False),
         sa.Column("seconds", sa.Double),
-        *_texts("counts", "guarantees", "airflow"),
+        *_texts("counts", "guarantees", "details", "airflow"),
         schema=_S,
     )
     op.create_table(
@@ -98,7 +98,7 @@ def _derivations() -> None:
         sa.Column("derivation_id", sa.Text, sa.ForeignKey(f"{_S}.derivations.id", ondelete="CASCADE"), primary_key=True),
         sa.Column("position", sa.Integer, primary_key=True),
         sa.Column("name", sa.Text, nullable=False),
-        sa.Column("kind", sa.Text, sa.CheckConstraint("kind IN ('source', 'reasons', 'target')"), nullable=False),
+        sa.Column("kind", sa.Text, sa.CheckConstraint("kind IN ('source', 'reasons', 'target', 'links')"), nullable=False),
         sa.Column("guarantee", sa.Text, nullable=False),
         sa.Column("cause", sa.Text),
         sa.Column("rows", sa.BigInteger, nullable=False),

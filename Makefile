@@ -1,0 +1,27 @@
+# Everything starts here: `make demo` and `make test` do all set-up themselves (see .ci/setup).
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test check bench clean
+
+help: ## Show this help
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: ## Install what is missing: uv, the locked environment, Java (the others do it themselves)
+	@.ci/setup
+
+demo: setup ## Run the loan examination in Airflow on Spark, and explain a rejected application
+	@.venv/bin/python -m dags.run_demo
+
+test: setup ## Run all tests
+	.venv/bin/pytest
+
+check: setup ## Lint, and check the types
+	.venv/bin/ruff check .
+	.venv/bin/mypy airflow_lineage_provider
+
+bench: setup ## Measure: the cost of recording, deriving against rerunning, loading
+	.venv/bin/python -m tests.bench
+
+clean: ## Stop the demo's database, remove the demo and all caches (.venv stays)
+	@if [ -x .venv/bin/python ] && [ -d .demo ]; then .venv/bin/python -m dags.run_demo --stop; fi
+	rm -rf .demo .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist spark-warehouse metastore_db derby.log
+	find . -path ./.venv -prune -o -name __pycache__ -type d -print0 | xargs -0 rm -rf

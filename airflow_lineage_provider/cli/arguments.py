@@ -1,0 +1,201 @@
+"""The arguments of ``airflow-lineage``."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+from airflow_lineage_provider import __version__
+
+DESCRIPTION = "Run PySpark pipelines with lineage, and ask which source rows made a result row and why each model decided as it did."
+
+EPILOG = """\
+examples:
+  airflow-lineage run examination.py:pipeline --param month=2025-12 --output parquet:/tmp/judged
+  airflow-lineage run judged.sql --import udfs.credit --key client=client_id
+  airflow-lineage runs
+  airflow-lineage explain latest "judge = 'Reject'" --html why.html
+  airflow-lineage explain 01JG3Q '[{"judge": "Reject"}]' --verify --json
+"""
+
+TARGET_HELP = "a SQL predicate over the result's columns, or a JSON array of rows"
+
+
+def parser() -> argparse.ArgumentParser:
+    """The parser of all verbs. Each sets ``verb``, the function that carries it out."""
+    shared = _shared()
+    top = argparse.ArgumentParser(
+        prog="airflow-lineage",
+        description=DESCRIPTION,
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        parents=[_shared(top=True)],
+    )
+    top.add_argument("--version", action="version", version=f"airflow-lineage {__version__}")
+    verbs = top.add_subparsers(title="verbs", metavar="VERB", required=True)
+
+    def verb(name: str, help: str) -> argparse.ArgumentParser:
+        made = verbs.add_parser(name, help=help, description=help, parents=[shared])
+        made.set_defaults(verb=_late(name))
+        return made
+
+    _run(verb("run", "run a pipeline and record its lineage"))
+    _runs(verb("runs", "list recorded runs, newest first"))
+    _explain(verb("explain", "say which source rows made rows of a run's result, and why"))
+    _derivation(verb("derivation", "show a stored derivation again"))
+    _drop(verb("drop", "drop what is stored of runs"))
+    _store(verb("store", "look after the results store"))
+    return top
+
+
+def _late(name: str) -> Callable[..., int]:
+    """The verb's function, imported when it is called: help and wrong arguments cost nothing."""
+
+    def call(*arguments: Any) -> int:
+        return int(getattr(import_module("airflow_lineage_provider.cli.verbs"), name)(*arguments))
+
+    return call
+
+
+def _shared(*, top: bool = False) -> argparse.ArgumentParser:
+    """Options that may stand before or after the verb."""
+    made = argparse.ArgumentParser(add_help=False)
+
+    def default(value: Any) -> Any:
+        return value if top else argparse.SUPPRESS
+
+    made.add_argument("--store", dest="store_url", metavar="URL", default=default(None),
+                      help="the results store's PostgreSQL URL (default: AIRFLOW_LINEAGE_STORE, else the embedded server)")  # fmt: skip
+    made.add_argument("--quiet", "-q", action="store_true", default=default(False), help="no progress on standard error")
+    made.add_argument("--traceback", action="store_true", default=default(False), help="show where an error came from")
+    return made
+
+
+def _run(made: argparse.ArgumentParser) -> None:
+    made.add_argument(
+        "pipeline", metavar="PIPELINE", help="MODULE:FUNCTION or FILE.py:FUNCTION, called with the session and the parameters; or FILE.sql"
+    )
+    made.add_argument(
+        "--param", type=_pair(_json_or_text), action="append", default=[], metavar="NAME=VALUE", help="a parameter: JSON, or else text"
+    )
+    made.add_argument("--name", help="the pipeline's name (default: the function's or the file's)")
+    made.add_argument(
+        "--output",
+        metavar="PLACE",
+        help="where the result is written: PATH, parquet:PATH, csv:PATH or table:NAME, +overwrite or +append at the end",
+    )
+    made.add_argument("--strategy", default="function_materialization", choices=("function_materialization", "full_materialization", "rerun"),
+                      help="what is stored (default: %(default)s)")  # fmt: skip
+    made.add_argument(
+        "--reasons", default="lazy", choices=("lazy", "eager"), help="explain when asked, or every row at once (default: %(default)s)"
+    )
+    made.add_argument(
+        "--key",
+        type=_pair(_columns),
+        action="append",
+        default=[],
+        metavar="TABLE=COLUMN[,COLUMN]",
+        help="the primary key of a source table",
+    )
+    _spark(made)
+    made.add_argument("--rows", type=_natural, default=10, metavar="N", help="rows of the result to show (default: %(default)s)")
+    _json(made)
+
+
+def _runs(made: argparse.ArgumentParser) -> None:
+    made.add_argument("--pipeline", metavar="NAME", help="of this pipeline only")
+    made.add_argument("--limit", type=_natural, default=20, metavar="N", help="at most so many (default: %(default)s)")
+    _json(made)
+
+
+def _explain(made: argparse.ArgumentParser) -> None:
+    made.add_argument("run", metavar="RUN", help="the run's id, an unambiguous beginning of it, or latest")
+    made.add_argument("target", metavar="TARGET", help=TARGET_HELP)
+    made.add_argument("--pipeline", metavar="NAME", help="with latest: of this pipeline")
+    made.add_argument("--limit", type=_natural, metavar="N", help="the most rows that the target may match")
+    made.add_argument(
+        "--verify", action="store_true", help="run the pipeline over the source rows found and check that it gives the target again"
+    )
+    _spark(made)
+    _shown(made)
+
+
+def _derivation(made: argparse.ArgumentParser) -> None:
+    made.add_argument("id", metavar="DERIVATION", help="the derivation's id")
+    _shown(made)
+
+
+def _drop(made: argparse.ArgumentParser) -> None:
+    made.add_argument("runs", metavar="RUN", nargs="+", help="a run's id")
+    made.add_argument("--yes", "-y", action="store_true", help="do not ask")
+
+
+def _store(made: argparse.ArgumentParser) -> None:
+    made.add_argument("action", choices=("status", "upgrade", "stop"),
+                      help="status: is it there, which version, how large (an embedded server is started); "
+                      "upgrade: bring its schema to this release; stop: stop the embedded server")  # fmt: skip
+
+
+def _spark(made: argparse.ArgumentParser) -> None:
+    made.add_argument("--master", metavar="URL", help="Spark's master, where Spark is needed (default: local[*])")
+    made.add_argument("--conf", type=_pair(str), action="append", default=[], metavar="NAME=VALUE", help="a Spark setting")
+    made.add_argument(
+        "--import",
+        dest="imports",
+        action="append",
+        default=[],
+        metavar="MODULE",
+        help="import a module or FILE.py first: one that declares UDFs",
+    )
+
+
+def _shown(made: argparse.ArgumentParser) -> None:
+    made.add_argument("--html", metavar="FILE", help="write the explanation as a page, too")
+    made.add_argument("--rows", type=_natural, default=20, metavar="N", help="rows of each table to show (default: %(default)s)")
+    _json(made)
+
+
+def _json(made: argparse.ArgumentParser) -> None:
+    made.add_argument("--json", action="store_true", help="the answer as JSON")
+
+
+def _pair(read: Callable[[str], Any]) -> Callable[[str], tuple[str, Any]]:
+    def pair(text: str) -> tuple[str, Any]:
+        name, equals, value = text.partition("=")
+        if not name or not equals:
+            raise argparse.ArgumentTypeError(f"{text!r} is not NAME=VALUE")
+        return name, read(value)
+
+    return pair
+
+
+def _json_or_text(text: str) -> Any:
+    try:
+        # NaN is no JSON, and "NaN" may well be somebody's text.
+        return json.loads(text, parse_constant=lambda constant: _refuse(constant))
+    except ValueError:
+        return text
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(constant)
+
+
+def _columns(text: str) -> tuple[str, ...]:
+    columns = tuple(each.strip() for each in text.split(","))
+    if not all(columns):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a list of columns: COLUMN[,COLUMN]")
+    return columns
+
+
+def _natural(text: str) -> int:
+    try:
+        value = int(text)
+    except ValueError:
+        value = -1
+    if value < 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 0 up")
+    return value

@@ -1,0 +1,219 @@
+"""What the verbs do: each takes the parsed options and the streams, and gives the exit code."""
+
+from __future__ import annotations
+
+import json
+import sys
+from argparse import Namespace
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any
+
+from airflow_lineage_provider.cli.pipelines import load_imports, load_pipeline, register_udfs
+from airflow_lineage_provider.cli.spark_session import spark_session
+from airflow_lineage_provider.cli.streams import Streams
+from airflow_lineage_provider.errors import InvalidTarget, LineageError, PlanError, SparkRequired
+
+if TYPE_CHECKING:
+    from airflow_lineage_provider.explanation import Explanation, RunSummary
+    from airflow_lineage_provider.pipeline import Lineage
+
+
+def _lineage(options: Namespace, spark: Any = None) -> Lineage:
+    from airflow_lineage_provider.pipeline import Lineage
+
+    return Lineage(spark, store=options.store_url)
+
+
+# --- run, runs ----------------------------------------------------------------------------------------------------------
+
+
+def run(options: Namespace, out: Streams) -> int:
+    """Run a pipeline; the answer is the run and the first rows of its result."""
+    load_imports(options.imports)
+    pipeline, name = load_pipeline(options.pipeline)
+    params = _once(options.param, "--param")
+    with ExitStack() as stack:
+        # The store first: that it is down should not be found out after Spark's start.
+        out.progress("opening the results store")
+        stack.enter_context(_lineage(options))
+        spark = stack.enter_context(spark_session(options.master, options.conf, out))
+        if isinstance(pipeline, str):
+            register_udfs(spark)
+        lineage = stack.enter_context(_lineage(options, spark))
+        made = lineage.run(
+            pipeline, name=options.name or name, params=params, output=options.output, strategy=options.strategy,
+            reasons=options.reasons, keys=_once(options.key, "--key"), progress=out.progress,
+        )  # fmt: skip
+        stack.callback(made.close)
+        _show_run(made.summary, made.result_table(limit=options.rows), options, out)
+    return 0
+
+
+def _once(pairs: list[tuple[str, Any]], option: str) -> dict[str, Any]:
+    names = [name for name, _ in pairs]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise PlanError(f"{option} gives {', '.join(twice)} more than once")
+    return dict(pairs)
+
+
+def _show_run(summary: RunSummary, result: Any, options: Namespace, out: Streams) -> None:
+    from airflow_lineage_provider.render.document import run_dict, table_dict
+
+    if options.json:
+        out.answer_json({"run": run_dict(summary), "result": table_dict(result)})
+        return
+    from airflow_lineage_provider.render.terminal import hint, run_panel, table
+
+    out.answer(run_panel(summary), "", table(result, out.console.width, options.rows))
+    out.answer(*hint(summary, shown=result.num_rows))
+
+
+def runs(options: Namespace, out: Streams) -> int:
+    """List runs."""
+    with _lineage(options) as lineage:
+        found = lineage.runs(options.pipeline, options.limit)
+    if options.json:
+        from airflow_lineage_provider.render.document import run_dict
+
+        out.answer_json({"runs": [run_dict(one) for one in found]})
+    else:
+        from airflow_lineage_provider.render.terminal import runs_table
+
+        out.answer(runs_table(found))
+    return 0
+
+
+# --- explain, derivation ------------------------------------------------------------------------------------------------
+
+
+def explain(options: Namespace, out: Streams) -> int:
+    """Explain rows of a run's result. Spark is started only when the answer needs it."""
+    load_imports(options.imports)
+    target = _target(options.target)
+    try:
+        explanation = _explained(options, out, target, None)
+    except SparkRequired as needed:
+        out.say(f"this answer needs Spark ({needed})")
+        with spark_session(options.master, options.conf, out) as spark:
+            explanation = _explained(options, out, target, spark)
+    _show(explanation, options, out)
+    return 0
+
+
+def _target(text: str) -> str | list[dict[str, Any]]:
+    """A predicate as it is; a JSON object or array (which no SQL predicate can be) as rows.
+
+    :raises InvalidTarget: it begins like JSON and is none, or has something else than rows in it.
+    """
+    if not text.lstrip().startswith(("[", "{")):
+        return text
+    try:
+        found = json.loads(text)
+    except ValueError as error:
+        raise InvalidTarget(f"the target {text!r} begins like JSON but is none: {error}") from error
+    rows = found if isinstance(found, list) else [found]
+    if not all(isinstance(row, dict) for row in rows):
+        raise InvalidTarget(f'the target {text!r} is not a list of rows: write [{{"column": value}}, …], or a SQL predicate')
+    return rows
+
+
+def _explained(options: Namespace, out: Streams, target: Any, spark: Any) -> Explanation:
+    out.progress("opening the results store")
+    with _lineage(options, spark) as lineage:
+        found = lineage.get(options.run, options.pipeline)
+        return found.explain(target, limit=options.limit, verify=options.verify, progress=out.progress)
+
+
+def derivation(options: Namespace, out: Streams) -> int:
+    """Show a stored derivation."""
+    with _lineage(options) as lineage:
+        explanation = lineage.derivation(options.id)
+    _show(explanation, options, out)
+    return 0
+
+
+def _show(explanation: Explanation, options: Namespace, out: Streams) -> None:
+    if options.html:
+        out.progress("drawing the page")
+        _write_page(explanation, options.html)
+    if options.json:
+        out.answer_json(explanation.to_dict())
+    else:
+        explanation.show(out.console, rows=options.rows)
+    if options.html:
+        out.say(f"page written to {options.html}")
+
+
+def _write_page(explanation: Explanation, path: str) -> None:
+    try:
+        explanation.to_html(path)
+    except OSError as error:
+        raise LineageError(
+            f"the page cannot be written to {path!r}: {error.strerror or error} (the derivation is kept: {explanation.id})"
+        ) from error
+
+
+# --- drop, store --------------------------------------------------------------------------------------------------------
+
+
+def drop(options: Namespace, out: Streams) -> int:
+    """Drop runs, after asking. All are looked up first: a wrong id drops nothing."""
+    with _lineage(options) as lineage:
+        found = {made.id: made.summary for made in (lineage.get(run_id) for run_id in options.runs)}
+        if not options.yes and not _agreed(list(found.values()), out):
+            return 1
+        for run_id in found:
+            lineage.drop(run_id)
+            out.answer(f"dropped {run_id}")
+    return 0
+
+
+def _agreed(found: list[RunSummary], out: Streams) -> bool:
+    if not sys.stdin.isatty():
+        raise PlanError("drop asks before it deletes, and standard input is no terminal: pass --yes")
+    for one in found:
+        out.say(f"{one.id}  {one.pipeline}  {one.status}  {one.started}")
+    which = "this run" if len(found) == 1 else f"these {len(found)} runs"
+    print(f"Drop what is stored of {which}? [y/N] ", end="", file=sys.stderr, flush=True)
+    if sys.stdin.readline().strip().lower() in ("y", "yes"):
+        return True
+    out.say("nothing was dropped")
+    return False
+
+
+def store(options: Namespace, out: Streams) -> int:
+    """Look after the results store."""
+    actions = {"status": _status, "upgrade": _upgrade, "stop": _stop}
+    return actions[options.action](options, out)
+
+
+def _status(options: Namespace, out: Streams) -> int:
+    from airflow_lineage_provider.render.terminal import facts_table
+
+    with _lineage(options) as lineage:
+        asked = "SELECT current_setting('server_version') AS version, pg_size_pretty(pg_database_size(current_database())) AS size"
+        found = lineage.store.query(asked).to_pylist()[0]
+        newest = lineage.runs(limit=1)
+        text = f"{newest[0].id} of {newest[0].pipeline}, {newest[0].started}" if newest else "none"
+        place = repr(lineage.store).removeprefix("Store('").removesuffix("')")
+    out.answer(facts_table([("store", place), ("PostgreSQL", found["version"]), ("size", found["size"]), ("newest run", text)]))
+    return 0
+
+
+def _upgrade(options: Namespace, out: Streams) -> int:
+    from airflow_lineage_provider.store import Store
+
+    Store.upgrade(options.store_url)
+    out.answer("the store has this release's schema")
+    return 0
+
+
+def _stop(options: Namespace, out: Streams) -> int:
+    from airflow_lineage_provider import settings
+    from airflow_lineage_provider.store import stop_embedded
+
+    if options.store_url or settings.store_url():
+        raise PlanError("only the embedded server can be stopped from here, and a store URL is set (--store or AIRFLOW_LINEAGE_STORE)")
+    out.answer("the embedded server has stopped" if stop_embedded() else "the embedded server was not running")
+    return 0

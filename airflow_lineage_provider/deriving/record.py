@@ -1,0 +1,85 @@
+"""Derivations kept in the store: an answer can be read again as it was given."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING, Any
+
+from airflow_lineage_provider.explanation import Explanation, Guarantee, RunSummary
+from airflow_lineage_provider.plan import codec
+from airflow_lineage_provider.store import DerivationRecord, DerivationTable, Store
+from airflow_lineage_provider.tracing.trace import TracingQuery
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+def saved(explanation: Explanation, store: Store, airflow: Mapping[str, Any]) -> Explanation:
+    """Keep an explanation; the same one with its id."""
+    record = DerivationRecord(
+        run_id=explanation.run.id,
+        target=explanation.asked,
+        seconds=explanation.seconds,
+        counts=explanation.counts(),
+        guarantees={name: asdict(one) for name, one in explanation.guarantees.items()},
+        details=_details(explanation),
+        tables=dict(_tables(explanation)),
+        airflow=dict(airflow) or None,
+    )
+    return replace(explanation, id=store.save_derivation(record))
+
+
+def restored(record: DerivationRecord, run: RunSummary) -> Explanation:
+    """The explanation that was kept."""
+    details = record.details
+    of_kind: dict[str, dict[str, pa.Table]] = {"source": {}, "reasons": {}, "links": {}, "target": {}}
+    for name, one in record.tables.items():
+        of_kind[one.kind][name.partition(":")[2]] = one.table
+    return Explanation(
+        id=record.id,
+        run=run,
+        asked=record.target,
+        target=of_kind["target"]["rows"],
+        result_rows=details["result_rows"],
+        source=_in_order(of_kind["source"], details["order"]),
+        reasons=_in_order(of_kind["reasons"], details["order"]),
+        links=_in_order(of_kind["links"], details["order"]),
+        guarantees={name: Guarantee(**one) for name, one in record.guarantees.items()},
+        stale=tuple(details["stale"]),
+        verified=details["verified"],
+        verification=details["verification"],
+        queries=tuple(TracingQuery(**one) for one in details["queries"]),
+        plan=codec.from_json(details["plan"]) if details["plan"] else None,
+        materialized=frozenset(details["materialized"]),
+        seconds=record.seconds or 0.0,
+    )
+
+
+def _details(explanation: Explanation) -> dict[str, Any]:
+    return {
+        "result_rows": explanation.result_rows,
+        "order": ["target", *explanation.source, *explanation.reasons],
+        "stale": list(explanation.stale),
+        "verified": explanation.verified,
+        "verification": explanation.verification,
+        "queries": [asdict(query) for query in explanation.queries],
+        "plan": codec.to_json(explanation.plan) if explanation.plan is not None else "",
+        "materialized": sorted(explanation.materialized),
+    }
+
+
+def _tables(explanation: Explanation) -> list[tuple[str, DerivationTable]]:
+    def worth(name: str) -> tuple[str, str | None]:
+        guarantee = explanation.guarantees.get(name, Guarantee(level="exact"))
+        return guarantee.level, guarantee.cause or None
+
+    rows = [("target:rows", DerivationTable("target", explanation.target, "exact"))]
+    rows += [(f"source:{name}", DerivationTable("source", table, *worth(name))) for name, table in explanation.source.items()]
+    rows += [(f"reasons:{name}", DerivationTable("reasons", table, *worth(name))) for name, table in explanation.reasons.items()]
+    rows += [(f"links:{name}", DerivationTable("links", table, "exact")) for name, table in explanation.links.items()]
+    return rows
+
+
+def _in_order(tables: dict[str, pa.Table], order: list[str]) -> dict[str, pa.Table]:
+    return {name: tables[name] for name in order if name in tables}

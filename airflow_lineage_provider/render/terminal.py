@@ -1,0 +1,255 @@
+"""An explanation in the terminal. Every text that comes from data is made visible and never read as rich's markup."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from rich.cells import cell_len
+from rich.console import Console, Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+from rich.tree import Tree
+
+from airflow_lineage_provider.plan.segments import SegmentedPlan
+from airflow_lineage_provider.plan.text import operator_text
+from airflow_lineage_provider.plan.walk import children
+from airflow_lineage_provider.render.decisions import Decision, decisions, value_counts
+from airflow_lineage_provider.render.diagram import segment_label
+from airflow_lineage_provider.render.terminal_reason import reason_lines
+from airflow_lineage_provider.render.values import count, is_number, rows_of, seconds_text, shortened, text_of, type_name, visible
+from airflow_lineage_provider.render.wording import (
+    facts,
+    guarantee_of,
+    guarantee_text,
+    made_from,
+    more,
+    question,
+    run_facts,
+    verification_text,
+    worth,
+)  # fmt: skip
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from airflow_lineage_provider.explanation import Explanation, Guarantee, RunSummary
+    from airflow_lineage_provider.plan import operators as o
+
+STYLES = {"exact": "green", "superset": "yellow", "unavailable": "red"}
+CELL, TYPE = 40, 24
+ARGUMENTS = 12
+DEPTH = 60
+"""Deeper operator trees are cut: a terminal line has no room for more indentation."""
+
+
+def show(explanation: Explanation, console: Console | None = None, *, rows: int = 20) -> None:
+    """Print an explanation, at most ``rows`` rows a table and ``rows`` decisions a UDF."""
+    out = console or Console()
+    for part in _parts(explanation, out.width, max(0, rows)):
+        out.print(part)
+
+
+def _parts(explanation: Explanation, width: int, rows: int) -> Iterator[RenderableType]:
+    yield Text()
+    yield Text(question(explanation), style="bold")
+    yield Text(made_from(explanation))
+    yield from _notices(explanation)
+    yield from _section("Rows asked about", None, table(explanation.target, width, rows))
+    for name in explanation.reasons:
+        yield from _udf(explanation, name, rows)
+    for name, source in explanation.source.items():
+        title = f"{visible(name)}, {count(source.num_rows, 'source row')}"
+        yield from _section(title, guarantee_of(explanation, name), table(source, width, rows))
+    if explanation.plan is not None:
+        yield from _section("Operator tree", None, plan_tree(explanation.plan, explanation.materialized))
+    yield from _section("Tracing queries", None, _queries(explanation))
+    yield Text()
+    yield Text(" · ".join(f"{label} {visible(text)}" for label, text in facts(explanation) if text), style="dim")
+
+
+def _notices(explanation: Explanation) -> Iterator[RenderableType]:
+    level = explanation.guarantee.level
+    yield Text(worth(explanation) + ".", style=STYLES[level])
+    style = {True: "green", False: "bold red", None: "dim"}[explanation.verified]
+    yield Text(verification_text(explanation) + ".", style=style)
+    if explanation.stale:
+        yield Text("The sources have changed since the run:", style="bold yellow")
+        yield from (Text(f"  {visible(one)}", style="yellow") for one in explanation.stale)
+
+
+def _section(title: str, guarantee: Guarantee | None, *body: RenderableType) -> Iterator[RenderableType]:
+    yield Text()
+    heading = Text(title, style="bold cyan")
+    if guarantee is not None:
+        heading.append("  ").append(guarantee_text(guarantee), style=STYLES[guarantee.level])
+    yield heading
+    yield from (Padding(part, (0, 0, 0, 2)) for part in body)
+
+
+# --- tables -------------------------------------------------------------------------------------------------------------
+
+
+def table(rows: pa.Table, width: int, most: int) -> RenderableType:
+    """A table with its first rows, and as many columns as the terminal has room for; what is left out is said."""
+    if not rows.num_rows:
+        return Text("no rows", style="dim")
+    shown = rows.slice(0, most)
+    cells = [[text_of(value, CELL) for value in row] for row in rows_of(shown)]
+    numeric = [is_number(value) for value in rows_of(rows.slice(0, 1))[0]]
+    heads = [(shortened(visible(f.name), CELL), shortened(visible(type_name(f.type)), TYPE)) for f in rows.schema]
+    fit = _columns_that_fit(heads, cells, width - 8)
+    made = _plain_table()
+    made.add_column("\n#", style="dim", justify="right")
+    for (head, kind), right in list(zip(heads, numeric, strict=True))[:fit]:
+        made.add_column(
+            Text(head, style="bold").append(f"\n{kind}", style="not bold dim"), justify="right" if right else "left", no_wrap=True
+        )
+    for number, row in enumerate(cells, start=1):
+        made.add_row(str(number), *(_cell(value) for value in row[:fit]))
+    notes = [more(rows.num_rows - shown.num_rows, "row"), more(rows.num_columns - fit, "column")]
+    return Group(made, *(Text(note, style="dim") for note in notes if note))
+
+
+def _columns_that_fit(heads: Sequence[tuple[str, str]], cells: Sequence[Sequence[str]], width: int) -> int:
+    """How many columns the width has room for, one at least."""
+    used = 0
+    for index, (head, kind) in enumerate(heads):
+        used += 2 + max(cell_len(text) for text in (head, kind, *(row[index] for row in cells)))
+        if used > width and index:
+            return index
+    return len(heads)
+
+
+def _plain_table(*, header: bool = True) -> Table:
+    return Table(box=None, padding=(0, 2, 0, 0), show_edge=False, show_header=header, header_style="bold")
+
+
+def _cell(text: str) -> Text:
+    return Text(text, style="dim italic" if text == "NULL" else "")
+
+
+# --- decisions ----------------------------------------------------------------------------------------------------------
+
+
+def _udf(explanation: Explanation, name: str, rows: int) -> Iterator[RenderableType]:
+    made = explanation.reasons[name]
+    title = f"Why: {count(made.num_rows, 'decision')} by {visible(name)}"
+    counts = value_counts(made) if made.num_rows > 1 else []
+    yield from _section(title, guarantee_of(explanation, name), *_counts(counts))
+    for number, decision in enumerate(decisions(explanation, name, rows), start=1):
+        yield Padding(Group(*_decision(decision, number)), (0, 0, 1, 2))
+    hidden = more(made.num_rows - rows, "decision")
+    if hidden:
+        yield Text(f"  {hidden}", style="dim")
+
+
+def _counts(counts: Sequence[tuple[str, int]]) -> list[Text]:
+    return [Text(" · ".join(f"{value} {times:,}" for value, times in counts[:8]), style="dim")] if counts else []
+
+
+def _decision(decision: Decision, number: int) -> Iterator[RenderableType]:
+    arguments = ", ".join(f"{visible(name)} = {text_of(value, CELL)}" for name, value in decision.arguments[:ARGUMENTS])
+    others = more(len(decision.arguments) - ARGUMENTS, "argument")
+    yield (
+        Text(f"{number} ", style="dim")
+        .append(text_of(decision.value, 80), style="bold")
+        .append(f"  {arguments} {others}".rstrip(), style="dim")
+    )
+    for line in reason_lines(decision):
+        yield Padding(line, (0, 0, 0, 2))
+    if decision.sources:
+        behind = "; ".join(f"{visible(name)} {_numbers(rows)}" for name, rows in decision.sources.items())
+        yield Text(f"  made from {behind}", style="dim")
+
+
+def _numbers(rows: tuple[int, ...]) -> str:
+    shown = ", ".join(f"#{row + 1}" for row in rows[:6])
+    return shown + (f" and {len(rows) - 6:,} more" if len(rows) > 6 else "")
+
+
+# --- the plan and the queries -------------------------------------------------------------------------------------------
+
+
+def plan_tree(plan: SegmentedPlan, materialized: frozenset[int]) -> Tree:
+    """The operator tree, a heading where a segment begins."""
+    tree = Tree(Text("result", style="dim"), guide_style="dim")
+    _grow(tree, plan, plan.root.plan, 0, True, materialized, 0)
+    return tree
+
+
+def _grow(tree: Tree, plan: SegmentedPlan, node: o.Plan, segment: int, is_top: bool, materialized: frozenset[int], depth: int) -> None:
+    from airflow_lineage_provider.plan import operators as o
+
+    if isinstance(node, o.SegmentOutput):
+        _grow(tree, plan, plan.segments[node.segment].plan, node.segment, True, materialized, depth)
+        return
+    if depth == DEPTH:
+        tree.add(Text("…", style="dim"))
+        return
+    text = Text(shortened(visible(operator_text(node)), 160))
+    if is_top:
+        text.append(f"   {segment_label(plan.segments[segment], materialized)}", style="cyan")
+    branch = tree.add(text)
+    for child in children(node):
+        _grow(branch, plan, child, segment, False, materialized, depth + 1)
+
+
+def _queries(explanation: Explanation) -> RenderableType:
+    if not explanation.queries:
+        return Text("none was run for this answer", style="dim")
+    made = _plain_table()
+    for head, justify in (("segment", "right"), ("engine", "left"), ("time", "right"), ("rows", "right")):
+        made.add_column(head, justify=justify)  # type: ignore[arg-type]
+    for query in explanation.queries:
+        made.add_row(str(query.segment), Text(visible(query.engine)), seconds_text(query.seconds), f"{query.rows:,}")
+    return made
+
+
+# --- runs ---------------------------------------------------------------------------------------------------------------
+
+
+def runs_table(runs: Sequence[RunSummary]) -> RenderableType:
+    """Runs as a list for people."""
+    if not runs:
+        return Text("no runs", style="dim")
+    made = _plain_table()
+    for head in ("run", "pipeline", "status", "started", "took", "rows", "reasons", "Airflow"):
+        made.add_column(head, justify="right" if head in ("took", "rows") else "left", no_wrap=head in ("run", "status"))
+    for run in runs:
+        made.add_row(*_run_cells(run))
+    return made
+
+
+def _run_cells(run: RunSummary) -> list[Text]:
+    status = {"complete": "green", "failed": "red", "running": "yellow"}.get(run.status, "dim")
+    airflow = ".".join(str(run.airflow[key]) for key in ("dag_id", "task_id") if run.airflow.get(key))
+    seconds = seconds_text(run.seconds) if run.seconds is not None else "–"
+    texts: list[tuple[Any, str]] = [
+        (run.id, "bold"), (run.pipeline, ""), (run.status, status), (run.started, ""), (seconds, ""),
+        (f"{run.rows:,}" if run.rows is not None else "–", ""), (run.reasons, "dim"), (airflow, "dim"),
+    ]  # fmt: skip
+    return [Text(visible(text), style=style) for text, style in texts]
+
+
+def run_panel(run: RunSummary) -> RenderableType:
+    """One run as a list of facts."""
+    return facts_table([*run_facts(run), *([] if run.rows is None else [("rows", f"{run.rows:,}")])])
+
+
+def facts_table(facts: Sequence[tuple[str, str]]) -> RenderableType:
+    """Labels and texts, one a line."""
+    made = _plain_table(header=False)
+    made.add_column(style="dim")
+    made.add_column(overflow="fold")
+    for label, text in facts:
+        made.add_row(Text(visible(label)), Text(visible(text)))
+    return made
+
+
+def hint(run: RunSummary, *, shown: int) -> list[Text]:
+    """What is not shown of a result, and what can be asked next."""
+    hidden = more((run.rows or 0) - shown, "row")
+    lines = [Text(hidden, style="dim")] if hidden else []
+    return [*lines, Text(f'\nask why:  airflow-lineage explain {visible(run.id)} "<predicate over these columns>"', style="dim")]

@@ -1,0 +1,107 @@
+"""Files on this machine: which a directory's table consists of, and whether they are what they were. No PySpark, no JVM."""
+
+from __future__ import annotations
+
+import fnmatch
+import hashlib
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+# More files than this are told by a digest: a version is stored with every run.
+LISTED_FILES = 1000
+_SHOWN = 5
+
+Files = Mapping[str, tuple[int, int]]
+
+
+def is_local(uris: Sequence[str]) -> bool:
+    """Whether all of these are on this machine."""
+    return bool(uris) and all(uri.startswith("file:") for uri in uris)
+
+
+def local_path(uri: str) -> Path:
+    """The path of a ``file:`` URI as Hadoop writes it: nothing in it is escaped."""
+    rest = uri.removeprefix("file:")
+    return Path("/" + rest.lstrip("/"))
+
+
+def list_local(roots: Sequence[str], *, nested: bool, pattern: str | None = None) -> dict[str, tuple[int, int]]:
+    """The data files under roots: URI to size in bytes and modification time in milliseconds.
+
+    As Spark does, hidden files (``_SUCCESS``, ``.part.crc``) are left out, and directories inside a root are read only
+    when the table is partitioned (``nested``).
+    """
+    found: dict[str, tuple[int, int]] = {}
+    for root in roots:
+        for path in _files(local_path(root), nested, pattern):
+            status = path.stat()
+            found[f"file:{path}"] = (status.st_size, status.st_mtime_ns // 1_000_000)
+    return found
+
+
+def _files(root: Path, nested: bool, pattern: str | None) -> Iterator[Path]:
+    if root.is_file():
+        yield root
+        return
+    for folder, folders, names in os.walk(root):
+        folders[:] = [name for name in sorted(folders) if nested and not hidden(name)]
+        for name in sorted(names):
+            if not hidden(name) and (pattern is None or fnmatch.fnmatchcase(name, pattern)):
+                yield Path(folder) / name
+
+
+def hidden(name: str) -> bool:
+    """Whether Spark leaves out a file or directory of this name."""
+    if name.startswith(("_metadata", "_common_metadata")):
+        return False
+    return name.startswith(".") or (name.startswith("_") and "=" not in name) or name.endswith("._COPYING_")
+
+
+def files_version(files: Files, *, complete: bool = True) -> dict[str, Any]:
+    """What to keep of a listing: the files themselves, or their number, size and digest when there are too many.
+
+    ``complete`` says whether the roots hold these files only, so that another one is a new one.
+    """
+    version: dict[str, Any] = {"kind": "files", "count": len(files), "bytes": sum(size for size, _ in files.values()), "complete": complete}
+    if len(files) <= LISTED_FILES or not complete:
+        version["files"] = {uri: list(status) for uri, status in sorted(files.items())}
+    else:
+        version["digest"] = _digest(files)
+    return version
+
+
+def file_differences(version: Mapping[str, Any], now: Files) -> tuple[str, ...]:
+    """How the files differ from a recorded version, for people; empty when they do not."""
+    if "files" not in version:
+        return _digest_differences(version, now)
+    then = {uri: (int(size), int(modified)) for uri, (size, modified) in version["files"].items()}
+    gone = [f"{uri} is gone" for uri in then if uri not in now]
+    new = [f"{uri} is new" for uri in now if uri not in then] if version.get("complete", True) else []
+    changed = [_change(uri, then[uri], now[uri]) for uri in then if uri in now and then[uri] != now[uri]]
+    return _shortened([*gone, *changed, *new])
+
+
+def _digest_differences(version: Mapping[str, Any], now: Files) -> tuple[str, ...]:
+    if version["digest"] == _digest(now):
+        return ()
+    size = sum(size for size, _ in now.values())
+    if (len(now), size) == (version["count"], version["bytes"]):
+        return (f"some of the {len(now):,} files were written again",)
+    return (f"{len(now):,} files with {size:,} bytes; there were {version['count']:,} with {version['bytes']:,}",)
+
+
+def _change(uri: str, then: tuple[int, int], now: tuple[int, int]) -> str:
+    return f"{uri} has {now[0]:,} bytes; it had {then[0]:,}" if then[0] != now[0] else f"{uri} was written again"
+
+
+def _shortened(differences: list[str]) -> tuple[str, ...]:
+    if len(differences) <= _SHOWN:
+        return tuple(differences)
+    return (*differences[:_SHOWN], f"and {len(differences) - _SHOWN:,} more")
+
+
+def _digest(files: Files) -> str:
+    lines = "".join(f"{uri}\t{size}\t{modified}\n" for uri, (size, modified) in sorted(files.items()))
+    return hashlib.sha256(lines.encode()).hexdigest()

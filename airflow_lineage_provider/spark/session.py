@@ -1,0 +1,80 @@
+"""Spark sessions: which kind one is, and the settings that give a query its meaning."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from airflow_lineage_provider.errors import SparkConnectUnsupported
+from airflow_lineage_provider.spark.environment import check_java, check_pyspark, java_problem
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+# Always told, since their defaults may change with a release or come from the machine (the time zone).
+_ALWAYS = ("spark.sql.ansi.enabled", "spark.sql.session.timeZone", "spark.sql.caseSensitive", "spark.sql.timestampType")
+# Told when someone set them.
+_MEANING = (
+    "spark.sql.legacy.", "spark.sql.ansi.", "spark.sql.decimalOperations.", "spark.sql.mapKeyDedupPolicy", "spark.sql.groupBy",
+    "spark.sql.orderBy", "spark.sql.crossJoin.", "spark.sql.storeAssignmentPolicy", "spark.sql.files.ignore", "spark.sql.jsonGenerator.",
+    "spark.sql.parquet.", "spark.sql.orc.", "spark.sql.json.", "spark.sql.csv.", "spark.sql.sources.partition", "spark.sql.timeTravel",
+    "spark.sql.optimizer.canChangeCachedPlanOutputPartitioning", "spark.sql.execution.pythonUDF.", "spark.sql.execution.pandas.",
+    "spark.sql.catalog.", "spark.sql.session.", "spark.sql.sources.useV1SourceList",
+)  # fmt: skip
+# How SQL text is read. The user's text has been read by now, and generated text is written for the defaults.
+_PARSER = {
+    "spark.sql.parser.escapedStringLiterals": "false",
+    "spark.sql.parser.quotedRegexColumnNames": "false",
+    "spark.sql.ansi.doubleQuotedIdentifiers": "false",
+    "spark.sql.ansi.enforceReservedKeywords": "false",
+    "spark.sql.variable.substitute": "false",
+}
+
+
+def require_classic(spark: SparkSession) -> None:
+    """:raises SparkConnectUnsupported: the session is a Spark Connect client, which has no plan to read."""
+    from pyspark.sql.classic.dataframe import DataFrame  # noqa: F401  (there is no classic session without it)
+    from pyspark.sql.session import SparkSession as Classic
+
+    if not isinstance(spark, Classic) or getattr(spark, "_jvm", None) is None:
+        raise SparkConnectUnsupported(
+            f"{type(spark).__module__}.{type(spark).__name__} is a Spark Connect session: its plans stay on the server, where lineage "
+            "cannot read them. Use a classic session: SparkSession.builder.master(…), or spark-submit, without .remote(…) and SPARK_REMOTE"
+        )
+
+
+def sql_conf(spark: SparkSession) -> dict[str, str]:
+    """The settings under which the session's queries mean what they mean, and SQL text is read by its default rules."""
+    explicit = {
+        name: str(value)
+        for name, value in spark.conf.getAll.items()
+        if name.startswith(_MEANING) and not _secret(name) and spark.conf.isModifiable(name)
+    }
+    always = {name: str(spark.conf.get(name)) for name in _ALWAYS}
+    return {**explicit, **always, **_PARSER}
+
+
+@contextmanager
+def apply_conf(spark: SparkSession, conf: Mapping[str, str]) -> Iterator[None]:
+    """The session with other settings, for a while. What cannot be changed in a running session is left as it is."""
+    changeable = {name: value for name, value in conf.items() if spark.conf.isModifiable(name)}
+    explicit = spark.conf.getAll
+    before = {name: explicit.get(name) for name in changeable}
+    try:
+        for name, value in changeable.items():
+            spark.conf.set(name, value)
+        yield
+    finally:
+        for name, old in before.items():
+            if old is None:
+                spark.conf.unset(name)
+            else:
+                spark.conf.set(name, old)
+
+
+def _secret(name: str) -> bool:
+    return any(word in name.lower() for word in ("password", "secret", "token", "credential"))
+
+
+__all__ = ["apply_conf", "check_java", "check_pyspark", "java_problem", "require_classic", "sql_conf"]

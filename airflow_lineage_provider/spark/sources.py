@@ -1,0 +1,184 @@
+"""Sources read again from their description, and whether they still are what a run read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from airflow_lineage_provider.catalyst.datatypes import schema_ddl
+from airflow_lineage_provider.errors import SourceUnavailable
+from airflow_lineage_provider.plan.operators import Relation, Source
+from airflow_lineage_provider.spark import file_listing
+from airflow_lineage_provider.spark.local_files import file_differences, files_version, is_local, local_path
+from airflow_lineage_provider.spark.relations import parameters_value, quoted, relation_of, scala_map
+
+if TYPE_CHECKING:
+    from py4j.java_gateway import JavaObject
+    from pyspark.sql import DataFrame, SparkSession
+
+_CREDENTIALS = "spark.airflow_lineage.jdbc."
+
+
+def reopen(spark: SparkSession, source: Source, *, jdbc_options: Mapping[str, str] | None = None) -> DataFrame:
+    """The source's rows as they are now, with the same columns and types in the same order.
+
+    A JDBC source's user and password are no part of a description: give them in ``jdbc_options``, or set
+    ``spark.airflow_lineage.jdbc.user`` and ``.password`` in the session.
+
+    :raises SourceUnavailable: it has vanished, cannot be read, or no longer has these columns; the message names it.
+    """
+    from pyspark.errors import PySparkException
+
+    try:
+        frame = _read(spark, source, dict(jdbc_options or {}))
+        return _same_columns(frame, source)
+    except PySparkException as problem:
+        raise SourceUnavailable(
+            f"source {source.relation.name} ({_where(source.relation)}) cannot be read: {_first_line(problem)}"
+        ) from problem
+
+
+def _read(spark: SparkSession, source: Source, jdbc_options: Mapping[str, str]) -> DataFrame:
+    relation, options = source.relation, dict(source.relation.options)
+    match relation.kind:
+        case "files":
+            return _files(spark, source, options)
+        case "table":
+            return spark.table(options["table"])
+        case "jdbc":
+            prefix = len(_CREDENTIALS)
+            session = {key[prefix:]: value for key, value in spark.conf.getAll.items() if key.startswith(_CREDENTIALS)}
+            return spark.read.format("jdbc").options(**{**options, **session, **jdbc_options}).load()
+        case "range":
+            return spark.range(int(options["start"]), int(options["end"]), int(options["step"]))
+    raise SourceUnavailable(f"{relation.name} was data of the session that ran the pipeline; only what the run stored of it can be read")
+
+
+def _files(spark: SparkSession, source: Source, options: dict[str, str]) -> DataFrame:
+    relation = source.relation
+    gone = [path for path in relation.paths if is_local([path]) and not local_path(path).exists()]
+    if gone:
+        raise SourceUnavailable(f"source {relation.name} has vanished: {', '.join(gone)} does not exist")
+    columns = [(name, a.type) for name, a in zip(source.columns, source.output, strict=True) if name != "_metadata"]
+    reader = spark.read.format(relation.format).options(**options)
+    if columns:
+        reader = reader.schema(schema_ddl(columns))
+    return reader.load([_escaped(path) for path in relation.paths])
+
+
+def _escaped(path: str) -> str:
+    """A path, not a pattern: it was read from a directory of that very name."""
+    return "".join(f"\\{letter}" if letter in "*?[]{}\\" else letter for letter in path)
+
+
+def _same_columns(frame: DataFrame, source: Source) -> DataFrame:
+    from pyspark.sql import functions as F
+
+    known = {name.lower() for name in frame.columns} | {"_metadata"}
+    missing = [name for name in source.columns if name.lower() not in known]
+    if missing:
+        raise SourceUnavailable(f"source {source.relation.name} ({_where(source.relation)}) no longer has column {', '.join(missing)}")
+    if tuple(frame.columns) == source.columns and _types(frame) == [a.type for a in source.output]:
+        return frame
+    chosen = [F.col(quoted([name])) for name in source.columns]
+    return frame.select(*(_typed(frame, column, a.type) for column, a in zip(chosen, source.output, strict=True)))
+
+
+def _typed(frame: DataFrame, column: Any, type_text: str) -> Any:
+    # A table whose column was given a wider type since is read as the run read it; where that fails, Spark says so.
+    now = frame.select(column).schema[0]
+    return column if _type_text(now) == type_text else column.cast(type_text).alias(now.name)
+
+
+def _types(frame: DataFrame) -> list[str]:
+    return [_type_text(field) for field in frame.schema]
+
+
+def _type_text(field: Any) -> str:
+    from airflow_lineage_provider.catalyst.datatypes import ddl
+
+    return ddl(field.jsonValue()["type"])
+
+
+def version_of(spark: SparkSession, leaf: DataFrame, relation: Relation) -> dict[str, Any]:
+    """What a run reads, so that a later change shows; JSON-able.
+
+    Files (of a path or of a catalog table): number, bytes, and each file's size and modification time, or one digest of
+    them all beyond 1,000 files. A table of another format: its own version where it has one. JDBC: the row count, which
+    the database counts; it shows insertions and deletions only. Ranges and data of the session: nothing to compare.
+    """
+    node = leaf._jdf.queryExecution().analyzed()
+    index = file_listing.file_index(node)
+    if relation.kind in ("files", "table") and index is not None:
+        read = file_listing.listed(spark, index)
+        # Where a listing of the roots does not give what Spark reads (reader options), new files cannot be told.
+        complete = file_listing.list_roots(spark, relation) == read
+        return files_version(read, complete=complete)
+    if relation.kind == "jdbc":
+        return {"kind": "rows", "count": _jdbc_rows(spark, scala_map(spark, node.relation().jdbcOptions().parameters().originalMap()))}
+    if relation.kind == "table":
+        return {"kind": "snapshot", "snapshot": _snapshot(node)}
+    return {"kind": "none"}
+
+
+def changed(
+    relation: Relation, version: Mapping[str, Any], spark: SparkSession | None = None, jdbc_options: Mapping[str, str] | None = None
+) -> tuple[str, ...]:
+    """How a source differs from a recorded version, for people; empty when it does not.
+
+    Files on this machine need no session.
+
+    :raises SparkRequired: the source can only be looked at through Spark, and there is no session.
+    """
+    from airflow_lineage_provider.errors import SparkRequired
+
+    kind = version.get("kind", "none")
+    if kind == "none":
+        return ()
+    if kind == "files":
+        return file_differences(version, file_listing.list_roots(spark, relation))
+    if spark is None:
+        raise SparkRequired(
+            f"whether {relation.name} ({_where(relation)}) has changed can only be seen through Spark, and no session was given"
+        )
+    return _now_differs(spark, relation, version, dict(jdbc_options or {}))
+
+
+def _now_differs(spark: SparkSession, relation: Relation, version: Mapping[str, Any], jdbc_options: dict[str, str]) -> tuple[str, ...]:
+    from pyspark.errors import PySparkException
+
+    try:
+        if version["kind"] == "rows":
+            rows = _jdbc_rows(spark, {**dict(relation.options), **jdbc_options})
+            return () if rows == version["count"] else (f"{relation.name} has {rows:,} rows; it had {version['count']:,}",)
+        snapshot = _snapshot(spark.table(dict(relation.options)["table"])._jdf.queryExecution().analyzed().collectLeaves().apply(0))
+        return () if snapshot == version["snapshot"] else (f"{relation.name} is at version {snapshot}; it was at {version['snapshot']}",)
+    except PySparkException as problem:
+        return (f"{relation.name} cannot be read: {_first_line(problem)}",)
+
+
+def _jdbc_rows(spark: SparkSession, options: Mapping[str, str]) -> int:
+    query = parameters_value(options, "query")
+    table = f"({query})" if query is not None else str(parameters_value(options, "dbtable"))
+    about_reading = ("dbtable", "query", "partitioncolumn", "lowerbound", "upperbound", "numpartitions")
+    kept = {key: value for key, value in options.items() if key.lower() not in about_reading}
+    counted = spark.read.format("jdbc").options(**kept, query=f"SELECT COUNT(*) AS row_count FROM {table} counted").load()
+    return int(counted.collect()[0][0])
+
+
+def _snapshot(node: JavaObject) -> str | None:
+    table = node.table()
+    version = table.version() if hasattr(table, "version") else None
+    return None if version is None else str(version)
+
+
+def _where(relation: Relation) -> str:
+    options = dict(relation.options)
+    return options.get("table") or options.get("dbtable") or ", ".join(relation.paths) or relation.kind
+
+
+def _first_line(problem: BaseException) -> str:
+    return str(problem).strip().splitlines()[0] if str(problem).strip() else type(problem).__name__
+
+
+__all__ = ["changed", "relation_of", "reopen", "version_of"]

@@ -1,0 +1,92 @@
+"""Joins of two blocks.
+
+A condition or a computed column may leave its side of a join only where that changes nothing: not from the side that an outer
+join fills with NULLs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from sqlglot import exp
+
+from airflow_lineage_provider.plan import operators as o
+from airflow_lineage_provider.plan.expressions import Attribute, Call, Expression, conjuncts
+from airflow_lineage_provider.plan.walk import references
+from airflow_lineage_provider.sql import nodes
+from airflow_lineage_provider.sql.block import Block, Item, is_steady, reads_computed
+from airflow_lineage_provider.sql.context import Context
+from airflow_lineage_provider.sql.problems import PortabilityProblem
+
+
+def join_blocks(plan: o.Join, left: Block, right: Block, context: Context) -> Block:
+    """The join of what the two children were lowered to."""
+    conditions = () if plan.condition is None else (plan.condition,)
+    left, right = (context.nested(side) if not side.is_rows or reads_computed(side, conditions) else side for side in (left, right))
+    if plan.kind in ("left_semi", "left_anti"):
+        return _semi_join(plan, left, right, context)
+    left = context.nested(left) if plan.kind in ("right", "full") and not left.is_bare else left
+    bare = plan.kind in ("left", "full")
+    right = context.nested(right) if len(right.items) > 1 or (bare and not right.is_bare) else right
+    if plan.kind == "full" and context.dialect == "postgres":
+        _check_full_join(plan)
+    item = _item(plan, right, _condition(plan.condition, left, right, context))
+    steady = plan.condition is None or is_steady(plan.condition)
+    return Block(
+        output=plan.output,
+        scope={**left.scope, **right.scope},
+        items=(*left.items, item),
+        where=left.where + right.where,
+        pinned=not steady,
+    )
+
+
+def _item(plan: o.Join, right: Block, condition: exp.Expr | None) -> Item:
+    (only,) = right.items
+    if plan.kind in ("inner", "cross"):
+        return replace(only, kind="CROSS" if condition is None else "INNER", on=condition)
+    return replace(only, side=plan.kind.upper(), kind="OUTER", on=condition or exp.true())
+
+
+def _condition(condition: Expression | None, left: Block, right: Block, context: Context) -> exp.Expr | None:
+    return None if condition is None else context.write(condition, {**left.scope, **right.scope})
+
+
+def _semi_join(plan: o.Join, left: Block, right: Block, context: Context) -> Block:
+    if context.dialect == "spark" and len(right.items) > 1:
+        right = context.nested(right)
+    condition = _condition(plan.condition, left, right, context)
+    terms = (*((condition,) if condition is not None else ()), *right.where)
+    on = nodes.connected(exp.And, terms) if terms else None
+    if context.dialect == "postgres":
+        exists = _exists(right, on)
+        return replace(left, where=(*left.where, exists if plan.kind == "left_semi" else exp.Not(this=exists)))
+    (only,) = right.items
+    kind = "SEMI" if plan.kind == "left_semi" else "ANTI"
+    return replace(left, items=(*left.items, replace(only, side="LEFT", kind=kind, on=on or exp.true())))
+
+
+def _exists(right: Block, condition: exp.Expr | None) -> exp.Expr:
+    first, *joined = right.items
+    query = exp.Select(expressions=[exp.Literal.number(1)])
+    query.set("from_", exp.From(this=first.relation.copy()))
+    query.set("joins", [exp.Join(this=i.relation.copy(), side=i.side or None, kind=i.kind or None, on=i.on) for i in joined])
+    if condition is not None:
+        query.set("where", exp.Where(this=condition))
+    return exp.Exists(this=query)
+
+
+def _check_full_join(plan: o.Join) -> None:
+    """PostgreSQL plans a full join by merging or hashing alone: every term must be ``left column = right column``."""
+    sides = ({a.id for a in plan.left.output}, {a.id for a in plan.right.output})
+    terms = () if plan.condition is None else conjuncts(plan.condition)
+    if not terms or not all(_is_equality(term, sides) for term in terms):
+        raise PortabilityProblem("a full outer join", "its condition is not made of equalities between the two sides")
+
+
+def _is_equality(term: Expression, sides: tuple[set[int], set[int]]) -> bool:
+    if not isinstance(term, Call) or term.function not in ("=", "=="):
+        return False
+    found = [{attribute.id for attribute in references(argument)} for argument in term.arguments]
+    plain = all(isinstance(argument, Attribute) for argument in term.arguments)
+    return plain and any(found[0] <= one and found[1] <= other for one, other in (sides, sides[::-1]))

@@ -1,0 +1,201 @@
+"""The version of a UDF: the same in every process, another one for other code, model, background, seed or constants."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from airflow_lineage_provider.errors import UdfDeclarationError
+from airflow_lineage_provider.reasons import ReasonedUdf
+from airflow_lineage_provider.reasons.fingerprint import digest
+
+SOURCE = '''
+from airflow_lineage_provider.reasons import reasoned_udf
+
+LIMIT = 0.5
+WEIGHTS = {"b": 2, "a": 1, "c": 3}
+NAMES = {"x", "y", "zz", "w"}
+cache = {}
+
+class Scale:
+    factor = 2
+    def __call__(self, x):
+        return x * self.factor
+
+scale = Scale()
+
+@reasoned_udf("double", name="u", seed=3, background={"p", "q", "r"})
+def main(x, most=10):
+    return min(scale(helper(x)) * WEIGHTS["a"] * len(NAMES) * LIMIT, most) + len(cache)
+
+@main.with_reason
+def _(x, most=10):
+    return main.main(x), {"x"}
+
+def helper(x):
+    return (lambda y: y + 1)(x)
+'''
+
+
+@pytest.fixture
+def module_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], ModuleType]:
+    """Imports a source text as the module ``scored``, again and again."""
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+
+    def make(source: str) -> ModuleType:
+        (tmp_path / "scored.py").write_text(source)
+        sys.modules.pop("scored", None)
+        importlib.invalidate_caches()
+        return importlib.import_module("scored")
+
+    yield make
+    sys.modules.pop("scored", None)
+
+
+def version(module: ModuleType) -> str:
+    return module.main.version
+
+
+def test_the_same_in_other_processes(module_of: Callable[[str], ModuleType], tmp_path: Path) -> None:
+    here = version(module_of(SOURCE))
+    code = "import scored; print(scored.main.version)"
+    for hash_seed in ("0", "1", "4242"):
+        environment = {**os.environ, "PYTHONHASHSEED": hash_seed, "PYTHONPATH": str(tmp_path)}
+        there = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+        assert there.stdout.strip() == here
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("LIMIT = 0.5", "LIMIT = 0.6"),
+        ('"b": 2', '"b": 4'),
+        ('"zz"', '"zzz"'),
+        ("factor = 2", "factor = 3"),
+        ("* self.factor", "+ self.factor"),
+        ("y + 1", "y + 2"),
+        ("most=10):\n    return min", "most=11):\n    return min"),
+        ("{\"x\"}", "{\"y\"}"),
+        ("seed=3", "seed=4"),
+        ('"q"', '"qq"'),
+        ('"double"', '"float"'),
+    ],
+)
+def test_another_for_another_udf(module_of: Callable[[str], ModuleType], old: str, new: str) -> None:
+    assert SOURCE.count(old) >= 1
+    assert version(module_of(SOURCE)) != version(module_of(SOURCE.replace(old, new)))
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("LIMIT = 0.5", "# a comment\n\nLIMIT   = 0.5"),
+        ("    return min(", "    # why\n    return min("),
+        ('{"b": 2, "a": 1, "c": 3}', '{"a": 1, "c": 3, "b": 2}'),
+        ("cache = {}", "cache = {1: 2}"),
+        ("cache = {}", "cache = {}\nUNUSED = 7"),
+    ],
+)
+def test_the_same_for_the_same_udf(module_of: Callable[[str], ModuleType], old: str, new: str) -> None:
+    assert version(module_of(SOURCE)) == version(module_of(SOURCE.replace(old, new)))
+
+
+def test_lambdas_of_one_line_differ() -> None:
+    first, second = (ReasonedUdf(each, "int", name="u") for each in (lambda a: a + 1, lambda a: a + 2))
+    assert first.version != second.version
+
+
+def test_code_without_source_has_a_version() -> None:
+    def made(text: str) -> ReasonedUdf:
+        names: dict[str, Any] = {"__name__": "nowhere"}
+        exec(text, names)
+        return ReasonedUdf(names["f"], "int")
+
+    assert made("def f(a): return a").version == made("def f(a): return a").version
+    assert made("def f(a): return a").version != made("def f(a): return 2 * a").version
+
+
+def test_a_model_in_a_closure_counts() -> None:
+    def of(model: Any) -> str:
+        return ReasonedUdf(lambda a: model[a], "int", name="u").version
+
+    assert of([1, 2]) == of([1, 2])
+    assert of([1, 2]) != of([1, 3])
+
+
+def test_with_reason_updates_it() -> None:
+    udf = ReasonedUdf(lambda a: a, "int", name="u")
+    before = udf.version
+    assert udf.with_reason(lambda a: (a, "b")).version != before
+
+
+def test_a_file_stands_for_its_content(tmp_path: Path) -> None:
+    def of(path: Path, content: str) -> str:
+        path.write_text(content)
+        return ReasonedUdf(lambda a: a, "int", name="u", model=path).version
+
+    assert of(tmp_path / "a", "model") == of(tmp_path / "b", "model")
+    assert of(tmp_path / "a", "model") != of(tmp_path / "a", "another")
+    with pytest.raises(UdfDeclarationError, match="cannot be read from"):
+        ReasonedUdf(lambda a: a, "int", name="u", model=tmp_path / "gone")
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (np.arange(6).reshape(2, 3), np.asfortranarray(np.arange(6).reshape(2, 3))),
+        (np.array(["a", None], dtype=object), np.array(["a", None], dtype=object)),
+        ({"a": 1, "b": {2, 3}}, {"b": {3, 2}, "a": 1}),
+        (pd.DataFrame({"a": [1.0, None], "b": ["x", "y"]}), pd.DataFrame({"a": [1.0, None], "b": ["x", "y"]}, index=[5, 6])),
+        (["ab", "ab"], ["ab", "".join(["a", "b"])]),
+        (pd.Series(["b", "a"], dtype="category"), pd.Series(["b", "a"], dtype=pd.CategoricalDtype(["b", "a"]))),
+    ],
+)
+def test_equal_data_has_one_digest(one: Any, other: Any) -> None:
+    assert digest(one, "it") == digest(other, "it")
+
+
+def test_other_data_has_another_digest() -> None:
+    cases = [
+        np.arange(6),
+        np.arange(6).reshape(2, 3),
+        np.arange(6, dtype="int32"),
+        pd.DataFrame({"a": [1]}),
+        pd.DataFrame({"b": [1]}),
+        {"a": 1},
+        {"a": 2},
+        {"a"},
+        ["a"],
+        ("a",),
+        "a",
+        1,
+        1.0,
+        True,
+        None,
+    ]
+    assert len({digest(each, "it") for each in cases}) == len(cases)
+
+
+def test_padding_between_an_array_s_fields_does_not_count() -> None:
+    kind = np.dtype({"names": ["a", "b"], "formats": ["i1", "i8"], "offsets": [0, 8], "itemsize": 16})
+    one, other = np.zeros(2, dtype=kind), np.frombuffer(b"\xff" * 32, dtype=kind).copy()
+    other["a"], other["b"] = 0, 0
+    assert one.tobytes() != other.tobytes()
+    assert digest(one, "it") == digest(other, "it")
+
+
+def test_an_object_that_refers_to_itself_has_a_digest() -> None:
+    loop: dict[str, Any] = {}
+    loop["loop"] = [loop]
+    assert digest(loop, "it") == digest(loop, "it")

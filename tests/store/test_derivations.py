@@ -1,0 +1,72 @@
+"""Stored answers and reasons."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+import pyarrow as pa
+import pytest
+
+from airflow_lineage_provider.errors import RunNotComplete, RunNotFound, StoreError
+from airflow_lineage_provider.store import DerivationRecord, DerivationTable, Store
+from tests.store.strategies import TYPES, build, same
+
+
+@pytest.fixture
+def run(store: Store, begin: Callable[[], str]) -> str:
+    made = begin()
+    store.publish_run(made)
+    return made
+
+
+def test_tables_come_back_exactly(store: Store, run: str) -> None:
+    every = pa.Table.from_arrays([build([None, None], text) for text in TYPES], names=TYPES).replace_schema_metadata({"k": "v"})
+    tables = {
+        "client": DerivationTable("source", every, "exact"),
+        "a.b '\x00": DerivationTable("reasons", pa.table({"v": [float("nan")], "s": ["\x00"]}), "superset", "the difference's right side"),
+        "result": DerivationTable("target", every.slice(0, 0), "unavailable", "x"),
+    }
+    given = DerivationRecord(
+        run_id=run,
+        target="judge = 'Reject'",
+        created=datetime(2025, 1, 1, tzinfo=UTC),
+        seconds=0.25,
+        counts={"client": 2},
+        guarantees={"client": "exact"},
+        tables=tables,
+        airflow={"dag_id": "d"},
+    )
+    derivation = store.save_derivation(given)
+    found = store.derivation(derivation)
+    assert list(found.tables) == list(tables)
+    for name, table in tables.items():
+        got = found.tables[name]
+        assert (got.kind, got.guarantee, got.cause) == (table.kind, table.guarantee, table.cause)
+        assert got.table.schema.equals(table.table.schema, check_metadata=True)
+        assert all(
+            same(left.combine_chunks(), right.combine_chunks()) for left, right in zip(got.table.columns, table.table.columns, strict=True)
+        )
+    assert {**found.__dict__, "tables": {}} == {**given.__dict__, "id": derivation, "tables": {}}
+    later = store.save_derivation(DerivationRecord(run_id=run, target="true"))
+    assert [(one.id, dict(one.tables)) for one in store.derivations(run)] == [(later, {}), (derivation, {})]
+
+
+def test_derivations_need_a_complete_run(store: Store, begin: Callable[[], str]) -> None:
+    with pytest.raises(RunNotComplete, match="running"):
+        store.save_derivation(DerivationRecord(run_id=begin(), target="t"))
+    with pytest.raises(RunNotFound):
+        store.save_derivation(DerivationRecord(run_id="x", target="t"))
+    with pytest.raises(StoreError, match="no derivation 'x'"):
+        store.derivation("x")
+
+
+def test_reasons_are_kept_once(store: Store, run: str) -> None:
+    rows = {f"d{i}": (f'"{i}"', '{"a": 1}') for i in range(25_000)}
+    store.save_reasons(run, "f", rows)
+    assert store.cached_reasons(run, "f", [*rows, "unknown"]) == rows
+    store.save_reasons(run, "f", {"d0": ('"other"', "{}"), "new": ("\x00", "{}")})
+    assert store.cached_reasons(run, "f", ["d0", "new"]) == {"d0": ('"0"', '{"a": 1}'), "new": ("\x00", "{}")}
+    assert store.cached_reasons(run, "g", ["d0"]) == {}
+    assert store.cached_reasons(run, "f", []) == {}
+    store.save_reasons(run, "f", {})

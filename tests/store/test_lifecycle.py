@@ -1,0 +1,240 @@
+"""Runs: owners that die, runs side by side, failing, dropping, retirement."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+
+import pyarrow as pa
+import pytest
+
+from airflow_lineage_provider.errors import LoadFailed, RunNotComplete, RunNotFound, StoreError, StoreUnavailable
+from airflow_lineage_provider.store import Column, DerivationRecord, DerivationTable, RunRecord, Store, lifecycle
+from airflow_lineage_provider.store.ids import new_id
+from tests.store.conftest import sql
+
+COLUMNS = [Column("a", "int")]
+BATCH = pa.record_batch({"a": pa.array([1, 2], pa.int32())})
+
+DRIVER = """
+import sys, time
+import pyarrow as pa
+from airflow_lineage_provider.store import Column, RunRecord, Store
+store = Store.open(sys.argv[1])
+run = store.begin_run(RunRecord(pipeline="killed"))
+made = store.create_materialization(run, "m", "segment", [Column("a", "int")])
+made.loader().load(0, 0, iter([pa.record_batch({"a": pa.array([1], pa.int32())})]))
+print(run, made.table_name, flush=True)
+time.sleep(60)
+"""
+
+
+def tables(url: str, name: str) -> int:
+    return len(sql(url, f"SELECT 1 FROM pg_tables WHERE schemaname = 'lineage_data' AND tablename = '{name}'"))
+
+
+def test_the_next_opening_cleans_up_after_a_killed_driver(empty_url: str) -> None:
+    Store.open(empty_url).close()
+    driver = subprocess.Popen([sys.executable, "-c", DRIVER, empty_url], stdout=subprocess.PIPE, text=True)
+    assert driver.stdout is not None
+    run, table = driver.stdout.readline().split()
+    with Store.open(empty_url) as store:
+        assert store.run(run).status == "running", "a live driver's run is left alone"
+        assert tables(empty_url, table) == 1
+    os.kill(driver.pid, signal.SIGKILL)
+    driver.communicate()
+    _until(lambda: not sql(empty_url, f"SELECT 1 FROM pg_stat_activity WHERE application_name LIKE 'lineage-run:{run}%'"))
+    with Store.open(empty_url) as store:
+        record = store.run(run)
+        assert (record.status, record.error) == ("failed", lifecycle.DEAD)
+        assert record.finished is not None
+        assert tables(empty_url, table) == 0
+        with pytest.raises(RunNotComplete, match=lifecycle.DEAD):
+            store.materializations(run)
+
+
+def _until(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 10
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def test_two_runs_at_once_do_not_meet(store: Store, server: object) -> None:
+    with Store.open(store.url) as other:
+        first, second = store.begin_run(RunRecord(pipeline="two")), other.begin_run(RunRecord(pipeline="two"))
+        made = [s.create_materialization(r, "m", "segment", COLUMNS) for s, r in ((store, first), (other, second))]
+        made[0].loader().load(0, 0, iter([BATCH]))
+        made[1].loader().load(0, 0, iter([BATCH, BATCH]))
+        store.publish_run(first)
+        other.publish_run(second)
+        assert [store.materializations(run)["m"].rows for run in (first, second)] == [2, 4]
+        assert first < second
+        assert [record.id for record in store.runs("two")] == [second, first]
+        assert store.latest_run("two").id == second
+
+
+def test_a_closed_store_gives_its_running_runs_up(empty_url: str) -> None:
+    with Store.open(empty_url) as store:
+        run = store.begin_run(RunRecord(pipeline="p"))
+    with Store.open(empty_url) as store:
+        _until(lambda: store.run(run).status == "failed" or not lifecycle.clean_up(store._engine))
+        assert store.run(run).error == lifecycle.DEAD
+
+
+def test_a_failed_run_keeps_its_record_and_nothing_else(store: Store, begin: Callable[[], str]) -> None:
+    run = begin()
+    made = store.create_materialization(run, "m", "segment", COLUMNS)
+    made.loader().load(0, 0, iter([BATCH]))
+    store.fail_run(run, "udf \x00 \ud800 raised")
+    assert (store.run(run).status, store.run(run).error) == ("failed", "udf \x00 \\ud800 raised")
+    assert tables(store.url, made.table_name) == 0
+    store.fail_run(run, "again")
+    assert store.run(run).error == "udf \x00 \\ud800 raised"
+    with pytest.raises(LoadFailed, match="is failed"):
+        made.loader().load(0, 1, iter([BATCH]))
+
+
+def test_failing_ends_the_loads_of_tasks_that_live_on(store: Store, begin: Callable[[], str]) -> None:
+    run = begin()
+    made = store.create_materialization(run, "m", "segment", COLUMNS)
+    loading, errors = threading.Event(), []
+
+    def endless() -> Iterator[pa.RecordBatch]:
+        while True:
+            yield BATCH
+            loading.set()
+            time.sleep(0.01)
+
+    def load() -> None:
+        try:
+            made.loader().load(0, 0, endless())
+        except Exception as error:
+            errors.append(error)
+
+    task = threading.Thread(target=load)
+    task.start()
+    loading.wait(10)
+    store.fail_run(run, "cancelled")
+    task.join(20)
+    assert not task.is_alive()
+    assert isinstance(errors[0], StoreUnavailable)
+    assert tables(store.url, made.table_name) == 0
+
+
+def test_dropping_leaves_a_tombstone(store: Store, begin: Callable[[], str]) -> None:
+    run = begin()
+    made = store.create_materialization(run, "m", "segment", COLUMNS)
+    made.loader().load(0, 0, iter([BATCH]))
+    with pytest.raises(StoreError, match="still running"):
+        store.drop_run(run)
+    store.publish_run(run, output={"x": 1})
+    table = DerivationTable("source", pa.table({"a": [1]}), "exact")
+    derivation = store.save_derivation(DerivationRecord(run_id=run, target="a = 1", tables={"t": table}))
+    store.save_reasons(run, "f", {"d": ("1", "{}")})
+    with pytest.raises(StoreError, match="complete"):
+        store.fail_run(run, "no")
+    store.drop_run(run)
+    record = store.run(run)
+    assert (record.status, record.plan, record.output, record.params) == ("dropped", "", None, {})
+    assert record.pipeline
+    assert tables(store.url, made.table_name) == 0
+    with pytest.raises(StoreError, match="no derivation"):
+        store.derivation(derivation)
+    assert store.cached_reasons(run, "f", ["d"]) == {}
+    with pytest.raises(RunNotComplete, match="dropped"):
+        store.materializations(run)
+    with pytest.raises(StoreError, match="gone"):
+        store.read(made)
+    with pytest.raises(RunNotFound):
+        store.drop_run("nothing")
+
+
+def test_old_runs_retire_and_those_in_use_wait(empty_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Store.open(empty_url) as store:
+        old, used, young = [store.begin_run(RunRecord(pipeline="p")) for _ in range(3)]
+        names = [store.create_materialization(run, "m", "segment", COLUMNS).table for run in (old, used, young)]
+        for run in (old, used, young):
+            store.publish_run(run)
+    sql(empty_url, f"UPDATE lineage.runs SET finished = now() - interval '31 days' WHERE id <> '{young}'")
+    monkeypatch.setenv("AIRFLOW_LINEAGE_RETENTION_DAYS", "30")
+    with Store.open(store.url) as reader, reader.session() as session:
+        pass
+    statuses = _statuses(empty_url)
+    assert [statuses[run] for run in (old, used, young)] == ["dropped", "dropped", "complete"]
+    assert names
+
+
+def test_a_run_in_use_is_retired_later(empty_url: str) -> None:
+    import psycopg2
+
+    with Store.open(empty_url) as store:
+        run = store.begin_run(RunRecord(pipeline="p"))
+        table = store.create_materialization(run, "m", "segment", COLUMNS).table
+        store.publish_run(run)
+        sql(empty_url, "UPDATE lineage.runs SET finished = now() - interval '31 days'")
+        reader = psycopg2.connect(empty_url)
+        with reader.cursor() as cursor:
+            cursor.execute(f"SELECT * FROM {table}")
+        assert lifecycle.retire(store._engine, 30) == []
+        assert store.run(run).status == "complete"
+        reader.close()
+        _until(lambda: lifecycle.retire(store._engine, 30) == [run])
+        assert lifecycle.retire(store._engine, 30) == []
+
+
+def _statuses(url: str) -> dict[object, object]:
+    return dict(sql(url, "SELECT id, status FROM lineage.runs"))  # type: ignore[arg-type]
+
+
+def test_the_lock_is_taken_again_after_its_connection_was_lost(store: Store, begin: Callable[[], str]) -> None:
+    run = begin()
+    sql(store.url, f"SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE application_name = 'lineage-run:{run}'")
+    store.publish_run(run)
+    assert store.run(run).status == "complete"
+
+
+def test_a_run_that_another_process_gave_up_cannot_be_published(store: Store, begin: Callable[[], str]) -> None:
+    run = begin()
+    sql(store.url, f"SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE application_name = 'lineage-run:{run}'")
+    Store.open(store.url).close()
+    with pytest.raises(RunNotComplete, match=lifecycle.DEAD):
+        store.publish_run(run)
+
+
+def test_records_come_back_as_they_were(store: Store) -> None:
+    given = RunRecord(
+        pipeline="naïve 'p'; DROP TABLE lineage.runs; --",
+        started=datetime(2024, 2, 29, 1, 2, 3, 4, tzinfo=UTC),
+        strategy="rerun",
+        reasons="eager",
+        params={"a": [1, None, float("inf")], "b": "\x00 %s :x"},
+        plan='{"text": "\\u0000"}',
+        segments=[{"name": "s"}],
+        inputs=[1],
+        udfs=["u"],
+        conf={"spark.sql.ansi.enabled": "true"},
+        airflow={"dag_id": "d", "map_index": -1},
+        versions={"spark": "4.3"},
+    )
+    run = store.begin_run(given)
+    found = store.run(run)
+    assert found == RunRecord(**{**given.__dict__, "id": run})
+    with pytest.raises(StoreError, match="JSON"):
+        store.begin_run(RunRecord(pipeline="p", params={"a": object()}))
+    with pytest.raises(StoreError):
+        store.begin_run(RunRecord(id=run, pipeline="p"))
+    with pytest.raises(RunNotFound, match="no run 'x'"):
+        store.run("x")
+
+
+def test_ids_sort_by_time() -> None:
+    made = [new_id() for _ in range(10_000)]
+    assert made == sorted(set(made))
+    assert made[0][14] == "7"

