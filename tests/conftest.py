@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
+import tempfile
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,25 +15,33 @@ import pytest
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-
     from airflow_lineage_provider.store import Store
 
 
 @pytest.fixture(scope="session")
-def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
-    """A results store on an embedded server of the tests' own."""
-    from airflow_lineage_provider.store import Store, stop_embedded
+def lineage_home() -> Iterator[Path]:
+    """The home of the tests' own embedded PostgreSQL, which every test of the session may use.
 
-    home = tmp_path_factory.mktemp("home")
-    before = {name: os.environ.pop(name, None) for name in ("AIRFLOW_LINEAGE_HOME", "AIRFLOW_LINEAGE_STORE")}
-    os.environ["AIRFLOW_LINEAGE_HOME"] = str(home)
-    try:
-        with Store.open() as opened:
-            yield opened
-        stop_embedded()
-    finally:
-        os.environ.update({name: value for name, value in before.items() if value is not None})
+    Not below pytest's own temporary folder: that one is closed to other users, and PostgreSQL does not run as root.
+    """
+    from airflow_lineage_provider.store import stop_embedded
+
+    home = Path(tempfile.mkdtemp(prefix="lineage-tests-"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("AIRFLOW_LINEAGE_STORE", raising=False)
+        patch.setenv("AIRFLOW_LINEAGE_HOME", str(home))
+        yield home
+    stop_embedded(home)
+    shutil.rmtree(home)
+
+
+@pytest.fixture(scope="session")
+def store(lineage_home: Path) -> Iterator[Store]:
+    """A results store on that server."""
+    from airflow_lineage_provider.store import Store
+
+    with Store.open() as opened:
+        yield opened
 
 
 @pytest.fixture(scope="session")

@@ -70,7 +70,7 @@ def _shared(*, top: bool = False) -> argparse.ArgumentParser:
     made.add_argument("--store", dest="store_url", metavar="URL", default=default(None),
                       help="the results store's PostgreSQL URL (default: AIRFLOW_LINEAGE_STORE, else the embedded server)")  # fmt: skip
     made.add_argument("--quiet", "-q", action="store_true", default=default(False), help="no progress on standard error")
-    made.add_argument("--traceback", action="store_true", default=default(False), help="show where an error came from")
+    made.add_argument("--traceback", action="store_true", default=default(False), help="show where an error came from, and Spark's own log")
     return made
 
 
@@ -87,8 +87,7 @@ def _run(made: argparse.ArgumentParser) -> None:
         metavar="PLACE",
         help="where the result is written: PATH, parquet:PATH, csv:PATH or table:NAME, +overwrite or +append at the end",
     )
-    made.add_argument("--strategy", default="function_materialization", choices=("function_materialization", "full_materialization", "rerun"),
-                      help="what is stored (default: %(default)s)")  # fmt: skip
+    made.add_argument("--strategy", default="function_materialization", help="what is stored (default: %(default)s)")
     made.add_argument(
         "--reasons", default="lazy", choices=("lazy", "eager"), help="explain when asked, or every row at once (default: %(default)s)"
     )

@@ -18,7 +18,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     :raises SystemExit: for arguments that argparse refuses (2), ``--help`` and ``--version`` (0).
     """
     options = parser().parse_args(arguments)
-    with streams(quiet=options.quiet) as out:
+    with streams(quiet=options.quiet, traceback=options.traceback) as out:
         try:
             return int(options.verb(options, out))
         except KeyboardInterrupt:
@@ -28,7 +28,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             out.abandon()
             return BROKEN_PIPE
         except Exception as error:
-            if options.traceback:
+            if out.traceback:
                 out.close_progress()
                 raise
             return _failed(error, out)

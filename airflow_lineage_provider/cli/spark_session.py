@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from airflow_lineage_provider.cli.streams import Streams
@@ -12,7 +15,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 MASTER = "local[*]"
-_QUIET = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false", "spark.log.level": "ERROR"}
+_DEFAULTS = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false"}
+_JVM_OPTIONS = "spark.driver.extraJavaOptions"
 
 
 @contextmanager
@@ -25,13 +29,23 @@ def spark_session(master: str | None, conf: Sequence[tuple[str, str]], out: Stre
 
     check_pyspark()
     check_java()
-    settings = {**_QUIET, "spark.master": MASTER, **dict(conf), **({"spark.master": master} if master else {})}
+    settings = {**_DEFAULTS, "spark.master": MASTER, **dict(conf), **({"spark.master": master} if master else {})}
+    if not out.traceback:
+        settings.setdefault(_JVM_OPTIONS, _quiet_jvm())
+    if settings["spark.master"].startswith("local"):
+        # Spark would take whatever python3 comes first on the path, which need not have this package.
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     out.progress(f"starting Spark on {settings['spark.master']}")
     session = _start(settings)
     try:
         yield session
     finally:
         session.stop()
+
+
+def _quiet_jvm() -> str:
+    """Spark's log would bury the progress, and what goes wrong is said in one line at the end. ``--traceback`` leaves it on."""
+    return f"-Dlog4j2.configurationFile={(Path(__file__).parent / 'log4j2-quiet.properties').as_uri()}"
 
 
 def _start(settings: dict[str, str]) -> SparkSession:

@@ -16,11 +16,14 @@ if TYPE_CHECKING:
     from rich.console import Console, RenderableType
     from rich.status import Status
 
+FILE_WIDTH = 140
+
 
 class Streams:
     """Where a verb writes: `answer` and `answer_json` to standard output, the rest to standard error."""
 
-    def __init__(self, answer: TextIO, *, quiet: bool) -> None:
+    def __init__(self, answer: TextIO, *, quiet: bool, traceback: bool) -> None:
+        self.traceback = traceback
         self._answer = answer
         self._quiet = quiet
         self._status: Status | None = None
@@ -91,19 +94,32 @@ class Streams:
         self._stage = None
 
     def _console(self, name: str, file: TextIO) -> Console:
-        from rich.console import Console
+        if name not in self._consoles:
+            # A file or a pipe has no width of its own, and rich would fold everything at 80 characters.
+            width = None if file.isatty() or "COLUMNS" in os.environ else FILE_WIDTH
+            self._consoles[name] = _console(file, width)
+        return self._consoles[name]
 
-        return self._consoles.setdefault(name, Console(file=file, highlight=False))
+
+def _console(file: TextIO, width: int | None) -> Console:
+    from rich.console import Console as RichConsole
+
+    class Console(RichConsole):
+        def on_broken_pipe(self) -> None:
+            # rich would close the standard output that it knows, which is standard error here, and exit.
+            raise BrokenPipeError
+
+    return Console(file=file, highlight=False, width=width)
 
 
 @contextmanager
-def streams(*, quiet: bool) -> Iterator[Streams]:
+def streams(*, quiet: bool, traceback: bool) -> Iterator[Streams]:
     """Keep standard output for the answer, for this process and those that it starts (Spark's JVM and its workers)."""
     sys.stdout.flush()
     kept = os.dup(1)
     os.dup2(2, 1)
     answer = os.fdopen(kept, "w", encoding=sys.stdout.encoding or "utf-8", errors="backslashreplace")
-    out = Streams(answer, quiet=quiet)
+    out = Streams(answer, quiet=quiet, traceback=traceback)
     try:
         with redirect_stdout(sys.stderr):
             yield out

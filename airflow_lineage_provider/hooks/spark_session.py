@@ -42,9 +42,6 @@ def spark_session(conf: Mapping[str, str]) -> Iterator[SparkSession]:
     Raises:
         EnvironmentProblem: there is no Java, or not one whole PySpark.
     """
-    from pyspark import SparkConf
-    from pyspark.sql import SparkSession
-
     from airflow_lineage_provider.spark.session import check_java, check_pyspark
 
     check_pyspark()
@@ -52,15 +49,33 @@ def spark_session(conf: Mapping[str, str]) -> Iterator[SparkSession]:
     if conf["spark.master"].startswith("local"):
         # Spark asks the PATH for python3 otherwise, which need not be the Python of this environment.
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    found = SparkSession.getActiveSession()
-    if found is not None:
+    was_there = _has_session()
+    if was_there:
         log.info("using the Spark session that this process has already; its master and static settings stay as they are")
-    session = SparkSession.builder.config(conf=SparkConf().setAll(list(conf.items()))).getOrCreate()
+    session = _session(conf)
     try:
         yield session
     finally:
-        if found is None:
+        if not was_there:
             session.stop()
+
+
+def _has_session() -> bool:
+    from pyspark.errors import PySparkRuntimeError
+    from pyspark.sql import SparkSession
+
+    try:
+        SparkSession.active()
+    except PySparkRuntimeError:
+        return False
+    return True
+
+
+def _session(conf: Mapping[str, str]) -> SparkSession:
+    from pyspark import SparkConf
+    from pyspark.sql import SparkSession
+
+    return SparkSession.builder.config(conf=SparkConf().setAll(list(conf.items()))).getOrCreate()
 
 
 def _master(connection: Connection) -> str:

@@ -13,7 +13,8 @@
      "queries":   [{"segment", "engine", "sql", "seconds", "rows"}]}
 
 A DECISION is ``{"row", "arguments": [{"name", "type", "value"}], "value", "reason", "links": [LINK]}``.
-A LINK is ``{"source", "source_row"}`` (the target's also have ``row``), rows counted from 0. Rows are arrays, because a result's column names may repeat.
+A LINK is ``{"source", "source_row"}`` (the target's also have ``row``), rows counted from 0.
+Rows are arrays, because a result's column names may repeat.
 ``reason`` is the payload as stored (its own schema and version), null where none is declared.
 Decimals, dates and times are strings (ISO 8601), binary is base64, a map is an array of [key, value], and NaN and the infinities are
 ``"NaN"``, ``"Infinity"`` and ``"-Infinity"``: the document is JSON to the letter.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
 from rich.console import Console, Group, RenderableType
@@ -211,24 +211,34 @@ def _queries(explanation: Explanation) -> RenderableType:
 
 
 def runs_table(runs: Sequence[RunSummary]) -> RenderableType:
-    """Runs as a list for people."""
+    """Runs as a list for people, each with as much of its id as tells it from the others."""
     if not runs:
         return Text("no runs", style="dim")
     made = _plain_table()
-    for head in ("run", "pipeline", "status", "started", "took", "rows", "reasons", "Airflow"):
-        made.add_column(head, justify="right" if head in ("took", "rows") else "left", no_wrap=head in ("run", "status"))
+    with_airflow = any(run.airflow for run in runs)
+    for head in ("run", "pipeline", "status", "started", "took", "rows", *(["Airflow"] if with_airflow else [])):
+        made.add_column(
+            head, justify="right" if head in ("took", "rows") else "left", no_wrap=head not in ("pipeline", "Airflow"), overflow="fold"
+        )
+    length = _telling_length([run.id for run in runs])
     for run in runs:
-        made.add_row(*_run_cells(run))
+        made.add_row(*_run_cells(run, length)[: len(made.columns)])
     return made
 
 
-def _run_cells(run: RunSummary) -> list[Text]:
+def _telling_length(ids: Sequence[str]) -> int:
+    """How many characters tell the ids apart; no fewer than those of the time in them."""
+    longest = max(map(len, ids))
+    return next((n for n in range(13, longest) if len({one[:n] for one in ids}) == len(set(ids))), longest)
+
+
+def _run_cells(run: RunSummary, length: int) -> list[Text]:
     status = {"complete": "green", "failed": "red", "running": "yellow"}.get(run.status, "dim")
     airflow = ".".join(str(run.airflow[key]) for key in ("dag_id", "task_id") if run.airflow.get(key))
     seconds = seconds_text(run.seconds) if run.seconds is not None else "–"
-    texts: list[tuple[Any, str]] = [
-        (run.id, "bold"), (run.pipeline, ""), (run.status, status), (run.started, ""), (seconds, ""),
-        (f"{run.rows:,}" if run.rows is not None else "–", ""), (run.reasons, "dim"), (airflow, "dim"),
+    texts = [
+        (run.id[:length], "bold"), (run.pipeline, ""), (run.status, status), (run.started.replace("T", " ")[:16], ""), (seconds, ""),
+        (f"{run.rows:,}" if run.rows is not None else "–", ""), (airflow, "dim"),
     ]  # fmt: skip
     return [Text(visible(text), style=style) for text, style in texts]
 

@@ -77,7 +77,8 @@ def spark_literal(literal: Literal) -> exp.Expr:
 
 
 def _spark_number(value: str, kind: str) -> str:
-    if kind in ("float", "double") and _FLOAT.fullmatch(value):
+    # Spark takes the largest float's own text for too large a literal.
+    if kind in ("float", "double") and _FLOAT.fullmatch(value) and not (kind == "float" and "e" in value.lower()):
         return value + _SPARK_SUFFIX[kind]
     if kind in _SPARK_SUFFIX and _INTEGER.fullmatch(value):
         return value + _SPARK_SUFFIX[kind]

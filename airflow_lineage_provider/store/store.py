@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -38,6 +40,7 @@ class Store:
         self._engine = make_engine(url)
         self._pool = ConnectionPool(url)
         self._locks: dict[str, lifecycle.RunLock] = {}
+        self._finalizer = weakref.finalize(self, _close, os.getpid(), self._locks, self._pool, self._engine)
 
     @staticmethod
     def open(url: str | None = None) -> Store:
@@ -88,11 +91,7 @@ class Store:
 
     def close(self) -> None:
         """Close every connection. Runs that this store still has running are failed by the next `open`."""
-        for lock in self._locks.values():
-            lock.release()
-        self._locks.clear()
-        self._pool.close()
-        self._engine.dispose()
+        _close(os.getpid(), self._locks, self._pool, self._engine)
 
     def __enter__(self) -> Store:
         return self
@@ -311,6 +310,17 @@ class Store:
         """
         with self._transaction(f"saving reasons of run {run_id}") as connection:
             derivations.save_reasons(connection, run_id, function, rows)
+
+
+def _close(pid: int, locks: dict[str, lifecycle.RunLock], pool: ConnectionPool, engine: sa.Engine) -> None:
+    """Also for a store that is forgotten; but a forked child must not say goodbye on its parent's connections."""
+    if os.getpid() != pid:
+        return
+    for lock in locks.values():
+        lock.release()
+    locks.clear()
+    pool.close()
+    engine.dispose()
 
 
 def _resolve(url: str | None) -> str:

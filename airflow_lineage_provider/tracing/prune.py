@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from collections.abc import Set as AbstractSet
 
 from airflow_lineage_provider.plan import operators as o
-from airflow_lineage_provider.plan.expressions import Alias, Attribute, attribute_of
+from airflow_lineage_provider.plan.expressions import Attribute, Named, attribute_of
 from airflow_lineage_provider.plan.walk import children, operators, own_expressions, references, with_children
 
 
@@ -14,11 +15,10 @@ def needed(plan: o.Plan, wanted: Iterable[Attribute]) -> frozenset[int]:
     ids = {attribute.id for attribute in wanted}
     for node in operators(plan):
         match node:
-            case o.Project() | o.Aggregate():
-                parts: list[Attribute] = [r for column in node.columns if attribute_of(column).id in ids for r in references(column)]
-                if isinstance(node, o.Aggregate):
-                    parts.extend(r for key in node.keys for r in references(key))
-                ids.update(part.id for part in parts)
+            case o.Project():
+                ids.update(r.id for column in node.columns if attribute_of(column).id in ids for r in references(column))
+            case o.Aggregate():
+                ids.update(r.id for part in (*node.keys, *_kept_calls(node, ids)) for r in references(part))
             case o.FunctionOperator():
                 if node.value.id in ids or (node.reason is not None and node.reason.id in ids):
                     ids.update(argument.id for argument in node.arguments)
@@ -36,20 +36,24 @@ def prune(plan: o.Plan, wanted: Iterable[Attribute]) -> o.Plan:
     return _prune(plan, needed(plan, wanted))
 
 
-def _prune(node: o.Plan, ids: frozenset[int]) -> o.Plan:
-    if isinstance(node, o.FunctionOperator) and node.value.id not in ids:
-        return _prune(node.child, ids)
-    rebuilt = with_children(node, tuple(_prune(child, ids) for child in children(node))) if not isinstance(node, o.Union) else node
-    if isinstance(rebuilt, o.Project):
-        kept = tuple(column for column in rebuilt.columns if attribute_of(column).id in ids)
-        return o.Project(child=rebuilt.child, columns=kept or rebuilt.columns[:1]) if kept != rebuilt.columns else rebuilt
-    if isinstance(rebuilt, o.Aggregate):
-        keys = len(rebuilt.keys)
-        kept_calls = tuple(column for column in rebuilt.columns[keys:] if isinstance(column, Alias) and column.attribute.id in ids)
-        # A global aggregation keeps one function: without any it would be a relation without columns.
-        kept_calls = kept_calls or (() if keys else rebuilt.columns[:1])  # type: ignore[assignment]
-        return o.Aggregate(child=rebuilt.child, keys=rebuilt.keys, columns=rebuilt.columns[:keys] + kept_calls)
-    return rebuilt
+def _prune(node: o.Plan, ids: AbstractSet[int]) -> o.Plan:
+    match node:
+        case o.FunctionOperator() if node.value.id not in ids and (node.reason is None or node.reason.id not in ids):
+            return _prune(node.child, ids)
+        case o.Project():
+            kept = tuple(column for column in node.columns if attribute_of(column).id in ids)
+            # Where nothing is read but the number of rows, the child's rows are as good.
+            return o.Project(child=_prune(node.child, ids), columns=kept) if kept else _prune(node.child, ids)
+        case o.Aggregate():
+            columns = (*node.columns[: len(node.keys)], *_kept_calls(node, ids))
+            return o.Aggregate(child=_prune(node.child, ids), keys=node.keys, columns=columns)
+        case o.Union():
+            return node
+    return with_children(node, tuple(_prune(child, ids) for child in children(node)))
 
 
-__all__ = ["needed", "prune"]
+def _kept_calls(node: o.Aggregate, ids: AbstractSet[int]) -> tuple[Named, ...]:
+    """The functions that are wanted. A global aggregation keeps one: without any it would be a relation without columns."""
+    calls = node.columns[len(node.keys) :]
+    kept = tuple(call for call in calls if attribute_of(call).id in ids)
+    return kept or (() if node.keys else calls[:1])

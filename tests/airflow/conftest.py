@@ -1,84 +1,108 @@
-"""Airflow for the tests: a home and a database of its own, and the embedded PostgreSQL as results store.
+"""Airflow for the tests: a home and a database of its own, the example DAGs and the tests' own as bundles.
 
 Set before anything imports Airflow, which reads its configuration while it is imported.
 """
 
 from __future__ import annotations
 
+import atexit
+import json
+import logging
 import os
 import shutil
 import tempfile
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
+from pyspark.sql import SparkSession
 
-from airflow_lineage_provider.store import Store, embedded
+from airflow_lineage_provider.store import Store
 
 ROOT = Path(__file__).resolve().parents[2]
 HOME = Path(tempfile.mkdtemp(prefix="lineage-airflow-"))
+FOLDERS = {"examples": ROOT / "dags", "tests": Path(__file__).parent / "dags"}
+
+atexit.register(shutil.rmtree, HOME, ignore_errors=True)
+
+
+def _bundle(name: str, folder: Path) -> dict[str, Any]:
+    return {"name": name, "classpath": "airflow.dag_processing.bundles.local.LocalDagBundle", "kwargs": {"path": str(folder)}}
+
 
 os.environ.update(
     {
         "AIRFLOW_HOME": str(HOME),
-        "AIRFLOW__CORE__DAGS_FOLDER": str(ROOT / "dags"),
+        "AIRFLOW__CORE__DAGS_FOLDER": str(FOLDERS["examples"]),
         "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
         "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN": f"sqlite:///{HOME}/airflow.db",
+        "AIRFLOW__DAG_PROCESSOR__DAG_BUNDLE_CONFIG_LIST": json.dumps([_bundle(name, folder) for name, folder in FOLDERS.items()]),
     }
 )
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """These tests run Airflow's own code, whose warnings are not this project's to answer for."""
-    here = Path(__file__).parent
+    """These tests run Airflow's own code, whose warnings are not this project's to answer for; its own still are errors."""
     for item in items:
-        if here in item.path.parents:
+        if Path(__file__).parent in item.path.parents:
             item.add_marker(pytest.mark.airflow)
             item.add_marker(pytest.mark.filterwarnings("ignore"))
+            item.add_marker(pytest.mark.filterwarnings("error:::airflow_lineage_provider"))
 
 
 @pytest.fixture(scope="session")
-def airflow_home() -> Iterator[Path]:
+def airflow_home() -> Path:
     """Airflow's home, its database migrated."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         from airflow.utils.db import initdb
 
         initdb()
-    yield HOME
-    shutil.rmtree(HOME, ignore_errors=True)
+    # Airflow lets every library write its news; py4j's last would go to a stream that pytest has closed.
+    logging.getLogger("py4j").setLevel(logging.WARNING)
+    return HOME
 
 
 @pytest.fixture(scope="session")
-def store_home() -> Iterator[Path]:
-    """The home of an embedded store, which the settings name while the tests run; stopped at the end."""
-    home = Path(tempfile.mkdtemp(prefix="lineage-airflow-store-"))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("AIRFLOW_LINEAGE_HOME", str(home))
-        patch.delenv("AIRFLOW_LINEAGE_STORE", raising=False)
-        yield home
-    embedded.stop(home)
-    shutil.rmtree(home, ignore_errors=True)
-
-
-@pytest.fixture(scope="session")
-def store_url(store_home: Path) -> str:
-    return embedded.ensure_running(store_home).url
-
-
-@pytest.fixture(scope="session")
-def store(store_url: str) -> Iterator[Store]:
-    with Store.open(store_url) as opened:
-        yield opened
-
-
-@pytest.fixture(scope="session")
-def dagbag(airflow_home: Path) -> Any:
-    """The example DAGs, as Airflow finds them."""
+def dags(airflow_home: Path) -> dict[str, Any]:
+    """The example DAGs and the tests' own, as Airflow reads them from their files."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         from airflow.dag_processing.dagbag import DagBag
 
-        return DagBag(ROOT / "dags")
+        bags = [DagBag(folder) for folder in FOLDERS.values()]
+    assert [bag.import_errors for bag in bags] == [{}, {}]
+    return {dag_id: dag for bag in bags for dag_id, dag in bag.dags.items()}
+
+
+class DagResult:
+    """A DAG run that has ended: its tasks' states and XCom results, by (task id, map index)."""
+
+    def __init__(self, run: Any) -> None:
+        self.state = str(run.state)
+        self.run_id = run.run_id
+        self.states = {(ti.task_id, ti.map_index): str(ti.state) for ti in run.get_task_instances()}
+        self.tries = {(ti.task_id, ti.map_index): ti.try_number for ti in run.get_task_instances()}
+        self._dag_id = run.dag_id
+
+    def result(self, task_id: str, map_index: int = -1) -> Any:
+        from airflow.models.xcom import XComModel
+        from airflow.utils.session import create_session
+
+        with create_session() as session:
+            found = session.scalars(XComModel.get_many(run_id=self.run_id, key="return_value", task_ids=task_id, dag_ids=self._dag_id))
+            values = {one.map_index: XComModel.deserialize_value(one) for one in found}
+        return values[map_index]
+
+
+@pytest.fixture(scope="session")
+def run_dag(dags: dict[str, Any], spark: SparkSession, store: Store) -> Callable[..., DagResult]:
+    """Runs a DAG in Airflow, in this process, on the tests' Spark session and results store."""
+
+    def run(dag_id: str, logical_date: datetime = datetime(1990, 12, 1, tzinfo=UTC), **conf: Any) -> DagResult:
+        return DagResult(dags[dag_id].test(logical_date=logical_date, run_conf=conf))
+
+    return run

@@ -12,6 +12,7 @@ from airflow_lineage_provider.errors import SparkConnectUnsupported, StoreError
 from airflow_lineage_provider.hooks.lineage import LineageHook
 from airflow_lineage_provider.hooks.spark_session import spark_conf
 from airflow_lineage_provider.hooks.store_url import store_url
+from airflow_lineage_provider.store import Store
 
 
 def postgres(**fields: object) -> Connection:
@@ -72,8 +73,8 @@ def test_the_hook_reads_the_connection(monkeypatch: pytest.MonkeyPatch) -> None:
     assert LineageHook().store_url() is None
 
 
-def test_the_hook_opens_the_store(store_url: str) -> None:
-    with LineageHook(store=store_url) as lineage:
+def test_the_hook_opens_the_store(store: Store) -> None:
+    with LineageHook(store=store.url) as lineage:
         assert lineage.runs("nobody has run this") == []
 
 

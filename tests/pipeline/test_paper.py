@@ -144,7 +144,7 @@ def test_data_frames_are_traced_like_sql(lineage: Lineage, spark: SparkSession) 
 
         loan = session.table("loan").where(F.month("date") == month)
         joined = session.table("client").join(session.table("debt"), "client_id").join(loan.drop("date"), "client_id")
-        judged = joined.withColumn("judge", paper_credit_exam.credit_exam("income", "debt", "loan_amount"))
+        judged = joined.withColumn("judge", paper_credit_exam.credit_exam.column("income", "debt", "loan_amount"))
         return judged.groupBy("judge").count()
 
     run = lineage.run(pipeline, params={"month": 12})

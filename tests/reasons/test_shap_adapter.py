@@ -61,7 +61,12 @@ CLASSIFIERS = [
     (DecisionTreeClassifier(max_depth=5, random_state=0), "tree, interventional", "tree, interventional", "probability"),
     (GradientBoostingClassifier(n_estimators=10, random_state=0), "tree, interventional", "exact", "log-odds"),
     (HistGradientBoostingClassifier(max_iter=10, random_state=0), "tree, interventional", "tree, interventional", "log-odds"),
-    (make_pipeline(SimpleImputer(), StandardScaler(), RandomForestClassifier(10, random_state=0)), "tree, interventional", None, "probability"),
+    (
+        make_pipeline(SimpleImputer(), StandardScaler(), RandomForestClassifier(10, random_state=0)),
+        "tree, interventional",
+        None,
+        "probability",
+    ),
     (LogisticRegression(), "linear", "linear", "log-odds"),
     (make_pipeline(StandardScaler(), LogisticRegression()), "linear", "linear", "log-odds"),
     (make_pipeline(PolynomialFeatures(), LogisticRegression(max_iter=2000)), "exact", "exact", "probability"),
@@ -163,7 +168,9 @@ def test_the_other_class_mirrors(data: Any) -> None:
             for label in (True, False)
         ]
         for yes, no in zip(*both, strict=True):
-            np.testing.assert_allclose([each.contribution for each in yes.features], [-each.contribution for each in no.features], atol=1e-7)
+            np.testing.assert_allclose(
+                [each.contribution for each in yes.features], [-each.contribution for each in no.features], atol=1e-7
+            )
             assert max(abs(yes.residual or 0), abs(no.residual or 0)) < 1e-6
             assert (yes.label, no.label) == ("True", "False")
 

@@ -19,7 +19,7 @@ from airflow_lineage_provider.errors import UdfDeclarationError
 from airflow_lineage_provider.reasons import ReasonedUdf
 from airflow_lineage_provider.reasons.fingerprint import digest
 
-SOURCE = '''
+SOURCE = """
 from airflow_lineage_provider.reasons import reasoned_udf
 
 LIMIT = 0.5
@@ -44,7 +44,7 @@ def _(x, most=10):
 
 def helper(x):
     return (lambda y: y + 1)(x)
-'''
+"""
 
 
 @pytest.fixture
@@ -86,7 +86,7 @@ def test_the_same_in_other_processes(module_of: Callable[[str], ModuleType], tmp
         ("* self.factor", "+ self.factor"),
         ("y + 1", "y + 2"),
         ("most=10):\n    return min", "most=11):\n    return min"),
-        ("{\"x\"}", "{\"y\"}"),
+        ('{"x"}', '{"y"}'),
         ("seed=3", "seed=4"),
         ('"q"', '"qq"'),
         ('"double"', '"float"'),

@@ -163,18 +163,24 @@ def many_kinds() -> Explanation:
         "odd": Guarantee(level="superset", cause="limit without order"),
         "gone": Guarantee(level="unavailable", cause="the files were deleted"),
     }
+    behind = links((0, "client", 0), (0, "odd", 0), (0, "odd", 2), (1, "client", 1))
     return paper(
-        source=source, reasons=tables, guarantees=guarantees, stale=("client: part-0.parquet was written again on 2026-01-03",), verified=False,
+        source=source,
+        reasons=tables,
+        guarantees=guarantees,
+        stale=("client: part-0.parquet was written again on 2026-01-03",),
+        verified=False,
         verification="the pipeline gives ('Reject', 2) over these rows",
-        links={"target": links((0, "client", 0), (0, "odd", 1)), "credit_exam": links((0, "client", 0), (0, "odd", 0), (0, "odd", 2), (1, "client", 1))},
-    )  # fmt: skip
+        links={"target": links((0, "client", 0), (0, "odd", 1)), "credit_exam": behind},
+    )
 
 
 def empty() -> Explanation:
     """A target that nothing stands behind."""
     return explanation(
         target=pa.table({"n": pa.array([0])}), result_rows=1, asked="n = 0",
-        source={"client": pa.table({"id": pa.array([], pa.int64())})}, reasons={"credit_exam": reasons({"x": pa.array([], pa.int64())}, [], [])},
+        source={"client": pa.table({"id": pa.array([], pa.int64())})},
+        reasons={"credit_exam": reasons({"x": pa.array([], pa.int64())}, [], [])},
     )  # fmt: skip
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import subprocess
@@ -156,19 +157,21 @@ def test_dropping_leaves_a_tombstone(store: Store, begin: Callable[[], str]) -> 
         store.drop_run("nothing")
 
 
-def test_old_runs_retire_and_those_in_use_wait(empty_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_old_runs_retire(empty_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with Store.open(empty_url) as store:
-        old, used, young = [store.begin_run(RunRecord(pipeline="p")) for _ in range(3)]
-        names = [store.create_materialization(run, "m", "segment", COLUMNS).table for run in (old, used, young)]
-        for run in (old, used, young):
-            store.publish_run(run)
+        old, failed, young = [store.begin_run(RunRecord(pipeline="p")) for _ in range(3)]
+        table = store.create_materialization(old, "m", "segment", COLUMNS).table_name
+        store.publish_run(old)
+        store.publish_run(young)
+        store.fail_run(failed, "x")
     sql(empty_url, f"UPDATE lineage.runs SET finished = now() - interval '31 days' WHERE id <> '{young}'")
+    Store.open(empty_url).close()
+    assert tables(empty_url, table) == 1, "nothing is dropped unless it is asked for"
     monkeypatch.setenv("AIRFLOW_LINEAGE_RETENTION_DAYS", "30")
-    with Store.open(store.url) as reader, reader.session() as session:
-        pass
-    statuses = _statuses(empty_url)
-    assert [statuses[run] for run in (old, used, young)] == ["dropped", "dropped", "complete"]
-    assert names
+    Store.open(empty_url).close()
+    statuses = {row[0]: row[1] for row in sql(empty_url, "SELECT id, status FROM lineage.runs")}
+    assert [statuses[run] for run in (old, failed, young)] == ["dropped", "dropped", "complete"]
+    assert tables(empty_url, table) == 0
 
 
 def test_a_run_in_use_is_retired_later(empty_url: str) -> None:
@@ -187,10 +190,6 @@ def test_a_run_in_use_is_retired_later(empty_url: str) -> None:
         reader.close()
         _until(lambda: lifecycle.retire(store._engine, 30) == [run])
         assert lifecycle.retire(store._engine, 30) == []
-
-
-def _statuses(url: str) -> dict[object, object]:
-    return dict(sql(url, "SELECT id, status FROM lineage.runs"))  # type: ignore[arg-type]
 
 
 def test_the_lock_is_taken_again_after_its_connection_was_lost(store: Store, begin: Callable[[], str]) -> None:
@@ -238,3 +237,12 @@ def test_ids_sort_by_time() -> None:
     made = [new_id() for _ in range(10_000)]
     assert made == sorted(set(made))
     assert made[0][14] == "7"
+
+
+def test_a_store_that_is_forgotten_closes_itself(empty_url: str) -> None:
+    store = Store.open(empty_url)
+    store.begin_run(RunRecord(pipeline="p"))
+    store.query("SELECT 1")
+    del store
+    gc.collect()
+    _until(lambda: sql(empty_url, "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()") == [(1,)])

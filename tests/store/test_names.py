@@ -144,9 +144,9 @@ def test_a_thousand_columns(store: Store, begin: Callable[[], str], transport: L
     with store.session() as session:
         for column in packed[:10]:
             upload = session.upload("target", expected.select([column.name]).slice(0, 1), [column])
-            query = f"SELECT {found.sql_column('row', 'm')} AS row, {found.sql_column(column.name, 'm')} AS x"
-            joined = f"{query} FROM {found.table} m JOIN {upload.table} u ON {found.sql_column(column.name, 'm')} = {upload.sql_column(column.name, 'u')}"
-            answer = session.query(joined, {"x": column.type})
+            left, right = found.sql_column(column.name, "m"), upload.sql_column(column.name, "u")
+            query = f"SELECT {left} AS x FROM {found.table} m JOIN {upload.table} u ON {left} = {right}"
+            answer = session.query(query, {"x": column.type})
             assert answer.num_rows == (1 if column.type == "bigint" else 20), column
             assert answer.schema.field("x").type == expected.schema.field(column.name).type
 

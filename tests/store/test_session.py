@@ -42,7 +42,8 @@ def test_reading_some(store: Store, made: Materialization) -> None:
 
 
 def test_typed_and_plain_results(store: Store, made: Materialization) -> None:
-    query = f"SELECT {made.sql_column('v')} AS v, sum(1.25) AS n, count(*) AS c, NULL AS x FROM {made.table} WHERE {made.sql_column('id')} < 2 GROUP BY 1"
+    chosen = f"FROM {made.table} WHERE {made.sql_column('id')} < 2 GROUP BY 1"
+    query = f"SELECT {made.sql_column('v')} AS v, sum(1.25) AS n, count(*) AS c, NULL AS x {chosen}"
     found = store.query(query, {"v": "array<double>", "x": "int"})
     assert found.schema.field("v").type == pa.list_(pa.field("element", pa.float64()))
     assert str(found.column("v").to_pylist()) == "[[1.5, nan]]"
@@ -113,10 +114,8 @@ def test_lost_connections_are_replaced(store: Store) -> None:
         with pytest.raises(StoreUnavailable):
             session.query("SELECT pg_terminate_backend(pg_backend_pid())")
     store.query("SELECT 1")
-    sql(
-        store.url,
-        "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND application_name = 'airflow-lineage'",
-    )
+    ours = "pid <> pg_backend_pid() AND application_name = 'airflow-lineage'"
+    sql(store.url, f"SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE {ours}")
     assert store.query("SELECT 1 AS one").to_pydict() == {"one": [1]}
     assert store.runs(limit=1)
 

@@ -1,0 +1,56 @@
+"""Mapped, retried, templated and failing tasks for the tests."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+from airflow.sdk import Param, dag, task
+
+from airflow_lineage_provider.operators.derive import DeriveAugmentedLineageOperator
+from airflow_lineage_provider.operators.lineage_pyspark import LineagePySparkOperator
+
+
+@dag(schedule=None, params={"folder": Param("", type="string")})
+def lineage_tasks() -> None:
+    @task.lineage_pyspark(output="parquet:{{ params.folder }}/mapped-{{ ti.map_index }}+overwrite", lineage_name="{{ dag.dag_id }}/mapped")
+    def mapped(spark: Any, rows: int, factor: int) -> Any:
+        return spark.sql(f"SELECT id, id * {factor} AS scaled FROM range({rows})")
+
+    @task.lineage_pyspark(retries=1, retry_delay=timedelta(0))
+    def second_time_lucky(spark: Any, ti: Any) -> Any:
+        from airflow_lineage_provider.reasons import reasoned_udf
+
+        first = ti.try_number == 1
+
+        @reasoned_udf("bigint", name="fragile")
+        def fragile(number: int) -> int:
+            if first and number == 2:
+                raise ValueError("not yet")
+            return number
+
+        fragile.register(spark)
+        return spark.sql("SELECT id, fragile(id) AS value FROM range(3)")
+
+    mapped.partial(factor=10).expand(rows=[2, 3])
+    second_time_lucky()
+
+
+@dag(schedule=None)
+def classic_operators() -> None:
+    def numbers(spark: Any, rows: int, ds: str) -> Any:
+        return spark.sql(f"SELECT id, id % 2 = 1 AS odd, '{ds}' AS ds FROM range({rows})")
+
+    run = LineagePySparkOperator(task_id="numbers", python_callable=numbers, op_kwargs={"rows": "{{ 2 * 5 }}"})
+    by_id = DeriveAugmentedLineageOperator(
+        task_id="by_id", run_id="{{ ti.xcom_pull(task_ids='numbers')['run_id'] }}", target="odd AND ds = '{{ ds }}'", verify=True
+    )
+    latest = DeriveAugmentedLineageOperator(task_id="latest", pipeline="classic_operators.numbers", target=[{"id": 3}])
+    nothing = DeriveAugmentedLineageOperator(task_id="nothing", pipeline="classic_operators.numbers", target="id > 100", allow_empty=True)
+    too_many = DeriveAugmentedLineageOperator(task_id="too_many", pipeline="classic_operators.numbers", target="id >= 0", limit=3)
+    empty = DeriveAugmentedLineageOperator(task_id="empty", pipeline="classic_operators.numbers", target="id > 100")
+    run >> [by_id, latest, nothing, too_many, empty]
+
+
+lineage_tasks()
+classic_operators()

@@ -1,0 +1,130 @@
+"""The decorator and the operators in Airflow, on Spark, with a results store: nothing is replaced."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow.parquet as pq
+import pytest
+
+from airflow_lineage_provider import Lineage
+from airflow_lineage_provider.errors import RunNotComplete
+from airflow_lineage_provider.operators.derive import DeriveAugmentedLineageOperator
+from airflow_lineage_provider.store import Store
+
+if TYPE_CHECKING:
+    from tests.airflow.conftest import DagResult
+
+pytestmark = pytest.mark.spark
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("outputs")
+
+
+@pytest.fixture(scope="module")
+def tasks(run_dag: Callable[..., DagResult], folder: Path) -> DagResult:
+    return run_dag("lineage_tasks", folder=str(folder))
+
+
+@pytest.fixture(scope="module")
+def classic(run_dag: Callable[..., DagResult]) -> DagResult:
+    return run_dag("classic_operators")
+
+
+def test_all_tasks_succeed(tasks: DagResult) -> None:
+    assert tasks.state == "success"
+
+
+def test_the_result_is_written_where_the_template_says(tasks: DagResult, folder: Path) -> None:
+    for map_index, rows in ((0, 2), (1, 3)):
+        written = pq.read_table(folder / f"mapped-{map_index}").sort_by("id").to_pylist()
+        assert written == [{"id": number, "scaled": number * 10} for number in range(rows)]
+
+
+def test_xcom_names_the_run(tasks: DagResult, store: Store, folder: Path) -> None:
+    result = tasks.result("mapped", map_index=1)
+    assert sorted(result) == ["output", "pipeline", "rows", "run_id", "seconds"]
+    assert (result["pipeline"], result["rows"]) == ("lineage_tasks/mapped", 3)
+    assert result["output"] == {"kind": "path", "target": f"{folder}/mapped-1", "format": "parquet", "mode": "overwrite"}
+    assert result["seconds"] > 0
+    assert store.run(result["run_id"]).status == "complete"
+
+
+def test_the_run_knows_its_task_instance(tasks: DagResult, store: Store) -> None:
+    for map_index, rows in ((0, 2), (1, 3)):
+        record = store.run(tasks.result("mapped", map_index)["run_id"])
+        assert record.params == {"rows": rows, "factor": 10}
+        assert record.airflow == {
+            "dag_id": "lineage_tasks",
+            "run_id": tasks.run_id,
+            "task_id": "mapped",
+            "map_index": map_index,
+            "try_number": 1,
+            "logical_date": "1990-12-01T00:00:00+00:00",
+        }
+
+
+def test_a_failed_try_is_recorded_as_failed_and_the_next_beside_it(tasks: DagResult, store: Store) -> None:
+    by_try = {record.airflow["try_number"]: record for record in store.runs("lineage_tasks.second_time_lucky", 10)}
+    assert {number: record.status for number, record in by_try.items()} == {1: "failed", 2: "complete"}
+    assert "not yet" in (by_try[1].error or "")
+    assert "fragile" in (by_try[1].error or "")
+    assert tasks.result("second_time_lucky")["run_id"] == by_try[2].id
+    with pytest.raises(RunNotComplete, match="UdfFailed"):
+        store.materializations(by_try[1].id)
+    assert tasks.tries["second_time_lucky", -1] == 2
+
+
+def test_context_variables_are_not_parameters(tasks: DagResult, store: Store) -> None:
+    assert store.run(tasks.result("second_time_lucky")["run_id"]).params == {}
+
+
+def test_the_plain_operator_renders_its_arguments_and_passes_the_context(classic: DagResult) -> None:
+    with Lineage() as lineage:
+        run = lineage.get(classic.result("numbers")["run_id"])
+        rows = run.result_table().to_pylist()
+    assert run.record.params == {"rows": "10"}
+    assert sorted(row["id"] for row in rows) == list(range(10))
+    assert {row["ds"] for row in rows} == {"1990-12-01"}
+
+
+def test_a_derivation_is_stored_and_counted(classic: DagResult) -> None:
+    answer = classic.result("by_id")
+    assert answer["run_id"] == classic.result("numbers")["run_id"]
+    assert answer["target"] == "odd AND ds = '1990-12-01'"
+    assert answer["counts"]["target"] == 5
+    assert (answer["guarantee"], answer["stale"], answer["verified"]) == ("exact", [], True)
+    with Lineage() as lineage:
+        stored = lineage.derivation(answer["derivation_id"])
+    assert stored.counts() == answer["counts"]
+    assert sorted(row["id"] for row in stored.target.to_pylist()) == [1, 3, 5, 7, 9]
+
+
+def test_the_latest_run_of_a_pipeline_and_a_target_given_as_rows(classic: DagResult) -> None:
+    answer = classic.result("latest")
+    assert answer["run_id"] == classic.result("numbers")["run_id"]
+    assert answer["counts"]["target"] == 1
+
+
+def test_an_empty_target_is_an_answer_only_where_it_is_allowed(classic: DagResult) -> None:
+    assert classic.states["nothing", -1] == "success"
+    nothing = classic.result("nothing")
+    assert (nothing["derivation_id"], nothing["counts"]) == (None, {"target": 0})
+    assert classic.states["empty", -1] == "failed"
+
+
+def test_a_target_over_the_limit_fails(classic: DagResult) -> None:
+    assert classic.states["too_many", -1] == "failed"
+
+
+def test_both_kinds_of_answer_have_the_same_keys(classic: DagResult) -> None:
+    assert sorted(classic.result("nothing")) == sorted(classic.result("by_id"))
+
+
+def test_a_derivation_must_say_of_which_run() -> None:
+    with pytest.raises(ValueError, match="'why' does not say which run to derive from; give run_id=… or pipeline=…"):
+        DeriveAugmentedLineageOperator(task_id="why", target="true")
