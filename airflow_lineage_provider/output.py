@@ -59,7 +59,9 @@ class Output:
             return cls(kind="path", target=rest, format=kind, mode=mode)  # type: ignore[arg-type]
         if "/" in place:
             return cls(kind="path", target=place, mode=mode)  # type: ignore[arg-type]
-        raise InvalidOutput(f"output {text!r} is not understood; write a path, parquet:PATH, or table:NAME, with +overwrite or +append at the end")
+        raise InvalidOutput(
+            f"output {text!r} is not understood; write a path, parquet:PATH, or table:NAME, with +overwrite or +append at the end"
+        )
 
     def write(self, frame: DataFrame) -> None:
         """Write the result.

@@ -6,7 +6,7 @@ import platform
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from airflow_lineage_provider import __version__
 from airflow_lineage_provider.errors import LineageError, PlanCheckError, PlanError, RunFailed
@@ -188,7 +188,7 @@ def _register_udfs(execution: Execution, prepared: _Prepared) -> dict[int, str]:
             if udf is None:
                 register_captured_udf(execution.spark, prepared.captured, function.call, name)
             else:
-                mode = "normal" if function.reason is None else "reasoning"
+                mode: Literal["normal", "reasoning"] = "normal" if function.reason is None else "reasoning"
                 execution.spark.udf.register(name, udf.spark_function(mode))
             execution.functions.append(name)
             names[function.function] = name
@@ -231,7 +231,11 @@ def _record(prepared: _Prepared, request: Request) -> RunRecord:
         udfs=[{"function": f.function, "name": f.udf} | described.get(f.function, {"has_reason": False}) for f in functions],
         conf=dict(recorded.plan.conf),
         airflow=dict(request.airflow),
-        versions={"airflow_lineage_provider": __version__, "python": platform.python_version(), "spark": prepared.frame.sparkSession.version},
+        versions={
+            "airflow_lineage_provider": __version__,
+            "python": platform.python_version(),
+            "spark": prepared.frame.sparkSession.version,
+        },
     )
 
 

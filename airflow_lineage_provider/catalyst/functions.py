@@ -13,7 +13,11 @@ from airflow_lineage_provider.plan.expressions import Call, Expression, Literal
 # The registry knows these by their builders, whose names are not the expressions'.
 _BUILT = {
     "StringLPad": "lpad", "StringRPad": "rpad", "StringInstr": "instr", "StringInstrWithOccurrence": "instr", "Extract": "date_part",
-    "RoundCeil": "ceil", "RoundFloor": "floor",
+    "RoundCeil": "ceil", "RoundFloor": "floor", "StringDecode": "decode",
+    # What + - * / become over dates, timestamps and intervals.
+    "TimestampAddInterval": "+", "TimestampAddYMInterval": "+", "DateAddInterval": "+", "DateAddYMInterval": "+", "TimeAddInterval": "+",
+    "SubtractTimestamps": "-", "SubtractDates": "-", "SubtractTimes": "-", "MultiplyYMInterval": "*", "MultiplyDTInterval": "*",
+    "MultiplyInterval": "*", "DivideYMInterval": "/", "DivideDTInterval": "/", "DivideInterval": "/",
 }  # fmt: skip
 _WITH_SCHEMA = ("JsonToStructs", "CsvToStructs")
 _TYPED_BY_NAME = {"ParseToTimestamp": "to_timestamp", "MakeTimestamp": "make_timestamp"}

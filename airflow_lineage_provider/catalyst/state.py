@@ -59,6 +59,8 @@ _DEFAULTS: Mapping[tuple[str, str], tuple[Any, ...]] = {
     ("JsonToStructs", "variantAllowDuplicateKeys"): (False,),
     ("Base64", "chunkBase64"): (True,),
     ("ToBinary", "nullOnInvalidFormat"): (False,),
+    ("SubtractTimestamps", "legacyInterval"): (False,),
+    ("SubtractDates", "legacyInterval"): (False,),
     **{(name, "nullOnDivideByZero"): (True,) for name in _MOMENTS},
 }
 

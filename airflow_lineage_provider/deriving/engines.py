@@ -49,7 +49,12 @@ class Engines:
     def _in_postgres(self, plan: o.Plan, target: pa.Table) -> tuple[pa.Table, str, str]:
         tables = {key: stored_table(key, self.recorded, self.stored) for key in leaf_keys(plan) if key != _TARGET_KEY}
         # Lowered once before anything is uploaded: whether PostgreSQL can run it is known from the plan alone.
-        lower(plan, bind(plan, tables | {_TARGET_KEY: target_table(plan, TARGET, ("target",), target.column_names)}), dialect="postgres", ansi=self.recorded.ansi)
+        lower(
+            plan,
+            bind(plan, tables | {_TARGET_KEY: target_table(plan, TARGET, ("target",), target.column_names)}),
+            dialect="postgres",
+            ansi=self.recorded.ansi,
+        )
         upload = self.session.upload("target", target)
         tables[_TARGET_KEY] = target_table(plan, TARGET, upload.parts, target.column_names)
         sql = lower(plan, bind(plan, tables), dialect="postgres", ansi=self.recorded.ansi)
@@ -64,11 +69,12 @@ def stored_table(key: Key, recorded: RecordedPlan, stored: Mapping[str, Material
     """
     kind, number = key
     if kind == "source" and recorded.sources[number].identity.kind != "snapshot":
-        raise PortabilityProblem(f"table {recorded.sources[number].source.relation.name} is not in PostgreSQL")
+        raise PortabilityProblem(f"table {recorded.sources[number].source.relation.name}", "it is not stored there")
     materialization = stored[f"source_{number}" if kind == "source" else recorded.materialized[number].name]
     names = stored_columns(materialization)
+    label = recorded.sources[number].source.relation.name if kind == "source" else materialization.name
     by_id = {} if kind == "source" else {i: names[name] for i, name in recorded.materialized[number].columns}
-    return LeafTable(name=materialization.parts, by_id=by_id, by_name=names)
+    return LeafTable(name=materialization.parts, by_id=by_id, by_name=names, label=label)
 
 
 def stored_columns(materialization: Materialization) -> dict[str, ColumnRef]:

@@ -79,7 +79,13 @@ class ReasonReader:
         return pa.array([known[digest][1] for digest in digests], pa.string()), EXACT
 
     def _explain(
-        self, function: FunctionOperator, description: Mapping[str, Any], inputs: list[Any], values: Any, digests: list[str], missing: list[int]
+        self,
+        function: FunctionOperator,
+        description: Mapping[str, Any],
+        inputs: list[Any],
+        values: Any,
+        digests: list[str],
+        missing: list[int],
     ) -> dict[str, tuple[str, str]]:
         udf = registry.find(description)
         registry.check_version(udf, description)
@@ -89,8 +95,12 @@ class ReasonReader:
         for at, (then, now) in enumerate(zip(stored.to_pylist(), made.to_pylist(), strict=True)):
             if not _same(then, now):
                 row = {name: one[chosen[at]].as_py() for name, one in zip(_argument_names(function), inputs, strict=True)}
-                raise ReasonValueMismatch(f"UDF {function.udf} decided {then!r} for {row} in the run, and gives {now!r} now: no reason is given for it")
-        rows = {digests[at]: (json.dumps(v, default=str), r) for at, v, r in zip(chosen, made.to_pylist(), reasons.to_pylist(), strict=True)}
+                raise ReasonValueMismatch(
+                    f"UDF {function.udf} decided {then!r} for {row} in the run, and gives {now!r} now: no reason is given for it"
+                )
+        rows = {
+            digests[at]: (json.dumps(v, default=str), r) for at, v, r in zip(chosen, made.to_pylist(), reasons.to_pylist(), strict=True)
+        }
         self.store.save_reasons(self.run_id, str(function.function), rows)
         return rows
 
@@ -149,4 +159,4 @@ def _combined(column: Any) -> Any:
 
 
 def _same(left: Any, right: Any) -> bool:
-    return left == right or (left != left and right != right)  # NaN differs from itself
+    return bool(left == right or (left != left and right != right))  # NaN differs from itself

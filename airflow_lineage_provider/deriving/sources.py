@@ -50,7 +50,9 @@ class SourceReader:
             rows = self._rows(source, keys)
         except SourceUnavailable as problem:
             empty = _empty(source)
-            return SourceRows(table=empty, positions={}, guarantee=Guarantee(level="unavailable", cause=str(problem)), stale=(*stale, str(problem)))
+            return SourceRows(
+                table=empty, positions={}, guarantee=Guarantee(level="unavailable", cause=str(problem)), stale=(*stale, str(problem))
+            )
         width = len(source.identity.columns)
         table = rows.select(range(width, rows.num_columns)).rename_columns(list(source.source.columns))
         positions: dict[Key, list[int]] = {}
@@ -96,11 +98,15 @@ def _guarantee(source: RecordedSource, keys: pa.Table, found: Mapping[Key, tuple
     repeated = sum(1 for numbers in found.values() if len(numbers) > 1)
     name = source.source.relation.name
     if missing:
-        return Guarantee(level="unavailable", cause=f"{missing:,} of {keys.num_rows:,} rows of {name} are no longer there as they were read")
+        return Guarantee(
+            level="unavailable", cause=f"{missing:,} of {keys.num_rows:,} rows of {name} are no longer there as they were read"
+        )
     if stale and source.identity.kind in ("file_position", "primary_key"):
         return Guarantee(level="unavailable", cause=f"{name} changed after the run: {stale[0]}")
     if repeated and source.identity.kind == "row_digest":
-        return Guarantee(level="superset", cause=f"{name} has identical rows, which cannot be told apart without a key: all of them are shown")
+        return Guarantee(
+            level="superset", cause=f"{name} has identical rows, which cannot be told apart without a key: all of them are shown"
+        )
     if repeated:
         return Guarantee(level="superset", cause=f"the key of {name} is not unique: all rows with the same key are shown")
     return EXACT

@@ -125,4 +125,6 @@ def _literal(name: str, value: Any) -> Literal:
         return Literal(value=value.isoformat(sep=" "), type=kind)
     if isinstance(value, datetime.date):
         return Literal(value=value.isoformat(), type="date")
-    raise InvalidTarget(f"target row: column {name!r} has a {type(value).__name__}, which cannot be compared; leave it out or use a predicate")
+    raise InvalidTarget(
+        f"target row: column {name!r} has a {type(value).__name__}, which cannot be compared; leave it out or use a predicate"
+    )

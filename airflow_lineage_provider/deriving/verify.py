@@ -36,7 +36,9 @@ def verified(explanation: Explanation, record: RunRecord, recorded: RecordedPlan
         raise SparkRequired("verifying runs the pipeline again, which needs a Spark session")
     pinned = [segment.number for segment in recorded.plan.segments if segment.pinned]
     if pinned:
-        return replace(explanation, verified=None, verification="not verified: the pipeline has a limit or a random function, and cannot be repeated")
+        return replace(
+            explanation, verified=None, verification="not verified: the pipeline has a limit or a random function, and cannot be repeated"
+        )
     rows = _rerun(explanation, record, recorded, spark)
     wanted, given = Counter(_rows(explanation.target)), Counter(_rows(rows))
     missing = wanted - given
@@ -46,7 +48,9 @@ def verified(explanation: Explanation, record: RunRecord, recorded: RecordedPlan
         text = f"{sum(missing.values())} of {sum(wanted.values())} target rows do not come out of the derived source rows, {row} for one"
         return replace(explanation, verified=False, verification=text)
     more = f"; the same source rows also give {others} other rows" if others else ""
-    return replace(explanation, verified=True, verification=f"running the pipeline over the derived source rows gives the target again{more}")
+    return replace(
+        explanation, verified=True, verification=f"running the pipeline over the derived source rows gives the target again{more}"
+    )
 
 
 def _rerun(explanation: Explanation, record: RunRecord, recorded: RecordedPlan, spark: SparkSession) -> pa.Table:
@@ -68,7 +72,11 @@ def _source_tables(explanation: Explanation, recorded: RecordedPlan, spark: Spar
         for one in group:
             schema = ", ".join(f"c{i} {a.type}" for i, a in enumerate(one.source.output))
             rows = explanation.source[name].rename_columns([f"c{i}" for i in range(len(one.source.columns))])
-            frame = spark.createDataFrame(rows.to_pylist(), schema).toDF(*one.source.columns) if rows.num_rows else spark.createDataFrame([], schema)
+            frame = (
+                spark.createDataFrame(rows.to_pylist(), schema).toDF(*one.source.columns)
+                if rows.num_rows
+                else spark.createDataFrame([], schema)
+            )
             view = f"lineage_verify_{one.source.leaf}"
             frame.toDF(*one.source.columns).createOrReplaceTempView(view)
             stack.callback(spark.catalog.dropTempView, view)

@@ -26,10 +26,10 @@ def check_unique(plan: Plan) -> None:
     """Besides `check`: every attribute is made at one place, and no two share a name (without regard to case)."""
     check(plan)
     made = [attribute for node in operators(plan) for attribute in made_by(node)]
-    for (number, count) in Counter(attribute.id for attribute in made).items():
+    for number, count in Counter(attribute.id for attribute in made).items():
         if count > 1:
             raise PlanCheckError(f"attribute #{number} is made at {count} places")
-    for (name, count) in Counter(attribute.name.casefold() for attribute in made).items():
+    for name, count in Counter(attribute.name.casefold() for attribute in made).items():
         if count > 1:
             raise PlanCheckError(f"{count} attributes are named {name}")
 

@@ -65,7 +65,9 @@ def _pull_out(node: o.Plan, numbers: _Numbers) -> o.Plan:
 
 def _from_project(node: o.Project, numbers: _Numbers) -> o.Plan:
     preferred = {
-        _identity(column.child): column.attribute for column in reversed(node.columns) if isinstance(column, Alias) and isinstance(column.child, UdfCall)
+        _identity(column.child): column.attribute
+        for column in reversed(node.columns)
+        if isinstance(column, Alias) and isinstance(column.child, UdfCall)
     }
     child, values = _functions_over(node.child, node.columns, numbers, preferred)
     return o.Project(child=child, columns=tuple(_named(column, values) for column in node.columns))
@@ -104,7 +106,9 @@ def _from_join(node: o.Join, numbers: _Numbers) -> o.Plan:
     terms = conjuncts(node.condition)
     later = tuple(term for term in terms if any(call in across for call in _outermost_calls(term)))
     condition = conjunction(tuple(_values_for_calls(term, values) for term in terms if term not in later))
-    joined: o.Plan = o.Join(left=left_child, right=right_child, kind="inner" if node.kind == "cross" and condition else node.kind, condition=condition)
+    joined: o.Plan = o.Join(
+        left=left_child, right=right_child, kind="inner" if node.kind == "cross" and condition else node.kind, condition=condition
+    )
     if later:
         child, more = _functions_over(joined, later, numbers)
         final = conjunction(tuple(_values_for_calls(term, values | more) for term in later))
@@ -135,7 +139,9 @@ def _function(
     for position, argument in enumerate(call.arguments):
         expression = _values_for_calls(argument, values)
         if not (isinstance(expression, Attribute) and expression.id in known):
-            computed.append(Alias(child=expression, attribute=numbers.fresh.attribute(_argument_name(call, expression, position), expression.type)))
+            computed.append(
+                Alias(child=expression, attribute=numbers.fresh.attribute(_argument_name(call, expression, position), expression.type))
+            )
             expression = computed[-1].attribute
         arguments.append(expression)
     if computed:
@@ -189,7 +195,9 @@ def _outermost_calls(expression: Any) -> tuple[UdfCall, ...]:
 def _refuse_in_lambda(expression: Any, node: o.Plan) -> None:
     for part in expressions_in(expression):
         if isinstance(part, Lambda) and _has_udf(part.body):
-            raise UnsupportedOperator(f"a UDF is called inside a lambda function in {type(node).__name__}; explode the array and call it on rows")
+            raise UnsupportedOperator(
+                f"a UDF is called inside a lambda function in {type(node).__name__}; explode the array and call it on rows"
+            )
 
 
 def _argument_name(call: UdfCall, expression: Expression, position: int) -> str:

@@ -8,7 +8,10 @@ from airflow_lineage_provider.errors import LineageError, LoadFailed, ReasonValu
 from airflow_lineage_provider.recording import RecordedPlan
 
 _KNOWN: tuple[type[LineageError], ...] = (UdfFailed, ReasonValueMismatch, LoadFailed, StoreUnavailable)
-_RAISED = re.compile(r"airflow_lineage_provider\.errors\.(\w+): (.*?)(?=\n\s*(?:at |\tat |JVM stacktrace|Driver stacktrace|During handling|The above|$)|\Z)", re.DOTALL)
+_RAISED = re.compile(
+    r"airflow_lineage_provider\.errors\.(\w+): (.*?)(?=\n\s*(?:at |\tat |JVM stacktrace|Driver stacktrace|During handling|The above|$)|\Z)",
+    re.DOTALL,
+)
 
 
 def explained(error: Exception, recorded: RecordedPlan) -> LineageError | None:

@@ -37,7 +37,9 @@ def source_identity(source: Source, keys: Mapping[str, Sequence[str]]) -> Source
     relation = source.relation
     clash = sorted(RESERVED & {column.lower() for column in source.columns})
     if clash:
-        raise PlanError(f"table {relation.name} has a column {clash[0]}, a name that lineage needs for itself; rename it before the pipeline reads it")
+        raise PlanError(
+            f"table {relation.name} has a column {clash[0]}, a name that lineage needs for itself; rename it before the pipeline reads it"
+        )
     if relation.name in keys:
         return _primary_key(source, keys[relation.name])
     if relation.kind == "local":

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from airflow_lineage_provider.store import PartitionLoader
+    from airflow_lineage_provider.store.layout import Role
+    from airflow_lineage_provider.store.materialization import Kind
 
 Progress = Callable[[str], None]
 
@@ -97,7 +99,9 @@ def sources_of(plan: SegmentedPlan) -> tuple[o.Source, ...]:
 
 def _plain_names(frame: DataFrame, source: o.Source) -> DataFrame:
     if len(frame.columns) != len(source.columns):
-        raise PlanCheckError(f"source {source.relation.name} has {len(frame.columns)} columns in the session, {len(source.columns)} in the plan")
+        raise PlanCheckError(
+            f"source {source.relation.name} has {len(frame.columns)} columns in the session, {len(source.columns)} in the plan"
+        )
     return frame
 
 
@@ -119,16 +123,17 @@ def run_program(execution: Execution, program: Program, tables: dict[Key, LeafTa
 
 def stored_columns(program: Program) -> list[Column]:
     """The columns of a segment's materialization, with the part that each plays."""
-    roles: dict[int, str] = {a.id: "lineage" for one in program.materialized.inputs for a in one.attributes}
+    roles: dict[int, Role] = {a.id: "lineage" for one in program.materialized.inputs for a in one.attributes}
     for function in program.segment.functions:
-        roles |= {a.id: "argument" for a in function.arguments} | {function.value.id: "value"}
+        roles.update(dict.fromkeys((a.id for a in function.arguments), "argument"))
+        roles[function.value.id] = "value"
         if function.reason is not None:
             roles[function.reason.id] = "reason"
     columns = [Column(name=a.name, type=a.type, role=roles.get(a.id, "data")) for a in program.stored]
     return [*columns, Column(name=ROW, type="bigint", role="row", nullable=False)]
 
 
-def load(execution: Execution, frame: DataFrame, name: str, kind: str, columns: list[Column]) -> Materialization:
+def load(execution: Execution, frame: DataFrame, name: str, kind: Kind, columns: list[Column]) -> Materialization:
     """Load a kept frame into the store from the executors, a transaction a partition."""
     execution.progress(f"storing {name}")
     started = time.perf_counter()

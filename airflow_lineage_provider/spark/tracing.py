@@ -67,13 +67,13 @@ class SparkTracing:
         if kind == "segment":
             segment = self.recorded.materialized[number]
             name = self._view(read_materialization(self.spark, self.store, self.stored[segment.name]), segment.name, stack)
-            return LeafTable(name=(name,), by_id={i: ColumnRef(text=column) for i, column in segment.columns})
+            return LeafTable(name=(name,), by_id={i: ColumnRef(text=column) for i, column in segment.columns}, label=segment.name)
         recorded = self.recorded.sources[number]
         if recorded.identity.kind == "snapshot":
             frame = read_materialization(self.spark, self.store, self.stored[f"source_{number}"])
         else:
             frame = with_identity(reopen(self.spark, recorded.source), recorded.identity)
-        return LeafTable(name=(self._view(frame, f"source_{number}", stack),))
+        return LeafTable(name=(self._view(frame, f"source_{number}", stack),), label=recorded.source.relation.name)
 
     def _view(self, frame: DataFrame, name: str, stack: ExitStack) -> str:
         full = f"lineage_tracing_{name}"

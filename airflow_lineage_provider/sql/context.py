@@ -52,7 +52,7 @@ class Context:
     def leaf(self, leaf: Source | SegmentOutput) -> Block:
         """A leaf as a SELECT of its columns."""
         table = self._table(leaf)
-        alias = self.alias(table.name[-1])
+        alias = self.alias(table.label or table.name[-1])
         parts = [identifier(part, self.dialect) for part in table.name]
         name: exp.Expr = parts[0]
         for part in parts[1:]:

@@ -27,10 +27,14 @@ class ColumnRef:
 
 @dataclass(frozen=True)
 class TableRef:
-    """The table or view that a leaf is read from: the parts of its name, and its column for each attribute id of the leaf."""
+    """The table or view that a leaf is read from: the parts of its name, and its column for each attribute id of the leaf.
+
+    ``label`` is what a query calls it, where its own name is not for people; the name itself by default.
+    """
 
     name: tuple[str, ...]
     columns: Mapping[int, ColumnRef]
+    label: str = ""
 
 
 def leaf_key(leaf: Source | SegmentOutput) -> LeafKey:

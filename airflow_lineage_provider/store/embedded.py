@@ -45,6 +45,7 @@ DATABASE = "lineage"
 _LONGEST_SOCKET_PATH = 100
 _START_SECONDS = 60
 _RECOVERY_SECONDS = 20
+_INITDB_OPTIONS = ["--auth=scram-sha-256", "--encoding=UTF8", "--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--locale=C"]
 
 
 @dataclass(frozen=True)
@@ -129,8 +130,7 @@ def _initialise(home: Path, user: ServerUser) -> None:
         file.write(password)
         file.flush()
         user.own(Path(file.name))
-        options = ["--auth=scram-sha-256", "--encoding=UTF8", "--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--locale=C"]
-        _run("initdb", ["-D", str(new), "-U", USER, f"--pwfile={file.name}", *options], user)
+        _run("initdb", ["-D", str(new), "-U", USER, f"--pwfile={file.name}", *_INITDB_OPTIONS], user)
     with open(new / "postgresql.conf", "a") as conf:
         conf.write(_configuration())
     _write_private(home / "postgres.password", password)

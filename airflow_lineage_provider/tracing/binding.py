@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.lineage_keys import ROW
 from airflow_lineage_provider.plan.walk import operators
-from airflow_lineage_provider.sql import ColumnRef, TableRef
+from airflow_lineage_provider.sql import ColumnRef, LeafKey, TableRef
 
-Key = tuple[str, int]
+Key = LeafKey
 """``("source", leaf)`` or ``("segment", number)``, as `sql.lower` names leaves."""
 
 
@@ -25,6 +25,7 @@ class LeafTable:
     name: tuple[str, ...]
     by_id: Mapping[int, ColumnRef] = field(default_factory=dict)
     by_name: Mapping[str, ColumnRef] = field(default_factory=dict)
+    label: str = ""
 
     def column(self, name: str) -> ColumnRef:
         """A column by its name in the table: spelled as it is unless the table says otherwise."""
@@ -43,14 +44,15 @@ def bind(plan: o.Plan, tables: Mapping[Key, LeafTable]) -> dict[Key, TableRef]:
             spelled = {a.id: tables[key].by_id.get(a.id) or tables[key].column(ROW) for a in node.output}
         else:
             continue
-        bound[key] = TableRef(name=tables[key].name, columns=spelled)
+        bound[key] = TableRef(name=tables[key].name, columns=spelled, label=tables[key].label)
     return bound
 
 
 def target_table(plan: o.Plan, target: int, name: tuple[str, ...], columns: Sequence[str]) -> LeafTable:
     """The uploaded targets: the columns of the plan's target leaf are the uploaded table's, by position."""
     leaf = next(node for node in operators(plan) if isinstance(node, o.SegmentOutput) and node.segment == target)
-    return LeafTable(name=name, by_id={a.id: ColumnRef(text=column) for a, column in zip(leaf.output, columns, strict=True)})
+    by_id = {a.id: ColumnRef(text=column) for a, column in zip(leaf.output, columns, strict=True)}
+    return LeafTable(name=name, by_id=by_id, label="target")
 
 
 def leaf_keys(plan: o.Plan) -> tuple[Key, ...]:

@@ -38,7 +38,11 @@ def test_every_column_of_loanapp_is_in_one_table_with_its_values(loanapp: Any, t
 def test_what_is_not_loanapps_are_numbers_and_dates(loanapp: Any, tables: dict[str, Any]) -> None:
     known = {*loanapp.columns, *FEATURES}
     added = {name: [column for column in table.columns if column not in known] for name, table in tables.items()}
-    assert added == {"client": ["client_id"], "debt": ["client_id", "debt_date"], "loan": ["application_id", "client_id", "application_date"]}
+    assert added == {
+        "client": ["client_id"],
+        "debt": ["client_id", "debt_date"],
+        "loan": ["application_id", "client_id", "application_date"],
+    }
 
 
 def test_the_tables_join_one_to_one(loanapp: Any, tables: dict[str, Any]) -> None:

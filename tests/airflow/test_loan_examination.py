@@ -64,8 +64,8 @@ def test_the_summary_is_the_papers_query(december: DagResult, judged: Any) -> No
 def test_every_rejection_is_derived_with_its_source_rows_and_its_reasons(december: DagResult, judged: Any) -> None:
     rejected = judged[judged["judge"] == "Reject"]
     answer = december.result("derive")
-    count = len(rejected)
-    assert answer["counts"] == {"target": count, "source.client": count, "source.debt": count, "source.loan": count, "reasons.credit_exam": count}
+    tables = ("target", "source.client", "source.debt", "source.loan", "reasons.credit_exam")
+    assert answer["counts"] == dict.fromkeys(tables, len(rejected))
     assert (answer["guarantee"], answer["stale"]) == ("exact", [])
     with Lineage() as lineage:
         explanation = lineage.derivation(answer["derivation_id"])
@@ -86,7 +86,7 @@ def test_the_reasons_are_those_of_the_model(december: DagResult, judged: Any) ->
         application = judged.loc[by_inputs[tuple(row[name] for name in credit_exam.FEATURES)]]
         reason = json.loads(row["reason"])
         assert row["value"] == application["judge"] == "Reject"
-        assert {each["name"]: each["value"] for each in reason["features"]} == {name: application[name] for name in credit_exam.FEATURES}
+        assert {each["feature"]: each["value"] for each in reason["features"]} == {name: application[name] for name in credit_exam.FEATURES}
         assert reason["output"] < credit_exam.REJECT_BELOW
         total = reason["base_value"] + sum(each["contribution"] for each in reason["features"])
         assert total == pytest.approx(reason["output"], abs=1e-6)

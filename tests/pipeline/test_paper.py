@@ -110,7 +110,11 @@ def test_which_source_rows_stand_behind_which_reason(example_4: Run) -> None:
         (at,) = [link["source_row"] for link in links if link["row"] == reason["row"] and link["source"] == "client"]
         assert found.source["client"].to_pylist()[at]["income"] == reason["income"]
     judges = found.target.column("judge").to_pylist()
-    behind = {link["source_row"] for link in found.links["target"].to_pylist() if link["row"] == judges.index("Reject") and link["source"] == "client"}
+    behind = {
+        link["source_row"]
+        for link in found.links["target"].to_pylist()
+        if link["row"] == judges.index("Reject") and link["source"] == "client"
+    }
     assert [found.source["client"].to_pylist()[at]["name"] for at in behind] == ["Joa"]
 
 

@@ -98,7 +98,7 @@ def test_three_classes(data: Any) -> None:
 def test_a_missing_value_is_refused(data: Any, model: Any) -> None:
     frame, _ = data
     with pytest.raises(UdfDeclarationError, match="has missing values"):
-        lime_tabular_udf(model, FEATURES, name="u", background=frame.mask(frame.index.to_numpy()[:, None] == 3))
+        lime_tabular_udf(model, FEATURES, name="u", background=frame.assign(b=frame.b.mask(frame.b > 1)))
     udf = lime_tabular_udf(model, FEATURES, name="u", background=frame)
     rows = frame.head(2).assign(b=[1.0, None])
     with pytest.raises(UdfFailed, match=r"b=None.*LIME cannot explain a row with missing values \(b\)"):
@@ -130,10 +130,8 @@ def test_texts(text_model: Any) -> None:
 def test_the_same_reason_in_another_order_and_in_another_process(data: Any, model: Any, text_model: Any, tmp_path: Path) -> None:
     frame, _ = data
     texts = ["good film, bad plot", "nice movie", "a good awful film"]
-    rows, words = (
-        lime_tabular_udf(model, FEATURES, name="u", background=frame),
-        lime_text_udf(text_model.predict_proba, name="t", classes=["n", "p"]),
-    )
+    rows = lime_tabular_udf(model, FEATURES, name="u", background=frame)
+    words = lime_text_udf(text_model.predict_proba, name="t", classes=["n", "p"])
     together = [rows.explain_batch(arrays(frame.head(3)))[1].to_pylist(), words.explain_batch([pa.array(texts)])[1].to_pylist()]
     turned = [
         rows.explain_batch(arrays(frame.head(3).iloc[::-1]))[1].to_pylist()[::-1],

@@ -189,7 +189,7 @@ def test_other_data_has_another_digest() -> None:
 
 def test_padding_between_an_array_s_fields_does_not_count() -> None:
     kind = np.dtype({"names": ["a", "b"], "formats": ["i1", "i8"], "offsets": [0, 8], "itemsize": 16})
-    one, other = np.zeros(2, dtype=kind), np.frombuffer(b"\xff" * 32, dtype=kind).copy()
+    one, other = np.zeros(2, dtype=kind), np.frombuffer(bytearray(b"\xff" * 32), dtype=kind)
     other["a"], other["b"] = 0, 0
     assert one.tobytes() != other.tobytes()
     assert digest(one, "it") == digest(other, "it")

@@ -28,7 +28,8 @@ def cut(plan: o.Plan) -> list[str]:
 
 def count(child: o.Plan, *keys: Attribute, number: int = 90) -> o.Aggregate:
     call = Alias(
-        child=AggregateCall(function="count", arguments=(ONE,), type="bigint"), attribute=Attribute(id=number, name=f"n{number}", type="bigint")
+        child=AggregateCall(function="count", arguments=(ONE,), type="bigint"),
+        attribute=Attribute(id=number, name=f"n{number}", type="bigint"),
     )
     return o.Aggregate(child=child, keys=keys, columns=(*keys, call))
 
@@ -78,7 +79,9 @@ def test_a_function_below_an_aggregation_is_cut() -> None:
 
 def test_a_function_below_a_projection_is_cut() -> None:
     inner = phi(CLIENT)
-    computed = Alias(child=Call(function="upper", arguments=(inner.value,), type="string"), attribute=Attribute(id=80, name="u", type="string"))
+    computed = Alias(
+        child=Call(function="upper", arguments=(inner.value,), type="string"), attribute=Attribute(id=80, name="u", type="string")
+    )
     assert len(cut(o.Project(child=inner, columns=(computed,)))) == 2
 
 
@@ -110,8 +113,13 @@ def test_an_aggregation_below_a_join_is_cut() -> None:
 def test_what_cannot_be_repeated_tops_a_pinned_segment() -> None:
     limited = o.Limit(child=o.Sort(child=CLIENT, order=()), count=3)
     made = segment(count(limited, X), (X,), ("x",))
-    assert [(plan_text(one.plan).split("\n")[0].strip(), one.pinned) for one in made.segments] == [("α client_id; count(1) AS n90", False), ("limit 3", True)]
-    random = o.Filter(child=CLIENT, condition=Call(function=">", arguments=(Call(function="rand", arguments=(), type="double"), ONE), type="boolean"))
+    assert [(plan_text(one.plan).split("\n")[0].strip(), one.pinned) for one in made.segments] == [
+        ("α client_id; count(1) AS n90", False),
+        ("limit 3", True),
+    ]
+    random = o.Filter(
+        child=CLIENT, condition=Call(function=">", arguments=(Call(function="rand", arguments=(), type="double"), ONE), type="boolean")
+    )
     assert [one.pinned for one in segment(count(random, X), (X,), ("x",)).segments] == [False, True]
 
 

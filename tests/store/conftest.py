@@ -16,6 +16,16 @@ from airflow_lineage_provider.store import RunRecord, Store, embedded
 _databases = itertools.count(1)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def unsafe_disks() -> Iterator[None]:
+    """Servers that do not wait for the disk: a test's data need not survive a power cut."""
+    configuration = embedded._configuration()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(embedded, "_INITDB_OPTIONS", [*embedded._INITDB_OPTIONS, "--no-sync"])
+        patch.setattr(embedded, "_configuration", lambda: f"{configuration}fsync = off\nsynchronous_commit = off\n")
+        yield
+
+
 @pytest.fixture(scope="session")
 def server() -> Iterator[embedded.Server]:
     """The embedded server of the whole test session."""

@@ -8,7 +8,9 @@ from airflow_lineage_provider.rewrite.pipeline import rewrite
 from airflow_lineage_provider.tracing.program import materialized_segments, programs, with_reasons
 from tests.plan.paper_plans import example_4
 
-KEYS = SourceIdentity(kind="file_position", columns=(KeyColumn(name="lineage_file", type="bigint"), KeyColumn(name="lineage_position", type="bigint")))
+KEYS = SourceIdentity(
+    kind="file_position", columns=(KeyColumn(name="lineage_file", type="bigint"), KeyColumn(name="lineage_position", type="bigint"))
+)
 IDENTITIES = dict.fromkeys(range(3), KEYS)
 
 
