@@ -29,10 +29,10 @@ LOGS = HOME / "logs"
 PAGE = HOME / "rejected-application.html"
 DAG, LOGICAL_DATE = "loan_examination", "1990-12-01"
 TASKS = {
-    "prepare": "split the applications into tables, train the model",
+    "prepare": "prepare the tables and the model",
     "examine": "judge December's applications, on Spark",
     "summarise": "count the judgements, on Spark",
-    "derive": "why was each of the rejected rejected?",
+    "derive": "trace all rejections, and explain them",
 }
 BIN = Path(sys.executable).parent
 
@@ -56,7 +56,7 @@ class Screen:
         return result
 
     def done(self, title: str, seconds: float) -> None:
-        self.console.print(f"[green]✓[/green] {title} [dim]{seconds:.1f} s[/dim]")
+        self.console.print(f"[green]✓[/green] [dim]{seconds:6.1f} s[/dim]  {title}", highlight=False)
 
 
 def main(arguments: list[str]) -> int:
@@ -80,7 +80,7 @@ def main(arguments: list[str]) -> int:
         return 1
     finally:
         stop_store()
-    console.print(f"[dim]{time.monotonic() - screen.started:.0f} s in all[/dim]")
+    console.print(f"[dim]The demo took {time.monotonic() - screen.started:.0f} s.[/dim]", highlight=False)
     return 0
 
 
@@ -141,10 +141,10 @@ def run_dag(screen: Screen) -> None:
                 if task not in TASKS or task in shown:
                     continue
                 if state == "running":
-                    status.update(f"{DAG}.{task}: {TASKS[task]} …")
+                    status.update(f"{task}: {TASKS[task]} …")
                 if state == "success":
                     shown.add(task)
-                    screen.done(f"{DAG}.{task}: {TASKS[task]}", seconds)
+                    screen.done(f"{task}: {TASKS[task]}", seconds)
 
         run("dag", ["airflow", "dags", "test", DAG, LOGICAL_DATE], watch)
         watch()

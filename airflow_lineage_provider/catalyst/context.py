@@ -26,6 +26,7 @@ class Settings:
     ansi: bool = True
     time_zone: str | None = None
     timestamp_type: str = "timestamp"
+    decimal_precision_loss: bool = True
 
 
 @dataclass(frozen=True)

@@ -40,6 +40,15 @@ def convert(
     :raises UnsupportedOperator: something in the plan has no defined lineage; the message names it, its place and a way out.
     :raises PlanError: the document is not a plan, or does not fit the relations.
     """
+    try:
+        return _converted(document, function_names, relations, settings or Settings())
+    except RecursionError as problem:
+        raise UnsupportedOperator("the plan is nested too deeply to be read: write an intermediate result to a table") from problem
+
+
+def _converted(
+    document: Sequence[Mapping[str, Any]], function_names: Mapping[str, str], relations: Sequence[Relation], settings: Settings
+) -> Converted:
     root = decode(document)
     leaves = {node.position: number for number, node in enumerate(leaf_nodes(root))}
     if len(leaves) != len(relations):
@@ -47,14 +56,10 @@ def convert(
     visited: list[int] = []
     highest = _highest_id(document)
     context = Context(
-        function_names=function_names, settings=settings or Settings(), relations=relations, leaves=leaves, visited=visited,
+        function_names=function_names, settings=settings, relations=relations, leaves=leaves, visited=visited,
         highest_id=highest, fresh=count(highest + 1),
     )  # fmt: skip
-    try:
-        plan = operator(root, context)
-    except RecursionError as problem:
-        raise UnsupportedOperator("the plan is nested too deeply to be read: write an intermediate result to a table") from problem
-    return Converted(plan=plan, leaves=tuple(visited))
+    return Converted(plan=operator(root, context), leaves=tuple(visited))
 
 
 def leaf_nodes(root: TreeNode) -> Iterator[TreeNode]:

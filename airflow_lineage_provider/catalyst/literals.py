@@ -23,8 +23,10 @@ def literal(value: str | None, type_text: str) -> Literal | None:
 
 
 def _text(value: str, type_text: str) -> str | None:
-    if type_text in _AS_WRITTEN or type_text.startswith(("string", "decimal", "time(", "timestamp_ntz")):
-        return instant(int(value)) if type_text == "timestamp_ntz" else value
+    if type_text == "timestamp_ntz":
+        return instant(int(value))
+    if type_text in _AS_WRITTEN or type_text.startswith(("string", "decimal", "time(")):
+        return value
     if type_text == "timestamp":
         return value
     if type_text == "binary":

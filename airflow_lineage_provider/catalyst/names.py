@@ -7,6 +7,10 @@ from collections.abc import Iterator
 from airflow_lineage_provider.catalyst.tree import TreeNode
 
 
+# Between a table and its view they change neither rows nor columns.
+_SAME_ROWS = frozenset({"Repartition", "RepartitionByExpression", "RebalancePartitions", "ResolvedHint"})
+
+
 def leaf_names(root: TreeNode) -> tuple[str, ...]:
     """For each leaf that reads data, left to right: the nearest view or alias directly above it, or ``""``.
 
@@ -20,7 +24,7 @@ def _names(node: TreeNode, above: tuple[TreeNode, ...]) -> Iterator[str]:
         if node.name != "CTERelationRef":
             yield _name(above)
         return
-    inside = (*above, node) if node.name in ("SubqueryAlias", "View") else ()
+    inside = (*above, node) if node.name in ("SubqueryAlias", "View") else above if node.name in _SAME_ROWS else ()
     for child in node.children:
         yield from _names(child, inside)
 

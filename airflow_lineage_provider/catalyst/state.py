@@ -106,6 +106,11 @@ def eval_mode(node: TreeNode, field: str, context: Context) -> str:
     found = re.search(r"\b(LEGACY|ANSI|TRY)\b", str(node.fields[field] or ""))
     if found is None:
         context.refuse(f"{node.name} without its evaluation mode", "Capture the plan again with this release")
+    loses = re.search(r",\s*(true|false)\)", str(node.fields[field]))
+    if loses is not None and (loses[1] == "true") != context.settings.decimal_precision_loss:
+        context.refuse(
+            f"{node.name}, made with spark.sql.decimalOperations.allowPrecisionLoss={loses[1]} while the pipeline runs otherwise,"
+        )
     if found[1] != "TRY":
         check_ansi(node.name, found[1] == "ANSI", context)
     return found[1]

@@ -79,7 +79,7 @@ class ReasonedUdf:
         self.qualname = qualname or getattr(main, "__qualname__", self.name)
         self.parameters = tuple(parameters) if parameters is not None else parameter_names(main, self.name)
         self.libraries = installed_versions(libraries)
-        self.model_path = str(model) if isinstance(model, Path) else None
+        self.model_path = str(model.absolute()) if isinstance(model, Path) else None
         self.model_hash = None if model is None else digest(model, f"the model of UDF {self.name!r}")
         self.background_hash = None if background is None else digest(background, f"the background data of UDF {self.name!r}")
         self._extra = version

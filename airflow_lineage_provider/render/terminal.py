@@ -66,7 +66,7 @@ def _parts(explanation: Explanation, width: int, rows: int) -> Iterator[Renderab
         yield from _section("Operator tree", None, plan_tree(explanation.plan, explanation.materialized))
     yield from _section("Tracing queries", None, _queries(explanation))
     yield Text()
-    yield Text(" · ".join(f"{label} {visible(text)}" for label, text in facts(explanation) if text), style="dim")
+    yield Text(" · ".join(f"{label} {text}" for label, text in facts(explanation)), style="dim")
 
 
 def _notices(explanation: Explanation) -> Iterator[RenderableType]:

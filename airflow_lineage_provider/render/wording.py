@@ -81,8 +81,9 @@ def verification_text(explanation: Explanation) -> str:
 
 
 def facts(explanation: Explanation) -> list[tuple[str, str]]:
-    """The run and the derivation as label and text."""
-    return [*run_facts(explanation.run), ("derivation", explanation.id), ("answered in", seconds_text(explanation.seconds))]
+    """The run and the derivation as label and text. An answer that was not saved has no id."""
+    derivation = [("derivation", visible(explanation.id))] if explanation.id else []
+    return [*run_facts(explanation.run), *derivation, ("answered in", seconds_text(explanation.seconds))]
 
 
 def run_facts(run: RunSummary) -> list[tuple[str, str]]:

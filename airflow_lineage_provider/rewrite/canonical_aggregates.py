@@ -6,13 +6,14 @@ After: ``π k + 1, s / c`` over ``α k; sum(x) AS s, count(1) AS c`` over ``π �
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.check import is_canonical
-from airflow_lineage_provider.plan.expressions import AggregateCall, Alias, Attribute, Expression, Named
+from airflow_lineage_provider.plan.expressions import AggregateCall, Alias, Attribute, Expression, Named, UdfCall
 from airflow_lineage_provider.plan.text import expression_text
-from airflow_lineage_provider.plan.walk import expressions_in, map_parts, transform_up
+from airflow_lineage_provider.plan.walk import expressions_in, map_parts, transform_expression, transform_up
 from airflow_lineage_provider.rewrite.fresh import FreshAttributes
 
 
@@ -38,10 +39,13 @@ def _canonical(node: o.Plan, fresh: FreshAttributes) -> o.Plan:
 def _keys_below(node: o.Aggregate, fresh: FreshAttributes) -> tuple[o.Plan, dict[Expression, Attribute]]:
     """Keys that are expressions become attributes of a projection below."""
     keys: dict[Expression, Attribute] = {}
+    computed: list[Alias] = []
     for key in node.keys:
-        if key not in keys:
-            keys[key] = key if isinstance(key, Attribute) else fresh.attribute(_name(key), key.type)
-    computed = tuple(Alias(child=key, attribute=made) for key, made in keys.items() if not isinstance(key, Attribute))
+        if _same_calls(key) in keys:
+            continue
+        if not isinstance(key, Attribute):
+            computed.append(Alias(child=key, attribute=fresh.attribute(_name(key), key.type)))
+        keys[_same_calls(key)] = key if isinstance(key, Attribute) else computed[-1].attribute
     if not computed:
         return node.child, keys
     return o.Project(child=node.child, columns=(*node.child.output, *computed)), keys
@@ -49,14 +53,13 @@ def _keys_below(node: o.Aggregate, fresh: FreshAttributes) -> tuple[o.Plan, dict
 
 def _calls(node: o.Aggregate, fresh: FreshAttributes) -> dict[AggregateCall, Attribute]:
     """Each aggregate function once; one that is a whole column keeps that column's attribute."""
+    whole = {c.child: c.attribute for c in reversed(node.columns) if isinstance(c, Alias) and isinstance(c.child, AggregateCall)}
     calls: dict[AggregateCall, Attribute] = {}
-    for column in node.columns:
-        if isinstance(column, Alias) and isinstance(column.child, AggregateCall):
-            calls.setdefault(column.child, column.attribute)
-    for column in node.columns:
-        for part in expressions_in(column):
-            if isinstance(part, AggregateCall) and part not in calls:
-                calls[part] = fresh.attribute(part.function, part.type)
+    known: set[Any] = set()
+    for part in [*reversed(whole), *(part for column in node.columns for part in expressions_in(column))]:
+        if isinstance(part, AggregateCall) and _same_calls(part) not in known:
+            known.add(_same_calls(part))
+            calls[part] = whole[part] if part in whole else fresh.attribute(part.function, part.type)
     return calls
 
 
@@ -64,17 +67,26 @@ def _above(column: Named, keys: dict[Expression, Attribute], calls: dict[Aggrega
     """A column in terms of keys and results of functions."""
     if isinstance(column, Attribute):
         return column
-    known: dict[Any, Attribute] = {**keys, **calls}
+    known: dict[Any, Attribute] = {**keys, **{_same_calls(call): made for call, made in calls.items()}}
     child = _substitute(column.child, known)
     return column.attribute if child == column.attribute else Alias(child=child, attribute=column.attribute)
 
 
 def _substitute(expression: Expression, known: dict[Any, Attribute]) -> Expression:
     """Replace the largest parts that are known."""
-    if expression in known:
-        return known[expression]
+    if _same_calls(expression) in known:
+        return known[_same_calls(expression)]
     result: Expression = map_parts(expression, lambda part: _substitute(part, known))
     return result
+
+
+def _same_calls(expression: Expression) -> Any:
+    """The expression with deterministic UDF calls alike: Catalyst numbers the same call anew where it is written again."""
+
+    def alike(part: Any) -> Any:
+        return replace(part, call=-1) if isinstance(part, UdfCall) and part.deterministic else part
+
+    return transform_expression(expression, alike)
 
 
 def _name(key: Expression) -> str:

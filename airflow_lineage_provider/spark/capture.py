@@ -11,6 +11,7 @@ from airflow_lineage_provider.catalyst.context import Settings
 from airflow_lineage_provider.catalyst.convert import convert
 from airflow_lineage_provider.catalyst.names import leaf_names
 from airflow_lineage_provider.catalyst.tree import decode
+from airflow_lineage_provider.errors import UnsupportedOperator
 from airflow_lineage_provider.plan.operators import Pipeline, Source
 from airflow_lineage_provider.plan.walk import operators
 from airflow_lineage_provider.spark.captured_udf import CapturedUdf, captured_udf, register
@@ -45,8 +46,15 @@ def capture(df: DataFrame) -> CapturedPipeline:
     :raises SparkConnectUnsupported: the DataFrame is of a Spark Connect session.
     :raises UnsupportedOperator: something in the plan has no defined lineage; the message names it, its place and a way out.
     """
+    require_classic(df.sparkSession)
+    try:
+        return _captured(df)
+    except RecursionError as problem:
+        raise UnsupportedOperator("the plan is nested too deeply to be read: write an intermediate result to a table") from problem
+
+
+def _captured(df: DataFrame) -> CapturedPipeline:
     spark = df.sparkSession
-    require_classic(spark)
     analyzed = df._jdf.queryExecution().analyzed()
     document, completion = analyzed_document(spark, analyzed)
     jvm_leaves = read_leaves(analyzed)
@@ -106,4 +114,5 @@ def settings_of(conf: Mapping[str, str]) -> Settings:
         ansi=conf["spark.sql.ansi.enabled"].lower() == "true",
         time_zone=conf["spark.sql.session.timeZone"],
         timestamp_type="timestamp_ntz" if timestamps.upper() == "TIMESTAMP_NTZ" else "timestamp",
+        decimal_precision_loss=conf.get("spark.sql.decimalOperations.allowPrecisionLoss", "true").lower() == "true",
     )

@@ -27,6 +27,8 @@ def relation_of(spark: SparkSession, leaf: JavaObject, name: str) -> Relation:
     """
     kind = str(leaf.nodeName())
     class_name = str(leaf.getClass().getSimpleName())
+    if leaf.isStreaming():
+        raise UnsupportedOperator(f"reading from a stream ({kind}) is not supported: use spark.read instead of spark.readStream.")
     if class_name == "LogicalRelation":
         return _v1(spark, leaf, name)
     if class_name in ("DataSourceV2Relation", "DataSourceV2ScanRelation"):

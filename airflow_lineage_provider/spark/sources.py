@@ -27,12 +27,10 @@ def reopen(spark: SparkSession, source: Source, *, jdbc_options: Mapping[str, st
 
     :raises SourceUnavailable: it has vanished, cannot be read, or no longer has these columns; the message names it.
     """
-    from pyspark.errors import PySparkException
-
     try:
         frame = _read(spark, source, dict(jdbc_options or {}))
         return _same_columns(frame, source)
-    except PySparkException as problem:
+    except _spark_errors() as problem:
         raise SourceUnavailable(
             f"source {source.relation.name} ({_where(source.relation)}) cannot be read: {_first_line(problem)}"
         ) from problem
@@ -46,12 +44,16 @@ def _read(spark: SparkSession, source: Source, jdbc_options: Mapping[str, str]) 
         case "table":
             return spark.table(options["table"])
         case "jdbc":
-            prefix = len(_CREDENTIALS)
-            session = {key[prefix:]: value for key, value in spark.conf.getAll.items() if key.startswith(_CREDENTIALS)}
-            return spark.read.format("jdbc").options(**{**options, **session, **jdbc_options}).load()
+            return spark.read.format("jdbc").options(**_with_credentials(spark, options, jdbc_options)).load()
         case "range":
             return spark.range(int(options["start"]), int(options["end"]), int(options["step"]))
     raise SourceUnavailable(f"{relation.name} was data of the session that ran the pipeline; only what the run stored of it can be read")
+
+
+def _with_credentials(spark: SparkSession, options: Mapping[str, str], given: Mapping[str, str]) -> dict[str, str]:
+    """A JDBC source's options, and what its description leaves out: given here, or set in the session."""
+    session = {key.removeprefix(_CREDENTIALS): str(value) for key, value in spark.conf.getAll.items() if key.startswith(_CREDENTIALS)}
+    return {**options, **session, **given}
 
 
 def _files(spark: SparkSession, source: Source, options: dict[str, str]) -> DataFrame:
@@ -145,15 +147,13 @@ def changed(
 
 
 def _now_differs(spark: SparkSession, relation: Relation, version: Mapping[str, Any], jdbc_options: dict[str, str]) -> tuple[str, ...]:
-    from pyspark.errors import PySparkException
-
     try:
         if version["kind"] == "rows":
-            rows = _jdbc_rows(spark, {**dict(relation.options), **jdbc_options})
+            rows = _jdbc_rows(spark, _with_credentials(spark, dict(relation.options), jdbc_options))
             return () if rows == version["count"] else (f"{relation.name} has {rows:,} rows; it had {version['count']:,}",)
         snapshot = _snapshot(spark.table(dict(relation.options)["table"])._jdf.queryExecution().analyzed().collectLeaves().apply(0))
         return () if snapshot == version["snapshot"] else (f"{relation.name} is at version {snapshot}; it was at {version['snapshot']}",)
-    except PySparkException as problem:
+    except _spark_errors() as problem:
         return (f"{relation.name} cannot be read: {_first_line(problem)}",)
 
 
@@ -177,8 +177,17 @@ def _where(relation: Relation) -> str:
     return options.get("table") or options.get("dbtable") or ", ".join(relation.paths) or relation.kind
 
 
-def _first_line(problem: BaseException) -> str:
-    return str(problem).strip().splitlines()[0] if str(problem).strip() else type(problem).__name__
+def _spark_errors() -> tuple[type[Exception], ...]:
+    from py4j.protocol import Py4JJavaError
+    from pyspark.errors import PySparkException
+
+    return PySparkException, Py4JJavaError
+
+
+def _first_line(problem: Exception) -> str:
+    java = getattr(problem, "java_exception", None)
+    text = str(problem if java is None else java.getMessage()).strip()
+    return text.splitlines()[0] if text else type(problem).__name__
 
 
 __all__ = ["changed", "relation_of", "reopen", "version_of"]

@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
+from airflow_lineage_provider.errors import PlanCheckError
 from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.expressions import Attribute, Call, Expression, conjuncts
 from airflow_lineage_provider.plan.walk import references
@@ -21,6 +22,9 @@ from airflow_lineage_provider.sql.problems import PortabilityProblem
 
 def join_blocks(plan: o.Join, left: Block, right: Block, context: Context) -> Block:
     """The join of what the two children were lowered to."""
+    shared = sorted(set(left.scope) & set(right.scope))
+    if shared:
+        raise PlanCheckError(f"both sides of a join give attribute #{shared[0]}; rewrite.unique_attributes keeps them apart")
     conditions = () if plan.condition is None else (plan.condition,)
     left, right = (context.nested(side) if not side.is_rows or reads_computed(side, conditions) else side for side in (left, right))
     if plan.kind in ("left_semi", "left_anti"):

@@ -33,8 +33,13 @@ _TIMESTAMP = re.compile(_DATE.pattern + _TIME + r"(?:Z|[+-]\d{2}:\d{2})")
 
 
 def verbatim(text: str) -> exp.Expr:
-    """A node that is written exactly as the text says."""
+    """A constant that is written exactly as the text says."""
     return exp.Literal(this=text, is_string=False)
+
+
+def composed(text: str) -> exp.Expr:
+    """An expression that is written exactly as the text says, and needs no parentheses around it."""
+    return exp.Var(this=text)
 
 
 def spark_string(value: str) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 from sqlglot import ErrorLevel, exp
 
 from airflow_lineage_provider.plan.expressions import Call, Expression
-from airflow_lineage_provider.sql.literals import verbatim
+from airflow_lineage_provider.sql.literals import composed
 from airflow_lineage_provider.sql.names import Dialect, identifier
 from airflow_lineage_provider.sql.tables import ColumnRef
 
@@ -48,7 +48,7 @@ def spelled(reference: ColumnRef, dialect: Dialect) -> exp.Expr:
     """A column of a physical table, without a qualifier."""
     if not reference.is_expression:
         return column(None, identifier(reference.text, dialect), reference.opaque)
-    node = exp.Paren(this=verbatim(reference.text))
+    node = composed(f"({reference.text})")
     node.meta[_OPAQUE] = reference.opaque
     return node
 
@@ -74,11 +74,17 @@ def binary(kind: type[exp.Binary], left: exp.Expr, right: exp.Expr) -> exp.Expr:
 
 def connected(kind: type[exp.Connector], terms: Iterable[exp.Expr]) -> exp.Expr:
     """``a AND b AND …`` (or OR); needs at least one term."""
-    wrapped = [exp.Paren(this=term) if isinstance(term, exp.Connector) and not isinstance(term, kind) else term for term in terms]
-    result = wrapped[0]
-    for term in wrapped[1:]:
-        result = kind(this=result, expression=exp.Paren(this=term) if isinstance(term, exp.Connector) else term)
+    first, *others = terms
+    if not others:
+        return first
+    result = first if isinstance(first, kind) else _grouped(first)
+    for term in others:
+        result = kind(this=result, expression=_grouped(term))
     return result
+
+
+def _grouped(term: exp.Expr) -> exp.Expr:
+    return exp.Paren(this=term) if isinstance(term, exp.Connector) else term
 
 
 def terms_of(call: Call) -> tuple[Expression, ...]:
@@ -117,9 +123,11 @@ def function(name: str | exp.Identifier, arguments: Iterable[exp.Expr], distinct
     return exp.Anonymous(this=name, expressions=[exp.Distinct(expressions=listed)] if distinct else listed)
 
 
-def filtered(call: exp.Expr, condition: exp.Expr | None) -> exp.Expr:
+def filtered(call: exp.Expr, condition: exp.Expr | None, dialect: Dialect) -> exp.Expr:
     """``call FILTER (WHERE condition)``."""
-    return call if condition is None else exp.Filter(this=call, expression=exp.Where(this=condition))
+    if condition is None:
+        return call
+    return composed(f"{to_text(call, dialect, pretty=False)} FILTER (WHERE {to_text(condition, dialect, pretty=False)})")
 
 
 def cast(node: exp.Expr, type_text: str, safe: bool = False) -> exp.Expr:
@@ -131,7 +139,7 @@ def cast(node: exp.Expr, type_text: str, safe: bool = False) -> exp.Expr:
 def ordered(key: exp.Expr, ascending: bool, nulls_first: bool, dialect: Dialect) -> exp.Expr:
     """A sort key with the place of NULLs written out, which sqlglot leaves away where it is the dialect's default."""
     text = to_text(operand(key), dialect, pretty=False)
-    return verbatim(f"{text} {'ASC' if ascending else 'DESC'} NULLS {'FIRST' if nulls_first else 'LAST'}")
+    return composed(f"{text} {'ASC' if ascending else 'DESC'} NULLS {'FIRST' if nulls_first else 'LAST'}")
 
 
 def to_text(node: exp.Expr, dialect: Dialect, pretty: bool = True) -> str:

@@ -177,7 +177,7 @@ class PostgresWriter:
     def _aggregate(self, call: e.AggregateCall, scope: Scope) -> exp.Expr:
         condition = None if call.filter is None else self._boolean(call.filter, scope)
         if counts_rows(call):
-            return nodes.filtered(nodes.function("COUNT", [exp.Star()]), condition)
+            return nodes.filtered(nodes.function("COUNT", [exp.Star()]), condition, "postgres")
         if len(call.arguments) != 1:
             raise _problem(call, "aggregate functions of one argument alone mean the same there")
         return self._aggregate_of_one(call, call.arguments[0], scope, condition)
@@ -186,7 +186,7 @@ class PostgresWriter:
         name, kind = call.function.lower(), portable(argument.type, expression_text(argument)).name
 
         def called(function: str, node: exp.Expr) -> exp.Expr:
-            return nodes.filtered(nodes.function(function, [node], call.distinct), condition)
+            return nodes.filtered(nodes.function(function, [node], call.distinct), condition, "postgres")
 
         if name == "count":
             return called("COUNT", self.write(argument, scope))

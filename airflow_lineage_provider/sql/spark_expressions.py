@@ -11,7 +11,7 @@ from sqlglot import exp
 from airflow_lineage_provider.errors import PlanCheckError, UnsupportedOperator
 from airflow_lineage_provider.plan import expressions as e
 from airflow_lineage_provider.sql import nodes
-from airflow_lineage_provider.sql.literals import spark_literal, verbatim
+from airflow_lineage_provider.sql.literals import composed, spark_literal
 from airflow_lineage_provider.sql.names import identifier
 from airflow_lineage_provider.sql.nodes import Scope
 from airflow_lineage_provider.sql.types import spark_type
@@ -103,7 +103,7 @@ def _function(name: str, arguments: list[exp.Expr], distinct: bool = False) -> e
 def _(expression: e.Cast, scope: Scope) -> exp.Expr:
     # A node of sqlglot's would turn TRY_CAST into CAST.
     call = nodes.cast(spark_expression(expression.child, scope), spark_type(expression.type))
-    return verbatim("TRY_" + nodes.to_text(call, "spark", pretty=False)) if expression.safe else call
+    return composed("TRY_" + nodes.to_text(call, "spark", pretty=False)) if expression.safe else call
 
 
 @spark_expression.register
@@ -142,9 +142,9 @@ def _(expression: e.UdfCall, _scope: Scope) -> exp.Expr:
 def _(expression: e.AggregateCall, scope: Scope) -> exp.Expr:
     condition = None if expression.filter is None else spark_expression(expression.filter, scope)
     if counts_rows(expression):
-        return nodes.filtered(nodes.function("COUNT", [exp.Star()]), condition)
+        return nodes.filtered(nodes.function("COUNT", [exp.Star()]), condition, "spark")
     arguments = [spark_expression(argument, scope) for argument in expression.arguments]
-    return nodes.filtered(_function(expression.function, arguments, expression.distinct), condition)
+    return nodes.filtered(_function(expression.function, arguments, expression.distinct), condition, "spark")
 
 
 def counts_rows(call: e.AggregateCall) -> bool:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import logging
+import os
+import subprocess
+import sys
 
 import pytest
 from airflow.sdk import Connection
@@ -117,3 +120,24 @@ def test_spark_configuration_is_the_connections_under_the_tasks() -> None:
 def test_spark_connect_is_refused_before_anything_is_started(connection: Connection) -> None:
     with pytest.raises(SparkConnectUnsupported, match="Spark Connect"):
         spark_conf(connection, None, "app")
+
+
+@pytest.mark.spark
+def test_a_session_of_the_hooks_own_uses_this_python_and_is_stopped() -> None:
+    code = """
+import sys
+from airflow_lineage_provider.hooks.lineage import LineageHook
+from pyspark.sql import SparkSession
+hook = LineageHook(config_kwargs={"spark.master": "local[1]", "spark.ui.enabled": False})
+with hook.spark("an app") as spark:
+    with hook.spark("inside") as same:
+        pass
+    assert same is spark
+    python = spark.sparkContext.parallelize([0], 1).map(lambda _: __import__("sys").executable).collect()
+    print("found", spark.sparkContext.appName, spark.sparkContext.master, python == [sys.executable])
+print("left", SparkSession.getActiveSession())
+"""
+    environment = {key: value for key, value in os.environ.items() if key != "PYSPARK_PYTHON"}
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, check=True, env=environment)
+    said = [line for line in done.stdout.splitlines() if line.startswith(("found", "left"))]
+    assert said == ["found an app local[1] True", "left None"]

@@ -94,16 +94,21 @@ PIPELINES: dict[str, Pipeline] = {
     "anti_join": "SELECT * FROM client LEFT ANTI JOIN debt ON client.id = debt.id",
     "cross_join": "SELECT c.id, d.sum FROM client c CROSS JOIN debt d",
     "outer_joins": "SELECT c.id, d.sum, l.amount FROM client c LEFT JOIN debt d ON c.id = d.id RIGHT JOIN loan l ON l.id = c.id",
-    "escapes": r"""SELECT name LIKE 'a/%%' ESCAPE '/' AS l, 'it''s "so" \\ ${x}\n' AS s, trim(BOTH 'x' FROM name) AS t, '日本' AS u FROM client""",
+    "escapes": r"SELECT name LIKE 'a/%%' ESCAPE '/' AS l, 'it''s \"so\" \\ ${x}\n' AS s, "
+    "trim(BOTH 'x' FROM name) AS t, '日本' AS u FROM client",
     "case_when": "SELECT CASE WHEN income > 3000 THEN 'a' WHEN income > 1000 THEN 'b' END AS c, "
     "CASE country WHEN 'UK' THEN 1 ELSE 0 END AS d, if(income IS NULL, 'x', 'y') AS i FROM client",
-    "in_between": "SELECT id FROM client WHERE country IN ('UK', 'US') AND income BETWEEN 1000 AND 5000 AND id NOT IN ('0002') AND NOT income <=> 7",
-    "try_functions": "SELECT try_add(income, 1) AS a, try_divide(income, 0) AS d, try_cast(name AS int) AS c, try_element_at(array(1), 3) AS e, "
+    "in_between": "SELECT id FROM client WHERE country IN ('UK', 'US') AND income BETWEEN 1000 AND 5000 "
+    "AND id NOT IN ('0002') AND NOT income <=> 7",
+    "try_functions": "SELECT try_add(income, 1) AS a, try_divide(income, 0) AS d, try_cast(name AS int) AS c, "
+    "try_element_at(array(1), 3) AS e, "
     "try_to_timestamp(name) AS t, nvl(income, 0) AS n, nullif(country, 'UK') AS u FROM client",
     "dates": "SELECT date_part('year', d) AS y, d + 1 AS n, date_trunc('month', t) AS m, t - INTERVAL '1 02:03' DAY TO MINUTE AS i, "
     "t - TIMESTAMP '2019-01-01 00:00:00' AS age, d - DATE '2019-01-01' AS days, mi * 2 AS twice, di / 2 AS half, d + mi AS later, "
-    "to_date('2020-01-31', 'yyyy-MM-dd') AS p, add_months(d, 1) AS a, t BETWEEN TIMESTAMP '1999-01-01 00:00:00' AND now() AS b FROM everything",
-    "literals": "SELECT DATE '2020-02-29' AS d, TIMESTAMP '2020-01-01 01:02:03.5' AS t, TIMESTAMP_NTZ '2020-01-01 01:02:03' AS n, X'00ff' AS b, "
+    "to_date('2020-01-31', 'yyyy-MM-dd') AS p, add_months(d, 1) AS a, "
+    "t BETWEEN TIMESTAMP '1999-01-01 00:00:00' AND now() AS b FROM everything",
+    "literals": "SELECT DATE '2020-02-29' AS d, TIMESTAMP '2020-01-01 01:02:03.5' AS t, "
+    "TIMESTAMP_NTZ '2020-01-01 01:02:03' AS n, X'00ff' AS b, "
     "1.50BD AS dec, 2.5D AS dbl, 1.5F AS f, 12L AS l, 3S AS s, 4Y AS y, NULL AS nothing, true AS yes, INTERVAL -'1-2' YEAR TO MONTH AS ym, "
     "INTERVAL '-1 02:03:04.5' DAY TO SECOND AS ds, double('NaN') AS nan, -0.0D AS zero FROM client",
     "nested": "SELECT s.a, s.inner.b, arr[0] AS first, m['k'] AS k, struct(id, arr) AS packed, array_of.a AS all_a, "
@@ -112,7 +117,8 @@ PIPELINES: dict[str, Pipeline] = {
     "every_type": "SELECT * FROM everything",
     "one_row": "SELECT 1 AS one, upper('x') AS x",
     "values": "SELECT x, y FROM VALUES (1, 'a'), (2, NULL), (2, NULL) AS t(x, y)",
-    "json": "SELECT from_json('{\"a\":1}', 'a INT') AS j, to_json(struct(id, income)) AS t, get_json_object('{\"a\":1}', '$.a') AS g FROM client",
+    "json": "SELECT from_json('{\"a\":1}', 'a INT') AS j, to_json(struct(id, income)) AS t, "
+    "get_json_object('{\"a\":1}', '$.a') AS g FROM client",
     "python_udf": python_udf,
 }
 
@@ -124,7 +130,7 @@ def frame(spark: SparkSession, pipeline: Pipeline) -> DataFrame:
 def rows(df: DataFrame) -> list[str]:
     """The rows as text in a fixed order: a bag that can be compared, NaN and nested values included."""
     # PySpark cannot collect an interval of months.
-    texts = [f"CAST(c{i} AS string)" if f.dataType.typeName().startswith("interval") else f"c{i}" for i, f in enumerate(df.schema)]
+    texts = [f"CAST(c{i} AS string)" if f.dataType.simpleString().startswith("interval") else f"c{i}" for i, f in enumerate(df.schema)]
     plain = df.toDF(*(f"c{i}" for i in range(len(texts)))).selectExpr(*texts)
     return sorted(repr(_comparable(tuple(row))) for row in plain.collect())
 

@@ -82,18 +82,18 @@ def test_a_change_of_a_file_is_noticed_without_spark(spark: SparkSession, tmp_pa
 
 
 def test_a_catalog_table_that_changes_and_vanishes(spark: SparkSession) -> None:
-    spark.sql("CREATE TABLE `odd ``name` USING parquet AS SELECT 1 AS a")
-    captured, source = only(spark.table("`odd ``name`"))
+    spark.sql("CREATE TABLE `select` USING parquet AS SELECT 1 AS a")
+    captured, source = only(spark.table("`select`"))
     version = version_of(spark, captured.leaves[0], source.relation)
     assert source.relation.kind == "table"
     assert changed(source.relation, version, spark) == ()
-    spark.sql("INSERT INTO `odd ``name` VALUES (2)")
+    spark.sql("INSERT INTO `select` VALUES (2)")
     assert changed(source.relation, version)[0].endswith("is new")
     assert rows(reopen(spark, source)) == ["[1]", "[2]"]
-    spark.sql("ALTER TABLE `odd ``name` ADD COLUMNS (b int)")
+    spark.sql("ALTER TABLE `select` ADD COLUMNS (b int)")
     assert reopen(spark, source).columns == ["a"]
-    spark.sql("DROP TABLE `odd ``name`")
-    with pytest.raises(SourceUnavailable, match="odd"):
+    spark.sql("DROP TABLE `select`")
+    with pytest.raises(SourceUnavailable, match="select"):
         reopen(spark, source)
 
 
@@ -124,6 +124,8 @@ def test_jdbc_without_its_password(spark: SparkSession, tmp_path: Path) -> None:
     assert rows(reopen(spark, source, jdbc_options={"user": "me", "password": "hush"})) == rows(captured.leaves[0])
     with pytest.raises(SparkRequired, match="words"):
         changed(source.relation, version)
+    assert changed(source.relation, version, spark)[0].startswith("words cannot be read: ")
+    spark.conf.set("spark.airflow_lineage.jdbc.user", "me")
     assert changed(source.relation, version, spark) == ()
     spark.sql("SELECT 3 AS id, 'z' AS word").write.format("jdbc").options(**options, dbtable="words").mode("append").save()
     assert changed(source.relation, version, spark) == ("words has 3 rows; it had 2",)
@@ -132,6 +134,7 @@ def test_jdbc_without_its_password(spark: SparkSession, tmp_path: Path) -> None:
     )
     with pytest.raises(SourceUnavailable, match="gone"):
         reopen(spark, gone)
+    spark.conf.unset("spark.airflow_lineage.jdbc.user")
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import psycopg2.errors
 import pytest
+from psycopg2.extras import execute_values
 
 from airflow_lineage_provider.plan import expressions as e
 from airflow_lineage_provider.plan import operators as o
@@ -67,7 +68,9 @@ class Pairs:
         frame.selectExpr("i", f"CAST(a AS {kind}) AS a", f"CAST(b AS {kind}) AS b").coalesce(1).createOrReplaceTempView(name)
         there = POSTGRES_TYPES.get(kind, kind)
         self.postgres.execute(f"DROP TABLE IF EXISTS {name}; CREATE TABLE {name} (i int, a {there}, b {there})")
-        self.postgres.executemany(f"INSERT INTO {name} VALUES (%s, %s, %s)", flat)
+        # As text: a bare -0.0 is a decimal there, and loses its sign.
+        as_text = [(i, *(repr(v).replace("inf", "Infinity") if isinstance(v, float) else v for v in pair)) for i, pair in rows]
+        execute_values(self.postgres, f"INSERT INTO {name} SELECT i, a::{there}, b::{there} FROM (VALUES %s) AS v (i, a, b)", as_text)
         columns = (attribute(100 * number, "i"), attribute(100 * number + 1, "a", kind), attribute(100 * number + 2, "b", kind))
         self.leaves[kind] = source(number, name, *columns)
 
@@ -111,7 +114,8 @@ def comparable(value: Any) -> Any:
         case memoryview() | bytearray():
             return bytes(value)
         case Decimal():
-            return f"{value:f}"
+            # Spark's rows are not strict about trailing zeros.
+            return f"{value.normalize():f}"
     return value
 
 
@@ -295,7 +299,10 @@ def test_aggregate_functions(pairs: Pairs, kind: str) -> None:
     if kind == "boolean":
         made += [aggregate(name, a, kind="boolean") for name in ("bool_and", "bool_or", "every", "some", "any")]
     if kind in INTEGERS:
-        made += [aggregate("sum", a, distinct=kind == "bigint"), aggregate("sum", a, where=call("<", a, literal(0, kind)), distinct=True)]
+        some = call("and", call(">=", a, literal(-1, kind)), call("<", a, literal(8, kind)))
+        made += [aggregate("sum", a, where=some), aggregate("sum", a, where=some, distinct=True)]
+    if kind in ("tinyint", "smallint", "int"):
+        made += [aggregate("sum", a), aggregate("sum", a, distinct=True)]
     if kind == "decimal(10,2)":
         made += [aggregate("sum", a, kind="decimal(20,2)"), aggregate("sum", a, kind="decimal(20,2)", distinct=True)]
     columns = tuple(named(one, 1000 + n, f"c{n}") for n, one in enumerate(made))
@@ -340,12 +347,12 @@ def test_joins_on_values(pairs: Pairs, kind: str, join: Any) -> None:
     leaf = pairs.leaves[kind]
     i, a, b = leaf.output
     first = o.Filter(child=leaf, condition=call("<", i, literal(40)))
-    again = o.Project(child=leaf, columns=(named(i, 800, "j"), named(a, 801, "c"), named(b, 802, "d")))
-    second = o.Filter(child=again, condition=call("<", attribute(800, "j"), literal(30)))
-    condition = call("=", b, attribute(802, "d", kind))
+    again = o.Project(child=leaf, columns=(named(i, 90800, "j"), named(a, 90801, "c"), named(b, 90802, "d")))
+    second = o.Filter(child=again, condition=call("<", attribute(90800, "j"), literal(30)))
+    condition = call("=", b, attribute(90802, "d", kind))
     pairs.check(o.Join(left=first, right=second, kind=join, condition=condition), kind)
     if join != "full":
-        pairs.check(o.Join(left=first, right=second, kind=join, condition=call("<=>", b, attribute(802, "d", kind))), kind)
+        pairs.check(o.Join(left=first, right=second, kind=join, condition=call("<=>", b, attribute(90802, "d", kind))), kind)
 
 
 def test_mixed_numbers(pairs: Pairs) -> None:

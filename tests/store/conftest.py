@@ -22,7 +22,7 @@ def unsafe_disks() -> Iterator[None]:
     configuration = embedded._configuration()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(embedded, "_INITDB_OPTIONS", [*embedded._INITDB_OPTIONS, "--no-sync"])
-        patch.setattr(embedded, "_configuration", lambda: f"{configuration}fsync = off\nsynchronous_commit = off\n")
+        patch.setattr(embedded, "_configuration", lambda: f"{configuration}fsync = off\n")
         yield
 
 

@@ -1,0 +1,52 @@
+"""The compose file is read here as far as that goes without Docker."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from airflow.sdk import Connection
+
+from airflow_lineage_provider import __version__
+from airflow_lineage_provider.hooks.spark_session import spark_conf
+from airflow_lineage_provider.hooks.store_url import store_url
+
+DOCKER = Path(__file__).resolve().parents[2] / "docker"
+
+
+@pytest.fixture(scope="module")
+def services() -> dict[str, Any]:
+    found: dict[str, Any] = yaml.safe_load((DOCKER / "compose.yaml").read_text())["services"]
+    return found
+
+
+def test_every_image_is_pinned(services: dict[str, Any]) -> None:
+    for name, service in services.items():
+        tag = service["image"].rpartition(":")[2]
+        assert tag[0].isdigit(), f"{name} has no pinned image: {service['image']}"
+    lines = (DOCKER / "Dockerfile").read_text().splitlines()
+    assert all(":" in line for line in lines if line.startswith("FROM "))
+
+
+def test_the_image_is_of_this_version(services: dict[str, Any]) -> None:
+    assert services["scheduler"]["image"] == f"airflow-provider-lineage:{__version__}"
+
+
+def test_ports_are_published_on_the_loopback_only(services: dict[str, Any]) -> None:
+    ports = [port for service in services.values() for port in service.get("ports", [])]
+    assert ports
+    assert all(port.startswith("127.0.0.1:") for port in ports)
+
+
+def test_a_service_waits_only_for_services_that_are_there(services: dict[str, Any]) -> None:
+    assert {name for service in services.values() for name in service.get("depends_on", {})} <= set(services)
+
+
+def test_the_connections_are_understood(services: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    environment = services["scheduler"]["environment"]
+    for name in ("AIRFLOW_CONN_SPARK", "AIRFLOW_CONN_LINEAGE_STORE"):
+        monkeypatch.setenv(name, environment[name])
+    assert spark_conf(Connection.get("spark"), None, "app")["spark.master"] == "spark://spark-master:7077"
+    assert store_url(Connection.get("lineage_store")) == environment["AIRFLOW_LINEAGE_STORE"]

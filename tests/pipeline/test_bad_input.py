@@ -1,0 +1,349 @@
+"""What goes wrong: a clear error, and nothing half-written."""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+import math
+import os
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from airflow_lineage_provider import Lineage, reasoned_udf
+from airflow_lineage_provider.errors import (
+    EmptyTarget,
+    InvalidTarget,
+    LineageError,
+    PlanError,
+    ReasonValueMismatch,
+    RunNotComplete,
+    RunNotFound,
+    SparkRequired,
+    TargetTooLarge,
+    UdfFailed,
+    UnsupportedOperator,
+)
+from airflow_lineage_provider.store import Store
+
+pytestmark = pytest.mark.spark
+
+
+@pytest.fixture
+def lineage(spark: SparkSession, store: Store) -> Lineage:
+    return Lineage(spark, store=store)
+
+
+@pytest.fixture
+def numbers(spark: SparkSession, tmp_path: Path) -> Iterator[str]:
+    path = str(tmp_path / "numbers")
+    spark.createDataFrame([(n, f"name {n}") for n in range(20)], "id int, name string").write.parquet(path)
+    spark.read.parquet(path).createOrReplaceTempView("numbers")
+    yield path
+    spark.catalog.dropTempView("numbers")
+
+
+@reasoned_udf("int")
+def fails_on_seven(x: int) -> int:
+    if x == 7:
+        raise ValueError("seven is not judged")
+    return x
+
+
+@reasoned_udf("int")
+def changes_its_mind(x: int) -> int:
+    return x
+
+
+@changes_its_mind.with_reason
+def _(x: int) -> tuple[int, Any]:
+    return x + 1, "because"
+
+
+@reasoned_udf("int")
+def silent(x: int) -> int:
+    return -x
+
+
+class TestTargets:
+    @pytest.fixture
+    def run(self, lineage: Lineage, numbers: str) -> Any:
+        return lineage.run("SELECT id, name FROM numbers")
+
+    @pytest.mark.parametrize(
+        ("target", "message"),
+        [
+            ("judge = 'x'", "id"),
+            ("id = ", "id ="),
+            ("", "empty"),
+            ("id = 1; DROP TABLE lineage.runs", ""),
+            ("id IN (SELECT 1)", ""),
+            ("id", ""),
+            ([{"nothing": 1}], "nothing"),
+            ([], "no rows"),
+        ],
+    )
+    def test_an_invalid_target(self, run: Any, target: Any, message: str) -> None:
+        with pytest.raises(InvalidTarget, match=message):
+            run.explain(target)
+        assert run.explain("id = 1").target.num_rows == 1
+
+    def test_a_target_without_rows_tells_how_many_there_are(self, run: Any) -> None:
+        with pytest.raises(EmptyTarget, match="20 rows"):
+            run.explain("id = 1000")
+
+    def test_a_target_with_too_many_rows(self, run: Any) -> None:
+        with pytest.raises(TargetTooLarge, match="more than 5"):
+            run.explain("id >= 0", limit=5)
+
+    def test_strings_are_data(self, run: Any) -> None:
+        with pytest.raises(EmptyTarget):
+            run.explain([{"name": "x'; DROP SCHEMA lineage CASCADE; --"}])
+        assert run.explain("name = 'name 3'").target.to_pylist() == [{"id": 3, "name": "name 3"}]
+
+    def test_rows_as_a_target(self, run: Any) -> None:
+        found = run.explain(pa.table({"id": [3, 4], "name": ["name 3", "name 4"]}))
+        assert sorted(found.source["numbers"].column("id").to_pylist()) == [3, 4]
+
+
+class TestUdfs:
+    def test_a_udf_that_raises_on_one_row(self, lineage: Lineage, numbers: str, spark: SparkSession) -> None:
+        fails_on_seven.register(spark)
+        with pytest.raises(UdfFailed, match=r"fails_on_seven.*7.*seven is not judged"):
+            lineage.run("SELECT fails_on_seven(id) AS x FROM numbers", name="raises")
+        (failed,) = lineage.runs("raises")
+        assert failed.status == "failed"
+        assert "seven is not judged" in failed.error
+        tables = lineage.store.query("SELECT tablename FROM pg_tables WHERE schemaname = 'lineage_data'").column(0).to_pylist()
+        assert not [name for name in tables if failed.id in name]
+        with pytest.raises(RunNotComplete, match="failed"):
+            lineage.get(failed.id).explain("x = 1")
+
+    def test_the_error_names_the_row(self, lineage: Lineage, numbers: str, spark: SparkSession) -> None:
+        fails_on_seven.register(spark)
+        with pytest.raises(UdfFailed, match=r"numbers.*id.*7"):
+            lineage.run("SELECT fails_on_seven(id + 0) AS x FROM numbers", keys={"numbers": ["id"]})
+
+    def test_reasoning_mode_that_decides_otherwise(self, lineage: Lineage, numbers: str, spark: SparkSession) -> None:
+        changes_its_mind.register(spark)
+        with pytest.raises(ReasonValueMismatch, match="changes_its_mind"):
+            lineage.run("SELECT changes_its_mind(id) AS x FROM numbers", reasons="eager")
+        found = lineage.run("SELECT changes_its_mind(id) AS x FROM numbers", reasons="lazy").explain("x = 3")
+        assert found.reasons["changes_its_mind"].column("reason").to_pylist() == [None]
+        assert found.guarantees["changes_its_mind"].level == "unavailable"
+        assert "changes_its_mind" in found.guarantees["changes_its_mind"].cause
+        assert found.guarantees["numbers"].level == "exact"
+
+    @pytest.mark.parametrize("reasons", ["eager", "lazy"])
+    def test_a_udf_without_reasoning_mode(self, lineage: Lineage, numbers: str, spark: SparkSession, reasons: str) -> None:
+        silent.register(spark)
+        found = lineage.run("SELECT silent(id) AS x FROM numbers", reasons=reasons).explain("x = -3")
+        assert found.reasons["silent"].to_pylist() == [{"row": 0, "id": 3, "value": -3, "reason": None}]
+        assert "no reason declared" in found.guarantees["silent"].cause
+
+    def test_a_udf_that_was_never_declared_here(self, lineage: Lineage, numbers: str) -> None:
+        plain = F.udf(lambda x: x * 2, "int")
+
+        def pipeline(spark: SparkSession) -> DataFrame:
+            return spark.table("numbers").select(plain("id").alias("twice"))
+
+        found = lineage.run(pipeline).explain("twice = 6")
+        assert found.source["numbers"].column("id").to_pylist() == [3]
+        assert "no reason declared" in next(one.cause for name, one in found.guarantees.items() if name != "numbers")
+
+    def test_another_version_explains_nothing(self, lineage: Lineage, numbers: str, spark: SparkSession) -> None:
+        def declare(limit: int) -> None:
+            @reasoned_udf("boolean", name="over_limit")
+            def over_limit(x: int) -> bool:
+                return x > limit
+
+            @over_limit.with_reason
+            def _(x: int) -> tuple[bool, Any]:
+                return x > limit, {"limit": limit}
+
+            over_limit.register(spark)
+
+        declare(10)
+        run = lineage.run("SELECT id, over_limit(id) AS over FROM numbers")
+        declare(11)
+        found = run.explain("id = 11")
+        assert found.reasons["over_limit"].column("reason").to_pylist() == [None]
+        assert "version" in found.guarantees["over_limit"].cause
+        declare(10)
+        assert run.explain("id = 11").guarantees["over_limit"].level == "exact"
+
+
+class TestSources:
+    def test_a_source_that_vanished(self, lineage: Lineage, numbers: str) -> None:
+        run = lineage.run("SELECT id FROM numbers")
+        shutil.rmtree(numbers)
+        found = run.explain("id = 3")
+        assert found.guarantees["numbers"].level == "unavailable"
+        assert found.stale
+
+    def test_a_source_that_was_written_again(self, lineage: Lineage, numbers: str, spark: SparkSession) -> None:
+        run = lineage.run("SELECT id FROM numbers")
+        spark.range(5).selectExpr("CAST(id AS int) AS id", "'new' AS name").write.mode("overwrite").parquet(numbers)
+        found = run.explain("id = 3")
+        assert found.guarantees["numbers"].level == "unavailable"
+        assert found.stale
+
+    def test_a_file_that_was_touched_is_stale(self, lineage: Lineage, numbers: str) -> None:
+        run = lineage.run("SELECT id FROM numbers")
+        assert run.explain("id = 3").stale == ()
+        for file in Path(numbers).glob("*.parquet"):
+            os.utime(file, (1_000_000_000, 1_000_000_000))
+        assert run.explain("id = 3").stale
+
+    def test_identical_rows_without_a_key_are_a_superset(self, lineage: Lineage, spark: SparkSession, tmp_path: Path) -> None:
+        path = str(tmp_path / "twice")
+        spark.createDataFrame([(1, "a"), (1, "a"), (2, "b")], "id int, name string").coalesce(1).write.csv(path)
+
+        def pipeline(session: SparkSession) -> DataFrame:
+            return session.read.schema("id int, name string").csv(path)
+
+        found = lineage.run(pipeline).explain("id = 1")
+        assert found.source["twice"].num_rows == 2
+        assert found.guarantees["twice"].level == "superset"
+        assert lineage.run(pipeline).explain("id = 2").guarantees["twice"].level == "exact"
+
+    def test_a_key_that_is_not_there(self, lineage: Lineage, numbers: str) -> None:
+        with pytest.raises(PlanError, match="idd.*id, name"):
+            lineage.run("SELECT id FROM numbers", keys={"numbers": ["idd"]})
+        with pytest.raises(PlanError, match="number.*numbers"):
+            lineage.run("SELECT id FROM numbers", keys={"number": ["id"]})
+
+    def test_a_key_that_is_not_unique_says_so(self, lineage: Lineage, spark: SparkSession, tmp_path: Path) -> None:
+        path = str(tmp_path / "people")
+        spark.createDataFrame([(1, "a"), (1, "b")], "id int, name string").write.csv(path)
+        frame = spark.read.schema("id int, name string").csv(path)
+        run = lineage.run(lambda session: frame, keys={"people": ["id"]})
+        found = run.explain("name = 'a'")
+        assert found.guarantees["people"].level == "superset"
+        assert "not unique" in found.guarantees["people"].cause
+
+
+class TestPipelines:
+    def test_an_operator_without_lineage_is_named(self, lineage: Lineage, numbers: str) -> None:
+        with pytest.raises(UnsupportedOperator, match=r"(?i)window|row_number"):
+            lineage.run("SELECT id, row_number() OVER (ORDER BY id) AS n FROM numbers", name="unsupported")
+        assert lineage.runs("unsupported") == []
+
+    def test_a_pipeline_must_return_a_frame(self, lineage: Lineage) -> None:
+        with pytest.raises(PlanError, match="NoneType"):
+            lineage.run(lambda spark: None)  # type: ignore[arg-type,return-value]
+
+    def test_unknown_options(self, lineage: Lineage, numbers: str) -> None:
+        with pytest.raises(PlanError, match="strategy"):
+            lineage.run("SELECT 1 AS x", strategy="magic")
+        with pytest.raises(PlanError, match="reasons"):
+            lineage.run("SELECT 1 AS x", reasons="never")
+
+    def test_running_needs_spark(self, store: Store) -> None:
+        with pytest.raises(SparkRequired):
+            Lineage(store=store).run("SELECT 1")
+
+    def test_an_unknown_run(self, lineage: Lineage) -> None:
+        with pytest.raises(RunNotFound):
+            lineage.get("no such run")
+
+    def test_a_dropped_run(self, lineage: Lineage, numbers: str) -> None:
+        run = lineage.run("SELECT id FROM numbers")
+        lineage.drop(run.id)
+        with pytest.raises(RunNotComplete, match="dropped"):
+            lineage.get(run.id).explain("id = 1")
+
+    def test_an_output_that_exists_is_not_overwritten(self, lineage: Lineage, numbers: str, tmp_path: Path) -> None:
+        out = tmp_path / "out"
+        lineage.run("SELECT id FROM numbers", output=str(out))
+        with pytest.raises(LineageError, match=re.escape(str(out))):
+            lineage.run("SELECT id FROM numbers", output=str(out), name="again")
+        assert lineage.runs("again")[0].status == "failed"
+        lineage.run("SELECT id FROM numbers WHERE id < 3", output=f"{out}+overwrite")
+        assert lineage.spark is not None
+        assert lineage.spark.read.parquet(str(out)).count() == 3
+
+
+class TestValues:
+    def test_every_type_as_a_source_column(self, lineage: Lineage, spark: SparkSession, tmp_path: Path) -> None:
+        rows = [
+            (
+                1,
+                decimal.Decimal("12345678901234567890.123456789"),
+                datetime.datetime(2024, 3, 31, 1, 30, 0, 123456, tzinfo=datetime.UTC),
+                datetime.datetime(2024, 3, 31, 2, 30),
+                datetime.date(1, 1, 1),
+                b"\x00\xff",
+                [1, None],
+                {"k": "v"},
+                (1, "x"),
+                math.nan,
+                float("inf"),
+                True,
+                "a\\b'c\"d\n\u0000é😀",
+            ),
+            (2, *[None] * 12),
+        ]
+        schema = (
+            "id int, d decimal(38,9), t timestamp, tn timestamp_ntz, dt date, b binary, a array<int>, m map<string,string>, "
+            "s struct<x: int, y: string>, f double, g float, o boolean, w string"
+        )
+        path = str(tmp_path / "types")
+        spark.createDataFrame(rows, schema).write.parquet(path)
+        run = lineage.run(lambda session: session.read.parquet(path))
+        for number in (1, 2):
+            found = run.explain(f"id = {number}")
+            plain = spark.read.parquet(path).where(f"id = {number}").toArrow()
+            assert repr(found.source["types"].to_pylist()) == repr(plain.to_pylist())
+            assert repr(found.target.to_pylist()) == repr(plain.to_pylist())
+
+    def test_a_nan_is_found(self, lineage: Lineage, spark: SparkSession, tmp_path: Path) -> None:
+        path = str(tmp_path / "nan")
+        spark.createDataFrame([(1, math.nan), (2, math.nan), (3, 1.0)], "id int, x double").write.parquet(path)
+        spark.read.parquet(path).createOrReplaceTempView("nan")
+        found = lineage.run("SELECT x, count(*) AS c FROM nan GROUP BY x").explain("x = double('NaN')")
+        assert sorted(found.source["nan"].column("id").to_pylist()) == [1, 2]
+
+    def test_odd_names(self, lineage: Lineage, spark: SparkSession, tmp_path: Path) -> None:
+        odd = ['a"b', "c'd", "e f", "g.h", "select", "größe", "MixedCase", "semi;colon", "x" * 80, "back`tick"]
+        path = str(tmp_path / "odd")
+        spark.createDataFrame([tuple(range(len(odd)))], ", ".join(f"`{name.replace('`', '``')}` int" for name in odd)).write.parquet(path)
+        run = lineage.run(lambda session: session.read.parquet(path))
+        assert run.result.columns == odd
+        found = run.explain("`größe` = 5 AND `g.h` = 3 AND `select` = 4")
+        assert found.source["odd"].column_names == odd
+        assert found.target.column_names == odd
+
+    def test_a_thousand_columns(self, lineage: Lineage, spark: SparkSession, tmp_path: Path) -> None:
+        path = str(tmp_path / "wide")
+        spark.range(3).select("id", *(F.concat(F.lit(f"{n}-"), "id").alias(f"c{n}") for n in range(999))).write.parquet(path)
+        found = lineage.run(lambda session: session.read.parquet(path)).explain("c998 = '998-2'")
+        assert found.source["wide"].num_columns == 1000
+        assert found.source["wide"].column("id").to_pylist() == [2]
+
+    def test_empty_tables_and_all_null_columns(self, lineage: Lineage, spark: SparkSession, tmp_path: Path) -> None:
+        path = str(tmp_path / "empty")
+        spark.createDataFrame([], "id int, x string").write.parquet(path)
+        empty = lineage.run(lambda session: session.read.parquet(path))
+        with pytest.raises(EmptyTarget, match="0 rows"):
+            empty.explain("id = 1")
+        nulls = str(tmp_path / "nulls")
+        spark.createDataFrame([(None, None), (None, None)], "id int, x string").write.parquet(nulls)
+        found = lineage.run(lambda session: session.read.parquet(nulls)).explain("x IS NULL")
+        assert found.source["nulls"].num_rows == 2
+
+
+def test_two_runs_at_once(lineage: Lineage, numbers: str) -> None:
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(2) as pool:
+        runs = list(pool.map(lambda limit: lineage.run(f"SELECT id FROM numbers WHERE id < {limit}", name=f"below {limit}"), (3, 5)))
+    assert [run.summary.rows for run in runs] == [3, 5]
+    assert runs[0].id != runs[1].id
