@@ -78,7 +78,9 @@ class UdfDeclarationError(ReasonError):
 
 
 class UdfFailed(ReasonError):
-    """A UDF raised on a row."""
+    """A UDF raised on a row. ``row`` is the row's position in the batch that was judged, where it is known."""
+
+    row: int | None = None
 
 
 class ReasonValueMismatch(ReasonError):

@@ -13,6 +13,7 @@ from airflow_lineage_provider.errors import LineageError, PlanCheckError, PlanEr
 from airflow_lineage_provider.output import Output
 from airflow_lineage_provider.plan.lineage_keys import ROW
 from airflow_lineage_provider.plan.segments import SegmentedPlan
+from airflow_lineage_provider.plan.walk import functions_of
 from airflow_lineage_provider.recording import RecordedPlan, RecordedSource, inputs_document, plan_text, segments_document
 from airflow_lineage_provider.rewrite.pipeline import rewrite
 from airflow_lineage_provider.store import RunRecord, Store
@@ -100,9 +101,9 @@ def execute(spark: SparkSession, store: Store, request: Request, progress: Progr
 
 def _prepare(spark: SparkSession, request: Request) -> _Prepared:
     from airflow_lineage_provider.spark.capture import capture
+    from airflow_lineage_provider.spark.environment import check_pyspark
     from airflow_lineage_provider.spark.identity import file_hashes, source_identity
     from airflow_lineage_provider.spark.run import sources_of
-    from airflow_lineage_provider.spark.environment import check_pyspark
     from airflow_lineage_provider.spark.session import require_classic
     from airflow_lineage_provider.spark.sources import version_of
 
@@ -119,7 +120,7 @@ def _prepare(spark: SparkSession, request: Request) -> _Prepared:
     if unknown:
         known = ", ".join(sorted({source.relation.name for source in sources_of(plan)}))
         raise PlanError(f"keys name {', '.join(unknown)}, which the pipeline does not read; it reads {known}")
-    made = programs(plan, identities)
+    made = programs(plan, identities, frozenset(udfs))
     sources = {
         source.leaf: RecordedSource(
             source=source,
@@ -181,6 +182,7 @@ def _register_udfs(execution: Execution, prepared: _Prepared) -> dict[int, str]:
     from airflow_lineage_provider.spark.capture import register_captured_udf
 
     names: dict[int, str] = {}
+    keys = {node.function: tuple(a.name for a in node.keys) for program in prepared.programs for node in functions_of(program.plan)}
     for segment in prepared.recorded.plan.segments:
         for function in segment.functions:
             name = f"lineage_{execution.run_id.replace('-', '_')}_udf_{function.function}"
@@ -189,7 +191,7 @@ def _register_udfs(execution: Execution, prepared: _Prepared) -> dict[int, str]:
                 register_captured_udf(execution.spark, prepared.captured, function.call, name)
             else:
                 mode: Literal["normal", "reasoning"] = "normal" if function.reason is None else "reasoning"
-                execution.spark.udf.register(name, udf.spark_function(mode))
+                execution.spark.udf.register(name, udf.spark_function(mode, keys=keys[function.function]))
             execution.functions.append(name)
             names[function.function] = name
     return names
@@ -249,7 +251,7 @@ def _explained(error: BaseException, prepared: _Prepared) -> BaseException:
         return error
     from airflow_lineage_provider.spark.failures import explained
 
-    return explained(error, prepared.recorded) or RunFailed(f"the pipeline failed: {error}")
+    return explained(error, prepared.recorded, prepared.programs) or RunFailed(f"the pipeline failed: {error}")
 
 
 def _record_failure(store: Store, run_id: str, error: BaseException) -> None:

@@ -76,8 +76,12 @@ def main(arguments: list[str]) -> int:
         explanation = screen.step("the explanation of one rejected application", explain_one)
         show(console, explanation)
     except DemoFailed as failure:
-        console.print(f"[red]✗[/red] {failure}", highlight=False)
+        console.print("[red]✗[/red]", end=" ")
+        console.print(str(failure), highlight=False, markup=False, soft_wrap=True)
         return 1
+    except KeyboardInterrupt:
+        console.print("stopped")
+        return 130
     finally:
         stop_store()
     console.print(f"[dim]The demo took {time.monotonic() - screen.started:.0f} s.[/dim]", highlight=False)

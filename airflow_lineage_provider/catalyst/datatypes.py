@@ -21,6 +21,8 @@ def ddl(type_json: str | Mapping[str, Any]) -> str:
     :raises UnsupportedOperator: a user-defined type, which no DDL text can say.
     """
     if isinstance(type_json, str):
+        if type_json.startswith(("geometry", "geography")):
+            return _geospatial(type_json)
         return _SHORT.get(type_json, type_json)
     match type_json["type"]:
         case "array":
@@ -32,6 +34,13 @@ def ddl(type_json: str | Mapping[str, Any]) -> str:
         case other:
             known = type_json.get("class") or type_json.get("pyClass") or other
             raise UnsupportedOperator(f"a column has the user-defined type {known}: turn it into an array or a struct first")
+
+
+def _geospatial(text: str) -> str:
+    found = re.fullmatch(r"(geometry|geography)\((?:SRID:)?(ANY|\d+)(?:,.*)?\)", text, re.IGNORECASE)
+    if found is None:
+        raise UnsupportedOperator(f"a column has the type {text}: turn it into binary with st_asbinary first")
+    return f"{found[1]}({found[2].lower()})"
 
 
 def schema_ddl(columns: list[tuple[str, str]]) -> str:

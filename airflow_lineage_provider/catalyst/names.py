@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from airflow_lineage_provider.catalyst.tree import TreeNode
 
-
 # Between a table and its view they change neither rows nor columns.
 _SAME_ROWS = frozenset({"Repartition", "RepartitionByExpression", "RebalancePartitions", "ResolvedHint"})
 

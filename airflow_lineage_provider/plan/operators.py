@@ -187,7 +187,8 @@ class FunctionOperator:
     """The function operator φ (definition 4): the child's rows with the UDF's value and, in reasoning mode, its reason.
 
     Arguments are attributes of the child (`rewrite.pull_out_udfs` computes expressions in a projection below).
-    ``function`` numbers the function operators of a plan from 0; it names the reasons of this operator.
+    ``function`` numbers the function operators of a plan from 0; it names the reasons of this operator. ``keys`` are handed
+    to the UDF after its arguments, for its error messages: the lineage keys of the row that it fails on.
     """
 
     child: Plan
@@ -199,9 +200,10 @@ class FunctionOperator:
     deterministic: bool = True
     eval_type: int = 0
     call: int = -1
+    keys: tuple[Attribute, ...] = ()
 
     def __post_init__(self) -> None:
-        check_references(f"FunctionOperator {self.udf}", self.arguments, self.child.output)
+        check_references(f"FunctionOperator {self.udf}", (*self.arguments, *self.keys), self.child.output)
 
     @property
     def output(self) -> tuple[Attribute, ...]:

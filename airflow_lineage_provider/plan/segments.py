@@ -7,7 +7,7 @@ from typing import Literal as OneOf
 
 from airflow_lineage_provider.plan.expressions import Attribute
 from airflow_lineage_provider.plan.operators import Aggregate, FunctionOperator, Plan, SegmentOutput, Source
-from airflow_lineage_provider.plan.walk import operators
+from airflow_lineage_provider.plan.walk import functions_of, operators
 
 Input = Source | SegmentOutput
 
@@ -32,7 +32,7 @@ class Segment:
     @property
     def functions(self) -> tuple[FunctionOperator, ...]:
         """The function operators of the segment, the top one first."""
-        return tuple(node for node in operators(self.plan) if isinstance(node, FunctionOperator))
+        return functions_of(self.plan)
 
     @property
     def aggregations(self) -> tuple[Aggregate, ...]:

@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any, TypeVar
 
 from airflow_lineage_provider.plan.expressions import EXPRESSION_CLASSES, Alias, Attribute, Expression, SortKey
-from airflow_lineage_provider.plan.operators import OPERATOR_CLASSES, Plan
+from airflow_lineage_provider.plan.operators import OPERATOR_CLASSES, FunctionOperator, Plan
 
 Node = TypeVar("Node")
 _EXPRESSION_PARTS = (*EXPRESSION_CLASSES, Alias, SortKey)
@@ -65,6 +65,11 @@ def operators(plan: Plan) -> Iterator[Plan]:
     yield plan
     for child in children(plan):
         yield from operators(child)
+
+
+def functions_of(plan: Plan) -> tuple[FunctionOperator, ...]:
+    """The function operators of a plan, the topmost first."""
+    return tuple(node for node in operators(plan) if isinstance(node, FunctionOperator))
 
 
 def transform_up(plan: Plan, function: Callable[[Plan], Plan]) -> Plan:

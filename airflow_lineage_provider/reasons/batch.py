@@ -80,7 +80,10 @@ class Batch:
 
     def failed(self, what: str, row: tuple[Any, ...] | None = None) -> UdfFailed:
         where = f" on {self.inputs(row)}" if row is not None else f" on a batch of {len(self)} rows"
-        return UdfFailed(f"UDF {self.name!r} failed{where}: {what}")
+        failure = UdfFailed(f"UDF {self.name!r} failed{where}: {what}")
+        if row is not None:
+            failure.row = next(at for at, one in enumerate(self.rows()) if repr(one) == repr(row))
+        return failure
 
     def _call_row(self, function: Callable[..., Any], row: tuple[Any, ...]) -> Any:
         try:

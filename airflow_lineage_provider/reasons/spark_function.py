@@ -7,26 +7,45 @@ and the tests.
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 import pyarrow as pa
+
+from airflow_lineage_provider.errors import UdfFailed
 
 if TYPE_CHECKING:
     from airflow_lineage_provider.reasons.udf import ReasonedUdf
 
 
+KEYS_MARK = "lineage keys of the row: "
+
+
 class _OnBatches:
     """What the executors unpickle and call: arrays in, one array out. One instance lives as long as a Spark task."""
 
-    def __init__(self, udf: ReasonedUdf, mode: Literal["normal", "reasoning"]) -> None:
+    def __init__(self, udf: ReasonedUdf, mode: Literal["normal", "reasoning"], keys: tuple[str, ...]) -> None:
         self.udf = udf
         self.mode = mode
+        self.keys = keys
         self.checked = False
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "checked": False}
 
     def __call__(self, *arrays: pa.Array) -> pa.Array:
+        inputs = arrays[: len(arrays) - len(self.keys)]
+        try:
+            return self._call(inputs)
+        except UdfFailed as failure:
+            if not self.keys or failure.row is None:
+                raise
+            names = zip(self.keys, arrays[len(inputs) :], strict=True)
+            key = {name: array[failure.row].as_py() for name, array in names}
+            raise UdfFailed(f"{failure} {KEYS_MARK}{json.dumps(key, default=str)}") from failure
+
+    def _call(self, arrays: Sequence[pa.Array]) -> pa.Array:
         if self.mode == "normal":
             return self.udf.call_batch(arrays)
         values, reasons = self.udf.explain_batch(arrays)
@@ -36,8 +55,8 @@ class _OnBatches:
         return pa.StructArray.from_arrays([values, reasons], names=["value", "reason"])
 
 
-def spark_function(udf: ReasonedUdf, mode: Literal["normal", "reasoning"]) -> Any:
-    """The pyspark UDF of one mode, named as the UDF is."""
+def spark_function(udf: ReasonedUdf, mode: Literal["normal", "reasoning"], keys: tuple[str, ...] = ()) -> Any:
+    """The pyspark UDF of one mode, named as the UDF is; ``keys`` are further arguments for error messages."""
     from pyspark.sql.pandas.functions import arrow_udf
     from pyspark.sql.pandas.types import from_arrow_type
     from pyspark.sql.types import StringType, StructType
@@ -46,7 +65,7 @@ def spark_function(udf: ReasonedUdf, mode: Literal["normal", "reasoning"]) -> An
         raise ValueError(f"mode is {mode!r}; it can be 'normal' or 'reasoning'")
     value = from_arrow_type(udf.value_type, prefer_timestamp_ntz=True)
     returns = value if mode == "normal" else StructType().add("value", value).add("reason", StringType())
-    call = _OnBatches(udf, mode)
+    call = _OnBatches(udf, mode, keys)
 
     def on_batches(*arrays: pa.Array) -> pa.Array:  # these hints tell Spark which kind of Arrow UDF it is
         return call(*arrays)

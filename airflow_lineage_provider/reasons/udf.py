@@ -206,13 +206,16 @@ class ReasonedUdf:
 
     # --- Spark -----------------------------------------------------------------------------------------------------
 
-    def spark_function(self, mode: Mode = "normal") -> Any:
+    def spark_function(self, mode: Mode = "normal", keys: Sequence[str] = ()) -> Any:
         """The pyspark UDF: ``"normal"`` gives the value, ``"reasoning"`` a ``struct<value, reason: string>``.
 
         In reasoning mode the first batch that a Spark task sees is run through main too, and must give the same values.
+        ``keys`` name further arguments that only error messages show: the lineage keys of the row that the UDF fails on.
         """
         from airflow_lineage_provider.reasons.spark_function import active_context, spark_function
 
+        if keys:
+            return spark_function(self, mode, tuple(keys))
         context = active_context()
         if mode not in self._spark or self._spark[mode][0] is not context:
             self._spark[mode] = (context, spark_function(self, mode))

@@ -2,29 +2,62 @@
 
 from __future__ import annotations
 
+import json
 import re
+from collections.abc import Sequence
+from typing import Any
 
 from airflow_lineage_provider.errors import LineageError, LoadFailed, ReasonValueMismatch, RunFailed, StoreUnavailable, UdfFailed
+from airflow_lineage_provider.plan.lineage_keys import InputIdentity
+from airflow_lineage_provider.reasons.spark_function import KEYS_MARK
 from airflow_lineage_provider.recording import RecordedPlan
+from airflow_lineage_provider.tracing.program import Program
 
 _KNOWN: tuple[type[LineageError], ...] = (UdfFailed, ReasonValueMismatch, LoadFailed, StoreUnavailable)
-_RAISED = re.compile(
-    r"airflow_lineage_provider\.errors\.(\w+): (.*?)(?=\n\s*(?:at |\tat |JVM stacktrace|Driver stacktrace|During handling|The above|$)|\Z)",
-    re.DOTALL,
-)
+_RAISED = re.compile(r"airflow_lineage_provider\.errors\.(\w+): ([^\n]*)")
 
 
-def explained(error: Exception, recorded: RecordedPlan) -> LineageError | None:
+def explained(error: Exception, recorded: RecordedPlan, programs: Sequence[Program]) -> LineageError | None:
     """The error of this package that a Spark failure was caused by on an executor; None where there is none."""
     names = {one.__name__: one for one in _KNOWN}
-    for found in reversed(list(_RAISED.finditer(str(error)))):
-        name, message = found.groups()
-        if name in names:
-            return names[name](message.strip())
+    found = [(names[name], message) for name, message in _RAISED.findall(str(error)) if name in names]
+    if found:
+        # The last one was raised last, on top of the others; it is the one that knows the row.
+        kind, message = max(found, key=lambda one: KEYS_MARK in one[1])
+        return kind(_with_row(message.strip(), recorded, programs))
     if type(error).__name__ == "PythonException":
         udfs = ", ".join(dict.fromkeys(f.udf for s in recorded.plan.segments for f in s.functions)) or "none"
         return RunFailed(f"Python code raised on an executor (UDFs of this pipeline: {udfs}): {_last_line(str(error))}")
     return None
+
+
+def _with_row(message: str, recorded: RecordedPlan, programs: Sequence[Program]) -> str:
+    """The message with the row's lineage keys told as a person knows them."""
+    text, mark, keys = message.partition(KEYS_MARK)
+    if not mark:
+        return message
+    try:
+        values = json.loads(keys)
+    except ValueError:
+        return message
+    identities = {one.attributes[0].name: one for program in programs for one in program.materialized.inputs}
+    told = [_row(one, values, recorded) for name, one in identities.items() if values.get(name) is not None]
+    return f"{text.strip()} (the row was made from {', '.join(told)})"
+
+
+def _row(identity: InputIdentity, values: dict[str, Any], recorded: RecordedPlan) -> str:
+    found = [values.get(attribute.name) for attribute in identity.attributes]
+    if identity.kind == "segment":
+        return f"segment {identity.number} row {found}"
+    source = recorded.sources[identity.number]
+    name = source.source.relation.name
+    match source.identity.kind:
+        case "file_position":
+            return f"{name}: row {found[1]} (from 0) of {source.files.get(str(found[0]), 'a file')}"
+        case "primary_key":
+            keys = zip(source.identity.columns[1:], found[1:], strict=True)
+            return f"{name}: {', '.join(f'{key.name}={value}' for key, value in keys)}"
+    return f"{name}: {source.identity.columns[0].name}={found[0]}"
 
 
 def _last_line(text: str) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from pyspark import StorageLevel, TaskContext
@@ -138,20 +139,27 @@ def load(execution: Execution, frame: DataFrame, name: str, kind: Kind, columns:
     execution.progress(f"storing {name}")
     started = time.perf_counter()
     materialization = execution.store.create_materialization(execution.run_id, name, kind, columns)
-    chosen = frame.select(*(F.col(_quoted(column.name)) for column in columns))
-    counts = chosen.mapInArrow(_loading(materialization.loader()), "rows bigint").collect()
+    # mapInArrow does not take every column name that Spark does (backticks): the columns travel under numbers.
+    chosen = frame.select(*(F.col(_quoted(column.name)).alias(f"c{i}") for i, column in enumerate(columns)))
+    names = [column.name for column in columns]
+    counts = chosen.mapInArrow(_loading(materialization.loader(), names), "rows bigint").collect()
     execution.rows[name] = sum(row["rows"] for row in counts)
     execution.timings[name] = time.perf_counter() - started
     return materialization
 
 
-def _loading(loader: PartitionLoader) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+def _loading(loader: PartitionLoader, names: list[str]) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     def load_partition(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         import pyarrow
 
         context = TaskContext.get()
         assert context is not None
-        rows = loader.load(context.partitionId(), context.attemptNumber(), batches)
+        named = (batch.rename_columns(names) for batch in batches)
+        first = next(named, None)
+        # An empty partition needs no transaction, unless an earlier attempt of it may have written rows.
+        rows = 0
+        if first is not None or context.attemptNumber():
+            rows = loader.load(context.partitionId(), context.attemptNumber(), chain([first] if first is not None else [], named))
         yield pyarrow.RecordBatch.from_pydict({"rows": pyarrow.array([rows], pyarrow.int64())})
 
     return load_partition

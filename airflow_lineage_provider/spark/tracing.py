@@ -84,12 +84,13 @@ class SparkTracing:
 
 def read_materialization(spark: SparkSession, store: Store, materialization: Materialization) -> DataFrame:
     """A materialization as a frame; the executors read it from the store by ranges of row numbers."""
-    schema = ", ".join(f"{_quoted(column.name)} {column.type}" for column in materialization.columns)
+    schema = ", ".join(f"c{i} {column.type}" for i, column in enumerate(materialization.columns))
+    names = [column.name for column in materialization.columns]
     ranges = _ranges(store.partitions(materialization))
     if not ranges:
-        return spark.createDataFrame([], schema)
+        return spark.createDataFrame([], schema).toDF(*names)
     frame = spark.createDataFrame(ranges, "lower bigint, upper bigint").repartition(min(len(ranges), spark.sparkContext.defaultParallelism))
-    return frame.mapInArrow(_reading(materialization.reader()), schema)
+    return frame.mapInArrow(_reading(materialization.reader()), schema).toDF(*names)
 
 
 def _ranges(partitions: list[tuple[int, int]]) -> list[tuple[int, int]]:
@@ -105,10 +106,7 @@ def _reading(reader: MaterializationReader) -> Callable[[Iterator[pa.RecordBatch
     def read_ranges(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for one in batch.to_pylist():
-                yield from reader.read(one["lower"], one["upper"]).to_batches()
+                rows = reader.read(one["lower"], one["upper"])
+                yield from rows.rename_columns([f"c{i}" for i in range(rows.num_columns)]).to_batches()
 
     return read_ranges
-
-
-def _quoted(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"

@@ -19,6 +19,17 @@ _ESCAPE = re.compile(r"\\u([0-9A-Fa-f]{4})|\\U([0-9A-Fa-f]{8})|\\([01][0-7]{2})|
 _SIZED_TEXT = re.compile(r"(?i)(var)?char(acter)?")
 
 
+_COMPARISONS = frozenset({
+    *(TokenType.EQ, TokenType.NEQ, TokenType.LT, TokenType.LTE, TokenType.GT, TokenType.GTE, TokenType.NULLSAFE_EQ),
+    TokenType.DISTINCT,
+})  # fmt: skip
+_SEPARATORS = frozenset({
+    *(TokenType.AND, TokenType.OR, TokenType.COMMA, TokenType.CASE, TokenType.WHEN, TokenType.THEN, TokenType.ELSE, TokenType.END),
+})  # fmt: skip
+_OPENING = frozenset({TokenType.L_PAREN, TokenType.L_BRACKET})
+_CLOSING = frozenset({TokenType.R_PAREN, TokenType.R_BRACKET})
+
+
 class _CallsAsWritten(SparkParser):
     FUNCTIONS = {}  # noqa: RUF012 - as in the base class
     FUNCTION_PARSERS = {name: SparkParser.FUNCTION_PARSERS[name] for name in ("CAST", "TRY_CAST", "EXTRACT")}  # noqa: RUF012
@@ -61,7 +72,26 @@ def _tokens(text: str) -> list[Token]:
         is_cast = before is not None and before.token_type in (TokenType.ALIAS, TokenType.DCOLON)
         if is_cast and _SIZED_TEXT.fullmatch(token.text):
             raise InvalidTarget(f"cast to string instead of {token.text}, {show(text, token.start, token.end)}")
+    _check_chains(tokens, text)
     return list(_with_spark_strings(tokens, text))
+
+
+def _check_chains(tokens: list[Token], text: str) -> None:
+    """``a = b < c`` is refused: sqlglot and Spark read it differently."""
+    compared = [False]
+    for token in tokens:
+        if token.token_type in _OPENING:
+            compared.append(False)
+        elif token.token_type in _CLOSING:
+            compared = compared[:-1] or [False]
+        elif token.token_type in _SEPARATORS:
+            compared[-1] = False
+        elif token.token_type in _COMPARISONS:
+            if compared[-1]:
+                raise InvalidTarget(
+                    f"the target compares a comparison; put parentheses around the inner one, {show(text, token.start, token.end)}"
+                )
+            compared[-1] = True
 
 
 def _with_spark_strings(tokens: list[Token], text: str) -> Iterator[Token]:

@@ -36,6 +36,8 @@ _ARITHMETIC: dict[type[exp.Expr], str] = {
     exp.BitwiseOr: "|",
     exp.BitwiseXor: "^",
 }
+_PREDICATES = (exp.Like, exp.ILike, exp.RegexpLike, exp.Escape, exp.Between, exp.In, exp.Is, exp.Not)
+_LOOSE: frozenset[type[exp.Expr]] = frozenset({exp.DPipe, exp.BitwiseAnd, exp.BitwiseOr, exp.BitwiseXor})
 _MATCHES: dict[type[exp.Expr], str] = {exp.Like: "like", exp.ILike: "ilike", exp.RegexpLike: "rlike"}
 _CLOCK: dict[type[exp.Expr], str] = {exp.CurrentDate: "current_date", exp.CurrentTimestamp: "current_timestamp"}
 _TYPES = {
@@ -124,6 +126,9 @@ def _negated(expression: Expression) -> Expression:
 
 
 def _comparison(tree: exp.Binary, reader: Reader) -> Expression:
+    if any(isinstance(side, _PREDICATES) for side in (tree.this, tree.expression)):
+        # sqlglot and Spark read a = b LIKE c differently.
+        raise reader.refused(tree, "compares a test; put parentheses around the inner one")
     sides = compared(reader.read(tree.this), reader.read(tree.expression))
     if isinstance(tree, exp.NEQ):
         return _negated(Call(function="=", arguments=sides, type="boolean"))
@@ -172,6 +177,10 @@ def _escape(tree: exp.Escape, reader: Reader) -> Expression:
 
 
 def _arithmetic(tree: exp.Binary, reader: Reader) -> Expression:
+    for side in (tree.this, tree.expression):
+        if type(side) in _ARITHMETIC and type(side) is not type(tree) and not _LOOSE.isdisjoint((type(side), type(tree))):
+            # sqlglot and Spark read a & b || c differently.
+            raise reader.refused(tree, "mixes operators; put parentheses around the inner one")
     name, left, right = _ARITHMETIC[type(tree)], reader.read(tree.this), reader.read(tree.expression)
     kind = next((side.type for side in (left, right) if not isinstance(side, Literal)), left.type)
     if name in ("+", "-", "*") and kind in ("int", "bigint"):

@@ -7,7 +7,7 @@ whatever the strategy.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass, replace
 
 from airflow_lineage_provider.plan import operators as o
@@ -53,23 +53,26 @@ def with_reasons(plan: SegmentedPlan, reasoned: frozenset[str]) -> SegmentedPlan
     return replace(plan, segments=tuple(replace(s, plan=transform_up(s.plan, reason)) for s in plan.segments))
 
 
-def programs(plan: SegmentedPlan, sources: Mapping[int, SourceIdentity]) -> tuple[Program, ...]:
-    """The programs of a run, in the order in which they run; the root's is the last."""
+def programs(plan: SegmentedPlan, sources: Mapping[int, SourceIdentity], keyed: Set[int] = frozenset()) -> tuple[Program, ...]:
+    """The programs of a run, in the order in which they run; the root's is the last.
+
+    ``keyed`` are the function operators whose UDFs take the row's lineage keys after their arguments.
+    """
     context = Context(plan=plan, materialized=materialized_segments(plan), sources=sources)
     traced = _needed_for_tracing(context)
     made: list[Program] = []
     above: set[int] = set()
     for segment in plan.segments:
         if segment.number in context.materialized:
-            program = _program(segment, context, traced, frozenset(above))
+            program = _program(segment, context, traced, frozenset(above), keyed)
             made.append(program)
             above |= needed(program.plan, program.plan.output)
     return tuple(reversed(made))
 
 
-def _program(segment: Segment, context: Context, traced: frozenset[int], above: frozenset[int]) -> Program:
+def _program(segment: Segment, context: Context, traced: frozenset[int], above: frozenset[int], keyed: Set[int]) -> Program:
     annotated = None if segment.aggregations else annotate(segment.plan, context)
-    body = annotated.plan if annotated else inline(segment.plan, context)
+    body = _with_keys(annotated.plan, annotated.identity_attributes, keyed) if annotated else inline(segment.plan, context)
     identities = annotated.identity_attributes if annotated else ()
     stored_ids = {a.id for a in _stored(segment, context.plan, traced)}
     wanted = tuple(dict.fromkeys([*(a for a in segment.plan.output if a.id in stored_ids or a.id in above), *identities]))
@@ -88,6 +91,13 @@ def _program(segment: Segment, context: Context, traced: frozenset[int], above: 
             inputs=tuple(replace(one, attributes=tuple(names[a.id] for a in one.attributes)) for one in inputs),
         ),
     )
+
+
+def _with_keys(plan: o.Plan, keys: tuple[Attribute, ...], keyed: Set[int]) -> o.Plan:
+    def hand_over(node: o.Plan) -> o.Plan:
+        return replace(node, keys=keys) if isinstance(node, o.FunctionOperator) and node.function in keyed else node
+
+    return transform_up(plan, hand_over)
 
 
 def _stored(segment: Segment, plan: SegmentedPlan, traced: frozenset[int]) -> tuple[Attribute, ...]:

@@ -21,7 +21,7 @@ def needed(plan: o.Plan, wanted: Iterable[Attribute]) -> frozenset[int]:
                 ids.update(r.id for part in (*node.keys, *_kept_calls(node, ids)) for r in references(part))
             case o.FunctionOperator():
                 if node.value.id in ids or (node.reason is not None and node.reason.id in ids):
-                    ids.update(argument.id for argument in node.arguments)
+                    ids.update(a.id for a in (*node.arguments, *node.keys))
             case o.Union():
                 ids.update(child.output[i].id for i, a in enumerate(node.output) if a.id in ids for child in node.children)
             case o.Distinct():

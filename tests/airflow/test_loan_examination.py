@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,6 +12,7 @@ import pandas as pd
 import pytest
 
 from airflow_lineage_provider import Lineage
+from dags import run_demo
 from udfs import credit_exam
 
 if TYPE_CHECKING:
@@ -110,3 +112,20 @@ def test_the_month_can_be_chosen_and_the_data_are_prepared_once(december: DagRes
     assert Path(places["loan"]).stat() == before
     loan = pd.read_parquet(places["loan"])
     assert may.result("examine")["rows"] == sum(day.month == 5 for day in loan["application_date"])
+
+
+def test_the_demo_reads_the_tasks_progress_from_airflows_database(
+    december: DagResult, airflow_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run_demo, "AIRFLOW_DB", airflow_home / "airflow.db")
+    states = run_demo.task_states(since=0)
+    assert {task: state for task, (state, _) in states.items()} == dict.fromkeys(run_demo.TASKS, "success")
+    assert next(iter(states)) == "prepare"
+    assert run_demo.task_states(since=time.time() + 60) == {}
+
+
+def test_the_demo_says_which_program_failed_and_shows_the_end_of_its_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run_demo, "HOME", tmp_path)
+    monkeypatch.setattr(run_demo, "LOGS", tmp_path)
+    with pytest.raises(run_demo.DemoFailed, match=r"python -c .* ended with code 3; the end of .*step\.log:\n(.*\n)*the last words"):
+        run_demo.run("step", ["python", "-c", "print('the last words'); raise SystemExit(3)"])

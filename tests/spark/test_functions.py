@@ -24,11 +24,13 @@ _LEFT_OUT = {
     "assert_true", "raise_error", "from_avro", "to_avro", "schema_of_avro", "from_protobuf", "to_protobuf", "aes_encrypt", "reflect",
     "java_method", "try_reflect", "input_file_name", "localtime", "measure",
 }  # fmt: skip
+# In a long list of expressions Spark's parser takes these for the ends of nested types.
+_UNPARSED = ">>"
 # What has no name of its own in SQL, or holds what the arguments do not show: refused, never said wrongly.
 _REFUSED = {
     "contains", "endswith", "startswith", "collate", "from_xml", "to_xml", "schema_of_xml", "lpad", "rpad", "make_timestamp",
     "make_timestamp_ltz", "make_timestamp_ntz", "try_make_timestamp", "try_make_timestamp_ltz", "try_make_timestamp_ntz", "try_reflect",
-    "collation", "explode", "explode_outer", "inline", "inline_outer", "posexplode", "posexplode_outer", "stack", "json_tuple",
+    "st_geogfromwkb", "st_setsrid", "st_srid", "st_geomfromwkb", "st_asbinary", "collation", "explode", "explode_outer", "inline", "inline_outer", "posexplode", "posexplode_outer", "stack", "json_tuple",
 }  # fmt: skip
 _BATCH = 60
 
@@ -66,7 +68,7 @@ def test_every_function_means_the_same(spark: SparkSession) -> None:
             refused.add(name)
             continue
         columns = captured.pipeline.plan.columns  # type: ignore[union-attr]
-        if len(columns) == 1 and "\n" not in expression and all(is_deterministic(column) for column in columns):
+        if len(columns) == 1 and _UNPARSED not in expression and all(is_deterministic(column) for column in columns):
             said.append(expression)
     assert refused <= _REFUSED
     assert len(said) > 800
