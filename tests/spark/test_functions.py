@@ -30,7 +30,8 @@ _UNPARSED = ">>"
 _REFUSED = {
     "contains", "endswith", "startswith", "collate", "from_xml", "to_xml", "schema_of_xml", "lpad", "rpad", "make_timestamp",
     "make_timestamp_ltz", "make_timestamp_ntz", "try_make_timestamp", "try_make_timestamp_ltz", "try_make_timestamp_ntz", "try_reflect",
-    "st_geogfromwkb", "st_setsrid", "st_srid", "st_geomfromwkb", "st_asbinary", "collation", "explode", "explode_outer", "inline", "inline_outer", "posexplode", "posexplode_outer", "stack", "json_tuple",
+    "st_geogfromwkb", "st_setsrid", "st_srid", "st_geomfromwkb", "st_asbinary",
+    "collation", "explode", "explode_outer", "inline", "inline_outer", "posexplode", "posexplode_outer", "stack", "json_tuple",
 }  # fmt: skip
 _BATCH = 60
 

@@ -61,7 +61,9 @@ PLANS: dict[str, o.Plan] = {
     ),
     "count_judgements": o.Aggregate(child=EXAM, keys=(JUDGE,), columns=(JUDGE, COUNT)),
     "tracing_query_with_a_semi_join": _join("left_semi", o.Project(child=WITH_DEBT.left, columns=(CLIENT_ID, NAME)), POOR),
-    "materialized_segment": o.Project(child=o.Filter(child=JUDGED, condition=call("=", JUDGED.output[1], text("Reject"))), columns=JUDGED.output),
+    "materialized_segment": o.Project(
+        child=o.Filter(child=JUDGED, condition=call("=", JUDGED.output[1], text("Reject"))), columns=JUDGED.output
+    ),
     "left_join": _join("left", o.Filter(child=CLIENT, condition=US), DEBT),
     "left_join_of_a_filtered_side": _join("left", CLIENT, POOR),
     "right_join": _join("right", o.Filter(child=CLIENT, condition=US), POOR),
@@ -71,14 +73,21 @@ PLANS: dict[str, o.Plan] = {
     "not_in": o.Join(left=CLIENT, right=DEBT, kind="left_anti", condition=call("or", BY_CLIENT, call("isnull", BY_CLIENT))),
     "self_join": o.Join(
         left=CLIENT,
-        right=o.Project(child=source(0, "client", attribute(51, "id_b", "string"), attribute(54, "income_b")), columns=(attribute(51, "id_b", "string"),)),
+        right=o.Project(
+            child=source(0, "client", attribute(51, "id_b", "string"), attribute(54, "income_b")),
+            columns=(attribute(51, "id_b", "string"),),
+        ),
         kind="inner",
         condition=call("=", CLIENT_ID, attribute(51, "id_b", "string")),
     ),
     "group_and_sum": o.Aggregate(
         child=WITH_DEBT,
         keys=(COUNTRY,),
-        columns=(COUNTRY, named(aggregate("sum", DEBT_SUM), 43, "total"), named(aggregate("count", CLIENT_ID, distinct=True, where=BIG), 44, "rich")),
+        columns=(
+            COUNTRY,
+            named(aggregate("sum", DEBT_SUM), 43, "total"),
+            named(aggregate("count", CLIENT_ID, distinct=True, where=BIG), 44, "rich"),
+        ),
     ),
     "aggregate_of_a_computed_column": o.Aggregate(
         child=o.Project(child=WITH_DEBT, columns=(COUNTRY, NET)),
@@ -86,25 +95,34 @@ PLANS: dict[str, o.Plan] = {
         columns=(COUNTRY, named(aggregate("max", NET.attribute, kind="int"), 45, "best")),
     ),
     "having": o.Filter(
-        child=o.Aggregate(child=CLIENT, keys=(COUNTRY,), columns=(COUNTRY, COUNT)), condition=call(">", COUNT.attribute, literal(1, "bigint"))
+        child=o.Aggregate(child=CLIENT, keys=(COUNTRY,), columns=(COUNTRY, COUNT)),
+        condition=call(">", COUNT.attribute, literal(1, "bigint")),
     ),
     "global_aggregate": o.Aggregate(child=o.Filter(child=CLIENT, condition=US), keys=(), columns=(COUNT,)),
     "no_keys_no_functions": o.Aggregate(child=CLIENT, keys=(), columns=(named(literal(1), 46, "one"),)),
     "constant_key": o.Aggregate(child=CLIENT, keys=(literal(1),), columns=(named(literal(1), 46, "one"), COUNT)),
     "computed_key": o.Aggregate(child=o.Project(child=WITH_DEBT, columns=(NET,)), keys=(NET.attribute,), columns=(NET.attribute, COUNT)),
-    "filter_on_a_computed_column": o.Filter(child=o.Project(child=WITH_DEBT, columns=(NAME, NET)), condition=call("<", NET.attribute, literal(0))),
+    "filter_on_a_computed_column": o.Filter(
+        child=o.Project(child=WITH_DEBT, columns=(NAME, NET)), condition=call("<", NET.attribute, literal(0))
+    ),
     "distinct": o.Distinct(child=o.Project(child=CLIENT, columns=(COUNTRY,))),
     "count_distinct_rows": o.Aggregate(child=o.Distinct(child=o.Project(child=CLIENT, columns=(COUNTRY,))), keys=(), columns=(COUNT,)),
     "union": o.Union(
-        children=(o.Project(child=o.Filter(child=CLIENT, condition=US), columns=(CLIENT_ID, INCOME)), o.Project(child=DEBT, columns=(DEBT_ID, DEBT_SUM))),
+        children=(
+            o.Project(child=o.Filter(child=CLIENT, condition=US), columns=(CLIENT_ID, INCOME)),
+            o.Project(child=DEBT, columns=(DEBT_ID, DEBT_SUM)),
+        ),
         output=(attribute(60, "id", "string"), attribute(61, "amount")),
     ),
     "top_k": o.Limit(
-        child=o.Sort(child=CLIENT, order=(e.SortKey(child=INCOME, ascending=False, nulls_first=False), e.SortKey(child=NAME))), count=3, offset=1
+        child=o.Sort(child=CLIENT, order=(e.SortKey(child=INCOME, ascending=False, nulls_first=False), e.SortKey(child=NAME))),
+        count=3,
+        offset=1,
     ),
     "filter_after_limit": o.Filter(child=o.Limit(child=CLIENT, count=10), condition=US),
     "sort_by_an_aggregate": o.Sort(
-        child=o.Aggregate(child=CLIENT, keys=(COUNTRY,), columns=(COUNTRY, COUNT)), order=(e.SortKey(child=COUNT.attribute, ascending=False),)
+        child=o.Aggregate(child=CLIENT, keys=(COUNTRY,), columns=(COUNTRY, COUNT)),
+        order=(e.SortKey(child=COUNT.attribute, ascending=False),),
     ),
     "random_numbers_stay_in_place": o.Filter(child=o.Project(child=CLIENT, columns=(CLIENT_ID, COUNTRY, RANDOM)), condition=US),
     "conditions_of_all_kinds": o.Project(
@@ -116,7 +134,10 @@ PLANS: dict[str, o.Plan] = {
                 call("or", call("in", COUNTRY, text("JP"), text("it's")), call("like", NAME, text("J%\\_"))),
             ),
         ),
-        columns=(NAME, named(call("when", BIG, text("high"), call("isnull", INCOME), text("unknown"), text("low"), kind="string"), 47, "Band: €")),
+        columns=(
+            NAME,
+            named(call("when", BIG, text("high"), call("isnull", INCOME), text("unknown"), text("low"), kind="string"), 47, "Band: €"),
+        ),
     ),
     "higher_order_function": o.Project(
         child=source(3, "texts", attribute(70, "words", "array<string>"), attribute(71, "client", "struct<`full name`:string>")),
@@ -137,7 +158,9 @@ PLANS: dict[str, o.Plan] = {
                 72,
                 "upper_words",
             ),
-            named(e.GetField(child=attribute(71, "client", "struct<`full name`:string>"), field="full name", type="string"), 73, "full_name"),
+            named(
+                e.GetField(child=attribute(71, "client", "struct<`full name`:string>"), field="full name", type="string"), 73, "full_name"
+            ),
             named(e.GetItem(child=attribute(70, "words", "array<string>"), key=literal(0), type="string"), 74, "first_word"),
         ),
     ),
@@ -145,7 +168,7 @@ PLANS: dict[str, o.Plan] = {
         child=o.SegmentOutput(segment=2, output=(attribute(80, "score", "double"), attribute(81, "label", "string"))),
         condition=call(">", attribute(80, "score", "double"), literal("0.5", "double")),
     ),
-}  # fmt: skip
+}
 
 TABLES |= {
     ("source", 3): TableRef(("texts",), {70: ColumnRef("words"), 71: ColumnRef("client")}),

@@ -1,4 +1,7 @@
-"""The SQL of typical plans, as people are shown it. ``python -m tests.sql.test_golden`` writes the files anew, to be read before they are kept."""
+"""The SQL of typical plans, as people are shown it.
+
+``python -m tests.sql.test_golden`` writes the files anew, to be read before they are kept.
+"""
 
 from __future__ import annotations
 

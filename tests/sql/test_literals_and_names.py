@@ -24,9 +24,47 @@ MANY = settings(max_examples=200, deadline=None, suppress_health_check=[HealthCh
 CHARACTERS = st.one_of(st.sampled_from(list("\\'\"`$${}%_;-/*\n\r\t\0 0171u\x1a\x7f")), st.characters(exclude_categories=["Cs"]))
 TEXTS = st.text(CHARACTERS, max_size=12)
 NASTY = [
-    "", "'", "''", '"', "\\", "\\\\", "\\'", "'\\", "\\n", "\n", "\r\n", "\t", "\0", "\0001", "\x1a", "\b", "${x}", "${env:HOME}", "$", "$1", "%", "\\%",
-    "_", "\\_", "\\101", "\\u0041", "-- x", "/* x */", "; DROP TABLE t", " trailing ", "ä", "日本", "😀", "e\u0301", "\u2028", "\ufeff", "r'x'", "{}", ":x", "?",
-]  # fmt: skip
+    "",
+    "'",
+    "''",
+    '"',
+    "\\",
+    "\\\\",
+    "\\'",
+    "'\\",
+    "\\n",
+    "\n",
+    "\r\n",
+    "\t",
+    "\0",
+    "\0001",
+    "\x1a",
+    "\b",
+    "${x}",
+    "${env:HOME}",
+    "$",
+    "$1",
+    "%",
+    "\\%",
+    "_",
+    "\\_",
+    "\\101",
+    "\\u0041",
+    "-- x",
+    "/* x */",
+    "; DROP TABLE t",
+    " trailing ",
+    "ä",
+    "日本",
+    "😀",
+    "e\u0301",
+    "\u2028",
+    "\ufeff",
+    "r'x'",
+    "{}",
+    ":x",
+    "?",
+]
 
 
 def written(value: str | None, kind: str, dialect: Any) -> str:
@@ -130,16 +168,31 @@ CONSTANTS: list[tuple[str, str]] = [
     *((text, "smallint") for text in ("-32768", "32767")),
     *((text, "int") for text in ("0", "-1", "-2147483648", "2147483647")),
     *((text, "bigint") for text in ("7", "-9223372036854775808", "9223372036854775807")),
-    *((text, "double") for text in ("0.0", "-0.0", "0.1", "1.0E10", "-1.5E-300", "4.9E-324", "1.7976931348623157E308", "NaN", "Infinity", "-Infinity")),
+    *(
+        (text, "double")
+        for text in ("0.0", "-0.0", "0.1", "1.0E10", "-1.5E-300", "4.9E-324", "1.7976931348623157E308", "NaN", "Infinity", "-Infinity")
+    ),
     *((text, "float") for text in ("0.1", "-0.0", "1.0E10", "1.4E-45", "3.4028235E38", "NaN", "Infinity", "-Infinity")),
     *((text, "decimal(10,2)") for text in ("0.00", "-1.50", "12345678.90")),
-    ("0.5", "decimal(1,1)"), ("0.05", "decimal(2,2)"), ("-1.5", "decimal(2,1)"), ("12345678901234567890123456789012345678", "decimal(38,0)"), ("7", "decimal(3,0)"),
-    ("true", "boolean"), ("false", "boolean"), ("", "binary"), ("00ff0a27", "binary"),
-    ("2025-12-01", "date"), ("0001-01-01", "date"), ("1582-10-10", "date"), ("9999-12-31", "date"),
-    ("2025-12-01 10:20:30.123456", "timestamp_ntz"), ("0001-01-01 00:00:00", "timestamp_ntz"),
-    ("2025-12-01 10:20:30+05:30", "timestamp"), ("1969-12-31 23:59:59.999999Z", "timestamp"),
+    ("0.5", "decimal(1,1)"),
+    ("0.05", "decimal(2,2)"),
+    ("-1.5", "decimal(2,1)"),
+    ("12345678901234567890123456789012345678", "decimal(38,0)"),
+    ("7", "decimal(3,0)"),
+    ("true", "boolean"),
+    ("false", "boolean"),
+    ("", "binary"),
+    ("00ff0a27", "binary"),
+    ("2025-12-01", "date"),
+    ("0001-01-01", "date"),
+    ("1582-10-10", "date"),
+    ("9999-12-31", "date"),
+    ("2025-12-01 10:20:30.123456", "timestamp_ntz"),
+    ("0001-01-01 00:00:00", "timestamp_ntz"),
+    ("2025-12-01 10:20:30+05:30", "timestamp"),
+    ("1969-12-31 23:59:59.999999Z", "timestamp"),
     ("it's", "string"),
-]  # fmt: skip
+]
 
 
 def comparable(value: Any) -> Any:

@@ -18,10 +18,25 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 TYPES = {
-    "id": "int", "big": "bigint", "small": "smallint", "judge": "string", "day": "date", "at": "timestamp", "local": "timestamp_ntz", "score": "double",
-    "ratio": "float", "amount": "decimal(10,2)", "ok": "boolean", "who": "struct<age:int,`full name`:string,pet:struct<kind:string>>", "tags": "array<string>",
-    "pets": "array<struct<kind:string>>", "limits": "map<string,int>", "raw": "binary", "loan amount": "int", "Order": "int",
-}  # fmt: skip
+    "id": "int",
+    "big": "bigint",
+    "small": "smallint",
+    "judge": "string",
+    "day": "date",
+    "at": "timestamp",
+    "local": "timestamp_ntz",
+    "score": "double",
+    "ratio": "float",
+    "amount": "decimal(10,2)",
+    "ok": "boolean",
+    "who": "struct<age:int,`full name`:string,pet:struct<kind:string>>",
+    "tags": "array<string>",
+    "pets": "array<struct<kind:string>>",
+    "limits": "map<string,int>",
+    "raw": "binary",
+    "loan amount": "int",
+    "Order": "int",
+}
 COLUMNS = [(name, attribute(number, name, kind)) for number, (name, kind) in enumerate(TYPES.items())]
 SPELLED = {column.id: ColumnRef(name) for name, column in COLUMNS}
 SPARK_ONLY = "-"
@@ -37,9 +52,9 @@ MEANINGS: list[tuple[str, str, str]] = [
     ("DATE '2025-12-01' <= day", "DATE '2025-12-01' <= day", "DATE '2025-12-01' <= day"),
     ("day = '2025-12-1'", "day = '2025-12-1'", SPARK_ONLY),
     ("day = '2025-02-30'", "day = '2025-02-30'", SPARK_ONLY),
-    ("at >= '2025-12-01T10:00:00Z'", "`at` >= TIMESTAMP_LTZ '2025-12-01T10:00:00Z'", '"at" >= TIMESTAMPTZ \'2025-12-01T10:00:00Z\''),
+    ("at >= '2025-12-01T10:00:00Z'", "`at` >= TIMESTAMP_LTZ '2025-12-01T10:00:00Z'", "\"at\" >= TIMESTAMPTZ '2025-12-01T10:00:00Z'"),
     ("at >= TIMESTAMP '2025-12-01 10:00:00'", "`at` >= TIMESTAMP_LTZ '2025-12-01 10:00:00'", SPARK_ONLY),
-    ("local >= '2025-12-01'", "`local` >= TIMESTAMP_NTZ '2025-12-01 00:00:00'", '"local" >= TIMESTAMP \'2025-12-01 00:00:00\''),
+    ("local >= '2025-12-01'", "`local` >= TIMESTAMP_NTZ '2025-12-01 00:00:00'", "\"local\" >= TIMESTAMP '2025-12-01 00:00:00'"),
     ("local >= '2025-12-01 00:00:00Z'", "`local` >= '2025-12-01 00:00:00Z'", SPARK_ONLY),
     ("score > 0.5", "score > 0.5D", "score > 0.5"),
     ("score > 1", "score > 1.0D", "score > 1.0"),
@@ -59,7 +74,11 @@ MEANINGS: list[tuple[str, str, str]] = [
     ("judge in ('a', 'b')", "judge IN ('a', 'b')", "judge IN ('a', 'b')"),
     ("id not in (1, 2)", "NOT (id IN (1, 2))", "NOT (id IN (1, 2))"),
     ("id in (1, 2.5)", "id IN (1, 2.5)", "id IN (1, 2.5)"),
-    ("day in ('2025-12-01', '2025-12-02')", "day IN (DATE '2025-12-01', DATE '2025-12-02')", "day IN (DATE '2025-12-01', DATE '2025-12-02')"),
+    (
+        "day in ('2025-12-01', '2025-12-02')",
+        "day IN (DATE '2025-12-01', DATE '2025-12-02')",
+        "day IN (DATE '2025-12-01', DATE '2025-12-02')",
+    ),
     ("day in ('2025-12-01', 'soon')", "day IN ('2025-12-01', 'soon')", SPARK_ONLY),
     ("at in ('2025-12-01 00:00:00Z')", "`at` IN ('2025-12-01 00:00:00Z')", SPARK_ONLY),
     ("id between 1 and 3", "id >= 1 AND id <= 3", "id >= 1 AND id <= 3"),
@@ -103,7 +122,7 @@ MEANINGS: list[tuple[str, str, str]] = [
     ("1 = 1", "1 = 1", "1 = 1"),
     ("judge = '${env:HOME}'", "judge = '\\u0024{env:HOME}'", "judge = '${env:HOME}'"),
     ("judge = '; DROP TABLE x; --'", "judge = '; DROP TABLE x; --'", "judge = '; DROP TABLE x; --'"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("target", "in_spark", "in_postgres"), MEANINGS, ids=[target for target, *_ in MEANINGS])
@@ -290,7 +309,6 @@ def test_operators_bind_as_in_spark(spark: SparkSession, data: st.DataObject) ->
     parser = spark._jsparkSession.sessionState().sqlParser()
     columns = [(name, attribute(number, name, "unknown")) for number, name in enumerate("abcdefg")]
     spelled = {column.id: ColumnRef(name) for name, column in columns}
-    compared = 0
     for _ in range(40):
         parts, names = ["a"], iter("bcdefg")
         for operator in data.draw(st.lists(st.sampled_from(OPERATORS), min_size=1, max_size=5)):
@@ -314,9 +332,7 @@ def test_operators_bind_as_in_spark(spark: SparkSession, data: st.DataObject) ->
         # NOT … IS NULL is written as IS NOT NULL; a stray word is a name.
         if " AS " in theirs or ("IS NULL" in text and ("NOT" in text or "!" in text)):
             continue
-        compared += 1
         assert str(parser.parseExpression(written).sql()) == theirs, (text, written)
-    assert compared or True
 
 
 def test_targets_run_in_postgres(postgres: cursor) -> None:

@@ -26,25 +26,83 @@ pytestmark = pytest.mark.spark
 UTC = datetime.UTC
 
 VALUES: dict[str, list[Any]] = {
-    "string": ["", " ", "a", "A", "a ", "aa", "Z", "_", "%", "\\", "a%b", "a\\b", "a_b", "\n", "a\nb", "é", "e\u0301", "ß", "ss", "日本", "😀", "\uffff", "\ue000", "'", "10", "9"],
+    "string": [
+        "",
+        " ",
+        "a",
+        "A",
+        "a ",
+        "aa",
+        "Z",
+        "_",
+        "%",
+        "\\",
+        "a%b",
+        "a\\b",
+        "a_b",
+        "\n",
+        "a\nb",
+        "é",
+        "e\u0301",
+        "ß",
+        "ss",
+        "日本",
+        "😀",
+        "\uffff",
+        "\ue000",
+        "'",
+        "10",
+        "9",
+    ],
     "tinyint": [-128, -1, 0, 1, 127],
     "smallint": [-32768, -1, 0, 1, 32767],
     "int": [-(2**31), -1, 0, 1, 7, 2**31 - 1],
     "bigint": [-(2**63), -(2**53) - 1, -1, 0, 1, 2**53 + 1, 2**63 - 1],
     "float": [-math.inf, -3.4028234663852886e38, -1.5, -0.0, 0.0, 1.401298464324817e-45, 0.10000000149011612, 1.5, math.inf, math.nan],
-    "double": [-math.inf, -1.7976931348623157e308, -1.5, -0.0, 0.0, 5e-324, 0.1, 0.30000000000000004, 9007199254740993.0, math.inf, math.nan],
+    "double": [
+        -math.inf,
+        -1.7976931348623157e308,
+        -1.5,
+        -0.0,
+        0.0,
+        5e-324,
+        0.1,
+        0.30000000000000004,
+        9007199254740993.0,
+        math.inf,
+        math.nan,
+    ],
     "decimal(10,2)": [Decimal(t) for t in ("-99999999.99", "-0.01", "0.00", "0.01", "1.50", "99999999.99")],
     "decimal(38,10)": [Decimal(t) for t in ("-9999999999999999999999999999.9999999999", "0.0000000001", "1.5000000000", "2.5000000000")],
     "boolean": [True, False],
-    "date": [datetime.date(1, 1, 1), datetime.date(1582, 10, 15), datetime.date(1970, 1, 1), datetime.date(2024, 2, 29), datetime.date(9999, 12, 31)],
-    "timestamp": [datetime.datetime(1969, 12, 31, 23, 59, 59, 999999, UTC), datetime.datetime(2025, 12, 1, 0, 0, 0, 0, UTC), datetime.datetime(2025, 12, 1, 0, 0, 0, 1, UTC)],
-    "timestamp_ntz": [datetime.datetime(1969, 12, 31, 23, 59, 59, 999999), datetime.datetime(2025, 12, 1), datetime.datetime(2025, 12, 1, 0, 0, 0, 1)],
+    "date": [
+        datetime.date(1, 1, 1),
+        datetime.date(1582, 10, 15),
+        datetime.date(1970, 1, 1),
+        datetime.date(2024, 2, 29),
+        datetime.date(9999, 12, 31),
+    ],
+    "timestamp": [
+        datetime.datetime(1969, 12, 31, 23, 59, 59, 999999, UTC),
+        datetime.datetime(2025, 12, 1, 0, 0, 0, 0, UTC),
+        datetime.datetime(2025, 12, 1, 0, 0, 0, 1, UTC),
+    ],
+    "timestamp_ntz": [
+        datetime.datetime(1969, 12, 31, 23, 59, 59, 999999),
+        datetime.datetime(2025, 12, 1),
+        datetime.datetime(2025, 12, 1, 0, 0, 0, 1),
+    ],
     "binary": [b"", b"\x00", b"\x00\x00", b"\x7f", b"\x80", b"\xff", b"ab", b"a"],
-}  # fmt: skip
+}
 POSTGRES_TYPES = {
-    "string": "text", "tinyint": "smallint", "float": "real", "double": "double precision", "timestamp": "timestamptz", "timestamp_ntz": "timestamp",
+    "string": "text",
+    "tinyint": "smallint",
+    "float": "real",
+    "double": "double precision",
+    "timestamp": "timestamptz",
+    "timestamp_ntz": "timestamp",
     "binary": "bytea",
-}  # fmt: skip
+}
 INTEGERS = ("tinyint", "smallint", "int", "bigint")
 
 
@@ -59,7 +117,6 @@ class Pairs:
 
     def _create(self, number: int, kind: str, rows: list[tuple[int, tuple[Any, Any]]]) -> None:
         name = f"pairs_{number}"
-        flat = [(i, a, b) for i, (a, b) in rows]
         is_decimal = kind.startswith("decimal")
         frame = self.spark.createDataFrame(
             [(i, *(str(v) if is_decimal and v is not None else v for v in pair)) for i, pair in rows],
@@ -188,8 +245,31 @@ def test_long_in_lists(pairs: Pairs) -> None:
         pairs.evaluate(kind, lambda a, _b, c=constants: [call("in", a, *c), call("not", call("in", a, *c))])  # type: ignore[misc]
 
 
-PATTERNS = [("%", None), ("_", None), ("", None), ("a%", None), ("%b", None), ("a_b", None), ("a\\_b", None), ("a\\%b", None), ("a\\\\b", None), ("\\\\", None),
-            ("_%", None), ("__", None), ("a|%b", "|"), ("a|_b", "|"), ("\\", "|"), ("a\\b", "|"), ("%\n%", None), ("é", None), ("a%%b", "%"), ("a__b", "_"), (".", None), ("a.b", None), ("[a]", None)]  # fmt: skip
+PATTERNS = [
+    ("%", None),
+    ("_", None),
+    ("", None),
+    ("a%", None),
+    ("%b", None),
+    ("a_b", None),
+    ("a\\_b", None),
+    ("a\\%b", None),
+    ("a\\\\b", None),
+    ("\\\\", None),
+    ("_%", None),
+    ("__", None),
+    ("a|%b", "|"),
+    ("a|_b", "|"),
+    ("\\", "|"),
+    ("a\\b", "|"),
+    ("%\n%", None),
+    ("é", None),
+    ("a%%b", "%"),
+    ("a__b", "_"),
+    (".", None),
+    ("a.b", None),
+    ("[a]", None),
+]
 
 
 def test_like(pairs: Pairs) -> None:
@@ -239,9 +319,16 @@ def _both_fail(pairs: Pairs, kind: str, expression: e.Expression, where: e.Expre
 CASTS = [
     *((a, b) for a, b in itertools.product(INTEGERS, INTEGERS) if INTEGERS.index(a) <= INTEGERS.index(b)),
     *((kind, target) for kind in INTEGERS for target in ("string", "double", "decimal(20,1)", "decimal(38,0)", "decimal(38,19)")),
-    ("boolean", "string"), ("float", "double"), ("decimal(10,2)", "double"), ("decimal(38,10)", "double"), ("decimal(10,2)", "decimal(12,4)"),
-    ("decimal(10,2)", "decimal(10,1)"), ("decimal(10,2)", "decimal(9,0)"), ("decimal(38,10)", "decimal(38,0)"), ("string", "string"),
-]  # fmt: skip
+    ("boolean", "string"),
+    ("float", "double"),
+    ("decimal(10,2)", "double"),
+    ("decimal(38,10)", "double"),
+    ("decimal(10,2)", "decimal(12,4)"),
+    ("decimal(10,2)", "decimal(10,1)"),
+    ("decimal(10,2)", "decimal(9,0)"),
+    ("decimal(38,10)", "decimal(38,0)"),
+    ("string", "string"),
+]
 
 
 @pytest.mark.parametrize(("kind", "target"), CASTS)
@@ -408,7 +495,7 @@ NOT_THE_SAME: list[e.Expression] = [
     aggregate("first", A["int"], kind="int"),
     aggregate("count", A["int"], A["string"]),
     aggregate("count", A["array<int>"]),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("expression", NOT_THE_SAME, ids=repr)
@@ -429,6 +516,6 @@ def test_without_ansi_nothing_that_overflows_is_written() -> None:
     ]
     for expression in overflowing:
         lower_expression(expression, columns, dialect="postgres")
-        with pytest.raises(PortabilityProblem, match="ansi|not on the list"):
+        with pytest.raises(PortabilityProblem, match=r"ansi|not on the list"):
             lower_expression(expression, columns, dialect="postgres", ansi=False)
     assert lower_expression(e.Cast(child=A["int"], type="bigint"), columns, dialect="postgres", ansi=False) == "CAST(a3 AS BIGINT)"
