@@ -199,8 +199,8 @@ def _register_udfs(execution: Execution, prepared: _Prepared) -> dict[int, str]:
 
 def _check_schema(result: DataFrame, expected: DataFrame) -> None:
     """The result has the columns of the user's own frame, or something was lost on the way."""
-    ours = [(field.name, field.dataType) for field in result.schema]
-    theirs = [(field.name, field.dataType) for field in expected.schema]
+    ours = [(field.name, field.dataType.simpleString()) for field in result.schema]
+    theirs = [(field.name, field.dataType.simpleString()) for field in expected.schema]
     if ours != theirs:
         raise PlanCheckError(f"the rewritten pipeline gives columns {ours}, the pipeline itself {theirs}: please report this")
 

@@ -40,7 +40,8 @@ def lower(
         plan: attribute names are unique in it (`plan.check.check_unique`), without regard to case.
         tables: the physical table of each leaf, by ``("source", leaf)`` or ``("segment", number)``.
         udfs: for Spark, the registered SQL name of each function operator's UDF, by its number. In reasoning mode (the operator has a
-            ``reason``) the function returns a struct of ``value`` and ``reason``.
+            ``reason``) the function returns a struct of ``value`` and ``reason``. Register it as non-deterministic: Spark's optimizer
+            writes a deterministic call again into a filter that stands above it.
         ansi: the recorded ``spark.sql.ansi.enabled``.
 
     Raises:

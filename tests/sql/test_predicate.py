@@ -139,9 +139,10 @@ def test_meaning(target: str, in_spark: str, in_postgres: str) -> None:
 @pytest.mark.spark
 def test_spark_takes_every_meaning_as_the_user_wrote_it(spark: SparkSession) -> None:
     """What is written out selects the same rows as the user's own text."""
-    values = """named_struct('id', {0}, 'big', {0}L, 'small', {0}S, 'judge', {1}, 'day', DATE '{2}', 'at', TIMESTAMP_LTZ '{2} 10:00:00', 'local',
-        TIMESTAMP_NTZ '{2} 00:00:00', 'score', {3}D, 'ratio', {3}F, 'amount', CAST({4} AS DECIMAL(10,2)), 'ok', {5}, 'who', named_struct('age', {0},
-        'full name', 'x', 'pet', named_struct('kind', 'cat')), 'tags', array('x', 'y'), 'pets', array(named_struct('kind', 'x'), named_struct('kind', 'y')),
+    values = """named_struct('id', {0}, 'big', {0}L, 'small', {0}S, 'judge', {1}, 'day', DATE '{2}', 'at', TIMESTAMP_LTZ '{2} 10:00:00',
+        'local', TIMESTAMP_NTZ '{2} 00:00:00', 'score', {3}D, 'ratio', {3}F, 'amount', CAST({4} AS DECIMAL(10,2)), 'ok', {5},
+        'who', named_struct('age', {0}, 'full name', 'x', 'pet', named_struct('kind', 'cat')), 'tags', array('x', 'y'),
+        'pets', array(named_struct('kind', 'x'), named_struct('kind', 'y')),
         'limits', map('a', {0}), 'raw', X'00ff', 'loan amount', {0}, 'Order', {0})"""
     texts = [
         ("7", "'Reject'", "2025-12-01", "0.1", "12.50", "true"),
@@ -337,8 +338,8 @@ def test_operators_bind_as_in_spark(spark: SparkSession, data: st.DataObject) ->
 
 def test_targets_run_in_postgres(postgres: cursor) -> None:
     postgres.execute(
-        """DROP TABLE IF EXISTS asked; CREATE TABLE asked (id int, big bigint, judge text, day date, at timestamptz, local timestamp, score double precision,
-        ratio real, amount numeric(10,2), ok boolean, raw bytea, "loan amount" int, "Order" int)"""
+        """DROP TABLE IF EXISTS asked; CREATE TABLE asked (id int, big bigint, judge text, day date, at timestamptz,
+        local timestamp, score double precision, ratio real, amount numeric(10,2), ok boolean, raw bytea, "loan amount" int, "Order" int)"""
     )
     for target, _, written in MEANINGS:
         if written != SPARK_ONLY:

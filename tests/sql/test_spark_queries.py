@@ -69,6 +69,20 @@ def test_what_stands_above_a_udf_reads_its_column(counted: SparkSession) -> None
 
 
 @pytest.mark.spark
+@pytest.mark.parametrize("reason", [True, False])
+def test_a_filter_above_a_udf_does_not_call_it_again(counted: SparkSession, reason: bool) -> None:
+    """Spark pushes a condition on a deterministic UDF's value below the projection, and calls it twice; not so for others."""
+    from pyspark.sql.functions import udf
+
+    kind = "struct<value:string,reason:string>" if reason else "string"
+    counted.udf.register("once", udf(lambda income: (f"v{income}", "r") if reason else f"v{income}", kind).asNondeterministic())
+    plan = o.Filter(child=operator(reason=reason), condition=call("=", VALUE, text("v100")))
+    sql = lower(plan, TABLE, dialect="spark", udfs={0: "once"})
+    assert evaluations(counted, sql, "once") == 1
+    assert [row.id for row in counted.sql(sql).collect()] == [1]
+
+
+@pytest.mark.spark
 def test_two_function_operators_in_a_row(counted: SparkSession) -> None:
     first = operator(reason=True)
     value, reason = attribute(120, "second", "string"), attribute(121, "second_why", "string")
@@ -169,7 +183,8 @@ EXPRESSIONS: list[tuple[e.Expression, str, object]] = [
 
 @pytest.mark.spark
 def test_expressions_of_all_kinds(spark: SparkSession) -> None:
-    row = "array(1, 2) AS x, named_struct('a b', 5, 'c', array(named_struct('d', 6), named_struct('d', 7))) AS s, map('k', 8) AS m, 3 AS n, \"it's\" AS t"
+    struct = "named_struct('a b', 5, 'c', array(named_struct('d', 6), named_struct('d', 7)))"
+    row = f"array(1, 2) AS x, {struct} AS s, map('k', 8) AS m, 3 AS n, \"it's\" AS t"
     spark.sql(f"SELECT {row}").createOrReplaceTempView("one")
     leaf = source(0, "one", X, S, M, N, T)
     columns = {a.id: ColumnRef(a.name) for a in leaf.output}
