@@ -42,7 +42,8 @@ class Output:
 
     @classmethod
     def parse(cls, text: str | Output) -> Output:
-        """``/some/path``, ``parquet:/some/path`` (or ``csv:``, ``json:``, ``orc:``), ``table:db.name``; ``+overwrite`` or ``+append`` at the end.
+        """``/some/path``, ``parquet:/some/path`` (or ``csv:``, ``json:``, ``orc:``), ``table:db.name``, ``postgresql://…/db#schema.table``;
+        with ``+overwrite`` or ``+append`` at the end.
 
         :raises InvalidOutput: for anything else.
         """
@@ -55,18 +56,24 @@ class Output:
         kind, colon, rest = place.partition(":")
         if kind == "table" and rest:
             return cls(kind="table", target=rest, mode=mode)  # type: ignore[arg-type]
-        if colon and kind in ("parquet", "csv", "json", "orc") and rest:
+        if kind in ("postgresql", "postgres", "postgresql+psycopg2"):
+            url, sharp, name = place.rpartition("#")
+            if sharp and name:
+                return cls(kind="postgres", target=name, mode=mode, url=url)  # type: ignore[arg-type]
+        elif colon and kind in ("parquet", "csv", "json", "orc") and rest:
             return cls(kind="path", target=rest, format=kind, mode=mode)  # type: ignore[arg-type]
-        if "/" in place:
+        elif "/" in place:
             return cls(kind="path", target=place, mode=mode)  # type: ignore[arg-type]
         raise InvalidOutput(
-            f"output {text!r} is not understood; write a path, parquet:PATH, or table:NAME, with +overwrite or +append at the end"
+            f"output {text!r} is not understood; write a path, parquet:PATH, table:NAME or postgresql://…#TABLE, "
+            "with +overwrite or +append at the end"
         )
 
     def write(self, frame: DataFrame) -> None:
         """Write the result.
 
-        :raises InvalidOutput: the place exists and the mode is ``error`` (Spark says so), or the kind cannot be written from here.
+        :raises LoadFailed, StoreUnavailable: a PostgreSQL table could not be written; what was there before is unchanged. Spark
+            raises its own errors for files and catalog tables (the place exists and the mode is ``error``, say).
         """
         writer = frame.write.mode(self.mode)
         if self.kind == "path":
@@ -74,9 +81,9 @@ class Output:
         elif self.kind == "table":
             writer.saveAsTable(self.target)
         else:
-            from airflow_lineage_provider.store import write_table
+            from airflow_lineage_provider.spark.run import write_postgres
 
-            write_table(frame, self.url, self.target, self.mode)
+            write_postgres(frame, self.url, self.target, self.mode)
 
     def describe(self) -> dict[str, Any]:
         """What is recorded with the run: never a password."""

@@ -191,7 +191,9 @@ def _register_udfs(execution: Execution, prepared: _Prepared) -> dict[int, str]:
                 register_captured_udf(execution.spark, prepared.captured, function.call, name)
             else:
                 mode: Literal["normal", "reasoning"] = "normal" if function.reason is None else "reasoning"
-                execution.spark.udf.register(name, udf.spark_function(mode, keys=keys[function.function]))
+                # Spark calls a deterministic UDF again wherever its value is read; this one it calls once a row.
+                function_once = udf.spark_function(mode, keys=keys[function.function]).asNondeterministic()
+                execution.spark.udf.register(name, function_once)
             execution.functions.append(name)
             names[function.function] = name
     return names

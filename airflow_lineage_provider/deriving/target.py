@@ -36,10 +36,7 @@ def target_expression(target: str | Rows | pa.Table, recorded: RecordedPlan) -> 
     rows = target.to_pylist() if hasattr(target, "to_pylist") else list(target)
     if not rows:
         raise InvalidTarget("the target has no rows; give a predicate, or at least one row")
-    alternatives = [_row_condition(row, columns) for row in rows]
-    condition = alternatives[0]
-    for other in alternatives[1:]:
-        condition = Call(function="or", arguments=(condition, other), type="boolean")
+    condition = _any_of([_row_condition(row, columns) for row in rows])
     return condition, expression_text(condition)
 
 
@@ -80,6 +77,14 @@ def _in_spark(condition: Expression, result: Materialization, recorded: Recorded
     text = lower_expression(condition, spelled, dialect="spark", ansi=recorded.ansi)
     rows = engines.spark.filter(result, lambda frame: frame.where(text).select(ROW).orderBy(ROW).limit(limit))
     return [int(number) for number in rows.column(0).to_pylist()]
+
+
+def _any_of(conditions: list[Expression]) -> Expression:
+    """``a OR b OR …`` as a balanced tree: thousands of rows make it no deeper than a dozen levels."""
+    if len(conditions) == 1:
+        return conditions[0]
+    half = len(conditions) // 2
+    return Call(function="or", arguments=(_any_of(conditions[:half]), _any_of(conditions[half:])), type="boolean")
 
 
 def _row_condition(row: Mapping[str, Any], columns: Sequence[tuple[str, Attribute]]) -> Expression:

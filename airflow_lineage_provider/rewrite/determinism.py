@@ -12,7 +12,8 @@ from airflow_lineage_provider.plan.walk import expressions_in, own_expressions
 NON_DETERMINISTIC = frozenset({
     "rand", "random", "randn", "uuid", "shuffle", "randstr", "uniform", "monotonically_increasing_id", "spark_partition_id",
     "input_file_name", "input_file_block_start", "input_file_block_length", "current_timestamp", "now", "current_date", "curdate",
-    "localtimestamp", "localtime", "current_time", "aes_encrypt", "reflect", "java_method", "try_reflect", "unix_timestamp", "current_user", "user", "session_user",
+    "localtimestamp", "localtime", "current_time",
+    "aes_encrypt", "reflect", "java_method", "try_reflect", "unix_timestamp", "current_user", "user", "session_user",
 })  # fmt: skip
 
 # Aggregates whose result depends on the order of rows: a rerun may give another value.

@@ -98,7 +98,8 @@ def _from_join(node: o.Join, numbers: _Numbers) -> o.Plan:
             (left if used <= left_ids else right if used <= right_ids else across).append(call)
     if across and node.kind not in ("inner", "cross"):
         raise UnsupportedOperator(
-            f"UDF {across[0].udf} in the condition of a {node.kind} join takes columns of both sides; call it in a projection before or after the join"
+            f"UDF {across[0].udf} in the condition of a {node.kind} join takes columns of both sides; "
+            "call it in a projection before or after the join"
         )
     left_child, values = _functions_over(node.left, left, numbers)
     right_child, right_values = _functions_over(node.right, right, numbers)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from pyspark import StorageLevel, TaskContext
 from pyspark.sql import functions as F
 
+from airflow_lineage_provider.catalyst.datatypes import ddl
 from airflow_lineage_provider.errors import PlanCheckError
 from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.lineage_keys import ROW, SourceIdentity
@@ -23,7 +24,7 @@ from airflow_lineage_provider.plan.segments import SegmentedPlan
 from airflow_lineage_provider.plan.walk import operators
 from airflow_lineage_provider.spark.identity import with_identity
 from airflow_lineage_provider.sql import ColumnRef, lower
-from airflow_lineage_provider.store import Column, Materialization, Store
+from airflow_lineage_provider.store import Column, Materialization, ResultTable, Store
 from airflow_lineage_provider.tracing.binding import Key, LeafTable, bind
 from airflow_lineage_provider.tracing.program import Program
 
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from airflow_lineage_provider.store import PartitionLoader
     from airflow_lineage_provider.store.layout import Role
     from airflow_lineage_provider.store.materialization import Kind
+    from airflow_lineage_provider.store.result_table import Mode
 
 Progress = Callable[[str], None]
 
@@ -163,6 +165,34 @@ def _loading(loader: PartitionLoader, names: list[str]) -> Callable[[Iterator[pa
         yield pyarrow.RecordBatch.from_pydict({"rows": pyarrow.array([rows], pyarrow.int64())})
 
     return load_partition
+
+
+def write_postgres(frame: DataFrame, url: str, table: str, mode: Mode) -> None:
+    """Write a frame to a PostgreSQL table: loaded beside it by the executors, put in place in one transaction.
+
+    :raises LoadFailed, StoreUnavailable: what was there before is unchanged.
+    """
+    columns = [Column(name=field.name, type=ddl(field.jsonValue()["type"])) for field in frame.schema]
+    result = ResultTable.begin(url, table, columns, mode)
+    numbered = frame.toDF(*(f"c{i}" for i in range(len(columns))))
+    try:
+        numbered.mapInArrow(_writing(result, [column.name for column in columns]), "rows bigint").collect()
+        result.publish()
+    except BaseException:
+        result.discard()
+        raise
+
+
+def _writing(result: ResultTable, names: list[str]) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    def write_partition(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        import pyarrow
+
+        context = TaskContext.get()
+        assert context is not None
+        rows = result.load(context.partitionId(), (batch.rename_columns(names) for batch in batches))
+        yield pyarrow.RecordBatch.from_pydict({"rows": pyarrow.array([rows], pyarrow.int64())})
+
+    return write_partition
 
 
 def result_frame(frame: DataFrame, columns: tuple[str, ...], names: tuple[str, ...]) -> DataFrame:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from airflow_lineage_provider.store.materialization import Materialization
     from airflow_lineage_provider.store.read import MaterializationReader
     from airflow_lineage_provider.store.records import DerivationRecord, DerivationTable, RunRecord
+    from airflow_lineage_provider.store.result_table import ResultTable
     from airflow_lineage_provider.store.session import Session, Upload
     from airflow_lineage_provider.store.store import Store
 
@@ -26,6 +27,7 @@ _HOMES = {
     "Materialization": ("materialization", "Materialization"),
     "MaterializationReader": ("read", "MaterializationReader"),
     "PartitionLoader": ("load", "PartitionLoader"),
+    "ResultTable": ("result_table", "ResultTable"),
     "RunRecord": ("records", "RunRecord"),
     "Session": ("session", "Session"),
     "Store": ("store", "Store"),
@@ -40,6 +42,7 @@ __all__ = [
     "Materialization",
     "MaterializationReader",
     "PartitionLoader",
+    "ResultTable",
     "RunRecord",
     "Session",
     "Store",

@@ -8,6 +8,9 @@ import math
 import os
 import re
 import shutil
+import signal
+import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -27,11 +30,12 @@ from airflow_lineage_provider.errors import (
     RunNotComplete,
     RunNotFound,
     SparkRequired,
+    StoreUnavailable,
     TargetTooLarge,
     UdfFailed,
     UnsupportedOperator,
 )
-from airflow_lineage_provider.store import Store
+from airflow_lineage_provider.store import Store, embedded
 
 pytestmark = pytest.mark.spark
 
@@ -347,3 +351,62 @@ def test_two_runs_at_once(lineage: Lineage, numbers: str) -> None:
         runs = list(pool.map(lambda limit: lineage.run(f"SELECT id FROM numbers WHERE id < {limit}", name=f"below {limit}"), (3, 5)))
     assert [run.summary.rows for run in runs] == [3, 5]
     assert runs[0].id != runs[1].id
+
+
+class TestPostgresOutput:
+    def test_a_result_as_a_table(self, lineage: Lineage, numbers: str) -> None:
+        url = lineage.store.url
+        output = f"{url}#public.written"
+        lineage.run("SELECT id, name, array(id) AS a FROM numbers WHERE id < 3", output=output)
+        select = "SELECT id, name, a FROM public.written ORDER BY id"
+        assert lineage.store.query(select).to_pylist()[2] == {"id": 2, "name": "name 2", "a": "[2]"}
+        with pytest.raises(LineageError, match="exists already"):
+            lineage.run("SELECT id FROM numbers", output=output)
+        lineage.run("SELECT id, name, array(id) AS a FROM numbers WHERE id = 5", output=f"{output}+append")
+        assert lineage.store.query(select).num_rows == 4
+        lineage.run("SELECT id FROM numbers", output=f"{output}+overwrite")
+        assert lineage.store.query("SELECT count(*) AS n FROM public.written").to_pylist() == [{"n": 20}]
+        staging = "SELECT tablename FROM pg_tables WHERE tablename LIKE 'lineage_staging%'"
+        assert lineage.store.query(staging).num_rows == 0
+        assert "password" not in repr(lineage.runs())
+
+
+class TestStoreThatGoesAway:
+    """A server of the test's own, killed at the start, in the middle of the load, and at the end of a run."""
+
+    @pytest.fixture
+    def server(self) -> Iterator[Any]:
+        home = Path(tempfile.mkdtemp(prefix="lineage-killed-"))
+        yield embedded.ensure_running(home), home
+        embedded.stop(home)
+        shutil.rmtree(home)
+
+    def kill(self, server: Any) -> None:
+        os.kill(server[0].pid, signal.SIGKILL)
+        time.sleep(0.5)
+
+    def test_at_the_start(self, server: Any) -> None:
+        self.kill(server)
+        with pytest.raises(StoreUnavailable):
+            Lineage(store=server[0].url)
+
+    @pytest.mark.parametrize("stage", ["storing segment_1", "publishing"])
+    def test_later(self, server: Any, spark: SparkSession, numbers: str, stage: str, tmp_path: Path) -> None:
+        silent.register(spark)
+        lineage = Lineage(spark, store=server[0].url)
+        before = set(spark.catalog.listTables(pattern="lineage_*"))
+
+        def progress(now: str) -> None:
+            if now == stage:
+                self.kill(server)
+
+        with pytest.raises(StoreUnavailable) as raised:
+            lineage.run("SELECT silent(id) AS x FROM numbers", name="unlucky", progress=progress)
+        assert "the next start cleans up" in str(raised.value.__notes__)
+        assert set(spark.catalog.listTables(pattern="lineage_*")) == before
+        assert not spark.sparkContext._jsc.getPersistentRDDs()
+        restarted = embedded.ensure_running(server[1])
+        with Lineage(store=restarted.url) as again:
+            (failed,) = again.runs("unlucky")
+            assert failed.status == "failed"
+            assert again.store.query("SELECT tablename FROM pg_tables WHERE schemaname = 'lineage_data'").num_rows == 0

@@ -1,0 +1,125 @@
+"""A pipeline's result as a PostgreSQL table of the user's: loaded beside it by the executors, and put in place in one transaction."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+from airflow_lineage_provider.errors import LoadFailed
+from airflow_lineage_provider.store.connection import normalise, redact, store_errors
+from airflow_lineage_provider.store.convert import storage_schema, to_storage
+from airflow_lineage_provider.store.layout import PARTITION, Column, Layout, make_layout
+from airflow_lineage_provider.store.sqltext import identifier, literal, qualified
+from airflow_lineage_provider.store.transport import open_transport
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Mode = Literal["error", "overwrite", "append"]
+_APPLICATION = "lineage-result"
+
+
+@dataclass(frozen=True)
+class ResultTable:
+    """A table that is being written; small and picklable.
+
+    Arrays, maps and structs become JSON text; every other type becomes PostgreSQL's own.
+
+    Attributes:
+        url: libpq URL of the user's database.
+        schema, table: where the result goes.
+        staging: the table beside it that the executors load.
+        layout: the columns.
+        mode: what is done when the table exists.
+    """
+
+    url: str = field(repr=False)
+    schema: str
+    table: str
+    staging: str
+    layout: Layout
+    mode: Mode
+
+    @staticmethod
+    def begin(url: str, name: str, columns: Sequence[Column], mode: Mode) -> ResultTable:
+        """Make the staging table.
+
+        Args:
+            url: ``postgresql://…``.
+            name: ``table`` or ``schema.table``.
+            columns: names and Spark types, in order.
+            mode: ``error`` refuses an existing table, ``overwrite`` replaces it, ``append`` adds to it.
+
+        Raises:
+            LoadFailed: the table exists (``error``), two columns have one name, or there are more than a table can have.
+            StoreUnavailable: the database does not answer.
+        """
+        schema, _, table = name.rpartition(".")
+        layout = make_layout(columns)
+        if layout.packed or [place.physical for place in layout.places] != [column.name for column in columns]:
+            raise LoadFailed(f"the result cannot be PostgreSQL table {name}: it has too many columns, or names that PostgreSQL cannot hold")
+        made = ResultTable(normalise(url), schema or "public", table, f"lineage_staging_{secrets.token_hex(8)}", layout, mode)
+        with made._errors("preparing"), open_transport(made.url, _APPLICATION) as transport:
+            if mode == "error" and transport.scalar(f"SELECT to_regclass({literal(made._target)})::text") is not None:
+                raise LoadFailed(f"table {name} exists already in {redact(made.url)}; use +overwrite or +append, or another name")
+            transport.execute(f"CREATE TABLE {made._staging} ({', '.join(layout.ddl())})")
+            transport.commit()
+        return made
+
+    def load(self, partition: int, batches: Iterator[pa.RecordBatch]) -> int:
+        """Replace a partition's rows in the staging table, in one transaction; the number of rows.
+
+        Raises:
+            LoadFailed: a value cannot be stored. StoreUnavailable: the database does not answer.
+        """
+        rows = 0
+
+        def converted() -> Iterator[pa.RecordBatch]:
+            nonlocal rows
+            for batch in batches:
+                stored, _ = to_storage(batch, self.layout, partition)
+                rows += stored.num_rows
+                yield stored
+
+        with self._errors(f"loading partition {partition} of"), open_transport(self.url, _APPLICATION) as transport:
+            # Two tries of a partition at the same time: the second waits, and then replaces what the first wrote.
+            transport.execute(f"SELECT pg_advisory_xact_lock(hashtext({literal(self.staging)}), {int(partition)})")
+            transport.execute(f"DELETE FROM {self._staging} WHERE {identifier(PARTITION)} = {int(partition)}")
+            transport.copy(self.schema, self.staging, storage_schema(self.layout), converted())
+            transport.commit()
+        return rows
+
+    def publish(self) -> None:
+        """Put the rows in place and drop the staging table, in one transaction."""
+        columns = ", ".join(identifier(column.name) for column in self.layout.columns)
+        rows = f"SELECT {columns} FROM {self._staging}"
+        with self._errors("publishing"), open_transport(self.url, _APPLICATION) as transport:
+            exists = transport.scalar(f"SELECT to_regclass({literal(self._target)})::text") is not None
+            if exists and self.mode == "overwrite":
+                transport.execute(f"DROP TABLE {self._target}")
+            if exists and self.mode == "append":
+                transport.execute(f"INSERT INTO {self._target} ({columns}) {rows}")
+            else:
+                transport.execute(f"CREATE TABLE {self._target} AS {rows}")
+            transport.execute(f"DROP TABLE {self._staging}")
+            transport.commit()
+
+    def discard(self) -> None:
+        """Drop the staging table: the result's table stays as it was."""
+        with self._errors("discarding"), open_transport(self.url, _APPLICATION) as transport:
+            transport.execute(f"DROP TABLE IF EXISTS {self._staging}")
+            transport.commit()
+
+    @property
+    def _target(self) -> str:
+        return qualified(self.schema, self.table)
+
+    @property
+    def _staging(self) -> str:
+        return qualified(self.schema, self.staging)
+
+    def _errors(self, doing: str) -> AbstractContextManager[None]:
+        return store_errors(f"{doing} table {self.schema}.{self.table} in {redact(self.url)}", LoadFailed)
