@@ -130,6 +130,7 @@ CASES: dict[str, tuple[str, str, set[int], set[int]]] = {
     ),
     "udf on both branches": ("SELECT size_of(x) AS s FROM t UNION ALL SELECT size_of(y) FROM u", "s = 'small'", {1, 2}, {11, 12, 13, 14}),
     "udf in an aggregate": ("SELECT g, count(DISTINCT size_of(x)) AS c FROM t GROUP BY g", "g = 'a'", {1, 2}, set()),
+    "limit above a udf": ("SELECT rid AS r, size_of(x) AS s FROM t ORDER BY rid DESC LIMIT 2", "s = 'big'", {5}, set()),
     "udf as a sort key": ("SELECT rid AS r FROM t ORDER BY size_of(x), rid LIMIT 1", "true", {3}, set()),
 }
 

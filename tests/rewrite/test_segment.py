@@ -10,7 +10,7 @@ from airflow_lineage_provider.errors import UnsupportedOperator
 from airflow_lineage_provider.plan import codec
 from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.check import check
-from airflow_lineage_provider.plan.expressions import AggregateCall, Alias, Attribute, Call, Literal, UdfCall
+from airflow_lineage_provider.plan.expressions import AggregateCall, Alias, Attribute, Call, Literal, SortKey, UdfCall
 from airflow_lineage_provider.plan.text import plan_text
 from airflow_lineage_provider.rewrite.pipeline import PASSES, rewrite
 from airflow_lineage_provider.rewrite.segment import segment
@@ -145,6 +145,20 @@ def test_a_filter_keeps_its_other_terms_below_the_function() -> None:
     plan = o.Filter(child=CLIENT, condition=Call(function="and", arguments=(call, cheap), type="boolean"))
     made = rewrite(o.Pipeline(plan=plan, names=tuple(a.name for a in plan.output)))
     assert plan_text(made.segments[1].plan).split("\n")[1].strip() == "σ (income > 1)"
+
+
+def test_a_limit_goes_below_the_function_unless_the_order_needs_its_value() -> None:
+    call = UdfCall(udf="f", arguments=(Y,), type="string", deterministic=True, call=1, eval_type=200)
+    value = Attribute(id=50, name="v", type="string")
+    judged = o.Project(child=CLIENT, columns=(X, Alias(child=call, attribute=value)))
+
+    def top(plan: o.Plan) -> list[str]:
+        made = rewrite(o.Pipeline(plan=plan, names=tuple(a.name for a in plan.output)))
+        return [line.strip().split()[0] for one in made.segments for line in plan_text(one.plan).split("\n")]
+
+    assert top(o.Limit(child=judged, count=2)) == ["φ", "segment", "limit", "client"]
+    assert top(o.Limit(child=o.Sort(child=judged, order=(SortKey(child=X),)), count=2)) == ["φ", "segment", "limit", "sort", "client"]
+    assert top(o.Limit(child=o.Sort(child=judged, order=(SortKey(child=value),)), count=2)) == ["limit", "sort", "segment", "φ", "client"]
 
 
 def test_a_call_written_twice_is_one_function_operator() -> None:
