@@ -1,6 +1,6 @@
 # Everything starts here: `make demo` and `make test` do all set-up themselves (see .ci/setup).
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check bench clean
+.PHONY: help setup demo test fuzz check bench clean
 
 help: ## Show this help
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -13,6 +13,9 @@ demo: setup ## Run the loan examination in Airflow on Spark, and explain a rejec
 
 test: setup ## Run all tests
 	.venv/bin/pytest
+
+fuzz: setup ## Check FUZZ_EXAMPLES (2000) random pipelines against plain Spark and the oracle
+	FUZZ_EXAMPLES=$${FUZZ_EXAMPLES:-2000} .venv/bin/pytest tests/oracle/test_fuzz.py
 
 check: setup ## Lint, and check the types
 	.venv/bin/ruff check .

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from typing import Literal as OneOf
 
@@ -26,7 +26,11 @@ class Output:
     target: str
     format: str = "parquet"
     mode: Mode = "error"
-    url: str = ""
+    url: str = field(default="", repr=False)  # it may hold a password
+
+    def __post_init__(self) -> None:
+        if self.mode not in ("error", "overwrite", "append"):
+            raise InvalidOutput(f"output mode {self.mode!r} is not known; it can be error, overwrite or append")
 
     @classmethod
     def path(cls, path: str, format: str = "parquet", mode: Mode = "error") -> Output:
@@ -64,8 +68,10 @@ class Output:
             return cls(kind="path", target=rest, format=kind, mode=mode)  # type: ignore[arg-type]
         elif "/" in place:
             return cls(kind="path", target=place, mode=mode)  # type: ignore[arg-type]
+        from airflow_lineage_provider.store.connection import redact
+
         raise InvalidOutput(
-            f"output {text!r} is not understood; write a path, parquet:PATH, table:NAME or postgresql://…#TABLE, "
+            f"output {redact(text)!r} is not understood; write a path, parquet:PATH, table:NAME or postgresql://…#TABLE, "
             "with +overwrite or +append at the end"
         )
 
@@ -87,4 +93,6 @@ class Output:
 
     def describe(self) -> dict[str, Any]:
         """What is recorded with the run: never a password."""
-        return {"kind": self.kind, "target": self.target, "format": self.format, "mode": self.mode}
+        from airflow_lineage_provider.store.connection import redact
+
+        return {"kind": self.kind, "target": redact(self.target), "format": self.format, "mode": self.mode}

@@ -164,7 +164,11 @@ class Run:
 
     @property
     def result(self) -> DataFrame:
-        """The result as a Spark frame: the very rows that were computed, from Spark's memory or from the store."""
+        """The result as a Spark frame: the very rows that were computed, in their order, from Spark's memory or from the store.
+
+        :raises SparkRequired: there is no session. :raises RunNotComplete: the run failed, was dropped, or is still going.
+        """
+        from airflow_lineage_provider.plan.lineage_keys import ROW
         from airflow_lineage_provider.spark.run import result_frame
         from airflow_lineage_provider.spark.tracing import read_materialization
 
@@ -174,7 +178,7 @@ class Run:
             stored = self._lineage.store.materializations(self.id)["result"]
             plan = self.plan
             names = dict(plan.materialized[0].columns)
-            frame = read_materialization(self._lineage.spark, self._lineage.store, stored)
+            frame = read_materialization(self._lineage.spark, self._lineage.store, stored).orderBy(ROW)
             self._result = result_frame(frame, tuple(names[a.id] for a in plan.plan.output), plan.plan.names)
         return self._result
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -31,6 +32,8 @@ Progress = Callable[[str], None]
 
 STRATEGIES = ("function_materialization",)
 REASONS = ("lazy", "eager")
+
+_SECRET = re.compile(r"password|passwd|pwd|secret|token|credential|access_?key|api_?key", re.IGNORECASE)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,13 +71,14 @@ def execute(spark: SparkSession, store: Store, request: Request, progress: Progr
     :raises PlanError: the pipeline cannot be understood; nothing was run and nothing recorded.
     :raises UdfFailed, ReasonValueMismatch, LoadFailed, StoreUnavailable, RunFailed: it failed on the way; recorded as failed.
     """
+    from airflow_lineage_provider.spark.run import Execution
+
     started = time.perf_counter()
     progress("reading the plan")
     prepared = _prepare(spark, request)
-    run_id = store.begin_run(_record(prepared, request))
-    from airflow_lineage_provider.spark.run import Execution
-
-    execution = Execution(spark=spark, run_id=run_id, store=store, progress=progress)
+    record = _record(prepared, request)
+    run_id = store.begin_run(record)
+    execution = Execution(spark=spark, run_id=run_id, store=store, progress=progress, conf=record.conf)
     try:
         result = _compute(execution, prepared)
         if request.output is not None:
@@ -90,9 +94,9 @@ def execute(spark: SparkSession, store: Store, request: Request, progress: Progr
             indexes=_indexes(prepared),
         )
     except BaseException as error:
-        execution.close()
         raised = _explained(error, prepared)
         _record_failure(store, run_id, raised)
+        _forget(execution, raised)
         if raised is error:
             raise
         raise raised from error
@@ -112,7 +116,7 @@ def _prepare(spark: SparkSession, request: Request) -> _Prepared:
     frame = _frame(spark, request)
     captured = capture(frame)
     plan = rewrite(captured.pipeline)
-    udfs = _declared(plan)
+    udfs = _declared(plan, captured)
     if request.reasons == "eager":
         plan = with_reasons(plan, frozenset(udf.name for udf in udfs.values() if udf.has_reason))
     identities = {source.leaf: source_identity(source, request.keys) for source in sources_of(plan)}
@@ -145,16 +149,13 @@ def _frame(spark: SparkSession, request: Request) -> DataFrame:
     return frame
 
 
-def _declared(plan: SegmentedPlan) -> dict[int, ReasonedUdf]:
-    """The declared UDF of every function operator; operators of UDFs that were never declared are left out."""
-    from airflow_lineage_provider.reasons import registry
+def _declared(plan: SegmentedPlan, captured: CapturedPipeline) -> dict[int, ReasonedUdf]:
+    """The reasoned UDF that stands in the user's plan, for every function operator; those of other UDFs are left out."""
+    from airflow_lineage_provider.spark.run import reasoned_udf_of
 
-    found = {}
-    for segment in plan.segments:
-        for function in segment.functions:
-            if function.udf in registry.names():
-                found[function.function] = registry.get(function.udf)
-    return found
+    functions = [function for segment in plan.segments for function in segment.functions]
+    found = {function.function: reasoned_udf_of(captured.udfs[function.call]) for function in functions}
+    return {number: udf for number, udf in found.items() if udf is not None}
 
 
 def _compute(execution: Execution, prepared: _Prepared) -> DataFrame:
@@ -244,7 +245,14 @@ def _record(prepared: _Prepared, request: Request) -> RunRecord:
 
 
 def _jsonable(params: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value if isinstance(value, str | int | float | bool | None) else str(value) for name, value in params.items()}
+    """The parameters as they are recorded: without passwords, which nobody needs to trace a run."""
+    return {name: "***" if _SECRET.search(name) else _plain(value) for name, value in params.items()}
+
+
+def _plain(value: Any) -> Any:
+    from airflow_lineage_provider.store.connection import redact
+
+    return value if isinstance(value, int | float | bool | None) else redact(str(value))
 
 
 def _explained(error: BaseException, prepared: _Prepared) -> BaseException:
@@ -256,9 +264,17 @@ def _explained(error: BaseException, prepared: _Prepared) -> BaseException:
     return explained(error, prepared.recorded, prepared.programs) or RunFailed(f"the pipeline failed: {error}")
 
 
+def _forget(execution: Execution, error: BaseException) -> None:
+    """Let Spark forget the run; a session that is gone as well does not hide the first error."""
+    try:
+        execution.close()
+    except Exception as second:
+        error.add_note(f"Spark could not be told to forget the run: {second}")
+
+
 def _record_failure(store: Store, run_id: str, error: BaseException) -> None:
     """Say in the store that the run failed; a store that is gone as well does not hide the first error."""
     try:
         store.fail_run(run_id, f"{type(error).__name__}: {error}"[:10_000])
-    except LineageError as second:
+    except Exception as second:
         error.add_note(f"the store could not be told either: {second}; the next start cleans up")

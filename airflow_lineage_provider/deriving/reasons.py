@@ -18,6 +18,7 @@ from airflow_lineage_provider.explanation import EXACT, Guarantee
 from airflow_lineage_provider.plan.lineage_keys import ROW, MaterializedSegment
 from airflow_lineage_provider.plan.operators import FunctionOperator
 from airflow_lineage_provider.reasons import registry
+from airflow_lineage_provider.reasons.values import same_values
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -92,8 +93,9 @@ class ReasonReader:
         chosen = list({digests[at]: at for at in reversed(missing)}.values())
         made, reasons = udf.explain_batch([_combined(one.take(chosen)) for one in inputs])
         stored = _combined(values.take(chosen))
-        for at, (then, now) in enumerate(zip(stored.to_pylist(), made.to_pylist(), strict=True)):
-            if not _same(then, now):
+        for at, same in enumerate(same_values(stored, made)):
+            if not same:
+                then, now = stored[at].as_py(), made[at].as_py()
                 row = {name: one[chosen[at]].as_py() for name, one in zip(_argument_names(function), inputs, strict=True)}
                 raise ReasonValueMismatch(
                     f"UDF {function.udf} decided {then!r} for {row} in the run, and gives {now!r} now: no reason is given for it"
@@ -131,7 +133,7 @@ def _distinct(rows: pa.Table, width: int) -> tuple[pa.Table, pa.Table]:
             positions.append(at)
         tags.append(first[key])
     table = pa.table({"lineage_tag": pa.array(tags, pa.int64()), "key_0": rows.column(0)})
-    return rows.take(positions), table
+    return rows.take(pa.array(positions, pa.int64())), table
 
 
 def _table(names: list[str], inputs: list[Any], values: Any, reasons: Any) -> pa.Table:
@@ -156,7 +158,3 @@ def _digest(version: str, row: tuple[Any, ...]) -> str:
 
 def _combined(column: Any) -> Any:
     return column.combine_chunks() if hasattr(column, "combine_chunks") else column
-
-
-def _same(left: Any, right: Any) -> bool:
-    return bool(left == right or (left != left and right != right))  # NaN differs from itself

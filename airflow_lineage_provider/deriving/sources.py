@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -62,6 +63,8 @@ class SourceReader:
         return SourceRows(table=table, positions=found, guarantee=_guarantee(source, keys, found, stale), stale=stale)
 
     def _rows(self, source: RecordedSource, keys: pa.Table) -> pa.Table:
+        if not keys.num_rows:
+            return _no_rows(source, keys)
         if source.identity.kind == "snapshot":
             return self._from_snapshot(source, keys)
         if source.identity.kind == "file_position":
@@ -89,8 +92,18 @@ class SourceReader:
 
 
 def key_tuples(keys: pa.Table) -> list[Key]:
-    """The rows of a table of keys as tuples."""
-    return list(zip(*(column.to_pylist() for column in keys.columns), strict=True))
+    """The rows of a table of keys as tuples that can be looked up: NaN is one value, arrays and structs are texts."""
+    return list(zip(*(_hashable(column) for column in keys.columns), strict=True))
+
+
+def _hashable(column: pa.ChunkedArray) -> list[Any]:
+    import pyarrow as pa
+
+    values = column.to_pylist()
+    if pa.types.is_nested(column.type):
+        return [None if value is None else repr(value) for value in values]
+    # One object for every NaN: as a float it equals nothing, not even another NaN.
+    return [math.nan if value != value else value for value in values] if pa.types.is_floating(column.type) else values
 
 
 def _guarantee(source: RecordedSource, keys: pa.Table, found: Mapping[Key, tuple[int, ...]], stale: tuple[str, ...]) -> Guarantee:
@@ -110,6 +123,14 @@ def _guarantee(source: RecordedSource, keys: pa.Table, found: Mapping[Key, tuple
     if repeated:
         return Guarantee(level="superset", cause=f"the key of {name} is not unique: all rows with the same key are shown")
     return EXACT
+
+
+def _no_rows(source: RecordedSource, keys: pa.Table) -> pa.Table:
+    import pyarrow as pa
+
+    empty = _empty(source)
+    names = [f"c{i}" for i in range(empty.num_columns)]
+    return pa.table([*keys.columns, *empty.columns], names=[*keys.column_names, *names])
 
 
 def _empty(source: RecordedSource) -> pa.Table:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from contextlib import ExitStack
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from airflow_lineage_provider.deriving.derive import tables_of
 from airflow_lineage_provider.errors import SparkRequired
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import SparkSession
 
+    from airflow_lineage_provider.spark.tracing import Views
     from airflow_lineage_provider.store import RunRecord
 
 
@@ -30,7 +31,7 @@ def verified(explanation: Explanation, record: RunRecord, recorded: RecordedPlan
 
     A pipeline that cannot be repeated (a limit, a random function) is not verified, and says so.
 
-    :raises SparkRequired: there is no session. :raises UdfUnavailable, UdfVersionMismatch: the UDFs are not those of the run.
+    :raises SparkRequired: there is no session. :raises TracingError: Spark failed. :raises UdfUnavailable, UdfVersionMismatch: the UDFs are not those of the run.
     """
     if spark is None:
         raise SparkRequired("verifying runs the pipeline again, which needs a Spark session")
@@ -54,48 +55,54 @@ def verified(explanation: Explanation, record: RunRecord, recorded: RecordedPlan
 
 
 def _rerun(explanation: Explanation, record: RunRecord, recorded: RecordedPlan, spark: SparkSession) -> pa.Table:
-    from airflow_lineage_provider.spark.session import apply_conf
+    from airflow_lineage_provider.spark.run import under_settings
+    from airflow_lineage_provider.spark.tracing import Views, spark_errors
 
     nothing: frozenset[int] = frozenset()
     plan = inline(recorded.plan.root.plan, Context(plan=recorded.plan, materialized=nothing, sources={}))
     plan = o.Project(child=plan, columns=recorded.plan.output)
     with ExitStack() as stack:
-        stack.enter_context(apply_conf(spark, dict(recorded.plan.conf)))
-        tables = _source_tables(explanation, recorded, spark, stack)
-        text = lower(plan, bind(plan, tables), dialect="spark", udfs=_functions(plan, record, spark, stack))
+        stack.enter_context(under_settings(spark, dict(recorded.plan.conf)))
+        stack.enter_context(spark_errors("verifying"))
+        views = Views(spark, "verify", stack)
+        tables = _source_tables(explanation, recorded, spark, views)
+        text = lower(plan, bind(plan, tables), dialect="spark", udfs=_functions(plan, record, spark, views.prefix, stack))
         return spark.sql(text).toArrow()
 
 
-def _source_tables(explanation: Explanation, recorded: RecordedPlan, spark: SparkSession, stack: ExitStack) -> dict[Key, LeafTable]:
+def _source_tables(explanation: Explanation, recorded: RecordedPlan, spark: SparkSession, views: Views) -> dict[Key, LeafTable]:
+    from airflow_lineage_provider.spark.tracing import arrow_frame
+
     tables: dict[Key, LeafTable] = {}
     for name, group in tables_of(recorded).items():
         for one in group:
-            schema = ", ".join(f"c{i} {a.type}" for i, a in enumerate(one.source.output))
-            rows = explanation.source[name].rename_columns([f"c{i}" for i in range(len(one.source.columns))])
-            frame = (
-                spark.createDataFrame(rows.to_pylist(), schema).toDF(*one.source.columns)
-                if rows.num_rows
-                else spark.createDataFrame([], schema)
-            )
-            view = f"lineage_verify_{one.source.leaf}"
-            frame.toDF(*one.source.columns).createOrReplaceTempView(view)
-            stack.callback(spark.catalog.dropTempView, view)
-            tables["source", one.source.leaf] = LeafTable(name=(view,))
+            frame = arrow_frame(spark, explanation.source[name], [a.type for a in one.source.output]).toDF(*one.source.columns)
+            tables["source", one.source.leaf] = LeafTable(name=(views.add(frame, f"source_{one.source.leaf}"),))
     return tables
 
 
-def _functions(plan: o.Plan, record: RunRecord, spark: SparkSession, stack: ExitStack) -> dict[int, str]:
+def _functions(plan: o.Plan, record: RunRecord, spark: SparkSession, prefix: str, stack: ExitStack) -> dict[int, str]:
     descriptions = {one["function"]: one for one in record.udfs}
     names: dict[int, str] = {}
     for node in operators(plan):
         if isinstance(node, o.FunctionOperator):
             udf = registry.find(descriptions[node.function])
             registry.check_version(udf, descriptions[node.function])
-            names[node.function] = f"lineage_verify_udf_{node.function}"
-            spark.udf.register(names[node.function], udf.spark_function("normal" if node.reason is None else "reasoning"))
+            names[node.function] = f"{prefix}_udf_{node.function}"
+            mode: Literal["normal", "reasoning"] = "normal" if node.reason is None else "reasoning"
+            spark.udf.register(names[node.function], udf.spark_function(mode).asNondeterministic())
             stack.callback(spark.sql, f"DROP TEMPORARY FUNCTION IF EXISTS {names[node.function]}")
     return names
 
 
-def _rows(table: pa.Table) -> list[Any]:
-    return [repr(row) for row in zip(*(column.to_pylist() for column in table.columns), strict=True)]
+def _rows(table: pa.Table) -> list[str]:
+    """The rows as texts to compare. Sums of floating-point numbers depend on the order of rows: 12 digits count."""
+    return [repr(_rounded(row)) for row in zip(*(column.to_pylist() for column in table.columns), strict=True)]
+
+
+def _rounded(value: Any) -> Any:
+    if isinstance(value, float):
+        return float(f"{value:.12g}") + 0.0  # -0.0 is 0.0
+    if isinstance(value, list | tuple):
+        return tuple(map(_rounded, value))
+    return {name: _rounded(one) for name, one in value.items()} if isinstance(value, dict) else value

@@ -7,8 +7,10 @@ numbers; arrays are digested by type, shape and cells.
 
 from __future__ import annotations
 
+import copyreg
 import hashlib
 import pickle
+import sys
 import types
 from pathlib import Path
 from typing import Any
@@ -58,12 +60,36 @@ class _HashWriter:
         return len(data)
 
 
+def _own_reducers() -> dict[type, Any]:
+    """How types are pickled by their own package or the standard library.
+
+    Any library may register a reducer for types that are not its own: the same object would then have another digest in
+    another process.
+    """
+
+    def package(value: Any) -> str:
+        return str(getattr(value, "__module__", None) or "").split(".")[0]
+
+    known = copyreg.dispatch_table
+    return {kind: reduce for kind, reduce in known.items() if package(reduce) == package(kind) or package(reduce) in sys.stdlib_module_names}
+
+
 _PythonPickler: Any = vars(pickle)["_Pickler"]  # the C pickler cannot be told about sets
+
+
+_METHODS = {
+    type(None): "none", bool: "bool", int: "long", float: "float", bytes: "bytes", bytearray: "bytearray", str: "str", tuple: "tuple",
+    list: "list", dict: "dict", set: "set", frozenset: "frozenset", types.FunctionType: "global", type: "type",
+}  # fmt: skip
+# The class's own table is changed by libraries (dill, which some of Airflow's bring, writes slices in its own way).
+_OWN_DISPATCH = {kind: vars(_PythonPickler)[f"save_{name}"] for kind, name in _METHODS.items()}
 
 
 class _Digester(_PythonPickler):  # type: ignore[misc]
     def __init__(self, writer: _HashWriter) -> None:
         super().__init__(writer, protocol=4)
+        self.dispatch_table = _own_reducers()
+        self.dispatch = _OWN_DISPATCH
         # Frames carry lengths of buffers only; they say nothing about the object.
         self.framer.start_framing = lambda: None
 

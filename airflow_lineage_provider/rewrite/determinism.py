@@ -18,8 +18,16 @@ NON_DETERMINISTIC = frozenset({
 
 # Aggregates whose result depends on the order of rows: a rerun may give another value.
 ORDER_DEPENDENT = frozenset({
-    "first", "first_value", "last", "last_value", "any_value", "collect_list", "array_agg",
-    "listagg", "string_agg",
+    "first", "first_value", "last", "last_value", "any_value", "collect_list", "array_agg", "collect_set", "listagg", "string_agg",
+    "max_by", "min_by", "mode", "approx_percentile", "percentile_approx", "histogram_numeric", "approx_top_k",
+    "kll_sketch_agg_bigint", "kll_sketch_agg_float", "kll_sketch_agg_double",
+})  # fmt: skip
+
+# Aggregates that add floating-point numbers up: in another order, another last digit, and so another group above.
+ROUNDING = frozenset({
+    "sum", "try_sum", "avg", "mean", "try_avg", "std", "stddev", "stddev_samp", "stddev_pop", "variance", "var_samp", "var_pop", "corr",
+    "covar_samp", "covar_pop", "skewness", "kurtosis", "regr_avgx", "regr_avgy", "regr_r2", "regr_slope", "regr_intercept", "regr_sxx",
+    "regr_sxy", "regr_syy",
 })  # fmt: skip
 
 
@@ -38,4 +46,8 @@ def is_repeatable(node: o.Plan) -> bool:
     if isinstance(node, o.Limit):
         return False
     calls = [part for own in own_expressions(node) for part in expressions_in(own) if isinstance(part, AggregateCall)]
-    return all(is_deterministic(own) for own in own_expressions(node)) and not any(call.function in ORDER_DEPENDENT for call in calls)
+    return all(is_deterministic(own) for own in own_expressions(node)) and not any(map(_depends_on_order, calls))
+
+
+def _depends_on_order(call: AggregateCall) -> bool:
+    return call.function in ORDER_DEPENDENT or (call.function in ROUNDING and call.type in ("float", "double"))

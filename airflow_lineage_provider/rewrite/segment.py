@@ -6,6 +6,7 @@ pass rows on or drop them are selections to the pattern (section 3.2): sort, and
 
 Ours, beyond the paper: an operator that cannot be repeated (a limit; a random or clock-dependent expression) is the top of
 its segment and *pinned*: the output is materialized whatever the strategy, because running it again may choose other rows.
+An aggregation that cannot be repeated pins its segment from wherever it stands in it.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.expressions import Attribute
 from airflow_lineage_provider.plan.segments import Segment, SegmentedPlan
 from airflow_lineage_provider.plan.text import operator_text
-from airflow_lineage_provider.plan.walk import children, with_children
+from airflow_lineage_provider.plan.walk import children, operators, with_children
 from airflow_lineage_provider.rewrite.determinism import is_repeatable
 
 
@@ -40,7 +41,7 @@ def segment(plan: o.Plan, output: tuple[Attribute, ...], names: tuple[str, ...],
     while len(segments) < len(tops):
         top = tops[len(segments)]
         body = _match(top, Part.FUNCTIONS, None, tops, is_top=True)
-        segments.append(Segment(number=len(segments), kind="non_d", plan=body, pinned=not is_repeatable(top)))
+        segments.append(Segment(number=len(segments), kind="non_d", plan=body, pinned=not all(map(is_repeatable, operators(body)))))
     return SegmentedPlan(segments=tuple(segments), output=output, names=names, conf=conf)
 
 

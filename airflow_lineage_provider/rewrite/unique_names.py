@@ -1,6 +1,7 @@
 """Attributes get names that no other attribute has, without regard to case, so that SQL needs no qualifiers.
 
 Before: ``client [id, income]`` ⋈ ``debt [id, debt]``. After: ``client [id, income]`` ⋈ ``debt [id_2, debt]``.
+The row-number column of materializations is nobody else's name.
 """
 
 from __future__ import annotations
@@ -8,12 +9,13 @@ from __future__ import annotations
 from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.check import made_by
 from airflow_lineage_provider.plan.expressions import Attribute
+from airflow_lineage_provider.plan.lineage_keys import ROW
 from airflow_lineage_provider.plan.walk import operators, rename_attributes
 
 
 def unique_names(plan: o.Plan) -> o.Plan:
     """The plan with its attributes renamed where they must be; the same object where none must."""
-    taken: set[str] = set()
+    taken = {ROW}
     names: dict[int, str] = {}
     for attribute in _in_order(plan):
         names[attribute.id] = _free(attribute.name, taken)

@@ -14,7 +14,9 @@ from airflow_lineage_provider.recording import RecordedPlan
 from airflow_lineage_provider.tracing.program import Program
 
 _KNOWN: tuple[type[LineageError], ...] = (UdfFailed, ReasonValueMismatch, LoadFailed, StoreUnavailable)
-_RAISED = re.compile(r"airflow_lineage_provider\.errors\.(\w+): ([^\n]*)")
+# A message ends where Python's next traceback, Java's stack trace or the text ends; it may have several lines.
+_END = r"\n\s*(?:The above exception|During handling of|JVM stacktrace|Driver stacktrace|at [\w.$/]+\()|\s*\Z"
+_RAISED = re.compile(rf"airflow_lineage_provider\.errors\.(\w+): (.*?)(?={_END})", re.DOTALL)
 
 
 def explained(error: Exception, recorded: RecordedPlan, programs: Sequence[Program]) -> LineageError | None:

@@ -7,11 +7,13 @@ rows that the result was made from.
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pyspark import StorageLevel, TaskContext
 from pyspark.sql import functions as F
@@ -23,6 +25,7 @@ from airflow_lineage_provider.plan.lineage_keys import ROW, SourceIdentity
 from airflow_lineage_provider.plan.segments import SegmentedPlan
 from airflow_lineage_provider.plan.walk import operators
 from airflow_lineage_provider.spark.identity import with_identity
+from airflow_lineage_provider.spark.session import apply_conf
 from airflow_lineage_provider.sql import ColumnRef, lower
 from airflow_lineage_provider.store import Column, Materialization, ResultTable, Store
 from airflow_lineage_provider.tracing.binding import Key, LeafTable, bind
@@ -32,12 +35,16 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
+    from airflow_lineage_provider.reasons import ReasonedUdf
+    from airflow_lineage_provider.spark.captured_udf import CapturedUdf
     from airflow_lineage_provider.store import PartitionLoader
     from airflow_lineage_provider.store.layout import Role
     from airflow_lineage_provider.store.materialization import Kind
     from airflow_lineage_provider.store.result_table import Mode
 
 Progress = Callable[[str], None]
+
+_SETTINGS = threading.RLock()
 
 
 @dataclass(kw_only=True)
@@ -48,6 +55,7 @@ class Execution:
     run_id: str
     store: Store
     progress: Progress
+    conf: Mapping[str, str] = field(default_factory=dict)
     views: list[str] = field(default_factory=list)
     kept: list[DataFrame] = field(default_factory=list)
     functions: list[str] = field(default_factory=list)
@@ -68,15 +76,21 @@ class Execution:
 
     def close(self) -> None:
         """Let Spark forget everything of this run."""
-        for name in self.views:
-            self.spark.catalog.dropTempView(name)
-        for frame in self.kept:
-            frame.unpersist()
-        for name in self.functions:
-            self.spark.sql(f"DROP TEMPORARY FUNCTION IF EXISTS {name}")
-        self.functions.clear()
-        self.views.clear()
-        self.kept.clear()
+        with ExitStack() as stack:  # every one is tried, whatever becomes of the others
+            for name in self.functions:
+                stack.callback(self.spark.sql, f"DROP TEMPORARY FUNCTION IF EXISTS {name}")
+            for frame in self.kept:
+                stack.callback(frame.unpersist)
+            for name in self.views:
+                stack.callback(self.spark.catalog.dropTempView, name)
+            self.functions, self.kept, self.views = [], [], []
+
+
+@contextmanager
+def under_settings(spark: SparkSession, conf: Mapping[str, str]) -> Iterator[None]:
+    """The session under the settings of a run. They are the whole session's: one thread at a time may change them."""
+    with _SETTINGS, apply_conf(spark, conf):
+        yield
 
 
 def source_views(
@@ -117,11 +131,43 @@ def run_program(execution: Execution, program: Program, tables: dict[Key, LeafTa
     """Compute a segment, store it, and give the frame that segments above read (with its row number)."""
     number = program.segment.number
     text = lower(program.plan, bind(program.plan, tables), dialect="spark", udfs=udfs)
-    frame = execution.keep(execution.spark.sql(text).withColumn(ROW, F.monotonically_increasing_id()))
+    with under_settings(execution.spark, execution.conf):
+        computed = execution.spark.sql(text)
+    frame = execution.keep(computed.withColumn(ROW, F.monotonically_increasing_id()))
     load(execution, frame, program.materialized.name, "result" if number == 0 else "segment", stored_columns(program))
     spelled = {a.id: ColumnRef(text=a.name) for a in program.plan.output}
     tables["segment", number] = LeafTable(name=(execution.view(frame, f"segment_{number}"),), by_id=spelled)
     return frame
+
+
+def reasoned_udf_of(captured: CapturedUdf) -> ReasonedUdf | None:
+    """The reasoned UDF that Spark would call; None for any other UDF, whatever its name.
+
+    It is read from the function that Spark holds: another may have been declared under the same name since. A function with a
+    large model is out of reach there (Spark broadcasts it); then the declared UDF of that name and type is meant.
+    """
+    from pyspark.errors import PySparkRuntimeError
+    from pyspark.serializers import CPickleSerializer
+    from pyspark.util import PythonEvalType
+
+    from airflow_lineage_provider.reasons import registry
+
+    if captured.eval_type != PythonEvalType.SQL_SCALAR_ARROW_UDF:
+        return None
+    declared = registry.get(captured.name) if captured.name in registry.names() else None
+    try:
+        command = CPickleSerializer().loads(bytes(captured.expression.func().command().unsafeArray()))  # type: ignore[no-untyped-call]
+    except PySparkRuntimeError:  # BROADCAST_VARIABLE_NOT_LOADED
+        return declared
+    held = _reasoned(command[0])
+    return declared if held is not None and declared is not None and declared.version == held.version else held
+
+
+def _reasoned(function: Callable[..., Any]) -> ReasonedUdf | None:
+    from airflow_lineage_provider.reasons import ReasonedUdf
+
+    cells = [cell.cell_contents for cell in getattr(function, "__closure__", None) or ()]
+    return next((one.udf for one in cells if isinstance(getattr(one, "udf", None), ReasonedUdf)), None)
 
 
 def stored_columns(program: Program) -> list[Column]:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack
+import uuid
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
+from airflow_lineage_provider.errors import SourceUnavailable, TracingError
 from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.recording import RecordedPlan, RecordedSource
 from airflow_lineage_provider.spark.identity import with_identity
-from airflow_lineage_provider.spark.session import apply_conf
+from airflow_lineage_provider.spark.run import under_settings
 from airflow_lineage_provider.spark.sources import reopen
 from airflow_lineage_provider.sql import ColumnRef, lower
-from airflow_lineage_provider.tracing.binding import Key, LeafTable, bind, leaf_keys, target_table
+from airflow_lineage_provider.tracing.binding import Key, LeafTable, bind, leaf_keys, target_leaf, target_table
 from airflow_lineage_provider.tracing.trace import TARGET
 
 if TYPE_CHECKING:
@@ -34,52 +36,99 @@ class SparkTracing:
         self.stored = stored
 
     def query(self, plan: o.Plan, target: pa.Table) -> tuple[pa.Table, str]:
-        """Execute a tracing query: its rows and the SQL that was run."""
+        """Execute a tracing query: its rows and the SQL that was run.
+
+        :raises SourceUnavailable: a source that it reads has vanished or cannot be read. :raises TracingError: Spark failed otherwise.
+        """
         with ExitStack() as stack:
-            stack.enter_context(apply_conf(self.spark, dict(self.recorded.plan.conf)))
-            tables = {key: self._table(key, plan, target, stack) for key in leaf_keys(plan)}
+            stack.enter_context(self._settings())
+            stack.enter_context(spark_errors("a tracing query"))
+            views = Views(self.spark, "tracing", stack)
+            tables = {key: self._table(key, plan, target, views) for key in leaf_keys(plan)}
             text = lower(plan, bind(plan, tables), dialect="spark", ansi=self.recorded.ansi)
             return self.spark.sql(text).toArrow(), text
 
     def source_rows(self, recorded: RecordedSource, keys: pa.Table) -> pa.Table:
-        """The source rows with the given keys: the key's columns as ``key_0`` …, then the table's, in the table's order."""
-        with apply_conf(self.spark, dict(self.recorded.plan.conf)):
+        """The source rows with the given keys: the key's columns as ``key_0`` …, then the table's, in the table's order.
+
+        :raises SourceUnavailable: the source has vanished or cannot be read.
+        """
+        name = recorded.source.relation.name
+        with self._settings(), spark_errors(f"reading the rows of {name}", SourceUnavailable):
             frame = with_identity(reopen(self.spark, recorded.source), recorded.identity)
             names = [column.name for column in recorded.identity.columns]
             positions = [frame.columns.index(name) for name in names]
             numbered = frame.toDF(*(f"c{i}" for i in range(len(frame.columns))))
-            wanted = self.spark.createDataFrame(keys)
+            wanted = arrow_frame(self.spark, keys, [column.type for column in recorded.identity.columns]).toDF(*keys.column_names)
             condition = [numbered[f"c{at}"].eqNullSafe(wanted[f"key_{i}"]) for i, at in enumerate(positions)]
             joined = numbered.join(wanted.hint("broadcast"), condition, "inner")
             columns = [f"key_{i}" for i in range(len(names))] + [f"c{i}" for i in range(len(recorded.source.columns))]
             return joined.select(*columns).toArrow()
 
     def filter(self, materialization: Materialization, frame_filter: Callable[[DataFrame], DataFrame]) -> pa.Table:
-        """The stored rows that a filter leaves."""
-        with apply_conf(self.spark, dict(self.recorded.plan.conf)):
+        """The stored rows that a filter leaves.
+
+        :raises TracingError: Spark failed.
+        """
+        with self._settings(), spark_errors("finding the target rows"):
             return frame_filter(read_materialization(self.spark, self.store, materialization)).toArrow()
 
-    def _table(self, key: Key, plan: o.Plan, target: pa.Table, stack: ExitStack) -> LeafTable:
+    def _settings(self) -> AbstractContextManager[None]:
+        return under_settings(self.spark, dict(self.recorded.plan.conf))
+
+    def _table(self, key: Key, plan: o.Plan, target: pa.Table, views: Views) -> LeafTable:
         kind, number = key
         if key == ("segment", TARGET):
-            name = self._view(self.spark.createDataFrame(target), "target", stack)
-            return target_table(plan, TARGET, (name,), target.column_names)
+            types = [a.type for a in target_leaf(plan, TARGET).output]
+            frame = arrow_frame(self.spark, target, types)
+            return target_table(plan, TARGET, (views.add(frame, "target"),), frame.columns)
         if kind == "segment":
             segment = self.recorded.materialized[number]
-            name = self._view(read_materialization(self.spark, self.store, self.stored[segment.name]), segment.name, stack)
+            name = views.add(read_materialization(self.spark, self.store, self.stored[segment.name]), segment.name)
             return LeafTable(name=(name,), by_id={i: ColumnRef(text=column) for i, column in segment.columns}, label=segment.name)
         recorded = self.recorded.sources[number]
         if recorded.identity.kind == "snapshot":
             frame = read_materialization(self.spark, self.store, self.stored[f"source_{number}"])
         else:
             frame = with_identity(reopen(self.spark, recorded.source), recorded.identity)
-        return LeafTable(name=(self._view(frame, f"source_{number}", stack),), label=recorded.source.relation.name)
+        return LeafTable(name=(views.add(frame, f"source_{number}"),), label=recorded.source.relation.name)
 
-    def _view(self, frame: DataFrame, name: str, stack: ExitStack) -> str:
-        full = f"lineage_tracing_{name}"
+
+class Views:
+    """Temporary views with names that no other thread of the session uses, dropped when the stack is closed."""
+
+    def __init__(self, spark: SparkSession, purpose: str, stack: ExitStack) -> None:
+        self.prefix = f"lineage_{purpose}_{uuid.uuid4().hex[:12]}"
+        self._spark = spark
+        self._stack = stack
+
+    def add(self, frame: DataFrame, name: str) -> str:
+        full = f"{self.prefix}_{name}"
+        self._stack.callback(self._spark.catalog.dropTempView, full)
         frame.createOrReplaceTempView(full)
-        stack.callback(self.spark.catalog.dropTempView, full)
         return full
+
+
+@contextmanager
+def spark_errors(doing: str, kind: type[TracingError] = TracingError) -> Iterator[None]:
+    """Spark's own errors as one of this package's.
+
+    :raises TracingError: or the given kind of it, with Spark's error chained.
+    """
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
+
+    try:
+        yield
+    except (Py4JError, PySparkException) as problem:
+        text = str(problem).strip().splitlines() or [type(problem).__name__]
+        raise kind(f"{doing} failed in Spark: {text[0]}") from problem
+
+
+def arrow_frame(spark: SparkSession, table: pa.Table, types: Sequence[str]) -> DataFrame:
+    """An Arrow table as a frame with columns ``c0`` … of exactly these Spark types (Arrow's say less: time zones, collations)."""
+    schema = ", ".join(f"c{i} {type_text}" for i, type_text in enumerate(types))
+    return spark.createDataFrame(table.rename_columns([f"c{i}" for i in range(table.num_columns)]), schema)
 
 
 def read_materialization(spark: SparkSession, store: Store, materialization: Materialization) -> DataFrame:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from airflow_lineage_provider.errors import PlanCheckError
 from airflow_lineage_provider.plan import operators as o
+from airflow_lineage_provider.plan.expressions import Attribute
 from airflow_lineage_provider.plan.lineage_keys import ROW
 from airflow_lineage_provider.plan.walk import operators
 from airflow_lineage_provider.sql import ColumnRef, LeafKey, TableRef
@@ -18,7 +20,7 @@ Key = LeafKey
 class LeafTable:
     """A physical table that holds a leaf's rows.
 
-    A source's columns are found by their names in the table; a segment's by attribute id, and an attribute without an entry
+    A source's columns are found by their names in the table; a segment's by attribute id, and a negative id without an entry
     is the row number.
     """
 
@@ -31,6 +33,17 @@ class LeafTable:
         """A column by its name in the table: spelled as it is unless the table says otherwise."""
         return self.by_name.get(name, ColumnRef(text=name))
 
+    def attribute(self, attribute: Attribute) -> ColumnRef:
+        """A segment's column by its attribute.
+
+        :raises PlanCheckError: the run did not store it: a bug here, and better said than read from another column.
+        """
+        if attribute.id in self.by_id:
+            return self.by_id[attribute.id]
+        if attribute.id >= 0:
+            raise PlanCheckError(f"{attribute.name}#{attribute.id} is read from {self.label or self.name}, which does not hold it")
+        return self.column(ROW)
+
 
 def bind(plan: o.Plan, tables: Mapping[Key, LeafTable]) -> dict[Key, TableRef]:
     """The tables as `sql.lower` takes them, for the attributes that this plan's leaves give."""
@@ -41,7 +54,7 @@ def bind(plan: o.Plan, tables: Mapping[Key, LeafTable]) -> dict[Key, TableRef]:
             spelled = {a.id: tables[key].column(name) for a, name in zip(node.output, node.columns, strict=True)}
         elif isinstance(node, o.SegmentOutput):
             key = ("segment", node.segment)
-            spelled = {a.id: tables[key].by_id.get(a.id) or tables[key].column(ROW) for a in node.output}
+            spelled = {a.id: tables[key].attribute(a) for a in node.output}
         else:
             continue
         bound[key] = TableRef(name=tables[key].name, columns=spelled, label=tables[key].label)
@@ -50,9 +63,13 @@ def bind(plan: o.Plan, tables: Mapping[Key, LeafTable]) -> dict[Key, TableRef]:
 
 def target_table(plan: o.Plan, target: int, name: tuple[str, ...], columns: Sequence[str]) -> LeafTable:
     """The uploaded targets: the columns of the plan's target leaf are the uploaded table's, by position."""
-    leaf = next(node for node in operators(plan) if isinstance(node, o.SegmentOutput) and node.segment == target)
-    by_id = {a.id: ColumnRef(text=column) for a, column in zip(leaf.output, columns, strict=True)}
+    by_id = {a.id: ColumnRef(text=column) for a, column in zip(target_leaf(plan, target).output, columns, strict=True)}
     return LeafTable(name=name, by_id=by_id, label="target")
+
+
+def target_leaf(plan: o.Plan, target: int) -> o.SegmentOutput:
+    """The leaf of a tracing query that stands for its targets."""
+    return next(node for node in operators(plan) if isinstance(node, o.SegmentOutput) and node.segment == target)
 
 
 def leaf_keys(plan: o.Plan) -> tuple[Key, ...]:

@@ -390,11 +390,11 @@ class TestStoreThatGoesAway:
         with pytest.raises(StoreUnavailable):
             Lineage(store=server[0].url)
 
-    @pytest.mark.parametrize("stage", ["storing segment_1", "publishing"])
+    @pytest.mark.parametrize("stage", ["storing result", "publishing"])
     def test_later(self, server: Any, spark: SparkSession, numbers: str, stage: str, tmp_path: Path) -> None:
         silent.register(spark)
         lineage = Lineage(spark, store=server[0].url)
-        before = set(spark.catalog.listTables(pattern="lineage_*"))
+        before = {table.name for table in spark.catalog.listTables(pattern="lineage_*")}
 
         def progress(now: str) -> None:
             if now == stage:
@@ -403,7 +403,7 @@ class TestStoreThatGoesAway:
         with pytest.raises(StoreUnavailable) as raised:
             lineage.run("SELECT silent(id) AS x FROM numbers", name="unlucky", progress=progress)
         assert "the next start cleans up" in str(raised.value.__notes__)
-        assert set(spark.catalog.listTables(pattern="lineage_*")) == before
+        assert {table.name for table in spark.catalog.listTables(pattern="lineage_*")} == before
         assert not spark.sparkContext._jsc.getPersistentRDDs()
         restarted = embedded.ensure_running(server[1])
         with Lineage(store=restarted.url) as again:

@@ -199,3 +199,21 @@ def test_an_object_that_refers_to_itself_has_a_digest() -> None:
     loop: dict[str, Any] = {}
     loop["loop"] = [loop]
     assert digest(loop, "it") == digest(loop, "it")
+
+
+def test_a_library_that_changes_how_others_types_are_pickled_does_not_change_a_digest(monkeypatch: pytest.MonkeyPatch) -> None:
+    """dill does, and is imported in some of Airflow's processes; scikit-learn's column transformers hold slices."""
+    import copyreg
+    import pickle
+
+    before = digest([slice(1, 2)], "a model")
+
+    def reduce_slice(value: slice) -> tuple[type, tuple[object, ...]]:
+        return slice, (value.start, value.stop, value.step)
+
+    def save_slice(pickler: Any, value: slice) -> None:
+        pickler.save_reduce(reduce_slice, (value,), obj=value)
+
+    monkeypatch.setitem(copyreg.dispatch_table, slice, reduce_slice)
+    monkeypatch.setitem(vars(pickle)["_Pickler"].dispatch, slice, save_slice)
+    assert digest([slice(1, 2)], "a model") == before

@@ -1,0 +1,224 @@
+"""One case through the package and through the oracle, and everything that must agree."""
+
+from __future__ import annotations
+
+import math
+import re
+import shutil
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from airflow_lineage_provider import Lineage
+from airflow_lineage_provider.errors import EmptyTarget
+from tests.oracle import evaluate, render_sql, udfs
+from tests.oracle import query as q
+from tests.oracle.render_frame import to_frame
+from tests.oracle.strategies import Case
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from airflow_lineage_provider.explanation import Explanation
+    from airflow_lineage_provider.pipeline import Run
+
+Reasons = Mapping[Any, frozenset[int]]
+"""⟨UDF, E, value, reason⟩ to the rids behind it."""
+
+MOST_TARGETS = 200
+
+
+def check(case: Case, lineage: Lineage, spark: SparkSession) -> None:
+    """Run the case and compare.
+
+    :raises AssertionError: result, source lineage, links, reasons or guarantees are not what they should be.
+    """
+    expected = evaluate.rows(case.query, case.tables)
+    with _views(case, spark):
+        for udf in udfs.REASONED:
+            udf.register(spark)
+        pipeline = _pipeline(case)
+        plain = [tuple(row) for row in _frame(pipeline, spark).collect()]
+        assert _bag(plain) == _bag(row.values for row in expected), "the oracle and plain Spark differ: the oracle is wrong"
+        run = lineage.run(pipeline, name="fuzz", reasons=case.reasons)
+        try:
+            assert _bag(tuple(row) for row in run.result.collect()) == _bag(plain), "the result is not what plain Spark gives"
+            _check_lineage(case, lineage, run, expected)
+        finally:
+            run.close()
+            lineage.drop(run.id)
+
+
+def _check_lineage(case: Case, lineage: Lineage, run: Run, expected: Sequence[evaluate.Row]) -> None:
+    if not expected:
+        try:
+            run.explain("true", save=False)
+        except EmptyTarget:
+            return
+        raise AssertionError("an empty result has lineage")
+    if len(expected) <= MOST_TARGETS:
+        _check_explanation(case, run.explain("true", save=False, limit=MOST_TARGETS), expected)
+    run.close()
+    chosen = expected[case.target % len(expected)]
+    names = q.names(case.query, case.tables)
+    same = [row for row in expected if tuple(map(evaluate.same, row.values)) == tuple(map(evaluate.same, chosen.values))]
+    target = [dict(zip(names, chosen.values, strict=True))]
+    # As months later: from the record alone.
+    found = lineage.get(run.id).explain(target, save=False, limit=MOST_TARGETS, verify=case.verify)
+    _check_explanation(case, found, same)
+
+
+def _check_explanation(case: Case, found: Explanation, expected: Sequence[evaluate.Row]) -> None:
+    levels = {name: one for name, one in found.guarantees.items() if one.level != "exact"}
+    assert not levels, f"not exact: {levels}"
+    assert found.stale == ()
+    rids = {name: table.column("rid").to_pylist() for name, table in found.source.items()}
+    _check_source_tables(case, found, rids, expected)
+    behind = _linked(found, "target", rids)
+    given = Counter(
+        (tuple(map(evaluate.same, row.values())), behind.get(at, frozenset())) for at, row in enumerate(_named_rows(found.target))
+    )
+    wanted = Counter((tuple(map(evaluate.same, row.values)), _rids(row.lineage)) for row in expected)
+    assert given == wanted, f"source lineage of the target's rows: {_difference(given, wanted)}"
+    reasons, right = _reasons(found, rids), _expected_reasons(expected)
+    assert set(reasons) == set(right), f"reasoning lineage: {_difference(Counter(reasons), Counter(right))}"
+    others = {one: (sorted(reasons[one]), sorted(right[one])) for one in right if reasons[one] != right[one]}
+    assert not others, f"source rows behind reasons, given and expected: {others}"
+    if is_monotone(case.query):
+        _check_rerun(case, rids, expected)
+        assert found.verified is not False, found.verification
+
+
+def _check_source_tables(case: Case, found: Explanation, rids: Mapping[str, list[int]], expected: Sequence[evaluate.Row]) -> None:
+    """Per table the rids of all target rows, each once, with the very values that the table has."""
+    table_of = {row[data.rid]: name for name, data in case.tables.items() for row in data.rows}
+    given: set[evaluate.Rid] = set()
+    for name, table in found.source.items():
+        assert len(set(rids[name])) == len(rids[name]), f"{name} has a row twice: {rids[name]}"
+        tables = {table_of[rid] for rid in rids[name]}
+        assert len(tables) <= 1, f"{name} has rows of {tables}"
+        given |= {(table_of[rid], rid) for rid in rids[name]}
+        for row in _named_rows(table):
+            data = case.tables[table_of[row["rid"]]]
+            original = next(one for one in data.rows if one[data.rid] == row["rid"])
+            assert list(map(_exact, row.values())) == list(map(_exact, original)), f"{name}: {row} is not {original}"
+    wanted = frozenset().union(*(row.lineage for row in expected))
+    assert given == wanted, f"source lineage: missing {sorted(wanted - given)}, too many {sorted(given - wanted)}"
+
+
+def _check_rerun(case: Case, rids: Mapping[str, list[int]], expected: Sequence[evaluate.Row]) -> None:
+    """A monotone query over the derived lineage alone gives the target again."""
+    left = {rid for some in rids.values() for rid in some}
+    tables = {n: q.Data(data.columns, tuple(row for row in data.rows if row[data.rid] in left)) for n, data in case.tables.items()}
+    again = _bag(row.values for row in evaluate.rows(case.query, tables))
+    missing = _bag(row.values for row in expected) - again
+    assert not missing, f"not given again by the derived lineage: {missing}"
+
+
+def is_monotone(node: q.Node) -> bool:
+    """Whether more input rows never take a row out of the result."""
+    calm = (q.Table, q.Filter, q.Project, q.Distinct, q.Union)
+    return all(isinstance(one, calm) or (isinstance(one, q.Join) and one.kind in ("inner", "cross")) for one in q.nodes(node))
+
+
+# --- what was found, as the oracle says it -----------------------------------------------------------------------------
+
+
+def _linked(found: Explanation, name: str, rids: Mapping[str, list[int]]) -> dict[int, frozenset[int]]:
+    behind: dict[int, set[int]] = {}
+    for link in found.links[name].to_pylist():
+        behind.setdefault(link["row"], set()).add(rids[link["source"]][link["source_row"]])
+    return {row: frozenset(some) for row, some in behind.items()}
+
+
+def _reasons(found: Explanation, rids: Mapping[str, list[int]]) -> Reasons:
+    """The reasons of all function operators of a UDF together (they are tables level, level_2, …)."""
+    merged: dict[Any, frozenset[int]] = {}
+    for name, table in found.reasons.items():
+        behind = _linked(found, name, rids)
+        seen = set()
+        for row, *arguments, value, reason in zip(*(column.to_pylist() for column in table.columns), strict=True):
+            call = (re.sub(r"_\d+$", "", name), tuple(map(evaluate.same, arguments)), evaluate.same(value), reason)
+            assert call not in seen, f"{name} has {call} twice"
+            seen.add(call)
+            merged[call] = merged.get(call, frozenset()) | behind.get(row, frozenset())
+    return merged
+
+
+def _expected_reasons(expected: Sequence[evaluate.Row]) -> Reasons:
+    merged: dict[Any, frozenset[int]] = {}
+    for row in expected:
+        for one in row.judged:
+            call = (one.udf, tuple(map(evaluate.same, one.arguments)), evaluate.same(one.value), one.reason)
+            merged[call] = merged.get(call, frozenset()) | _rids(one.behind)
+    return merged
+
+
+def _rids(lineage: frozenset[evaluate.Rid]) -> frozenset[int]:
+    return frozenset(rid for _, rid in lineage)
+
+
+def _named_rows(table: Any) -> Iterator[dict[str, Any]]:
+    return iter(table.to_pylist())
+
+
+def _bag(rows: Any) -> Counter[Any]:
+    return Counter(tuple(map(evaluate.same, row)) for row in rows)
+
+
+def _exact(value: Any) -> Any:
+    """Values as they are: -0.0 is not 0.0 here."""
+    return ("NaN",) if isinstance(value, float) and math.isnan(value) else (type(value).__name__, repr(value))
+
+
+def _difference(given: Counter[Any], wanted: Counter[Any]) -> str:
+    return f"missing {sorted(map(repr, wanted - given))}, too many {sorted(map(repr, given - wanted))}"
+
+
+# --- tables and pipelines ----------------------------------------------------------------------------------------------
+
+
+def _pipeline(case: Case) -> str | Callable[..., DataFrame]:
+    if case.style != "frame":
+        return render_sql.to_sql(case.query, case.tables, case.style)
+    return lambda spark: to_frame(case.query, case.tables, spark)
+
+
+def _frame(pipeline: str | Callable[..., DataFrame], spark: SparkSession) -> DataFrame:
+    return spark.sql(pipeline) if isinstance(pipeline, str) else pipeline(spark)
+
+
+@contextmanager
+def _views(case: Case, spark: SparkSession) -> Iterator[None]:
+    folder = Path(tempfile.mkdtemp(prefix="lineage-fuzz-")) if case.storage == "parquet" else None
+    try:
+        for name, data in case.tables.items():
+            (_session_data(data, spark) if folder is None else _parquet(data, folder / name, spark)).createOrReplaceTempView(name)
+        yield
+    finally:
+        for name in case.tables:
+            spark.catalog.dropTempView(name)
+        if folder is not None:
+            shutil.rmtree(folder)
+
+
+def _session_data(data: q.Data, spark: SparkSession) -> DataFrame:
+    return spark.createDataFrame(list(data.rows), data.ddl)
+
+
+def _parquet(data: q.Data, folder: Path, spark: SparkSession) -> DataFrame:
+    """Two files a table, written without Spark."""
+    import pyarrow as pa
+    import pyarrow.parquet as parquet
+
+    kinds = {"int": pa.int32(), "bigint": pa.int64(), "string": pa.string(), "boolean": pa.bool_(), "double": pa.float64()}
+    schema = pa.schema([(name, kinds[kind]) for name, kind in data.columns])
+    folder.mkdir()
+    half = len(data.rows) // 2
+    for number, rows in enumerate((data.rows[:half], data.rows[half:])):
+        columns = [pa.array([row[at] for row in rows], one.type) for at, one in enumerate(schema)]
+        parquet.write_table(pa.table(columns, schema=schema), folder / f"part-{number}.parquet")
+    return spark.read.schema(data.ddl).parquet(str(folder))

@@ -1,0 +1,57 @@
+"""Random pipelines: what the package gives must be what plain Spark and the oracle give.
+
+``make test`` takes a small sample that is always the same. ``FUZZ_EXAMPLES=2000 pytest tests/oracle/test_fuzz.py`` (``make fuzz``)
+draws new ones every time; a failure shrinks to a case that can be pasted into `tests.oracle.regressions`.
+"""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, note, settings
+from pyspark.sql import SparkSession
+
+from airflow_lineage_provider import Lineage
+from airflow_lineage_provider.store import Store
+from tests.oracle import render_sql
+from tests.oracle.check import check
+from tests.oracle.regressions import REGRESSIONS
+from tests.oracle.strategies import Case, cases
+
+pytestmark = pytest.mark.spark
+
+LONG = int(os.environ.get("FUZZ_EXAMPLES", "0"))
+
+
+@pytest.fixture(scope="module")
+def lineage(spark: SparkSession, store: Store) -> Lineage:
+    return Lineage(spark, store=store)
+
+
+def described(case: Case) -> str:
+    rows = "\n".join(f"{name}({data.ddl})\n" + "".join(f"  {row}\n" for row in data.rows) for name, data in case.tables.items())
+    sql = render_sql.to_sql(case.query, case.tables, "nested" if case.style == "frame" else case.style)
+    return f"{rows}{sql}\n-- style {case.style}, {case.storage} data, {case.reasons} reasons"
+
+
+@pytest.mark.timeout(0)
+@settings(
+    max_examples=LONG or 40,
+    derandomize=not LONG,
+    database=None,
+    deadline=None,
+    # The fixed sample says which example fails, as it is: shrinking takes minutes, which a long run has.
+    phases=(Phase.generate, Phase.shrink) if LONG else (Phase.generate,),
+    suppress_health_check=list(HealthCheck),
+    report_multiple_bugs=bool(LONG),
+)
+@given(case=cases())
+def test_random_pipelines(case: Case, lineage: Lineage, spark: SparkSession) -> None:
+    note(described(case))
+    check(case, lineage, spark)
+
+
+@pytest.mark.parametrize("name", REGRESSIONS)
+def test_regressions(name: str, lineage: Lineage, spark: SparkSession) -> None:
+    check(REGRESSIONS[name], lineage, spark)
