@@ -70,8 +70,10 @@ def _own_reducers() -> dict[type, Any]:
     def package(value: Any) -> str:
         return str(getattr(value, "__module__", None) or "").split(".")[0]
 
-    known = copyreg.dispatch_table
-    return {kind: reduce for kind, reduce in known.items() if package(reduce) == package(kind) or package(reduce) in sys.stdlib_module_names}
+    def own(kind: type, reduce: Any) -> bool:
+        return package(reduce) == package(kind) or package(reduce) in sys.stdlib_module_names
+
+    return {kind: reduce for kind, reduce in copyreg.dispatch_table.items() if own(kind, reduce)}
 
 
 _PythonPickler: Any = vars(pickle)["_Pickler"]  # the C pickler cannot be told about sets
