@@ -179,8 +179,8 @@ def rate_of_loading(lineage: Lineage, rows: int) -> Table:
     rates: dict[str, float] = {}
     for transport in ("adbc", "psycopg2"):
         made = lineage.store.create_materialization(run_id, transport, "segment", columns)
-        seconds = timed(lambda loader=made.loader(transport): loader.load(0, 0, iter(table.to_batches(50_000))))
-        rates[f"COPY, {transport}"] = rows / seconds
+        loader = made.loader(transport)
+        rates[f"COPY, {transport}"] = rows / timed(lambda loader=loader: loader.load(0, 0, iter(table.to_batches(50_000))))
     lineage.store.fail_run(run_id, "only a benchmark")
     connection = psycopg2.connect(lineage.store.url)
     few = table.slice(0, rows // 10)
@@ -218,9 +218,11 @@ def main() -> None:
                     udf.register(spark)
                     lineage.run(pipeline(udf.name, 100), name="warm-up", reasons="eager").close()
             with console.status("cheap UDF"):
-                console.print(cost_of_recording(lineage, "cheap", declared["cheap"], arguments.rows * 50, arguments.repeats, eager=True))
+                many = arguments.rows * 50
+                console.print(cost_of_recording(lineage, "cheap", declared["cheap"], many, arguments.repeats, eager=True))
             with console.status("expensive UDF"):
-                console.print(cost_of_recording(lineage, "expensive", declared["expensive"], arguments.rows, arguments.repeats, eager=False))
+                expensive = declared["expensive"]
+                console.print(cost_of_recording(lineage, "expensive", expensive, arguments.rows, arguments.repeats, eager=False))
                 few = max(arguments.rows // 20, 200)
                 console.print(cost_of_recording(lineage, "expensive", declared["expensive"], few, 1, eager=True))
             with console.status("deriving"):

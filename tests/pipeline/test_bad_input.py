@@ -219,9 +219,9 @@ class TestSources:
         assert lineage.run(pipeline).explain("id = 2").guarantees["twice"].level == "exact"
 
     def test_a_key_that_is_not_there(self, lineage: Lineage, numbers: str) -> None:
-        with pytest.raises(PlanError, match="idd.*id, name"):
+        with pytest.raises(PlanError, match=r"idd.*id, name"):
             lineage.run("SELECT id FROM numbers", keys={"numbers": ["idd"]})
-        with pytest.raises(PlanError, match="number.*numbers"):
+        with pytest.raises(PlanError, match=r"number.*numbers"):
             lineage.run("SELECT id FROM numbers", keys={"number": ["id"]})
 
     def test_a_key_that_is_not_unique_says_so(self, lineage: Lineage, spark: SparkSession, tmp_path: Path) -> None:
