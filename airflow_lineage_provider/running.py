@@ -180,6 +180,7 @@ def _compute(execution: Execution, prepared: _Prepared) -> DataFrame:
 
 def _register_udfs(execution: Execution, prepared: _Prepared) -> dict[int, str]:
     """A temporary SQL function for every function operator."""
+    from airflow_lineage_provider.reasons.spark_function import spark_function
     from airflow_lineage_provider.spark.capture import register_captured_udf
 
     names: dict[int, str] = {}
@@ -193,7 +194,8 @@ def _register_udfs(execution: Execution, prepared: _Prepared) -> dict[int, str]:
             else:
                 mode: Literal["normal", "reasoning"] = "normal" if function.reason is None else "reasoning"
                 # Spark calls a deterministic UDF again wherever its value is read; this one it calls once a row.
-                function_once = udf.spark_function(mode, keys=keys[function.function]).asNondeterministic()
+                # (A function of its own: asNondeterministic() changes the one that it is called on.)
+                function_once = spark_function(udf, mode, keys[function.function]).asNondeterministic()
                 execution.spark.udf.register(name, function_once)
             execution.functions.append(name)
             names[function.function] = name

@@ -14,6 +14,7 @@ from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.walk import operators
 from airflow_lineage_provider.reasons import registry
 from airflow_lineage_provider.recording import RecordedPlan
+from airflow_lineage_provider.rewrite.determinism import is_repeatable_but_for_rounding
 from airflow_lineage_provider.sql import lower
 from airflow_lineage_provider.tracing.annotate import Context, inline
 from airflow_lineage_provider.tracing.binding import Key, LeafTable, bind
@@ -31,15 +32,14 @@ def verified(explanation: Explanation, record: RunRecord, recorded: RecordedPlan
 
     A pipeline that cannot be repeated (a limit, a random function) is not verified, and says so.
 
-    :raises SparkRequired: there is no session. :raises TracingError: Spark failed. :raises UdfUnavailable, UdfVersionMismatch: the UDFs are not those of the run.
+    :raises SparkRequired: there is no session. :raises TracingError: Spark failed.
+    :raises UdfUnavailable, UdfVersionMismatch: the UDFs are not those of the run.
     """
     if spark is None:
         raise SparkRequired("verifying runs the pipeline again, which needs a Spark session")
-    pinned = [segment.number for segment in recorded.plan.segments if segment.pinned]
-    if pinned:
-        return replace(
-            explanation, verified=None, verification="not verified: the pipeline has a limit or a random function, and cannot be repeated"
-        )
+    if not all(_can_be_repeated(node) for segment in recorded.plan.segments for node in operators(segment.plan)):
+        text = "not verified: the pipeline has a limit, a random function or one that depends on the order of rows, and cannot be repeated"
+        return replace(explanation, verified=None, verification=text)
     rows = _rerun(explanation, record, recorded, spark)
     wanted, given = Counter(_rows(explanation.target)), Counter(_rows(rows))
     missing = wanted - given
@@ -52,6 +52,10 @@ def verified(explanation: Explanation, record: RunRecord, recorded: RecordedPlan
     return replace(
         explanation, verified=True, verification=f"running the pipeline over the derived source rows gives the target again{more}"
     )
+
+
+def _can_be_repeated(node: o.Plan) -> bool:
+    return is_repeatable_but_for_rounding(node) and (not isinstance(node, o.FunctionOperator) or node.deterministic)
 
 
 def _rerun(explanation: Explanation, record: RunRecord, recorded: RecordedPlan, spark: SparkSession) -> pa.Table:
@@ -82,6 +86,8 @@ def _source_tables(explanation: Explanation, recorded: RecordedPlan, spark: Spar
 
 
 def _functions(plan: o.Plan, record: RunRecord, spark: SparkSession, prefix: str, stack: ExitStack) -> dict[int, str]:
+    from airflow_lineage_provider.reasons.spark_function import spark_function
+
     descriptions = {one["function"]: one for one in record.udfs}
     names: dict[int, str] = {}
     for node in operators(plan):
@@ -90,7 +96,7 @@ def _functions(plan: o.Plan, record: RunRecord, spark: SparkSession, prefix: str
             registry.check_version(udf, descriptions[node.function])
             names[node.function] = f"{prefix}_udf_{node.function}"
             mode: Literal["normal", "reasoning"] = "normal" if node.reason is None else "reasoning"
-            spark.udf.register(names[node.function], udf.spark_function(mode).asNondeterministic())
+            spark.udf.register(names[node.function], spark_function(udf, mode).asNondeterministic())
             stack.callback(spark.sql, f"DROP TEMPORARY FUNCTION IF EXISTS {names[node.function]}")
     return names
 

@@ -42,12 +42,18 @@ def is_deterministic(expression: Any) -> bool:
 
 
 def is_repeatable(node: o.Plan) -> bool:
-    """Whether running the operator again over the same rows surely gives the same rows."""
+    """Whether running the operator again over the same rows surely gives the same rows, to the last digit."""
+    rounded = any(call.function in ROUNDING and call.type in ("float", "double") for call in _aggregate_calls(node))
+    return not rounded and is_repeatable_but_for_rounding(node)
+
+
+def is_repeatable_but_for_rounding(node: o.Plan) -> bool:
+    """Whether running the operator again over the same rows surely gives the same rows, last digits of floating-point sums aside."""
     if isinstance(node, o.Limit):
         return False
-    calls = [part for own in own_expressions(node) for part in expressions_in(own) if isinstance(part, AggregateCall)]
-    return all(is_deterministic(own) for own in own_expressions(node)) and not any(map(_depends_on_order, calls))
+    chosen = any(call.function in ORDER_DEPENDENT for call in _aggregate_calls(node))
+    return not chosen and all(is_deterministic(own) for own in own_expressions(node))
 
 
-def _depends_on_order(call: AggregateCall) -> bool:
-    return call.function in ORDER_DEPENDENT or (call.function in ROUNDING and call.type in ("float", "double"))
+def _aggregate_calls(node: o.Plan) -> list[AggregateCall]:
+    return [part for own in own_expressions(node) for part in expressions_in(own) if isinstance(part, AggregateCall)]

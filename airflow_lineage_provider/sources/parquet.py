@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlparse
@@ -27,7 +29,7 @@ def read_positions(source: Source, files: Mapping[str, str], keys: pa.Table) -> 
 
     :raises CannotReadHere: the files are not local, or hold the columns otherwise than the table shows them (partition
         columns, other types, nested schema changes): Spark must read them.
-    :raises SourceUnavailable: a file is gone.
+    :raises SourceUnavailable: a file is gone or cannot be read.
     """
     import pyarrow as pa
 
@@ -66,7 +68,7 @@ def _read_file(source: Source, file_hash: int, path: Path, positions: list[int])
 
     schema = _schema(source)
     parts = [schema.empty_table()]
-    with pq.ParquetFile(path) as file:
+    with _parquet_errors(source, path), pq.ParquetFile(path) as file:
         names = _columns_in_file(source, file.schema_arrow)
         for group, first, inside in _row_groups(file, positions):
             rows = file.read_row_group(group, columns=sorted(set(names))).take(pa.array([at - first for at in inside]))
@@ -76,12 +78,22 @@ def _read_file(source: Source, file_hash: int, path: Path, positions: list[int])
     return pa.concat_tables(parts)
 
 
+@contextmanager
+def _parquet_errors(source: Source, path: Path) -> Iterator[None]:
+    import pyarrow as pa
+
+    try:
+        yield
+    except (pa.ArrowException, OSError) as error:
+        raise SourceUnavailable(f"{source.relation.name}: {path} cannot be read: {str(error).splitlines()[0]}") from error
+
+
 def _row_groups(file: pq.ParquetFile, positions: list[int]) -> Iterator[tuple[int, int, list[int]]]:
-    """The row groups that hold wanted rows: number, position of the first row, wanted positions."""
+    """The row groups that hold wanted rows: number, position of the first row, wanted positions (given in order)."""
     first = 0
     for group in range(file.num_row_groups):
         rows = file.metadata.row_group(group).num_rows
-        inside = [at for at in positions if first <= at < first + rows]
+        inside = positions[bisect_left(positions, first) : bisect_left(positions, first + rows)]
         if inside:
             yield group, first, inside
         first += rows

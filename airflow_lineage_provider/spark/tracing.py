@@ -128,7 +128,10 @@ def spark_errors(doing: str, kind: type[TracingError] = TracingError) -> Iterato
 def arrow_frame(spark: SparkSession, table: pa.Table, types: Sequence[str]) -> DataFrame:
     """An Arrow table as a frame with columns ``c0`` … of exactly these Spark types (Arrow's say less: time zones, collations)."""
     schema = ", ".join(f"c{i} {type_text}" for i, type_text in enumerate(types))
-    return spark.createDataFrame(table.rename_columns([f"c{i}" for i in range(table.num_columns)]), schema)
+    if not table.num_rows:
+        return spark.createDataFrame([], schema)
+    # In one chunk: Spark stops reading at the first empty one.
+    return spark.createDataFrame(table.rename_columns([f"c{i}" for i in range(table.num_columns)]).combine_chunks(), schema)
 
 
 def read_materialization(spark: SparkSession, store: Store, materialization: Materialization) -> DataFrame:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
+from dataclasses import replace
 
 from airflow_lineage_provider.plan import operators as o
-from airflow_lineage_provider.plan.expressions import Attribute, Named, attribute_of
+from airflow_lineage_provider.plan.expressions import TRUE, Alias, Attribute, Named, attribute_of
 from airflow_lineage_provider.plan.walk import children, operators, own_expressions, references, with_children
+from airflow_lineage_provider.rewrite.fresh import FreshAttributes
 
 
 def needed(plan: o.Plan, wanted: Iterable[Attribute]) -> frozenset[int]:
@@ -32,24 +34,40 @@ def needed(plan: o.Plan, wanted: Iterable[Attribute]) -> frozenset[int]:
 
 
 def prune(plan: o.Plan, wanted: Iterable[Attribute]) -> o.Plan:
-    """The plan with columns that nothing wanted depends on taken out of projections, aggregations and function operators."""
-    return _prune(plan, needed(plan, wanted))
+    """The plan without the columns that nothing wanted depends on: a segment's materialization may not even hold them."""
+    return _prune(plan, needed(plan, wanted), FreshAttributes(plan))
 
 
-def _prune(node: o.Plan, ids: AbstractSet[int]) -> o.Plan:
+def _prune(node: o.Plan, ids: AbstractSet[int], fresh: FreshAttributes) -> o.Plan:
     match node:
         case o.FunctionOperator() if node.value.id not in ids and (node.reason is None or node.reason.id not in ids):
-            return _prune(node.child, ids)
+            return _prune(node.child, ids, fresh)
         case o.Project():
             kept = tuple(column for column in node.columns if attribute_of(column).id in ids)
             # Where nothing is read but the number of rows, the child's rows are as good.
-            return o.Project(child=_prune(node.child, ids), columns=kept) if kept else _prune(node.child, ids)
+            return o.Project(child=_prune(node.child, ids, fresh), columns=kept) if kept else _prune(node.child, ids, fresh)
         case o.Aggregate():
             columns = (*node.columns[: len(node.keys)], *_kept_calls(node, ids))
-            return o.Aggregate(child=_prune(node.child, ids), keys=node.keys, columns=columns)
+            return o.Aggregate(child=_prune(node.child, ids, fresh), keys=node.keys, columns=columns)
         case o.Union():
-            return node
-    return with_children(node, tuple(_prune(child, ids) for child in children(node)))
+            return _prune_union(node, ids, fresh)
+        case o.SegmentOutput():
+            return replace(node, output=tuple(a for a in node.output if a.id in ids))
+    return with_children(node, tuple(_prune(child, ids, fresh) for child in children(node)))
+
+
+def _prune_union(node: o.Union, ids: AbstractSet[int], fresh: FreshAttributes) -> o.Union:
+    """The union of fewer columns, by position. Where only the number of rows is read, a constant stands for them."""
+    kept = [i for i, attribute in enumerate(node.output) if attribute.id in ids]
+    branches: list[o.Plan] = []
+    for child in node.children:
+        columns: tuple[Named, ...] = tuple(child.output[i] for i in kept) or (
+            Alias(child=TRUE, attribute=fresh.attribute("one", "boolean", nullable=False)),
+        )
+        pruned = _prune(child, ids, fresh)
+        branches.append(pruned if pruned.output == columns else o.Project(child=pruned, columns=columns))
+    output = tuple(node.output[i] for i in kept) or (fresh.attribute("one", "boolean", nullable=False),)
+    return o.Union(children=tuple(branches), output=output)
 
 
 def _kept_calls(node: o.Aggregate, ids: AbstractSet[int]) -> tuple[Named, ...]:

@@ -43,7 +43,7 @@ def check(case: Case, lineage: Lineage, spark: SparkSession) -> None:
         pipeline = _pipeline(case)
         plain = [tuple(row) for row in _frame(pipeline, spark).collect()]
         assert _bag(plain) == _bag(row.values for row in expected), "the oracle and plain Spark differ: the oracle is wrong"
-        run = lineage.run(pipeline, name="fuzz", reasons=case.reasons)
+        run = lineage.run(pipeline, name="fuzz", reasons=case.reasons, keys=_keys(case))
         try:
             assert _bag(tuple(row) for row in run.result.collect()) == _bag(plain), "the result is not what plain Spark gives"
             _check_lineage(case, lineage, run, expected)
@@ -191,12 +191,18 @@ def _frame(pipeline: str | Callable[..., DataFrame], spark: SparkSession) -> Dat
     return spark.sql(pipeline) if isinstance(pipeline, str) else pipeline(spark)
 
 
+def _keys(case: Case) -> dict[str, list[str]] | None:
+    read = {one.name for one in q.nodes(case.query) if isinstance(one, q.Table)}
+    return {name: ["rid"] for name in read} if case.storage == "orc with a key" else None
+
+
 @contextmanager
 def _views(case: Case, spark: SparkSession) -> Iterator[None]:
-    folder = Path(tempfile.mkdtemp(prefix="lineage-fuzz-")) if case.storage == "parquet" else None
+    folder = None if case.storage == "session" else Path(tempfile.mkdtemp(prefix="lineage-fuzz-"))
     try:
         for name, data in case.tables.items():
-            (_session_data(data, spark) if folder is None else _parquet(data, folder / name, spark)).createOrReplaceTempView(name)
+            frame = _session_data(data, spark) if folder is None else _files(data, folder / name, case.storage.split()[0], spark)
+            frame.createOrReplaceTempView(name)
         yield
     finally:
         for name in case.tables:
@@ -209,10 +215,10 @@ def _session_data(data: q.Data, spark: SparkSession) -> DataFrame:
     return spark.createDataFrame(list(data.rows), data.ddl)
 
 
-def _parquet(data: q.Data, folder: Path, spark: SparkSession) -> DataFrame:
+def _files(data: q.Data, folder: Path, kind: str, spark: SparkSession) -> DataFrame:
     """Two files a table, written without Spark."""
     import pyarrow as pa
-    import pyarrow.parquet as parquet
+    from pyarrow import orc, parquet
 
     kinds = {"int": pa.int32(), "bigint": pa.int64(), "string": pa.string(), "boolean": pa.bool_(), "double": pa.float64()}
     schema = pa.schema([(name, kinds[kind]) for name, kind in data.columns])
@@ -220,5 +226,6 @@ def _parquet(data: q.Data, folder: Path, spark: SparkSession) -> DataFrame:
     half = len(data.rows) // 2
     for number, rows in enumerate((data.rows[:half], data.rows[half:])):
         columns = [pa.array([row[at] for row in rows], one.type) for at, one in enumerate(schema)]
-        parquet.write_table(pa.table(columns, schema=schema), folder / f"part-{number}.parquet")
-    return spark.read.schema(data.ddl).parquet(str(folder))
+        write = parquet.write_table if kind == "parquet" else orc.write_table
+        write(pa.table(columns, schema=schema), str(folder / f"part-{number}.{kind}"))
+    return spark.read.format(kind).schema(data.ddl).load(str(folder))

@@ -162,7 +162,7 @@ class Data:
 
     @property
     def ddl(self) -> str:
-        return ", ".join(f"{name} {kind}" for name, kind in self.columns)
+        return ", ".join(f"`{name}` {kind}" for name, kind in self.columns)
 
     @property
     def rid(self) -> int:

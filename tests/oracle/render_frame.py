@@ -36,7 +36,7 @@ class _Frames:
 
     def _frame(self, node: q.Node, inputs: list[DataFrame]) -> DataFrame:
         names = q.names(node, self.tables)
-        columns = [F.col(name) for name in inputs[0].columns] if inputs else []
+        columns = [F.col(f"`{name}`") for name in inputs[0].columns] if inputs else []
         match node:
             case q.Table(name):
                 return self.spark.table(name)
@@ -56,14 +56,14 @@ class _Frames:
                 both = inputs[0].union(inputs[1])
                 return both if every else both.dropDuplicates()
             case q.TopK(_, count, skip, descending):
-                order = [F.desc_nulls_first(name) if at in descending else F.asc_nulls_first(name) for at, name in enumerate(names)]
+                order = [F.desc_nulls_first(one) if at in descending else F.asc_nulls_first(one) for at, one in enumerate(columns)]
                 found = inputs[0].orderBy(*order)
                 return (found.offset(skip) if skip else found).limit(count)
 
 
 def _join(node: q.Join, inputs: list[DataFrame], names: Sequence[str]) -> DataFrame:
     left, right = inputs[0].alias("l"), inputs[1].alias("r")
-    columns = [F.col(f"l.{name}") for name in inputs[0].columns] + [F.col(f"r.{name}") for name in inputs[1].columns]
+    columns = [F.col(f"{side}.`{name}`") for side, frame in zip("lr", inputs, strict=True) for name in frame.columns]
     if node.kind == "cross":
         joined = left.crossJoin(right)
     else:

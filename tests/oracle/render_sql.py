@@ -24,7 +24,7 @@ def to_sql(node: q.Node, tables: q.Tables, style: str) -> str:
     if style == "with":
         return _With(tables).text(node)
     if style == "merged":
-        return _Merged(tables).block(node).text(q.names(node, tables))
+        return _Merged(tables).block(node).text(spelled(node, tables))
     return nested(node, tables)
 
 
@@ -81,13 +81,18 @@ def named(texts: Sequence[str], names: Sequence[str]) -> str:
     return ", ".join(text if text == name else f"{text} AS {name}" for text, name in zip(texts, names, strict=True))
 
 
+def spelled(node: q.Node, tables: q.Tables) -> list[str]:
+    """The names of a node's columns as SQL has them."""
+    return [name if re.fullmatch("[a-z_][a-z0-9_]*", name) and name != "order" else f"`{name}`" for name in q.names(node, tables)]
+
+
 # --- one SELECT over named inputs --------------------------------------------------------------------------------------
 
 
 def select(node: q.Node, inputs: Sequence[str], tables: q.Tables) -> str:
     """One operator as one SELECT; ``inputs`` are what stands in FROM."""
-    given = [q.names(child, tables) for child in q.children(node)]
-    names = q.names(node, tables)
+    given = [spelled(child, tables) for child in q.children(node)]
+    names = spelled(node, tables)
     match node:
         case q.Table(name):
             return f"SELECT * FROM {name}"
@@ -211,7 +216,7 @@ class _Merged:
 
     def _subquery(self, node: q.Node) -> _Block:
         alias = next(self.aliases)
-        names = q.names(node, self.tables)
+        names = spelled(node, self.tables)
         columns = tuple(f"{alias}.{name}" for name in names)
         if isinstance(node, q.Table):
             return _Block(columns=columns, source=f"{node.name} AS {alias}")
@@ -224,7 +229,7 @@ class _Merged:
         return self.block(node).text(names)
 
     def _input(self, node: q.Node) -> str:
-        return node.name if isinstance(node, q.Table) else f"({self._text(node, q.names(node, self.tables))})"
+        return node.name if isinstance(node, q.Table) else f"({self._text(node, spelled(node, self.tables))})"
 
 
 def _mentions(one: q.Expr) -> bool:

@@ -35,14 +35,16 @@ def main(master: str, folder: str) -> None:
         found = run.explain("judge = 'Reject'")
         same = sorted(map(tuple, run.result.collect())) == sorted(map(tuple, spark.sql(query).collect()))
     print(
-        json.dumps({
-            "executors": spark.sparkContext._jsc.sc().getExecutorMemoryStatus().size(),
-            "same": same,
-            "rejected": found.target.column("n").to_pylist(),
-            "sources": found.source["applications"].num_rows,
-            "reasons": found.reasons["credit_exam"].num_rows,
-            "guarantees": sorted({one.level for one in found.guarantees.values()}),
-        })
+        json.dumps(
+            {
+                "executors": spark.sparkContext._jsc.sc().getExecutorMemoryStatus().size(),
+                "same": same,
+                "rejected": found.target.column("n").to_pylist(),
+                "sources": found.source["applications"].num_rows,
+                "reasons": found.reasons["credit_exam"].num_rows,
+                "guarantees": sorted({one.level for one in found.guarantees.values()}),
+            }
+        )
     )
     spark.stop()
 

@@ -54,7 +54,19 @@ def standalone(folder: Path) -> Iterator[str]:
     """A master and a worker on loopback."""
     with spark_process(folder / "master.log", "master.Master", "--host", "127.0.0.1", "--port", "0", "--webui-port", "0") as log:
         master = wait_for(log, r"Starting Spark master at (spark://\S+)")
-        worker = ("worker.Worker", "--host", "127.0.0.1", "--webui-port", "0", "--cores", "2", "--memory", "1g", "--work-dir", str(folder / "work"))
+        worker = (
+            "worker.Worker",
+            "--host",
+            "127.0.0.1",
+            "--webui-port",
+            "0",
+            "--cores",
+            "2",
+            "--memory",
+            "1g",
+            "--work-dir",
+            str(folder / "work"),
+        )
         with spark_process(folder / "worker.log", *worker, master) as worker_log:
             wait_for(worker_log, r"Successfully registered with master")
             yield master

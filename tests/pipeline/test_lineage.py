@@ -155,7 +155,16 @@ def lineage(
 
 
 # What a lineage key does is seen in these; the operators are all run on two of the kinds.
-KEYED = ("join and group", "left join, no partner", "union all, both", "distinct", "self-join", "join with groups", "limit below a join", "udf as a key")
+KEYED = (
+    "join and group",
+    "left join, no partner",
+    "union all, both",
+    "distinct",
+    "self-join",
+    "join with groups",
+    "limit below a join",
+    "udf as a key",
+)
 
 
 KINDS = ("parquet", "session", "csv with a key", "csv")

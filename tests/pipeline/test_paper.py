@@ -119,7 +119,7 @@ def test_which_source_rows_stand_behind_which_reason(example_4: Run) -> None:
 
 
 def test_examples_9_and_12_two_tracing_queries_in_postgresql(example_4: Run) -> None:
-    queries = [query for query in example_4.explain("judge = 'Reject'").queries]
+    queries = example_4.explain("judge = 'Reject'").queries
     assert [(query.segment, query.engine) for query in queries] == [(0, "postgresql"), (0, "postgresql"), (1, "postgresql")]
 
 

@@ -24,7 +24,7 @@ LOAN = source("loan", 2, 20, {"client_id": "string", "loan_amount": INT, "date":
 
 
 def example_4() -> o.Pipeline:
-    """``α Judge, COUNT(*) (φ credit_exam (π Income, Debt, LoanAmount (Client ⋈ Debt ⋈ σ_C (Loan))))``, with the UDF still in a projection."""
+    """``α Judge, COUNT(*) (φ credit_exam (π Income, Debt, LoanAmount (Client ⋈ Debt ⋈ σ_C (Loan))))``; the UDF stands in a projection."""
     month = Call(function="month", arguments=(LOAN.output[2],), type=INT)
     december = o.Filter(child=LOAN, condition=Call(function="=", arguments=(month, Literal(value="12", type=INT)), type="boolean"))
     with_debt = o.Join(left=CLIENT, right=DEBT, kind="inner", condition=equal(CLIENT.output[0], DEBT.output[0]))
