@@ -1,7 +1,54 @@
-"""Cases that once failed, shrunk: what each is about is its name."""
+"""Cases that once failed, shrunk by Hypothesis and trimmed by hand; what each is about is its name.
+
+A failure of `make fuzz` prints a case that can be pasted here.
+"""
 
 from __future__ import annotations
 
+from tests.oracle.query import Aggregate, Call, Col, Data, Distinct, Filter, Join, Lit, Op, Project, Table, Udf, Union
 from tests.oracle.strategies import Case
 
-REGRESSIONS: dict[str, Case] = {}
+T0 = Data((("rid", "int"), ("k", "int"), ("s", "string")), ((100, 1, "a"), (101, 2, None), (102, 1, "a"), (103, None, "b")))
+T1 = Data((("rid", "int"), ("k", "int"), ("s", "string")), ((200, 7, "b"), (201, 1, "a")))
+TABLES = {"t0": T0, "t1": T1}
+
+REGRESSIONS: dict[str, Case] = {
+    # No left row has a partner, so no target row reaches the UDF's segment: its table of reasons is empty, not an error.
+    "a UDF that no target row goes back to": Case(
+        tables=TABLES,
+        query=Join(
+            "right",
+            Project(Table("t1"), (Col(0), Udf("tag", (Col(2),)))),
+            Project(Table("t0"), (Col(1),)),
+            Op("=", (Col(0), Col(2))),
+        ),
+    ),
+    # The function operator's materialization holds only what the result needs: the columns that the filter passes on are not all there.
+    "a filter by a UDF under a projection of other columns": Case(
+        tables=TABLES,
+        query=Filter(Project(Table("t0"), (Col(1),)), Udf("likes", (Lit("a", "string"),))),
+        style="merged",
+        storage="parquet",
+    ),
+    # Of the union below the UDF's group, only some columns are stored.
+    "a union of which a group above reads one column": Case(
+        tables=TABLES,
+        query=Aggregate(
+            Union(
+                Project(Table("t0"), (Udf("level", (Col(1),)), Col(2))),
+                Project(Table("t1"), (Udf("tag", (Col(2),)), Col(2))),
+            ),
+            (Col(1),),
+            (Call("count"),),
+        ),
+        style="with",
+        reasons="eager",
+    ),
+    "distinct over a UDF of a UDF": Case(
+        tables=TABLES,
+        query=Distinct(Project(Table("t0"), (Lit(True, "bool"), Udf("blend", (Udf("blend", (Col(1), Col(2))), Col(2)))))),
+        style="frame",
+        storage="orc",
+        target=1,
+    ),
+}
