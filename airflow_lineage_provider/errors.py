@@ -31,6 +31,7 @@
     │   ├── RunNotFound               no such run
     │   ├── RunNotComplete            the run failed, was dropped, or is still going
     │   └── LoadFailed                a materialization could not be loaded
+    ├── InvalidOutput                 the text or the mode of an output is not understood
     └── RunFailed                     the pipeline itself failed; the cause is chained
 """
 
@@ -153,6 +154,10 @@ class RunNotComplete(StoreError):
 
 class LoadFailed(StoreError):
     """A materialization could not be loaded."""
+
+
+class InvalidOutput(LineageError, ValueError):
+    """The text or the mode of an output is not understood."""
 
 
 class RunFailed(LineageError):

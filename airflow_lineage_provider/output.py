@@ -6,16 +6,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from typing import Literal as OneOf
 
-from airflow_lineage_provider.errors import LineageError
+from airflow_lineage_provider.errors import InvalidOutput
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 Mode = OneOf["error", "overwrite", "append"]
-
-
-class InvalidOutput(LineageError, ValueError):
-    """The text or the mode of an output is not understood."""
 
 
 @dataclass(frozen=True, kw_only=True)

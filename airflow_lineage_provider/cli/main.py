@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from airflow_lineage_provider.cli.arguments import parser
 from airflow_lineage_provider.cli.streams import Streams, streams
-from airflow_lineage_provider.errors import LineageError, PlanError, RunNotFound, TargetError, UdfDeclarationError
+from airflow_lineage_provider.errors import InvalidOutput, LineageError, PlanError, RunNotFound, TargetError, UdfDeclarationError
 
 INTERRUPTED = 130
 BROKEN_PIPE = 141
@@ -48,6 +48,4 @@ def _message(error: Exception) -> str:
 
 
 def _is_bad_input(error: Exception) -> bool:
-    from airflow_lineage_provider.output import InvalidOutput
-
     return isinstance(error, TargetError | PlanError | RunNotFound | UdfDeclarationError | InvalidOutput)

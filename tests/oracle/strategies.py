@@ -152,9 +152,11 @@ class Maker:
         return q.Project(child, tuple(self.expression(inputs, self.kind(inputs), 2) for _ in self.some(4, 1)))
 
     def aggregate(self, depth: int) -> q.Node:
-        child = self.node(depth - 1)
+        """Now and then straight over another one: whether they make one segment depends on their keys."""
+        stacked = depth > 1 and self.pick((False, False, True))
+        child = self.aggregate(depth - 1) if stacked else self.node(depth - 1)
         inputs = self.types(child)
-        keys = tuple(self.key(inputs) for _ in self.some(2))
+        keys = tuple(q.Col(len(inputs) - 1) if stacked and self.pick((True, False)) else self.key(inputs) for _ in self.some(2))
         calls = tuple(self.call(inputs) for _ in self.some(2, 0 if keys else 1))
         return q.Aggregate(child, keys, calls)
 
@@ -191,12 +193,20 @@ class Maker:
         equal = q.Op(self.pick(("=", "=", "<=>", "<=")), tuple(map(q.Col, self.pick(pairs)))) if pairs else None
         if equal is not None and self.pick((True, True, False)):
             return equal
+        if self.pick((True, False)):
+            return self.equal_values(left, right)
         more = self.expression(both, "bool", 2)
         if kind != "inner" and any(isinstance(part, q.Udf) for part in q.parts(more)):
             side = self.pick((0, 1))
             more = self.expression(left if side == 0 else right, "bool", 2)
             more = more if side == 0 else shifted(more, len(left))
         return more if equal is None else q.Op("and", (equal, more))
+
+    def equal_values(self, left: list[q.Type], right: list[q.Type]) -> q.Expr:
+        """A UDF over one side equals something of the other."""
+        kind = self.pick(("string", "int", "bool"))
+        ours, theirs = self.udf(left, kind, 1), self.expression(right, kind, 1)  # type: ignore[arg-type]
+        return q.Op("=", (ours, shifted(theirs, len(left))))
 
     def union(self, depth: int) -> q.Node:
         left, right = self.node(depth - 1), self.node(min(depth - 1, self.pick((0, 0, 1, 2))))
