@@ -6,8 +6,20 @@ from collections import Counter
 
 from airflow_lineage_provider.errors import PlanCheckError
 from airflow_lineage_provider.plan.expressions import AggregateCall, Alias, Attribute, attribute_of
-from airflow_lineage_provider.plan.operators import Aggregate, FunctionOperator, Plan, Project, SegmentOutput, Source, Union
-from airflow_lineage_provider.plan.walk import children, expressions_in, operators, own_expressions
+from airflow_lineage_provider.plan.operators import (
+    Aggregate,
+    FunctionOperator,
+    Generate,
+    Join,
+    Plan,
+    Project,
+    PythonMap,
+    SegmentOutput,
+    Source,
+    Union,
+    Window,
+)
+from airflow_lineage_provider.plan.walk import all_operators, children, expressions_in, operators, own_expressions
 
 
 def check(plan: Plan) -> None:
@@ -25,7 +37,7 @@ def check(plan: Plan) -> None:
 def check_unique(plan: Plan) -> None:
     """Besides `check`: every attribute is made at one place, and no two share a name (without regard to case)."""
     check(plan)
-    made = [attribute for node in operators(plan) for attribute in made_by(node)]
+    made = [attribute for node in all_operators(plan) for attribute in made_by(node)]
     for number, count in Counter(attribute.id for attribute in made).items():
         if count > 1:
             raise PlanCheckError(f"attribute #{number} is made at {count} places")
@@ -36,8 +48,14 @@ def check_unique(plan: Plan) -> None:
 
 def made_by(plan: Plan) -> tuple[Attribute, ...]:
     """The attributes that this operator makes, rather than passes on."""
-    if isinstance(plan, Source | SegmentOutput | Union):
+    if isinstance(plan, Source | SegmentOutput | Union | PythonMap):
         return plan.output
+    if isinstance(plan, Generate):
+        return plan.generated
+    if isinstance(plan, Window):
+        return tuple(function.attribute for function in plan.functions)
+    if isinstance(plan, Join):
+        return () if plan.exists is None else (plan.exists,)
     if isinstance(plan, Project | Aggregate):
         return tuple(column.attribute for column in plan.columns if isinstance(column, Alias))
     if isinstance(plan, FunctionOperator):

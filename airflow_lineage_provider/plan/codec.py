@@ -24,6 +24,7 @@ _CLASSES: dict[str, type] = {
         *expressions.EXPRESSION_CLASSES,
         expressions.Alias,
         expressions.SortKey,
+        expressions.WindowFrame,
         *operators.OPERATOR_CLASSES,
         operators.Relation,
         operators.Pipeline,

@@ -7,7 +7,11 @@ An `Attribute` is a column of some operator's output, known by its ``id`` throug
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
+from typing import Literal as OneOf
+
+if TYPE_CHECKING:
+    from airflow_lineage_provider.plan.operators import Plan
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,6 +116,46 @@ class AggregateCall:
 
 
 @dataclass(frozen=True, kw_only=True)
+class WindowFrame:
+    """The rows of a partition that a window function sees from the current row.
+
+    A bound is ``unbounded`` (preceding for ``lower``, following for ``upper``), ``current_row``, or a constant offset (negative is
+    preceding): of rows for ``rows``, of the sort key's value for ``range``.
+    """
+
+    kind: OneOf["rows", "range"]
+    lower: OneOf["unbounded", "current_row"] | Expression
+    upper: OneOf["unbounded", "current_row"] | Expression
+
+
+WHOLE_PARTITION = WindowFrame(kind="rows", lower="unbounded", upper="unbounded")
+
+
+@dataclass(frozen=True, kw_only=True)
+class WindowFunction:
+    """A function over the rows of a window: ranking (``row_number``, ``lag`` …) or any aggregate function (`operators.Window`)."""
+
+    function: str
+    arguments: tuple[Expression, ...]
+    type: str
+    frame: WindowFrame
+    distinct: bool = False
+    filter: Expression | None = None
+    ignore_nulls: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScalarSubquery:
+    """A subquery that gives one value: NULL for no row, an error for several (`rewrite.scalar_subqueries` makes it a join).
+
+    It is not correlated: `spark.capture` has Catalyst turn correlated subqueries into joins.
+    """
+
+    plan: Plan
+    type: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class SortKey:
     """One key of an ORDER BY."""
 
@@ -128,10 +172,25 @@ class Alias:
     attribute: Attribute
 
 
-Expression: TypeAlias = Attribute | Literal | Call | Cast | GetField | GetItem | LambdaVariable | Lambda | UdfCall | AggregateCall
+Expression: TypeAlias = (
+    Attribute
+    | Literal
+    | Call
+    | Cast
+    | GetField
+    | GetItem
+    | LambdaVariable
+    | Lambda
+    | UdfCall
+    | AggregateCall
+    | WindowFunction
+    | ScalarSubquery
+)
 Named: TypeAlias = Attribute | Alias
 
-EXPRESSION_CLASSES = (Attribute, Literal, Call, Cast, GetField, GetItem, LambdaVariable, Lambda, UdfCall, AggregateCall)
+EXPRESSION_CLASSES = (
+    Attribute, Literal, Call, Cast, GetField, GetItem, LambdaVariable, Lambda, UdfCall, AggregateCall, WindowFunction, ScalarSubquery,
+)  # fmt: skip
 
 TRUE = Literal(value="true", type="boolean")
 

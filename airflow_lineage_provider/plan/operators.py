@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from typing import Literal as OneOf
 
 from airflow_lineage_provider.errors import PlanCheckError
-from airflow_lineage_provider.plan.expressions import Alias, Attribute, Expression, Named, SortKey, attribute_of, expression_of
+from airflow_lineage_provider.plan.expressions import Alias, Attribute, Call, Expression, Named, SortKey, attribute_of, expression_of
 
-JoinKind = OneOf["inner", "cross", "left", "right", "full", "left_semi", "left_anti"]
+JoinKind = OneOf["inner", "cross", "left", "right", "full", "left_semi", "left_anti", "existence"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,20 +90,35 @@ class Filter:
 
 @dataclass(frozen=True, kw_only=True)
 class Join:
-    """Join of two inputs. No condition is a cross product (or, for an outer join, ``true``)."""
+    """Join of two inputs. No condition is a cross product (or, for an outer join, ``true``).
+
+    ``existence`` gives every left row with one more column, ``exists``: whether it has a partner (EXISTS or IN inside another
+    condition). ``difference`` marks a left join whose right side only says what to take away (EXCEPT ALL).
+    """
 
     left: Plan
     right: Plan
     kind: JoinKind
     condition: Expression | None = None
+    exists: Attribute | None = None
+    difference: bool = False
 
     def __post_init__(self) -> None:
+        if (self.kind == "existence") != (self.exists is not None):
+            raise PlanCheckError("an existence join, and no other, has the column `exists`")
         if self.condition is not None:
             check_references("Join", (self.condition,), self.left.output + self.right.output)
 
     @property
     def output(self) -> tuple[Attribute, ...]:
+        if self.exists is not None:
+            return (*self.left.output, self.exists)
         return self.left.output if self.kind in ("left_semi", "left_anti") else self.left.output + self.right.output
+
+    @property
+    def is_difference(self) -> bool:
+        """Whether the right side says which left rows go, and gives no row of its own."""
+        return self.kind == "left_anti" or self.difference
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -211,9 +226,87 @@ class FunctionOperator:
         return self.child.output + made
 
 
-Plan = Source | SegmentOutput | Project | Filter | Join | Aggregate | Distinct | Union | Sort | Limit | FunctionOperator
+@dataclass(frozen=True, kw_only=True)
+class Window:
+    """The child's rows with the values of window functions, all over one partitioning and order (each with a frame of its own).
 
-OPERATOR_CLASSES = (Source, SegmentOutput, Project, Filter, Join, Aggregate, Distinct, Union, Sort, Limit, FunctionOperator)
+    ``functions`` are aliases of `WindowFunction`\ s. After `rewrite.canonical_windows` partition and sort keys are attributes.
+    """
+
+    child: Plan
+    functions: tuple[Alias, ...]
+    partition: tuple[Expression, ...]
+    order: tuple[SortKey, ...] = ()
+
+    def __post_init__(self) -> None:
+        expressions = (*(f.child for f in self.functions), *self.partition, *(key.child for key in self.order))
+        check_references("Window", expressions, self.child.output)
+
+    @property
+    def output(self) -> tuple[Attribute, ...]:
+        return self.child.output + tuple(function.attribute for function in self.functions)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Generate:
+    """Each row of the child once for every row that the generator makes of it (explode, inline, grouping sets …).
+
+    ``outer``: a row of which it makes none stays, with NULLs.
+    """
+
+    child: Plan
+    generator: Call
+    generated: tuple[Attribute, ...]
+    outer: bool = False
+
+    def __post_init__(self) -> None:
+        check_references("Generate", (self.generator,), self.child.output)
+
+    @property
+    def output(self) -> tuple[Attribute, ...]:
+        return self.child.output + self.generated
+
+
+@dataclass(frozen=True, kw_only=True)
+class PythonMap:
+    """Rows that a Python function makes of batches (``map``), of groups, or of pairs of groups of rows (``cogrouped``).
+
+    mapInPandas, mapInArrow, applyInPandas, applyInArrow. ``keys`` are the grouping keys, attributes of the children: those of the
+    first, then as many of the second. ``call`` is Catalyst's result id, as in `UdfCall`.
+    """
+
+    children: tuple[Plan, ...]
+    kind: OneOf["map", "grouped", "cogrouped"]
+    udf: str
+    call: int
+    eval_type: int
+    output: tuple[Attribute, ...]
+    keys: tuple[Attribute, ...] = ()
+
+    def __post_init__(self) -> None:
+        check_references(f"PythonMap {self.udf}", self.keys, tuple(a for child in self.children for a in child.output))
+
+
+Plan = (
+    Source
+    | SegmentOutput
+    | Project
+    | Filter
+    | Join
+    | Aggregate
+    | Distinct
+    | Union
+    | Sort
+    | Limit
+    | FunctionOperator
+    | Window
+    | Generate
+    | PythonMap
+)
+
+OPERATOR_CLASSES = (
+    Source, SegmentOutput, Project, Filter, Join, Aggregate, Distinct, Union, Sort, Limit, FunctionOperator, Window, Generate, PythonMap,
+)  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -242,6 +335,6 @@ def check_references(operator: str, expressions: Iterable[Expression], available
 
 
 __all__ = [
-    "OPERATOR_CLASSES", "Aggregate", "Alias", "Distinct", "Filter", "FunctionOperator", "Join", "JoinKind", "Limit", "Pipeline", "Plan",
-    "Project", "Relation", "SegmentOutput", "Sort", "Source", "Union", "check_references",
+    "OPERATOR_CLASSES", "Aggregate", "Alias", "Distinct", "Filter", "FunctionOperator", "Generate", "Join", "JoinKind", "Limit", "Pipeline",
+    "Plan", "Project", "PythonMap", "Relation", "SegmentOutput", "Sort", "Source", "Union", "Window", "check_references",
 ]  # fmt: skip

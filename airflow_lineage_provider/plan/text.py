@@ -10,7 +10,7 @@ from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.walk import children
 
 _INFIX = frozenset({"+", "-", "*", "/", "%", "=", "<=>", "<", "<=", ">", ">=", "and", "or", "like", "||", "&", "|", "^", "div", "rlike"})
-_JOINS = {"inner": "⋈", "cross": "×", "left": "⟕", "right": "⟖", "full": "⟗", "left_semi": "⋉", "left_anti": "▷"}
+_JOINS = {"inner": "⋈", "cross": "×", "left": "⟕", "right": "⟖", "full": "⟗", "left_semi": "⋉", "left_anti": "▷", "existence": "∃"}
 
 
 def plan_text(plan: o.Plan, indent: int = 0) -> str:
@@ -53,7 +53,8 @@ def _(plan: o.Filter) -> str:
 
 @operator_text.register
 def _(plan: o.Join) -> str:
-    return _JOINS[plan.kind] + (f" {_expression(plan.condition)}" if plan.condition is not None else "")
+    symbol = "−" if plan.is_difference else _JOINS[plan.kind]
+    return symbol + (f" {_expression(plan.condition)}" if plan.condition is not None else "")
 
 
 @operator_text.register
@@ -88,6 +89,25 @@ def _(plan: o.Limit) -> str:
 def _(plan: o.FunctionOperator) -> str:
     made = plan.value.name + (f", {plan.reason.name}" if plan.reason is not None else "")
     return f"φ {plan.udf}({', '.join(a.name for a in plan.arguments)}) → {made}"
+
+
+@operator_text.register
+def _(plan: o.Window) -> str:
+    over = [f"partition by {', '.join(map(_expression, plan.partition))}"] if plan.partition else []
+    over += [f"order by {', '.join(map(_expression, plan.order))}"] if plan.order else []
+    return f"window {', '.join(map(_expression, plan.functions))}" + (f" over {' '.join(over)}" if over else "")
+
+
+@operator_text.register
+def _(plan: o.Generate) -> str:
+    made = ", ".join(a.name for a in plan.generated)
+    return f"γ {'outer ' if plan.outer else ''}{_expression(plan.generator)} → {made}"
+
+
+@operator_text.register
+def _(plan: o.PythonMap) -> str:
+    by = f" by {', '.join(a.name for a in plan.keys)}" if plan.keys else ""
+    return f"python {plan.kind} {plan.udf}{by} → {', '.join(a.name for a in plan.output)}"
 
 
 @singledispatch
@@ -150,6 +170,25 @@ def _(expression: e.AggregateCall) -> str:
     inner = ", ".join(_expression(argument) for argument in expression.arguments)
     where = f" FILTER (WHERE {_expression(expression.filter)})" if expression.filter is not None else ""
     return f"{expression.function}({'DISTINCT ' if expression.distinct else ''}{inner}){where}"
+
+
+@_expression.register
+def _(expression: e.WindowFunction) -> str:
+    inner = ", ".join(_expression(argument) for argument in expression.arguments)
+    where = f" FILTER (WHERE {_expression(expression.filter)})" if expression.filter is not None else ""
+    bounds = f"{_bound(expression.frame.lower, 'preceding')} to {_bound(expression.frame.upper, 'following')}"
+    return f"{expression.function}({'DISTINCT ' if expression.distinct else ''}{inner}){where} {expression.frame.kind} {bounds}"
+
+
+def _bound(bound: Any, side: str) -> str:
+    if isinstance(bound, str):
+        return f"unbounded {side}" if bound == "unbounded" else "current row"
+    return _expression(bound)
+
+
+@_expression.register
+def _(expression: e.ScalarSubquery) -> str:
+    return f"({'; '.join(plan_text(expression.plan).splitlines())})"
 
 
 @_expression.register

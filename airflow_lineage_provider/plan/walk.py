@@ -7,11 +7,13 @@ from dataclasses import fields, replace
 from functools import cache
 from typing import Any, TypeVar
 
-from airflow_lineage_provider.plan.expressions import EXPRESSION_CLASSES, Alias, Attribute, Expression, SortKey
+from airflow_lineage_provider.plan.expressions import EXPRESSION_CLASSES, Alias, Attribute, Expression, ScalarSubquery, SortKey
 from airflow_lineage_provider.plan.operators import OPERATOR_CLASSES, FunctionOperator, Plan
 
 Node = TypeVar("Node")
 _EXPRESSION_PARTS = (*EXPRESSION_CLASSES, Alias, SortKey)
+# Fields with the attributes that an operator makes, not with what it reads.
+_MADE = ("output", "value", "reason", "exists", "generated")
 
 
 @cache
@@ -61,10 +63,23 @@ def _replace_fields(node: Node, classes: tuple[type, ...], function: Callable[[A
 
 
 def operators(plan: Plan) -> Iterator[Plan]:
-    """Every operator, parents before children, left to right."""
+    """Every operator, parents before children, left to right; not those of subqueries."""
     yield plan
     for child in children(plan):
         yield from operators(child)
+
+
+def subqueries(plan: Plan) -> tuple[ScalarSubquery, ...]:
+    """The scalar subqueries in an operator's own expressions."""
+    return tuple(part for own in own_expressions(plan) for part in expressions_in(own) if isinstance(part, ScalarSubquery))
+
+
+def all_operators(plan: Plan) -> Iterator[Plan]:
+    """Every operator, those of scalar subqueries (at any depth) among them."""
+    for node in operators(plan):
+        yield node
+        for subquery in subqueries(node):
+            yield from all_operators(subquery.plan)
 
 
 def functions_of(plan: Plan) -> tuple[FunctionOperator, ...]:
@@ -121,7 +136,7 @@ def own_expressions(plan: Plan) -> tuple[Any, ...]:
     """The expressions of this operator itself (aliases and sort keys whole), not of its children."""
     found: list[Any] = []
     for name in _field_names(type(plan)):
-        if name in ("output", "value", "reason"):
+        if name in _MADE:
             continue
         value = getattr(plan, name)
         if isinstance(value, _EXPRESSION_PARTS):

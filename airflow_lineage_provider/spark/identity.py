@@ -86,12 +86,15 @@ def row_digest(frame: DataFrame) -> Column:
 
 def file_hashes(frame: DataFrame) -> dict[str, str]:
     """Hash (as text) to path, of every file of a Parquet source: what `with_identity` writes as ``lineage_file``."""
-    spark = frame.sparkSession
+    import pyarrow as pa
+
     # inputFiles() writes local paths with three slashes, _metadata.file_path with one.
-    paths = [(re.sub("^file:///", "file:/", path),) for path in sorted(frame.inputFiles())]
+    paths = [re.sub("^file:///", "file:/", path) for path in sorted(frame.inputFiles())]
     if not paths:
         return {}
-    rows = spark.createDataFrame(paths, "path string").select(F.xxhash64("path").alias("hash"), "path").collect()
+    # From Arrow it is a local relation, which Spark's optimizer evaluates by itself: no job is started.
+    table = frame.sparkSession.createDataFrame(pa.table({"path": pa.array(paths, pa.string())}))
+    rows = table.select(F.xxhash64("path").alias("hash"), "path").collect()
     hashes = {str(row["hash"]): row["path"] for row in rows}
     if len(hashes) < len(paths):
         raise PlanError("two files of a source have the same 64-bit hash; name a primary key for this table with keys={…}")

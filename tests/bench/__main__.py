@@ -199,7 +199,7 @@ def rate_of_loading(lineage: Lineage, rows: int) -> Table:
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
-    parser.add_argument("--rows", type=int, default=20_000, help="rows for the expensive UDF (the cheap one gets 50 times as many)")
+    parser.add_argument("--rows", type=int, default=40_000, help="rows for the expensive UDF (the cheap one gets 25 times as many)")
     parser.add_argument("--repeats", type=int, default=3)
     arguments = parser.parse_args()
     folder = Path(tempfile.mkdtemp(prefix="lineage-bench-"))
@@ -211,14 +211,14 @@ def main() -> None:
     try:
         spark = session(folder)
         with Lineage(spark) as lineage:
-            make_data(spark, folder, arguments.rows * 50)
+            make_data(spark, folder, arguments.rows * 25)
             declared = udfs()
             with console.status("warming up"):
                 for udf in declared.values():
                     udf.register(spark)
                     lineage.run(pipeline(udf.name, 100), name="warm-up", reasons="eager").close()
             with console.status("cheap UDF"):
-                many = arguments.rows * 50
+                many = arguments.rows * 25
                 console.print(cost_of_recording(lineage, "cheap", declared["cheap"], many, arguments.repeats, eager=True))
             with console.status("expensive UDF"):
                 expensive = declared["expensive"]
