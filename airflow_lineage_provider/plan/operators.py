@@ -230,7 +230,7 @@ class FunctionOperator:
 class Window:
     """The child's rows with the values of window functions, all over one partitioning and order (each with a frame of its own).
 
-    ``functions`` are aliases of `WindowFunction`\ s. After `rewrite.canonical_windows` partition and sort keys are attributes.
+    ``functions`` are aliases of window functions. After `rewrite.canonical_windows` partition and sort keys are attributes.
     """
 
     child: Plan
