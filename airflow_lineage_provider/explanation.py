@@ -25,6 +25,23 @@ class Guarantee:
 
 EXACT = Guarantee(level="exact")
 
+Difference = OneOf["control", "data", "rows"]
+"""What the right side of a difference is in an answer: one entry for the whole, nothing, or all its rows."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Control:
+    """Target rows that are in the result because *no* row of a table, as a whole, kept them out (D-segments, section 5.3).
+
+    ``operator`` is the difference as people read it, ``sources`` the names of the source tables of its right side, ``rows`` the target
+    rows (counted from 0) that passed it.
+    """
+
+    segment: int
+    operator: str
+    sources: tuple[str, ...]
+    rows: tuple[int, ...]
+
 
 @dataclass(frozen=True, kw_only=True)
 class RunSummary:
@@ -51,7 +68,7 @@ class Explanation:
     arguments by name, ``value``, and ``reason`` (JSON of `reasons.payload`, NULL where the UDF declares none).
     ``links``: which source rows stand behind what, tables of (``row``, ``source``, ``source_row``): under ``"target"``, ``row``
     counts the target's rows from 0; under a UDF's name, ``row`` is the reason's. ``source_row`` counts the source table's rows from 0.
-    ``guarantees`` has one entry for every table of ``source`` and ``reasons``.
+    ``guarantees`` has one entry for every table of ``source`` and ``reasons``. ``controls``: the tables that decided as a whole.
     """
 
     id: str
@@ -63,6 +80,7 @@ class Explanation:
     reasons: Mapping[str, pa.Table]
     links: Mapping[str, pa.Table]
     guarantees: Mapping[str, Guarantee]
+    controls: tuple[Control, ...] = ()
     stale: tuple[str, ...] = ()
     verified: bool | None = None
     verification: str = ""

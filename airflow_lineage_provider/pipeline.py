@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider import settings
 from airflow_lineage_provider.errors import RunNotComplete, RunNotFound, SparkRequired
-from airflow_lineage_provider.explanation import Explanation, Guarantee, RunSummary
+from airflow_lineage_provider.explanation import Difference, Explanation, Guarantee, RunSummary
 from airflow_lineage_provider.output import Output
 from airflow_lineage_provider.recording import RecordedPlan
 from airflow_lineage_provider.recording import read as read_record
@@ -199,6 +199,7 @@ class Run:
         *,
         limit: int | None = None,
         verify: bool = False,
+        difference: Difference = "control",
         save: bool = True,
         airflow: Mapping[str, Any] | None = None,
         progress: Progress | None = None,
@@ -206,8 +207,9 @@ class Run:
         """Augmented lineage of the result's rows that match ``target``: a SQL predicate over the result's columns, or rows.
 
         ``limit`` is the most rows that the target may match (`settings.target_limit`). ``verify`` runs the pipeline over
-        the derived source rows and checks that it gives the target again (definition 5, condition 1). ``save`` keeps the
-        answer in the store; the explanation's ``id`` finds it again.
+        the derived source rows and checks that it gives the target again (definition 5, condition 1). ``difference`` says what the
+        right side of a difference (EXCEPT, NOT IN, NOT EXISTS) is in the answer: ``control``, one entry for the whole of it (the paper's
+        T₂); ``data``, nothing; ``rows``, all its rows. ``save`` keeps the answer in the store; the explanation's ``id`` finds it again.
 
         :raises InvalidTarget, EmptyTarget, TargetTooLarge: the target cannot be used.
         :raises SparkRequired: a part of the answer needs Spark, and there is no session.
@@ -220,7 +222,8 @@ class Run:
         recorded = self.plan
         spark = self._spark_tracing(recorded)
         deriver = Deriver(self._lineage.store, self.record, recorded, spark, progress or _silent)
-        explanation = deriver.derive(target, summary=self.summary, limit=settings.target_limit() if limit is None else limit)
+        most = settings.target_limit() if limit is None else limit
+        explanation = deriver.derive(target, summary=self.summary, limit=most, difference=difference)
         if verify:
             (progress or _silent)("verifying")
             explanation = verified(explanation, self.record, recorded, self._lineage.spark)

@@ -5,16 +5,19 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
+from airflow_lineage_provider.deriving.controls import controls
 from airflow_lineage_provider.deriving.engines import Engines
 from airflow_lineage_provider.deriving.reasons import ReasonReader
 from airflow_lineage_provider.deriving.sources import Key, SourceReader, SourceRows, key_tuples
 from airflow_lineage_provider.deriving.target import matching_rows, target_expression
-from airflow_lineage_provider.explanation import Explanation, Guarantee, RunSummary
+from airflow_lineage_provider.errors import InvalidTarget
+from airflow_lineage_provider.explanation import Control, Difference, Explanation, Guarantee, RunSummary
 from airflow_lineage_provider.plan.lineage_keys import ROW
 from airflow_lineage_provider.recording import RecordedPlan
-from airflow_lineage_provider.tracing.trace import TAG, Trace, TracingQuery, trace
+from airflow_lineage_provider.tracing.links import TAG
+from airflow_lineage_provider.tracing.trace import Trace, TracingQuery, trace
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -34,6 +37,7 @@ class _Answer:
     reasons: dict[str, pa.Table] = field(default_factory=dict)
     links: dict[str, pa.Table] = field(default_factory=dict)
     guarantees: dict[str, Guarantee] = field(default_factory=dict)
+    controls: tuple[Control, ...] = ()
     stale: list[str] = field(default_factory=list)
     queries: list[TracingQuery] = field(default_factory=list)
 
@@ -57,12 +61,17 @@ class Deriver:
         self.progress = progress
         self.stored: dict[str, Materialization] = store.materializations(record.id)
 
-    def derive(self, target: Any, *, summary: RunSummary, limit: int) -> Explanation:
+    def derive(self, target: Any, *, summary: RunSummary, limit: int, difference: Difference = "control") -> Explanation:
         """The explanation of the result's rows that match ``target``.
+
+        ``difference`` says what the right side of a difference (EXCEPT, NOT IN, NOT EXISTS) is in the answer: ``control``, one entry
+        for the whole of it; ``data``, nothing; ``rows``, all its rows, among the source rows.
 
         :raises InvalidTarget, EmptyTarget, TargetTooLarge: the target cannot be used.
         :raises SparkRequired: a part of the answer needs a Spark session, and there is none.
         """
+        if difference not in get_args(Difference):
+            raise InvalidTarget(f"difference {difference!r} is not known; it can be {', '.join(get_args(Difference))}")
         started = time.perf_counter()
         result = self.stored["result"]
         condition, asked = target_expression(target, self.recorded)
@@ -71,7 +80,7 @@ class Deriver:
             self.progress("finding the target rows")
             numbers = matching_rows(condition, asked, result, self.recorded, engines, self.store, limit)
             self.progress("tracing")
-            answer = self._answer(engines, numbers)
+            answer = self._answer(engines, numbers, difference)
         return Explanation(
             id="",
             run=summary,
@@ -81,6 +90,7 @@ class Deriver:
             source=answer.source,
             reasons=answer.reasons,
             links=answer.links,
+            controls=answer.controls,
             guarantees=answer.guarantees,
             stale=tuple(dict.fromkeys(answer.stale)),
             queries=tuple(answer.queries),
@@ -89,16 +99,18 @@ class Deriver:
             seconds=time.perf_counter() - started,
         )
 
-    def _answer(self, engines: Engines, numbers: list[int]) -> _Answer:
+    def _answer(self, engines: Engines, numbers: list[int], difference: Difference) -> _Answer:
         answer = _Answer()
         positions = list(range(len(numbers)))
-        traced = trace(self.recorded.traced, 0, _targets(positions, numbers), engines)
+        whole = difference == "rows"
+        traced = trace(self.recorded.traced, 0, _targets(positions, numbers), engines, enumerate_differences=whole)
         answer.queries.extend(traced.queries)
         self.progress("reading source rows")
         found = self._sources(traced, answer)
         answer.links["target"] = _links(traced, found)
+        answer.controls = () if difference == "data" else controls(self.recorded, traced, found.leaves)
         self.progress("reading reasons")
-        self._reasons(traced, found, engines, answer)
+        self._reasons(traced, found, engines, answer, whole)
         return answer
 
     def _target_rows(self, result: Materialization, numbers: list[int]) -> pa.Table:
@@ -122,7 +134,7 @@ class Deriver:
             answer.stale.extend(rows[name].stale)
         return _Found(rows=rows, leaves=leaves)
 
-    def _reasons(self, traced: Trace, found: _Found, engines: Engines, answer: _Answer) -> None:
+    def _reasons(self, traced: Trace, found: _Found, engines: Engines, answer: _Answer, whole: bool) -> None:
         descriptions = {one["function"]: one for one in self.record.udfs}
         reader = ReasonReader(self.store, self.record.id, descriptions)
         for segment in self.recorded.plan.segments:
@@ -136,7 +148,9 @@ class Deriver:
                 name = _free(function.udf, {**answer.guarantees, **answer.links})
                 answer.reasons[name] = calls.table
                 answer.guarantees[name] = calls.guarantee
-                behind = trace(self.recorded.traced, segment.number, calls.rows, engines) if numbers else Trace()
+                behind = Trace()
+                if numbers:
+                    behind = trace(self.recorded.traced, segment.number, calls.rows, engines, enumerate_differences=whole)
                 answer.links[name] = _links(behind, found)
 
 

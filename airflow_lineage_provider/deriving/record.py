@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
-from airflow_lineage_provider.explanation import Explanation, Guarantee, RunSummary
+from airflow_lineage_provider.explanation import Control, Explanation, Guarantee, RunSummary
 from airflow_lineage_provider.plan import codec
 from airflow_lineage_provider.store import DerivationRecord, DerivationTable, Store
 from airflow_lineage_provider.tracing.trace import TracingQuery
@@ -46,6 +46,9 @@ def restored(record: DerivationRecord, run: RunSummary) -> Explanation:
         reasons=_in_order(of_kind["reasons"], details["order"]),
         links=_in_order(of_kind["links"], details["order"]),
         guarantees={name: Guarantee(**one) for name, one in record.guarantees.items()},
+        controls=tuple(
+            Control(**one | {"sources": tuple(one["sources"]), "rows": tuple(one["rows"])}) for one in details.get("controls", ())
+        ),
         stale=tuple(details["stale"]),
         verified=details["verified"],
         verification=details["verification"],
@@ -60,6 +63,7 @@ def _details(explanation: Explanation) -> dict[str, Any]:
     return {
         "result_rows": explanation.result_rows,
         "order": ["target", *explanation.source, *explanation.reasons],
+        "controls": [asdict(one) for one in explanation.controls],
         "stale": list(explanation.stale),
         "verified": explanation.verified,
         "verification": explanation.verification,

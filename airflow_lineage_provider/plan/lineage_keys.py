@@ -39,25 +39,31 @@ class SourceIdentity:
 
 @dataclass(frozen=True, kw_only=True)
 class InputIdentity:
-    """The attributes that name, in each row of an annotated plan, the row of one input that it was made from.
+    """The attributes that name, in each row of an annotated plan, what one input gave to it.
 
-    ``kind`` and ``number`` tell the input: ``source`` and its leaf, or ``segment`` and its number. The first attribute is
-    never NULL where the row has such a partner: NULL means that it has none (an outer join, another branch of a union).
+    ``kind`` and ``number`` tell the input: ``source`` and its leaf; ``segment`` and the number of a materialized segment, whose row
+    it is; ``link`` and the number of a segment whose rows go back to *sets* of rows (a group, a frame, the partners of a
+    semi-join): the attributes are what the set is found by (`tracing.links`). The first attribute is never NULL where the row
+    has such a partner: NULL means that it has none (an outer join, another branch of a union).
     """
 
-    kind: OneOf["source", "segment"]
+    kind: OneOf["source", "segment", "link"]
     number: int
     attributes: tuple[Attribute, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
 class MaterializedSegment:
-    """What a run stored of a segment: the columns by attribute id, and for segments without aggregation the lineage keys."""
+    """What a run stored of a segment: the columns by attribute id, and for segments without aggregation the lineage keys.
+
+    ``position``: for windows, the column with the row's position in its partition.
+    """
 
     segment: int
     name: str
     columns: tuple[tuple[int, str], ...]
     inputs: tuple[InputIdentity, ...]
+    position: Attribute | None = None
 
     def column(self, attribute: Attribute) -> str:
         """The stored column of an attribute; KeyError when the run did not store it."""

@@ -10,6 +10,8 @@ from airflow_lineage_provider.plan.operators import Aggregate, FunctionOperator,
 from airflow_lineage_provider.plan.walk import functions_of, operators
 
 Input = Source | SegmentOutput
+SegmentKind = OneOf["non_d", "d", "semi_join", "existence", "window", "python"]
+"""``non_d`` and ``d`` are the paper's. The others are single operators whose rows go back to sets of rows by a rule of their own."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,7 +22,7 @@ class Segment:
     """
 
     number: int
-    kind: OneOf["non_d", "d"]
+    kind: SegmentKind
     plan: Plan
     pinned: bool = False
 

@@ -53,7 +53,7 @@ def _(plan: o.Filter) -> str:
 
 @operator_text.register
 def _(plan: o.Join) -> str:
-    symbol = "−" if plan.is_difference else _JOINS[plan.kind]
+    symbol = "−" if plan.difference else _JOINS[plan.kind]
     return symbol + (f" {_expression(plan.condition)}" if plan.condition is not None else "")
 
 

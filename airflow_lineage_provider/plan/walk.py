@@ -146,6 +146,25 @@ def own_expressions(plan: Plan) -> tuple[Any, ...]:
     return tuple(found)
 
 
+def map_expressions(plan: Plan, function: Callable[[Any], Any]) -> Plan:
+    """The operator with its own expressions (aliases and sort keys whole) replaced; what it makes and its children stay."""
+    changed: dict[str, Any] = {}
+    for name in _field_names(type(plan)):
+        value = getattr(plan, name)
+        if name in _MADE:
+            continue
+        if isinstance(value, _EXPRESSION_PARTS):
+            new = function(value)
+        elif isinstance(value, tuple) and any(isinstance(item, _EXPRESSION_PARTS) for item in value):
+            new = tuple(function(item) if isinstance(item, _EXPRESSION_PARTS) else item for item in value)
+            new = value if all(a is b for a, b in zip(value, new, strict=True)) else new
+        else:
+            continue
+        if new is not value:
+            changed[name] = new
+    return replace(plan, **changed) if changed else plan
+
+
 def replace_attributes(expression: Any, new: Mapping[int, Expression]) -> Any:
     """The expression with references replaced by id."""
     return transform_expression(expression, lambda part: new.get(part.id, part) if isinstance(part, Attribute) else part)

@@ -17,10 +17,10 @@ from airflow_lineage_provider.plan.walk import expressions_in, map_parts, transf
 from airflow_lineage_provider.rewrite.fresh import FreshAttributes
 
 
-def canonical_aggregates(plan: o.Plan) -> o.Plan:
-    """The plan with canonical aggregations only; see the module's text."""
-    fresh = FreshAttributes(plan)
-    return transform_up(plan, lambda node: _canonical(node, fresh))
+def canonical_aggregates(plan: o.Plan, fresh: FreshAttributes | None = None) -> o.Plan:
+    """The plan with canonical aggregations only; see the module's text. ``fresh`` is given for a part of a larger plan."""
+    made = fresh or FreshAttributes(plan)
+    return transform_up(plan, lambda node: _canonical(node, made))
 
 
 def _canonical(node: o.Plan, fresh: FreshAttributes) -> o.Plan:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from airflow_lineage_provider.plan import operators as o
-from airflow_lineage_provider.plan.expressions import AggregateCall, Call, UdfCall
+from airflow_lineage_provider.plan.expressions import AggregateCall, Call, UdfCall, WindowFunction
 from airflow_lineage_provider.plan.walk import expressions_in, own_expressions
 
 # Besides what is random, what depends on the clock or on how the rows are laid out: none of it can be repeated months later.
@@ -41,18 +41,40 @@ def is_deterministic(expression: Any) -> bool:
     return True
 
 
+# Functions that only a window has.
+RANKING = frozenset({"row_number", "rank", "dense_rank", "percent_rank", "cume_dist", "ntile", "lag", "lead", "nth_value"})
+
+# Window functions that depend on which rows come before in the order, but not on how equal rows are ordered among themselves.
+_TIE_FREE = frozenset({"rank", "dense_rank", "percent_rank", "cume_dist"})
+
+
 def is_repeatable(node: o.Plan) -> bool:
     """Whether running the operator again over the same rows surely gives the same rows, to the last digit."""
-    rounded = any(call.function in ROUNDING and call.type in ("float", "double") for call in _aggregate_calls(node))
+    calls: list[AggregateCall | WindowFunction] = [*_aggregate_calls(node), *_window_functions(node)]
+    rounded = any(call.function in ROUNDING and call.type in ("float", "double") for call in calls)
     return not rounded and is_repeatable_but_for_rounding(node)
 
 
 def is_repeatable_but_for_rounding(node: o.Plan) -> bool:
     """Whether running the operator again over the same rows surely gives the same rows, last digits of floating-point sums aside."""
-    if isinstance(node, o.Limit):
+    if isinstance(node, o.Limit | o.PythonMap):
         return False
     chosen = any(call.function in ORDER_DEPENDENT for call in _aggregate_calls(node))
+    chosen = chosen or not all(map(_is_tie_free, _window_functions(node)))
     return not chosen and all(is_deterministic(own) for own in own_expressions(node))
+
+
+def _is_tie_free(function: WindowFunction) -> bool:
+    """Whether equal rows get the same value, however Spark orders them."""
+    if function.function in _TIE_FREE:
+        return True
+    if function.function in ORDER_DEPENDENT or function.function in RANKING:
+        return False
+    return function.frame.kind == "range" or (function.frame.lower == "unbounded" and function.frame.upper == "unbounded")
+
+
+def _window_functions(node: o.Plan) -> list[WindowFunction]:
+    return [f.child for f in node.functions if isinstance(f.child, WindowFunction)] if isinstance(node, o.Window) else []
 
 
 def _aggregate_calls(node: o.Plan) -> list[AggregateCall]:

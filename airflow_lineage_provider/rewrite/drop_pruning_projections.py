@@ -3,8 +3,8 @@
 Before: ``α judge; count(1)`` over ``π judge`` over ``φ credit_exam(…) → judge``. After: ``α judge; count(1)`` over ``φ …``.
 
 They change neither rows nor lineage (attributes are known by id, and every reader names what it reads), but would cut
-a segment in two. They stay under a union, which reads by position. At the root they go too: which attributes make the
-result, and in which order, is kept beside the plan.
+a segment in two. They stay under a union and under a Python function, which read by position. At the root they go too:
+which attributes make the result, and in which order, is kept beside the plan.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def drop_pruning_projections(plan: o.Plan) -> o.Plan:
 
 
 def _drop(node: o.Plan, *, by_position: bool) -> o.Plan:
-    rebuilt = with_children(node, tuple(_drop(child, by_position=isinstance(node, o.Union)) for child in children(node)))
+    rebuilt = with_children(node, tuple(_drop(child, by_position=isinstance(node, o.Union | o.PythonMap)) for child in children(node)))
     return rebuilt.child if isinstance(rebuilt, o.Project) and not by_position and _is_pruning(rebuilt) else rebuilt
 
 

@@ -7,14 +7,14 @@ from itertools import count
 from airflow_lineage_provider.plan.check import made_by
 from airflow_lineage_provider.plan.expressions import Attribute
 from airflow_lineage_provider.plan.operators import Plan
-from airflow_lineage_provider.plan.walk import operators
+from airflow_lineage_provider.plan.walk import all_operators
 
 
 class FreshAttributes:
     """Gives attributes with ids above those of a plan."""
 
     def __init__(self, *plans: Plan) -> None:
-        used = [attribute.id for plan in plans for node in operators(plan) for attribute in made_by(node)]
+        used = [attribute.id for plan in plans for node in all_operators(plan) for attribute in made_by(node)]
         self._ids = count(max(used, default=-1) + 1)
 
     def attribute(self, name: str, type: str, nullable: bool = True) -> Attribute:

@@ -8,9 +8,11 @@ from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.check import check, check_unique
 from airflow_lineage_provider.plan.segments import SegmentedPlan
 from airflow_lineage_provider.rewrite.canonical_aggregates import canonical_aggregates
+from airflow_lineage_provider.rewrite.canonical_windows import canonical_windows
 from airflow_lineage_provider.rewrite.drop_pruning_projections import drop_pruning_projections
 from airflow_lineage_provider.rewrite.pull_out_udfs import pull_out_udfs
 from airflow_lineage_provider.rewrite.push_down_limits import push_down_limits
+from airflow_lineage_provider.rewrite.scalar_subqueries import scalar_subqueries
 from airflow_lineage_provider.rewrite.segment import segment
 from airflow_lineage_provider.rewrite.unique_attributes import unique_attributes
 from airflow_lineage_provider.rewrite.unique_names import unique_names
@@ -18,6 +20,8 @@ from airflow_lineage_provider.rewrite.unique_names import unique_names
 PASSES: tuple[Callable[[o.Plan], o.Plan], ...] = (
     unique_attributes,
     canonical_aggregates,
+    scalar_subqueries,
+    canonical_windows,
     pull_out_udfs,
     push_down_limits,
     # Names come before projections go: the root's projection tells which attributes make the result.

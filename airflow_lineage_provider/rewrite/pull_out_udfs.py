@@ -9,6 +9,7 @@ optimizer does the same). A call whose result id or whose (deterministic) text i
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import reduce
 from typing import Any
 
@@ -60,6 +61,14 @@ def _pull_out(node: o.Plan, numbers: _Numbers) -> o.Plan:
             child, values = _functions_over(node.child, node.order, numbers)
             order = tuple(_values_for_calls(key, values) for key in node.order)
             return _restore(o.Sort(child=child, order=order, is_global=node.is_global), node.output)
+        case o.Window():
+            # Partition and sort keys are attributes by now: only arguments hold calls.
+            child, values = _functions_over(node.child, node.functions, numbers)
+            functions = tuple(Alias(child=_values_for_calls(f.child, values), attribute=f.attribute) for f in node.functions)
+            return _restore(replace(node, child=child, functions=functions), node.output)
+        case o.Generate():
+            child, values = _functions_over(node.child, (node.generator,), numbers)
+            return _restore(replace(node, child=child, generator=_values_for_calls(node.generator, values)), node.output)
     raise UnsupportedOperator(f"a UDF is called in {type(node).__name__}, where no function operator can be made of it")
 
 
@@ -107,9 +116,8 @@ def _from_join(node: o.Join, numbers: _Numbers) -> o.Plan:
     terms = conjuncts(node.condition)
     later = tuple(term for term in terms if any(call in across for call in _outermost_calls(term)))
     condition = conjunction(tuple(_values_for_calls(term, values) for term in terms if term not in later))
-    joined: o.Plan = o.Join(
-        left=left_child, right=right_child, kind="inner" if node.kind == "cross" and condition else node.kind, condition=condition
-    )
+    kind = "inner" if node.kind == "cross" and condition else node.kind
+    joined: o.Plan = replace(node, left=left_child, right=right_child, kind=kind, condition=condition)
     if later:
         child, more = _functions_over(joined, later, numbers)
         final = conjunction(tuple(_values_for_calls(term, values | more) for term in later))

@@ -4,7 +4,11 @@ Section 5.2 of the augmented-lineage paper. The pattern of a Non-D-segment, from
 where the grouping keys of stacked aggregations must be contained, the upper's in the lower's (section 5.1). Operators that
 pass rows on or drop them are selections to the pattern (section 3.2): sort, and limit.
 
-Ours, beyond the paper: an operator that cannot be repeated (a limit; a random or clock-dependent expression) is the top of
+Ours, beyond the paper: generators (explode, grouping sets) give each row some times, and are projections to the pattern.
+A semi-join, an existence join, a window and a Python function over batches or groups are segments of a single operator, as
+the difference is: their rows go back to sets of rows, each by a rule of its own (`tracing.links`).
+
+An operator that cannot be repeated (a limit; a random or clock-dependent expression) is the top of
 its segment and *pinned*: the output is materialized whatever the strategy, because running it again may choose other rows.
 An aggregation that cannot be repeated pins its segment from wherever it stands in it.
 """
@@ -16,7 +20,7 @@ from enum import IntEnum
 from airflow_lineage_provider.errors import UnsupportedOperator
 from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.expressions import Attribute
-from airflow_lineage_provider.plan.segments import Segment, SegmentedPlan
+from airflow_lineage_provider.plan.segments import Segment, SegmentedPlan, SegmentKind
 from airflow_lineage_provider.plan.text import operator_text
 from airflow_lineage_provider.plan.walk import children, operators, with_children
 from airflow_lineage_provider.rewrite.determinism import is_repeatable
@@ -40,20 +44,51 @@ def segment(plan: o.Plan, output: tuple[Attribute, ...], names: tuple[str, ...],
     segments: list[Segment] = []
     while len(segments) < len(tops):
         top = tops[len(segments)]
-        body = _match(top, Part.FUNCTIONS, None, tops, is_top=True)
-        segments.append(Segment(number=len(segments), kind="non_d", plan=body, pinned=not all(map(is_repeatable, operators(body)))))
+        kind = kind_of(top)
+        body = _match(top, Part.FUNCTIONS, None, tops, is_top=True) if kind == "non_d" else _single(top, tops)
+        segments.append(Segment(number=len(segments), kind=kind, plan=body, pinned=not all(map(is_repeatable, operators(body)))))
     return SegmentedPlan(segments=tuple(segments), output=output, names=names, conf=conf)
+
+
+def kind_of(node: o.Plan) -> SegmentKind:
+    """The kind of the segment that an operator is the top of."""
+    match node:
+        case o.Join(is_difference=True):
+            return "d"
+        case o.Join(kind="left_semi"):
+            return "semi_join"
+        case o.Join(kind="existence"):
+            return "existence"
+        case o.Window():
+            return "window"
+        case o.PythonMap():
+            return "python"
+    return "non_d"
+
+
+def _single(node: o.Plan, tops: list[o.Plan]) -> o.Plan:
+    """A segment of one operator: everything below it belongs to others."""
+    return with_children(node, tuple(_cut(child, tops) for child in children(node)))
+
+
+def _cut(node: o.Plan, tops: list[o.Plan]) -> o.Plan:
+    """A leaf in place of what another segment gives."""
+    if isinstance(node, o.Source | o.SegmentOutput):
+        return node
+    tops.append(node)
+    return o.SegmentOutput(segment=len(tops) - 1, output=node.output)
 
 
 def _match(node: o.Plan, part: Part, above: o.Aggregate | None, tops: list[o.Plan], *, is_top: bool = False) -> o.Plan:
     """The part of the tree below ``node`` that belongs to this segment; what does not is queued in ``tops``."""
     if isinstance(node, o.Source | o.SegmentOutput):
         return node
+    if kind_of(node) != "non_d":
+        return _cut(node, tops)
     own = _part_of(node, part)
     fits = own >= part and (is_top or is_repeatable(node) or isinstance(node, o.Aggregate)) and _keys_contained(above, node)
     if not fits:
-        tops.append(node)
-        return o.SegmentOutput(segment=len(tops) - 1, output=node.output)
+        return _cut(node, tops)
     upper = node if isinstance(node, o.Aggregate) else None
     return with_children(node, tuple(_match(child, own, upper, tops) for child in children(node)))
 
@@ -67,11 +102,11 @@ def _part_of(node: o.Plan, part: Part) -> Part:
             return Part.AGGREGATIONS
         case o.Union():
             return Part.UNIONS
-        case o.Project() | o.Filter() | o.Sort() | o.Limit():
+        case o.Project() | o.Filter() | o.Sort() | o.Limit() | o.Generate():
             return max(part, Part.UNIONS)
         case o.Join(kind="inner" | "cross" | "left" | "right" | "full"):
             return Part.JOINS
-    raise UnsupportedOperator(f"the lineage of {operator_text(node)} is not supported yet; use an inner or outer join instead")
+    raise UnsupportedOperator(f"the lineage of {operator_text(node)} is not defined")
 
 
 def _keys_contained(above: o.Aggregate | None, node: o.Plan) -> bool:

@@ -15,7 +15,7 @@ from airflow_lineage_provider.spark.run import under_settings
 from airflow_lineage_provider.spark.sources import reopen
 from airflow_lineage_provider.sql import ColumnRef, lower
 from airflow_lineage_provider.tracing.binding import Key, LeafTable, bind, leaf_keys, target_leaf, target_table
-from airflow_lineage_provider.tracing.trace import TARGET
+from airflow_lineage_provider.tracing.links import TARGET
 
 if TYPE_CHECKING:
     import pyarrow as pa

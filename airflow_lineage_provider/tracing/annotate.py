@@ -1,7 +1,7 @@
 """A segment's body with the identity of each input row carried to its output, operator by operator.
 
-Segments that the run does not materialize are inlined: without an aggregation their own inputs' identities pass through;
-an aggregation's rows are known by their grouping keys.
+Segments that the run does not materialize are inlined. Where a row goes back to a set of rows (a group, the frame of a window,
+the partners of a semi-join), what the set is found by is carried instead: a link.
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.expressions import TRUE, Alias, Attribute, Cast, Literal, Named
 from airflow_lineage_provider.plan.lineage_keys import InputIdentity, SourceIdentity
 from airflow_lineage_provider.plan.segments import Segment, SegmentedPlan
-from airflow_lineage_provider.plan.walk import children, transform_up, with_children
+from airflow_lineage_provider.plan.walk import children, references, transform_up, with_children
 from airflow_lineage_provider.rewrite.fresh import FreshAttributes
+from airflow_lineage_provider.tracing.frames import with_bounds
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,10 +32,14 @@ class Context:
 
 @dataclass(frozen=True, kw_only=True)
 class Annotated:
-    """A plan whose output holds, besides its own attributes, the identities of its inputs' rows."""
+    """A plan whose output holds, besides its own attributes, the identities of its inputs' rows.
+
+    ``position``: for a window, the attribute with the row's position in its partition.
+    """
 
     plan: o.Plan
     inputs: tuple[InputIdentity, ...]
+    position: Attribute | None = None
 
     @property
     def identity_attributes(self) -> tuple[Attribute, ...]:
@@ -42,8 +47,19 @@ class Annotated:
 
 
 def annotate(plan: o.Plan, context: Context, fresh: FreshAttributes | None = None) -> Annotated:
-    """Annotate a plan without aggregation (what stands below a segment's aggregations, or a whole segment)."""
+    """Annotate a plan of projections, selections, joins, unions and function operators over a segment's leaves."""
     return _annotate(plan, context, fresh or context.fresh())
+
+
+def annotate_segment(segment: Segment, context: Context, fresh: FreshAttributes | None = None) -> Annotated:
+    """Annotate a segment's output. What its rows have in common with sets of rows is a ``link`` among the inputs."""
+    fresh = fresh or context.fresh()
+    match segment.plan:
+        case o.Window() as window:
+            return _window(segment.number, window, context, fresh)
+        case o.Join() as join if segment.kind != "non_d":
+            return _set_join(segment.number, join, context, fresh)
+    return _grouped(segment, context, fresh) if segment.aggregations else _annotate(segment.plan, context, fresh)
 
 
 def inline(plan: o.Plan, context: Context) -> o.Plan:
@@ -86,10 +102,7 @@ def _segment_output(node: o.SegmentOutput, context: Context, fresh: FreshAttribu
         row = row_number(node.segment)
         identity = InputIdentity(kind="segment", number=node.segment, attributes=(row,))
         return Annotated(plan=o.SegmentOutput(segment=node.segment, output=(*node.output, row)), inputs=(identity,))
-    segment = context.plan.segments[node.segment]
-    if segment.aggregations:
-        return _grouped(segment, context, fresh)
-    return _annotate(segment.plan, context, fresh)
+    return annotate_segment(context.plan.segments[node.segment], context, fresh)
 
 
 def row_number(segment: int) -> Attribute:
@@ -98,11 +111,44 @@ def row_number(segment: int) -> Attribute:
 
 
 def _grouped(segment: Segment, context: Context, fresh: FreshAttributes) -> Annotated:
-    plan = inline(segment.plan, context)
-    present = fresh.attribute(f"lineage_segment_{segment.number}_present", "boolean", nullable=False)
-    keys = group_keys(segment)
-    marked = o.Project(child=plan, columns=(*plan.output, Alias(child=TRUE, attribute=present)))
-    return Annotated(plan=marked, inputs=(InputIdentity(kind="segment", number=segment.number, attributes=(present, *keys)),))
+    plan, present = _marked(inline(segment.plan, context), segment.number, fresh)
+    link = InputIdentity(kind="link", number=segment.number, attributes=(present, *group_keys(segment)))
+    return Annotated(plan=plan, inputs=(link,))
+
+
+def _marked(plan: o.Plan, number: int, fresh: FreshAttributes) -> tuple[o.Plan, Attribute]:
+    """The plan with a constant that is not NULL: what a link's attributes begin with, since the others may be NULL."""
+    present = fresh.attribute(f"lineage_segment_{number}_present", "boolean", nullable=False)
+    return o.Project(child=plan, columns=(*plan.output, Alias(child=TRUE, attribute=present))), present
+
+
+def _set_join(number: int, node: o.Join, context: Context, fresh: FreshAttributes) -> Annotated:
+    """Semi-join, existence join and difference: the left row is one row; the right side's are found by what the condition reads."""
+    left = _annotate(node.left, context, fresh)
+    joined = replace(node, left=left.plan, right=inline(node.right, context))
+    plan, present = _marked(joined, number, fresh)
+    link = InputIdentity(kind="link", number=number, attributes=(present, *link_attributes(node)))
+    return Annotated(plan=plan, inputs=(*left.inputs, link))
+
+
+def link_attributes(node: o.Join) -> tuple[Attribute, ...]:
+    """What tells which right rows a left row of a semi-join or existence join has to do with; nothing for a difference."""
+    if node.is_difference or node.condition is None:
+        return () if node.exists is None else (node.exists,)
+    left = {attribute.id for attribute in node.left.output}
+    read = tuple(attribute for attribute in references(node.condition) if attribute.id in left)
+    return read if node.exists is None else (node.exists, *read)
+
+
+def _window(number: int, node: o.Window, context: Context, fresh: FreshAttributes) -> Annotated:
+    """A window gives each row of its child once; the rows of its frames are found by partition and positions."""
+    child = _annotate(node.child, context, fresh)
+    framed = with_bounds(replace(node, child=child.plan), fresh)
+    plan, present = _marked(framed.plan, number, fresh)
+    bounds = tuple(bound for pair in framed.bounds for bound in pair)
+    keys = tuple(key for key in node.partition if isinstance(key, Attribute))
+    link = InputIdentity(kind="link", number=number, attributes=(present, *keys, *bounds))
+    return Annotated(plan=plan, inputs=(*child.inputs, link), position=framed.position)
 
 
 def group_keys(segment: Segment) -> tuple[Attribute, ...]:

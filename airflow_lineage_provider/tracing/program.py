@@ -17,7 +17,8 @@ from airflow_lineage_provider.plan.segments import Segment, SegmentedPlan
 from airflow_lineage_provider.plan.walk import operators, transform_up
 from airflow_lineage_provider.rewrite.fresh import FreshAttributes
 from airflow_lineage_provider.rewrite.unique_names import unique_names
-from airflow_lineage_provider.tracing.annotate import Context, annotate, group_keys, inline
+from airflow_lineage_provider.tracing.annotate import Context, annotate_segment, group_keys, inline
+from airflow_lineage_provider.tracing.links import read_by_links
 from airflow_lineage_provider.tracing.prune import needed, prune
 
 
@@ -71,9 +72,11 @@ def programs(plan: SegmentedPlan, sources: Mapping[int, SourceIdentity], keyed: 
 
 
 def _program(segment: Segment, context: Context, traced: frozenset[int], above: frozenset[int], keyed: Set[int]) -> Program:
-    annotated = None if segment.aggregations else annotate(segment.plan, context)
+    annotated = None if segment.aggregations else annotate_segment(segment, context)
     body = _with_keys(annotated.plan, annotated.identity_attributes, keyed) if annotated else inline(segment.plan, context)
     identities = annotated.identity_attributes if annotated else ()
+    position = annotated.position if annotated else None
+    identities = identities if position is None else (*identities, position)
     stored_ids = {a.id for a in _stored(segment, context.plan, traced)}
     wanted = tuple(dict.fromkeys([*(a for a in segment.plan.output if a.id in stored_ids or a.id in above), *identities]))
     final = unique_names(o.Project(child=prune(body, wanted), columns=wanted))
@@ -89,6 +92,7 @@ def _program(segment: Segment, context: Context, traced: frozenset[int], above: 
             name="result" if segment.number == 0 else f"segment_{segment.number}",
             columns=tuple((a.id, a.name) for a in stored),
             inputs=tuple(replace(one, attributes=tuple(names[a.id] for a in one.attributes)) for one in inputs),
+            position=None if position is None else names[position.id],
         ),
     )
 
@@ -114,9 +118,5 @@ def _stored(segment: Segment, plan: SegmentedPlan, traced: frozenset[int]) -> tu
 
 
 def _needed_for_tracing(context: Context) -> frozenset[int]:
-    """The attributes that the tracing queries of aggregations read, in any segment."""
-    ids: set[int] = set()
-    for segment in context.plan.segments:
-        if segment.aggregations:
-            ids |= needed(inline(segment.aggregations[-1].child, context), group_keys(segment))
-    return frozenset(ids)
+    """The attributes that the tracing queries of links read, in any segment."""
+    return frozenset[int]().union(*(read_by_links(segment, context) for segment in context.plan.segments))

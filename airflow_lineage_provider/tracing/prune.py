@@ -28,6 +28,11 @@ def needed(plan: o.Plan, wanted: Iterable[Attribute]) -> frozenset[int]:
                 ids.update(child.output[i].id for i, a in enumerate(node.output) if a.id in ids for child in node.children)
             case o.Distinct():
                 ids.update(attribute.id for attribute in node.output)
+            case o.Window():
+                kept = [f for f in node.functions if f.attribute.id in ids]
+                ids.update(r.id for part in (*kept, *node.partition, *node.order) for r in references(part) if kept)
+            case o.PythonMap():
+                ids.update(attribute.id for child in node.children for attribute in child.output)
             case _:
                 ids.update(r.id for own in own_expressions(node) for r in references(own))
     return frozenset(ids)
@@ -51,6 +56,11 @@ def _prune(node: o.Plan, ids: AbstractSet[int], fresh: FreshAttributes) -> o.Pla
             return o.Aggregate(child=_prune(node.child, ids, fresh), keys=node.keys, columns=columns)
         case o.Union():
             return _prune_union(node, ids, fresh)
+        case o.Window():
+            functions = tuple(f for f in node.functions if f.attribute.id in ids)
+            return replace(node, child=_prune(node.child, ids, fresh), functions=functions) if functions else _prune(node.child, ids, fresh)
+        case o.Join() if node.exists is not None and node.exists.id not in ids:
+            return _prune(node.left, ids, fresh)
         case o.SegmentOutput():
             return replace(node, output=tuple(a for a in node.output if a.id in ids))
     return with_children(node, tuple(_prune(child, ids, fresh) for child in children(node)))

@@ -12,22 +12,14 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol
 
 from airflow_lineage_provider.plan import operators as o
-from airflow_lineage_provider.plan.expressions import TRUE, Alias, Attribute, Call, Expression, Named, conjunction
+from airflow_lineage_provider.plan.expressions import TRUE, Alias, Attribute, Call, Named
 from airflow_lineage_provider.plan.lineage_keys import ROW, InputIdentity, MaterializedSegment, SourceIdentity
 from airflow_lineage_provider.plan.segments import Segment, SegmentedPlan
-from airflow_lineage_provider.rewrite.fresh import FreshAttributes
-from airflow_lineage_provider.rewrite.unique_names import unique_names
-from airflow_lineage_provider.tracing.annotate import Annotated, Context, annotate, group_keys
-from airflow_lineage_provider.tracing.prune import prune
+from airflow_lineage_provider.tracing.annotate import Annotated, Context, group_keys
+from airflow_lineage_provider.tracing.links import TAG, TARGET, link_query, tag_attribute, whole_side_query
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-TARGET = -1
-"""The segment number under which a tracing query reads its targets."""
-
-TAG = "lineage_tag"
-
 
 class Executor(Protocol):
     """Runs a tracing query where its inputs live."""
@@ -62,37 +54,73 @@ class TracingQuery:
 
 @dataclass(kw_only=True)
 class Trace:
-    """What Algorithm 1 found. Every table has the tag first and then the identity's columns, each combination once."""
+    """What Algorithm 1 found. Every table has the tag first and then the identity's columns, each combination once.
+
+    ``links``: what the segments that go back to sets of rows were asked for (`plan.lineage_keys.InputIdentity`), by segment.
+    """
 
     sources: dict[int, pa.Table] = field(default_factory=dict)
     segments: dict[int, pa.Table] = field(default_factory=dict)
+    links: dict[int, pa.Table] = field(default_factory=dict)
     queries: list[TracingQuery] = field(default_factory=list)
 
 
-def trace(run: TracedRun, start: int, target: pa.Table, executor: Executor) -> Trace:
-    """Trace rows of segment ``start``, given as a table of tag and identity (a row number for a materialized segment).
+def trace(run: TracedRun, start: int, target: pa.Table, executor: Executor, *, enumerate_differences: bool = False) -> Trace:
+    """Trace rows of the materialized segment ``start``, given as a table of tag and row number.
 
     Segments are taken in the order of their numbers: all targets of a segment are known when its turn comes, and each
-    segment's tracing query is run once (proposition 3).
+    segment's tracing query is run once (proposition 3). The right sides of differences are gone into only when asked.
     """
     found = Trace()
     found.segments[start] = target
-    for number in range(start, len(run.plan.segments)):
-        if number in found.segments and found.segments[number].num_rows:
-            _trace_segment(run, run.plan.segments[number], found, executor)
+    for segment in run.plan.segments[start:]:
+        if segment.number in found.segments and found.segments[segment.number].num_rows:
+            _trace_rows(run, segment, found, executor)
+        if segment.number in found.links and found.links[segment.number].num_rows:
+            _trace_link(run, segment, found, executor, enumerate_differences)
     return found
 
 
-def _trace_segment(run: TracedRun, segment: Segment, found: Trace, executor: Executor) -> None:
-    target = found.segments[segment.number]
-    stored = run.materialized.get(segment.number)
-    if stored is not None and segment.aggregations:
-        target = _execute(segment, _groups_of_rows(segment, stored), target, found, executor)
-    query = _stored_keys(stored) if stored is not None and not segment.aggregations else _tracing_query(run, segment, target)
+def controlled(segment: Segment, link: pa.Table) -> pa.Table:
+    """The targets of a link that have the whole right side of the segment as a control."""
+    import pyarrow.compute as pc
+
+    if segment.kind == "d":
+        return link
+    # The flag of an existence join comes right after the constant.
+    return link.filter(pc.invert(link.column(2))) if segment.kind == "existence" else link.slice(0, 0)
+
+
+def _trace_rows(run: TracedRun, segment: Segment, found: Trace, executor: Executor) -> None:
+    """Rows of a materialized segment: their lineage keys are stored; of a segment with an aggregation, the grouping keys."""
+    target, stored = found.segments[segment.number], run.materialized[segment.number]
+    if segment.aggregations:
+        plan, keys = _groups_of_rows(segment, stored)
+        rows = _execute(segment, plan, target, found, executor)
+        _add(found, keys, _split(rows, keys.attributes, keys))
+        return
+    query = _stored_keys(stored)
     if query.inputs:
-        rows = _execute(segment, query.plan, target, found, executor)
-        for identity in query.inputs:
-            _add(found, identity, _split(rows, query.identity_attributes, identity))
+        _record(segment, query, target, found, executor)
+
+
+def _trace_link(run: TracedRun, segment: Segment, found: Trace, executor: Executor, enumerate_differences: bool) -> None:
+    target = found.links[segment.number]
+    if segment.kind != "d":
+        query = link_query(segment, run.context, run.materialized.get(segment.number), target)
+        if query.inputs:
+            _record(segment, query, target, found, executor)
+    whole = controlled(segment, target)
+    if enumerate_differences and whole.num_rows:
+        query = whole_side_query(segment, run.context)
+        if query.inputs:
+            _record(segment, query, whole, found, executor)
+
+
+def _record(segment: Segment, query: Annotated, target: pa.Table, found: Trace, executor: Executor) -> None:
+    rows = _execute(segment, query.plan, target, found, executor)
+    for identity in query.inputs:
+        _add(found, identity, _split(rows, query.identity_attributes, identity))
 
 
 def _execute(segment: Segment, plan: o.Plan, target: pa.Table, found: Trace, executor: Executor) -> pa.Table:
@@ -103,21 +131,13 @@ def _execute(segment: Segment, plan: o.Plan, target: pa.Table, found: Trace, exe
     return rows
 
 
-def _tag() -> Attribute:
-    return Attribute(id=-1, name=TAG, type="bigint", nullable=False)
-
-
-def _row_target() -> tuple[o.SegmentOutput, Attribute, Attribute]:
-    tag = _tag()
-    row = Attribute(id=-2, name="target_row", type="bigint", nullable=False)
-    return o.SegmentOutput(segment=TARGET, output=(tag, row)), tag, row
-
-
 def _rows(stored: MaterializedSegment, columns: tuple[Attribute, ...]) -> tuple[o.Plan, Attribute]:
     """The stored rows whose numbers are the targets', and the tag."""
-    target, tag, wanted = _row_target()
+    tag = tag_attribute()
+    wanted = Attribute(id=-2, name="target_row", type="bigint", nullable=False)
     row = Attribute(id=-3, name=ROW, type="bigint", nullable=False)
     rows = o.SegmentOutput(segment=stored.segment, output=(row, *columns))
+    target = o.SegmentOutput(segment=TARGET, output=(tag, wanted))
     condition = Call(function="=", arguments=(row, wanted), type="boolean")
     return o.Join(left=rows, right=target, kind="inner", condition=condition), tag
 
@@ -129,37 +149,14 @@ def _stored_keys(stored: MaterializedSegment) -> Annotated:
     return replace(query, plan=o.Project(child=rows, columns=(tag, *query.identity_attributes)))
 
 
-def _groups_of_rows(segment: Segment, stored: MaterializedSegment) -> o.Plan:
+def _groups_of_rows(segment: Segment, stored: MaterializedSegment) -> tuple[o.Plan, InputIdentity]:
     """A materialized segment with an aggregation: the groups of the target rows, as an unmaterialized one's targets are given."""
     keys = group_keys(segment)
     rows, tag = _rows(stored, keys)
-    present = Alias(child=TRUE, attribute=Attribute(id=-4, name="target_present", type="boolean", nullable=False))
-    columns: tuple[Named, ...] = (tag, present, *keys)
-    return o.Distinct(child=o.Project(child=rows, columns=columns))
-
-
-def _tracing_query(run: TracedRun, segment: Segment, target: pa.Table) -> Annotated:
-    """``Split(σ_C(T₁ ⋈ … ⋈ Tₘ) ⋉ Ō)`` (section 5.3), linked by the grouping keys, giving the inputs' identities."""
-    keys = group_keys(segment)
-    annotated = annotate(segment.aggregations[-1].child, run.context)
-    wanted = tuple(dict.fromkeys((*keys, *annotated.identity_attributes)))
-    return replace(annotated, plan=_linked(prune(annotated.plan, wanted), keys, annotated, target))
-
-
-def _linked(body: o.Plan, keys: tuple[Attribute, ...], annotated: Annotated, target: pa.Table) -> o.Plan:
-    tag = _tag()
-    fresh = FreshAttributes(body)
-    linked = tuple(fresh.attribute(f"target_{key.name}", key.type, key.nullable) for key in keys)
-    present = fresh.attribute("target_present", "boolean", nullable=False)
-    leaf = o.SegmentOutput(segment=TARGET, output=(tag, present, *linked))
-    terms = tuple(_equal(key, copy, target.column(2 + i).null_count > 0) for i, (key, copy) in enumerate(zip(keys, linked, strict=True)))
-    joined = o.Join(left=body, right=leaf, kind="inner" if terms else "cross", condition=conjunction(terms))
-    return unique_names(o.Distinct(child=o.Project(child=joined, columns=(tag, *annotated.identity_attributes))))
-
-
-def _equal(left: Attribute, right: Attribute, with_nulls: bool) -> Expression:
-    """Equality that takes NULL as a value only where there is one: databases cannot use an index otherwise."""
-    return Call(function="<=>" if with_nulls else "=", arguments=(left, right), type="boolean")
+    present = Attribute(id=-4, name="target_present", type="boolean", nullable=False)
+    columns: tuple[Named, ...] = (tag, Alias(child=TRUE, attribute=present), *keys)
+    link = InputIdentity(kind="link", number=segment.number, attributes=(present, *keys))
+    return o.Distinct(child=o.Project(child=rows, columns=columns)), link
 
 
 def _split(rows: pa.Table, attributes: tuple[Attribute, ...], identity: InputIdentity) -> pa.Table:
@@ -177,7 +174,7 @@ def _split(rows: pa.Table, attributes: tuple[Attribute, ...], identity: InputIde
 def _add(found: Trace, identity: InputIdentity, rows: pa.Table) -> None:
     import pyarrow as pa
 
-    tables = found.sources if identity.kind == "source" else found.segments
+    tables = {"source": found.sources, "segment": found.segments, "link": found.links}[identity.kind]
     earlier = tables.get(identity.number)
     tables[identity.number] = rows if earlier is None else distinct_rows(pa.concat_tables([earlier, rows.cast(earlier.schema)]))
 

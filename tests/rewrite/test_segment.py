@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import pytest
 
-from airflow_lineage_provider.errors import UnsupportedOperator
 from airflow_lineage_provider.plan import codec
 from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.check import check
@@ -123,10 +122,14 @@ def test_what_cannot_be_repeated_tops_a_pinned_segment() -> None:
     assert [one.pinned for one in segment(count(random, X), (X,), ("x",)).segments] == [False, True]
 
 
-def test_an_operator_without_lineage_is_named() -> None:
-    anti = o.Join(left=CLIENT, right=DEBT, kind="left_anti", condition=equal(CLIENT.output[0], DEBT.output[0]))
-    with pytest.raises(UnsupportedOperator, match="▷"):
-        cut(anti)
+@pytest.mark.parametrize(("kind", "segments"), [("left_anti", "d"), ("left_semi", "semi_join")])
+def test_a_difference_and_a_semi_join_are_segments_of_their_own(kind: str, segments: str) -> None:
+    joined = o.Join(left=CLIENT, right=count(DEBT, DEBT.output[0]), kind=kind, condition=equal(CLIENT.output[0], DEBT.output[0]))
+    made = segment(count(joined, X), (X,), ("x",)).segments
+    assert [one.kind for one in made] == ["non_d", segments, "non_d"]
+    assert isinstance(made[1].plan, o.Join)
+    assert isinstance(made[1].plan.left, o.Source)
+    assert isinstance(made[1].plan.right, o.SegmentOutput)
 
 
 @pytest.mark.parametrize("kind", ["inner", "left"])

@@ -1,0 +1,39 @@
+"""The tables that decided as a whole: right sides of the differences that target rows passed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from airflow_lineage_provider.explanation import Control
+from airflow_lineage_provider.plan import operators as o
+from airflow_lineage_provider.plan.text import operator_text
+from airflow_lineage_provider.plan.walk import operators
+from airflow_lineage_provider.recording import RecordedPlan
+from airflow_lineage_provider.tracing.trace import Trace, controlled
+
+if TYPE_CHECKING:
+    from airflow_lineage_provider.plan.segments import SegmentedPlan
+
+
+def controls(recorded: RecordedPlan, traced: Trace, names: Mapping[int, str]) -> tuple[Control, ...]:
+    """The controls of a trace; ``names`` are those of the source tables by leaf."""
+    found = []
+    for segment in recorded.plan.segments:
+        link = traced.links.get(segment.number)
+        if link is None or segment.kind not in ("d", "existence"):
+            continue
+        assert isinstance(segment.plan, o.Join)
+        rows = tuple(sorted(set(controlled(segment, link).column(0).to_pylist())))
+        if rows:
+            sources = tuple(dict.fromkeys(names[leaf] for leaf in _leaves(segment.plan.right, recorded.plan)))
+            found.append(Control(segment=segment.number, operator=operator_text(segment.plan), sources=sources, rows=rows))
+    return tuple(found)
+
+
+def _leaves(plan: o.Plan, whole: SegmentedPlan) -> Iterator[int]:
+    for node in operators(plan):
+        if isinstance(node, o.Source):
+            yield node.leaf
+        elif isinstance(node, o.SegmentOutput):
+            yield from _leaves(whole.segments[node.segment].plan, whole)

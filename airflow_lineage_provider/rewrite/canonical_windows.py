@@ -1,0 +1,39 @@
+"""Partition and sort keys of windows are attributes, so that the rows of a frame can be found from a row.
+
+Before: ``window sum(x) over partition by year(day)`` over T.
+After: ``π …`` over ``window sum(x) over partition by k`` over ``π *, year(day) AS k`` over T.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from airflow_lineage_provider.plan import operators as o
+from airflow_lineage_provider.plan.expressions import Alias, Attribute, Expression
+from airflow_lineage_provider.plan.text import expression_text
+from airflow_lineage_provider.plan.walk import transform_up
+from airflow_lineage_provider.rewrite.fresh import FreshAttributes
+
+
+def canonical_windows(plan: o.Plan) -> o.Plan:
+    """The plan with canonical windows only; see the module's text."""
+    fresh = FreshAttributes(plan)
+    return transform_up(plan, lambda node: _canonical(node, fresh) if isinstance(node, o.Window) else node)
+
+
+def _canonical(node: o.Window, fresh: FreshAttributes) -> o.Plan:
+    computed: dict[Expression, Attribute] = {}
+
+    def attribute(key: Expression) -> Attribute:
+        if isinstance(key, Attribute):
+            return key
+        return computed.setdefault(key, fresh.attribute(expression_text(key)[:60], key.type))
+
+    partition = tuple(dict.fromkeys(attribute(key) for key in node.partition))
+    order = tuple(replace(key, child=attribute(key.child)) for key in node.order)
+    if not computed:
+        return node if partition == node.partition else replace(node, partition=partition)
+    aliases = tuple(Alias(child=key, attribute=made) for key, made in computed.items())
+    child = o.Project(child=node.child, columns=(*node.child.output, *aliases))
+    window = o.Window(child=child, functions=node.functions, partition=partition, order=order)
+    return o.Project(child=window, columns=node.output)

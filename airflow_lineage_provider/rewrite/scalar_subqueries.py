@@ -1,0 +1,83 @@
+"""Scalar subqueries become joins with their one row, below the operator that reads the value.
+
+Before: ``σ amount > (α (); avg(amount))`` over T. After: ``π …`` over ``σ amount > avg`` over ``T × α (); avg(amount)``.
+
+A subquery that may give no row is a left join (its value is NULL then). One that may give several is aggregated to one row,
+and fails as Spark does when there were more.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from airflow_lineage_provider.plan import operators as o
+from airflow_lineage_provider.plan.expressions import AggregateCall, Alias, Attribute, Call, Literal, ScalarSubquery
+from airflow_lineage_provider.plan.walk import children, map_expressions, subqueries, transform_expression, transform_up, with_children
+from airflow_lineage_provider.rewrite.canonical_aggregates import canonical_aggregates
+from airflow_lineage_provider.rewrite.fresh import FreshAttributes
+
+_TOO_MANY = "[SCALAR_SUBQUERY_TOO_MANY_ROWS] More than one row returned by a subquery used as an expression."
+
+
+def scalar_subqueries(plan: o.Plan) -> o.Plan:
+    """The plan without scalar subqueries; see the module's text. Aggregations are canonical already."""
+    fresh = FreshAttributes(plan)
+    return transform_up(plan, lambda node: _lifted(node, fresh))
+
+
+def _lifted(node: o.Plan, fresh: FreshAttributes) -> o.Plan:
+    found = tuple(dict.fromkeys(subqueries(node)))
+    if not found:
+        return node
+    # A join's condition may read what its left side gives, whatever the kind of join.
+    child = children(node)[0]
+    values: dict[ScalarSubquery, Attribute] = {}
+    for subquery in found:
+        child, values[subquery] = _joined(child, subquery, fresh)
+    holder = with_children(node, (child, *children(node)[1:]))
+    rebuilt = _with_values(holder, values)
+    return rebuilt if rebuilt.output == node.output else o.Project(child=rebuilt, columns=node.output)
+
+
+def _with_values(node: o.Plan, values: dict[ScalarSubquery, Attribute]) -> o.Plan:
+    def substitute(part: Any) -> Any:
+        return values[part] if isinstance(part, ScalarSubquery) else part
+
+    return map_expressions(node, lambda own: transform_expression(own, substitute))
+
+
+def _joined(child: o.Plan, subquery: ScalarSubquery, fresh: FreshAttributes) -> tuple[o.Plan, Attribute]:
+    plan = transform_up(canonical_aggregates(subquery.plan, fresh), lambda node: _lifted(node, fresh))
+    if not _gives_at_most_one_row(plan):
+        plan = _one_row(plan, fresh)
+    kind: o.JoinKind = "cross" if _gives_one_row(plan) else "left"
+    return o.Join(left=child, right=plan, kind=kind), plan.output[0]
+
+
+def _gives_one_row(plan: o.Plan) -> bool:
+    """A global aggregation, and projections of its row."""
+    while isinstance(plan, o.Project):
+        plan = plan.child
+    return isinstance(plan, o.Aggregate) and not plan.keys and bool(plan.columns)
+
+
+def _gives_at_most_one_row(plan: o.Plan) -> bool:
+    while isinstance(plan, o.Project | o.Filter | o.Sort):
+        plan = plan.child
+    return _gives_one_row(plan) or (isinstance(plan, o.Limit) and plan.count in (0, 1))
+
+
+def _one_row(plan: o.Plan, fresh: FreshAttributes) -> o.Plan:
+    """The only row of a plan, or an error: ``max`` of one value is the value; what has no order is taken as it comes."""
+    value = plan.output[0]
+    choose = "any_value" if any(word in value.type for word in ("map<", "variant", "interval")) else "max"
+    chosen, rows = fresh.attribute(choose, value.type), fresh.attribute("count", "bigint", nullable=False)
+    calls = (
+        Alias(child=AggregateCall(function=choose, arguments=(value,), type=value.type), attribute=chosen),
+        Alias(child=AggregateCall(function="count", arguments=(Literal(value="1", type="int"),), type="bigint"), attribute=rows),
+    )
+    several = Call(function=">", arguments=(rows, Literal(value="1", type="bigint")), type="boolean")
+    fails = Call(function="raise_error", arguments=(Literal(value=_TOO_MANY, type="string"),), type="void")
+    checked = Call(function="if", arguments=(several, fails, chosen), type=value.type)
+    only = o.Aggregate(child=plan, keys=(), columns=calls)
+    return o.Project(child=only, columns=(Alias(child=checked, attribute=fresh.like(value)),))
