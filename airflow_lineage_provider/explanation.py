@@ -63,19 +63,19 @@ class RunSummary:
 class Explanation:
     """Augmented lineage of target rows.
 
-    ``target``: the result's rows that were asked about. ``source``: for each source table the rows that made them, with all
-    their columns. ``reasons``: for each reasoned UDF one row a judged input, ``row`` (a number within the table), the
-    arguments by name, ``value``, and ``reason`` (JSON of `reasons.payload`, NULL where the UDF declares none).
-    ``links``: which source rows stand behind what, tables of (``row``, ``source``, ``source_row``): under ``"target"``, ``row``
-    counts the target's rows from 0; under a UDF's name, ``row`` is the reason's. ``source_row`` counts the source table's rows from 0.
-    ``guarantees`` has one entry for every table of ``source`` and ``reasons``. ``controls``: the tables that decided as a whole.
+    ``target``: the result's rows that were asked about, out of ``result_rows`` (None: nobody counted them). ``source``: for each source
+    table the rows that made them, with all their columns. ``reasons``: for each reasoned UDF one row a judged input, ``row``
+    (a number within the table), the arguments by name, ``value``, and ``reason`` (JSON of `reasons.payload`, NULL where the UDF
+    declares none). ``links``: which source rows stand behind what, tables of (``row``, ``source``, ``source_row``): under ``"target"``,
+    ``row`` counts the target's rows from 0; under a UDF's name, ``row`` is the reason's. ``source_row`` counts the source table's rows
+    from 0. ``guarantees`` has one entry for every table of ``source`` and ``reasons``. ``controls``: tables that decided as a whole.
     """
 
     id: str
     run: RunSummary
     asked: str
     target: pa.Table
-    result_rows: int
+    result_rows: int | None
     source: Mapping[str, pa.Table]
     reasons: Mapping[str, pa.Table]
     links: Mapping[str, pa.Table]

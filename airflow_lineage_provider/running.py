@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+import json
 import platform
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from airflow_lineage_provider import __version__
 from airflow_lineage_provider.errors import LineageError, PlanCheckError, PlanError, RunFailed
 from airflow_lineage_provider.output import Output
+from airflow_lineage_provider.plan import codec
 from airflow_lineage_provider.plan.lineage_keys import ROW
 from airflow_lineage_provider.plan.segments import SegmentedPlan
+from airflow_lineage_provider.plan.text import segments_text
 from airflow_lineage_provider.plan.walk import functions_of
 from airflow_lineage_provider.recording import RecordedPlan, RecordedSource, inputs_document, plan_text, segments_document
 from airflow_lineage_provider.rewrite.pipeline import rewrite
 from airflow_lineage_provider.store import RunRecord, Store
 from airflow_lineage_provider.tracing.annotate import group_keys
-from airflow_lineage_provider.tracing.program import Program, programs, with_reasons
+from airflow_lineage_provider.tracing.program import Program, programs, rest_of_plan, with_reasons
+from airflow_lineage_provider.tracing.strategies import STRATEGIES, Choice, SegmentCost, choose, stored_segments
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -30,7 +34,6 @@ if TYPE_CHECKING:
 
 Progress = Callable[[str], None]
 
-STRATEGIES = ("function_materialization",)
 REASONS = ("lazy", "eager")
 
 _SECRET = re.compile(r"password|passwd|pwd|secret|token|credential|access_?key|api_?key", re.IGNORECASE)
@@ -60,6 +63,7 @@ class Request:
 class _Prepared:
     captured: CapturedPipeline
     recorded: RecordedPlan
+    choices: tuple[Choice, ...]
     programs: tuple[Program, ...]
     udfs: Mapping[int, ReasonedUdf]
     frame: DataFrame
@@ -71,11 +75,11 @@ def execute(spark: SparkSession, store: Store, request: Request, progress: Progr
     :raises PlanError: the pipeline cannot be understood; nothing was run and nothing recorded.
     :raises UdfFailed, ReasonValueMismatch, LoadFailed, StoreUnavailable, RunFailed: it failed on the way; recorded as failed.
     """
-    from airflow_lineage_provider.spark.run import Execution
+    from airflow_lineage_provider.spark.run import Execution, compute_result
 
     started = time.perf_counter()
     progress("reading the plan")
-    prepared = _prepare(spark, request)
+    prepared = _prepare(spark, store, request)
     record = _record(prepared, request)
     run_id = store.begin_run(record)
     execution = Execution(spark=spark, run_id=run_id, store=store, progress=progress, conf=record.conf)
@@ -84,6 +88,9 @@ def execute(spark: SparkSession, store: Store, request: Request, progress: Progr
         if request.output is not None:
             progress(f"writing {request.output.target}")
             request.output.write(result)
+        elif 0 not in prepared.recorded.materialized:
+            progress("computing result")
+            result = compute_result(execution, result)
         progress("publishing")
         execution.timings["total"] = time.perf_counter() - started
         store.publish_run(
@@ -103,7 +110,7 @@ def execute(spark: SparkSession, store: Store, request: Request, progress: Progr
     return run_id, execution, result
 
 
-def _prepare(spark: SparkSession, request: Request) -> _Prepared:
+def _prepare(spark: SparkSession, store: Store, request: Request) -> _Prepared:
     from airflow_lineage_provider.spark.capture import capture
     from airflow_lineage_provider.spark.environment import check_pyspark
     from airflow_lineage_provider.spark.identity import file_hashes, source_identity
@@ -124,7 +131,8 @@ def _prepare(spark: SparkSession, request: Request) -> _Prepared:
     if unknown:
         known = ", ".join(sorted({source.relation.name for source in sources_of(plan)}))
         raise PlanError(f"keys name {', '.join(unknown)}, which the pipeline does not read; it reads {known}")
-    made = programs(plan, identities, frozenset(udfs))
+    choices = choose(plan, request.strategy, _not_repeatable(plan, udfs), measured_costs(store, request, plan))
+    made = programs(plan, identities, stored_segments(choices), frozenset(udfs), whole=request.strategy == "full_materialization")
     sources = {
         source.leaf: RecordedSource(
             source=source,
@@ -135,7 +143,31 @@ def _prepare(spark: SparkSession, request: Request) -> _Prepared:
         for source in sources_of(plan)
     }
     recorded = RecordedPlan(plan=plan, materialized={p.segment.number: p.materialized for p in made}, sources=sources)
-    return _Prepared(captured=captured, recorded=recorded, programs=made, udfs=udfs, frame=frame)
+    return _Prepared(captured=captured, recorded=recorded, choices=choices, programs=made, udfs=udfs, frame=frame)
+
+
+def _not_repeatable(plan: SegmentedPlan, udfs: Mapping[int, ReasonedUdf]) -> frozenset[int]:
+    """The function operators whose UDFs only this run has: a derivation finds declared reasoned UDFs alone."""
+    return frozenset(f.function for segment in plan.segments for f in segment.functions if f.function not in udfs)
+
+
+def measured_costs(store: Store, request: Request, plan: SegmentedPlan) -> dict[int, SegmentCost]:
+    """What the segments cost in the newest complete run of the same pipeline with the same segments; nothing when there is none."""
+    if request.strategy != "auto":
+        return {}
+    shape = segments_text(plan)
+    for record in store.runs(request.name, 100):
+        if record.status == "complete" and record.plan and segments_text(codec.from_json(record.plan)) == shape:
+            names = {one.segment: one.name for one in map(codec.from_json, map(json.dumps, record.segments))}
+            found = {number: _cost(record, name) for number, name in names.items() if f"{name}.compute" in (record.timings or {})}
+            if found:
+                return found
+    return {}
+
+
+def _cost(record: RunRecord, name: str) -> SegmentCost:
+    timings = record.timings
+    return SegmentCost(rows=record.row_counts.get(name, 0), compute=timings[f"{name}.compute"], store=timings[f"{name}.store"])
 
 
 def _frame(spark: SparkSession, request: Request) -> DataFrame:
@@ -159,20 +191,26 @@ def _declared(plan: SegmentedPlan, captured: CapturedPipeline) -> dict[int, Reas
 
 
 def _compute(execution: Execution, prepared: _Prepared) -> DataFrame:
-    from airflow_lineage_provider.spark.run import result_frame, run_program, source_views
+    from airflow_lineage_provider.spark.run import result_frame, run_program, run_rest, source_views
 
     plan = prepared.recorded.plan
     identities = {leaf: one.identity for leaf, one in prepared.recorded.sources.items()}
     leaves = dict(enumerate(prepared.captured.leaves))
     tables = source_views(execution, plan, leaves, identities)
+    if not prepared.programs:
+        return prepared.frame  # nothing is stored but the session's own data: the pipeline runs as it is
     names = _register_udfs(execution, prepared)
     frame = None
     for program in prepared.programs:
         execution.progress(f"computing {program.materialized.name}")
         frame = run_program(execution, program, tables, names)
-    assert frame is not None
-    root = prepared.programs[-1]
-    names_by_id = {a.id: a.name for a in root.plan.output}
+    if 0 in prepared.recorded.materialized:
+        assert frame is not None
+        root = prepared.programs[-1].plan
+    else:
+        root = rest_of_plan(plan, frozenset(prepared.recorded.materialized))
+        frame = run_rest(execution, root, tables, names)
+    names_by_id = {a.id: a.name for a in root.output}
     result = result_frame(frame, tuple(names_by_id[a.id] for a in plan.output), plan.names)
     _check_schema(result, prepared.frame)
     return result
@@ -195,7 +233,7 @@ def _register_udfs(execution: Execution, prepared: _Prepared) -> dict[int, str]:
                 mode: Literal["normal", "reasoning"] = "normal" if function.reason is None else "reasoning"
                 # Spark calls a deterministic UDF again wherever its value is read; this one it calls once a row.
                 # (A function of its own: asNondeterministic() changes the one that it is called on.)
-                function_once = spark_function(udf, mode, keys[function.function]).asNondeterministic()
+                function_once = spark_function(udf, mode, keys.get(function.function, ())).asNondeterministic()
                 execution.spark.udf.register(name, function_once)
             execution.functions.append(name)
             names[function.function] = name
@@ -238,6 +276,7 @@ def _record(prepared: _Prepared, request: Request) -> RunRecord:
         udfs=[{"function": f.function, "name": f.udf} | described.get(f.function, {"has_reason": False}) for f in functions],
         conf=dict(recorded.plan.conf),
         airflow=dict(request.airflow),
+        choices=[asdict(choice) for choice in prepared.choices],
         versions={
             "airflow_lineage_provider": __version__,
             "python": platform.python_version(),

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, get_args
 
 from airflow_lineage_provider.deriving.controls import controls
 from airflow_lineage_provider.deriving.engines import Engines
 from airflow_lineage_provider.deriving.reasons import ReasonReader
+from airflow_lineage_provider.deriving.rows import SegmentRows
 from airflow_lineage_provider.deriving.sources import Key, SourceReader, SourceRows, key_tuples
 from airflow_lineage_provider.deriving.target import matching_rows, target_expression
-from airflow_lineage_provider.errors import InvalidTarget
+from airflow_lineage_provider.errors import InvalidTarget, SparkRequired
 from airflow_lineage_provider.explanation import Control, Difference, Explanation, Guarantee, RunSummary
 from airflow_lineage_provider.plan.lineage_keys import ROW
 from airflow_lineage_provider.recording import RecordedPlan
@@ -22,6 +24,7 @@ from airflow_lineage_provider.tracing.trace import Trace, TracingQuery, trace
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from airflow_lineage_provider.plan.expressions import Expression
     from airflow_lineage_provider.recording import RecordedSource
     from airflow_lineage_provider.spark.tracing import SparkTracing
     from airflow_lineage_provider.store import Materialization, RunRecord, Store
@@ -56,7 +59,9 @@ class Deriver:
     def __init__(self, store: Store, record: RunRecord, recorded: RecordedPlan, spark: SparkTracing | None, progress: Progress) -> None:
         self.store = store
         self.record = record
+        self.record_plan = recorded
         self.recorded = recorded
+        """The run's plan; with the segments that were made again among the materialized ones, once they are."""
         self.spark = spark
         self.progress = progress
         self.stored: dict[str, Materialization] = store.materializations(record.id)
@@ -73,20 +78,23 @@ class Deriver:
         if difference not in get_args(Difference):
             raise InvalidTarget(f"difference {difference!r} is not known; it can be {', '.join(get_args(Difference))}")
         started = time.perf_counter()
-        result = self.stored["result"]
         condition, asked = target_expression(target, self.recorded)
-        with self.store.session() as session:
+        with ExitStack() as stack:
+            rows = self._rows(condition, stack)
+            session = stack.enter_context(self.store.session())
             engines = Engines(self.recorded, self.stored, session, self.spark)
             self.progress("finding the target rows")
-            numbers = matching_rows(condition, asked, result, self.recorded, engines, self.store, limit)
+            total = (self.record.row_counts or {}).get("result")
+            numbers = matching_rows(condition, asked, rows, self.recorded, engines, self.store, limit, total)
             self.progress("tracing")
-            answer = self._answer(engines, numbers, difference)
+            answer = self._answer(engines, numbers, difference, rows)
+            found = self._target_rows(rows, numbers)
         return Explanation(
             id="",
             run=summary,
             asked=asked,
-            target=self._target_rows(result, numbers),
-            result_rows=result.rows or 0,
+            target=found,
+            result_rows=total,
             source=answer.source,
             reasons=answer.reasons,
             links=answer.links,
@@ -94,12 +102,31 @@ class Deriver:
             guarantees=answer.guarantees,
             stale=tuple(dict.fromkeys(answer.stale)),
             queries=tuple(answer.queries),
-            plan=self.recorded.plan,
-            materialized=frozenset(self.recorded.materialized),
+            plan=self.record_plan.plan,
+            materialized=frozenset(self.record_plan.materialized),
             seconds=time.perf_counter() - started,
         )
 
-    def _answer(self, engines: Engines, numbers: list[int], difference: Difference) -> _Answer:
+    def _rows(self, condition: Expression, stack: ExitStack) -> SegmentRows:
+        """The rows of the run's segments; those that it did not store are made again, for this target."""
+        from airflow_lineage_provider.spark.restore import missing_segments, restore
+        from airflow_lineage_provider.spark.tracing import SparkTracing
+
+        if not missing_segments(self.record_plan):
+            return SegmentRows(self.store, self.recorded, self.stored, None)
+        if self.spark is None:
+            raise SparkRequired(
+                f"the run was made under strategy {self.record.strategy}: a derivation makes again what it did not store, which needs a "
+                "Spark session"
+            )
+        self.progress("making segments again")
+        spark = self.spark.spark
+        restored = restore(spark, self.store, self.record_plan, self.stored, self.record.udfs, condition, stack)
+        self.recorded = restored.recorded
+        self.spark = SparkTracing(spark, self.store, restored.recorded, self.stored, restored.frames)
+        return SegmentRows(self.store, restored.recorded, self.stored, restored)
+
+    def _answer(self, engines: Engines, numbers: list[int], difference: Difference, rows: SegmentRows) -> _Answer:
         answer = _Answer()
         positions = list(range(len(numbers)))
         whole = difference == "rows"
@@ -110,15 +137,14 @@ class Deriver:
         answer.links["target"] = _links(traced, found)
         answer.controls = () if difference == "data" else controls(self.recorded, traced, found.leaves)
         self.progress("reading reasons")
-        self._reasons(traced, found, engines, answer, whole)
+        self._reasons(traced, found, engines, answer, whole, rows)
         return answer
 
-    def _target_rows(self, result: Materialization, numbers: list[int]) -> pa.Table:
+    def _target_rows(self, rows: SegmentRows, numbers: list[int]) -> pa.Table:
         names = dict(self.recorded.materialized[0].columns)
         columns = [names[a.id] for a in self.recorded.plan.output]
-        where = f"{result.sql_column(ROW)} IN ({', '.join(map(str, numbers))})"
-        rows = self.store.read(result, columns=[*dict.fromkeys(columns), ROW], where=where, order_by=[ROW])
-        return rows.select([rows.column_names.index(name) for name in columns]).rename_columns(list(self.recorded.plan.names))
+        found = rows.read(0, [*dict.fromkeys(columns), ROW], numbers)
+        return found.select([found.column_names.index(name) for name in columns]).rename_columns(list(self.recorded.plan.names))
 
     def _sources(self, traced: Trace, answer: _Answer) -> _Found:
         """Every source table once, whatever number of leaves read it (a self-join reads one table twice)."""
@@ -134,17 +160,17 @@ class Deriver:
             answer.stale.extend(rows[name].stale)
         return _Found(rows=rows, leaves=leaves)
 
-    def _reasons(self, traced: Trace, found: _Found, engines: Engines, answer: _Answer, whole: bool) -> None:
+    def _reasons(self, traced: Trace, found: _Found, engines: Engines, answer: _Answer, whole: bool, rows: SegmentRows) -> None:
         descriptions = {one["function"]: one for one in self.record.udfs}
-        reader = ReasonReader(self.store, self.record.id, descriptions)
+        reader = ReasonReader(self.store, self.record.id, descriptions, rows)
         for segment in self.recorded.plan.segments:
-            rows = traced.segments.get(segment.number)
+            reached = traced.segments.get(segment.number)
             if not segment.functions or segment.number not in self.recorded.materialized:
                 continue
             materialized = self.recorded.materialized[segment.number]
-            numbers = sorted(set(rows.column(1).to_pylist())) if rows is not None else []
+            numbers = sorted(set(reached.column(1).to_pylist())) if reached is not None else []
             for function in segment.functions:
-                calls = reader.read(function, materialized, self.stored[materialized.name], numbers or [-1])
+                calls = reader.read(function, materialized, numbers or [-1])
                 name = _free(function.udf, {**answer.guarantees, **answer.links})
                 answer.reasons[name] = calls.table
                 answer.guarantees[name] = calls.guarantee

@@ -65,12 +65,15 @@ class Engines:
 def stored_table(key: Key, recorded: RecordedPlan, stored: Mapping[str, Materialization]) -> LeafTable:
     """A leaf's table in PostgreSQL.
 
-    :raises PortabilityProblem: the leaf is a source that is not stored there.
+    :raises PortabilityProblem: the leaf is not stored there.
     """
     kind, number = key
     if kind == "source" and recorded.sources[number].identity.kind != "snapshot":
         raise PortabilityProblem(f"table {recorded.sources[number].source.relation.name}", "it is not stored there")
-    materialization = stored[f"source_{number}" if kind == "source" else recorded.materialized[number].name]
+    name = f"source_{number}" if kind == "source" else recorded.materialized[number].name
+    if name not in stored:
+        raise PortabilityProblem(f"segment {number}", "the run did not store it: it was made again in Spark")
+    materialization = stored[name]
     names = stored_columns(materialization)
     label = recorded.sources[number].source.relation.name if kind == "source" else materialization.name
     by_id = {} if kind == "source" else {i: names[name] for i, name in recorded.materialized[number].columns}

@@ -23,7 +23,8 @@ from airflow_lineage_provider.reasons.values import same_values
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from airflow_lineage_provider.store import Materialization, Store
+    from airflow_lineage_provider.deriving.rows import SegmentRows
+    from airflow_lineage_provider.store import Store
 
 NO_REASON = "no reason declared: the UDF has no reasoning mode"
 
@@ -40,19 +41,19 @@ class TracedCalls:
 class ReasonReader:
     """Reads the reasons of a run's function operators, and has the missing ones explained."""
 
-    def __init__(self, store: Store, run_id: str, descriptions: Mapping[int, Mapping[str, Any]]) -> None:
+    def __init__(self, store: Store, run_id: str, descriptions: Mapping[int, Mapping[str, Any]], rows: SegmentRows) -> None:
         self.store = store
+        self.rows = rows
         self.run_id = run_id
         self.descriptions = descriptions
 
-    def read(self, function: FunctionOperator, segment: MaterializedSegment, stored: Materialization, numbers: list[int]) -> TracedCalls:
+    def read(self, function: FunctionOperator, segment: MaterializedSegment, numbers: list[int]) -> TracedCalls:
         """The calls behind the given rows of a materialized segment, each distinct (arguments, value, reason) once."""
         arguments = {name: segment.column(a) for name, a in _argument_names(function).items()}
         columns = [ROW, *dict.fromkeys(arguments.values()), segment.column(function.value)]
         if function.reason is not None:
             columns.append(segment.column(function.reason))
-        where = f"{stored.sql_column(ROW)} IN ({', '.join(map(str, numbers))})"
-        rows = self.store.read(stored, columns=columns, where=where, order_by=[ROW])
+        rows = self.rows.read(segment.segment, columns, numbers)
         calls, tags = _distinct(rows, len(columns))
         inputs = [calls.column(name) for name in arguments.values()]
         values = calls.column(segment.column(function.value))

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from airflow_lineage_provider.deriving.engines import Engines
+    from airflow_lineage_provider.deriving.rows import SegmentRows
     from airflow_lineage_provider.store import Materialization, Store
 
 Rows = Sequence[Mapping[str, Any]]
@@ -41,24 +42,47 @@ def target_expression(target: str | Rows | pa.Table, recorded: RecordedPlan) -> 
 
 
 def matching_rows(
-    condition: Expression, asked: str, result: Materialization, recorded: RecordedPlan, engines: Engines, store: Store, limit: int
+    condition: Expression,
+    asked: str,
+    rows: SegmentRows,
+    recorded: RecordedPlan,
+    engines: Engines,
+    store: Store,
+    limit: int,
+    total: int | None,
 ) -> list[int]:
-    """The numbers of the result's rows that the target matches, ascending.
+    """The numbers of the result's rows that the target matches, ascending. ``total`` is the number of the result's rows, where known.
 
     :raises EmptyTarget: none does. :raises TargetTooLarge: more than ``limit`` do. :raises SparkRequired: PostgreSQL cannot
         evaluate the condition as Spark would, and there is no session.
     """
+    numbers = _matching(condition, rows, recorded, engines, store, limit + 1)
+    known = "" if total is None else f"{total:,} "
+    if not numbers:
+        raise EmptyTarget(f"no row matches {asked}; the result has {known}rows with columns {', '.join(recorded.plan.names)}")
+    if len(numbers) > limit:
+        raise TargetTooLarge(f"{asked} matches more than {limit:,} of the result's {known}rows; narrow it, or raise the limit")
+    return sorted(numbers)
+
+
+def _matching(condition: Expression, rows: SegmentRows, recorded: RecordedPlan, engines: Engines, store: Store, limit: int) -> list[int]:
+    if rows.restored is not None and rows.is_restored(0):
+        return rows.restored.matching(0, _spark_text(condition, recorded), limit)
+    result = rows.materialization(0)
     try:
-        numbers = _in_postgres(condition, result, recorded, store, limit + 1)
+        return _in_postgres(condition, result, recorded, store, limit)
     except PortabilityProblem as problem:
         if engines.spark is None:
             raise SparkRequired(f"the target needs Spark: {problem}; give a Spark session, or a simpler predicate") from problem
-        numbers = _in_spark(condition, result, recorded, engines, limit + 1)
-    if not numbers:
-        raise EmptyTarget(f"no row matches {asked}; the result has {result.rows:,} rows with columns {', '.join(recorded.plan.names)}")
-    if len(numbers) > limit:
-        raise TargetTooLarge(f"{asked} matches more than {limit:,} of the result's {result.rows:,} rows; narrow it, or raise the limit")
-    return sorted(numbers)
+    text = _spark_text(condition, recorded)
+    found = engines.spark.filter(result, lambda frame: frame.where(text).select(ROW).orderBy(ROW).limit(limit))
+    return [int(number) for number in found.column(0).to_pylist()]
+
+
+def _spark_text(condition: Expression, recorded: RecordedPlan) -> str:
+    names = dict(recorded.materialized[0].columns)
+    spelled = {a.id: ColumnRef(text=names[a.id]) for a in recorded.plan.output}
+    return lower_expression(condition, spelled, dialect="spark", ansi=recorded.ansi)
 
 
 def _in_postgres(condition: Expression, result: Materialization, recorded: RecordedPlan, store: Store, limit: int) -> list[int]:
@@ -67,15 +91,6 @@ def _in_postgres(condition: Expression, result: Materialization, recorded: Recor
     spelled = {a.id: columns[names[a.id]] for a in recorded.plan.output}
     where = lower_expression(condition, spelled, dialect="postgres", ansi=recorded.ansi)
     rows = store.read(result, columns=[ROW], where=where, order_by=[ROW], limit=limit)
-    return [int(number) for number in rows.column(0).to_pylist()]
-
-
-def _in_spark(condition: Expression, result: Materialization, recorded: RecordedPlan, engines: Engines, limit: int) -> list[int]:
-    assert engines.spark is not None
-    names = dict(recorded.materialized[0].columns)
-    spelled = {a.id: ColumnRef(text=names[a.id]) for a in recorded.plan.output}
-    text = lower_expression(condition, spelled, dialect="spark", ansi=recorded.ansi)
-    rows = engines.spark.filter(result, lambda frame: frame.where(text).select(ROW).orderBy(ROW).limit(limit))
     return [int(number) for number in rows.column(0).to_pylist()]
 
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from contextlib import ExitStack
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider.deriving.derive import tables_of
 from airflow_lineage_provider.errors import SparkRequired
 from airflow_lineage_provider.explanation import Explanation
 from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.walk import operators
-from airflow_lineage_provider.reasons import registry
 from airflow_lineage_provider.recording import RecordedPlan
 from airflow_lineage_provider.rewrite.determinism import is_repeatable_but_for_rounding
 from airflow_lineage_provider.sql import lower
@@ -59,6 +58,7 @@ def _can_be_repeated(node: o.Plan) -> bool:
 
 
 def _rerun(explanation: Explanation, record: RunRecord, recorded: RecordedPlan, spark: SparkSession) -> pa.Table:
+    from airflow_lineage_provider.spark.declared import declared_functions
     from airflow_lineage_provider.spark.run import under_settings
     from airflow_lineage_provider.spark.tracing import Views, spark_errors
 
@@ -70,7 +70,7 @@ def _rerun(explanation: Explanation, record: RunRecord, recorded: RecordedPlan, 
         stack.enter_context(spark_errors("verifying"))
         views = Views(spark, "verify", stack)
         tables = _source_tables(explanation, recorded, spark, views)
-        text = lower(plan, bind(plan, tables), dialect="spark", udfs=_functions(plan, record, spark, views.prefix, stack))
+        text = lower(plan, bind(plan, tables), dialect="spark", udfs=declared_functions(spark, [plan], record.udfs, views.prefix, stack))
         return spark.sql(text).toArrow()
 
 
@@ -83,22 +83,6 @@ def _source_tables(explanation: Explanation, recorded: RecordedPlan, spark: Spar
             frame = arrow_frame(spark, explanation.source[name], [a.type for a in one.source.output]).toDF(*one.source.columns)
             tables["source", one.source.leaf] = LeafTable(name=(views.add(frame, f"source_{one.source.leaf}"),))
     return tables
-
-
-def _functions(plan: o.Plan, record: RunRecord, spark: SparkSession, prefix: str, stack: ExitStack) -> dict[int, str]:
-    from airflow_lineage_provider.reasons.spark_function import spark_function
-
-    descriptions = {one["function"]: one for one in record.udfs}
-    names: dict[int, str] = {}
-    for node in operators(plan):
-        if isinstance(node, o.FunctionOperator):
-            udf = registry.find(descriptions[node.function])
-            registry.check_version(udf, descriptions[node.function])
-            names[node.function] = f"{prefix}_udf_{node.function}"
-            mode: Literal["normal", "reasoning"] = "normal" if node.reason is None else "reasoning"
-            spark.udf.register(names[node.function], spark_function(udf, mode).asNondeterministic())
-            stack.callback(spark.sql, f"DROP TEMPORARY FUNCTION IF EXISTS {names[node.function]}")
-    return names
 
 
 def _rows(table: pa.Table) -> list[str]:

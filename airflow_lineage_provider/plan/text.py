@@ -7,6 +7,7 @@ from typing import Any
 
 from airflow_lineage_provider.plan import expressions as e
 from airflow_lineage_provider.plan import operators as o
+from airflow_lineage_provider.plan.segments import SegmentedPlan
 from airflow_lineage_provider.plan.walk import children
 
 _INFIX = frozenset({"+", "-", "*", "/", "%", "=", "<=>", "<", "<=", ">", ">=", "and", "or", "like", "||", "&", "|", "^", "div", "rlike"})
@@ -18,6 +19,11 @@ def plan_text(plan: o.Plan, indent: int = 0) -> str:
     lines = [" " * indent + operator_text(plan)]
     lines.extend(plan_text(child, indent + 2) for child in children(plan))
     return "\n".join(lines)
+
+
+def segments_text(plan: SegmentedPlan) -> str:
+    """All segments of a plan: two runs of the same pipeline over the same tables have the same."""
+    return "\n".join(f"{s.number} {s.kind}{' pinned' if s.pinned else ''}\n{plan_text(s.plan, 2)}" for s in plan.segments)
 
 
 def expression_text(expression: Any) -> str:

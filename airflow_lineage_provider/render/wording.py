@@ -23,7 +23,9 @@ def headline(explanation: Explanation) -> str:
 def question(explanation: Explanation) -> str:
     """``1 of 2 result rows asked about: judge = 'Reject'.``"""
     asked = shortened(visible(" ".join(explanation.asked.split())), 300)
-    rows = f"{explanation.target.num_rows:,} of {count(explanation.result_rows, 'result row')} asked about"
+    asked_rows, all_rows = explanation.target.num_rows, explanation.result_rows
+    of = count(asked_rows, "result row") if all_rows is None else f"{asked_rows:,} of {count(all_rows, 'result row')}"
+    rows = f"{of} asked about"
     return f"{rows}: {asked}." if asked else f"{rows}."
 
 

@@ -140,6 +140,20 @@ def run_program(execution: Execution, program: Program, tables: dict[Key, LeafTa
     return frame
 
 
+def run_rest(execution: Execution, plan: o.Plan, tables: Mapping[Key, LeafTable], udfs: Mapping[int, str]) -> DataFrame:
+    """What stands above the stored segments: computed when it is read, and stored nowhere."""
+    text = lower(plan, bind(plan, tables), dialect="spark", udfs=udfs)
+    with under_settings(execution.spark, execution.conf):
+        return execution.spark.sql(text)
+
+
+def compute_result(execution: Execution, frame: DataFrame) -> DataFrame:
+    """Run a pipeline whose result goes nowhere else: the rows are kept by Spark, as those of a stored result are."""
+    kept = execution.keep(frame)
+    execution.rows["result"] = kept.count()
+    return kept
+
+
 def reasoned_udf_of(captured: CapturedUdf) -> ReasonedUdf | None:
     """The reasoned UDF that Spark would call; None for any other UDF, whatever its name.
 
@@ -188,11 +202,16 @@ def load(execution: Execution, frame: DataFrame, name: str, kind: Kind, columns:
     started = time.perf_counter()
     materialization = execution.store.create_materialization(execution.run_id, name, kind, columns)
     # mapInArrow does not take every column name that Spark does (backticks): the columns travel under numbers.
-    chosen = frame.select(*(F.col(_quoted(column.name)).alias(f"c{i}") for i, column in enumerate(columns)))
+    chosen = frame.select(*(F.col(quoted(column.name)).alias(f"c{i}") for i, column in enumerate(columns)))
     names = [column.name for column in columns]
-    counts = chosen.mapInArrow(_loading(materialization.loader(), names), "rows bigint").collect()
+    counts = chosen.mapInArrow(_loading(materialization.loader(), names), "rows bigint, compute double, store double").collect()
     execution.rows[name] = sum(row["rows"] for row in counts)
     execution.timings[name] = time.perf_counter() - started
+    stored = sum(row["store"] for row in counts)
+    # Earlier stages (shuffles) are in no task of the last one: they are what is left of the whole time.
+    waited = execution.timings[name] - stored / execution.spark.sparkContext.defaultParallelism
+    execution.timings[f"{name}.compute"] = max(sum(row["compute"] for row in counts), waited)
+    execution.timings[f"{name}.store"] = stored
     return materialization
 
 
@@ -202,15 +221,33 @@ def _loading(loader: PartitionLoader, names: list[str]) -> Callable[[Iterator[pa
 
         context = TaskContext.get()
         assert context is not None
-        named = (batch.rename_columns(names) for batch in batches)
+        started = time.perf_counter()
+        given = Stopwatch(batches)
+        named = (batch.rename_columns(names) for batch in given)
         first = next(named, None)
         # An empty partition needs no transaction, unless an earlier attempt of it may have written rows.
         rows = 0
         if first is not None or context.attemptNumber():
             rows = loader.load(context.partitionId(), context.attemptNumber(), chain([first] if first is not None else [], named))
-        yield pyarrow.RecordBatch.from_pydict({"rows": pyarrow.array([rows], pyarrow.int64())})
+        store = time.perf_counter() - started - given.seconds
+        yield pyarrow.RecordBatch.from_pydict({"rows": [rows], "compute": [given.seconds], "store": [store]})
 
     return load_partition
+
+
+class Stopwatch(Iterator["pa.RecordBatch"]):
+    """Batches, and the seconds that were spent waiting for them: what making them took."""
+
+    def __init__(self, batches: Iterator[pa.RecordBatch]) -> None:
+        self._batches = batches
+        self.seconds = 0.0
+
+    def __next__(self) -> pa.RecordBatch:
+        started = time.perf_counter()
+        try:
+            return next(self._batches)
+        finally:
+            self.seconds += time.perf_counter() - started
 
 
 def write_postgres(frame: DataFrame, url: str, table: str, mode: Mode) -> None:
@@ -243,8 +280,9 @@ def _writing(result: ResultTable, names: list[str]) -> Callable[[Iterator[pa.Rec
 
 def result_frame(frame: DataFrame, columns: tuple[str, ...], names: tuple[str, ...]) -> DataFrame:
     """The user's columns under the user's names."""
-    return frame.select(*(F.col(_quoted(column)) for column in columns)).toDF(*names)
+    return frame.select(*(F.col(quoted(column)) for column in columns)).toDF(*names)
 
 
-def _quoted(name: str) -> str:
+def quoted(name: str) -> str:
+    """A column's name as Spark's functions take it."""
     return "`" + name.replace("`", "``") + "`"

@@ -16,6 +16,7 @@ from airflow_lineage_provider.spark.sources import reopen
 from airflow_lineage_provider.sql import ColumnRef, lower
 from airflow_lineage_provider.tracing.binding import Key, LeafTable, bind, leaf_keys, target_leaf, target_table
 from airflow_lineage_provider.tracing.links import TARGET
+from airflow_lineage_provider.tracing.push_down import narrowed
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -29,11 +30,20 @@ _ROWS_PER_READ = 100_000
 class SparkTracing:
     """Runs tracing queries and reads source rows in Spark, for one recorded run, under the session settings of the run."""
 
-    def __init__(self, spark: SparkSession, store: Store, recorded: RecordedPlan, stored: Mapping[str, Materialization]) -> None:
+    def __init__(
+        self,
+        spark: SparkSession,
+        store: Store,
+        recorded: RecordedPlan,
+        stored: Mapping[str, Materialization],
+        frames: Mapping[int, DataFrame] | None = None,
+    ) -> None:
+        """``frames`` are the rows of segments that the run did not store and that were made again (`spark.restore`)."""
         self.spark = spark
         self.store = store
         self.recorded = recorded
         self.stored = stored
+        self.frames = frames or {}
 
     def query(self, plan: o.Plan, target: pa.Table) -> tuple[pa.Table, str]:
         """Execute a tracing query: its rows and the SQL that was run.
@@ -44,7 +54,9 @@ class SparkTracing:
             stack.enter_context(self._settings())
             stack.enter_context(spark_errors("a tracing query"))
             views = Views(self.spark, "tracing", stack)
-            tables = {key: self._table(key, plan, target, views) for key in leaf_keys(plan)}
+            plan = narrowed(plan, target)
+            tables = {key: self.leaf_table(key, views) for key in leaf_keys(plan) if key != ("segment", TARGET)}
+            tables["segment", TARGET] = self._target(plan, target, views)
             text = lower(plan, bind(plan, tables), dialect="spark", ansi=self.recorded.ansi)
             return self.spark.sql(text).toArrow(), text
 
@@ -76,15 +88,20 @@ class SparkTracing:
     def _settings(self) -> AbstractContextManager[None]:
         return under_settings(self.spark, dict(self.recorded.plan.conf))
 
-    def _table(self, key: Key, plan: o.Plan, target: pa.Table, views: Views) -> LeafTable:
+    def _target(self, plan: o.Plan, target: pa.Table, views: Views) -> LeafTable:
+        types = [a.type for a in target_leaf(plan, TARGET).output]
+        frame = arrow_frame(self.spark, target, types)
+        return target_table(plan, TARGET, (views.add(frame, "target"),), frame.columns)
+
+    def leaf_table(self, key: Key, views: Views) -> LeafTable:
+        """A view over a source, as it can be read again with its lineage key, or over a segment's rows."""
         kind, number = key
-        if key == ("segment", TARGET):
-            types = [a.type for a in target_leaf(plan, TARGET).output]
-            frame = arrow_frame(self.spark, target, types)
-            return target_table(plan, TARGET, (views.add(frame, "target"),), frame.columns)
         if kind == "segment":
             segment = self.recorded.materialized[number]
-            name = views.add(read_materialization(self.spark, self.store, self.stored[segment.name]), segment.name)
+            frame = self.frames.get(number)
+            if frame is None:
+                frame = read_materialization(self.spark, self.store, self.stored[segment.name])
+            name = views.add(frame, segment.name)
             return LeafTable(name=(name,), by_id={i: ColumnRef(text=column) for i, column in segment.columns}, label=segment.name)
         recorded = self.recorded.sources[number]
         if recorded.identity.kind == "snapshot":

@@ -25,7 +25,7 @@ class RunRecord:
         strategy, reasons: as the run was asked for.
         params: the pipeline's parameters.
         plan: JSON text of the plan's codec.
-        segments, inputs, udfs, conf, timings, row_counts, output, versions: anything that Python's ``json`` can write.
+        segments, inputs, udfs, conf, timings, row_counts, output, versions, choices: anything that Python's ``json`` can write.
         error: why it failed.
         airflow: dag_id, run_id, task_id, map_index and try_number, where Airflow ran it.
     """
@@ -49,6 +49,7 @@ class RunRecord:
     error: str | None = None
     airflow: Any = None
     versions: Any = field(default_factory=dict)
+    choices: Any = None
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from airflow_lineage_provider.errors import StoreError
 from airflow_lineage_provider.store.sqltext import CATALOG_SCHEMA
 from airflow_lineage_provider.store.textescape import escape, unescape
 
-HEAD = "0001"
+HEAD = "0002"
 VERSION_TABLE = "schema_version"
 
 metadata = sa.MetaData(schema=CATALOG_SCHEMA)
@@ -74,6 +74,7 @@ runs = sa.Table(
     sa.Column("error", SafeText),
     sa.Column("airflow", JsonText),
     sa.Column("versions", JsonText),
+    sa.Column("choices", JsonText),
     sa.Index("runs_pipeline", "pipeline", "id"),
 )
 

@@ -93,5 +93,3 @@ def _is_whole(frame: WindowFrame, node: o.Window) -> bool:
     """Without an order all rows are peers, and a RANGE frame up to the current row holds all of them."""
     unbounded = frame.lower == "unbounded" and frame.upper == "unbounded"
     return unbounded or (not node.order and frame.kind == "range")
-
-

@@ -184,4 +184,3 @@ def _has_nulls(target: pa.Table, at: int) -> bool:
 def _equal(left: Attribute, right: Attribute, with_nulls: bool) -> Expression:
     """Equality that takes NULL as a value only where there is one: databases cannot use an index otherwise."""
     return Call(function="<=>" if with_nulls else "=", arguments=(left, right), type="boolean")
-

@@ -1,9 +1,4 @@
-"""What a run executes and stores: one program for each materialized segment, the lowest first.
-
-Function materialization (section 6.1 of the augmented-lineage paper) stores the outputs of segments that contain function
-operators; the root's output is the result, which the results store keeps too (section 6.2). Pinned segments are stored
-whatever the strategy.
-"""
+"""What a run executes and stores: one program for each segment that is stored (`tracing.strategies`), the lowest first."""
 
 from __future__ import annotations
 
@@ -14,7 +9,7 @@ from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.expressions import Attribute
 from airflow_lineage_provider.plan.lineage_keys import MaterializedSegment, SourceIdentity
 from airflow_lineage_provider.plan.segments import Segment, SegmentedPlan
-from airflow_lineage_provider.plan.walk import operators, transform_up
+from airflow_lineage_provider.plan.walk import functions_of, operators, transform_up
 from airflow_lineage_provider.rewrite.fresh import FreshAttributes
 from airflow_lineage_provider.rewrite.unique_names import unique_names
 from airflow_lineage_provider.tracing.annotate import Context, annotate_segment, group_keys, inline
@@ -30,11 +25,6 @@ class Program:
     plan: o.Plan
     stored: tuple[Attribute, ...]
     materialized: MaterializedSegment
-
-
-def materialized_segments(plan: SegmentedPlan) -> frozenset[int]:
-    """The numbers of the segments that function materialization stores."""
-    return frozenset(s.number for s in plan.segments if s.number == 0 or s.functions or s.pinned)
 
 
 def with_reasons(plan: SegmentedPlan, reasoned: frozenset[str]) -> SegmentedPlan:
@@ -54,21 +44,41 @@ def with_reasons(plan: SegmentedPlan, reasoned: frozenset[str]) -> SegmentedPlan
     return replace(plan, segments=tuple(replace(s, plan=transform_up(s.plan, reason)) for s in plan.segments))
 
 
-def programs(plan: SegmentedPlan, sources: Mapping[int, SourceIdentity], keyed: Set[int] = frozenset()) -> tuple[Program, ...]:
-    """The programs of a run, in the order in which they run; the root's is the last.
+def programs(
+    plan: SegmentedPlan, sources: Mapping[int, SourceIdentity], stored: Set[int], keyed: Set[int] = frozenset(), *, whole: bool = False
+) -> tuple[Program, ...]:
+    """The programs of the ``stored`` segments, in the order in which they run; the root's, where it is stored, is the last.
 
-    ``keyed`` are the function operators whose UDFs take the row's lineage keys after their arguments.
+    ``keyed`` are the function operators whose UDFs take the row's lineage keys after their arguments. ``whole`` stores all that
+    segments above read (full materialization). Where the root is not stored, what is made again from the stored
+    segments decides what they hold.
     """
-    context = Context(plan=plan, materialized=materialized_segments(plan), sources=sources)
+    context = Context(plan=plan, materialized=frozenset(stored), sources=sources)
     traced = _needed_for_tracing(context)
+    again = frozenset[int]() if 0 in stored else _needed_to_make_again(context)
     made: list[Program] = []
-    above: set[int] = set()
+    above = set(again)
     for segment in plan.segments:
         if segment.number in context.materialized:
-            program = _program(segment, context, traced, frozenset(above), keyed)
+            kept = traced | again | (frozenset(above) if whole else frozenset())
+            program = _program(segment, context, kept, frozenset(above), keyed)
             made.append(program)
             above |= needed(program.plan, program.plan.output)
     return tuple(reversed(made))
+
+
+def rest_of_plan(plan: SegmentedPlan, stored: Set[int]) -> o.Plan:
+    """What stands above the stored segments, as one plan over their outputs and the sources: the result of the run."""
+    context = Context(plan=plan, materialized=frozenset(stored), sources={})
+    body = prune(inline(plan.root.plan, context), plan.output)
+    return unique_names(o.Project(child=body, columns=plan.output))
+
+
+def _needed_to_make_again(context: Context) -> frozenset[int]:
+    """The attributes of stored segments that the rest of the plan reads, arguments and values of its UDFs among them."""
+    rest = inline(context.plan.root.plan, context)
+    judged = tuple(a for function in functions_of(rest) for a in (*function.arguments, function.value))
+    return needed(rest, (*context.plan.output, *judged))
 
 
 def _program(segment: Segment, context: Context, traced: frozenset[int], above: frozenset[int], keyed: Set[int]) -> Program:

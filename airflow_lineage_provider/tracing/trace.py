@@ -21,6 +21,7 @@ from airflow_lineage_provider.tracing.links import TAG, TARGET, link_query, tag_
 if TYPE_CHECKING:
     import pyarrow as pa
 
+
 class Executor(Protocol):
     """Runs a tracing query where its inputs live."""
 

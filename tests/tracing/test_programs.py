@@ -5,7 +5,8 @@ from __future__ import annotations
 from airflow_lineage_provider.plan.check import check_unique
 from airflow_lineage_provider.plan.lineage_keys import KeyColumn, SourceIdentity
 from airflow_lineage_provider.rewrite.pipeline import rewrite
-from airflow_lineage_provider.tracing.program import materialized_segments, programs, with_reasons
+from airflow_lineage_provider.tracing.program import programs, with_reasons
+from airflow_lineage_provider.tracing.strategies import choose, stored_segments
 from tests.plan.paper_plans import example_4
 
 KEYS = SourceIdentity(
@@ -16,15 +17,15 @@ IDENTITIES = dict.fromkeys(range(3), KEYS)
 
 def test_function_materialization_stores_the_function_segment_and_the_result() -> None:
     plan = rewrite(example_4())
-    assert materialized_segments(plan) == {0, 1}
-    lower, root = programs(plan, IDENTITIES)
+    assert stored_segments(choose(plan, "function_materialization")) == {0, 1}
+    lower, root = programs(plan, IDENTITIES, {0, 1})
     assert (lower.segment.number, root.segment.number) == (1, 0)
     assert [a.name for a in root.stored] == ["judge", "count"]
     assert root.materialized.inputs == ()
 
 
 def test_the_function_segment_stores_arguments_value_and_lineage_keys_only() -> None:
-    lower = programs(rewrite(example_4()), IDENTITIES)[0]
+    lower = programs(rewrite(example_4()), IDENTITIES, {0, 1})[0]
     keys = [f"lineage_{leaf}_{part}" for leaf in range(3) for part in ("file", "position")]
     assert [a.name for a in lower.stored] == ["income", "debt", "loan_amount", "judge", *keys]
     assert [(one.kind, one.number) for one in lower.materialized.inputs] == [("source", 0), ("source", 1), ("source", 2)]
@@ -33,7 +34,7 @@ def test_the_function_segment_stores_arguments_value_and_lineage_keys_only() -> 
 
 def test_eager_reasons_are_a_column_of_the_function_operator() -> None:
     plan = with_reasons(rewrite(example_4()), frozenset({"credit_exam"}))
-    lower = programs(plan, IDENTITIES)[0]
+    lower = programs(plan, IDENTITIES, {0, 1})[0]
     assert "judge_reason" in [a.name for a in lower.stored]
     untouched = with_reasons(rewrite(example_4()), frozenset({"another"}))
     assert untouched.segments[1].functions[0].reason is None
