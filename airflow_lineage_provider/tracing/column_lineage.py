@@ -7,7 +7,9 @@ It falls out of the plan: no row is read. The rules are in `column_operators` an
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider.errors import InvalidTarget
@@ -15,7 +17,7 @@ from airflow_lineage_provider.plan.operators import Relation, Source
 from airflow_lineage_provider.plan.segments import SegmentedPlan
 from airflow_lineage_provider.plan.walk import all_operators
 from airflow_lineage_provider.tracing.column_operators import Tracer
-from airflow_lineage_provider.tracing.column_transformation import SUBTYPES, Influences, Transformation
+from airflow_lineage_provider.tracing.column_transformation import SUBTYPES, Influences, Origin, Transformation
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -23,16 +25,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class SourceColumn:
-    """A column of a source table. ``leaf`` is the leaf of the plan that reads it, None where the table's leaves are not told apart."""
+    """A column of a source table. ``table`` is the table as explanations call it: different tables of one name are numbered.
 
-    relation: Relation
+    ``leaf`` is the leaf of the plan that reads it, None where the table's leaves are not told apart.
+    """
+
+    table: str
     column: str
+    relation: Relation
     leaf: int | None = None
-
-    @property
-    def table(self) -> str:
-        """The table as a person calls it."""
-        return self.relation.name
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,30 +118,42 @@ def column_lineage(plan: SegmentedPlan, *, by_leaf: bool = False) -> ColumnLinea
     :raises UnsupportedOperator: for an operator or an expression without a rule.
     """
     root = Tracer(plan).segment(0)
-    leaves = {node.leaf: node for one in plan.segments for node in all_operators(one.plan) if isinstance(node, Source)}
+    sources = _source_columns(plan, by_leaf)
     columns = tuple(
-        OutputColumn(position=at, name=name, type=attribute.type, inputs=_inputs(root.columns[attribute.id], leaves, by_leaf))
+        OutputColumn(position=at, name=name, type=attribute.type, inputs=_inputs(root.columns[attribute.id], sources))
         for at, (name, attribute) in enumerate(zip(plan.names, plan.output, strict=True))
     )
-    return ColumnLineage(columns=columns, rows=_inputs(root.rows, leaves, by_leaf))
+    return ColumnLineage(columns=columns, rows=_inputs(root.rows, sources))
 
 
-def _inputs(found: Influences, leaves: dict[int, Source], by_leaf: bool) -> tuple[ColumnInput, ...]:
+def _inputs(found: Influences, sources: Mapping[Origin, SourceColumn]) -> tuple[ColumnInput, ...]:
     """In the order of the sources' columns, direct ones first."""
-    ordered = sorted(found, key=lambda one: (one[1].type == "INDIRECT", one[0], SUBTYPES.index(one[1].subtype), *_rest(one[1])))
-    made = [
-        ColumnInput(source=_source_column(leaves[leaf], at, leaf if by_leaf else None), transformation=transformation)
-        for (leaf, at), transformation in ordered
-    ]
-    return tuple(dict.fromkeys(made))
+    ordered = sorted(found, key=lambda one: (one[1].type == "INDIRECT", one[0], *_order(one[1])))
+    # Two leaves of one table are alike here.
+    return tuple(dict.fromkeys(ColumnInput(source=sources[origin], transformation=kind) for origin, kind in ordered))
 
 
-def _rest(one: Transformation) -> tuple[bool, bool, tuple[str, ...]]:
-    return one.masking, one.opaque, one.udfs
+def _order(one: Transformation) -> tuple[int, bool, bool, tuple[str, ...]]:
+    return SUBTYPES.index(one.subtype), one.masking, one.opaque, one.udfs
 
 
-def _source_column(source: Source, at: int, leaf: int | None) -> SourceColumn:
-    return SourceColumn(relation=source.relation, column=source.columns[at], leaf=leaf)
+def _source_columns(plan: SegmentedPlan, by_leaf: bool) -> dict[Origin, SourceColumn]:
+    """The columns of all leaves; two leaves are one table when they read the same thing, a session's own data only with itself."""
+    leaves = {node.leaf: node for one in plan.segments for node in all_operators(one.plan) if isinstance(node, Source)}
+    tables: dict[object, str] = {}
+    found: dict[Origin, SourceColumn] = {}
+    for leaf, source in sorted(leaves.items()):
+        same = (source.relation, source.columns, leaf if source.relation.kind == "local" else None)
+        if same not in tables:
+            tables[same] = _free(source.relation.name, tables.values())
+        told_apart = leaf if by_leaf else None
+        for at, column in enumerate(source.columns):
+            found[leaf, at] = SourceColumn(table=tables[same], column=column, relation=source.relation, leaf=told_apart)
+    return found
+
+
+def _free(name: str, taken: Collection[str]) -> str:
+    return next(one for number in count(1) if (one := name if number == 1 else f"{name}_{number}") not in taken)
 
 
 def _record(one: ColumnInput, column: OutputColumn | None) -> dict[str, Any]:
