@@ -77,7 +77,8 @@ def _way(kind: Transformation) -> str:
     text = _WORDS[kind.subtype]
     if kind.udfs:
         through = ", then ".join(visible(udf) for udf in kind.udfs)
-        text += f", perhaps (opaque {through})" if kind.opaque else f" by {through}"
+        by = "by" if kind.type == "DIRECT" else "on what comes from"
+        text += f", perhaps ({through} is opaque)" if kind.opaque else f" {by} {through}"
     return text + (", masked" if kind.masking else "")
 
 

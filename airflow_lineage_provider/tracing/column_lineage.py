@@ -1,8 +1,8 @@
 """Column-level lineage: for each column of a result the source columns that it is computed from, and those that only influence it.
 
 It falls out of the plan: no row is read. The rules are in `column_operators` and `column_expressions`, the words OpenLineage's
-(`column_transformation`). The answer never leaves a source column out that can change an output column; it may name one that cannot
-(``x * 0``), as every lineage from a program's text does.
+(`column_transformation`). Of a deterministic pipeline the answer leaves no source column out that can change an output column; it may name
+one that cannot (``x * 0``), as every lineage from a program's text does. Which rows a limit without an order takes is no column's doing.
 """
 
 from __future__ import annotations
