@@ -17,6 +17,7 @@ from airflow_lineage_provider.output import Output
 from airflow_lineage_provider.recording import RecordedPlan
 from airflow_lineage_provider.recording import read as read_record
 from airflow_lineage_provider.store import RunRecord, Store
+from airflow_lineage_provider.tracing.column_lineage import ColumnLineage, column_lineage
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
     from airflow_lineage_provider.spark.run import Execution
 
-__all__ = ["Explanation", "Guarantee", "Lineage", "Output", "Run", "RunSummary"]
+__all__ = ["ColumnLineage", "Explanation", "Guarantee", "Lineage", "Output", "Run", "RunSummary"]
 
 Progress = Callable[[str], None]
 
@@ -192,6 +193,15 @@ class Run:
         columns = [names[a.id] for a in plan.plan.output]
         rows = self._lineage.store.read(stored, columns=[*dict.fromkeys(columns), ROW], order_by=[ROW], limit=limit)
         return rows.select([rows.column_names.index(name) for name in columns]).rename_columns(list(plan.plan.names))
+
+    def columns(self, *, by_leaf: bool = False) -> ColumnLineage:
+        """For each column of the result the source columns that it is computed from, and those that only influence it.
+
+        Read from the recorded plan: no Spark, no rows. A table that the pipeline reads twice is one, unless ``by_leaf``.
+
+        :raises RunNotComplete: the run failed, was dropped, or is still going.
+        """
+        return column_lineage(self.plan.plan, by_leaf=by_leaf)
 
     def explain(
         self,

@@ -19,6 +19,7 @@ examples:
   airflow-lineage runs
   airflow-lineage explain latest "judge = 'Reject'" --html why.html
   airflow-lineage explain 01JG3Q '[{"judge": "Reject"}]' --verify --json
+  airflow-lineage columns latest --column judge
 """
 
 TARGET_HELP = "a SQL predicate over the result's columns, or a JSON array of rows"
@@ -45,6 +46,7 @@ def parser() -> argparse.ArgumentParser:
     _run(verb("run", "run a pipeline and record its lineage"))
     _runs(verb("runs", "list recorded runs, newest first"))
     _explain(verb("explain", "say which source rows made rows of a run's result, and why"))
+    _columns_of(verb("columns", "say which source columns each column of a run's result is computed from, and which influence it"))
     _derivation(verb("derivation", "show a stored derivation again"))
     _drop(verb("drop", "drop what is stored of runs"))
     _store(verb("store", "look after the results store"))
@@ -120,6 +122,13 @@ def _explain(made: argparse.ArgumentParser) -> None:
     )
     _spark(made)
     _shown(made)
+
+
+def _columns_of(made: argparse.ArgumentParser) -> None:
+    made.add_argument("run", metavar="RUN", help="the run's id, an unambiguous beginning of it, or latest")
+    made.add_argument("--pipeline", metavar="NAME", help="with latest: of this pipeline")
+    made.add_argument("--column", metavar="NAME", help="of this column of the result only")
+    _json(made)
 
 
 def _derivation(made: argparse.ArgumentParser) -> None:

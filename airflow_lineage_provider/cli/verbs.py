@@ -84,7 +84,7 @@ def runs(options: Namespace, out: Streams) -> int:
     return 0
 
 
-# --- explain, derivation ------------------------------------------------------------------------------------------------
+# --- explain, columns, derivation ---------------------------------------------------------------------------------------
 
 
 def explain(options: Namespace, out: Streams) -> int:
@@ -123,6 +123,24 @@ def _explained(options: Namespace, out: Streams, target: Any, spark: Any) -> Exp
     with _lineage(options, spark) as lineage:
         found = lineage.get(options.run, options.pipeline)
         return found.explain(target, limit=options.limit, verify=options.verify, progress=out.progress)
+
+
+def columns(options: Namespace, out: Streams) -> int:
+    """Show the column-level lineage of a run's result, from the record alone."""
+    with _lineage(options) as lineage:
+        made = lineage.get(options.run, options.pipeline)
+        found = made.columns()
+        summary = made.summary
+    found = found if options.column is None else found.only(options.column)
+    if options.json:
+        from airflow_lineage_provider.render.column_document import columns_dict
+
+        out.answer_json(columns_dict(summary, found))
+    else:
+        from airflow_lineage_provider.render.terminal_columns import columns_view
+
+        out.answer(columns_view(summary, found))
+    return 0
 
 
 def derivation(options: Namespace, out: Streams) -> int:
