@@ -7,24 +7,42 @@ from collections.abc import Callable
 from airflow_lineage_provider.catalyst import functions
 from airflow_lineage_provider.catalyst.context import Context
 from airflow_lineage_provider.catalyst.tree import TreeNode, object_name
-from airflow_lineage_provider.plan.expressions import AggregateCall, Expression
+from airflow_lineage_provider.plan.expressions import AggregateCall, Call, Expression, Literal
 
 
-def aggregate_call(node: TreeNode, context: Context, expression: Callable[[TreeNode, Context], Expression]) -> AggregateCall:
-    """An ``AggregateExpression``: its function, DISTINCT and FILTER.
+def aggregate_call(node: TreeNode, context: Context, expression: Callable[[TreeNode, Context], Expression]) -> AggregateCall | Call:
+    """An ``AggregateExpression``: its function, DISTINCT and FILTER. A pivot's is an array of them.
 
     :raises UnsupportedOperator: the function has no SQL name, or is not a whole aggregation.
     """
     if object_name(node.fields["mode"]) != "Complete":
         context.refuse("an aggregate function that is split into steps")
     function = node.child("aggregateFunction")
-    if function.name in ("PythonUDAF", "ScalaAggregator", "ScalaUDAF", "PivotFirst", "TypedAggregateExpression"):
+    if function.name == "PivotFirst":
+        return _pivoted(function, context, expression)
+    if function.name in ("PythonUDAF", "ScalaAggregator", "ScalaUDAF", "TypedAggregateExpression"):
         context.refuse(f"the aggregate function {function.fields.get('name') or function.name}", _ADVICE)
     called = functions.call(function, tuple([expression(child, context) for child in function.children]), context)
     return AggregateCall(
         function=called.function, arguments=called.arguments, type=called.type,
         distinct=bool(node.fields["isDistinct"]), filter=_filter(node, context, expression),
     )  # fmt: skip
+
+
+def _pivoted(node: TreeNode, context: Context, expression: Callable[[TreeNode, Context], Expression]) -> Call:
+    """One value for each pivot value, of the one row of the group that has it: its maximum, which is the same in every run."""
+    column, value = (expression(node.child(field), context) for field in ("pivotColumn", "valueColumn"))
+    texts = node.fields["pivotColumnValues"]
+    if texts is None:
+        context.refuse(f"a pivot by a column of type {column.type}", "Pivot by a string or a number made of it")
+    calls = tuple(
+        AggregateCall(
+            function="max", arguments=(value,), type=value.type,
+            filter=Call(function="<=>", arguments=(column, Literal(value=text, type=column.type)), type="boolean"),
+        )
+        for text in texts
+    )  # fmt: skip
+    return Call(function="array", arguments=calls, type=f"array<{value.type}>")
 
 
 def _filter(node: TreeNode, context: Context, expression: Callable[[TreeNode, Context], Expression]) -> Expression | None:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import TYPE_CHECKING, NoReturn
 
 from airflow_lineage_provider.errors import UnsupportedOperator
-from airflow_lineage_provider.plan.expressions import Attribute
-from airflow_lineage_provider.plan.operators import Relation
+from airflow_lineage_provider.plan.expressions import Alias, Attribute, Expression, ScalarSubquery
+from airflow_lineage_provider.plan.operators import Plan, Relation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,16 +34,17 @@ class Context:
     """Passed down while a plan is converted.
 
     ``place`` is the way from the root to the operator or column at hand. ``highest_id`` is the highest number in the document;
-    attributes of ours (``fresh``) lie above. ``leaves`` gives the number of a leaf of the
-    analyzed plan by its position in the document, ``visited`` the leaves in the order in which sources were made of
-    them: a common table expression that is used twice is read twice.
+    attributes of ours (``fresh``) lie above. ``visited`` has the numbers of the
+    analyzed plan's leaves in the order in which sources were made of them: a common table expression that is used twice is
+    read twice. ``operator`` converts the plan of a subquery; ``subqueries`` are those that were met, by expression id.
     """
 
     function_names: Mapping[str, str]
     settings: Settings
     relations: Sequence[Relation]
-    leaves: Mapping[int, int]
     visited: list[int]
+    operator: Callable[[TreeNode, Context], Plan]
+    subqueries: dict[int, ScalarSubquery] = field(default_factory=dict)
     highest_id: int = 0
     fresh: Iterator[int] = field(default_factory=lambda: count(1))
     ctes: Mapping[int, TreeNode] = field(default_factory=dict)
@@ -57,6 +58,10 @@ class Context:
     def over(self, *outputs: Sequence[Attribute]) -> Context:
         """The context for expressions over these attributes."""
         return replace(self, scope={attribute.id: attribute for output in outputs for attribute in output})
+
+    def alias(self, name: str, child: Expression) -> Alias:
+        """An expression as a new attribute."""
+        return Alias(child=child, attribute=Attribute(id=next(self.fresh), name=name, type=child.type))
 
     def refuse(self, what: str, advice: str = ADVICE) -> NoReturn:
         """Raise `UnsupportedOperator` for something at the current place."""

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
 from airflow_lineage_provider.catalyst.context import Context, Settings
 from airflow_lineage_provider.catalyst.operators import operator
-from airflow_lineage_provider.catalyst.tree import TreeNode, decode, nodes
+from airflow_lineage_provider.catalyst.tree import all_nodes, decode
 from airflow_lineage_provider.errors import PlanError, UnsupportedOperator
 from airflow_lineage_provider.plan.operators import Plan, Relation
 
@@ -35,7 +35,7 @@ def convert(
     """The operator tree of an analyzed plan.
 
     ``document`` is ``toJSON()`` of the plan, completed by `spark.document` (types, evaluation modes); ``function_names``
-    maps expression classes to SQL names; ``relations`` describe the plan's leaves (`leaf_positions`), left to right.
+    maps expression classes to SQL names; ``relations`` describe the plan's leaves by their numbers in the document.
 
     :raises UnsupportedOperator: something in the plan has no defined lineage; the message names it, its place and a way out.
     :raises PlanError: the document is not a plan, or does not fit the relations.
@@ -50,21 +50,16 @@ def _converted(
     document: Sequence[Mapping[str, Any]], function_names: Mapping[str, str], relations: Sequence[Relation], settings: Settings
 ) -> Converted:
     root = decode(document)
-    leaves = {node.position: number for number, node in enumerate(leaf_nodes(root))}
-    if len(leaves) != len(relations):
+    leaves = {int(node.fields["leaf"]) for node in all_nodes(root) if "leaf" in node.fields}
+    if leaves != set(range(len(relations))):
         raise PlanError(f"{len(relations)} relations for a plan with {len(leaves)} leaves")
     visited: list[int] = []
     highest = _highest_id(document)
     context = Context(
-        function_names=function_names, settings=settings, relations=relations, leaves=leaves, visited=visited,
+        function_names=function_names, settings=settings, relations=relations, visited=visited, operator=operator,
         highest_id=highest, fresh=count(highest + 1),
     )  # fmt: skip
     return Converted(plan=operator(root, context), leaves=tuple(visited))
-
-
-def leaf_nodes(root: TreeNode) -> Iterator[TreeNode]:
-    """The leaves that read data, left to right: not the references to common table expressions."""
-    return (node for node in nodes(root) if not node.children and node.name != "CTERelationRef")
 
 
 def _highest_id(value: Any) -> int:

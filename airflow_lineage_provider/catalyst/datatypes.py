@@ -12,6 +12,7 @@ from typing import Any
 from airflow_lineage_provider.errors import UnsupportedOperator
 
 _SHORT = {"byte": "tinyint", "short": "smallint", "integer": "int", "long": "bigint", "timestamp_ltz": "timestamp", "null": "void"}
+_UNORDERED = re.compile(r"\b(?:map<|variant\b|geometry|geography|interval\b(?! (?:year|month|day|hour|minute|second)))")
 _PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z_0-9]*")
 
 
@@ -41,6 +42,16 @@ def _geospatial(text: str) -> str:
     if found is None:
         raise UnsupportedOperator(f"a column has the type {text}: turn it into binary with st_asbinary first")
     return f"{found[1]}({found[2].lower()})"
+
+
+def struct_ddl(fields: list[tuple[str, str]]) -> str:
+    """The DDL text of a struct with plain field names."""
+    return f"struct<{','.join(f'{name}:{type_text}' for name, type_text in fields)}>"
+
+
+def is_orderable(type_text: str) -> bool:
+    """Whether values of the type can be compared: not those with a map, a variant, a shape or an interval of no fixed length inside."""
+    return _UNORDERED.search(type_text) is None
 
 
 def schema_ddl(columns: list[tuple[str, str]]) -> str:

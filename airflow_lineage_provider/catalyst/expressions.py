@@ -9,7 +9,7 @@ from airflow_lineage_provider.catalyst.context import Context
 from airflow_lineage_provider.catalyst.datatypes import ddl
 from airflow_lineage_provider.catalyst.literals import literal
 from airflow_lineage_provider.catalyst.state import check_ansi, check_zone, eval_mode
-from airflow_lineage_provider.catalyst.tree import TreeNode, expression_id, object_name
+from airflow_lineage_provider.catalyst.tree import TreeNode, decode, expression_id, object_name
 from airflow_lineage_provider.errors import UnsupportedOperator
 from airflow_lineage_provider.plan import expressions as e
 
@@ -183,6 +183,19 @@ def _replaced(node: TreeNode, context: Context) -> e.Expression:
             raise problem from None
 
 
+def _scalar_subquery(node: TreeNode, context: Context) -> e.Expression:
+    """A scalar subquery that is not correlated; the same one, written twice, is the same here."""
+    number = expression_id(node.fields["exprId"])
+    if node.fields.get("outerAttrs"):
+        context.refuse("a correlated scalar subquery here", _JOIN_ADVICE)
+    if number not in context.subqueries:
+        plan = context.operator(decode(node.fields["plan"]), context.over().at("scalar subquery"))
+        if len(plan.output) != 1:
+            context.refuse(f"a scalar subquery of {len(plan.output)} columns")
+        context.subqueries[number] = e.ScalarSubquery(plan=plan, type=plan.output[0].type)
+    return context.subqueries[number]
+
+
 def _refused(what: str, advice: str) -> Converter:
     def refuse(_node: TreeNode, context: Context) -> e.Expression:
         context.refuse(what, advice)
@@ -209,11 +222,11 @@ _SPECIAL: Mapping[str, Converter] = {
     "AtLeastNNonNulls": _not_null_count,
     "Alias": _unwrapped,  # inside an expression a name has no meaning
     "ResolvedCollation": _refused("COLLATE", "Compare lower(…) of both sides instead"),
-    "WindowExpression": _refused("a window function", "Aggregate with GROUP BY and join the result back"),
+    "WindowExpression": _refused("a window function inside an expression", "Compute it in a column of its own first"),
     "PythonUDAF": _refused("a grouped aggregation in Python", "Collect the group with collect_list and call a UDF on the list"),
-    "ScalarSubquery": _refused("a scalar subquery", _JOIN_ADVICE),
-    "InSubquery": _refused("IN with a subquery", _JOIN_ADVICE),
-    "Exists": _refused("EXISTS with a subquery", _JOIN_ADVICE),
+    "ScalarSubquery": _scalar_subquery,
+    "InSubquery": _refused("IN with a subquery here", _JOIN_ADVICE),
+    "Exists": _refused("EXISTS with a subquery here", _JOIN_ADVICE),
     "LateralSubquery": _refused("a lateral subquery", _JOIN_ADVICE),
     "OuterReference": _refused("a correlated subquery", _JOIN_ADVICE),
     "CommonExpressionRef": _refused("a common expression without its definition", "Compute it in a column of its own first"),

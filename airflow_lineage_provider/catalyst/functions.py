@@ -21,6 +21,8 @@ _BUILT = {
 }  # fmt: skip
 _WITH_SCHEMA = ("JsonToStructs", "CsvToStructs")
 _TYPED_BY_NAME = {"ParseToTimestamp": "to_timestamp", "MakeTimestamp": "make_timestamp"}
+CHOOSING = ("First", "Last", "AnyValue")
+"""Aggregates that choose a row's value, and may leave NULLs out."""
 _TRIMS = ("StringTrim", "StringTrimLeft", "StringTrimRight")
 
 
@@ -54,18 +56,18 @@ def _with_state(node: TreeNode, name: str, arguments: tuple[Expression, ...], co
         return name, (arguments[1], arguments[0])
     if node.name in _WITH_SCHEMA and isinstance(fields.get("schema"), dict | str):
         schema = Literal(value=ddl(fields["schema"]), type="string")
-        return _with_state(_without(node, "schema"), name, (*arguments, schema), context)
+        return _with_state(without(node, "schema"), name, (*arguments, schema), context)
     if isinstance(fields.get("options"), dict):
-        return _with_state(_without(node, "options"), name, (*arguments, *_options(fields["options"])), context)
+        return _with_state(without(node, "options"), name, (*arguments, *_options(fields["options"])), context)
     if node.name == "VariantGet" and "targetType" in fields:
         wanted = Literal(value=ddl(fields["targetType"]), type="string")
-        return _with_state(_without(node, "targetType"), name, (*arguments, wanted), context)
+        return _with_state(without(node, "targetType"), name, (*arguments, wanted), context)
     if node.name in ("Uuid", "Shuffle") and isinstance(fields.get("randomSeed"), int):
         # The seed that the analyzer drew is left out: the function is random to whoever wrote it.
         return name, arguments
     if node.name in _TYPED_BY_NAME and "dataType" in fields:
         return _timestamp_function(node, _TYPED_BY_NAME[node.name], context), arguments
-    if node.name in ("First", "Last", "AnyValue") and isinstance(fields.get("ignoreNulls"), bool):
+    if node.name in CHOOSING and isinstance(fields.get("ignoreNulls"), bool):
         skip = (Literal(value="true", type="boolean"),) if fields["ignoreNulls"] else ()
         return name, (*arguments, *skip)
     return function_for(node, name, context), arguments
@@ -80,7 +82,7 @@ def _options(options: Mapping[str, str]) -> tuple[Expression, ...]:
 
 
 def _timestamp_function(node: TreeNode, name: str, context: Context) -> str:
-    found = function_for(_without(node, "dataType"), name, context)
+    found = function_for(without(node, "dataType"), name, context)
     wanted = ddl(node.fields["dataType"])
     if found.startswith("try_"):
         if wanted != context.settings.timestamp_type:
@@ -89,7 +91,8 @@ def _timestamp_function(node: TreeNode, name: str, context: Context) -> str:
     return f"{name}_ntz" if wanted == "timestamp_ntz" else f"{name}_ltz"
 
 
-def _without(node: TreeNode, field: str) -> TreeNode:
+def without(node: TreeNode, field: str) -> TreeNode:
+    """The node without one of its fields."""
     kept = {name: value for name, value in node.fields.items() if name != field}
     return TreeNode(node.class_name, kept, node.children, node.position)
 

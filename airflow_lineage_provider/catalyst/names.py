@@ -2,30 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
-from airflow_lineage_provider.catalyst.tree import TreeNode
+from airflow_lineage_provider.catalyst.tree import TreeNode, all_nodes, expression_id
 
 # Between a table and its view they change neither rows nor columns.
 _SAME_ROWS = frozenset({"Repartition", "RepartitionByExpression", "RebalancePartitions", "ResolvedHint"})
+Columns = tuple[int, ...]
 
 
-def leaf_names(root: TreeNode) -> tuple[str, ...]:
-    """For each leaf that reads data, left to right: the nearest view or alias directly above it, or ``""``.
+def leaf_names(root: TreeNode) -> Mapping[int, str]:
+    """For each leaf that reads data, by its number: the nearest view or alias directly above it, or ``""``.
 
     A view's name wins over aliases: ``FROM client AS c`` reads ``client``.
     """
-    return tuple(_names(root, ()))
+    return {int(leaf.fields["leaf"]): name for leaf, name in _named_leaves(root) if "leaf" in leaf.fields}
 
 
-def _names(node: TreeNode, above: tuple[TreeNode, ...]) -> Iterator[str]:
-    if not node.children:
-        if node.name != "CTERelationRef":
-            yield _name(above)
-        return
-    inside = (*above, node) if node.name in ("SubqueryAlias", "View") else above if node.name in _SAME_ROWS else ()
-    for child in node.children:
-        yield from _names(child, inside)
+def names_by_columns(root: TreeNode) -> Mapping[Columns, str]:
+    """The same by the numbers of a leaf's columns, which stay when the plan around it is changed."""
+    names: dict[Columns, str] = {}
+    for leaf, name in _named_leaves(root):
+        names.setdefault(columns_of(leaf), name)
+    return names
+
+
+def columns_of(leaf: TreeNode) -> Columns:
+    """The numbers of a leaf's columns."""
+    return tuple(expression_id(column.fields["exprId"]) for column in leaf.trees("output")) if leaf.fields.get("output") else ()
+
+
+def _named_leaves(root: TreeNode) -> Iterator[tuple[TreeNode, str]]:
+    above: dict[TreeNode, tuple[TreeNode, ...]] = {}
+    for node in all_nodes(root):
+        outer = above.get(node, ())
+        if not node.children and node.name != "CTERelationRef":
+            yield node, _name(outer)
+        inside = (*outer, node) if node.name in ("SubqueryAlias", "View") else outer if node.name in _SAME_ROWS else ()
+        above.update(dict.fromkeys(node.children, inside))
 
 
 def _name(above: tuple[TreeNode, ...]) -> str:

@@ -6,8 +6,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from airflow_lineage_provider.catalyst import expressions as convert_expressions
+from airflow_lineage_provider.catalyst import python_maps
 from airflow_lineage_provider.catalyst.context import Context
-from airflow_lineage_provider.catalyst.tree import TreeNode, object_name
+from airflow_lineage_provider.catalyst.generators import expand, generate
+from airflow_lineage_provider.catalyst.samples import sample
+from airflow_lineage_provider.catalyst.set_operations import deduplicate, except_, intersect
+from airflow_lineage_provider.catalyst.single_joins import single_join
+from airflow_lineage_provider.catalyst.tree import TreeNode, decode, object_name
+from airflow_lineage_provider.catalyst.windows import window
 from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.expressions import Alias, Attribute, Expression, Named, attribute_of
 
@@ -15,7 +21,7 @@ Converter = Callable[[TreeNode, Context], o.Plan]
 
 _JOINS: Mapping[str, o.JoinKind] = {
     "Inner": "inner", "Cross": "cross", "LeftOuter": "left", "RightOuter": "right", "FullOuter": "full", "LeftSemi": "left_semi",
-    "LeftAnti": "left_anti",
+    "LeftAnti": "left_anti", "ExistenceJoin": "existence",
 }  # fmt: skip
 
 
@@ -28,7 +34,11 @@ def operator(node: TreeNode, context: Context) -> o.Plan:
     if convert is not None:
         here = context if convert is _stripped or node.name in _SILENT else context.at(node.name)
         return convert(node, here)
-    if not node.children and node.position in context.leaves:
+    over = _OVER_PLANS.get(node.name)
+    if over is not None:
+        here = context.at(node.name)
+        return over(node, tuple([operator(child, here) for child in node.children]), here)
+    if "leaf" in node.fields:
         return _source(node, context.at(node.name))
     what, advice = _KNOWN_GAPS.get(node.name, (f"the operator {node.name}", ""))
     return context.at(node.name).refuse(what, *((advice,) if advice else ()))
@@ -47,7 +57,7 @@ def _source(node: TreeNode, context: Context) -> o.Plan:
         context.refuse("a streaming source", "Run the pipeline over a batch (spark.read instead of spark.readStream)")
     if node.name not in _LEAVES:
         context.refuse(f"reading from {node.name}")
-    leaf = context.leaves[node.position]
+    leaf = int(node.fields["leaf"])
     output = () if node.name == "OneRowRelation" else tuple(convert_expressions.attribute_json(a, context) for a in node.trees("output"))
     context.visited.append(leaf)
     relation = context.relations[leaf]
@@ -88,15 +98,20 @@ def _expression(node: TreeNode, field: str, context: Context) -> Expression:
 
 
 def _join(node: TreeNode, context: Context) -> o.Plan:
-    kind = _JOINS.get(object_name(node.fields["joinType"]))
-    if kind is None:
-        context.refuse(f"a join of type {object_name(node.fields['joinType'])}")
+    join_type = node.fields["joinType"]
+    name = object_name(join_type)
+    kind = _JOINS.get(name)
+    if kind is None and name != "LeftSingle":
+        context.refuse(f"a join of type {name}")
     left, right = (operator(child, context) for child in node.children)
     clash = {a.id for a in left.output} & {a.id for a in right.output}
-    if clash and kind not in ("left_semi", "left_anti"):
+    if clash and kind not in ("left_semi", "left_anti", "existence"):
         context.refuse("a self-join whose sides Spark has not told apart")
     condition = _expression(node, "condition", context.over(left.output, right.output)) if node.tree("condition") else None
-    return o.Join(left=left, right=right, kind=kind, condition=condition)
+    if kind is None:
+        return single_join(left, right, condition, context)
+    exists = convert_expressions.attribute_json(decode(join_type["exists"]), context) if kind == "existence" else None
+    return o.Join(left=left, right=right, kind=kind, condition=condition, exists=exists)
 
 
 def _aggregate(node: TreeNode, context: Context) -> o.Plan:
@@ -121,18 +136,6 @@ def _union(node: TreeNode, context: Context) -> o.Plan:
 
 def _distinct(node: TreeNode, context: Context) -> o.Plan:
     return o.Distinct(child=_only_child(node, context))
-
-
-def _deduplicate(node: TreeNode, context: Context) -> o.Plan:
-    child = _only_child(node, context)
-    keys = {convert_expressions.attribute_json(key, context).id for key in node.trees("keys")}
-    # Attributes of ours repeat a column that is there already.
-    if keys != {attribute.id for attribute in child.output if attribute.id <= context.highest_id}:
-        context.refuse(
-            "dropDuplicates over some of the columns, which keeps any row of each group,",
-            "Say which row to keep: GROUP BY those columns with min_by or max_by, or use distinct() over all columns",
-        )
-    return o.Distinct(child=child)
 
 
 def _sort(node: TreeNode, context: Context) -> o.Plan:
@@ -189,22 +192,24 @@ _LEAVES = frozenset({
     "LogicalRelation", "LogicalRelationWithTable", "DataSourceV2Relation", "DataSourceV2ScanRelation", "HiveTableRelation", "Range",
     "LocalRelation", "LogicalRDD", "OneRowRelation", "ExternalRDD",
 })  # fmt: skip
-_ROWS = "It gives Spark rows that no expression accounts for; use a UDF column (withColumn) instead"
 _KNOWN_GAPS: Mapping[str, tuple[str, str]] = {
-    "Window": ("a window function", "Aggregate with GROUP BY and join the result back"),
-    "Generate": ("explode (or another generator, or LATERAL VIEW)", "Explode in an earlier step and write its result to a table"),
-    "Expand": ("grouping sets (ROLLUP, CUBE)", "Write a union of aggregations"),
-    "Sample": ("a sample", "Filter by a hash of a key column (WHERE pmod(hash(id), 10) = 0) instead"),
     "Tail": ("tail", "Sort the other way round and use limit"),
-    "Intersect": ("INTERSECT", "Write it as a semi-join and distinct"),
-    "Except": ("EXCEPT", "Write it as an anti-join and distinct"),
-    "Pivot": ("a pivot", "Write one aggregate function with FILTER per column"),
-    "MapInPandas": ("mapInPandas", _ROWS),
-    "MapInArrow": ("mapInArrow", _ROWS),
-    "FlatMapGroupsInPandas": ("applyInPandas", _ROWS),
-    "FlatMapGroupsInArrow": ("applyInArrow", _ROWS),
-    "FlatMapCoGroupsInPandas": ("applyInPandas of two groups", _ROWS),
-    "FlatMapCoGroupsInArrow": ("applyInArrow of two groups", _ROWS),
+    "LateralJoin": ("a lateral join that Spark cannot make a plain join", "Join the two tables by their columns"),
+    "UnionLoop": ("a recursive query", "Write the steps out, or compute the hierarchy in an earlier step"),
+    "AsOfJoin": ("an as-of join", "Number the candidates with row_number() over a window and keep the first"),
+    "TransformWithStateInPySpark": ("transformWithState", "Run the pipeline over a batch with applyInPandas"),
+    "FlatMapGroupsInPandasWithState": ("applyInPandasWithState", "Run the pipeline over a batch with applyInPandas"),
+    "DeduplicateWithinWatermark": ("dropDuplicatesWithinWatermark", "Run the pipeline over a batch with dropDuplicates"),
+}
+_OVER_PLANS: Mapping[str, Callable[[TreeNode, tuple[o.Plan, ...], Context], o.Plan]] = {
+    "Window": window,
+    "Generate": generate,
+    "Expand": expand,
+    "Intersect": intersect,
+    "Except": except_,
+    "Deduplicate": deduplicate,
+    "Sample": sample,
+    **dict.fromkeys(python_maps.CLASSES, python_maps.python_map),
 }
 _OPERATORS: Mapping[str, Converter] = {
     "Project": _project,
@@ -213,7 +218,6 @@ _OPERATORS: Mapping[str, Converter] = {
     "Aggregate": _aggregate,
     "Union": _union,
     "Distinct": _distinct,
-    "Deduplicate": _deduplicate,
     "Sort": _sort,
     "GlobalLimit": _global_limit,
     "LocalLimit": _stripped,

@@ -12,6 +12,8 @@ from typing import Any
 
 from airflow_lineage_provider.errors import PlanError
 
+SUBQUERIES = frozenset({"ScalarSubquery", "Exists", "ListQuery", "LateralSubquery"})
+"""Expressions with a plan of their own."""
 _HEADER = ("class", "num-children")
 
 
@@ -78,6 +80,25 @@ def nodes(root: TreeNode) -> Iterator[TreeNode]:
     yield root
     for child in root.children:
         yield from nodes(child)
+
+
+def all_nodes(root: TreeNode) -> Iterator[TreeNode]:
+    """Every operator, those of subqueries (at any depth) among them."""
+    for node in nodes(root):
+        yield node
+        for plan in _subplans(list(node.fields.values())):
+            yield from all_nodes(decode(plan))
+
+
+def _subplans(value: Any) -> Iterator[list[Any]]:
+    """The plans of the subqueries in a field's value."""
+    if isinstance(value, list):
+        for item in value:
+            yield from _subplans(item)
+    elif isinstance(value, dict) and str(value.get("class", "")).rsplit(".", 1)[-1] in SUBQUERIES:
+        yield value["plan"]
+    elif isinstance(value, dict) and "num-children" in value:
+        yield from _subplans(list(value.values()))
 
 
 def expression_id(value: Mapping[str, Any]) -> int:

@@ -9,16 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider.catalyst.context import Settings
 from airflow_lineage_provider.catalyst.convert import convert
-from airflow_lineage_provider.catalyst.names import leaf_names
-from airflow_lineage_provider.catalyst.tree import decode
+from airflow_lineage_provider.catalyst.names import columns_of, leaf_names, names_by_columns
+from airflow_lineage_provider.catalyst.tree import all_nodes, decode
 from airflow_lineage_provider.errors import UnsupportedOperator
 from airflow_lineage_provider.plan.operators import Pipeline, Source
-from airflow_lineage_provider.plan.walk import operators
+from airflow_lineage_provider.plan.walk import all_operators
 from airflow_lineage_provider.spark.captured_udf import CapturedUdf, captured_udf, register
 from airflow_lineage_provider.spark.document import Completion
 from airflow_lineage_provider.spark.function_names import function_names
 from airflow_lineage_provider.spark.session import require_classic, sql_conf
 from airflow_lineage_provider.spark.sources import relation_of
+from airflow_lineage_provider.spark.subqueries import has_subqueries, inlined, without_subqueries
 
 if TYPE_CHECKING:
     from py4j.java_gateway import JavaObject
@@ -55,21 +56,18 @@ def capture(df: DataFrame) -> CapturedPipeline:
 
 def _captured(df: DataFrame) -> CapturedPipeline:
     spark = df.sparkSession
-    analyzed = df._jdf.queryExecution().analyzed()
-    document, completion = analyzed_document(spark, analyzed)
-    jvm_leaves = read_leaves(analyzed)
-    names = leaf_names(decode(document))
+    document, completion, names = read(spark, df._jdf.queryExecution().analyzed())
     conf = sql_conf(spark)
     converted = convert(
         document,
         function_names=function_names(spark),
-        relations=[relation_of(spark, leaf, name) for leaf, name in zip(jvm_leaves, names, strict=True)],
+        relations=[relation_of(spark, leaf, names[number]) for number, leaf in enumerate(completion.leaves)],
         settings=settings_of(conf),
     )
-    sources = {node.leaf: node for node in operators(converted.plan) if isinstance(node, Source)}
+    sources = {node.leaf: node for node in all_operators(converted.plan) if isinstance(node, Source)}
     return CapturedPipeline(
         pipeline=Pipeline(plan=converted.plan, names=tuple(df.columns), conf=tuple(sorted(conf.items()))),
-        leaves=tuple(frame_over(spark, jvm_leaves[number]) for number in converted.leaves),
+        leaves=tuple(frame_over(spark, completion.leaves[number]) for number in converted.leaves),
         sources=tuple(sources[number] for number in range(len(converted.leaves))),
         udfs={number: captured_udf(number, call) for number, call in completion.udfs.items()},
     )
@@ -83,19 +81,27 @@ def register_captured_udf(spark: SparkSession, captured: CapturedPipeline, call:
     register(spark, captured.udfs, call, temp_name)
 
 
+def read(spark: SparkSession, analyzed: JavaObject) -> tuple[list[dict[str, Any]], Completion, Mapping[int, str]]:
+    """The document of a plan, its subqueries as joins; the JVM objects met on the way; the names of the leaves by their numbers.
+
+    A plan without subqueries is read as it is.
+    """
+    if not has_subqueries(spark, analyzed):
+        document, completion = analyzed_document(spark, analyzed)
+        return document, completion, leaf_names(decode(document))
+    whole = inlined(spark, analyzed)
+    names = names_by_columns(decode(json.loads(whole.toJSON())))
+    document, completion = analyzed_document(spark, without_subqueries(spark, whole))
+    leaves = [node for node in all_nodes(decode(document)) if "leaf" in node.fields]
+    return document, completion, {int(leaf.fields["leaf"]): names.get(columns_of(leaf), "") for leaf in leaves}
+
+
 def analyzed_document(spark: SparkSession, analyzed: JavaObject) -> tuple[list[dict[str, Any]], Completion]:
     """The document of an analyzed plan that `catalyst.convert` reads, and the JVM objects met on the way."""
     document = json.loads(analyzed.toJSON())
     completion = Completion(spark)
     completion.plan(document, analyzed)
     return document, completion
-
-
-def read_leaves(analyzed: JavaObject) -> list[JavaObject]:
-    """The leaves of a plan that read data, left to right: those of `catalyst.convert.leaf_nodes`."""
-    leaves = analyzed.collectLeaves()
-    found = [leaves.apply(number) for number in range(leaves.size())]
-    return [leaf for leaf in found if leaf.nodeName() != "CTERelationRef"]
 
 
 def frame_over(spark: SparkSession, leaf: JavaObject) -> DataFrame:

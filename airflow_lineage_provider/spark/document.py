@@ -27,11 +27,16 @@ _READ_LITERALS = ("binary", "timestamp")
 
 
 class Completion:
-    """One pass over a plan's document and its JVM tree. ``udfs`` are the JVM's Python UDF calls by result id."""
+    """One pass over a plan's document and its JVM tree, subqueries included.
+
+    ``udfs`` are the JVM's Python UDF calls by result id; ``leaves`` the JVM's operators that read data, numbered in the document.
+    """
 
     def __init__(self, spark: SparkSession) -> None:
         self._spark = spark
         self.udfs: dict[int, JavaObject] = {}
+        self.leaves: list[JavaObject] = []
+        self._subqueries: list[tuple[JavaObject, dict[str, Any]]] = []
         self._field_numbers: dict[str, dict[str, int]] = {}
 
     def plan(self, document: list[dict[str, Any]], plan: JavaObject) -> None:
@@ -48,17 +53,25 @@ class Completion:
         for number in range(count):
             assert children is not None
             self._operator(nodes, children.apply(number))
+        if not count and not node["class"].endswith(".CTERelationRef"):
+            node["leaf"] = len(self.leaves)
+            self.leaves.append(plan)
 
     def _field(self, node: dict[str, Any], name: str, value: list[Any], owner: JavaObject) -> None:
         if is_tree(value):
             if _incomplete(value):
                 self._expression(iter(value), _unwrapped(self._value(node, name, owner)))
             return
-        waiting = [number for number, item in enumerate(value) if is_tree(item) and _incomplete(item)]
-        if waiting:
-            trees = self._value(node, name, owner)
-            for number in waiting:
-                self._expression(iter(value[number]), trees.apply(number))
+        if any(_waits(item) for item in value):
+            self._trees(value, self._value(node, name, owner))
+
+    def _trees(self, value: list[Any], trees: JavaObject) -> None:
+        """Trees in a list, or (grouping sets) in lists in it."""
+        for number, item in enumerate(value):
+            if is_tree(item) and _incomplete(item):
+                self._expression(iter(item), trees.apply(number))
+            elif _waits(item):
+                self._trees(item, trees.apply(number))
 
     def _expression(self, nodes: Iterator[dict[str, Any]], expression: JavaObject) -> None:
         node = next(nodes)
@@ -67,6 +80,10 @@ class Completion:
             self._literal(node, expression)
         elif short == "PythonUDF":
             self.udfs[int(node["resultId"]["id"])] = expression
+        elif short == "ScalarSubquery":
+            self._subquery(node, expression)
+        elif short == "PivotFirst":
+            node["pivotColumnValues"] = self._texts(expression)
         elif short not in _COMPLETE:
             self._missing_fields(node, expression)
         if short not in _TYPED:
@@ -78,6 +95,29 @@ class Completion:
         for number in range(count):
             assert children is not None
             self._expression(nodes, children.apply(number))
+
+    def _subquery(self, node: dict[str, Any], expression: JavaObject) -> None:
+        """A subquery's plan. One that is written twice (in GROUP BY and in SELECT) is one, by its first number."""
+        for known, first in self._subqueries:
+            if known.semanticEquals(expression):
+                node["plan"], node["exprId"] = first["plan"], first["exprId"]
+                return
+        self._subqueries.append((expression, node))
+        self._operator(iter(node["plan"]), expression.plan())
+
+    def _texts(self, pivot: JavaObject) -> list[str | None] | None:
+        """The values of a pivot as texts that cast back; None for structs (a pivot over several columns)."""
+        jvm: Any = self._spark._jvm
+        kind = pivot.pivotColumn().dataType()
+        if str(kind.typeName()) in ("struct", "array", "map", "binary"):
+            return None
+        types, expressions = jvm.org.apache.spark.sql.types, jvm.org.apache.spark.sql.catalyst.expressions
+        values = jvm.org.apache.spark.sql.catalyst.util.GenericArrayData(pivot.pivotColumnValues())
+        array = expressions.Literal.create(values, types.ArrayType(kind, True))
+        zone = jvm.scala.Some(self._spark.conf.get("spark.sql.session.timeZone"))
+        text, mode = types.DataType.fromDDL("array<string>"), expressions.EvalMode.LEGACY()
+        found = expressions.Cast(array, text, zone, mode).eval(None)
+        return [None if found.isNullAt(i) else str(found.getUTF8String(i).toString()) for i in range(found.numElements())]
 
     def _missing_fields(self, node: dict[str, Any], expression: JavaObject) -> None:
         for name in [name for name, value in node.items() if value is None]:
@@ -125,6 +165,11 @@ class Completion:
             numbers = {owner.productElementName(i): i for i in range(owner.productArity())}
             self._field_numbers[node["class"]] = numbers
         return owner.productElement(numbers[name]) if name in numbers else None
+
+
+def _waits(value: Any) -> bool:
+    """Whether a tree somewhere in a field's value misses something."""
+    return isinstance(value, list) and (_incomplete(value) if is_tree(value) else any(_waits(item) for item in value))
 
 
 def _incomplete(array: list[dict[str, Any]]) -> bool:

@@ -33,6 +33,7 @@ class Block:
     Attributes:
         output: the attributes that it gives, in order.
         scope: what each output attribute is here: a column, a constant or a computed expression.
+        laterals: generators over the rows of the joined tables.
         group: None without an aggregation; empty for a global one.
         order_by_name: the sort keys are names of output columns, which must then stay.
         pinned: something is computed that must be computed just here and just once (a UDF, a random number).
@@ -41,6 +42,7 @@ class Block:
     output: tuple[Attribute, ...]
     scope: Mapping[int, exp.Expr] = field(default_factory=dict)
     items: tuple[Item, ...] = ()
+    laterals: tuple[exp.Lateral, ...] = ()
     where: tuple[exp.Expr, ...] = ()
     group: tuple[exp.Expr, ...] | None = None
     distinct: bool = False
@@ -75,7 +77,7 @@ class Block:
     @property
     def is_bare(self) -> bool:
         """Whether it gives columns of joined tables as they are."""
-        return self.is_rows and not self.where and not self.computed and not self.constants
+        return self.is_rows and not self.laterals and not self.where and not self.computed and not self.constants
 
 
 def _is_constant(node: exp.Expr) -> bool:
@@ -116,6 +118,7 @@ def select(block: Block, dialect: Dialect, names: tuple[str, ...] | None = None)
     first, *joined = block.items
     query.set("from_", exp.From(this=first.relation.copy()))
     query.set("joins", [_join(item) for item in joined])
+    query.set("laterals", [lateral.copy() for lateral in block.laterals])
     _set_conditions(query, block)
     return query
 

@@ -26,9 +26,11 @@ def join_blocks(plan: o.Join, left: Block, right: Block, context: Context) -> Bl
     if shared:
         raise PlanCheckError(f"both sides of a join give attribute #{shared[0]}; rewrite.unique_attributes keeps them apart")
     conditions = () if plan.condition is None else (plan.condition,)
-    left, right = (context.nested(side) if not side.is_rows or reads_computed(side, conditions) else side for side in (left, right))
+    left, right = (context.nested(side) if not side.is_rows or side.laterals or reads_computed(side, conditions) else side for side in (left, right))
     if plan.kind in ("left_semi", "left_anti"):
         return _semi_join(plan, left, right, context)
+    if plan.exists is not None:
+        return _existence_join(plan, plan.exists, left, right, context)
     left = context.nested(left) if plan.kind in ("right", "full") and not left.is_bare else left
     bare = plan.kind in ("left", "full")
     right = context.nested(right) if len(right.items) > 1 or (bare and not right.is_bare) else right
@@ -68,6 +70,14 @@ def _semi_join(plan: o.Join, left: Block, right: Block, context: Context) -> Blo
     (only,) = right.items
     kind = "SEMI" if plan.kind == "left_semi" else "ANTI"
     return replace(left, items=(*left.items, replace(only, side="LEFT", kind=kind, on=on or exp.true())))
+
+
+def _existence_join(plan: o.Join, exists: Attribute, left: Block, right: Block, context: Context) -> Block:
+    """EXISTS (…) as a column. Every column has its table's alias, and no inner table has an outer one's."""
+    condition = _condition(plan.condition, left, right, context)
+    terms = (*((condition,) if condition is not None else ()), *right.where)
+    found = _exists(right, nodes.connected(exp.And, terms) if terms else None)
+    return replace(left, output=plan.output, scope={**left.scope, exists.id: found}, pinned=True)
 
 
 def _exists(right: Block, condition: exp.Expr | None) -> exp.Expr:

@@ -22,6 +22,7 @@ from airflow_lineage_provider.sql import nodes
 from airflow_lineage_provider.sql.aggregates import aggregated, distinct
 from airflow_lineage_provider.sql.block import Block, is_steady, reads_computed, select, uses
 from airflow_lineage_provider.sql.context import Context
+from airflow_lineage_provider.sql.generators import generated
 from airflow_lineage_provider.sql.joins import join_blocks
 from airflow_lineage_provider.sql.names import Dialect, identifier
 from airflow_lineage_provider.sql.ordering import limited, sorted_block
@@ -29,6 +30,7 @@ from airflow_lineage_provider.sql.postgres_expressions import PostgresWriter
 from airflow_lineage_provider.sql.problems import PortabilityProblem
 from airflow_lineage_provider.sql.tables import ColumnRef, LeafKey, TableRef
 from airflow_lineage_provider.sql.types import scalar
+from airflow_lineage_provider.sql.windows import windowed
 
 
 def lower(
@@ -52,7 +54,7 @@ def lower(
     """
     if not plan.output:
         raise UnsupportedOperator("the result has no columns, which SQL cannot say; give it one")
-    context = Context(dialect, tables, udfs or {}, PostgresWriter(ansi), _lambda_variables(plan))
+    context = Context(dialect, tables, udfs or {}, PostgresWriter(ansi), _hiding_names(plan, tables))
     return nodes.to_text(select(_lower(plan, context), dialect), dialect)
 
 
@@ -63,8 +65,16 @@ def lower_expression(expression: Expression, columns: Mapping[int, ColumnRef], *
     return nodes.to_text(context.write(expression, scope), dialect, pretty=False)
 
 
+def _hiding_names(plan: o.Plan, tables: Mapping[LeafKey, TableRef]) -> set[str]:
+    """Names that no table may have: inside a lambda function its variables hide tables, inside EXISTS (…) structs hide outer tables."""
+    found = _lambda_variables(plan)
+    if any(isinstance(node, o.Join) and node.exists is not None for node in operators(plan)):
+        found |= {attribute.name.casefold() for node in operators(plan) for attribute in node.output}
+        found |= {column.text.casefold() for table in tables.values() for column in table.columns.values()}
+    return found
+
+
 def _lambda_variables(plan: o.Plan) -> set[str]:
-    """Inside a lambda function its variables hide tables of the same name."""
     parts = (part for node in operators(plan) for own in own_expressions(node) for part in expressions_in(own))
     return {part.name.casefold() for part in parts if isinstance(part, LambdaVariable)}
 
@@ -124,6 +134,21 @@ def _(plan: o.Filter, context: Context) -> Block:
 @_lower.register
 def _(plan: o.Join, context: Context) -> Block:
     return join_blocks(plan, _lower(plan.left, context), _lower(plan.right, context), context)
+
+
+@_lower.register
+def _(plan: o.Window, context: Context) -> Block:
+    return windowed(plan, _lower(plan.child, context), context)
+
+
+@_lower.register
+def _(plan: o.Generate, context: Context) -> Block:
+    return generated(plan, _lower(plan.child, context), context)
+
+
+@_lower.register
+def _(plan: o.PythonMap, _context: Context) -> Block:
+    raise UnsupportedOperator(f"the Python function {plan.udf} over {plan.kind} rows has no SQL text: it is called by Spark's DataFrame API")
 
 
 @_lower.register

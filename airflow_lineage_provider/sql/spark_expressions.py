@@ -90,10 +90,14 @@ def _call(name: str, arguments: list[exp.Expr]) -> exp.Expr:
             return exp.Between(this=nodes.operand(value), low=nodes.operand(low), high=nodes.operand(high))
         case "when", [_, _, *_]:
             return nodes.case(arguments)
-    return _function(_NAMES.get(name, name), arguments)
+    return function_call(_NAMES.get(name, name), arguments)
 
 
-def _function(name: str, arguments: list[exp.Expr], distinct: bool = False) -> exp.Expr:
+def function_call(name: str, arguments: list[exp.Expr], distinct: bool = False) -> exp.Expr:
+    """``NAME(arguments)``.
+
+    :raises UnsupportedOperator: SQL says the function in a syntax of its own.
+    """
     if not _NAME.fullmatch(name) or name.lower() in _ORDERED_SETS:
         raise UnsupportedOperator(f"the function {name!r} with {len(arguments)} arguments has no SQL text that surely is the same call")
     return nodes.function(name.upper(), arguments, distinct)
@@ -144,7 +148,17 @@ def _(expression: e.AggregateCall, scope: Scope) -> exp.Expr:
     if counts_rows(expression):
         return nodes.filtered(nodes.function("COUNT", [exp.Star()]), condition, "spark")
     arguments = [spark_expression(argument, scope) for argument in expression.arguments]
-    return nodes.filtered(_function(expression.function, arguments, expression.distinct), condition, "spark")
+    return nodes.filtered(function_call(expression.function, arguments, expression.distinct), condition, "spark")
+
+
+@spark_expression.register
+def _(expression: e.WindowFunction, _scope: Scope) -> exp.Expr:
+    raise PlanCheckError(f"the window function {expression.function} stands inside an expression, not in a Window operator")
+
+
+@spark_expression.register
+def _(_expression: e.ScalarSubquery, _scope: Scope) -> exp.Expr:
+    raise PlanCheckError("a scalar subquery still stands inside an expression; it becomes a join first")
 
 
 def counts_rows(call: e.AggregateCall) -> bool:

@@ -1,0 +1,110 @@
+"""Window functions: Catalyst's ``Window`` with its ``WindowExpression``\\ s."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Literal as OneOf
+
+from airflow_lineage_provider.catalyst import aggregates, functions
+from airflow_lineage_provider.catalyst.context import Context
+from airflow_lineage_provider.catalyst.expressions import expression, sort_key
+from airflow_lineage_provider.catalyst.tree import TreeNode, expression_id, object_name
+from airflow_lineage_provider.plan import expressions as e
+from airflow_lineage_provider.plan import operators as o
+
+# What Catalyst gives as their arguments is the window's order.
+_RANKS = frozenset({"Rank", "DenseRank", "PercentRank"})
+_BY_OFFSET = frozenset({"Lag", "Lead", "NthValue"})
+_PYTHON_ADVICE = "Collect the window's rows with collect_list(…) OVER (…) and call a UDF on the list"
+_NUMBERS = frozenset({"tinyint", "smallint", "int", "bigint", "float", "double"})
+
+
+def window(node: TreeNode, children: tuple[o.Plan, ...], context: Context) -> o.Plan:
+    """The window functions of one operator share partitioning and order; each has its own frame."""
+    (child,) = children
+    inside = context.over(child.output)
+    return o.Window(
+        child=child,
+        functions=tuple([_function(function, inside) for function in node.trees("windowExpressions")]),
+        partition=tuple([expression(key, inside.at("PARTITION BY")) for key in node.trees("partitionSpec")]),
+        order=tuple([sort_key(key, inside.at("ORDER BY")) for key in node.trees("orderSpec")]),
+    )
+
+
+def _function(alias: TreeNode, context: Context) -> e.Alias:
+    name = str(alias.fields["name"])
+    context = context.at(f'column "{name}"')
+    if alias.name != "Alias" or alias.children[0].name != "WindowExpression":
+        context.refuse(f"{alias.children[0].name if alias.children else alias.name} among window functions")
+    made = alias.children[0]
+    frame = _frame(made.child("windowSpec").child("frameSpecification"), context)
+    child = _call(made.child("windowFunction"), frame, context)
+    return e.Alias(child=child, attribute=e.Attribute(id=expression_id(alias.fields["exprId"]), name=name, type=child.type))
+
+
+def _call(node: TreeNode, frame: e.WindowFrame, context: Context) -> e.WindowFunction:
+    if node.name in ("PythonUDF", "PythonUDAF"):
+        context.refuse(f"the Python function {node.fields['name']} over a window", _PYTHON_ADVICE)
+    if node.name == "AggregateExpression":
+        return _aggregate(node, frame, context)
+    ignore_nulls = node.fields.get("ignoreNulls") is True
+    if node.name in _BY_OFFSET:
+        node = functions.without(node, "ignoreNulls")
+    parameters = () if node.name in _RANKS else tuple([_folded(child, context) for child in node.children])
+    called = functions.call(node, parameters, context)
+    return e.WindowFunction(
+        function=called.function, arguments=called.arguments, type=called.type, frame=frame, ignore_nulls=ignore_nulls
+    )
+
+
+def _aggregate(node: TreeNode, frame: e.WindowFrame, context: Context) -> e.WindowFunction:
+    if node.child("aggregateFunction").name in ("NthValue", "RowNumber"):
+        return _call(node.child("aggregateFunction"), frame, context)
+    called = aggregates.aggregate_call(node, context, expression)
+    if not isinstance(called, e.AggregateCall):
+        context.refuse("a pivot over a window")
+    found = e.WindowFunction(
+        function=called.function, arguments=called.arguments, type=called.type, frame=frame, distinct=called.distinct, filter=called.filter
+    )
+    if node.child("aggregateFunction").fields.get("ignoreNulls") is True and node.child("aggregateFunction").name in functions.CHOOSING:
+        return replace(found, arguments=found.arguments[:-1], ignore_nulls=True)
+    return found
+
+
+def _frame(node: TreeNode, context: Context) -> e.WindowFrame:
+    if node.name != "SpecifiedWindowFrame":
+        context.refuse("a window without its frame", "Capture the plan again with this release")
+    lower, upper = node.child("lower"), node.child("upper")
+    rows = object_name(node.fields["frameType"]) == "RowFrame"
+    return e.WindowFrame(kind="rows" if rows else "range", lower=_bound(lower, context), upper=_bound(upper, context))
+
+
+def _bound(node: TreeNode, context: Context) -> OneOf["unbounded", "current_row"] | e.Expression:
+    if node.name in ("UnboundedPreceding$", "UnboundedFollowing$"):
+        return "unbounded"
+    if node.name == "CurrentRow$":
+        return "current_row"
+    found = _folded(node, context)
+    if not isinstance(found, e.Literal) or found.value is None:
+        context.refuse("a window frame with an expression for its bound", "Write the number or the interval itself")
+    return found
+
+
+def _folded(node: TreeNode, context: Context) -> e.Expression:
+    """A constant as a literal, although its sign and its type are expressions around it; any other expression as it is."""
+    if node.name == "UnaryMinus":
+        inner = _folded(node.children[0], context)
+        return _negative(inner) if isinstance(inner, e.Literal) and inner.value is not None else expression(node, context)
+    if node.name == "Cast":
+        inner, whole = _folded(node.children[0], context), expression(node, context)
+        whole_numbers = isinstance(inner, e.Literal) and inner.type in ("tinyint", "smallint", "int", "bigint")
+        return replace(inner, type=whole.type) if whole_numbers and whole.type in _NUMBERS else whole  # type: ignore[type-var]
+    return expression(node, context)
+
+
+def _negative(literal: e.Literal) -> e.Literal:
+    text = str(literal.value)
+    if text.startswith("INTERVAL '"):
+        sign, rest = text[: len("INTERVAL '")], text[len("INTERVAL '") :]
+        return replace(literal, value=sign + (rest[1:] if rest.startswith("-") else f"-{rest}"))
+    return replace(literal, value=text[1:] if text.startswith("-") else f"-{text}")

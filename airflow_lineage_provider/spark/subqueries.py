@@ -1,0 +1,160 @@
+"""Subqueries as joins, by Catalyst's own rules, on the analyzed plan before it is read.
+
+IN and EXISTS become semi-joins, NOT IN (aware of NULLs) and NOT EXISTS anti-joins, either of them inside another condition an
+existence join; correlated scalar subqueries and lateral joins become joins with what they compute. The rules are those with which
+Spark runs the query, so that even their answers about NULLs are Spark's. Only scalar subqueries that are not correlated stay.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from airflow_lineage_provider.errors import UnsupportedOperator
+
+if TYPE_CHECKING:
+    from py4j.java_gateway import JavaObject
+    from pyspark.sql import SparkSession
+
+_CATALYST = "org.apache.spark.sql.catalyst."
+# Spark's order: what only the analyzer needs goes first, in subqueries too; then predicates leave their subqueries, outermost first.
+_STRIP = ("analysis.EliminateSubqueryAliases", "analysis.EliminateView")
+_PULL_UP = ("optimizer.OptimizeOneRowRelationSubquery", "optimizer.PullupCorrelatedPredicates")
+# NOT goes inwards, since NOT IN inside a condition asks about NULLs and NOT (… IN …) would not.
+_JOIN = (
+    "optimizer.BooleanSimplification", "optimizer.RewriteCorrelatedScalarSubquery", "optimizer.RewriteLateralSubquery",
+    "optimizer.RewritePredicateSubquery",
+)  # fmt: skip
+_ADVICE = (
+    "Correlate by equality (inner column = outer column), or join the two tables, aggregate by the outer table's key and join the result back"
+)
+
+_SUBQUERIES = frozenset({"ScalarSubquery", "Exists", "ListQuery", "LateralSubquery"})
+
+
+def has_subqueries(spark: SparkSession, plan: JavaObject) -> bool:
+    """Whether a subquery or a lateral join stands anywhere in the plan."""
+    return any(bool(plan.containsPattern(pattern)) for pattern in _patterns(spark))
+
+
+def without_subqueries(spark: SparkSession, plan: JavaObject) -> JavaObject:
+    """The plan (`inlined`) with its subqueries as joins, and without views and aliases.
+
+    :raises UnsupportedOperator: a subquery can be joined only with a copy of the outer query.
+    """
+    from py4j.protocol import Py4JJavaError
+
+    try:
+        return _Rewriter(spark).joined(_stripped(spark, plan))
+    except Py4JJavaError as problem:
+        told = str(problem.java_exception.getMessage()).split("\n")[0]
+        raise UnsupportedOperator(f"a subquery is not supported: Spark cannot make it a join ({told}). {_ADVICE}.") from problem
+
+
+def inlined(spark: SparkSession, plan: JavaObject) -> JavaObject:
+    """The plan with every common table expression written out where it is read, in subqueries too."""
+    jvm: Any = spark._jvm
+    # Always inline; keep no definition that nobody reads.
+    return jvm.org.apache.spark.sql.catalyst.optimizer.InlineCTE(True, False, False).apply(plan)
+
+
+def subqueries_in(spark: SparkSession, plan: JavaObject) -> Iterator[JavaObject]:
+    """The subquery expressions of a plan's operators: not those inside these."""
+    patterns = _patterns(spark)
+    waiting = [plan]
+    while waiting:
+        node = waiting.pop()
+        if not any(node.containsPattern(pattern) for pattern in patterns):
+            continue
+        waiting.extend(_items(node.children()))
+        for expression in _items(node.expressions()):
+            yield from _within(expression, patterns)
+
+
+def _within(expression: JavaObject, patterns: tuple[JavaObject, ...]) -> Iterator[JavaObject]:
+    if not any(expression.containsPattern(pattern) for pattern in patterns):
+        return
+    if _class(expression) in _SUBQUERIES:
+        yield expression
+    for child in _items(expression.children()):
+        yield from _within(child, patterns)
+
+
+class _Rewriter:
+    """The rules of one session."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        self._spark = spark
+
+    def joined(self, plan: JavaObject) -> JavaObject:
+        """One level's subqueries as joins, those inside them first."""
+        if not has_subqueries(self._spark, plan):
+            return plan
+        plan = _applied(self._spark, _PULL_UP, plan)
+        plan = replaced(self._spark, plan, self._inner)
+        return _applied(self._spark, _JOIN, plan)
+
+    def _inner(self, subquery: JavaObject) -> JavaObject:
+        _refuse_domain_joins(subquery.plan())
+        new = subquery.withNewPlan(self.joined(subquery.plan()))
+        return _marked(self._spark, new) if _class(subquery) == "Exists" and not subquery.isCorrelated() else new
+
+
+def replaced(spark: SparkSession, plan: JavaObject, change: Callable[[JavaObject], JavaObject]) -> JavaObject:
+    """The plan with its subquery expressions changed."""
+    jvm: Any = spark._jvm
+    found = jvm.java.util.HashMap()
+    for subquery in subqueries_in(spark, plan):
+        found.put(subquery, change(subquery))
+    # A Scala map is a partial function, which is what a transformation takes.
+    return plan if found.isEmpty() else plan.transformAllExpressions(jvm.org.apache.spark.api.python.PythonUtils.toScalaMap(found))
+
+
+def _marked(spark: SparkSession, exists: JavaObject) -> JavaObject:
+    """An EXISTS that reads nothing of the outer query, marked so that it becomes a join like the others.
+
+    Spark would ask for one row of it instead, and the lineage would be that row, whichever it is.
+    """
+    jvm: Any = spark._jvm
+    always = jvm.java.util.ArrayList()
+    always.add(jvm.org.apache.spark.sql.catalyst.expressions.Literal.TrueLiteral())
+    return exists.withNewOuterAttrs(jvm.org.apache.spark.api.python.PythonUtils.toSeq(always))
+
+
+def _stripped(spark: SparkSession, plan: JavaObject) -> JavaObject:
+    plan = _applied(spark, _STRIP, plan)
+    return replaced(spark, plan, lambda subquery: subquery.withNewPlan(_stripped(spark, subquery.plan())))
+
+
+def _refuse_domain_joins(plan: JavaObject) -> None:
+    waiting = [plan]
+    while waiting:
+        node = waiting.pop()
+        if _class(node) == "DomainJoin":
+            raise UnsupportedOperator(
+                "a subquery that is correlated below an aggregation, a limit or a set operation by more than equality (or inside IN or EXISTS) "
+                "is not supported: "
+                f"Spark would join it with a copy of the outer query, whose rows have no part in the result. {_ADVICE}."
+            )
+        waiting.extend(_items(node.children()))
+
+
+def _applied(spark: SparkSession, rules: tuple[str, ...], plan: JavaObject) -> JavaObject:
+    jvm: Any = spark._jvm
+    for rule in rules:
+        plan = jvm.java.lang.Class.forName(f"{_CATALYST}{rule}$").getField("MODULE$").get(None).apply(plan)
+    return plan
+
+
+def _patterns(spark: SparkSession) -> tuple[JavaObject, JavaObject]:
+    jvm: Any = spark._jvm
+    pattern = jvm.org.apache.spark.sql.catalyst.trees.TreePattern
+    return pattern.PLAN_EXPRESSION(), pattern.LATERAL_JOIN()
+
+
+def _items(seq: JavaObject) -> list[JavaObject]:
+    return [seq.apply(number) for number in range(seq.size())]
+
+
+def _class(value: JavaObject) -> str:
+    return str(value.getClass().getSimpleName())
