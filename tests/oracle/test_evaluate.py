@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from tests.oracle import evaluate
 from tests.oracle import query as q
 from tests.oracle.check import is_monotone
-from tests.oracle.strategies import Maker
+from tests.oracle.maker import Maker
+from tests.oracle.row import Ambiguous
 
 CLIENT = q.Data((("rid", "int"), ("id", "int"), ("income", "int")), ((1, 1, 3), (2, 2, 0), (3, 3, 1)))
 LOAN = q.Data((("rid", "int"), ("id", "int"), ("month", "int")), ((11, 1, 12), (12, 2, 12), (13, 3, 12), (14, 3, 11), (15, 9, 12)))
@@ -60,7 +61,7 @@ def test_duplicates_are_rows_of_their_own_and_a_limit_between_them_is_refused() 
     threes = [row for row in evaluate.rows(ids, PAPER) if row.values == (3,)]
     assert [row.lineage for row in threes] == [{("loan", 13)}, {("loan", 14)}]
     assert [row.values for row in evaluate.rows(q.TopK(ids, 4), PAPER)] == [(1,), (2,), (3,), (3,)]
-    with pytest.raises(evaluate.Ambiguous):
+    with pytest.raises(Ambiguous):
         evaluate.rows(q.TopK(ids, 3), PAPER)
 
 
@@ -113,7 +114,7 @@ def meets_conditions(query: q.Node, tables: dict[str, q.Data], values: tuple[obj
             yield tuple(frozenset(row[0] for row in subset) for subset in subsets)
 
 
-def over(query: q.Node, tables: dict[str, q.Data], subsets: tuple[tuple[tuple[object, ...], ...], ...]) -> list[evaluate.Row]:
+def over(query: q.Node, tables: dict[str, q.Data], subsets: tuple[tuple[tuple[object, ...], ...], ...]) -> list[Row]:
     less = {name: q.Data(data.columns, rows) for (name, data), rows in zip(tables.items(), subsets, strict=True)}
     return evaluate.rows(query, less)
 
