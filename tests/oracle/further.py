@@ -176,7 +176,7 @@ class FurtherMaker(Maker):
                 argument = self.expression(inputs, self.kind(inputs), 0 if ignore else self.pick((0, 0, 1)))
                 return q.Over(self.pick(("lag", "lead")), argument, self.pick((1, 2)), ignore_nulls=ignore)
             case "picked":
-                name = self.pick(("first_value", "last_value", "nth_value"))
+                name = self.pick(("first_value", "last_value", "nth_value") if order else ("first_value", "last_value"))
                 argument = self.expression(inputs, self.kind(inputs), self.pick((0, 0, 1)))
                 return q.Over(name, argument, self.pick((1, 2)) if name == "nth_value" else 1, self.frame(inputs, order), self.pick((False, True)))
         name = self.pick(("count", "sum", "min", "max"))

@@ -40,7 +40,7 @@ class Case:
 
 
 @st.composite
-def cases(draw: st.DrawFn, depth: int = 6, further: bool = True) -> Case:
+def cases(draw: st.DrawFn, depth: int = 6, further: bool = True, storages: Sequence[str] = STORAGES) -> Case:
     """A case whose query is at most ``depth`` operators high (the projections that hide rids come on top).
 
     Without the ``further`` operators there are selections, projections, joins, aggregations, distinct, unions and limits alone.
@@ -52,7 +52,7 @@ def cases(draw: st.DrawFn, depth: int = 6, further: bool = True) -> Case:
         tables=tables,
         query=query,
         style=draw(st.sampled_from(STYLES)),
-        storage=draw(st.sampled_from(STORAGES)),
+        storage=draw(st.sampled_from(storages)),
         reasons=draw(st.sampled_from(("lazy", "lazy", "eager"))),
         target=draw(st.integers(0, 20)),
         verify=draw(st.integers(0, 4)) == 4,

@@ -1,22 +1,11 @@
-"""The oracle itself: the paper's example by hand, and definition 5 by brute force over all subsets of tiny tables.
-
-Left out of the brute force are the operators whose lineage the product defines otherwise than definition 5 would (taken literally, it
-gives an unmatched row of an outer join, or a row that a limit left, whatever other rows do not disturb it).
-"""
+"""The oracle itself, by hand: the paper's example, and the rules of the operators that the paper does not have."""
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterator
-
 import pytest
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
 
 from tests.oracle import evaluate
 from tests.oracle import query as q
-from tests.oracle.check import is_monotone
-from tests.oracle.maker import Maker
 from tests.oracle.row import Ambiguous
 
 CLIENT = q.Data((("rid", "int"), ("id", "int"), ("income", "int")), ((1, 1, 3), (2, 2, 0), (3, 3, 1)))
@@ -63,61 +52,3 @@ def test_duplicates_are_rows_of_their_own_and_a_limit_between_them_is_refused() 
     assert [row.values for row in evaluate.rows(q.TopK(ids, 4), PAPER)] == [(1,), (2,), (3,), (3,)]
     with pytest.raises(Ambiguous):
         evaluate.rows(q.TopK(ids, 3), PAPER)
-
-
-class OfTables(Maker):
-    """Queries of one operator over whole tables."""
-
-    def leaf(self) -> q.Node:
-        return q.Table(self.pick(sorted(self.tables)))
-
-
-@st.composite
-def single_operators(draw: st.DrawFn) -> tuple[q.Node, dict[str, q.Data]]:
-    def table(first: int) -> q.Data:
-        values = st.sampled_from((None, 0, 1))
-        rows = tuple((first + i, draw(values), draw(st.sampled_from(("a", "b", None)))) for i in range(draw(st.integers(0, 3))))
-        return q.Data((("rid", "int"), ("k", "int"), ("s", "string")), rows)
-
-    tables = {"t0": table(100), "t1": table(200)}
-    maker = OfTables(draw, tables)
-    kind = maker.pick(("filter", "project", "aggregate", "join", "union"))
-    made = getattr(maker, kind)(1)
-    if kind == "project":
-        made = q.Distinct(made)  # the paper's projection
-    if kind == "union":
-        made = q.Union(made.left, made.right, all=False)
-    assume(is_monotone(made) or kind == "aggregate")
-    sources = [one.name for one in q.nodes(made) if isinstance(one, q.Table)]
-    assume(len(set(sources)) == len(sources))  # the same table twice is two inputs to definition 5
-    return made, {name: tables[name] for name in sources}
-
-
-@settings(max_examples=150, derandomize=True, database=None, deadline=None)
-@given(single_operators())
-def test_definition_5(case: tuple[q.Node, dict[str, q.Data]]) -> None:
-    query, tables = case
-    found = evaluate.rows(query, tables)
-    for row in found:
-        best = tuple(frozenset(rid for name, rid in row.lineage if name == table) for table in tables)
-        meeting = list(meets_conditions(query, tables, row.values))
-        assert best in meeting
-        assert all(part <= whole for one in meeting for part, whole in zip(one, best, strict=True)), "not the maximum"
-
-
-def meets_conditions(query: q.Node, tables: dict[str, q.Data], values: tuple[object, ...]) -> Iterator[tuple[frozenset[int], ...]]:
-    """The combinations of subsets (their rids) that meet conditions 1 and 2."""
-    for subsets in itertools.product(*(powerset(data.rows) for data in tables.values())):
-        if {row.values for row in over(query, tables, subsets)} == {values} and all(
-            over(query, tables, (*subsets[:i], (row,), *subsets[i + 1 :])) for i, subset in enumerate(subsets) for row in subset
-        ):
-            yield tuple(frozenset(row[0] for row in subset) for subset in subsets)
-
-
-def over(query: q.Node, tables: dict[str, q.Data], subsets: tuple[tuple[tuple[object, ...], ...], ...]) -> list[Row]:
-    less = {name: q.Data(data.columns, rows) for (name, data), rows in zip(tables.items(), subsets, strict=True)}
-    return evaluate.rows(query, less)
-
-
-def powerset(rows: tuple[tuple[object, ...], ...]) -> list[tuple[tuple[object, ...], ...]]:
-    return [some for count in range(len(rows) + 1) for some in itertools.combinations(rows, count)]
