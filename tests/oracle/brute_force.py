@@ -53,7 +53,7 @@ def meeting_both(operator: q.Node, tables: q.Tables, target: Values) -> Iterator
 
 def result(operator: q.Node, tables: q.Tables, kept: dict[str, Subset]) -> frozenset[Values]:
     """The set that an operator gives over these rows of its tables."""
-    less = {name: replace(data, rows=tuple(data.rows[at] for at in sorted(kept[name]))) for name, data in tables.items() if name in kept}
+    less = {name: replace(tables[name], rows=tuple(tables[name].rows[at] for at in sorted(some))) for name, some in kept.items()}
     return frozenset(tuple(map(same, row.values)) for row in evaluate.rows(operator, less))
 
 
@@ -85,7 +85,9 @@ def of_task(task: q.Node, tables: q.Tables, target: Values) -> frozenset[tuple[s
 
 
 def is_difference(operator: q.Node) -> bool:
-    return (isinstance(operator, q.Semi | q.In) and operator.kind == "anti") or (isinstance(operator, q.SetOp) and operator.kind == "except")
+    if isinstance(operator, q.SetOp):
+        return operator.kind == "except"
+    return isinstance(operator, q.Semi | q.In) and operator.kind == "anti"
 
 
 def over_tables(operator: q.Node, names: Sequence[str]) -> q.Node:

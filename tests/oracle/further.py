@@ -178,7 +178,8 @@ class FurtherMaker(Maker):
             case "picked":
                 name = self.pick(("first_value", "last_value", "nth_value") if order else ("first_value", "last_value"))
                 argument = self.expression(inputs, self.kind(inputs), self.pick((0, 0, 1)))
-                return q.Over(name, argument, self.pick((1, 2)) if name == "nth_value" else 1, self.frame(inputs, order), self.pick((False, True)))
+                number = self.pick((1, 2)) if name == "nth_value" else 1
+                return q.Over(name, argument, number, self.frame(inputs, order), ignore_nulls=self.pick((False, True)))
         name = self.pick(("count", "sum", "min", "max"))
         if name == "count" and self.pick((True, False)):
             return q.Over("count", frame=self.frame(inputs, order))

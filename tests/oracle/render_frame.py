@@ -70,7 +70,7 @@ class _Frames:
                 return inputs[0].select(*columns, *_named([_over(one, node, columns) for one in functions], names[len(columns) :]))
             case q.Explode():
                 return inputs[0].select(*columns, _exploded(node, columns).alias(*names[len(columns) :]))
-            case q.SetOp(kind, left, right, every):
+            case q.SetOp(kind, _, _, every):
                 method = {"intersect": "intersect", "except": "subtract"}[kind] if not every else f"{kind}All"
                 made: DataFrame = getattr(inputs[0], method)(inputs[1])
                 return made
@@ -96,9 +96,10 @@ def _using(node: q.Using, inputs: list[DataFrame], names: Sequence[str]) -> Data
     """USING; the API has no NATURAL."""
     left = {ours: f"u{i}" for i, (ours, _) in enumerate(node.pairs)}
     right = {theirs: f"u{i}" for i, (_, theirs) in enumerate(node.pairs)}
-    both = [left.get(at, f"a{at}") for at in range(len(inputs[0].columns))], [right.get(at, f"b{at}") for at in range(len(inputs[1].columns))]
-    joined = inputs[0].toDF(*both[0]).join(inputs[1].toDF(*both[1]), list(left.values()), node.kind)
-    chosen = [(both[0] + both[1])[at] for at in using_columns(node, len(both[0]), len(both[1]))]
+    ours = [left.get(at, f"a{at}") for at in range(len(inputs[0].columns))]
+    theirs = [right.get(at, f"b{at}") for at in range(len(inputs[1].columns))]
+    joined = inputs[0].toDF(*ours).join(inputs[1].toDF(*theirs), list(left.values()), node.kind)
+    chosen = [(ours + theirs)[at] for at in using_columns(node, len(ours), len(theirs))]
     return joined.select(*_named([F.col(one) for one in chosen], names))
 
 

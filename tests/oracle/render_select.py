@@ -112,7 +112,7 @@ def select(node: q.Node, inputs: Sequence[str], tables: q.Tables) -> str:
         case q.Using():
             return using(node, inputs, given, names)
         case q.Window(_, functions):
-            chosen = ", ".join(f"{over(one, node, given[0])} AS {name}" for one, name in zip(functions, names[len(given[0]) :], strict=True))
+            chosen = named([over(one, node, given[0]) for one in functions], names[len(given[0]) :])
             return f"SELECT *, {chosen} FROM {inputs[0]}"
         case q.Explode():
             return exploded(node, inputs[0], given[0], names[len(given[0]) :])
@@ -155,7 +155,10 @@ def using(node: q.Using, inputs: Sequence[str], given: Sequence[Sequence[str]], 
     """The columns get the names that USING and NATURAL need: the same in each pair, else no name twice."""
     left = {ours: f"u{i}" for i, (ours, _) in enumerate(node.pairs)}
     right = {theirs: f"u{i}" for i, (_, theirs) in enumerate(node.pairs)}
-    renamed = [[taken.get(at, f"{side}{at}") for at in range(len(columns))] for taken, side, columns in zip((left, right), "ab", given, strict=True)]
+    renamed = [
+        [taken.get(at, f"{side}{at}") for at in range(len(columns))]
+        for taken, side, columns in zip((left, right), "ab", given, strict=True)
+    ]
     sides = [
         f"(SELECT {', '.join(f'{old} AS {new}' for old, new in zip(columns, new_names, strict=True))} FROM {source}) AS {alias}"
         for columns, new_names, source, alias in zip(given, renamed, inputs, "lr", strict=True)

@@ -106,7 +106,8 @@ class _Merged:
         group = tuple(expression(key, below.columns) for key in keys)
         used = (*keys, *(part for one in calls for part in one.inside))
         # GROUP BY 1 would mean the first column.
-        if below.group is not None or below.windows or below.subqueries or not _keeps(below, used) or any(re.fullmatch(r"-?\d+", key) for key in group):
+        by_number = any(re.fullmatch(r"-?\d+", key) for key in group)
+        if below.group is not None or below.windows or below.subqueries or by_number or not _keeps(below, used):
             below = self._subquery(child)
             group = tuple(expression(key, below.columns) for key in keys)
         return replace(below, columns=group + tuple(call(one, below.columns) for one in calls), group=group)

@@ -52,7 +52,7 @@ def over_type(one: q.Over, inputs: Sequence[q.Type]) -> q.Type:
 
 
 def using_columns(node: q.Using, left: int, right: int) -> list[int]:
-    """The columns of both sides (of so many columns) in the order of the result: the left one of each pair, the left rest, the right rest."""
+    """The columns of both sides in the order of the result: the left one of each pair, the left rest, the right rest."""
     paired = [left + at for _, at in node.pairs]
     ours = [at for at, _ in node.pairs]
     return ours + [at for at in range(left) if at not in ours] + [at for at in range(left, left + right) if at not in paired]

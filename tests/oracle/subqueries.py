@@ -72,7 +72,10 @@ def _key(row: Row) -> tuple[Any, ...]:
 
 
 def _firsts(given: list[Row]) -> list[Row]:
-    return list({_key(row): row for row in reversed(given)}.values())
+    found: dict[tuple[Any, ...], Row] = {}
+    for row in given:
+        found.setdefault(_key(row), row)
+    return list(found.values())
 
 
 def _like(one: Row, given: list[Row]) -> list[Row]:
