@@ -160,8 +160,14 @@ def _check_rerun(case: Case, rids: Mapping[str, list[int]], expected: Sequence[R
 
 def is_monotone(node: q.Node) -> bool:
     """Whether more input rows never take a row out of the result."""
-    calm = (q.Table, q.Filter, q.Project, q.Distinct, q.Union)
-    return all(isinstance(one, calm) or (isinstance(one, q.Join) and one.kind in ("inner", "cross")) for one in q.nodes(node))
+    return all(map(_is_monotone, q.nodes(node)))
+
+
+def _is_monotone(node: q.Node) -> bool:
+    calm = (q.Table, q.Filter, q.Project, q.Distinct, q.Union, q.Explode)
+    if isinstance(node, q.Join | q.Using | q.Semi | q.In | q.SetOp):
+        return node.kind in ("inner", "cross", "semi", "intersect")
+    return isinstance(node, calm)
 
 
 # --- what was found, as the oracle says it -----------------------------------------------------------------------------

@@ -17,6 +17,7 @@ from tests.oracle.render_select import JOINS, With, call, expression, nested, ov
 
 _CALLS = re.compile(rf"\b({'|'.join(q.UDF_TYPES)})\(| OVER \(|\(SELECT ")
 """What has lineage of its own in a column's text."""
+_SUBQUERY = "(SELECT "
 _WHOLE = q.Distinct | q.Union | q.TopK | q.GroupingSets | q.KeepOne | q.Using | q.Explode | q.SetOp
 
 
@@ -91,14 +92,14 @@ class _Merged:
     def _with_subquery(self, node: q.Semi | q.In | q.Scalar | q.Lookup) -> _Block:
         """A condition within WHERE, or a column, that has a subquery."""
         below = self.block(node.left)
-        if below.group is not None or below.windows or any("(SELECT " in text for text in below.columns):
+        if below.group is not None or below.windows or any(_SUBQUERY in text for text in below.columns):
             below = self._subquery(node.left)
         names = spelled(node.right, self.tables)
         text = subquery(node, self._input(node.right), below.columns, names, next(self.aliases))
         if isinstance(node, q.Semi | q.In) and node.kind in ("semi", "anti"):
             return replace(below, where=(*below.where, text))
         # NOT (a IN …) would be another question than whether a IN … is not true.
-        text = f"coalesce({text}, false)" if isinstance(node, q.In) else text
+        text = f"coalesce({text}, false)" if isinstance(node, q.In) else f"({text})"
         return replace(below, columns=(*below.columns, text), subqueries=True)
 
     def _aggregate(self, child: q.Node, keys: tuple[q.Expr, ...], calls: tuple[q.Call, ...]) -> _Block:
