@@ -17,7 +17,10 @@ from airflow_lineage_provider.errors import EmptyTarget
 from tests.oracle import evaluate, render_sql, udfs
 from tests.oracle import query as q
 from tests.oracle.render_frame import to_frame
+from tests.oracle.row import Rid, Row
+from tests.oracle.schema import names as names_of
 from tests.oracle.strategies import Case
+from tests.oracle.values import same
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -38,11 +41,8 @@ def check(case: Case, lineage: Lineage, spark: SparkSession) -> None:
     """
     expected = evaluate.rows(case.query, case.tables)
     with _views(case, spark):
-        for udf in udfs.REASONED:
-            udf.register(spark)
         pipeline = _pipeline(case)
-        plain = [tuple(row) for row in _frame(pipeline, spark).collect()]
-        assert _bag(plain) == _bag(row.values for row in expected), "the oracle and plain Spark differ: the oracle is wrong"
+        plain = _check_values(case, spark, expected)
         run = lineage.run(pipeline, name="fuzz", reasons=case.reasons, keys=_keys(case))
         try:
             assert _bag(tuple(row) for row in run.result.collect()) == _bag(plain), "the result is not what plain Spark gives"
@@ -52,7 +52,28 @@ def check(case: Case, lineage: Lineage, spark: SparkSession) -> None:
             lineage.drop(run.id)
 
 
-def _check_lineage(case: Case, lineage: Lineage, run: Run, expected: Sequence[evaluate.Row]) -> None:
+def check_values(case: Case, spark: SparkSession) -> None:
+    """Whether the oracle's values are plain Spark's, without the package.
+
+    :raises AssertionError: they are not.
+    """
+    expected = evaluate.rows(case.query, case.tables)
+    with _views(case, spark):
+        _check_values(case, spark, expected)
+
+
+def _check_values(case: Case, spark: SparkSession, expected: Sequence[Row]) -> list[tuple[Any, ...]]:
+    for udf in udfs.REASONED:
+        udf.register(spark)
+    frame = _frame(_pipeline(case), spark)
+    assert frame.columns == names_of(case.query, case.tables)
+    plain = [tuple(row) for row in frame.collect()]
+    given, wanted = _bag(plain), _bag(row.values for row in expected)
+    assert given == wanted, f"the oracle and plain Spark differ, the oracle is wrong: {_difference(wanted, given)}"
+    return plain
+
+
+def _check_lineage(case: Case, lineage: Lineage, run: Run, expected: Sequence[Row]) -> None:
     if not expected:
         try:
             run.explain("true", save=False)
@@ -63,15 +84,15 @@ def _check_lineage(case: Case, lineage: Lineage, run: Run, expected: Sequence[ev
         _check_explanation(case, run.explain("true", save=False, limit=MOST_TARGETS), expected)
     run.close()
     chosen = expected[case.target % len(expected)]
-    names = q.names(case.query, case.tables)
-    same = [row for row in expected if tuple(map(evaluate.same, row.values)) == tuple(map(evaluate.same, chosen.values))]
+    names = names_of(case.query, case.tables)
+    alike = [row for row in expected if tuple(map(same, row.values)) == tuple(map(same, chosen.values))]
     target = [dict(zip(names, chosen.values, strict=True))]
     # As months later: from the record alone.
     found = lineage.get(run.id).explain(target, save=False, limit=MOST_TARGETS, verify=case.verify)
-    _check_explanation(case, found, same)
+    _check_explanation(case, found, alike)
 
 
-def _check_explanation(case: Case, found: Explanation, expected: Sequence[evaluate.Row]) -> None:
+def _check_explanation(case: Case, found: Explanation, expected: Sequence[Row]) -> None:
     levels = {name: one for name, one in found.guarantees.items() if one.level != "exact"}
     assert not levels, f"not exact: {levels}"
     assert found.stale == ()
@@ -79,23 +100,42 @@ def _check_explanation(case: Case, found: Explanation, expected: Sequence[evalua
     _check_source_tables(case, found, rids, expected)
     behind = _linked(found, "target", rids)
     given = Counter(
-        (tuple(map(evaluate.same, row.values())), behind.get(at, frozenset())) for at, row in enumerate(_named_rows(found.target))
+        (tuple(map(same, row.values())), behind.get(at, frozenset())) for at, row in enumerate(_named_rows(found.target))
     )
-    wanted = Counter((tuple(map(evaluate.same, row.values)), _rids(row.lineage)) for row in expected)
+    wanted = Counter((tuple(map(same, row.values)), _rids(row.lineage)) for row in expected)
     assert given == wanted, f"source lineage of the target's rows: {_difference(given, wanted)}"
     reasons, right = _reasons(found, rids), _expected_reasons(expected)
     assert set(reasons) == set(right), f"reasoning lineage: {_difference(Counter(reasons), Counter(right))}"
     others = {one: (sorted(reasons[one]), sorted(right[one])) for one in right if reasons[one] != right[one]}
     assert not others, f"source rows behind reasons, given and expected: {others}"
+    if hasattr(found, "controls"):
+        _check_controls(found, expected)
     if is_monotone(case.query):
         _check_rerun(case, rids, expected)
         assert found.verified is not False, found.verification
 
 
-def _check_source_tables(case: Case, found: Explanation, rids: Mapping[str, list[int]], expected: Sequence[evaluate.Row]) -> None:
+def _check_controls(found: Any, expected: Sequence[Row]) -> None:
+    """For each target row the right sides that have a say in it, as sets of source tables.
+
+    An operator that stands twice in the plan (a subquery that is written in WHERE and among the columns) may be one entry or two.
+    """
+    of_row: dict[int, set[frozenset[str]]] = {}
+    for entry in found.controls:
+        assert len(set(entry.sources)) == len(entry.sources), f"a control has a table twice: {entry.sources}"
+        for row in entry.rows:
+            of_row.setdefault(row, set()).add(frozenset(entry.sources))
+    rows = [tuple(map(same, row.values())) for row in _named_rows(found.target)]
+    assert set(of_row) <= set(range(len(rows))), f"controls of rows that the target does not have: {sorted(of_row)}"
+    given = Counter((values, frozenset(of_row.get(at, ()))) for at, values in enumerate(rows))
+    wanted = Counter((tuple(map(same, row.values)), frozenset(one.sources for one in row.controls)) for row in expected)
+    assert given == wanted, f"controls of the target's rows: {_difference(given, wanted)}"
+
+
+def _check_source_tables(case: Case, found: Explanation, rids: Mapping[str, list[int]], expected: Sequence[Row]) -> None:
     """Per table the rids of all target rows, each once, with the very values that the table has."""
     table_of = {row[data.rid]: name for name, data in case.tables.items() for row in data.rows}
-    given: set[evaluate.Rid] = set()
+    given: set[Rid] = set()
     for name, table in found.source.items():
         assert len(set(rids[name])) == len(rids[name]), f"{name} has a row twice: {rids[name]}"
         tables = {table_of[rid] for rid in rids[name]}
@@ -109,7 +149,7 @@ def _check_source_tables(case: Case, found: Explanation, rids: Mapping[str, list
     assert given == wanted, f"source lineage: missing {sorted(wanted - given)}, too many {sorted(given - wanted)}"
 
 
-def _check_rerun(case: Case, rids: Mapping[str, list[int]], expected: Sequence[evaluate.Row]) -> None:
+def _check_rerun(case: Case, rids: Mapping[str, list[int]], expected: Sequence[Row]) -> None:
     """A monotone query over the derived lineage alone gives the target again."""
     left = {rid for some in rids.values() for rid in some}
     tables = {n: q.Data(data.columns, tuple(row for row in data.rows if row[data.rid] in left)) for n, data in case.tables.items()}
@@ -120,8 +160,14 @@ def _check_rerun(case: Case, rids: Mapping[str, list[int]], expected: Sequence[e
 
 def is_monotone(node: q.Node) -> bool:
     """Whether more input rows never take a row out of the result."""
-    calm = (q.Table, q.Filter, q.Project, q.Distinct, q.Union)
-    return all(isinstance(one, calm) or (isinstance(one, q.Join) and one.kind in ("inner", "cross")) for one in q.nodes(node))
+    return all(map(_is_monotone, q.nodes(node)))
+
+
+def _is_monotone(node: q.Node) -> bool:
+    calm = (q.Table, q.Filter, q.Project, q.Distinct, q.Union, q.Explode)
+    if isinstance(node, q.Join | q.Using | q.Semi | q.In | q.SetOp):
+        return node.kind in ("inner", "cross", "semi", "intersect")
+    return isinstance(node, calm)
 
 
 # --- what was found, as the oracle says it -----------------------------------------------------------------------------
@@ -141,23 +187,23 @@ def _reasons(found: Explanation, rids: Mapping[str, list[int]]) -> Reasons:
         behind = _linked(found, name, rids)
         seen = set()
         for row, *arguments, value, reason in zip(*(column.to_pylist() for column in table.columns), strict=True):
-            call = (re.sub(r"_\d+$", "", name), tuple(map(evaluate.same, arguments)), evaluate.same(value), reason)
+            call = (re.sub(r"_\d+$", "", name), tuple(map(same, arguments)), same(value), reason)
             assert call not in seen, f"{name} has {call} twice"
             seen.add(call)
             merged[call] = merged.get(call, frozenset()) | behind.get(row, frozenset())
     return merged
 
 
-def _expected_reasons(expected: Sequence[evaluate.Row]) -> Reasons:
+def _expected_reasons(expected: Sequence[Row]) -> Reasons:
     merged: dict[Any, frozenset[int]] = {}
     for row in expected:
         for one in row.judged:
-            call = (one.udf, tuple(map(evaluate.same, one.arguments)), evaluate.same(one.value), one.reason)
+            call = (one.udf, tuple(map(same, one.arguments)), same(one.value), one.reason)
             merged[call] = merged.get(call, frozenset()) | _rids(one.behind)
     return merged
 
 
-def _rids(lineage: frozenset[evaluate.Rid]) -> frozenset[int]:
+def _rids(lineage: frozenset[Rid]) -> frozenset[int]:
     return frozenset(rid for _, rid in lineage)
 
 
@@ -166,7 +212,7 @@ def _named_rows(table: Any) -> Iterator[dict[str, Any]]:
 
 
 def _bag(rows: Any) -> Counter[Any]:
-    return Counter(tuple(map(evaluate.same, row)) for row in rows)
+    return Counter(tuple(map(same, row)) for row in rows)
 
 
 def _exact(value: Any) -> Any:

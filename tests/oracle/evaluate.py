@@ -3,12 +3,13 @@
 One operator at a time, on lists of rows (bag semantics: a row is itself, not its values):
 
 - selection, sort, limit: the rows that are left keep what they carry;
-- projection, duplicates kept: each row carries what its one input row carries;
+- projection, duplicates kept, and generators: each row carries what its one input row carries;
 - function operator (definition 4): the row carries one `Judged` more, with its own source lineage at that point;
 - join: a row carries what both its partners carry; an unmatched row of an outer join has no partner, so its own alone;
-- aggregation, distinct: the rows of the group, the largest set for which definition 5 holds; a global aggregation over
-  nothing gives a row that nothing made;
-- union: each row as it comes from its side (``UNION`` without ALL is a distinct over that).
+- aggregation, distinct, grouping sets, dropDuplicates: the rows of the group, the largest set for which definition 5 holds; a
+  global aggregation over nothing gives a row that nothing made;
+- union: each row as it comes from its side (``UNION`` without ALL is a distinct over that); intersect: all equal rows of both sides;
+- windows: see `tests.oracle.windows`; semi-joins, differences and scalar subqueries: see `tests.oracle.subqueries`.
 
 A UDF in a filter, a join condition, a grouping key or an aggregate is a function operator below that operator: over the
 side whose columns it takes, or over the joined rows where it takes both sides' (then a selection follows).
@@ -16,40 +17,17 @@ side whose columns it takes, or over the joined rows where it takes both sides' 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from functools import cmp_to_key, reduce
+from functools import cmp_to_key
 from typing import Any, TypeAlias
 
 from tests.oracle import query as q
-from tests.oracle import udfs
-
-Rid: TypeAlias = tuple[str, int]
-"""A source row: its table's name and its rid."""
-
-
-@dataclass(frozen=True)
-class Judged:
-    """⟨E, value, reason⟩ (definition 8), and the source lineage of the function operator's row that it is from."""
-
-    udf: str
-    arguments: tuple[Any, ...]
-    value: Any
-    reason: str | None
-    behind: frozenset[Rid]
-
-
-@dataclass(frozen=True)
-class Row:
-    values: tuple[Any, ...]
-    lineage: frozenset[Rid] = frozenset()
-    judged: frozenset[Judged] = frozenset()
-
-
-class Ambiguous(Exception):
-    """A limit cuts between rows with the same values: which of them stays is Spark's choice."""
-
+from tests.oracle.row import Ambiguous, Row, united, with_calls, with_values
+from tests.oracle.schema import types, using_columns
+from tests.oracle.sides import at_sides
+from tests.oracle.subqueries import looked_up, met, set_operation, with_scalar
+from tests.oracle.values import aggregate, order, same, value
+from tests.oracle.windows import windowed
 
 Cache: TypeAlias = dict[q.Node, list[Row]]
 
@@ -61,140 +39,172 @@ def rows(node: q.Node, tables: q.Tables, cache: Cache | None = None) -> list[Row
     """
     cache = {} if cache is None else cache
     if node not in cache:
-        cache[node] = _rows(node, tables, cache)
+        given = [rows(child, tables, cache) for child in q.children(node)]
+        cache[node] = _rows(node, given, tables)
     return cache[node]
 
 
-def _rows(node: q.Node, tables: q.Tables, cache: Cache) -> list[Row]:
+def _rows(node: q.Node, given: list[list[Row]], tables: q.Tables) -> list[Row]:
     match node:
         case q.Table(name):
             at = tables[name].rid
             return [Row(values, frozenset({(name, values[at])})) for values in tables[name].rows]
-        case q.Filter(child, condition):
-            return _selected(rows(child, tables, cache), condition)
-        case q.Project(child, items):
-            return [_projected(row, items) for row in rows(child, tables, cache)]
-        case q.Join(kind, left, right, condition):
-            widths = len(q.types(left, tables)), len(q.types(right, tables))
-            return _joined(kind, rows(left, tables, cache), rows(right, tables, cache), condition, widths)
-        case q.Aggregate(child, keys, calls):
-            return _aggregated(rows(child, tables, cache), keys, calls)
-        case q.Distinct(child):
-            return _distinct(rows(child, tables, cache))
-        case q.Union(left, right, every):
-            both = rows(left, tables, cache) + rows(right, tables, cache)
+        case q.Filter(_, condition):
+            return _selected(given[0], condition)
+        case q.Project(_, items):
+            return [_projected(row, items) for row in given[0]]
+        case q.Aggregate(_, keys, calls):
+            return _aggregated(given[0], keys, calls)
+        case q.GroupingSets():
+            return _grouped_by_sets(given[0], node)
+        case q.Distinct():
+            return _distinct(given[0])
+        case q.KeepOne(_, keys):
+            return _kept_one(given[0], keys)
+        case q.TopK(_, count, skip, descending):
+            return _top(given[0], count, skip, descending)
+        case q.Window():
+            return windowed(given[0], node)
+        case q.Explode():
+            return [made for row in given[0] for made in _exploded(row, node)]
+        case q.Union(_, _, every):
+            both = given[0] + given[1]
             return both if every else _distinct(both)
-        case q.TopK(child, count, skip, descending):
-            return _top(rows(child, tables, cache), count, skip, descending)
+        case q.SetOp():
+            return set_operation(node, *given)
+        case q.Scalar():
+            return with_scalar(*given)
+        case q.Lookup():
+            return looked_up(node, *given)
+    widths = len(types(node.left, tables)), len(types(node.right, tables))
+    match node:
+        case q.Join(kind, _, _, condition):
+            return _joined(kind, *given, condition, widths)
+        case q.Using():
+            return _joined_using(node, *given, widths)
+        case q.Semi() | q.In():
+            return met(node, *given, widths)
 
 
-# --- operators ---------------------------------------------------------------------------------------------------------
+# --- selection, projection, generators ---------------------------------------------------------------------------------
 
 
 def _selected(given: Iterable[Row], condition: q.Expr) -> list[Row]:
-    judged = [_with_calls(row, (condition,)) for row in given]
+    judged = [with_calls(row, (condition,)) for row in given]
     return [row for row in judged if value(condition, row.values) is True]
 
 
 def _projected(row: Row, items: Sequence[q.Expr]) -> Row:
-    row = _with_calls(row, items)
-    return Row(tuple(value(item, row.values) for item in items), row.lineage, row.judged)
+    return with_values(with_calls(row, items), tuple(value(item, row.values) for item in items))
+
+
+def _exploded(row: Row, node: q.Explode) -> list[Row]:
+    row = with_calls(row, node.inside)
+    there = node.condition is None or value(node.condition, row.values) is True
+    made = [(at, value(item, row.values)) for at, item in enumerate(node.items)] if there else [(None, None)] if node.outer else []
+    return [with_values(row, row.values + (one if node.position else one[1:])) for one in made]
+
+
+# --- joins -------------------------------------------------------------------------------------------------------------
 
 
 def _joined(kind: str, left: list[Row], right: list[Row], condition: q.Expr | None, widths: tuple[int, int]) -> list[Row]:
-    outermost = _outermost_calls(condition) if condition is not None else []
-    of_left = [call for call in outermost if all(at < widths[0] for at in _columns(call))]
-    of_right = [call for call in outermost if call not in of_left and all(at >= widths[0] for at in _columns(call))]
-    across = [call for call in outermost if call not in of_left and call not in of_right]
-    left = [_with_calls(row, of_left) for row in left]
-    padding = (None,) * widths[0]
-    # The condition's columns count on from the left side's.
-    shifted = [_with_calls(Row(padding + row.values, row.lineage, row.judged), of_right) for row in right]
-    right = [Row(row.values[widths[0] :], row.lineage, row.judged) for row in shifted]
+    left, right, across = at_sides(left, right, [] if condition is None else [condition], widths)
     found: list[Row] = []
-    met: set[int] = set()
+    partnered: set[int] = set()
     for one in left:
         partners = [at for at, other in enumerate(right) if condition is None or value(condition, one.values + other.values) is True]
-        met.update(partners)
-        found += [_with_calls(_pair(one, right[at]), across) for at in partners]
+        partnered.update(partners)
+        found += [with_calls(united(one.values + right[at].values, (one, right[at])), across) for at in partners]
         if not partners and kind in ("left", "full"):
-            found.append(Row(one.values + (None,) * widths[1], one.lineage, one.judged))
+            found.append(with_values(one, one.values + (None,) * widths[1]))
     if kind in ("right", "full"):
-        found += [Row(padding + one.values, one.lineage, one.judged) for at, one in enumerate(right) if at not in met]
+        found += [with_values(one, (None,) * widths[0] + one.values) for at, one in enumerate(right) if at not in partnered]
     return found
 
 
-def _pair(left: Row, right: Row) -> Row:
-    return Row(left.values + right.values, left.lineage | right.lineage, left.judged | right.judged)
+def _joined_using(node: q.Using, left: list[Row], right: list[Row], widths: tuple[int, int]) -> list[Row]:
+    """The pair's column is the left one's, the right one's where there is no left row."""
+    condition: q.Expr = q.Lit(True, "bool")
+    for ours, theirs in node.pairs:
+        condition = q.Op("and", (condition, q.Op("=", (q.Col(ours), q.Col(widths[0] + theirs)))))
+    coalesced: list[q.Expr] = [q.Op("coalesce", (q.Col(ours), q.Col(widths[0] + theirs))) for ours, theirs in node.pairs]
+    items = coalesced + [q.Col(at) for at in using_columns(node, *widths)[len(node.pairs) :]]
+    return [_projected(row, items) for row in _joined(node.kind, left, right, condition, widths)]
+
+
+# --- groups ------------------------------------------------------------------------------------------------------------
+
+
+def _groups(given: Iterable[Row], key: Callable[[Row], Iterable[Any]]) -> list[list[Row]]:
+    groups: dict[tuple[Any, ...], list[Row]] = {}
+    for row in given:
+        groups.setdefault(tuple(map(same, key(row))), []).append(row)
+    return list(groups.values())
 
 
 def _aggregated(given: list[Row], keys: Sequence[q.Expr], calls: Sequence[q.Call]) -> list[Row]:
-    inside = [*keys, *(call.argument for call in calls if call.argument is not None)]
-    groups: dict[tuple[Any, ...], list[Row]] = {} if keys else {(): []}
-    for row in (_with_calls(one, inside) for one in given):
-        groups.setdefault(tuple(same(value(key, row.values)) for key in keys), []).append(row)
+    judged = [with_calls(row, [*keys, *(one for call in calls for one in call.inside)]) for row in given]
+    groups = _groups(judged, lambda row: [value(key, row.values) for key in keys]) if keys else [judged]
+    return [united((*_values(keys, group), *_results(calls, group)), group) for group in groups]
+
+
+def _grouped_by_sets(given: list[Row], node: q.GroupingSets) -> list[Row]:
+    """A set without keys is no global aggregation: over nothing it gives nothing."""
+    judged = [with_calls(row, [*node.keys, *(one for call in node.calls for one in call.inside)]) for row in given]
     found = []
-    for group in groups.values():
-        head = tuple(value(key, group[0].values) for key in keys) if keys else ()
-        found.append(_merged(head + tuple(_aggregate(call, group) for call in calls), group))
+    for chosen in node.sets:
+        keys = [key if at in chosen else q.Lit(None, "int") for at, key in enumerate(node.keys)]
+        number = sum(2 ** (len(keys) - 1 - at) for at in range(len(keys)) if at not in chosen)
+        for group in _groups(judged, lambda row, keys=keys: [value(key, row.values) for key in keys]):  # type: ignore[misc]
+            found.append(united((*_values(keys, group), number, *_results(node.calls, group)), group))
     return found
 
 
+def _values(keys: Sequence[q.Expr], group: Sequence[Row]) -> tuple[Any, ...]:
+    return tuple(value(key, group[0].values) for key in keys)
+
+
+def _results(calls: Sequence[q.Call], group: Sequence[Row]) -> tuple[Any, ...]:
+    return tuple(aggregate(call, [row.values for row in group]) for call in calls)
+
+
 def _distinct(given: list[Row]) -> list[Row]:
-    groups: dict[tuple[Any, ...], list[Row]] = {}
-    for row in given:
-        groups.setdefault(tuple(map(same, row.values)), []).append(row)
-    return [_merged(group[0].values, group) for group in groups.values()]
+    return [united(group[0].values, group) for group in _groups(given, lambda row: row.values)]
 
 
-def _merged(values: tuple[Any, ...], group: Sequence[Row]) -> Row:
-    lineage: frozenset[Rid] = frozenset().union(*(row.lineage for row in group))
-    judged: frozenset[Judged] = frozenset().union(*(row.judged for row in group))
-    return Row(values, lineage, judged)
+def _kept_one(given: list[Row], keys: Sequence[int]) -> list[Row]:
+    groups = _groups(given, lambda row: [row.values[at] for at in keys])
+    if any(len(_groups(group, lambda row: row.values)) > 1 for group in groups):
+        raise Ambiguous
+    return [united(group[0].values, group) for group in groups]
 
 
-def _aggregate(call: q.Call, group: Sequence[Row]) -> Any:
-    if call.argument is None:
-        return len(group)
-    given = [v for v in (value(call.argument, row.values) for row in group) if v is not None]
-    if call.distinct:
-        given = list({same(v): v for v in given}.values())
-    match call.function:
-        case "count":
-            return len(given)
-        case "sum":
-            return sum(given) if given else None
-    if not given:
-        return None
-    first = reduce(lambda a, b: a if compare(a, b) <= 0 else b, given)
-    last = reduce(lambda a, b: a if compare(a, b) >= 0 else b, given)
-    return first if call.function == "min" else last
+# --- limit -------------------------------------------------------------------------------------------------------------
 
 
 def ordered(given: list[Row], descending: frozenset[int]) -> list[Row]:
     """By all columns, NULLs first, as `q.TopK` says."""
 
-    def order(a: Row, b: Row) -> int:
-        for at, (x, y) in enumerate(zip(a.values, b.values, strict=True)):
-            found = int(x is not None) - int(y is not None)
-            if not found and x is not None:
-                found = compare(x, y) * (-1 if at in descending else 1)
-            if found:
-                return found
-        return 0
+    def compared(a: Row, b: Row) -> int:
+        return next((found for at in range(len(a.values)) if (found := _order(a.values[at], b.values[at], at in descending))), 0)
 
-    return sorted(given, key=cmp_to_key(order))
+    return sorted(given, key=cmp_to_key(compared))
+
+
+def _order(a: Any, b: Any, descending: bool) -> int:
+    return order(a, b) if a is None or b is None else order(a, b, descending)
 
 
 def cuts_between_equals(given: list[Row], at: int) -> bool:
-    """Whether the ordered rows before and after a position have the same values and yet are not alike."""
+    """Whether the row at this place and the one before have the same values, and their like are not all the same to lineage."""
     if not 0 < at < len(given):
         return False
     before, after = given[at - 1], given[at]
     key = tuple(map(same, before.values))
     if key != tuple(map(same, after.values)):
         return False
-    return len({(row.lineage, row.judged) for row in given if tuple(map(same, row.values)) == key}) > 1
+    return len({row.behind for row in given if tuple(map(same, row.values)) == key}) > 1
 
 
 def _top(given: list[Row], count: int, skip: int, descending: frozenset[int]) -> list[Row]:
@@ -202,89 +212,3 @@ def _top(given: list[Row], count: int, skip: int, descending: frozenset[int]) ->
     if cuts_between_equals(found, skip) or cuts_between_equals(found, skip + count):
         raise Ambiguous
     return found[skip : skip + count]
-
-
-# --- function operators ------------------------------------------------------------------------------------------------
-
-
-def _with_calls(row: Row, inside: Iterable[q.Expr]) -> Row:
-    """The row after the function operators of all UDF calls in the expressions."""
-    made = [_judged(part, row) for expression in inside for part in q.parts(expression) if isinstance(part, q.Udf)]
-    return Row(row.values, row.lineage, row.judged.union(made)) if made else row
-
-
-def _judged(call: q.Udf, row: Row) -> Judged:
-    arguments = tuple(value(argument, row.values) for argument in call.args)
-    return Judged(call.name, arguments, udfs.MAINS[call.name](*arguments), udfs.reason(call.name, arguments), row.lineage)
-
-
-def _outermost_calls(expression: q.Expr) -> list[q.Udf]:
-    if isinstance(expression, q.Udf):
-        return [expression]
-    return [call for arg in expression.args for call in _outermost_calls(arg)] if isinstance(expression, q.Op) else []
-
-
-def _columns(expression: q.Expr) -> list[int]:
-    return [part.at for part in q.parts(expression) if isinstance(part, q.Col)]
-
-
-# --- values ------------------------------------------------------------------------------------------------------------
-
-
-def value(expression: q.Expr, row: Sequence[Any]) -> Any:
-    """SQL's value of an expression over a row: NULL is None, and conditions have three values."""
-    match expression:
-        case q.Col(at):
-            return row[at]
-        case q.Lit(given, _):
-            return given
-        case q.Udf(name, args):
-            return udfs.MAINS[name](*(value(arg, row) for arg in args))
-        case q.Op(name, args):
-            return _operation(name, [value(arg, row) for arg in args])
-
-
-def _operation(name: str, args: list[Any]) -> Any:
-    match name:
-        case "and":
-            return False if False in args else None if None in args else True
-        case "or":
-            return True if True in args else None if None in args else False
-        case "is_null":
-            return args[0] is None
-        case "coalesce":
-            return next((arg for arg in args if arg is not None), None)
-        case "case":
-            return args[1] if args[0] is True else args[2]
-        case "<=>":
-            return same(args[0]) == same(args[1])
-    return None if None in args else _STRICT[name](*args)
-
-
-_STRICT: dict[str, Callable[..., Any]] = {
-    "+": lambda a, b: a + b,
-    "-": lambda a, b: a - b,
-    "*": lambda a, b: a * b,
-    "%": lambda a, b: int(math.fmod(a, b)),
-    "=": lambda a, b: same(a) == same(b),
-    "<>": lambda a, b: same(a) != same(b),
-    "<": lambda a, b: compare(a, b) < 0,
-    "<=": lambda a, b: compare(a, b) <= 0,
-    "not": lambda a: not a,
-    "concat": lambda *args: "".join(args),
-    "upper": lambda a: a.upper(),
-}
-
-
-def same(given: Any) -> Any:
-    """What Spark takes for one value in =, GROUP BY and DISTINCT: NaN is itself, and -0.0 is 0.0."""
-    if isinstance(given, float):
-        return ("float", "NaN" if math.isnan(given) else given + 0.0)
-    return (type(given).__name__, given)
-
-
-def compare(a: Any, b: Any) -> int:
-    """Spark's order: NaN is larger than every number."""
-    if isinstance(a, float) and isinstance(b, float) and (math.isnan(a) or math.isnan(b)):
-        return math.isnan(a) - math.isnan(b)
-    return int(a > b) - int(a < b)

@@ -1,8 +1,8 @@
 """Queries as the oracle knows them: a small operator tree of its own, nothing of the package's.
 
 Columns are known by position, so that a tree stays right while Hypothesis shrinks it; names are for rendering alone.
-Further operators (windows, semi- and anti-joins, except, intersect) become further classes here, a case in `names` and
-`types`, one in `evaluate.rows`, and one in each renderer.
+A further operator becomes a further class here, a case in `schema.types` and `schema.names`, one in `evaluate.rows`, and one in each
+renderer.
 """
 
 from __future__ import annotations
@@ -109,11 +109,21 @@ class Join:
 
 @dataclass(frozen=True)
 class Call:
-    """An aggregate function: ``count`` (without an argument: of rows), ``sum``, ``min``, ``max``."""
+    """An aggregate function: ``count`` (without an argument: of rows), ``sum``, ``min``, ``max``; ``where`` is its FILTER.
+
+    ``more`` are the further arguments of ``count(DISTINCT a, b, …)``.
+    """
 
     function: Literal["count", "sum", "min", "max"]
     argument: Expr | None = None
     distinct: bool = False
+    more: tuple[Expr, ...] = ()
+    where: Expr | None = None
+
+    @property
+    def inside(self) -> tuple[Expr, ...]:
+        """The expressions in it."""
+        return tuple(one for one in (self.argument, *self.more, self.where) if one is not None)
 
 
 @dataclass(frozen=True)
@@ -123,6 +133,20 @@ class Aggregate:
     child: Node
     keys: tuple[Expr, ...]
     calls: tuple[Call, ...]
+
+
+@dataclass(frozen=True)
+class GroupingSets:
+    """The keys' columns (NULL where a set has no such key), ``grouping_id()``, then the calls'. ``sets`` are positions of keys.
+
+    ``rollup`` and ``cube`` say how it is written: the sets are theirs.
+    """
+
+    child: Node
+    keys: tuple[Expr, ...]
+    sets: tuple[tuple[int, ...], ...]
+    calls: tuple[Call, ...]
+    written: Literal["sets", "rollup", "cube"] = "sets"
 
 
 @dataclass(frozen=True)
@@ -147,7 +171,150 @@ class TopK:
     descending: frozenset[int] = frozenset()
 
 
-Node: TypeAlias = Table | Filter | Project | Join | Aggregate | Distinct | Union | TopK
+@dataclass(frozen=True)
+class KeepOne:
+    """``dropDuplicates(keys)``: one row of every group; the keys are columns."""
+
+    child: Node
+    keys: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Using:
+    """A join on equal columns that stand once in the result, first: USING, or NATURAL with the same names given to the pairs."""
+
+    kind: Literal["inner", "left", "right", "full"]
+    left: Node
+    right: Node
+    pairs: tuple[tuple[int, int], ...]
+    natural: bool = False
+
+
+@dataclass(frozen=True)
+class Semi:
+    """EXISTS: the left rows for which a right row makes the condition true (``anti``: none does), or all with that as a ``flag``."""
+
+    kind: Literal["semi", "anti", "flag"]
+    left: Node
+    right: Node
+    condition: Expr
+
+
+@dataclass(frozen=True)
+class In:
+    """The left rows whose items are IN (``anti``: NOT IN) the right side's columns, or all with that as a ``flag`` (``not_flag``)."""
+
+    kind: Literal["semi", "anti", "flag", "not_flag"]
+    left: Node
+    right: Node
+    items: tuple[Expr, ...]
+
+
+@dataclass(frozen=True)
+class Scalar:
+    """The left rows with the value of an uncorrelated scalar subquery: a right side of one column and at most one row."""
+
+    left: Node
+    right: Node
+
+
+@dataclass(frozen=True)
+class Lookup:
+    """The left rows with the value of a scalar subquery that is correlated on equality and aggregates.
+
+    ``keys`` are pairs of a left and a right expression (each over its own side's columns), the calls are over the right side, and
+    ``value`` is over the calls.
+    """
+
+    left: Node
+    right: Node
+    keys: tuple[tuple[Expr, Expr], ...]
+    calls: tuple[Call, ...]
+    value: Expr = Col(0)
+
+
+@dataclass(frozen=True)
+class SetOp:
+    """INTERSECT or EXCEPT; ``all`` counts copies."""
+
+    kind: Literal["intersect", "except"]
+    left: Node
+    right: Node
+    all: bool = False
+
+
+Bound: TypeAlias = int | None
+"""Of a frame: rows or values from the current one (negative: preceding), or None: unbounded."""
+
+
+@dataclass(frozen=True)
+class Frame:
+    unit: Literal["rows", "range"]
+    start: Bound
+    end: Bound
+
+
+@dataclass(frozen=True)
+class Over:
+    """A window function. ``number`` is lag's and lead's offset, ntile's buckets, nth_value's place. No frame: the function's default."""
+
+    function: str
+    argument: Expr | None = None
+    number: int = 1
+    frame: Frame | None = None
+    ignore_nulls: bool = False
+
+
+@dataclass(frozen=True)
+class Window:
+    """The child's columns, then the functions'. The order is of (column, descending) pairs; NULLs are the smallest."""
+
+    child: Node
+    functions: tuple[Over, ...]
+    partition: tuple[int, ...] = ()
+    order: tuple[tuple[int, bool], ...] = ()
+
+
+@dataclass(frozen=True)
+class Explode:
+    """The child's columns, the position if it is asked for, and an item of the array that is made of expressions of one type.
+
+    Where there is a condition and it is not true, the array is NULL: no row, or if ``outer`` one with NULLs.
+    """
+
+    child: Node
+    items: tuple[Expr, ...]
+    position: bool = False
+    outer: bool = False
+    condition: Expr | None = None
+    lateral: bool = False
+    """Whether it is written as a LATERAL VIEW."""
+
+    @property
+    def inside(self) -> tuple[Expr, ...]:
+        return self.items if self.condition is None else (*self.items, self.condition)
+
+
+Node: TypeAlias = (
+    Table
+    | Filter
+    | Project
+    | Join
+    | Aggregate
+    | Distinct
+    | Union
+    | TopK
+    | GroupingSets
+    | KeepOne
+    | Using
+    | Semi
+    | In
+    | Scalar
+    | Lookup
+    | SetOp
+    | Window
+    | Explode
+)
 
 
 # --- tables ------------------------------------------------------------------------------------------------------------
@@ -172,17 +339,14 @@ class Data:
 
 Tables: TypeAlias = Mapping[str, Data]
 
-_OF_SPARK: Mapping[str, Type] = {"int": "int", "bigint": "int", "string": "string", "boolean": "bool", "double": "float"}
+
+# --- walking -------------------------------------------------------------------------------------------------------------
 
 
 def children(node: Node) -> tuple[Node, ...]:
-    match node:
-        case Table():
-            return ()
-        case Join() | Union():
-            return (node.left, node.right)
-        case _:
-            return (node.child,)
+    if isinstance(node, Table):
+        return ()
+    return (node.left, node.right) if isinstance(node, Join | Union | Using | Semi | In | Scalar | Lookup | SetOp) else (node.child,)
 
 
 def nodes(node: Node) -> list[Node]:
@@ -190,70 +354,26 @@ def nodes(node: Node) -> list[Node]:
     return [node, *(below for child in children(node) for below in nodes(child))]
 
 
+def sources(node: Node) -> frozenset[str]:
+    """The names of the source tables under a node."""
+    return frozenset(one.name for one in nodes(node) if isinstance(one, Table))
+
+
 def expressions(node: Node) -> list[Expr]:
     """The node's own expressions."""
     match node:
-        case Filter(_, condition):
+        case Filter(_, condition) | Semi(_, _, _, condition):
             return [condition]
-        case Project(_, items):
+        case Project(_, items) | In(_, _, _, items):
             return list(items)
         case Join(condition=condition):
             return [condition] if condition is not None else []
-        case Aggregate(_, keys, calls):
-            return [*keys, *(call.argument for call in calls if call.argument is not None)]
+        case Aggregate(keys=keys, calls=calls) | GroupingSets(keys=keys, calls=calls):
+            return [*keys, *(one for call in calls for one in call.inside)]
+        case Lookup(keys=pairs, calls=calls):
+            return [*(one for pair in pairs for one in pair), *(one for call in calls for one in call.inside)]
+        case Window(functions=functions):
+            return [one.argument for one in functions if one.argument is not None]
+        case Explode():
+            return list(node.inside)
     return []
-
-
-def types(node: Node, tables: Tables) -> list[Type]:
-    """The types of a node's columns."""
-    match node:
-        case Table(name):
-            return [_OF_SPARK[kind] for _, kind in tables[name].columns]
-        case Project(child, items):
-            inputs = types(child, tables)
-            return [type_of(item, inputs) for item in items]
-        case Join(_, left, right):
-            return types(left, tables) + types(right, tables)
-        case Aggregate(child, keys, calls):
-            inputs = types(child, tables)
-            return [type_of(key, inputs) for key in keys] + [_call_type(call, inputs) for call in calls]
-        case Union(left, _):
-            return types(left, tables)
-        case _:
-            return types(node.child, tables)
-
-
-def _call_type(call: Call, inputs: Sequence[Type]) -> Type:
-    return type_of(call.argument, inputs) if call.function in ("min", "max") and call.argument is not None else "int"
-
-
-def names(node: Node, tables: Tables) -> list[str]:
-    """The names of a node's columns, each once."""
-    match node:
-        case Table(name):
-            return [column for column, _ in tables[name].columns]
-        case Project(child, items):
-            return _once(_own(items, names(child, tables), "x"))
-        case Join(_, left, right):
-            return _once(names(left, tables) + names(right, tables))
-        case Aggregate(child, keys, calls):
-            return _once(_own(keys, names(child, tables), "g") + [f"{call.function}{i}" for i, call in enumerate(calls)])
-        case Union(left, _):
-            return names(left, tables)
-        case _:
-            return names(node.child, tables)
-
-
-def _own(items: Sequence[Expr], inputs: Sequence[str], letter: str) -> list[str]:
-    return [inputs[item.at] if isinstance(item, Col) else f"{letter}{i}" for i, item in enumerate(items)]
-
-
-def _once(given: Sequence[str]) -> list[str]:
-    found: list[str] = []
-    for name in given:
-        candidate, number = name, 1
-        while candidate in found:
-            number += 1
-            candidate = f"{name}_{number}"
-        found.append(candidate)
-    return found

@@ -15,13 +15,15 @@ from pyspark.sql import SparkSession
 from airflow_lineage_provider import Lineage
 from airflow_lineage_provider.store import Store
 from tests.oracle import render_sql
-from tests.oracle.check import check
+from tests.oracle.check import check, check_values
 from tests.oracle.regressions import REGRESSIONS
 from tests.oracle.strategies import Case, cases
 
 pytestmark = pytest.mark.spark
 
 LONG = int(os.environ.get("FUZZ_EXAMPLES", "0"))
+FURTHER = os.environ.get("FUZZ_OPERATORS", "paper") == "all"
+"""Whether the package is asked about all operators, or about the paper's alone (``FUZZ_OPERATORS=paper``)."""
 
 
 @pytest.fixture(scope="module")
@@ -35,8 +37,7 @@ def described(case: Case) -> str:
     return f"{rows}{sql}\n-- style {case.style}, {case.storage} data, {case.reasons} reasons"
 
 
-@pytest.mark.timeout(0)
-@settings(
+SAMPLE = settings(
     max_examples=LONG or 40,
     derandomize=not LONG,
     database=None,
@@ -46,7 +47,19 @@ def described(case: Case) -> str:
     suppress_health_check=list(HealthCheck),
     report_multiple_bugs=bool(LONG),
 )
-@given(case=cases())
+
+
+@pytest.mark.timeout(0)
+@SAMPLE
+@given(case=cases(storages=("session",)))
+def test_the_oracles_values_are_plain_sparks(case: Case, spark: SparkSession) -> None:
+    note(described(case))
+    check_values(case, spark)
+
+
+@pytest.mark.timeout(0)
+@SAMPLE
+@given(case=cases(further=FURTHER))
 def test_random_pipelines(case: Case, lineage: Lineage, spark: SparkSession) -> None:
     note(described(case))
     check(case, lineage, spark)
