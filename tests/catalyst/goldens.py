@@ -83,7 +83,7 @@ def record() -> None:
     from pyspark.sql import SparkSession
 
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    from airflow_lineage_provider.spark.capture import analyzed_document, read_leaves
+    from airflow_lineage_provider.spark.capture import read
     from airflow_lineage_provider.spark.function_names import function_names
     from airflow_lineage_provider.spark.relations import relation_of
     from tests.spark.pipelines import PIPELINES, frame
@@ -96,9 +96,10 @@ def record() -> None:
         FOLDER.mkdir(exist_ok=True)
         for name, pipeline in PIPELINES.items():
             analyzed = frame(spark, pipeline)._jdf.queryExecution().analyzed()
-            document = slim(analyzed_document(spark, analyzed)[0])
+            document, completion, _ = read(spark, analyzed)
+            document = slim(document)
             known = {key: value for key, value in function_names(spark).items() if key in set(_classes(document))}
-            relations = [{"name": f"t{i}", "kind": relation_of(spark, leaf, "").kind} for i, leaf in enumerate(read_leaves(analyzed))]
+            relations = [{"name": f"t{i}", "kind": relation_of(spark, leaf, "").kind} for i, leaf in enumerate(completion.leaves)]
             golden = Golden(name=name, document=document, function_names=known, relations=tuple(Relation(**r) for r in relations), plan=[])
             plan = plan_text(golden.convert().plan).split("\n")
             stored = {"plan": plan, "relations": relations, "function_names": known, "document": document}
