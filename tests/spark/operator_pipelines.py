@@ -105,6 +105,20 @@ SUBQUERIES: dict[str, Pipeline] = {
     "cte_inside_and_outside": "WITH q AS (SELECT a, sum(b) AS s FROM t GROUP BY a) SELECT * FROM q x WHERE x.s = (SELECT max(s) FROM q) "
     "OR EXISTS (SELECT 1 FROM q y WHERE y.a = x.a + 1)",
     "cte_in_subquery": "SELECT * FROM t WHERE a IN (WITH q AS (SELECT c FROM u WHERE d > 2) SELECT c FROM q UNION ALL SELECT c FROM q)",
+    "tpch_2": "SELECT a, b, d FROM t, u WHERE a = c AND d = (SELECT min(v.d) FROM v, u u2 WHERE v.c = a AND u2.c = v.c)",
+    "tpch_16": "SELECT s, count(DISTINCT b) AS n FROM t WHERE s <> 'y' AND a NOT IN (SELECT c FROM u WHERE e LIKE '%y%') GROUP BY s",
+    "tpch_18": "SELECT s, sum(b) AS b FROM t, u WHERE a IN (SELECT c FROM v GROUP BY c HAVING sum(d) > 3) AND a = c GROUP BY s",
+    "tpch_20": "SELECT s FROM t WHERE a IN (SELECT c FROM u WHERE c IN (SELECT c FROM v WHERE d > 1) AND d > "
+    "(SELECT 0.5 * sum(v.d) FROM v WHERE v.c = u.c AND v.d <= 7)) ORDER BY s",
+    "tpch_21": "SELECT s, count(*) AS n FROM t JOIN u ON a = c WHERE EXISTS (SELECT * FROM u u2 WHERE u2.c = u.c AND u2.d <> u.d) "
+    "AND NOT EXISTS (SELECT * FROM u u3 WHERE u3.c = u.c AND u3.d <> u.d AND u3.e > u.e) GROUP BY s",
+    "tpch_22": "SELECT substring(s, 1, 1) AS x, count(*) AS n FROM t WHERE b > (SELECT avg(d) FROM u WHERE d > 0 AND e IN ('x', 'y')) "
+    "AND NOT EXISTS (SELECT * FROM v WHERE v.c = a) GROUP BY 1",
+    "exists_struct_of_the_same_name": "SELECT *, EXISTS (SELECT 1 FROM (SELECT named_struct('a', c) AS t FROM u) q WHERE q.t.a = t.a) AS e "
+    "FROM t",
+    "exists_above_views": "SELECT a, x, EXISTS (SELECT 1 FROM nested LATERAL VIEW explode(xs) AS y WHERE y = x) AS e "
+    "FROM t LATERAL VIEW explode(array(a, b)) AS x",
+    "exists_of_window": "SELECT * FROM t WHERE a IN (SELECT c FROM (SELECT c, row_number() OVER (ORDER BY d, c) AS r FROM u) WHERE r < 3)",
     "tpch_17": "SELECT sum(b) / 7.0 AS x FROM t, u WHERE a = c AND b < (SELECT 1.2 * avg(d) FROM v WHERE v.c = t.a)",
 }
 
