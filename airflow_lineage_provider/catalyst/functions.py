@@ -14,6 +14,7 @@ from airflow_lineage_provider.plan.expressions import Call, Expression, Literal
 _BUILT = {
     "StringLPad": "lpad", "StringRPad": "rpad", "StringInstr": "instr", "StringInstrWithOccurrence": "instr", "Extract": "date_part",
     "RoundCeil": "ceil", "RoundFloor": "floor", "StringDecode": "decode",
+    "VariantExplode": "variant_explode",
     # What + - * / become over dates, timestamps and intervals.
     "TimestampAddInterval": "+", "TimestampAddYMInterval": "+", "DateAddInterval": "+", "DateAddYMInterval": "+", "TimeAddInterval": "+",
     "SubtractTimestamps": "-", "SubtractDates": "-", "SubtractTimes": "-", "MultiplyYMInterval": "*", "MultiplyDTInterval": "*",

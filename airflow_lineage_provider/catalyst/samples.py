@@ -18,7 +18,7 @@ def sample(node: TreeNode, children: tuple[o.Plan, ...], context: Context) -> o.
     (child,) = children
     if node.fields["withReplacement"]:
         context.refuse("a sample with replacement", _ADVICE)
-    if object_name(node.fields.get("sampleMethod") or {"object": "Bernoulli$"}) != "Bernoulli":
+    if not object_name(node.fields["sampleMethod"]).endswith("$Bernoulli"):
         context.refuse("a sample of blocks of a file", _ADVICE)
     if not isinstance(node.fields["seed"], int):
         context.refuse("a sample without its seed", "Capture the plan again with this release")

@@ -61,9 +61,7 @@ def _first_of_each(child: o.Plan, keys: tuple[e.Attribute, ...], others: tuple[e
     row = e.Call(function="named_struct", arguments=parts, type=kind)
     first = context.alias("first", e.AggregateCall(function="first", arguments=(row,), type=kind))
     chosen = o.Aggregate(child=child, keys=keys, columns=(*keys, first))
-    fields = {
-        a.id: e.Alias(child=e.GetField(child=first.attribute, field=f"c{i}", type=a.type), attribute=a) for i, a in enumerate(others)
-    }
+    fields = {a.id: e.Alias(child=e.GetField(child=first.attribute, field=f"c{i}", type=a.type), attribute=a) for i, a in enumerate(others)}
     return o.Project(child=chosen, columns=tuple(fields.get(a.id, a) for a in child.output))
 
 

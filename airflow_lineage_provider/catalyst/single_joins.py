@@ -14,7 +14,7 @@ _COUNT = e.AggregateCall(function="count", arguments=(e.Literal(value="1", type=
 
 
 def single_join(left: o.Plan, right: o.Plan, condition: e.Expression | None, context: Context) -> o.Plan:
-    """A left join with the right side grouped by what is equated, and an error for a row whose group has several rows.
+    """A left join with the right side grouped by what is equated; the value is an error where its group has several rows.
 
     :raises UnsupportedOperator: the right side is not found by equality: its rows could not be grouped.
     """
@@ -32,20 +32,21 @@ def single_join(left: o.Plan, right: o.Plan, condition: e.Expression | None, con
     copies = context.alias("copies", _COUNT)
     grouped = o.Aggregate(child=below, keys=keys, columns=(*keys, copies, *((value,) if others else ())))
     joined = o.Join(left=left, right=grouped, kind="left", condition=condition)
-    checked = o.Filter(child=joined, condition=_at_most_one(copies.attribute))
-    fields = {
-        a.id: e.Alias(child=e.GetField(child=value.attribute, field=f"c{i}", type=a.type), attribute=a) for i, a in enumerate(others)
-    }
-    return o.Project(child=checked, columns=(*left.output, *(fields.get(a.id, a) for a in right.output)))
+    fields = {a.id: e.GetField(child=value.attribute, field=f"c{i}", type=a.type) for i, a in enumerate(others)}
+    columns = (e.Alias(child=_only(copies.attribute, fields.get(a.id, a)), attribute=a) for a in right.output)
+    return o.Project(child=joined, columns=(*left.output, *columns))
 
 
-def _at_most_one(copies: e.Attribute) -> e.Expression:
+def _only(copies: e.Attribute, value: e.Expression) -> e.Expression:
+    """The value, or an error where there are several: as in Spark, only where the value is asked for."""
     many = e.Call(function=">", arguments=(copies, e.Literal(value="1", type="bigint")), type="boolean")
     failed = e.Call(function="raise_error", arguments=(e.Literal(value=_MESSAGE, type="string"),), type="void")
-    return e.Call(function="if", arguments=(many, e.Cast(child=failed, type="boolean"), e.TRUE), type="boolean")
+    return e.Call(function="if", arguments=(many, e.Cast(child=failed, type=value.type), value), type=value.type)
 
 
-def _equated(left: o.Plan, right: o.Plan, condition: e.Expression | None, context: Context) -> tuple[tuple[e.Named, ...], e.Expression | None]:
+def _equated(
+    left: o.Plan, right: o.Plan, condition: e.Expression | None, context: Context
+) -> tuple[tuple[e.Named, ...], e.Expression | None]:
     """What the right side is found by, and the condition in terms of it; terms on the left side alone may stand beside."""
     inner, outer = ({a.id for a in side.output} for side in (right, left))
     keys: dict[e.Expression, e.Named] = {}

@@ -95,7 +95,7 @@ def _subplans(value: Any) -> Iterator[list[Any]]:
     if isinstance(value, list):
         for item in value:
             yield from _subplans(item)
-    elif isinstance(value, dict) and str(value.get("class", "")).rsplit(".", 1)[-1] in SUBQUERIES:
+    elif isinstance(value, dict) and str(value.get("class", "")).rsplit(".", 1)[-1] in SUBQUERIES and value.get("plan"):
         yield value["plan"]
     elif isinstance(value, dict) and "num-children" in value:
         yield from _subplans(list(value.values()))

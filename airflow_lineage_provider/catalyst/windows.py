@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
+from decimal import Decimal
 from typing import Literal as OneOf
 
 from airflow_lineage_provider.catalyst import aggregates, functions
@@ -52,21 +54,20 @@ def _call(node: TreeNode, frame: e.WindowFrame, context: Context) -> e.WindowFun
         node = functions.without(node, "ignoreNulls")
     parameters = () if node.name in _RANKS else tuple([_folded(child, context) for child in node.children])
     called = functions.call(node, parameters, context)
-    return e.WindowFunction(
-        function=called.function, arguments=called.arguments, type=called.type, frame=frame, ignore_nulls=ignore_nulls
-    )
+    return e.WindowFunction(function=called.function, arguments=called.arguments, type=called.type, frame=frame, ignore_nulls=ignore_nulls)
 
 
 def _aggregate(node: TreeNode, frame: e.WindowFrame, context: Context) -> e.WindowFunction:
-    if node.child("aggregateFunction").name in ("NthValue", "RowNumber"):
-        return _call(node.child("aggregateFunction"), frame, context)
+    function = node.child("aggregateFunction")
+    if function.name in ("NthValue", "PythonUDAF"):
+        return _call(function, frame, context)
     called = aggregates.aggregate_call(node, context, expression)
     if not isinstance(called, e.AggregateCall):
         context.refuse("a pivot over a window")
     found = e.WindowFunction(
         function=called.function, arguments=called.arguments, type=called.type, frame=frame, distinct=called.distinct, filter=called.filter
     )
-    if node.child("aggregateFunction").fields.get("ignoreNulls") is True and node.child("aggregateFunction").name in functions.CHOOSING:
+    if function.fields.get("ignoreNulls") is True and function.name in functions.CHOOSING:
         return replace(found, arguments=found.arguments[:-1], ignore_nulls=True)
     return found
 
@@ -97,9 +98,24 @@ def _folded(node: TreeNode, context: Context) -> e.Expression:
         return _negative(inner) if isinstance(inner, e.Literal) and inner.value is not None else expression(node, context)
     if node.name == "Cast":
         inner, whole = _folded(node.children[0], context), expression(node, context)
-        whole_numbers = isinstance(inner, e.Literal) and inner.type in ("tinyint", "smallint", "int", "bigint")
-        return replace(inner, type=whole.type) if whole_numbers and whole.type in _NUMBERS else whole  # type: ignore[type-var]
+        return (_retyped(inner, whole.type) or whole) if isinstance(inner, e.Literal) else whole
     return expression(node, context)
+
+
+def _retyped(literal: e.Literal, kind: str) -> e.Literal | None:
+    """A number as a literal of another type that holds its very value; None where that is not plain."""
+    whole = literal.type in ("tinyint", "smallint", "int", "bigint")
+    if literal.value is None or not (whole or literal.type.startswith("decimal")):
+        return None
+    if kind in ("float", "double"):
+        return replace(literal, value=repr(float(literal.value)), type=kind)
+    if whole and kind in _NUMBERS:
+        return replace(literal, type=kind)
+    found = re.fullmatch(r"decimal\((\d+),(\d+)\)", kind)
+    scale = len(literal.value.partition(".")[2])
+    if found is None or int(found[2]) < scale:
+        return None
+    return replace(literal, value=f"{Decimal(literal.value):.{found[2]}f}", type=kind)
 
 
 def _negative(literal: e.Literal) -> e.Literal:

@@ -45,6 +45,9 @@ class Completion:
 
     def _operator(self, nodes: Iterator[dict[str, Any]], plan: JavaObject) -> None:
         node = next(nodes)
+        if node.get("projections", ...) is None:
+            # Lists of lists of expressions (UNPIVOT) are left out where Scala could still change them.
+            node["projections"] = _written(self._value(node, "projections", plan))
         for name, value in node.items():
             if isinstance(value, list) and value:
                 self._field(node, name, value, plan)
@@ -165,6 +168,13 @@ class Completion:
             numbers = {owner.productElementName(i): i for i in range(owner.productArity())}
             self._field_numbers[node["class"]] = numbers
         return owner.productElement(numbers[name]) if name in numbers else None
+
+
+def _written(value: JavaObject) -> Any:
+    """A list of trees, or of such lists, as `toJSON` would write it."""
+    if value.getClass().getName().startswith("scala.collection"):
+        return [_written(value.apply(number)) for number in range(value.size())]
+    return json.loads(value.toJSON())
 
 
 def _waits(value: Any) -> bool:

@@ -26,7 +26,8 @@ _JOIN = (
     "optimizer.RewritePredicateSubquery",
 )  # fmt: skip
 _ADVICE = (
-    "Correlate by equality (inner column = outer column), or join the two tables, aggregate by the outer table's key and join the result back"
+    "Correlate by equality (inner column = outer column), or join the two tables, aggregate by the outer table's key and join "
+    "the result back"
 )
 
 _SUBQUERIES = frozenset({"ScalarSubquery", "Exists", "ListQuery", "LateralSubquery"})
@@ -131,10 +132,11 @@ def _refuse_domain_joins(plan: JavaObject) -> None:
     while waiting:
         node = waiting.pop()
         if _class(node) == "DomainJoin":
+            columns = ", ".join(str(attribute.name()) for attribute in _items(node.domainAttrs()))
             raise UnsupportedOperator(
-                "a subquery that is correlated below an aggregation, a limit or a set operation by more than equality (or inside IN or EXISTS) "
-                "is not supported: "
-                f"Spark would join it with a copy of the outer query, whose rows have no part in the result. {_ADVICE}."
+                "a subquery that is correlated in its aggregation, limit or set operation by more than equality (or at all, in IN, EXISTS, "
+                f'HAVING or a lateral join) is not supported (at the subquery correlated with column "{columns}"): Spark would join it '
+                f"with a copy of the outer query, whose rows have no part in the result. {_ADVICE}."
             )
         waiting.extend(_items(node.children()))
 

@@ -8,10 +8,13 @@ from sqlglot import exp
 
 from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.sql import nodes
-from airflow_lineage_provider.sql.block import Block, is_steady
+from airflow_lineage_provider.sql.block import Block, Item, is_steady
 from airflow_lineage_provider.sql.context import Context
 from airflow_lineage_provider.sql.names import identifier
 from airflow_lineage_provider.sql.problems import PortabilityProblem
+
+# They stand in FROM only.
+_TABLE_FUNCTIONS = frozenset({"variant_explode"})
 
 
 def generated(plan: o.Generate, block: Block, context: Context) -> Block:
@@ -28,6 +31,15 @@ def generated(plan: o.Generate, block: Block, context: Context) -> Block:
     alias = context.alias("g")
     names = [identifier(attribute.name, context.dialect) for attribute in plan.generated]
     call = context.write(plan.generator, block.scope)
-    view = exp.Lateral(this=call, view=True, outer=plan.outer, alias=exp.TableAlias(this=alias, columns=names))
+    columns = exp.TableAlias(this=alias, columns=names)
     made = {a.id: nodes.column(alias, name) for a, name in zip(plan.generated, names, strict=True)}
-    return replace(block, output=plan.output, scope={**block.scope, **made}, laterals=(view,), pinned=not is_steady(plan.generator))
+    made_block = replace(block, output=plan.output, scope={**block.scope, **made}, pinned=not is_steady(plan.generator))
+    if plan.generator.function in _TABLE_FUNCTIONS:
+        return replace(made_block, items=(*block.items, Item(relation=_table_function(plan, call, columns), kind="CROSS")))
+    return replace(made_block, laterals=(exp.Lateral(this=call, view=True, outer=plan.outer, alias=columns),))
+
+
+def _table_function(plan: o.Generate, call: exp.Expr, columns: exp.TableAlias) -> exp.Expr:
+    if plan.outer:
+        call.set("this", f"{call.this}_OUTER")
+    return exp.Lateral(this=call, alias=columns)

@@ -26,7 +26,7 @@ def join_blocks(plan: o.Join, left: Block, right: Block, context: Context) -> Bl
     if shared:
         raise PlanCheckError(f"both sides of a join give attribute #{shared[0]}; rewrite.unique_attributes keeps them apart")
     conditions = () if plan.condition is None else (plan.condition,)
-    left, right = (context.nested(side) if not side.is_rows or side.laterals or reads_computed(side, conditions) else side for side in (left, right))
+    left, right = (side if _is_joinable(side, conditions) else context.nested(side) for side in (left, right))
     if plan.kind in ("left_semi", "left_anti"):
         return _semi_join(plan, left, right, context)
     if plan.exists is not None:
@@ -45,6 +45,11 @@ def join_blocks(plan: o.Join, left: Block, right: Block, context: Context) -> Bl
         where=left.where + right.where,
         pinned=not steady,
     )
+
+
+def _is_joinable(side: Block, conditions: tuple[Expression, ...]) -> bool:
+    """Whether a join may go into the side's own SELECT; a LATERAL VIEW comes after all joins there."""
+    return side.is_rows and not side.laterals and not reads_computed(side, conditions)
 
 
 def _item(plan: o.Join, right: Block, condition: exp.Expr | None) -> Item:

@@ -148,7 +148,7 @@ def _(plan: o.Generate, context: Context) -> Block:
 
 @_lower.register
 def _(plan: o.PythonMap, _context: Context) -> Block:
-    raise UnsupportedOperator(f"the Python function {plan.udf} over {plan.kind} rows has no SQL text: it is called by Spark's DataFrame API")
+    raise UnsupportedOperator(f"the Python function {plan.udf} ({plan.kind}) has no SQL text: Spark's DataFrame API calls it")
 
 
 @_lower.register

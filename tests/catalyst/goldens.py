@@ -19,6 +19,13 @@ from airflow_lineage_provider.plan.operators import Relation
 from airflow_lineage_provider.plan.text import plan_text
 
 FOLDER = Path(__file__).parent / "documents"
+# Operators of `tests.spark.operator_pipelines`.
+OPERATORS = Path(__file__).parent / "operators"
+_RECORDED = (
+    "not_in_correlated", "exists_case", "scalar_twice", "scalar_nested", "correlated_count", "correlated_single", "lateral_left",
+    "ranks", "offsets", "choosing", "range_of_types", "explode_map", "inline_outer", "unpivot", "cube", "pivot", "intersect_all",
+    "except_all", "drop_duplicates", "tablesample",
+)  # fmt: skip
 # What no converter reads, and what differs from run to run.
 _NOISE = ("metadata", "jvmId", "qualifier", "nonInheritableMetadataKeys", "explicitMetadata", "hint", "hints", "catalogTable", "session")
 
@@ -39,13 +46,14 @@ class Golden:
 
 
 def load(name: str) -> Golden:
-    text = json.loads((FOLDER / f"{name}.json").read_text())
+    folder = FOLDER if name in names() else OPERATORS
+    text = json.loads((folder / f"{name}.json").read_text())
     relations = tuple(Relation(**relation) for relation in text["relations"])
     return Golden(name=name, document=text["document"], function_names=text["function_names"], relations=relations, plan=text["plan"])
 
 
-def names() -> list[str]:
-    return sorted(path.stem for path in FOLDER.glob("*.json"))
+def names(folder: Path = FOLDER) -> list[str]:
+    return sorted(path.stem for path in folder.glob("*.json"))
 
 
 def slim(value: Any) -> Any:
@@ -83,9 +91,11 @@ def record() -> None:
     from pyspark.sql import SparkSession
 
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    from airflow_lineage_provider.spark.capture import analyzed_document, read_leaves
+    from airflow_lineage_provider.spark.capture import read
     from airflow_lineage_provider.spark.function_names import function_names
     from airflow_lineage_provider.spark.relations import relation_of
+    from tests.spark import operator_pipelines
+    from tests.spark.operator_pipelines import make
     from tests.spark.pipelines import PIPELINES, frame
     from tests.spark.tables import make_tables
 
@@ -93,16 +103,21 @@ def record() -> None:
         builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").config("spark.sql.session.timeZone", "UTC")
         spark = builder.config("spark.sql.warehouse.dir", f"{folder}/warehouse").getOrCreate()
         make_tables(spark, Path(folder))
+        make(spark)
         FOLDER.mkdir(exist_ok=True)
-        for name, pipeline in PIPELINES.items():
+        OPERATORS.mkdir(exist_ok=True)
+        operators = {name: operator_pipelines.PIPELINES[name] for name in _RECORDED}
+        for name, pipeline in (PIPELINES | operators).items():
             analyzed = frame(spark, pipeline)._jdf.queryExecution().analyzed()
-            document = slim(analyzed_document(spark, analyzed)[0])
+            document, completion, _ = read(spark, analyzed)
+            document = slim(document)
             known = {key: value for key, value in function_names(spark).items() if key in set(_classes(document))}
-            relations = [{"name": f"t{i}", "kind": relation_of(spark, leaf, "").kind} for i, leaf in enumerate(read_leaves(analyzed))]
+            relations = [{"name": f"t{i}", "kind": relation_of(spark, leaf, "").kind} for i, leaf in enumerate(completion.leaves)]
             golden = Golden(name=name, document=document, function_names=known, relations=tuple(Relation(**r) for r in relations), plan=[])
             plan = plan_text(golden.convert().plan).split("\n")
             stored = {"plan": plan, "relations": relations, "function_names": known, "document": document}
-            (FOLDER / f"{name}.json").write_text(_text(stored))
+            folder_of = OPERATORS if name in operators else FOLDER
+            (folder_of / f"{name}.json").write_text(_text(stored))
         spark.stop()
 
 

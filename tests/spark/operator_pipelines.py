@@ -13,7 +13,10 @@ if TYPE_CHECKING:
 
 # NULLs, duplicates, rows without partners, and tables with no row at all.
 TABLES = {
-    "t": ("a int, b int, s string", [(1, 2, "x"), (1, 2, "x"), (2, None, "y"), (None, 3, None), (3, 7, "x"), (None, None, "z"), (4, -1, "")]),
+    "t": (
+        "a int, b int, s string",
+        [(1, 2, "x"), (1, 2, "x"), (2, None, "y"), (None, 3, None), (3, 7, "x"), (None, None, "z"), (4, -1, "")],
+    ),
     "u": ("c int, d int, e string", [(1, 5, "x"), (1, 2, "y"), (2, None, "y"), (None, 3, "z"), (5, 7, None), (5, 7, None)]),
     "v": ("c int, d int", [(1, 2), (1, 2), (3, 7), (4, -1), (None, None), (None, 9)]),
     "nothing": ("c int, d int", []),
@@ -28,7 +31,14 @@ TABLES = {
     ),
     "g": (
         "k string, n int, w double, d date",
-        [("a", 1, 0.5, None), ("a", 1, -0.0, None), ("a", 5, None, None), ("a", None, 2.5, None), ("b", 9, 1.5, None), (None, 2, 3.5, None)],
+        [
+            ("a", 1, 0.5, None),
+            ("a", 1, -0.0, None),
+            ("a", 5, None, None),
+            ("a", None, 2.5, None),
+            ("b", 9, 1.5, None),
+            (None, 2, 3.5, None),
+        ],
     ),
 }
 
@@ -86,17 +96,29 @@ SUBQUERIES: dict[str, Pipeline] = {
     "correlated_view": "SELECT *, (SELECT m FROM most WHERE c = a) AS m FROM t",
     "correlated_limit": "SELECT a, (SELECT d FROM u WHERE c = a ORDER BY d DESC LIMIT 1) AS top FROM t",
     "correlated_single": "SELECT a, (SELECT e FROM u WHERE c = a AND d IS NULL) AS e FROM t",
-    "correlated_single_cast": "SELECT a, (SELECT e FROM u WHERE CAST(c AS bigint) + 1 = CAST(a AS bigint) + 1 AND d IS NULL AND b IS NULL) AS e "
-    "FROM t",
+    "correlated_single_cast": "SELECT a, (SELECT e FROM u "
+    "WHERE CAST(c AS bigint) + 1 = CAST(a AS bigint) + 1 AND d IS NULL AND b IS NULL) AS e FROM t",
     "correlated_single_map": "SELECT a, (SELECT m FROM nested WHERE k = a AND k = 2) AS m FROM t",
-    "correlated_having": "SELECT a, (SELECT max(d) FROM u WHERE c = a HAVING count(*) > 1) AS m FROM t",
     "lateral": "SELECT * FROM t, LATERAL (SELECT d, e FROM u WHERE c = a)",
     "lateral_left": "SELECT * FROM t LEFT JOIN LATERAL (SELECT d, e FROM u WHERE c = a AND d > 2) ON true",
-    "lateral_aggregate": "SELECT * FROM t, LATERAL (SELECT max(d) AS m, count(*) AS n FROM u WHERE c = a)",
     "lateral_expression": "SELECT * FROM t, LATERAL (SELECT a + 1 AS x)",
     "cte_inside_and_outside": "WITH q AS (SELECT a, sum(b) AS s FROM t GROUP BY a) SELECT * FROM q x WHERE x.s = (SELECT max(s) FROM q) "
     "OR EXISTS (SELECT 1 FROM q y WHERE y.a = x.a + 1)",
     "cte_in_subquery": "SELECT * FROM t WHERE a IN (WITH q AS (SELECT c FROM u WHERE d > 2) SELECT c FROM q UNION ALL SELECT c FROM q)",
+    "tpch_2": "SELECT a, b, d FROM t, u WHERE a = c AND d = (SELECT min(v.d) FROM v, u u2 WHERE v.c = a AND u2.c = v.c)",
+    "tpch_16": "SELECT s, count(DISTINCT b) AS n FROM t WHERE s <> 'y' AND a NOT IN (SELECT c FROM u WHERE e LIKE '%y%') GROUP BY s",
+    "tpch_18": "SELECT s, sum(b) AS b FROM t, u WHERE a IN (SELECT c FROM v GROUP BY c HAVING sum(d) > 3) AND a = c GROUP BY s",
+    "tpch_20": "SELECT s FROM t WHERE a IN (SELECT c FROM u WHERE c IN (SELECT c FROM v WHERE d > 1) AND d > "
+    "(SELECT 0.5 * sum(v.d) FROM v WHERE v.c = u.c AND v.d <= 7)) ORDER BY s",
+    "tpch_21": "SELECT s, count(*) AS n FROM t JOIN u ON a = c WHERE EXISTS (SELECT * FROM u u2 WHERE u2.c = u.c AND u2.d <> u.d) "
+    "AND NOT EXISTS (SELECT * FROM u u3 WHERE u3.c = u.c AND u3.d <> u.d AND u3.e > u.e) GROUP BY s",
+    "tpch_22": "SELECT substring(s, 1, 1) AS x, count(*) AS n FROM t WHERE b > (SELECT avg(d) FROM u WHERE d > 0 AND e IN ('x', 'y')) "
+    "AND NOT EXISTS (SELECT * FROM v WHERE v.c = a) GROUP BY 1",
+    "exists_struct_of_the_same_name": "SELECT *, EXISTS (SELECT 1 FROM (SELECT named_struct('a', c) AS t FROM u) q WHERE q.t.a = t.a) AS e "
+    "FROM t",
+    "exists_above_views": "SELECT a, x, EXISTS (SELECT 1 FROM nested LATERAL VIEW explode(xs) AS y WHERE y = x) AS e "
+    "FROM t LATERAL VIEW explode(array(a, b)) AS x",
+    "exists_of_window": "SELECT * FROM t WHERE a IN (SELECT c FROM (SELECT c, row_number() OVER (ORDER BY d, c) AS r FROM u) WHERE r < 3)",
     "tpch_17": "SELECT sum(b) / 7.0 AS x FROM t, u WHERE a = c AND b < (SELECT 1.2 * avg(d) FROM v WHERE v.c = t.a)",
 }
 
@@ -130,16 +152,22 @@ def df_lateral(spark: SparkSession) -> DataFrame:
 
 SUBQUERIES |= {"df_exists": df_exists, "df_scalar": df_scalar, "df_in": df_in, "df_lateral": df_lateral}
 
-_FRAMES = (
-    "ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW", "ROWS BETWEEN 1 PRECEDING AND 1 FOLLOWING", "ROWS BETWEEN 2 PRECEDING AND 1 PRECEDING",
-    "ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING", "ROWS BETWEEN 1 FOLLOWING AND 2 FOLLOWING",
-    "ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING", "RANGE BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW",
-    "RANGE BETWEEN 2 PRECEDING AND CURRENT ROW", "RANGE BETWEEN 1 FOLLOWING AND 4 FOLLOWING", "RANGE BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING",
-)  # fmt: skip
+_FRAMES = """
+    ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
+    ROWS BETWEEN 1 PRECEDING AND 1 FOLLOWING
+    ROWS BETWEEN 2 PRECEDING AND 1 PRECEDING
+    ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING
+    ROWS BETWEEN 1 FOLLOWING AND 2 FOLLOWING
+    ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING
+    RANGE BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
+    RANGE BETWEEN 2 PRECEDING AND CURRENT ROW
+    RANGE BETWEEN 1 FOLLOWING AND 4 FOLLOWING
+    RANGE BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING
+"""
 
 
 def _frames() -> str:
-    columns = [f"sum(n) OVER (PARTITION BY k ORDER BY n {frame}) AS s{i}" for i, frame in enumerate(_FRAMES)]
+    columns = [f"sum(n) OVER (PARTITION BY k ORDER BY n {frame}) AS s{i}" for i, frame in enumerate(_FRAMES.strip().split("\n"))]
     return f"SELECT k, n, {', '.join(columns)} FROM g"
 
 
@@ -222,6 +250,7 @@ GENERATORS: dict[str, Pipeline] = {
     "explode_of_aggregate": "SELECT a, explode(collect_list(b)) AS b FROM t GROUP BY a",
     "explode_of_nothing": "SELECT c, explode_outer(array(d)) AS x FROM nothing",
     "variant": "SELECT k, e.key FROM nested, LATERAL variant_explode(parse_json(j)) AS e",
+    "variant_outer": "SELECT k, e.key, d FROM nested, LATERAL variant_explode_outer(parse_json(j)) AS e LEFT JOIN u ON u.c = k",
     "unpivot": "SELECT * FROM (SELECT a, b, s FROM t) UNPIVOT (v FOR k IN (a, b))",
     "unpivot_nulls": "SELECT * FROM (SELECT a, b, s FROM t) UNPIVOT INCLUDE NULLS (v FOR k IN (a, b))",
     "rollup": "SELECT a, s, sum(b) AS b, count(*) AS n, grouping(a) AS ga, grouping_id() AS id FROM t GROUP BY ROLLUP (a, s)",
@@ -239,7 +268,7 @@ GENERATORS: dict[str, Pipeline] = {
 def df_pivot(spark: SparkSession) -> DataFrame:
     from pyspark.sql import functions as F
 
-    return spark.table("t").groupBy("a").pivot("s", ["x", "y", ""]).agg(F.sum("b").alias("sum"), F.count("*").alias("n"))
+    return spark.table("t").groupBy("a").pivot("s", ["x", "y", ""]).agg(F.sum("b").alias("sum"), F.count("b").alias("n"))
 
 
 def df_pivot_found(spark: SparkSession) -> DataFrame:

@@ -52,7 +52,37 @@ def _join(kind: o.JoinKind, left: o.Plan = CLIENT, right: o.Plan = DEBT) -> o.Jo
     return o.Join(left=left, right=right, kind=kind, condition=BY_CLIENT)
 
 
+HAS_DEBT = attribute(50, "has_debt", "boolean")
+COPIES = attribute(51, "copies", "bigint")
+UNTIL_NOW = e.WindowFrame(kind="range", lower="unbounded", upper="current_row")
+AROUND = e.WindowFrame(kind="rows", lower=literal(-1), upper=literal(1))
+
+
+def _over(function: str, frame: e.WindowFrame, number: int, *arguments: e.Expression, ignore_nulls: bool = False) -> e.Alias:
+    made = e.WindowFunction(function=function, arguments=arguments, type="int", frame=frame, ignore_nulls=ignore_nulls)
+    return named(made, number, function)
+
+
+RANKED = o.Window(
+    child=o.Filter(child=CLIENT, condition=US),
+    functions=(_over("rank", UNTIL_NOW, 52), _over("sum", UNTIL_NOW, 53, INCOME), _over("first", AROUND, 54, INCOME, ignore_nulls=True)),
+    partition=(COUNTRY,),
+    order=(e.SortKey(child=INCOME, ascending=False, nulls_first=False),),
+)
+OWING = o.Join(left=CLIENT, right=POOR, kind="existence", condition=BY_CLIENT, exists=HAS_DEBT)
+REPEATED = o.Generate(
+    child=DEBT,
+    generator=call("explode", call("sequence", literal(1), DEBT_SUM, kind="array<int>"), kind="int"),
+    generated=(COPIES,),
+    outer=True,
+)
+
 PLANS: dict[str, o.Plan] = {
+    "window": o.Filter(child=RANKED, condition=call("=", RANKED.functions[0].attribute, literal(1))),
+    "existence_join": o.Filter(child=OWING, condition=call("or", HAS_DEBT, US)),
+    "generator": o.Filter(child=REPEATED, condition=call(">", COPIES, literal(2))),
+    "generator_then_join": o.Join(left=CLIENT, right=REPEATED, kind="left", condition=BY_CLIENT),
+    "except_all": o.Join(left=CLIENT, right=DEBT, kind="left", condition=BY_CLIENT, difference=True),
     "table": CLIENT,
     "select_project_join": INPUTS,
     "function_operator": EXAM,
