@@ -56,7 +56,7 @@ class _Block:
 class _Merged:
     def __init__(self, tables: q.Tables) -> None:
         self.tables = tables
-        self.aliases: Iterator[str] = (f"s{number}" for number in itertools.count(1))
+        self.aliases: Iterator[str] = (f"z{number}" for number in itertools.count(1))
 
     def block(self, node: q.Node) -> _Block:
         match node:

@@ -7,6 +7,7 @@ draws new ones every time; a failure shrinks to a case that can be pasted into `
 from __future__ import annotations
 
 import os
+from typing import Literal
 
 import pytest
 from hypothesis import HealthCheck, Phase, given, note, settings
@@ -16,6 +17,7 @@ from airflow_lineage_provider import Lineage
 from airflow_lineage_provider.store import Store
 from tests.oracle import render_sql
 from tests.oracle.check import check, check_values
+from tests.oracle.examples import EXAMPLES, TABLES
 from tests.oracle.regressions import REGRESSIONS
 from tests.oracle.strategies import Case, cases
 
@@ -63,6 +65,19 @@ def test_the_oracles_values_are_plain_sparks(case: Case, spark: SparkSession) ->
 def test_random_pipelines(case: Case, lineage: Lineage, spark: SparkSession) -> None:
     note(described(case))
     check(case, lineage, spark)
+
+
+@pytest.mark.parametrize("style", ["merged", "frame"])
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_the_oracles_values_of_every_operator(name: str, style: Literal["merged", "frame"], spark: SparkSession) -> None:
+    check_values(Case(tables=TABLES, query=EXAMPLES[name], style=style), spark)
+
+
+if FURTHER:
+
+    @pytest.mark.parametrize("name", EXAMPLES)
+    def test_every_operator(name: str, lineage: Lineage, spark: SparkSession) -> None:
+        check(Case(tables=TABLES, query=EXAMPLES[name]), lineage, spark)
 
 
 @pytest.mark.parametrize("name", REGRESSIONS)
