@@ -19,6 +19,7 @@ from airflow_lineage_provider.plan.segments import SegmentedPlan
 from airflow_lineage_provider.plan.text import segments_text
 from airflow_lineage_provider.plan.walk import functions_of
 from airflow_lineage_provider.recording import RecordedPlan, RecordedSource, inputs_document, plan_text, segments_document
+from airflow_lineage_provider.rewrite.passed_keys import with_passed_keys
 from airflow_lineage_provider.rewrite.pipeline import rewrite
 from airflow_lineage_provider.store import RunRecord, Store
 from airflow_lineage_provider.tracing.annotate import group_keys
@@ -126,11 +127,12 @@ def _prepare(spark: SparkSession, store: Store, request: Request) -> _Prepared:
     udfs = _declared(plan, captured)
     if request.reasons == "eager":
         plan = with_reasons(plan, frozenset(udf.name for udf in udfs.values() if udf.has_reason))
+    plan, functions = with_passed_keys(plan, request.keys)
     identities = {source.leaf: source_identity(source, request.keys) for source in sources_of(plan)}
-    unknown = sorted(set(request.keys) - {source.relation.name for source in sources_of(plan)})
+    readable = {source.relation.name for source in sources_of(plan)} | functions
+    unknown = sorted(set(request.keys) - readable)
     if unknown:
-        known = ", ".join(sorted({source.relation.name for source in sources_of(plan)}))
-        raise PlanError(f"keys name {', '.join(unknown)}, which the pipeline does not read; it reads {known}")
+        raise PlanError(f"keys name {', '.join(unknown)}, which the pipeline does not read; it reads {', '.join(sorted(readable))}")
     choices = choose(plan, request.strategy, _not_repeatable(plan, udfs), measured_costs(store, request, plan))
     made = programs(plan, identities, stored_segments(choices), frozenset(udfs), whole=request.strategy == "full_materialization")
     sources = {
@@ -203,7 +205,7 @@ def _compute(execution: Execution, prepared: _Prepared) -> DataFrame:
     frame = None
     for program in prepared.programs:
         execution.progress(f"computing {program.materialized.name}")
-        frame = run_program(execution, program, tables, names)
+        frame = run_program(execution, program, tables, names, prepared.captured.udfs)
     if 0 in prepared.recorded.materialized:
         assert frame is not None
         root = prepared.programs[-1].plan

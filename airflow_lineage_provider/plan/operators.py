@@ -271,8 +271,10 @@ class Generate:
 class PythonMap:
     """Rows that a Python function makes of batches (``map``), of groups, or of pairs of groups of rows (``cogrouped``).
 
-    mapInPandas, mapInArrow, applyInPandas, applyInArrow. ``keys`` are the grouping keys, attributes of the children: those of the
-    first, then as many of the second. ``call`` is Catalyst's result id, as in `UdfCall`.
+    mapInPandas, mapInArrow, applyInPandas, applyInArrow. Each child gives its grouping keys and then the columns that the function is
+    called with, whose names there are ``columns`` (all children's). ``keys`` are the grouping keys: those of the first
+    child, then as many of the second. ``call`` is Catalyst's result id, as in `UdfCall`. ``passed`` are columns of the only child that
+    the user says pass through the function of batches unchanged, as the outputs ``passed_as``: they tell which rows made a row.
     """
 
     children: tuple[Plan, ...]
@@ -282,9 +284,18 @@ class PythonMap:
     eval_type: int
     output: tuple[Attribute, ...]
     keys: tuple[Attribute, ...] = ()
+    columns: tuple[str, ...] = ()
+    passed: tuple[Attribute, ...] = ()
+    passed_as: tuple[Attribute, ...] = ()
 
     def __post_init__(self) -> None:
-        check_references(f"PythonMap {self.udf}", self.keys, tuple(a for child in self.children for a in child.output))
+        given = tuple(a for child in self.children for a in child.output)
+        check_references(f"PythonMap {self.udf}", (*self.keys, *self.passed), given)
+
+    @property
+    def group_width(self) -> int:
+        """The number of grouping keys of each child."""
+        return len(self.keys) // len(self.children)
 
 
 Plan = (

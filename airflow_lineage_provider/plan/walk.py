@@ -13,7 +13,7 @@ from airflow_lineage_provider.plan.operators import OPERATOR_CLASSES, FunctionOp
 Node = TypeVar("Node")
 _EXPRESSION_PARTS = (*EXPRESSION_CLASSES, Alias, SortKey)
 # Fields with the attributes that an operator makes, not with what it reads.
-_MADE = ("output", "value", "reason", "exists", "generated")
+_MADE = ("output", "value", "reason", "exists", "generated", "passed_as")
 
 
 @cache

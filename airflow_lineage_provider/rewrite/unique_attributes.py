@@ -60,7 +60,9 @@ def _in_scope(plan: o.Plan, inputs: tuple[o.Plan, ...], scope: Scope, new: New) 
         case o.PythonMap():
             output = tuple(map(new, plan.output))
             keys = tuple(scope[key.id] for key in plan.keys)
-            return replace(plan, children=inputs, output=output, keys=keys), _scope(plan.output, output)
+            # The function sees its columns under these names; later passes rename attributes.
+            names = tuple(a.name for child in plan.children for a in child.output[plan.group_width :])
+            return replace(plan, children=inputs, output=output, keys=keys, columns=names), _scope(plan.output, output)
         case o.Join(exists=Attribute() as flag):
             exists = new(flag)
             return replace(_joined(plan, inputs, scope, new), exists=exists), scope | {flag.id: exists}

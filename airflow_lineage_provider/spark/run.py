@@ -23,8 +23,9 @@ from airflow_lineage_provider.errors import PlanCheckError
 from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.lineage_keys import ROW, SourceIdentity
 from airflow_lineage_provider.plan.segments import SegmentedPlan
-from airflow_lineage_provider.plan.walk import operators
+from airflow_lineage_provider.plan.walk import operators, transform_up
 from airflow_lineage_provider.spark.identity import with_identity
+from airflow_lineage_provider.spark.python_maps import applied
 from airflow_lineage_provider.spark.session import apply_conf
 from airflow_lineage_provider.sql import ColumnRef, lower
 from airflow_lineage_provider.store import Column, Materialization, ResultTable, Store
@@ -45,6 +46,8 @@ if TYPE_CHECKING:
 Progress = Callable[[str], None]
 
 _SETTINGS = threading.RLock()
+# Leaves that stand for the rows of Python functions have numbers that no segment has.
+_PYTHON_LEAF = -1_000_000
 
 
 @dataclass(kw_only=True)
@@ -127,10 +130,17 @@ def _snapshot(execution: Execution, source: o.Source, frame: DataFrame) -> None:
     load(execution, frame, f"source_{source.leaf}", "source", [*columns, Column(name=ROW, type="bigint", role="row", nullable=False)])
 
 
-def run_program(execution: Execution, program: Program, tables: dict[Key, LeafTable], udfs: Mapping[int, str]) -> DataFrame:
+def run_program(
+    execution: Execution,
+    program: Program,
+    tables: dict[Key, LeafTable],
+    udfs: Mapping[int, str],
+    captured: Mapping[int, CapturedUdf],
+) -> DataFrame:
     """Compute a segment, store it, and give the frame that segments above read (with its row number)."""
     number = program.segment.number
-    text = lower(program.plan, bind(program.plan, tables), dialect="spark", udfs=udfs)
+    plan = _with_python_maps(execution, program.plan, tables, udfs, captured)
+    text = lower(plan, bind(plan, tables), dialect="spark", udfs=udfs)
     with under_settings(execution.spark, execution.conf):
         computed = execution.spark.sql(text)
     frame = execution.keep(computed.withColumn(ROW, F.monotonically_increasing_id()))
@@ -138,6 +148,25 @@ def run_program(execution: Execution, program: Program, tables: dict[Key, LeafTa
     spelled = {a.id: ColumnRef(text=a.name) for a in program.plan.output}
     tables["segment", number] = LeafTable(name=(execution.view(frame, f"segment_{number}"),), by_id=spelled)
     return frame
+
+
+def _with_python_maps(
+    execution: Execution, plan: o.Plan, tables: dict[Key, LeafTable], udfs: Mapping[int, str], captured: Mapping[int, CapturedUdf]
+) -> o.Plan:
+    """The plan over views of what Python functions give: SQL cannot call them."""
+
+    def called(node: o.Plan) -> o.Plan:
+        if not isinstance(node, o.PythonMap):
+            return node
+        texts = [lower(child, bind(child, tables), dialect="spark", udfs=udfs) for child in node.children]
+        with under_settings(execution.spark, execution.conf):
+            frame = applied(node, captured[node.call], [execution.spark.sql(text) for text in texts])
+        leaf = o.SegmentOutput(segment=_PYTHON_LEAF - node.call, output=node.output)
+        spelled = {a.id: ColumnRef(text=a.name) for a in node.output}
+        tables["segment", leaf.segment] = LeafTable(name=(execution.view(frame, f"python_{node.call}"),), by_id=spelled)
+        return leaf
+
+    return transform_up(plan, called)
 
 
 def run_rest(execution: Execution, plan: o.Plan, tables: Mapping[Key, LeafTable], udfs: Mapping[int, str]) -> DataFrame:

@@ -57,6 +57,8 @@ def annotate_segment(segment: Segment, context: Context, fresh: FreshAttributes 
     match segment.plan:
         case o.Window() as window:
             return _window(segment.number, window, context, fresh)
+        case o.PythonMap() as function:
+            return _python_map(segment.number, function, context, fresh)
         case o.Join() as join if segment.kind != "non_d":
             return _set_join(segment.number, join, context, fresh)
     return _grouped(segment, context, fresh) if segment.aggregations else _annotate(segment.plan, context, fresh)
@@ -138,6 +140,14 @@ def link_attributes(node: o.Join) -> tuple[Attribute, ...]:
     left = {attribute.id for attribute in node.left.output}
     read = tuple(attribute for attribute in references(node.condition) if attribute.id in left)
     return read if node.exists is None else (node.exists, *read)
+
+
+def _python_map(number: int, node: o.PythonMap, context: Context, fresh: FreshAttributes) -> Annotated:
+    """A Python function's rows: the keys of the group are given beside what it returns; columns that pass through are there already."""
+    groups = tuple(fresh.attribute(f"lineage_group_{i}", key.type) for i, key in enumerate(node.keys[: node.group_width]))
+    inputs = tuple(inline(child, context) for child in node.children)
+    plan, present = _marked(replace(node, children=inputs, output=(*node.output, *groups)), number, fresh)
+    return Annotated(plan=plan, inputs=(InputIdentity(kind="link", number=number, attributes=(present, *groups, *node.passed_as)),))
 
 
 def _window(number: int, node: o.Window, context: Context, fresh: FreshAttributes) -> Annotated:

@@ -6,6 +6,7 @@ semi-join        the right rows for which the condition is true with the left ro
 existence join   the same; a row whose flag is false has the whole right side as a control
 difference       nothing: the right side is a control, named as a whole. On request all its rows: ``TQ(T₁, T₂) = {Ō, T₂}`` (5.3)
 window           the rows of the frames (`tracing.frames`), besides the row itself
+Python function  the rows of the group (of both groups), or those with the same passed columns; else nothing is known
 ===============  ==============================================================================================================
 
 The targets of a link are what its set is found by (`annotate.annotate_segment`): grouping keys, the columns that the
@@ -43,20 +44,19 @@ def tag_attribute() -> Attribute:
     return Attribute(id=-1, name=TAG, type="bigint", nullable=False)
 
 
-def has_link(segment: Segment) -> bool:
-    """Whether the segment's rows go back to sets of rows."""
-    return bool(segment.aggregations) or segment.kind in ("semi_join", "existence", "d", "window")
+def link_queries(segment: Segment, context: Context, stored: MaterializedSegment | None, target: pa.Table) -> tuple[Annotated, ...]:
+    """The tracing queries of a link: tag, and the identities of the inputs' rows. ``target`` is tag and link attributes, by position.
 
-
-def link_query(segment: Segment, context: Context, stored: MaterializedSegment | None, target: pa.Table) -> Annotated:
-    """The tracing query of a link: tag, and the identities of the inputs' rows. ``target`` is tag and link attributes, by position."""
+    There is one, but for a Python function over pairs of groups: one a side.
+    """
     match segment.plan:
         case o.Window() as window:
-            return _frame_rows(window, _window_body(segment, window, context, stored), target)
+            return (_frame_rows(window, _window_body(segment, window, context, stored), target),)
         case o.Join() as join if segment.kind != "non_d":
-            return _partners(join, annotate(join.right, context), target)
-    keys = group_keys(segment)
-    return _linked(annotate(segment.aggregations[-1].child, context), keys, target)
+            return () if join.is_difference else (_partners(join, annotate(join.right, context), target),)
+        case o.PythonMap() as function:
+            return _function_rows(function, context, target)
+    return (_linked(annotate(segment.aggregations[-1].child, context), group_keys(segment), target),)
 
 
 def whole_side_query(segment: Segment, context: Context) -> Annotated:
@@ -76,6 +76,8 @@ def read_by_links(segment: Segment, context: Context) -> frozenset[int]:
             right = {attribute.id for attribute in join.right.output}
             condition = () if join.condition is None or join.is_difference else _read(join.condition, right)
             return needed(inline(join.right, context), condition)
+        case o.PythonMap() as function:
+            return frozenset[int]().union(*(needed(inline(c, context), k) for c, k in _sides(function)))
     return needed(inline(segment.aggregations[-1].child, context), group_keys(segment)) if segment.aggregations else frozenset()
 
 
@@ -154,6 +156,22 @@ def _any_of(terms: list[Expression]) -> Expression:
     for term in terms[1:]:
         result = Call(function="or", arguments=(result, term), type="boolean")
     return result
+
+
+# --- Python functions ----------------------------------------------------------------------------------------------------
+
+
+def _sides(node: o.PythonMap) -> tuple[tuple[o.Plan, tuple[Attribute, ...]], ...]:
+    """Each child with the columns by which its rows are found."""
+    width = node.group_width
+    return tuple((child, node.keys[i * width : (i + 1) * width] or node.passed) for i, child in enumerate(node.children))
+
+
+def _function_rows(node: o.PythonMap, context: Context, target: pa.Table) -> tuple[Annotated, ...]:
+    """The rows of the group, of both groups, or with the same passed columns; of a function of batches nothing is known."""
+    if not node.keys and not node.passed:
+        return ()
+    return tuple(_linked(annotate(child, context), keys, target) for child, keys in _sides(node))
 
 
 # --- all -----------------------------------------------------------------------------------------------------------------

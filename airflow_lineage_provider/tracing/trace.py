@@ -16,7 +16,7 @@ from airflow_lineage_provider.plan.expressions import TRUE, Alias, Attribute, Ca
 from airflow_lineage_provider.plan.lineage_keys import ROW, InputIdentity, MaterializedSegment, SourceIdentity
 from airflow_lineage_provider.plan.segments import Segment, SegmentedPlan
 from airflow_lineage_provider.tracing.annotate import Annotated, Context, group_keys
-from airflow_lineage_provider.tracing.links import TAG, TARGET, link_query, tag_attribute, whole_side_query
+from airflow_lineage_provider.tracing.links import TAG, TARGET, link_queries, tag_attribute, whole_side_query
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -107,8 +107,7 @@ def _trace_rows(run: TracedRun, segment: Segment, found: Trace, executor: Execut
 
 def _trace_link(run: TracedRun, segment: Segment, found: Trace, executor: Executor, enumerate_differences: bool) -> None:
     target = found.links[segment.number]
-    if segment.kind != "d":
-        query = link_query(segment, run.context, run.materialized.get(segment.number), target)
+    for query in link_queries(segment, run.context, run.materialized.get(segment.number), target):
         if query.inputs:
             _record(segment, query, target, found, executor)
     whole = controlled(segment, target)
