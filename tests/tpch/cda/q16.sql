@@ -13,6 +13,6 @@ FROM (
             AND person_detection(p_image)
     ) p ON p_partkey = ps_partkey
 ) offered
-LEFT ANTI JOIN (SELECT s_suppkey FROM supplier WHERE s_comment LIKE '%Customer%Complaints%') s ON ps_suppkey = s_suppkey
+LEFT ANTI JOIN (SELECT s_suppkey FROM supplier WHERE s_comment LIKE '%regular%requests%') s ON ps_suppkey = s_suppkey
 GROUP BY p_brand, p_type, p_size
 ORDER BY supplier_cnt DESC, p_brand, p_type, p_size

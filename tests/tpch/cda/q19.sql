@@ -23,8 +23,8 @@ WHERE
         AND p_size BETWEEN 1 AND 10
     )
     OR (
-        p_brand = 'Brand#34'
+        p_brand = 'Brand#13'
         AND p_container IN ('LG CASE', 'LG BOX', 'LG PACK', 'LG PKG')
-        AND l_quantity BETWEEN 20 AND 20 + 10
+        AND l_quantity BETWEEN 1 AND 1 + 10
         AND p_size BETWEEN 1 AND 15
     )

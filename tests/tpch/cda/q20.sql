@@ -6,7 +6,7 @@ JOIN nation ON s_nationkey = n_nationkey
 JOIN (
     SELECT DISTINCT ps_suppkey
     FROM partsupp
-    JOIN (SELECT p_partkey FROM part WHERE p_name LIKE 'forest%' AND person_detection(p_image)) p ON ps_partkey = p_partkey
+    JOIN (SELECT p_partkey FROM part WHERE p_name LIKE 'h%' AND person_detection(p_image)) p ON ps_partkey = p_partkey
     JOIN (
         SELECT l_partkey, l_suppkey, 0.5 * sum(l_quantity) AS half
         FROM (
@@ -21,5 +21,5 @@ JOIN (
     ) q ON q.l_partkey = ps_partkey AND q.l_suppkey = ps_suppkey
     WHERE ps_availqty > half
 ) stocked ON s_suppkey = ps_suppkey
-WHERE n_name = 'CANADA'
+WHERE n_name = 'PERU'
 ORDER BY s_name

