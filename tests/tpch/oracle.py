@@ -89,8 +89,7 @@ class _Query:
         self._outputs = self._expanded(select.expressions)
         self.columns = tuple(one.alias_or_name for one in self._outputs)
         self._grouping = _Grouping.of(self) if _is_grouped(select) else None
-        used = [query.tables for query in below] + [_tables(node, self._known) for node in select.find_all(exp.Select) if node is not select]
-        self.tables: frozenset[str] = frozenset().union(*used)
+        self.tables = _tables(select, self._known)
         self._free = self._outer_columns()
         self._memo: dict[tuple[Any, ...], list[Row]] = {}
 
