@@ -71,14 +71,13 @@ def _faces(image: Any) -> list[Box]:
 def _bodies(image: Any) -> list[Box]:
     if image.shape[1] < SMALLEST_BODY[0] or image.shape[0] < SMALLEST_BODY[1]:
         return []
-    places, scores = _body_detector().detectMultiScale(
-        image, winStride=(8, 8), padding=(8, 8), scale=1.05, hitThreshold=LEAST_BODY_SCORE
-    )
+    places, scores = _body_detector().detectMultiScale(image, winStride=(8, 8), padding=(8, 8), scale=1.05, hitThreshold=LEAST_BODY_SCORE)
     return _boxes("person", places, scores)
 
 
 def _boxes(label: str, places: Any, scores: Any) -> list[Box]:
-    return [Box(*map(float, place), label=label, score=round(float(score), 6)) for place, score in zip(places, scores, strict=True)]
+    found = zip(places, scores, strict=True)
+    return [Box(x, y, width, height, label, round(float(score), 6)) for (x, y, width, height), score in found]
 
 
 @lru_cache(maxsize=1)

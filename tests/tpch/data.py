@@ -35,9 +35,8 @@ Tables = Mapping[str, Path]
 def write_tpch(folder: Path) -> Tables:
     """TPC-H's tables."""
     generator = Path(sys.executable).with_name("tpchgen-cli")
-    subprocess.run(
-        [generator, "parquet", "--scale-factor", SCALE_FACTOR, "--output-dir", folder, "--num-threads", "1"], check=True, capture_output=True
-    )
+    options = ["--scale-factor", SCALE_FACTOR, "--output-dir", folder, "--num-threads", "1"]
+    subprocess.run([generator, "parquet", *options], check=True, capture_output=True)
     return {name: folder / f"{name}.parquet" for name in KEYS}
 
 

@@ -241,6 +241,8 @@ def _is_grouped(select: exp.Select) -> bool:
 
 def _aggregates(node: exp.Expression) -> list[exp.Expression]:
     """Aggregate functions of this query, not of its subqueries."""
+    if isinstance(node, exp.Window):
+        raise NotImplementedError("a window function")
     if isinstance(node, exp.AggFunc):
         return [node]
     return [] if isinstance(node, exp.Select) else [one for child in node.iter_expressions() for one in _aggregates(child)]

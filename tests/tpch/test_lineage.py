@@ -65,11 +65,12 @@ def _check(found: Explanation, expected: Sequence[Row]) -> None:
     for at, target in enumerate(found.target.to_pylist()):
         row = _annotated(tuple(target.values()), expected)
         assert behind.get(at, frozenset()) == row.lineage, f"source rows behind {target}"
-    calls = {_known(call): call.behind for row in expected for call in row.calls}
-    for row in expected:
-        for call in row.calls:
-            calls[_known(call)] |= call.behind
+    calls: dict[Any, frozenset[Rid]] = {}
+    for call in frozenset().union(*(row.calls for row in expected)):
+        calls[_known(call)] = calls.get(_known(call), frozenset()) | call.behind
     assert _reasons(found, sources) == calls
+    # The tables that stand behind a difference as a whole.
+    assert frozenset(getattr(found, "control", ())) == frozenset().union(*(row.control for row in expected))
 
 
 def _ids(name: str, table: Any) -> list[Rid]:

@@ -24,7 +24,12 @@ COMPARISONS: Mapping[str, Callable[[Any, Any], bool]] = {
     "GT": operator.gt,
     "GTE": operator.ge,
 }
-ARITHMETIC: Mapping[str, Callable[[Any, Any], Any]] = {"Add": _EXACT.add, "Sub": _EXACT.subtract, "Mul": _EXACT.multiply, "Div": _EXACT.divide}
+ARITHMETIC: Mapping[str, Callable[[Any, Any], Any]] = {
+    "Add": _EXACT.add,
+    "Sub": _EXACT.subtract,
+    "Mul": _EXACT.multiply,
+    "Div": _EXACT.divide,
+}
 
 
 def compare(name: str, left: Any, right: Any) -> bool | None:
