@@ -71,9 +71,9 @@ def _read_file(source: Source, file_hash: int, path: Path, positions: list[int])
     with _parquet_errors(source, path), pq.ParquetFile(path) as file:
         names = _columns_in_file(source, file.schema_arrow)
         for group, first, inside in _row_groups(file, positions):
-            rows = file.read_row_group(group, columns=sorted(set(names))).take(pa.array([at - first for at in inside]))
+            rows, at = file.read_row_group(group, columns=sorted(set(names))), pa.array([position - first for position in inside])
             keys = [pa.array([file_hash] * len(inside), pa.int64()), pa.array(inside, pa.int64())]
-            columns = [_as_spark(source, rows.column(name), schema.field(2 + i).type) for i, name in enumerate(names)]
+            columns = [_taken(source, rows.column(name), at, schema.field(2 + i).type) for i, name in enumerate(names)]
             parts.append(pa.table([*keys, *columns], schema=schema))
     return pa.concat_tables(parts)
 
@@ -111,6 +111,17 @@ def _columns_in_file(source: Source, schema: pa.Schema) -> list[str]:
             raise CannotReadHere(f"column {column} of {source.relation.name} is not in every file as it is in the table")
         found.append(candidates[0])
     return found
+
+
+def _taken(source: Source, column: Any, at: pa.Array, wanted: pa.DataType) -> Any:
+    """The values at these positions, with Spark's type."""
+    import pyarrow as pa
+
+    try:
+        return _as_spark(source, column.take(at), wanted)
+    except pa.ArrowNotImplementedError:
+        # Arrow has no take for views, as which some writers (Arrow's in Rust, Polars) declare their texts.
+        return _as_spark(source, column, wanted).take(at)
 
 
 def _as_spark(source: Source, column: Any, wanted: pa.DataType) -> Any:
