@@ -40,9 +40,9 @@ def check(case: Case, lineage: Lineage, spark: SparkSession) -> None:
     :raises AssertionError: result, source lineage, links, reasons or guarantees are not what they should be.
     """
     expected = evaluate.rows(case.query, case.tables)
-    with _views(case, spark):
+    with views(case, spark):
         pipeline = _pipeline(case)
-        plain = _check_values(case, spark, expected)
+        plain = check_values_over_views(case, spark, expected)
         run = lineage.run(pipeline, name="fuzz", reasons=case.reasons, keys=_keys(case))
         try:
             assert _bag(tuple(row) for row in run.result.collect()) == _bag(plain), "the result is not what plain Spark gives"
@@ -57,12 +57,12 @@ def check_values(case: Case, spark: SparkSession) -> None:
 
     :raises AssertionError: they are not.
     """
-    expected = evaluate.rows(case.query, case.tables)
-    with _views(case, spark):
-        _check_values(case, spark, expected)
+    with views(case, spark):
+        check_values_over_views(case, spark, evaluate.rows(case.query, case.tables))
 
 
-def _check_values(case: Case, spark: SparkSession, expected: Sequence[Row]) -> list[tuple[Any, ...]]:
+def check_values_over_views(case: Case, spark: SparkSession, expected: Sequence[Row]) -> list[tuple[Any, ...]]:
+    """What plain Spark gives, if it is what the oracle gives."""
     for udf in udfs.REASONED:
         udf.register(spark)
     frame = _frame(_pipeline(case), spark)
@@ -109,13 +109,13 @@ def _check_explanation(case: Case, found: Explanation, expected: Sequence[Row]) 
     others = {one: (sorted(reasons[one]), sorted(right[one])) for one in right if reasons[one] != right[one]}
     assert not others, f"source rows behind reasons, given and expected: {others}"
     if hasattr(found, "controls"):
-        _check_controls(found, expected)
+        check_controls(found, expected)
     if is_monotone(case.query):
         _check_rerun(case, rids, expected)
         assert found.verified is not False, found.verification
 
 
-def _check_controls(found: Any, expected: Sequence[Row]) -> None:
+def check_controls(found: Any, expected: Sequence[Row]) -> None:
     """For each target row the right sides that have a say in it, as sets of source tables.
 
     An operator that stands twice in the plan (a subquery that is written in WHERE and among the columns) may be one entry or two.
@@ -243,7 +243,7 @@ def _keys(case: Case) -> dict[str, list[str]] | None:
 
 
 @contextmanager
-def _views(case: Case, spark: SparkSession) -> Iterator[None]:
+def views(case: Case, spark: SparkSession) -> Iterator[None]:
     folder = None if case.storage == "session" else Path(tempfile.mkdtemp(prefix="lineage-fuzz-"))
     try:
         for name, data in case.tables.items():

@@ -7,6 +7,7 @@ draws new ones every time; a failure shrinks to a case that can be pasted into `
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from typing import Literal
 
 import pytest
@@ -15,9 +16,10 @@ from pyspark.sql import SparkSession
 
 from airflow_lineage_provider import Lineage
 from airflow_lineage_provider.store import Store
-from tests.oracle import render_sql
-from tests.oracle.check import check, check_values
+from tests.oracle import evaluate, render_sql
+from tests.oracle.check import check, check_values, check_values_over_views, views
 from tests.oracle.examples import EXAMPLES, TABLES
+from tests.oracle.query import Table
 from tests.oracle.regressions import REGRESSIONS
 from tests.oracle.strategies import Case, cases
 
@@ -25,12 +27,19 @@ pytestmark = pytest.mark.spark
 
 LONG = int(os.environ.get("FUZZ_EXAMPLES", "0"))
 FURTHER = os.environ.get("FUZZ_OPERATORS", "paper") == "all"
-"""Whether the package is asked about all operators, or about the paper's alone (``FUZZ_OPERATORS=paper``)."""
+"""Whether the package is asked about all operators (``FUZZ_OPERATORS=all``), or about those that the paper has alone."""
 
 
 @pytest.fixture(scope="module")
 def lineage(spark: SparkSession, store: Store) -> Lineage:
     return Lineage(spark, store=store)
+
+
+@pytest.fixture(scope="module")
+def example_views(spark: SparkSession) -> Iterator[None]:
+    # Files, since rows that Python holds would go through Python workers in every test.
+    with views(Case(tables=TABLES, query=Table("t0"), storage="parquet"), spark):
+        yield
 
 
 def described(case: Case) -> str:
@@ -52,7 +61,7 @@ SAMPLE = settings(
 
 
 @pytest.mark.timeout(0)
-@SAMPLE
+@settings(SAMPLE, max_examples=LONG or 20)
 @given(case=cases(storages=("session",)))
 def test_the_oracles_values_are_plain_sparks(case: Case, spark: SparkSession) -> None:
     note(described(case))
@@ -69,8 +78,10 @@ def test_random_pipelines(case: Case, lineage: Lineage, spark: SparkSession) -> 
 
 @pytest.mark.parametrize("style", ["merged", "frame"])
 @pytest.mark.parametrize("name", EXAMPLES)
+@pytest.mark.usefixtures("example_views")
 def test_the_oracles_values_of_every_operator(name: str, style: Literal["merged", "frame"], spark: SparkSession) -> None:
-    check_values(Case(tables=TABLES, query=EXAMPLES[name], style=style), spark)
+    case = Case(tables=TABLES, query=EXAMPLES[name], style=style)
+    check_values_over_views(case, spark, evaluate.rows(case.query, case.tables))
 
 
 if FURTHER:
