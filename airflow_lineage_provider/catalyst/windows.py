@@ -17,6 +17,8 @@ from airflow_lineage_provider.plan import operators as o
 # What Catalyst gives as their arguments is the window's order.
 _RANKS = frozenset({"Rank", "DenseRank", "PercentRank"})
 _BY_OFFSET = frozenset({"Lag", "Lead", "NthValue"})
+# Which rows they read is known; of others (counter_diff) it is not.
+_KNOWN = _RANKS | _BY_OFFSET | {"RowNumber", "CumeDist", "NTile"}
 _PYTHON_ADVICE = "Collect the window's rows with collect_list(…) OVER (…) and call a UDF on the list"
 _NUMBERS = frozenset({"tinyint", "smallint", "int", "bigint", "float", "double"})
 
@@ -49,6 +51,9 @@ def _call(node: TreeNode, frame: e.WindowFrame, context: Context) -> e.WindowFun
         context.refuse(f"the Python function {node.fields['name']} over a window", _PYTHON_ADVICE)
     if node.name == "AggregateExpression":
         return _aggregate(node, frame, context)
+    if node.name not in _KNOWN:
+        name = functions.name_of(node, context) or node.name
+        context.refuse(f"the window function {name}", "Use lag, lead or an aggregate function instead")
     ignore_nulls = node.fields.get("ignoreNulls") is True
     if node.name in _BY_OFFSET:
         node = functions.without(node, "ignoreNulls")

@@ -107,19 +107,23 @@ def assert_same(spark: SparkSession, expressions: list[str]) -> None:
 
 
 def test_every_window_function_and_generator_gives_the_same_rows(spark: SparkSession) -> None:
-    """Each in a query of its own; nothing of it is refused."""
+    """Each in a query of its own; only a function whose rows are not known is refused."""
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
 
     different: list[str] = []
     compared = 0
-    for _, expression in examples(spark):
+    for name, expression in examples(spark):
         if not (_WINDOW.search(expression) or _MAKES_ROWS.match(expression)):
             continue
         try:
             df = spark.sql(f"SELECT {expression}")
             expected = rows(df)
         except (PySparkException, Py4JError):
+            continue
+        if name == "counter_diff":
+            with pytest.raises(UnsupportedOperator, match="the window function"):
+                capture(df)
             continue
         compared += 1
         if rows_of(spark, capture(df)) != expected:

@@ -51,6 +51,8 @@ def _join(plan: o.Join, tables: Mapping[tuple[str, int], TableRef]) -> str:
     if plan.kind in ("left_semi", "left_anti"):
         negation = "" if plan.kind == "left_semi" else "NOT "
         return f"SELECT * FROM ({left}) AS l WHERE {negation}EXISTS (SELECT 1 FROM ({right}) AS r WHERE {on})"
+    if plan.exists is not None:
+        return f"SELECT *, EXISTS (SELECT 1 FROM ({right}) AS r WHERE {on}) AS {_name(plan.exists)} FROM ({left}) AS l"
     return f"SELECT * FROM ({left}) AS l {_JOINS[plan.kind]} ({right}) AS r ON {on}"
 
 

@@ -54,7 +54,7 @@ class Maker:
             case "join":
                 return self.join(depth, ("inner", "left", "right", "full", "cross"))
             case "semi":
-                return self.join(depth, ("left_semi", "left_anti"))
+                return self.join(depth, ("left_semi", "left_anti", "existence"))
             case "aggregate":
                 return self.aggregate(self.plan(depth - 1))
             case "distinct":
@@ -124,7 +124,9 @@ class Maker:
         condition: e.Expression = call("=", *self.data.draw(st.sampled_from(pairs)))
         if kind != "full" and self.pick(True, False):
             condition = call("and", condition, self.condition(left.output + right.output))
-        return o.Join(left=left, right=right, kind=kind, condition=condition)  # type: ignore[arg-type]
+        number = next(self.ids)
+        exists = attribute(number, f"c{number}", "boolean") if kind == "existence" else None
+        return o.Join(left=left, right=right, kind=kind, condition=condition, exists=exists)  # type: ignore[arg-type]
 
     def aggregate(self, child: o.Plan) -> o.Plan:
         keys = tuple(dict.fromkeys(self.attribute(child.output) for _ in range(self.data.draw(st.integers(0, 2)))))
