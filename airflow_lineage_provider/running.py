@@ -7,7 +7,7 @@ import platform
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from airflow_lineage_provider import __version__
@@ -19,7 +19,7 @@ from airflow_lineage_provider.plan.segments import SegmentedPlan
 from airflow_lineage_provider.plan.text import segments_text
 from airflow_lineage_provider.plan.walk import functions_of
 from airflow_lineage_provider.recording import RecordedPlan, RecordedSource, inputs_document, plan_text, segments_document
-from airflow_lineage_provider.rewrite.passed_keys import with_passed_keys
+from airflow_lineage_provider.rewrite.passed_keys import functions_of_batches, with_passed_keys
 from airflow_lineage_provider.rewrite.pipeline import rewrite
 from airflow_lineage_provider.store import RunRecord, Store
 from airflow_lineage_provider.tracing.annotate import group_keys
@@ -123,13 +123,13 @@ def _prepare(spark: SparkSession, store: Store, request: Request) -> _Prepared:
     require_classic(spark)
     frame = _frame(spark, request)
     captured = capture(frame)
-    plan = rewrite(captured.pipeline)
+    pipeline = captured.pipeline
+    plan = rewrite(replace(pipeline, plan=with_passed_keys(pipeline.plan, request.keys)))
     udfs = _declared(plan, captured)
     if request.reasons == "eager":
         plan = with_reasons(plan, frozenset(udf.name for udf in udfs.values() if udf.has_reason))
-    plan, functions = with_passed_keys(plan, request.keys)
     identities = {source.leaf: source_identity(source, request.keys) for source in sources_of(plan)}
-    readable = {source.relation.name for source in sources_of(plan)} | functions
+    readable = {source.relation.name for source in sources_of(plan)} | functions_of_batches(pipeline.plan)
     unknown = sorted(set(request.keys) - readable)
     if unknown:
         raise PlanError(f"keys name {', '.join(unknown)}, which the pipeline does not read; it reads {', '.join(sorted(readable))}")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from airflow_lineage_provider.deriving.controls import controls
 from airflow_lineage_provider.deriving.engines import Engines
+from airflow_lineage_provider.deriving.opaque import opaque, weakest
 from airflow_lineage_provider.deriving.reasons import ReasonReader
 from airflow_lineage_provider.deriving.rows import SegmentRows
 from airflow_lineage_provider.deriving.sources import Key, SourceReader, SourceRows, key_tuples
@@ -149,6 +150,7 @@ class Deriver:
     def _sources(self, traced: Trace, answer: _Answer) -> _Found:
         """Every source table once, whatever number of leaves read it (a self-join reads one table twice)."""
         reader = SourceReader(self.store, self.stored, self.spark)
+        opaque_rows = opaque(self.recorded.plan, traced)
         rows: dict[str, SourceRows] = {}
         leaves: dict[int, str] = {}
         for name, group in tables_of(self.recorded).items():
@@ -156,13 +158,15 @@ class Deriver:
             rows[name] = reader.read(group[0], keys)
             leaves |= {one.source.leaf: name for one in group}
             answer.source[name] = rows[name].table
-            answer.guarantees[name] = rows[name].guarantee
+            behind = [opaque_rows.leaves.get(one.source.leaf) for one in group]
+            answer.guarantees[name] = weakest(rows[name].guarantee, *behind)
             answer.stale.extend(rows[name].stale)
         return _Found(rows=rows, leaves=leaves)
 
     def _reasons(self, traced: Trace, found: _Found, engines: Engines, answer: _Answer, whole: bool, rows: SegmentRows) -> None:
         descriptions = {one["function"]: one for one in self.record.udfs}
         reader = ReasonReader(self.store, self.record.id, descriptions, rows)
+        unknown = opaque(self.recorded.plan, traced)
         for segment in self.recorded.plan.segments:
             reached = traced.segments.get(segment.number)
             if not segment.functions or segment.number not in self.recorded.materialized:
@@ -173,7 +177,7 @@ class Deriver:
                 calls = reader.read(function, materialized, numbers or [-1])
                 name = _free(function.udf, {**answer.guarantees, **answer.links})
                 answer.reasons[name] = calls.table
-                answer.guarantees[name] = calls.guarantee
+                answer.guarantees[name] = weakest(calls.guarantee, unknown.segments.get(segment.number))
                 behind = Trace()
                 if numbers:
                     behind = trace(self.recorded.traced, segment.number, calls.rows, engines, enumerate_differences=whole)

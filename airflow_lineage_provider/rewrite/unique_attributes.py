@@ -62,7 +62,10 @@ def _in_scope(plan: o.Plan, inputs: tuple[o.Plan, ...], scope: Scope, new: New) 
             keys = tuple(scope[key.id] for key in plan.keys)
             # The function sees its columns under these names; later passes rename attributes.
             names = tuple(a.name for child in plan.children for a in child.output[plan.group_width :])
-            return replace(plan, children=inputs, output=output, keys=keys, columns=names), _scope(plan.output, output)
+            made = _scope(plan.output, output)
+            passed, passed_as = tuple(scope[a.id] for a in plan.passed), tuple(made[a.id] for a in plan.passed_as)
+            renamed = replace(plan, children=inputs, output=output, keys=keys, columns=names, passed=passed, passed_as=passed_as)
+            return renamed, made
         case o.Join(exists=Attribute() as flag):
             exists = new(flag)
             return replace(_joined(plan, inputs, scope, new), exists=exists), scope | {flag.id: exists}

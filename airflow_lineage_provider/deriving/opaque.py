@@ -1,0 +1,64 @@
+"""What lies below Python functions over batches or groups: which of its rows made a row, nobody says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from airflow_lineage_provider.explanation import Guarantee
+from airflow_lineage_provider.plan import operators as o
+from airflow_lineage_provider.plan.segments import Segment, SegmentedPlan
+from airflow_lineage_provider.plan.walk import operators
+from airflow_lineage_provider.tracing.trace import Trace
+
+LEVELS = ("exact", "superset", "unavailable")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Opaque:
+    """The guarantees that Python functions leave: for source leaves, and for segments with function operators."""
+
+    leaves: dict[int, Guarantee]
+    segments: dict[int, Guarantee]
+
+
+def opaque(plan: SegmentedPlan, traced: Trace) -> Opaque:
+    """What the Python functions that a trace met leave of the guarantees below them."""
+    found = Opaque(leaves={}, segments={})
+    for segment in plan.segments:
+        guarantee = _of_function(segment) if segment.number in traced.links else None
+        for below in _below(segment.plan, plan) if guarantee is not None else ():
+            if isinstance(below, o.Source):
+                found.leaves[below.leaf] = weakest(guarantee, found.leaves.get(below.leaf))
+            else:
+                found.segments[below.number] = weakest(guarantee, found.segments.get(below.number))
+    return found
+
+
+def weakest(*guarantees: Guarantee | None) -> Guarantee:
+    """The weakest guarantee; of equally weak ones the first."""
+    given = [one for one in guarantees if one is not None]
+    return max(given, key=lambda one: LEVELS.index(one.level))
+
+
+def _of_function(segment: Segment) -> Guarantee | None:
+    node = segment.plan
+    if not isinstance(node, o.PythonMap) or node.passed:
+        return None
+    if node.keys:
+        return Guarantee(level="superset", cause=f"{node.udf} is called with whole groups: all rows of the group are shown")
+    return Guarantee(
+        level="unavailable",
+        cause=f"{node.udf} is called with batches, and nothing says which rows made which: name a column that passes through it, "
+        f"keys={{{node.udf!r}: [column]}}, when the pipeline is run",
+    )
+
+
+def _below(plan: o.Plan, whole: SegmentedPlan) -> Iterator[o.Source | Segment]:
+    """The source leaves and the segments below an operator."""
+    for node in operators(plan):
+        if isinstance(node, o.Source):
+            yield node
+        elif isinstance(node, o.SegmentOutput):
+            yield whole.segments[node.segment]
+            yield from _below(whole.segments[node.segment].plan, whole)
