@@ -124,7 +124,7 @@ class Deriver:
         spark = self.spark.spark
         restored = restore(spark, self.store, self.record_plan, self.stored, self.record.udfs, condition, stack)
         self.recorded = restored.recorded
-        self.spark = SparkTracing(spark, self.store, restored.recorded, self.stored, restored.frames)
+        self.spark = SparkTracing(spark, self.store, restored.recorded, self.stored, restored.tables)
         return SegmentRows(self.store, restored.recorded, self.stored, restored)
 
     def _answer(self, engines: Engines, numbers: list[int], difference: Difference, rows: SegmentRows) -> _Answer:

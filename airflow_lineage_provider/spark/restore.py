@@ -37,11 +37,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Restored:
-    """Segments made again: ``recorded`` has them among the materialized ones, ``frames`` has their rows, with row numbers."""
+    """Segments made again: ``recorded`` has them among the materialized ones, ``frames`` has their rows, with row numbers.
+
+    ``tables`` are views over the frames, for tracing queries.
+    """
 
     recorded: RecordedPlan
     frames: Mapping[int, DataFrame]
-    seconds: float = 0.0
+    tables: Mapping[int, LeafTable]
 
     def read(self, number: int, columns: Sequence[str], rows: Sequence[int]) -> pa.Table:
         """Rows by number, in the order of their numbers."""
@@ -93,8 +96,10 @@ def restore(
         frames[program.segment.number] = frame
         stack.callback(frame.unpersist)
         spelled = {a.id: ColumnRef(text=a.name) for a in program.plan.output}
-        tables["segment", program.segment.number] = LeafTable(name=(views.add(frame, program.materialized.name),), by_id=spelled)
-    return Restored(recorded=replace(recorded, plan=plan, materialized=materialized), frames=frames)
+        name = program.materialized.name
+        tables["segment", program.segment.number] = LeafTable(name=(views.add(frame, name),), by_id=spelled, label=name)
+    views_of_frames = {number: tables["segment", number] for number in frames}
+    return Restored(recorded=replace(recorded, plan=plan, materialized=materialized), frames=frames, tables=views_of_frames)
 
 
 def _computed(

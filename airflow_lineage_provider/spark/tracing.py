@@ -36,14 +36,14 @@ class SparkTracing:
         store: Store,
         recorded: RecordedPlan,
         stored: Mapping[str, Materialization],
-        frames: Mapping[int, DataFrame] | None = None,
+        restored: Mapping[int, LeafTable] | None = None,
     ) -> None:
-        """``frames`` are the rows of segments that the run did not store and that were made again (`spark.restore`)."""
+        """``restored`` are views over the segments that the run did not store and that were made again (`spark.restore`)."""
         self.spark = spark
         self.store = store
         self.recorded = recorded
         self.stored = stored
-        self.frames = frames or {}
+        self.restored = restored or {}
 
     def query(self, plan: o.Plan, target: pa.Table) -> tuple[pa.Table, str]:
         """Execute a tracing query: its rows and the SQL that was run.
@@ -97,11 +97,11 @@ class SparkTracing:
         """A view over a source, as it can be read again with its lineage key, or over a segment's rows."""
         kind, number = key
         if kind == "segment":
+            if number in self.restored:
+                # Not a view of the query's own: Spark forgets a kept frame when a view over it is dropped.
+                return self.restored[number]
             segment = self.recorded.materialized[number]
-            frame = self.frames.get(number)
-            if frame is None:
-                frame = read_materialization(self.spark, self.store, self.stored[segment.name])
-            name = views.add(frame, segment.name)
+            name = views.add(read_materialization(self.spark, self.store, self.stored[segment.name]), segment.name)
             return LeafTable(name=(name,), by_id={i: ColumnRef(text=column) for i, column in segment.columns}, label=segment.name)
         recorded = self.recorded.sources[number]
         if recorded.identity.kind == "snapshot":
