@@ -158,6 +158,12 @@ def _with(node: TreeNode, context: Context) -> e.Expression:
     return expression(common_expressions.inlined(node, context), context)
 
 
+def _interval_days(node: TreeNode, context: Context) -> e.Expression:
+    """What ``date - INTERVAL 90 DAY`` adds to the date: EXTRACT(DAY FROM interval)."""
+    part = e.Literal(value="DAY", type="string")
+    return e.Call(function="date_part", arguments=(part, *arguments(node, context)), type="int")
+
+
 def _not_null_count(node: TreeNode, context: Context) -> e.Expression:
     return functions.at_least_non_nulls(int(node.fields["n"]), arguments(node, context))
 
@@ -220,6 +226,7 @@ _SPECIAL: Mapping[str, Converter] = {
     "AggregateExpression": _aggregate,
     "With": _with,
     "AtLeastNNonNulls": _not_null_count,
+    "ExtractANSIIntervalDays": _interval_days,
     "Alias": _unwrapped,  # inside an expression a name has no meaning
     "ResolvedCollation": _refused("COLLATE", "Compare lower(…) of both sides instead"),
     "WindowExpression": _refused("a window function inside an expression", "Compute it in a column of its own first"),
