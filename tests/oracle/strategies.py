@@ -13,6 +13,7 @@ from tests.oracle.further import FurtherMaker
 from tests.oracle.maker import Maker
 
 STYLES = ("nested", "merged", "with", "frame")
+STRATEGIES = ("function_materialization", "function_materialization", "rerun", "full_materialization", "auto")
 STORAGES = ("session", "session", "session", "parquet", "parquet", "orc", "orc with a key")
 """Each has another kind of lineage key: the row's number in the run's copy, the position in the file, a digest, the primary key."""
 
@@ -37,6 +38,7 @@ class Case:
     target: int = 0
     """The number, modulo the rows of the result, of the row that is asked about alone."""
     verify: bool = False
+    strategy: str = "function_materialization"
 
 
 @st.composite
@@ -56,6 +58,7 @@ def cases(draw: st.DrawFn, depth: int = 6, further: bool = True, storages: Seque
         reasons=draw(st.sampled_from(("lazy", "lazy", "eager"))),
         target=draw(st.integers(0, 20)),
         verify=draw(st.integers(0, 4)) == 4,
+        strategy=draw(st.sampled_from(STRATEGIES)),
     )
 
 
