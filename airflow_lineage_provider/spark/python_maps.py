@@ -120,8 +120,9 @@ def _pandas_call(function: Callable[..., Any], arity: int, width: int, names: li
     def with_keys(key: tuple[Any, ...], *groups: pd.DataFrame) -> pd.DataFrame:
         given = [group.iloc[:, width:] for group in groups]
         made = function(key, *given) if arity > sides else function(*given)
-        by_name = bool(len(made.columns)) and all(isinstance(label, str) for label in made.columns)
-        chosen = made[names] if by_name else made.reindex(columns=names) if not len(made.columns) else made
+        if not len(made):
+            return type(made)()  # Spark takes a frame without rows and columns for no rows, whatever the types
+        chosen = made[names] if all(isinstance(label, str) for label in made.columns) else made
         chosen = chosen.set_axis([f"c{i}" for i in range(len(names))], axis=1).reset_index(drop=True)
         for i, value in enumerate(key):
             chosen[f"k{i}"] = [value] * len(chosen)

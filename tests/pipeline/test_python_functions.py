@@ -1,0 +1,152 @@
+"""Functions over batches and groups of rows: the result is Spark's, and the lineage says what it is worth."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from airflow_lineage_provider import Lineage
+from airflow_lineage_provider.errors import PlanError
+from airflow_lineage_provider.store import Store
+
+pytestmark = pytest.mark.spark
+
+A_ROWS = [(i, i % 3, "ab"[i % 2]) for i in range(8)]
+B_ROWS = [(100 + i, i % 5, "ab"[i % 2]) for i in range(4)]
+
+
+def double(batches: Iterator[pd.DataFrame]) -> Iterator[pd.DataFrame]:
+    for batch in batches:
+        yield batch.assign(k=batch.k * 2)
+
+
+def arrow_double(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    yield from batches
+
+
+def largest(group: pd.DataFrame) -> pd.DataFrame:
+    return group.nlargest(1, "rid")[["rid"]]
+
+
+def counted(key: tuple[Any, ...], group: pd.DataFrame) -> pd.DataFrame:
+    return pd.DataFrame({"who": [key[0]], "n": [len(group)]})
+
+
+def nothing(group: pd.DataFrame) -> pd.DataFrame:
+    return pd.DataFrame()
+
+
+def by_position(group: pd.DataFrame) -> pd.DataFrame:
+    return pd.DataFrame([[len(group), "x"]])
+
+
+def both(left: pd.DataFrame, right: pd.DataFrame) -> pd.DataFrame:
+    return pd.DataFrame({"n": [len(left)], "m": [len(right)]})
+
+
+def both_with_key(key: tuple[Any, ...], left: pd.DataFrame, right: pd.DataFrame) -> pd.DataFrame:
+    return pd.DataFrame({"key": [key[0]], "n": [len(left) + len(right)]})
+
+
+def arrow_counted(key: tuple[Any, ...], group: pa.Table) -> pa.Table:
+    return pa.table({"key": pa.array([key[0].as_py()], pa.string()), "n": pa.array([group.num_rows], pa.int64())})
+
+
+Pipeline = Callable[[SparkSession], DataFrame]
+# (pipeline, target, rids of a, rids of b)
+GROUPED: dict[str, tuple[Pipeline, str, set[int], set[int]]] = {
+    "a group": (lambda s: s.table("a").groupBy("s").applyInPandas(largest, "rid int"), "rid = 7", {1, 3, 5, 7}, set()),
+    "a computed key": (
+        lambda s: s.table("a").groupBy((F.col("rid") % 4).alias("p")).applyInPandas(counted, "who int, n long"), "who = 3", {3, 7}, set(),
+    ),
+    "a key that is NULL": (
+        lambda s: s.table("a").selectExpr("rid", "nullif(k, 0) AS k").groupBy("k").applyInPandas(largest, "rid int"),
+        "rid = 6", {0, 3, 6}, set(),
+    ),
+    "columns by position": (lambda s: s.table("a").groupBy("k").applyInPandas(by_position, "n long, x string"), "n = 2", {2, 5}, set()),
+    "two groups": (
+        lambda s: s.table("a").groupBy("s").cogroup(s.table("b").groupBy("s")).applyInPandas(both, "n long, m long"),
+        "n = 4", set(range(8)), {100, 101, 102, 103},
+    ),
+    "two groups with their key": (
+        lambda s: s.table("a").groupBy("k").cogroup(s.table("b").groupBy("k")).applyInPandas(both_with_key, "key int, n long"),
+        "key = 3", set(), {103},
+    ),
+    "an arrow group": (
+        lambda s: s.table("a").groupBy("s").applyInArrow(arrow_counted, "key string, n long"), "key = 'a'", {0, 2, 4, 6}, set(),
+    ),
+    "a group over a join, then grouped again": (
+        lambda s: s.table("a").join(s.table("b").select("s", F.col("rid").alias("other")), "s").groupBy("k")
+        .applyInPandas(largest, "rid int").groupBy().agg(F.max("rid").alias("m")),
+        "m = 7", set(range(8)), {100, 101, 102, 103},
+    ),
+}  # fmt: skip
+
+
+@pytest.fixture
+def lineage(spark: SparkSession, store: Store, tmp_path: Path) -> Iterator[Lineage]:
+    for name, rows in (("a", A_ROWS), ("b", B_ROWS)):
+        spark.createDataFrame(rows, "rid int, k int, s string").coalesce(1).write.parquet(str(tmp_path / name))
+        spark.read.parquet(str(tmp_path / name)).createOrReplaceTempView(name)
+    yield Lineage(spark, store=store)
+    for name in ("a", "b"):
+        spark.catalog.dropTempView(name)
+
+
+def rids(found: Any, name: str) -> set[int]:
+    return set(found.source[name].column("rid").to_pylist()) if name in found.source else set()
+
+
+@pytest.mark.parametrize("name", GROUPED)
+def test_a_group_is_shown_whole_and_marked(lineage: Lineage, spark: SparkSession, name: str) -> None:
+    pipeline, target, of_a, of_b = GROUPED[name]
+    run = lineage.run(pipeline, name=name)
+    assert sorted(map(tuple, run.result.collect())) == sorted(map(tuple, pipeline(spark).collect()))
+    run.close()
+    found = lineage.get(run.id).explain(target, save=False)
+    assert (rids(found, "a"), rids(found, "b")) == (of_a, of_b)
+    assert found.guarantee.level == "superset"
+    assert "whole groups" in found.guarantee.cause
+
+
+def test_a_function_that_returns_nothing(lineage: Lineage) -> None:
+    run = lineage.run(lambda s: s.table("a").groupBy("s").applyInPandas(nothing, "rid int, x string"), name="nothing")
+    assert run.result.collect() == []
+    run.close()
+
+
+@pytest.mark.parametrize("method", ["mapInPandas", "mapInArrow"])
+def test_a_function_of_batches_is_unavailable_unless_a_key_passes_through(lineage: Lineage, spark: SparkSession, method: str) -> None:
+    function = double if method == "mapInPandas" else arrow_double
+
+    def pipeline(spark: SparkSession) -> DataFrame:
+        return getattr(spark.table("a").where("rid < 6"), method)(function, "rid int, k int, s string")
+
+    run = lineage.run(pipeline)
+    assert sorted(map(tuple, run.result.collect())) == sorted(map(tuple, pipeline(spark).collect()))
+    run.close()
+    found = lineage.get(run.id).explain("rid = 5", save=False)
+    assert rids(found, "a") == set()
+    assert found.guarantees["a"].level == "unavailable"
+    assert "name a column that passes through" in found.guarantees["a"].cause
+
+    keyed = lineage.run(pipeline, keys={function.__name__: ["rid"]})
+    keyed.close()
+    found = lineage.get(keyed.id).explain("rid = 5", save=False)
+    assert rids(found, "a") == {5}
+    assert found.guarantees["a"].level == "exact"
+
+
+def test_a_key_that_the_function_does_not_have_is_refused(lineage: Lineage) -> None:
+    def pipeline(spark: SparkSession) -> DataFrame:
+        return spark.table("a").mapInPandas(double, "rid int, k int, s string")
+
+    with pytest.raises(PlanError, match="column other"):
+        lineage.run(pipeline, keys={"double": ["other"]})
