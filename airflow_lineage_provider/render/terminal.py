@@ -16,10 +16,21 @@ from airflow_lineage_provider.plan.segments import SegmentedPlan
 from airflow_lineage_provider.plan.text import operator_text
 from airflow_lineage_provider.plan.walk import children
 from airflow_lineage_provider.render.decisions import Decision, decisions, value_counts
-from airflow_lineage_provider.render.diagram import segment_label
+from airflow_lineage_provider.render.segment_text import SegmentLine, segment_label, segment_lines
 from airflow_lineage_provider.render.terminal_reason import reason_lines
-from airflow_lineage_provider.render.values import count, is_number, rows_of, seconds_text, shortened, text_of, type_name, visible
+from airflow_lineage_provider.render.values import (
+    count,
+    is_number,
+    row_numbers,
+    rows_of,
+    seconds_text,
+    shortened,
+    text_of,
+    type_name,
+    visible,
+)  # fmt: skip
 from airflow_lineage_provider.render.wording import (
+    control_text,
     facts,
     guarantee_of,
     guarantee_text,
@@ -28,6 +39,7 @@ from airflow_lineage_provider.render.wording import (
     question,
     run_facts,
     verification_text,
+    whole_table_text,
     worth,
 )  # fmt: skip
 
@@ -61,9 +73,13 @@ def _parts(explanation: Explanation, width: int, rows: int) -> Iterator[Renderab
         yield from _udf(explanation, name, rows)
     for name, source in explanation.source.items():
         title = f"{visible(name)}, {count(source.num_rows, 'source row')}"
-        yield from _section(title, guarantee_of(explanation, name), table(source, width, rows))
+        whole = whole_table_text(explanation, name)
+        yield from _section(title, guarantee_of(explanation, name), Text(whole, style="dim") if whole else table(source, width, rows))
+    if explanation.controls:
+        yield from _section("Decided as a whole", None, *_controls(explanation))
     if explanation.plan is not None:
         yield from _section("Operator tree", None, plan_tree(explanation.plan, explanation.materialized))
+        yield from _section("What was stored, and why", None, segments_table(segment_lines(explanation)))
     yield from _section("Tracing queries", None, _queries(explanation))
     yield Text()
     yield Text(" · ".join(f"{label} {text}" for label, text in facts(explanation)), style="dim")
@@ -160,13 +176,13 @@ def _decision(decision: Decision, number: int) -> Iterator[RenderableType]:
     for line in reason_lines(decision):
         yield Padding(line, (0, 0, 0, 2))
     if decision.sources:
-        behind = "; ".join(f"{visible(name)} {_numbers(rows)}" for name, rows in decision.sources.items())
+        behind = "; ".join(f"{visible(name)} {row_numbers(rows)}" for name, rows in decision.sources.items())
         yield Text(f"  made from {behind}", style="dim")
 
 
-def _numbers(rows: tuple[int, ...]) -> str:
-    shown = ", ".join(f"#{row + 1}" for row in rows[:6])
-    return shown + (f" and {len(rows) - 6:,} more" if len(rows) > 6 else "")
+def _controls(explanation: Explanation) -> Iterator[Text]:
+    for control in explanation.controls:
+        yield Text(control_text(control)).append(f"  {shortened(visible(control.operator), 160)}", style="dim")
 
 
 # --- the plan and the queries -------------------------------------------------------------------------------------------
@@ -196,6 +212,19 @@ def _grow(tree: Tree, plan: SegmentedPlan, node: o.Plan, segment: int, is_top: b
         _grow(branch, plan, child, segment, False, materialized, depth + 1)
 
 
+def segments_table(lines: Sequence[SegmentLine]) -> RenderableType:
+    """A line for every segment: whether it was stored, and why."""
+    made = _plain_table()
+    made.add_column("segment", justify="right")
+    for head in ("kind", "stored"):
+        made.add_column(head, no_wrap=True)
+    made.add_column("because", overflow="fold", style="dim")
+    for line in lines:
+        stored = Text("yes", style="green") if line.materialized else Text("no")
+        made.add_row(str(line.number), line.kind, stored, Text(line.because))
+    return made
+
+
 def _queries(explanation: Explanation) -> RenderableType:
     if not explanation.queries:
         return Text("none was run for this answer", style="dim")
@@ -216,10 +245,9 @@ def runs_table(runs: Sequence[RunSummary]) -> RenderableType:
         return Text("no runs", style="dim")
     made = _plain_table()
     with_airflow = any(run.airflow for run in runs)
-    for head in ("run", "pipeline", "status", "started", "took", "rows", *(["Airflow"] if with_airflow else [])):
-        made.add_column(
-            head, justify="right" if head in ("took", "rows") else "left", no_wrap=head not in ("pipeline", "Airflow"), overflow="fold"
-        )
+    for head in ("run", "pipeline", "strategy", "status", "started", "took", "rows", *(["Airflow"] if with_airflow else [])):
+        folds = head in ("pipeline", "strategy", "Airflow")
+        made.add_column(head, justify="right" if head in ("took", "rows") else "left", no_wrap=not folds, overflow="fold")
     length = _telling_length([run.id for run in runs])
     for run in runs:
         made.add_row(*_run_cells(run, length)[: len(made.columns)])
@@ -237,7 +265,7 @@ def _run_cells(run: RunSummary, length: int) -> list[Text]:
     airflow = ".".join(str(run.airflow[key]) for key in ("dag_id", "task_id") if run.airflow.get(key))
     seconds = seconds_text(run.seconds) if run.seconds is not None else "–"
     texts = [
-        (run.id[:length], "bold"), (run.pipeline, ""), (run.status, status), (run.started.replace("T", " ")[:16], ""), (seconds, ""),
+        (run.id[:length], "bold"), (run.pipeline, ""), (run.strategy.replace("_", " "), ""), (run.status, status), (run.started.replace("T", " ")[:16], ""), (seconds, ""),
         (f"{run.rows:,}" if run.rows is not None else "–", ""), (airflow, "dim"),
     ]  # fmt: skip
     return [Text(visible(text), style=style) for text, style in texts]
