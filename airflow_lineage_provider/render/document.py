@@ -8,9 +8,9 @@
      "target":    {"columns": [{"name", "type"}], "rows": [[…]], "links": [LINK]},
      "source":    {NAME: {"columns", "rows", "guarantee"}},
      "reasons":   {UDF: {"guarantee", "decisions": [DECISION]}},
-     "controls":  [{"segment", "kind", "operator", "sources", "rows", "text"}],          tables that decided as a whole, in which target rows
+     "controls":  [{"segment", "kind", "operator", "sources", "rows", "text"}],          tables that decided as a whole
      "stale": […], "verified", "verification",
-     "segments":  [{"number", "kind", "materialized", "because", "pinned", "operators"}],  operators: one line each, indented
+     "segments":  [{"number", "kind", "materialized", "because", "pinned", "operators"}],          operators: indented lines
      "queries":   [{"segment", "engine", "sql", "seconds", "rows"}]}
 
 A DECISION is ``{"row", "arguments": [{"name", "type", "value"}], "value", "reason", "links": [LINK]}``.

@@ -26,6 +26,7 @@ from airflow_lineage_provider.render.wording import (
     made_from,
     more,
     question,
+    rows_text,
     verification_text,
     whole_table_text,
     worth,
@@ -166,7 +167,7 @@ def page(explanation: Explanation) -> Page:
         sources=sources,
         controls=tuple(_control(control, explanation, sources, target) for control in explanation.controls),
         diagram=diagram(plan, explanation.materialized) if plan is not None else None,
-        source_rows={name: (view.anchor, view.rows) for name, view in zip(explanation.source, sources, strict=True)},
+        source_rows={name: (view.anchor, _in_tree(view)) for name, view in zip(explanation.source, sources, strict=True)},
         segments=segment_lines(explanation),
         segment_texts=_segment_texts(explanation),
         queries=tuple(_query(query) for query in explanation.queries),
@@ -185,9 +186,13 @@ def badge(guarantee: Guarantee) -> Badge:
 def _source(explanation: Explanation, name: str, anchor: str) -> SourceView:
     table = explanation.source[name]
     return SourceView(
-        name=visible(name), anchor=anchor, badge=badge(guarantee_of(explanation, name)), rows=count(table.num_rows, "row"),
+        name=visible(name), anchor=anchor, badge=badge(guarantee_of(explanation, name)), rows=rows_text(explanation, name),
         table=table_view(table, anchor), whole=whole_table_text(explanation, name),
     )  # fmt: skip
+
+
+def _in_tree(source: SourceView) -> str:
+    return "decided as a whole" if source.whole else f"{source.rows} in this answer"
 
 
 def _control(control: Control, explanation: Explanation, sources: tuple[SourceView, ...], target: TableView) -> ControlView:

@@ -33,8 +33,8 @@ class SegmentLine:
 
 
 def segment_label(segment: Segment, materialized: frozenset[int]) -> str:
-    """``segment 1 · Non-D · materialized``."""
-    stored = "materialized" if segment.number in materialized else "not materialized"
+    """``segment 1 · Non-D · stored``."""
+    stored = "stored" if segment.number in materialized else "not stored"
     return f"segment {segment.number} · {KINDS[segment.kind]} · {stored}"
 
 

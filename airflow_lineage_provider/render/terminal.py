@@ -72,8 +72,8 @@ def _parts(explanation: Explanation, width: int, rows: int) -> Iterator[Renderab
     for name in explanation.reasons:
         yield from _udf(explanation, name, rows)
     for name, source in explanation.source.items():
-        title = f"{visible(name)}, {count(source.num_rows, 'source row')}"
         whole = whole_table_text(explanation, name)
+        title = f"{visible(name)}, {'as a whole' if whole else count(source.num_rows, 'source row')}"
         yield from _section(title, guarantee_of(explanation, name), Text(whole, style="dim") if whole else table(source, width, rows))
     if explanation.controls:
         yield from _section("Decided as a whole", None, *_controls(explanation))
@@ -182,7 +182,8 @@ def _decision(decision: Decision, number: int) -> Iterator[RenderableType]:
 
 def _controls(explanation: Explanation) -> Iterator[Text]:
     for control in explanation.controls:
-        yield Text(control_text(control)).append(f"  {shortened(visible(control.operator), 160)}", style="dim")
+        yield Text(control_text(control))
+        yield Text(f"  {shortened(visible(control.operator), 160)}", style="dim")
 
 
 # --- the plan and the queries -------------------------------------------------------------------------------------------
@@ -265,7 +266,8 @@ def _run_cells(run: RunSummary, length: int) -> list[Text]:
     airflow = ".".join(str(run.airflow[key]) for key in ("dag_id", "task_id") if run.airflow.get(key))
     seconds = seconds_text(run.seconds) if run.seconds is not None else "–"
     texts = [
-        (run.id[:length], "bold"), (run.pipeline, ""), (run.strategy.replace("_", " "), ""), (run.status, status), (run.started.replace("T", " ")[:16], ""), (seconds, ""),
+        (run.id[:length], "bold"), (run.pipeline, ""), (run.strategy.replace("_", " "), ""), (run.status, status),
+        (run.started.replace("T", " ")[:16], ""), (seconds, ""),
         (f"{run.rows:,}" if run.rows is not None else "–", ""), (airflow, "dim"),
     ]  # fmt: skip
     return [Text(visible(text), style=style) for text, style in texts]

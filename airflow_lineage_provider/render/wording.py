@@ -68,11 +68,14 @@ def control_text(control: Control) -> str:
 
 def whole_table_text(explanation: Explanation, table: str) -> str:
     """What is said in place of a source table without rows; nothing where it did not decide as a whole."""
-    if explanation.source[table].num_rows:
+    if explanation.source[table].num_rows or not controls_of(explanation, table):
         return ""
-    return "; ".join(
-        f"No single row of it, but the whole: {control_text(control)}" for control in controls_of(explanation, table)[:1]
-    )
+    return "No single row of it stands behind the rows asked about: it decided as a whole."
+
+
+def rows_text(explanation: Explanation, table: str) -> str:
+    """``3 rows``, or ``as a whole``."""
+    return "as a whole" if whole_table_text(explanation, table) else count(explanation.source[table].num_rows, "row")
 
 
 def _listed(names: Sequence[str], word: str = "and") -> str:
