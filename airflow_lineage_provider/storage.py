@@ -12,7 +12,7 @@ from airflow_lineage_provider.recording import RecordedPlan, RecordedSource, cho
 if TYPE_CHECKING:
     from airflow_lineage_provider.store import Materialization, RunRecord, Store
 
-SNAPSHOT = "its rows were in the run's session alone: nobody else could read them again"
+SNAPSHOT = "only the run's session held its rows"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
@@ -52,6 +52,7 @@ if TYPE_CHECKING:
 STYLES = {"exact": "green", "superset": "yellow", "unavailable": "red"}
 CELL, TYPE = 40, 24
 ARGUMENTS = 12
+_SHORT = {"function_materialization": "FM", "full_materialization": "full"}
 DEPTH = 60
 """Deeper operator trees are cut: a terminal line has no room for more indentation."""
 
@@ -78,7 +79,7 @@ def _parts(explanation: Explanation, width: int, rows: int) -> Iterator[Renderab
     if explanation.controls:
         yield from _section("Decided as a whole", None, *_controls(explanation))
     if explanation.plan is not None:
-        yield from _section("Operator tree", None, plan_tree(explanation.plan, explanation.materialized))
+        yield from _section("Operator tree", None, plan_tree(explanation.plan, explanation.materialized, width))
         yield from _section("What was stored, and why", None, segments_table(segment_lines(explanation)))
     yield from _section("Tracing queries", None, _queries(explanation))
     yield Text()
@@ -189,28 +190,29 @@ def _controls(explanation: Explanation) -> Iterator[Text]:
 # --- the plan and the queries -------------------------------------------------------------------------------------------
 
 
-def plan_tree(plan: SegmentedPlan, materialized: frozenset[int]) -> Tree:
-    """The operator tree, a heading where a segment begins."""
+def plan_tree(plan: SegmentedPlan, materialized: frozenset[int], width: int) -> Tree:
+    """The operator tree, a label where a segment begins: behind the operator, or below it where there is no room."""
     tree = Tree(Text("result", style="dim"), guide_style="dim")
-    _grow(tree, plan, plan.root.plan, 0, True, materialized, 0)
+    labels = {segment.number: segment_label(segment, materialized) for segment in plan.segments}
+    _grow(tree, plan, plan.root.plan, labels[0], labels, width - 6)
     return tree
 
 
-def _grow(tree: Tree, plan: SegmentedPlan, node: o.Plan, segment: int, is_top: bool, materialized: frozenset[int], depth: int) -> None:
+def _grow(tree: Tree, plan: SegmentedPlan, node: o.Plan, label: str, labels: Mapping[int, str], room: int, depth: int = 0) -> None:
     from airflow_lineage_provider.plan import operators as o
 
     if isinstance(node, o.SegmentOutput):
-        _grow(tree, plan, plan.segments[node.segment].plan, node.segment, True, materialized, depth)
+        _grow(tree, plan, plan.segments[node.segment].plan, labels[node.segment], labels, room, depth)
         return
     if depth == DEPTH:
         tree.add(Text("…", style="dim"))
         return
     text = Text(shortened(visible(operator_text(node)), 160))
-    if is_top:
-        text.append(f"   {segment_label(plan.segments[segment], materialized)}", style="cyan")
+    if label:
+        text.append(("   " if text.cell_len + 3 + len(label) <= room else "\n") + label, style="cyan")
     branch = tree.add(text)
     for child in children(node):
-        _grow(branch, plan, child, segment, False, materialized, depth + 1)
+        _grow(branch, plan, child, "", labels, room - 4, depth + 1)
 
 
 def segments_table(lines: Sequence[SegmentLine]) -> RenderableType:
@@ -247,7 +249,7 @@ def runs_table(runs: Sequence[RunSummary]) -> RenderableType:
     made = _plain_table()
     with_airflow = any(run.airflow for run in runs)
     for head in ("run", "pipeline", "strategy", "status", "started", "took", "rows", *(["Airflow"] if with_airflow else [])):
-        folds = head in ("pipeline", "strategy", "Airflow")
+        folds = head in ("pipeline", "Airflow")
         made.add_column(head, justify="right" if head in ("took", "rows") else "left", no_wrap=not folds, overflow="fold")
     length = _telling_length([run.id for run in runs])
     for run in runs:
@@ -266,7 +268,7 @@ def _run_cells(run: RunSummary, length: int) -> list[Text]:
     airflow = ".".join(str(run.airflow[key]) for key in ("dag_id", "task_id") if run.airflow.get(key))
     seconds = seconds_text(run.seconds) if run.seconds is not None else "–"
     texts = [
-        (run.id[:length], "bold"), (run.pipeline, ""), (run.strategy.replace("_", " "), ""), (run.status, status),
+        (run.id[:length], "bold"), (run.pipeline, ""), (_SHORT.get(run.strategy, run.strategy), ""), (run.status, status),
         (run.started.replace("T", " ")[:16], ""), (seconds, ""),
         (f"{run.rows:,}" if run.rows is not None else "–", ""), (airflow, "dim"),
     ]  # fmt: skip

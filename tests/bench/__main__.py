@@ -211,9 +211,9 @@ def _deriving(lineage: Lineage, declared: dict[str, ReasonedUdf], rows: int, _: 
 
 def _strategies(lineage: Lineage, declared: dict[str, ReasonedUdf], rows: int, repeats: int, folder: Path) -> Iterator[Table]:
     assert lineage.spark is not None
-    strategies.make_regions(lineage.spark, folder, _few(rows))
-    yield strategies.compared(lineage, declared["expensive"].name, _few(rows), repeats)
-    yield strategies.push_down(lineage, declared["expensive"].name, _few(rows))
+    strategies.make_regions(lineage.spark, folder, strategies.ROWS)
+    yield strategies.compared(lineage, declared["expensive"].name, min(rows, strategies.ROWS), repeats)
+    yield strategies.push_down(lineage, declared["expensive"].name, min(rows, strategies.ROWS))
 
 
 def _loading(lineage: Lineage, _: dict[str, ReasonedUdf], __: int, ___: int, ____: Path) -> Iterator[Table]:

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 RUNS = ("rerun", "function_materialization", "full_materialization")
 REGIONS = 40
+ROWS = 500
+"""Few: every strategy runs several times, and a minute is enough for ratios."""
 
 
 def pipeline(udf: str, rows: int) -> Callable[[SparkSession], DataFrame]:

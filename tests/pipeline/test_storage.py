@@ -90,7 +90,7 @@ def test_copies_of_what_only_the_session_held(spark: SparkSession, store: Store)
         run = lineage.run("SELECT id FROM held WHERE id > 1", name="storage held", strategy="rerun")
         (copy,) = run.stored
         assert (copy.segment, copy.name, copy.operator, copy.rows) == (None, "source_0", "held", 2)
-        assert "session alone" in copy.because
+        assert "session held" in copy.because
         run.close()
 
 
