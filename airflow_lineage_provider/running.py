@@ -7,7 +7,7 @@ import platform
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from airflow_lineage_provider import __version__
@@ -18,14 +18,7 @@ from airflow_lineage_provider.plan.lineage_keys import ROW
 from airflow_lineage_provider.plan.segments import SegmentedPlan
 from airflow_lineage_provider.plan.text import segments_text
 from airflow_lineage_provider.plan.walk import functions_of
-from airflow_lineage_provider.recording import (
-    RecordedPlan,
-    RecordedSource,
-    choices_document,
-    inputs_document,
-    plan_text,
-    segments_document,
-)  # fmt: skip
+from airflow_lineage_provider.recording import RecordedPlan, RecordedSource, inputs_document, plan_text, segments_document
 from airflow_lineage_provider.rewrite.pipeline import rewrite
 from airflow_lineage_provider.store import RunRecord, Store
 from airflow_lineage_provider.tracing.annotate import group_keys
@@ -283,7 +276,7 @@ def _record(prepared: _Prepared, request: Request) -> RunRecord:
         udfs=[{"function": f.function, "name": f.udf} | described.get(f.function, {"has_reason": False}) for f in functions],
         conf=dict(recorded.plan.conf),
         airflow=dict(request.airflow),
-        choices=choices_document(prepared.choices),
+        choices=[asdict(choice) for choice in prepared.choices],
         versions={
             "airflow_lineage_provider": __version__,
             "python": platform.python_version(),
