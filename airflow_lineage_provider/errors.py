@@ -30,6 +30,7 @@
     │   ├── StoreSchemaTooNew         its schema is newer than this code
     │   ├── RunNotFound               no such run
     │   ├── RunNotComplete            the run failed, was dropped, or is still going
+    │   ├── ResultNotStored           the run's strategy did not store its result
     │   └── LoadFailed                a materialization could not be loaded
     ├── InvalidOutput                 the text or the mode of an output is not understood
     └── RunFailed                     the pipeline itself failed; the cause is chained
@@ -150,6 +151,10 @@ class RunNotFound(StoreError):
 
 class RunNotComplete(StoreError):
     """The run failed, was dropped, or is still going."""
+
+
+class ResultNotStored(StoreError):
+    """The run's strategy did not store its result, and this process has not computed it."""
 
 
 class LoadFailed(StoreError):

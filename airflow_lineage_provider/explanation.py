@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from airflow_lineage_provider.plan.segments import SegmentedPlan
+    from airflow_lineage_provider.tracing.strategies import Choice
     from airflow_lineage_provider.tracing.trace import TracingQuery
 
 
@@ -31,16 +32,17 @@ Difference = OneOf["control", "data", "rows"]
 
 @dataclass(frozen=True, kw_only=True)
 class Control:
-    """Target rows that are in the result because *no* row of a table, as a whole, kept them out (D-segments, section 5.3).
+    """Target rows that are as they are because *no* row of a table, as a whole, matched them (D-segments, section 5.3).
 
-    ``operator`` is the difference as people read it, ``sources`` the names of the source tables of its right side, ``rows`` the target
-    rows (counted from 0) that passed it.
+    ``operator`` is the operator as people read it, ``sources`` the names of the source tables of its right side, ``rows`` the target
+    rows (counted from 0). ``kind``: a ``difference`` let the rows through; an ``existence`` flag is false in them.
     """
 
     segment: int
     operator: str
     sources: tuple[str, ...]
     rows: tuple[int, ...]
+    kind: OneOf["difference", "existence"] = "difference"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,6 +71,7 @@ class Explanation:
     declares none). ``links``: which source rows stand behind what, tables of (``row``, ``source``, ``source_row``): under ``"target"``,
     ``row`` counts the target's rows from 0; under a UDF's name, ``row`` is the reason's. ``source_row`` counts the source table's rows
     from 0. ``guarantees`` has one entry for every table of ``source`` and ``reasons``. ``controls``: tables that decided as a whole.
+    ``choices`` says of every segment of ``plan`` whether the run stored it, and why (empty for runs of older releases).
     """
 
     id: str
@@ -87,6 +90,7 @@ class Explanation:
     queries: tuple[TracingQuery, ...] = ()
     plan: SegmentedPlan | None = None
     materialized: frozenset[int] = frozenset()
+    choices: tuple[Choice, ...] = ()
     seconds: float = 0.0
 
     @property

@@ -11,11 +11,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider import settings
-from airflow_lineage_provider.errors import RunNotComplete, RunNotFound, SparkRequired
+from airflow_lineage_provider.errors import ResultNotStored, RunNotComplete, RunNotFound, SparkRequired
 from airflow_lineage_provider.explanation import Difference, Explanation, Guarantee, RunSummary
 from airflow_lineage_provider.output import Output
 from airflow_lineage_provider.recording import RecordedPlan
 from airflow_lineage_provider.recording import read as read_record
+from airflow_lineage_provider.storage import SegmentNotStored, StoredTable, segments_not_stored, stored_tables
 from airflow_lineage_provider.store import RunRecord, Store
 from airflow_lineage_provider.tracing.column_lineage import ColumnLineage, column_lineage
 
@@ -56,7 +57,8 @@ class Lineage:
     ) -> Run:
         """Run a pipeline, a function ``(spark, **params) -> DataFrame`` or a SQL text, and record its lineage.
 
-        The result is what the pipeline itself gives; it is written to ``output`` where one is given. ``keys`` names the
+        The result is what the pipeline itself gives; it is written to ``output`` where one is given. ``strategy`` says what is stored
+        (`tracing.strategies`): ``function_materialization``, ``rerun``, ``full_materialization`` or ``auto``. ``keys`` names the
         primary keys of source tables that have no better row identity (anything but Parquet).
 
         :raises SparkRequired: there is no session.
@@ -168,6 +170,7 @@ class Run:
         """The result as a Spark frame: the very rows that were computed, in their order, from Spark's memory or from the store.
 
         :raises SparkRequired: there is no session. :raises RunNotComplete: the run failed, was dropped, or is still going.
+        :raises ResultNotStored: the run's strategy did not store it, and it was not made here.
         """
         from airflow_lineage_provider.plan.lineage_keys import ROW
         from airflow_lineage_provider.spark.run import result_frame
@@ -176,23 +179,53 @@ class Run:
         if self._result is None:
             if self._lineage.spark is None:
                 raise SparkRequired("the result as a Spark frame needs a Spark session: Lineage(spark); or use result_table()")
+            plan = self._with_result()
             stored = self._lineage.store.materializations(self.id)["result"]
-            plan = self.plan
             names = dict(plan.materialized[0].columns)
             frame = read_materialization(self._lineage.spark, self._lineage.store, stored).orderBy(ROW)
             self._result = result_frame(frame, tuple(names[a.id] for a in plan.plan.output), plan.plan.names)
         return self._result
 
     def result_table(self, limit: int | None = None) -> pa.Table:
-        """The result, or its first ``limit`` rows, as an Arrow table; no Spark needed."""
+        """The result, or its first ``limit`` rows, as an Arrow table; no Spark needed where it is stored.
+
+        :raises RunNotComplete: the run failed, was dropped, or is still going.
+        :raises ResultNotStored: the run's strategy did not store it, and it was not made here.
+        """
         from airflow_lineage_provider.plan.lineage_keys import ROW
 
-        plan = self.plan
+        if 0 not in self.plan.materialized and self._result is not None:
+            frame = self._result if limit is None else self._result.limit(limit)
+            return frame.toDF(*(f"c{i}" for i in range(len(frame.columns)))).toArrow().rename_columns(frame.columns)
+        plan = self._with_result()
         stored = self._lineage.store.materializations(self.id)["result"]
         names = dict(plan.materialized[0].columns)
         columns = [names[a.id] for a in plan.plan.output]
         rows = self._lineage.store.read(stored, columns=[*dict.fromkeys(columns), ROW], order_by=[ROW], limit=limit)
         return rows.select([rows.column_names.index(name) for name in columns]).rename_columns(list(plan.plan.names))
+
+    def _with_result(self) -> RecordedPlan:
+        plan = self.plan
+        if 0 not in plan.materialized:
+            written = f"it was written to {self.record.output['target']}" if self.record.output else "run it again to have it"
+            raise ResultNotStored(f"run {self.id} did not store its result (strategy {self.record.strategy}): {written}")
+        return plan
+
+    @property
+    def stored(self) -> tuple[StoredTable, ...]:
+        """What the run stored, how large it is, and why. From the catalog: no Spark.
+
+        :raises RunNotComplete: the run failed, was dropped, or is still going.
+        """
+        return stored_tables(self._lineage.store, self.record, self.plan)
+
+    @property
+    def not_stored(self) -> tuple[SegmentNotStored, ...]:
+        """The segments that the run did not store, and why.
+
+        :raises RunNotComplete: the run failed, was dropped, or is still going.
+        """
+        return segments_not_stored(self.record, self.plan)
 
     def columns(self, *, by_leaf: bool = False) -> ColumnLineage:
         """For each column of the result the source columns that it is computed from, and those that only influence it.

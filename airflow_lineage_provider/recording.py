@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from airflow_lineage_provider.plan import codec
@@ -12,6 +12,7 @@ from airflow_lineage_provider.plan.lineage_keys import MaterializedSegment, Sour
 from airflow_lineage_provider.plan.operators import Source
 from airflow_lineage_provider.plan.segments import SegmentedPlan
 from airflow_lineage_provider.plan.walk import operators
+from airflow_lineage_provider.tracing.strategies import Choice
 from airflow_lineage_provider.tracing.trace import TracedRun
 
 
@@ -66,6 +67,16 @@ def inputs_document(recorded: RecordedPlan) -> list[dict[str, Any]]:
         }
         for leaf, one in recorded.sources.items()
     ]
+
+
+def choices_document(choices: Iterable[Choice]) -> list[dict[str, Any]]:
+    """Which segments were stored and why, JSON-able."""
+    return [asdict(one) for one in choices]
+
+
+def choices_of(document: Any) -> tuple[Choice, ...]:
+    """The other way round; none for a run that recorded none (of an older release)."""
+    return tuple(Choice(segment=one["segment"], stored=one["stored"], because=one["because"]) for one in document or ())
 
 
 def read(plan: str, segments: list[Any], inputs: list[Any]) -> RecordedPlan:

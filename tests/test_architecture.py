@@ -22,6 +22,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"recording"}),
     frozenset({"explanation"}),
     frozenset({"store"}),
+    frozenset({"storage"}),
     frozenset({"spark", "render"}),
     frozenset({"output"}),
     frozenset({"running", "deriving"}),

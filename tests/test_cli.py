@@ -5,21 +5,24 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 import textwrap
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, get_args
 
 import pyarrow as pa
 import pytest
 
 from airflow_lineage_provider import __version__
-from airflow_lineage_provider.cli import main
+from airflow_lineage_provider.cli import arguments, main
 from airflow_lineage_provider.errors import EmptyTarget, LineageError, RunFailed, RunNotFound, SparkRequired, StoreUnavailable
-from airflow_lineage_provider.explanation import EXACT, Explanation, RunSummary
+from airflow_lineage_provider.explanation import EXACT, Difference, Explanation, RunSummary
+from airflow_lineage_provider.storage import SegmentNotStored, StoredTable
+from airflow_lineage_provider.tracing.strategies import STRATEGIES
 
 if TYPE_CHECKING:
     from airflow_lineage_provider.store import Store
@@ -42,15 +45,36 @@ class FakeRun:
     def __init__(self, lineage: FakeLineage, run_id: str) -> None:
         self.lineage = lineage
         self.id = run_id
-        self.summary = RunSummary(**{**vars(SUMMARY), "id": run_id})
+        self.summary = RunSummary(**{**vars(SUMMARY), "id": run_id, **FakeLineage.changes})
+
+    stored: ClassVar[tuple[StoredTable, ...]] = (
+        StoredTable(
+            segment=0,
+            kind="non_d",
+            name="result",
+            operator="φ credit_exam(income) → judge",
+            rows=2,
+            bytes=16384,
+            because="it is the result",
+        ),
+    )
+    not_stored: ClassVar[tuple[SegmentNotStored, ...]] = (SegmentNotStored(segment=1, kind="d", operator="▷ (id = id_2)", because=""),)
 
     def result_table(self, limit: int | None = None) -> pa.Table:
         return pa.table({"judge": ["Accept", "Reject"]}).slice(0, limit)
 
     def explain(
-        self, target: Any, *, limit: int | None = None, verify: bool = False, save: bool = True, progress: Any = None
+        self,
+        target: Any,
+        *,
+        limit: int | None = None,
+        verify: bool = False,
+        difference: str = "control",
+        save: bool = True,
+        progress: Any = None,
     ) -> Explanation:
         FakeLineage.calls.append(("explain", self.id, target, limit, verify, self.lineage.spark))
+        FakeLineage.calls.append(("difference", difference))
         progress("tracing")
         FakeLineage.on_explain(self.lineage.spark)
         return explanation()
@@ -63,6 +87,7 @@ class FakeLineage:
     """The facade's calls, recorded."""
 
     calls: ClassVar[list[tuple[Any, ...]]] = []
+    changes: ClassVar[dict[str, Any]] = {}
     on_explain: ClassVar[Any]
     on_run: ClassVar[Any]
 
@@ -166,6 +191,31 @@ def test_run_a_function_of_a_module_and_a_sql_file(calls: list[tuple[Any, ...]],
     capfd.readouterr()
 
 
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_the_strategy_is_passed_on(strategy: str, calls: list[tuple[Any, ...]], capfd: pytest.CaptureFixture[str]) -> None:
+    Path("judged.sql").write_text("SELECT 1")
+    assert main(["run", "judged.sql", "--strategy", strategy]) == 0
+    assert named(calls, "run")[0][2]["strategy"] == strategy
+    capfd.readouterr()
+
+
+def test_the_words_are_those_of_the_facade() -> None:
+    assert arguments.STRATEGIES == STRATEGIES
+    assert get_args(Difference) == arguments.DIFFERENCES
+
+
+def test_a_result_that_is_only_where_it_was_written_is_not_computed_again(
+    calls: list[tuple[Any, ...]], monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(FakeLineage, "changes", {"rows": None, "strategy": "rerun"})
+    monkeypatch.setattr(FakeRun, "result_table", None)
+    Path("judged.sql").write_text("SELECT 1")
+    assert main(["run", "judged.sql", "--strategy", "rerun", "--output", "/data/judged"]) == 0
+    assert "the result is in /data/judged" in capfd.readouterr().out
+    assert main(["run", "judged.sql", "--strategy", "rerun", "--output", "/data/judged", "--json"]) == 0
+    assert json.loads(capfd.readouterr().out)["result"] is None
+
+
 def test_a_store_that_is_down_is_found_out_before_spark_starts(
     calls: list[tuple[Any, ...]], monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -240,6 +290,8 @@ def test_a_parameter_given_twice(calls: list[tuple[Any, ...]], capfd: pytest.Cap
         (["run", "x.sql", "--key", "t=a,,b"], "not a list of columns"),
         (["explain", "latest", "true", "--rows", "-1"], "not a whole number from 0 up"),
         (["run", "x.sql", "--reasons", "never"], "invalid choice"),
+        (["run", "x.sql", "--strategy", "everything"], "invalid choice"),
+        (["explain", "latest", "true", "--difference", "all"], "invalid choice"),
         (["store", "burn"], "invalid choice"),
     ],
 )
@@ -279,6 +331,13 @@ def test_explain_starts_spark_when_it_must_and_says_so(
     assert "this answer needs Spark (client is Parquet)" in out.err
 
 
+def test_differences(calls: list[tuple[Any, ...]], capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", "latest", "true"]) == 0
+    assert main(["explain", "latest", "true", "--difference", "rows"]) == 0
+    assert named(calls, "difference") == [("difference", "control"), ("difference", "rows")]
+    capfd.readouterr()
+
+
 def test_a_target_of_rows(calls: list[tuple[Any, ...]], capfd: pytest.CaptureFixture[str]) -> None:
     assert main(["-q", "explain", "run-1", '[{"judge": "Reject"}]']) == 0
     assert main(["-q", "explain", "run-1", '{"judge": "Reject"}']) == 0
@@ -306,6 +365,37 @@ def test_runs(calls: list[tuple[Any, ...]], capfd: pytest.CaptureFixture[str]) -
     assert main(["runs", "--json", "--store", "postgresql://after-the-verb"]) == 0
     assert json.loads(capfd.readouterr().out)["runs"][0]["seconds"] == 1.5
     assert named(calls, "open")[-1] == ("open", None, "postgresql://after-the-verb")
+
+
+def test_runs_show_their_strategy(calls: list[tuple[Any, ...]], capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["runs"]) == 0
+    out = capfd.readouterr().out
+    assert "strategy" in out
+    assert re.search(r"examination +FM +complete", out)
+
+
+def test_show(calls: list[tuple[Any, ...]], monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["show", "run-1"]) == 0
+    out = capfd.readouterr().out
+    assert "Stored, 16 kB" in out
+    assert re.search(r"0 +φ credit_exam\(income\) → judge +Non-D +2 +16 kB +it is the result", out)
+    assert re.search(r"1 +▷ \(id = id_2\) +D, difference +not recorded", out)
+    assert main(["show", "latest", "--json"]) == 0
+    document = json.loads(capfd.readouterr().out)
+    assert (document["document"], document["version"], document["run"]["strategy"]) == (
+        "airflow_lineage.run",
+        1,
+        "function_materialization",
+    )
+    assert document["stored"][0]["bytes"] == 16384
+    assert document["not_stored"] == [{"segment": 1, "kind": "d", "operator": "▷ (id = id_2)", "because": ""}]
+    monkeypatch.setattr(FakeLineage, "changes", {"status": "failed", "error": "UdfFailed: fragile"})
+    assert main(["show", "run-1"]) == 0
+    out = capfd.readouterr().out
+    assert "UdfFailed: fragile" in out
+    assert "Stored" not in out
+    assert main(["show", "nothing"]) == 2
+    capfd.readouterr()
 
 
 # --- drop, store --------------------------------------------------------------------------------------------------------
@@ -419,7 +509,7 @@ def test_help_is_light() -> None:
     """
     done = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, done.stderr) == (0, "")
-    assert all(verb in done.stdout for verb in ("run", "runs", "explain", "derivation", "drop", "store"))
+    assert all(verb in done.stdout for verb in ("run", "runs", "show", "explain", "derivation", "drop", "store"))
 
 
 def test_a_reader_that_leaves_early_is_no_error() -> None:

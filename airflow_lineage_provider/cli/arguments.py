@@ -17,10 +17,15 @@ examples:
   airflow-lineage run examination.py:pipeline --param month=2025-12 --output parquet:/tmp/judged
   airflow-lineage run judged.sql --import udfs.credit --key client=client_id
   airflow-lineage runs
+  airflow-lineage show latest
   airflow-lineage explain latest "judge = 'Reject'" --html why.html
   airflow-lineage explain 01JG3Q '[{"judge": "Reject"}]' --verify --json
   airflow-lineage columns latest --column judge
 """
+
+# As `tracing.strategies` and `explanation.Difference` have them: importing those would slow ``--help`` down.
+STRATEGIES = ("function_materialization", "rerun", "full_materialization", "auto")
+DIFFERENCES = ("control", "data", "rows")
 
 TARGET_HELP = "a SQL predicate over the result's columns, or a JSON array of rows"
 
@@ -45,6 +50,7 @@ def parser() -> argparse.ArgumentParser:
 
     _run(verb("run", "run a pipeline and record its lineage"))
     _runs(verb("runs", "list recorded runs, newest first"))
+    _show(verb("show", "show a run: what it stored of each segment, how large that is, and why"))
     _explain(verb("explain", "say which source rows made rows of a run's result, and why"))
     _columns_of(verb("columns", "say which source columns each column of a run's result is computed from, and which influence it"))
     _derivation(verb("derivation", "show a stored derivation again"))
@@ -89,7 +95,10 @@ def _run(made: argparse.ArgumentParser) -> None:
         metavar="PLACE",
         help="where the result is written: PATH, parquet:PATH, csv:PATH or table:NAME, +overwrite or +append at the end",
     )
-    made.add_argument("--strategy", default="function_materialization", help="what is stored (default: %(default)s)")
+    made.add_argument(
+        "--strategy", default=STRATEGIES[0], choices=STRATEGIES,
+        help="what is stored: segments with UDFs and the result; nothing; all segments; what is worth it (default: %(default)s)",
+    )  # fmt: skip
     made.add_argument(
         "--reasons", default="lazy", choices=("lazy", "eager"), help="explain when asked, or every row at once (default: %(default)s)"
     )
@@ -120,8 +129,19 @@ def _explain(made: argparse.ArgumentParser) -> None:
     made.add_argument(
         "--verify", action="store_true", help="run the pipeline over the source rows found and check that it gives the target again"
     )
+    made.add_argument(
+        "--difference", default="control", choices=DIFFERENCES,
+        help="the right side of EXCEPT, NOT IN and NOT EXISTS: one entry for the whole table, left out, or all its rows "
+        "(default: %(default)s)",
+    )  # fmt: skip
     _spark(made)
     _shown(made)
+
+
+def _show(made: argparse.ArgumentParser) -> None:
+    made.add_argument("run", metavar="RUN", help="the run's id, an unambiguous beginning of it, or latest")
+    made.add_argument("--pipeline", metavar="NAME", help="with latest: of this pipeline")
+    _json(made)
 
 
 def _columns_of(made: argparse.ArgumentParser) -> None:

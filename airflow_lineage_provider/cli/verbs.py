@@ -45,7 +45,9 @@ def run(options: Namespace, out: Streams) -> int:
             reasons=options.reasons, keys=_once(options.key, "--key"), progress=out.progress,
         )  # fmt: skip
         stack.callback(made.close)
-        _show_run(made.summary, made.result_table(limit=options.rows), options, out)
+        # A result that was only written somewhere would have to be computed again to be shown.
+        result = made.result_table(limit=options.rows) if made.summary.rows is not None else None
+        _show_run(made.summary, result, options, out)
     return 0
 
 
@@ -61,12 +63,13 @@ def _show_run(summary: RunSummary, result: Any, options: Namespace, out: Streams
     from airflow_lineage_provider.render.document import run_dict, table_dict
 
     if options.json:
-        out.answer_json({"run": run_dict(summary), "result": table_dict(result)})
+        out.answer_json({"run": run_dict(summary), "result": None if result is None else table_dict(result)})
         return
     from airflow_lineage_provider.render.terminal import hint, run_panel, table
 
-    out.answer(run_panel(summary), "", table(result, out.console.width, options.rows))
-    out.answer(*hint(summary, shown=result.num_rows))
+    shown = f"the result is in {options.output}" if result is None else table(result, out.console.width, options.rows)
+    out.answer(run_panel(summary), "", shown)
+    out.answer(*hint(summary, shown=0 if result is None else result.num_rows))
 
 
 def runs(options: Namespace, out: Streams) -> int:
@@ -81,6 +84,21 @@ def runs(options: Namespace, out: Streams) -> int:
         from airflow_lineage_provider.render.terminal import runs_table
 
         out.answer(runs_table(found))
+    return 0
+
+
+def show(options: Namespace, out: Streams) -> int:
+    """Show a run and what it stored; of one that is not complete, what became of it."""
+    with _lineage(options) as lineage:
+        made = lineage.get(options.run, options.pipeline)
+        summary = made.summary
+        stored, others = (made.stored, made.not_stored) if summary.status == "complete" else ((), ())
+    from airflow_lineage_provider.render.storage_text import storage_dict, storage_view
+
+    if options.json:
+        out.answer_json(storage_dict(summary, stored, others))
+    else:
+        out.answer(storage_view(summary, stored, others))
     return 0
 
 
@@ -122,7 +140,7 @@ def _explained(options: Namespace, out: Streams, target: Any, spark: Any) -> Exp
     out.progress("opening the results store")
     with _lineage(options, spark) as lineage:
         found = lineage.get(options.run, options.pipeline)
-        return found.explain(target, limit=options.limit, verify=options.verify, progress=out.progress)
+        return found.explain(target, limit=options.limit, verify=options.verify, difference=options.difference, progress=out.progress)
 
 
 def columns(options: Namespace, out: Streams) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from airflow_lineage_provider.explanation import Control
 from airflow_lineage_provider.plan import operators as o
@@ -27,7 +27,8 @@ def controls(recorded: RecordedPlan, traced: Trace, names: Mapping[int, str]) ->
         rows = tuple(sorted(set(controlled(segment, link).column(0).to_pylist())))
         if rows:
             sources = tuple(dict.fromkeys(names[leaf] for leaf in _leaves(segment.plan.right, recorded.plan)))
-            found.append(Control(segment=segment.number, operator=operator_text(segment.plan), sources=sources, rows=rows))
+            kind: Literal["difference", "existence"] = "difference" if segment.kind == "d" else "existence"
+            found.append(Control(segment=segment.number, operator=operator_text(segment.plan), sources=sources, rows=rows, kind=kind))
     return tuple(found)
 
 

@@ -18,7 +18,7 @@ from airflow_lineage_provider.deriving.target import matching_rows, target_expre
 from airflow_lineage_provider.errors import InvalidTarget, SparkRequired
 from airflow_lineage_provider.explanation import Control, Difference, Explanation, Guarantee, RunSummary
 from airflow_lineage_provider.plan.lineage_keys import ROW
-from airflow_lineage_provider.recording import RecordedPlan
+from airflow_lineage_provider.recording import RecordedPlan, choices_of
 from airflow_lineage_provider.tracing.links import TAG
 from airflow_lineage_provider.tracing.trace import Trace, TracingQuery, trace
 
@@ -105,6 +105,7 @@ class Deriver:
             queries=tuple(answer.queries),
             plan=self.record_plan.plan,
             materialized=frozenset(self.record_plan.materialized),
+            choices=choices_of(self.record.choices),
             seconds=time.perf_counter() - started,
         )
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider.explanation import Control, Explanation, Guarantee, RunSummary
 from airflow_lineage_provider.plan import codec
+from airflow_lineage_provider.recording import choices_document, choices_of
 from airflow_lineage_provider.store import DerivationRecord, DerivationTable, Store
 from airflow_lineage_provider.tracing.trace import TracingQuery
 
@@ -55,6 +56,7 @@ def restored(record: DerivationRecord, run: RunSummary) -> Explanation:
         queries=tuple(TracingQuery(**one) for one in details["queries"]),
         plan=codec.from_json(details["plan"]) if details["plan"] else None,
         materialized=frozenset(details["materialized"]),
+        choices=choices_of(details.get("choices")),
         seconds=record.seconds or 0.0,
     )
 
@@ -70,6 +72,7 @@ def _details(explanation: Explanation) -> dict[str, Any]:
         "queries": [asdict(query) for query in explanation.queries],
         "plan": codec.to_json(explanation.plan) if explanation.plan is not None else "",
         "materialized": sorted(explanation.materialized),
+        "choices": choices_document(explanation.choices),
     }
 
 

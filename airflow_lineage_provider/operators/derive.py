@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, get_args
 
 from airflow.sdk import BaseOperator
 
+from airflow_lineage_provider.explanation import Difference
+from airflow_lineage_provider.operators.options import check_word
 from airflow_lineage_provider.operators.run_context import airflow_context
 
 if TYPE_CHECKING:
@@ -28,6 +30,8 @@ class DeriveAugmentedLineageOperator(BaseOperator):
         pipeline: in place of a run id, the name of a pipeline, whose latest complete run is taken. (templated)
         limit: the most rows that the target may match; by default the setting ``AIRFLOW_LINEAGE_TARGET_LIMIT``.
         verify: run the pipeline over the derived source rows and check that it gives the target again (needs Spark).
+        difference: what the right side of EXCEPT, NOT IN and NOT EXISTS is in the answer: ``control``, one entry for the whole table;
+            ``data``, nothing; ``rows``, all its rows. (templated)
         allow_empty: a target that matches no row gives an empty answer (``derivation_id`` None); by default the task fails.
         store_conn_id: Airflow connection to the results store's PostgreSQL. (templated)
         store: its URL instead; with neither the settings decide. (templated)
@@ -35,13 +39,13 @@ class DeriveAugmentedLineageOperator(BaseOperator):
         config_kwargs: Spark configuration over that of the connection. (templated)
 
     Raises:
-        ValueError: (when made) neither ``run_id`` nor ``pipeline`` is given.
+        ValueError: (when made) neither ``run_id`` nor ``pipeline`` is given, or ``difference`` is not one of these.
         RunNotFound: there is no such run.
         TargetError: the target does not parse, matches no row, or more than ``limit``.
         LineageError: any other failure (see `airflow_lineage_provider.errors`).
     """
 
-    template_fields: Sequence[str] = ("target", "run_id", "pipeline", "store_conn_id", "store", "conn_id", "config_kwargs")
+    template_fields: Sequence[str] = ("target", "run_id", "pipeline", "difference", "store_conn_id", "store", "conn_id", "config_kwargs")
     template_fields_renderers: ClassVar[dict[str, str]] = {"target": "sql", "config_kwargs": "json"}
     ui_color = "#f3e6d8"
 
@@ -53,6 +57,7 @@ class DeriveAugmentedLineageOperator(BaseOperator):
         pipeline: str | None = None,
         limit: int | None = None,
         verify: bool = False,
+        difference: Difference = "control",
         allow_empty: bool = False,
         store_conn_id: str | None = None,
         store: str | None = None,
@@ -68,6 +73,8 @@ class DeriveAugmentedLineageOperator(BaseOperator):
         self.pipeline = pipeline
         self.limit = limit
         self.verify = verify
+        check_word(self.task_id, "difference", difference, get_args(Difference))
+        self.difference = difference
         self.allow_empty = allow_empty
         self.store_conn_id = store_conn_id
         self.store = store
@@ -102,7 +109,9 @@ class DeriveAugmentedLineageOperator(BaseOperator):
     def _explain(self, lineage: Lineage, airflow: dict[str, Any]) -> Explanation:
         run = lineage.get(self.run_id or "latest", pipeline=self.pipeline)
         self.log.info("deriving from %r", run)
-        return run.explain(self.target, limit=self.limit, verify=self.verify, airflow=airflow, progress=self.log.info)
+        return run.explain(
+            self.target, limit=self.limit, verify=self.verify, difference=self.difference, airflow=airflow, progress=self.log.info
+        )  # fmt: skip
 
 
 def _xcom(explanation: Explanation) -> dict[str, Any]:

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from airflow.providers.standard.operators.python import PythonOperator
 
 from airflow_lineage_provider.operators.bound_pipeline import bind
+from airflow_lineage_provider.operators.options import check_word
 from airflow_lineage_provider.operators.run_context import airflow_context
+from airflow_lineage_provider.tracing.strategies import STRATEGIES
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -34,7 +36,8 @@ class LineagePySparkOperator(PythonOperator):
         config_kwargs: Spark configuration over that of the connection. (templated)
         output: where the result is written besides the store: an `Output`, or text such as ``/data/judged``, ``parquet:/data/judged``,
             ``table:bank.judged``, each with ``+overwrite`` or ``+append`` behind it if wanted. (templated)
-        strategy: ``function_materialization``, ``rerun`` or ``full_materialization``.
+        strategy: what the run stores: ``function_materialization`` (segments with UDFs, and the result), ``rerun`` (nothing),
+            ``full_materialization`` (every segment) or ``auto`` (what takes longer to make than to store). (templated)
         reasons: ``lazy`` computes reasons when they are asked for, ``eager`` during the run.
         keys: primary keys of source tables, ``{table: [column, …]}``. (templated)
         store_conn_id: Airflow connection to the results store's PostgreSQL. (templated)
@@ -43,6 +46,7 @@ class LineagePySparkOperator(PythonOperator):
         op_args, op_kwargs, templates_dict, templates_exts, show_return_value_in_logs: as in ``PythonOperator``.
 
     Raises:
+        ValueError: (when made) ``strategy`` is not one of these.
         LineageError: the pipeline cannot be traced, a UDF or the store failed (see `airflow_lineage_provider.errors`).
     """
 
@@ -50,6 +54,7 @@ class LineagePySparkOperator(PythonOperator):
         "conn_id",
         "config_kwargs",
         "result_output",
+        "strategy",
         "keys",
         "store_conn_id",
         "store",
@@ -83,6 +88,7 @@ class LineagePySparkOperator(PythonOperator):
         self.config_kwargs = config_kwargs or {}
         # A task's ``output`` is its XCom already.
         self.result_output = output
+        check_word(self.task_id, "strategy", strategy, STRATEGIES)
         self.strategy = strategy
         self.reasons = reasons
         self.keys = keys

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.text import operator_text
 from airflow_lineage_provider.plan.walk import children
+from airflow_lineage_provider.render.segment_text import segment_label
 from airflow_lineage_provider.render.values import shortened, visible
 
 if TYPE_CHECKING:
@@ -88,12 +89,6 @@ def diagram(plan: SegmentedPlan, materialized: frozenset[int]) -> Diagram | None
         between=tuple(_edge(tree, child) for tree in trees for child in tree.children if child.segment != tree.segment),
         enclosures=tuple(_enclosure(segment, trees, materialized) for segment in plan.segments if _inside(segment, trees)),
     )
-
-
-def segment_label(segment: Segment, materialized: frozenset[int]) -> str:
-    """``segment 1 · Non-D · materialized``."""
-    kind = "Non-D" if segment.kind == "non_d" else "D"
-    return f"segment {segment.number} · {kind}" + (" · materialized" if segment.number in materialized else "")
 
 
 def _bounded(plan: o.Plan) -> Iterator[o.Plan]:

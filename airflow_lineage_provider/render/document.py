@@ -8,11 +8,13 @@
      "target":    {"columns": [{"name", "type"}], "rows": [[…]], "links": [LINK]},
      "source":    {NAME: {"columns", "rows", "guarantee"}},
      "reasons":   {UDF: {"guarantee", "decisions": [DECISION]}},
+     "controls":  [{"segment", "kind", "operator", "sources", "rows", "text"}],          tables that decided as a whole
      "stale": […], "verified", "verification",
-     "segments":  [{"number", "kind", "materialized", "pinned", "operators"}],           operators: one line each, indented
+     "segments":  [{"number", "kind", "materialized", "because", "pinned", "operators"}],          operators: indented lines
      "queries":   [{"segment", "engine", "sql", "seconds", "rows"}]}
 
 A DECISION is ``{"row", "arguments": [{"name", "type", "value"}], "value", "reason", "links": [LINK]}``.
+``because`` says why a segment is stored or not, null for runs of releases that did not record it.
 A LINK is ``{"source", "source_row"}`` (the target's also have ``row``), rows counted from 0.
 Rows are arrays, because a result's column names may repeat.
 ``reason`` is the payload as stored (its own schema and version), null where none is declared.
@@ -29,7 +31,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider.render.decisions import links_by_row
 from airflow_lineage_provider.render.values import jsonable, rows_of
-from airflow_lineage_provider.render.wording import guarantee_of, headline
+from airflow_lineage_provider.render.wording import control_text, guarantee_of, headline
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -58,6 +60,9 @@ def to_dict(explanation: Explanation) -> dict[str, Any]:
             for name, table in explanation.source.items()
         },
         "reasons": {name: _reasons(explanation, name) for name in explanation.reasons},
+        "controls": [
+            {**asdict(one), "sources": list(one.sources), "rows": list(one.rows), "text": control_text(one)} for one in explanation.controls
+        ],
         "stale": list(explanation.stale),
         "verified": explanation.verified,
         "verification": explanation.verification,
@@ -123,11 +128,13 @@ def _reason(text: str | None) -> Any:
 def _segments(explanation: Explanation) -> list[dict[str, Any]]:
     from airflow_lineage_provider.plan.text import plan_text
 
+    because = {choice.segment: choice.because for choice in explanation.choices}
     return [
         {
             "number": segment.number,
             "kind": segment.kind,
             "materialized": segment.number in explanation.materialized,
+            "because": because.get(segment.number),
             "pinned": segment.pinned,
             "operators": plan_text(segment.plan).splitlines(),
         }

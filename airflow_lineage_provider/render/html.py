@@ -33,6 +33,7 @@ def _template() -> Template:
 
     loader = PackageLoader("airflow_lineage_provider.render")
     environment = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    environment.filters["capitalize_first"] = lambda text: text[:1].upper() + text[1:]
     environment.globals |= {"number": number, "shown": visible, "node_width": NODE_WIDTH}
     return environment.get_template("explanation.html.j2")
 

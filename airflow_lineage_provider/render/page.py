@@ -11,24 +11,29 @@ from airflow_lineage_provider.plan.text import plan_text
 from airflow_lineage_provider.reasons.payload import Attributions, Boxes, Json, Mask, TextSpans
 from airflow_lineage_provider.render import reason_text as words
 from airflow_lineage_provider.render.decisions import Decision, decisions, links_by_row, value_counts
-from airflow_lineage_provider.render.diagram import Diagram, diagram, segment_label
+from airflow_lineage_provider.render.diagram import Diagram, diagram
 from airflow_lineage_provider.render.pictures import box_picture, marked_text, mask_picture, text_for
+from airflow_lineage_provider.render.segment_text import SegmentLine, segment_label, segment_lines
 from airflow_lineage_provider.render.tables import Cell, TableView, cell, table_view
 from airflow_lineage_provider.render.values import count, seconds_text, shortened, visible
 from airflow_lineage_provider.render.wording import (
     MARKS,
+    control_text,
+    control_title,
     facts,
     guarantee_meaning,
     guarantee_of,
     made_from,
     more,
     question,
+    rows_text,
     verification_text,
+    whole_table_text,
     worth,
 )  # fmt: skip
 
 if TYPE_CHECKING:
-    from airflow_lineage_provider.explanation import Explanation
+    from airflow_lineage_provider.explanation import Control, Explanation
 
 DECISIONS = 200
 OPEN_DECISIONS = 6
@@ -37,6 +42,7 @@ ALL_FEATURES = 200
 LINKED_ROWS = 3
 LINKED_COLUMNS = 12
 LINKED_CELLS = 20_000
+CONTROLLED_ROWS = 50
 QUERY_CHARACTERS = 20_000
 SUMMARIZED = 5_000
 """Decisions beyond this many are left out of "what counted most"; the page says so."""
@@ -61,6 +67,19 @@ class SourceView:
     badge: Badge
     rows: str
     table: TableView
+    whole: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class ControlView:
+    """A table that decided as a whole: its target rows as (number, anchor), its source tables as (name, anchor)."""
+
+    title: str
+    text: str
+    operator: str
+    rows: tuple[tuple[str, str], ...]
+    more_rows: str
+    sources: tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,9 +136,11 @@ class Page:
     behind_target: tuple[str, ...]
     udfs: tuple[UdfView, ...]
     sources: tuple[SourceView, ...]
+    controls: tuple[ControlView, ...]
     diagram: Diagram | None
     source_rows: Mapping[str, tuple[str, str]]
-    segments: tuple[tuple[str, str], ...]
+    segments: tuple[SegmentLine, ...]
+    segment_texts: tuple[tuple[str, str], ...]
     queries: tuple[QueryView, ...]
     query_summary: str
     facts: tuple[tuple[str, str], ...]
@@ -144,9 +165,11 @@ def page(explanation: Explanation) -> Page:
         behind_target=_behind_target(explanation, len(target.rows)),
         udfs=_udfs(explanation, sources),
         sources=sources,
+        controls=tuple(_control(control, explanation, sources, target) for control in explanation.controls),
         diagram=diagram(plan, explanation.materialized) if plan is not None else None,
-        source_rows={name: (view.anchor, view.rows) for name, view in zip(explanation.source, sources, strict=True)},
-        segments=_segments(explanation),
+        source_rows={name: (view.anchor, _in_tree(view)) for name, view in zip(explanation.source, sources, strict=True)},
+        segments=segment_lines(explanation),
+        segment_texts=_segment_texts(explanation),
         queries=tuple(_query(query) for query in explanation.queries),
         query_summary=_query_summary(explanation),
         facts=tuple(facts(explanation)),
@@ -163,9 +186,27 @@ def badge(guarantee: Guarantee) -> Badge:
 def _source(explanation: Explanation, name: str, anchor: str) -> SourceView:
     table = explanation.source[name]
     return SourceView(
-        name=visible(name), anchor=anchor, badge=badge(guarantee_of(explanation, name)), rows=count(table.num_rows, "row"),
-        table=table_view(table, anchor),
+        name=visible(name), anchor=anchor, badge=badge(guarantee_of(explanation, name)), rows=rows_text(explanation, name),
+        table=table_view(table, anchor), whole=whole_table_text(explanation, name),
     )  # fmt: skip
+
+
+def _in_tree(source: SourceView) -> str:
+    return "decided as a whole" if source.whole else f"{source.rows} in this answer"
+
+
+def _control(control: Control, explanation: Explanation, sources: tuple[SourceView, ...], target: TableView) -> ControlView:
+    anchors = {row.number: row.anchor for row in target.rows}
+    places = dict(zip(explanation.source, (source.anchor for source in sources), strict=True))
+    shown = [row for row in control.rows if row in anchors][:CONTROLLED_ROWS]
+    return ControlView(
+        title=control_title(control),
+        text=control_text(control),
+        operator=visible(control.operator),
+        rows=tuple((f"{row + 1:,}", anchors[row]) for row in shown),
+        more_rows=more(len(control.rows) - len(shown), "row"),
+        sources=tuple((visible(name), places[name]) for name in control.sources if name in places),
+    )
 
 
 def _behind_target(explanation: Explanation, shown: int) -> tuple[str, ...]:
@@ -271,7 +312,7 @@ class _Room:
 # --- the plan and the queries -------------------------------------------------------------------------------------------
 
 
-def _segments(explanation: Explanation) -> tuple[tuple[str, str], ...]:
+def _segment_texts(explanation: Explanation) -> tuple[tuple[str, str], ...]:
     plan = explanation.plan
     if plan is None:
         return ()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
@@ -16,10 +16,21 @@ from airflow_lineage_provider.plan.segments import SegmentedPlan
 from airflow_lineage_provider.plan.text import operator_text
 from airflow_lineage_provider.plan.walk import children
 from airflow_lineage_provider.render.decisions import Decision, decisions, value_counts
-from airflow_lineage_provider.render.diagram import segment_label
+from airflow_lineage_provider.render.segment_text import SegmentLine, segment_label, segment_lines
 from airflow_lineage_provider.render.terminal_reason import reason_lines
-from airflow_lineage_provider.render.values import count, is_number, rows_of, seconds_text, shortened, text_of, type_name, visible
+from airflow_lineage_provider.render.values import (
+    count,
+    is_number,
+    row_numbers,
+    rows_of,
+    seconds_text,
+    shortened,
+    text_of,
+    type_name,
+    visible,
+)  # fmt: skip
 from airflow_lineage_provider.render.wording import (
+    control_text,
     facts,
     guarantee_of,
     guarantee_text,
@@ -28,6 +39,7 @@ from airflow_lineage_provider.render.wording import (
     question,
     run_facts,
     verification_text,
+    whole_table_text,
     worth,
 )  # fmt: skip
 
@@ -40,6 +52,7 @@ if TYPE_CHECKING:
 STYLES = {"exact": "green", "superset": "yellow", "unavailable": "red"}
 CELL, TYPE = 40, 24
 ARGUMENTS = 12
+_SHORT = {"function_materialization": "FM", "full_materialization": "full"}
 DEPTH = 60
 """Deeper operator trees are cut: a terminal line has no room for more indentation."""
 
@@ -60,10 +73,14 @@ def _parts(explanation: Explanation, width: int, rows: int) -> Iterator[Renderab
     for name in explanation.reasons:
         yield from _udf(explanation, name, rows)
     for name, source in explanation.source.items():
-        title = f"{visible(name)}, {count(source.num_rows, 'source row')}"
-        yield from _section(title, guarantee_of(explanation, name), table(source, width, rows))
+        whole = whole_table_text(explanation, name)
+        title = f"{visible(name)}, {'as a whole' if whole else count(source.num_rows, 'source row')}"
+        yield from _section(title, guarantee_of(explanation, name), Text(whole, style="dim") if whole else table(source, width, rows))
+    if explanation.controls:
+        yield from _section("Decided as a whole", None, *_controls(explanation))
     if explanation.plan is not None:
-        yield from _section("Operator tree", None, plan_tree(explanation.plan, explanation.materialized))
+        yield from _section("Operator tree", None, plan_tree(explanation.plan, explanation.materialized, width))
+        yield from _section("What was stored, and why", None, segments_table(segment_lines(explanation)))
     yield from _section("Tracing queries", None, _queries(explanation))
     yield Text()
     yield Text(" · ".join(f"{label} {text}" for label, text in facts(explanation)), style="dim")
@@ -160,40 +177,55 @@ def _decision(decision: Decision, number: int) -> Iterator[RenderableType]:
     for line in reason_lines(decision):
         yield Padding(line, (0, 0, 0, 2))
     if decision.sources:
-        behind = "; ".join(f"{visible(name)} {_numbers(rows)}" for name, rows in decision.sources.items())
+        behind = "; ".join(f"{visible(name)} {row_numbers(rows)}" for name, rows in decision.sources.items())
         yield Text(f"  made from {behind}", style="dim")
 
 
-def _numbers(rows: tuple[int, ...]) -> str:
-    shown = ", ".join(f"#{row + 1}" for row in rows[:6])
-    return shown + (f" and {len(rows) - 6:,} more" if len(rows) > 6 else "")
+def _controls(explanation: Explanation) -> Iterator[Text]:
+    for control in explanation.controls:
+        yield Text(control_text(control))
+        yield Text(f"  {shortened(visible(control.operator), 160)}", style="dim")
 
 
 # --- the plan and the queries -------------------------------------------------------------------------------------------
 
 
-def plan_tree(plan: SegmentedPlan, materialized: frozenset[int]) -> Tree:
-    """The operator tree, a heading where a segment begins."""
+def plan_tree(plan: SegmentedPlan, materialized: frozenset[int], width: int) -> Tree:
+    """The operator tree, a label where a segment begins: behind the operator, or below it where there is no room."""
     tree = Tree(Text("result", style="dim"), guide_style="dim")
-    _grow(tree, plan, plan.root.plan, 0, True, materialized, 0)
+    labels = {segment.number: segment_label(segment, materialized) for segment in plan.segments}
+    _grow(tree, plan, plan.root.plan, labels[0], labels, width - 6)
     return tree
 
 
-def _grow(tree: Tree, plan: SegmentedPlan, node: o.Plan, segment: int, is_top: bool, materialized: frozenset[int], depth: int) -> None:
+def _grow(tree: Tree, plan: SegmentedPlan, node: o.Plan, label: str, labels: Mapping[int, str], room: int, depth: int = 0) -> None:
     from airflow_lineage_provider.plan import operators as o
 
     if isinstance(node, o.SegmentOutput):
-        _grow(tree, plan, plan.segments[node.segment].plan, node.segment, True, materialized, depth)
+        _grow(tree, plan, plan.segments[node.segment].plan, labels[node.segment], labels, room, depth)
         return
     if depth == DEPTH:
         tree.add(Text("…", style="dim"))
         return
     text = Text(shortened(visible(operator_text(node)), 160))
-    if is_top:
-        text.append(f"   {segment_label(plan.segments[segment], materialized)}", style="cyan")
+    if label:
+        text.append(("   " if text.cell_len + 3 + len(label) <= room else "\n") + label, style="cyan")
     branch = tree.add(text)
     for child in children(node):
-        _grow(branch, plan, child, segment, False, materialized, depth + 1)
+        _grow(branch, plan, child, "", labels, room - 4, depth + 1)
+
+
+def segments_table(lines: Sequence[SegmentLine]) -> RenderableType:
+    """A line for every segment: whether it was stored, and why."""
+    made = _plain_table()
+    made.add_column("segment", justify="right")
+    for head in ("kind", "stored"):
+        made.add_column(head, no_wrap=True)
+    made.add_column("because", overflow="fold", style="dim")
+    for line in lines:
+        stored = Text("yes", style="green") if line.materialized else Text("no")
+        made.add_row(str(line.number), line.kind, stored, Text(line.because))
+    return made
 
 
 def _queries(explanation: Explanation) -> RenderableType:
@@ -216,10 +248,9 @@ def runs_table(runs: Sequence[RunSummary]) -> RenderableType:
         return Text("no runs", style="dim")
     made = _plain_table()
     with_airflow = any(run.airflow for run in runs)
-    for head in ("run", "pipeline", "status", "started", "took", "rows", *(["Airflow"] if with_airflow else [])):
-        made.add_column(
-            head, justify="right" if head in ("took", "rows") else "left", no_wrap=head not in ("pipeline", "Airflow"), overflow="fold"
-        )
+    for head in ("run", "pipeline", "strategy", "status", "started", "took", "rows", *(["Airflow"] if with_airflow else [])):
+        folds = head in ("pipeline", "Airflow")
+        made.add_column(head, justify="right" if head in ("took", "rows") else "left", no_wrap=not folds, overflow="fold")
     length = _telling_length([run.id for run in runs])
     for run in runs:
         made.add_row(*_run_cells(run, length)[: len(made.columns)])
@@ -237,7 +268,8 @@ def _run_cells(run: RunSummary, length: int) -> list[Text]:
     airflow = ".".join(str(run.airflow[key]) for key in ("dag_id", "task_id") if run.airflow.get(key))
     seconds = seconds_text(run.seconds) if run.seconds is not None else "–"
     texts = [
-        (run.id[:length], "bold"), (run.pipeline, ""), (run.status, status), (run.started.replace("T", " ")[:16], ""), (seconds, ""),
+        (run.id[:length], "bold"), (run.pipeline, ""), (_SHORT.get(run.strategy, run.strategy), ""), (run.status, status),
+        (run.started.replace("T", " ")[:16], ""), (seconds, ""),
         (f"{run.rows:,}" if run.rows is not None else "–", ""), (airflow, "dim"),
     ]  # fmt: skip
     return [Text(visible(text), style=style) for text, style in texts]

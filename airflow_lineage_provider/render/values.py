@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import json
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
@@ -133,6 +133,22 @@ def number(value: float, *, sign: bool = False) -> str:
 def count(how_many: int, noun: str, plural: str | None = None) -> str:
     """``1 row``, ``1,234 rows``."""
     return f"{how_many:,} {noun if how_many == 1 else plural or noun + 's'}"
+
+
+def row_numbers(rows: Sequence[int], most: int = 6) -> str:
+    """Rows, counted from 0, as the tables number them: ``#1, #3 and 12 more``."""
+    shown = ", ".join(f"#{row + 1:,}" for row in rows[:most])
+    return shown + (f" and {len(rows) - most:,} more" if len(rows) > most else "")
+
+
+def bytes_text(size: int) -> str:
+    """A size for people: ``16 kB``, ``1.2 MB``."""
+    value, unit = float(size), "bytes"
+    for larger in ("kB", "MB", "GB", "TB"):
+        if value < 1000:
+            break
+        value, unit = value / 1024, larger
+    return f"{value:.1f} {unit}" if unit != "bytes" and value < 9.95 else f"{value:,.0f} {unit}"
 
 
 def seconds_text(seconds: float) -> str:

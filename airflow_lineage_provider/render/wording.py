@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from airflow_lineage_provider.explanation import Guarantee
-from airflow_lineage_provider.render.values import count, seconds_text, shortened, visible
+from airflow_lineage_provider.render.values import count, row_numbers, seconds_text, shortened, visible
 
 if TYPE_CHECKING:
-    from airflow_lineage_provider.explanation import Explanation, RunSummary
+    from airflow_lineage_provider.explanation import Control, Explanation, RunSummary
 
 MARKS = {"exact": "✓", "superset": "⊇", "unavailable": "✗"}
 
@@ -33,11 +34,56 @@ def made_from(explanation: Explanation) -> str:
     """``Made from 3 rows of 3 source tables; 1 decision by credit_exam.``"""
     rows = sum(table.num_rows for table in explanation.source.values())
     tables = sum(1 for table in explanation.source.values() if table.num_rows)
-    empty = len(explanation.source) - tables
+    whole = [name for name, table in explanation.source.items() if not table.num_rows and controls_of(explanation, name)]
+    empty = len(explanation.source) - tables - len(whole)
     made = f"Made from {count(rows, 'row')} of {count(tables, 'source table')}" if rows else "Made from no source row"
-    also = f" ({count(empty, 'more table')} gave none)" if rows and empty else ""
+    decisive = [f"{_listed(whole)} decided as a whole"] if whole else []
+    none = [f"{count(empty, 'more table')} gave none"] if rows and empty else []
+    also = f" ({'; '.join(decisive + none)})" if decisive or none else ""
     decided = ", ".join(f"{count(table.num_rows, 'decision')} by {visible(name)}" for name, table in explanation.reasons.items())
     return f"{made}{also}; {decided}." if decided else f"{made}{also}."
+
+
+def controls_of(explanation: Explanation, table: str) -> tuple[Control, ...]:
+    """The controls that a source table takes part in."""
+    return tuple(control for control in explanation.controls if table in control.sources)
+
+
+def control_title(control: Control) -> str:
+    """``blacklist as a whole``."""
+    return f"{_listed(control.sources)} as a whole"
+
+
+def control_text(control: Control) -> str:
+    """``no row of blacklist (the whole table) kept these rows out: rows #1, #3``."""
+    one = len(control.rows) == 1
+    whole = "the whole table" if len(control.sources) == 1 else "the whole tables"
+    rows = f"{'row' if one else 'rows'} {row_numbers(control.rows)}"
+    did = {
+        "difference": f"kept {'this row' if one else 'these rows'} out",
+        "existence": f"is a partner of {'this row' if one else 'these rows'}",
+    }[control.kind]
+    return f"no row of {_listed(control.sources, 'or')} ({whole}) {did}: {rows}"
+
+
+def whole_table_text(explanation: Explanation, table: str) -> str:
+    """What is said in place of a source table without rows; nothing where it did not decide as a whole."""
+    if explanation.source[table].num_rows or not controls_of(explanation, table):
+        return ""
+    return "No single row of it stands behind the rows asked about: it decided as a whole."
+
+
+def rows_text(explanation: Explanation, table: str) -> str:
+    """``3 rows``, or ``as a whole``."""
+    return "as a whole" if whole_table_text(explanation, table) else count(explanation.source[table].num_rows, "row")
+
+
+def _listed(names: Sequence[str], word: str = "and") -> str:
+    """``a``, ``a and b``, ``a, b and 3 more``."""
+    texts = [visible(name) for name in names]
+    if len(texts) > 4:
+        texts = [*texts[:3], f"{len(texts) - 3:,} more"]
+    return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} {word} {texts[-1]}" if texts else "the right side"
 
 
 def guarantee_of(explanation: Explanation, table: str) -> Guarantee:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from pyspark import StorageLevel
 from pyspark.sql import functions as F
 
-from airflow_lineage_provider.errors import SourceUnavailable
+from airflow_lineage_provider.errors import SourceUnavailable, TracingError
 from airflow_lineage_provider.plan.expressions import Expression
 from airflow_lineage_provider.plan.lineage_keys import ROW
 from airflow_lineage_provider.recording import RecordedPlan
@@ -47,9 +47,20 @@ class Restored:
     tables: Mapping[int, LeafTable]
 
     def read(self, number: int, columns: Sequence[str], rows: Sequence[int]) -> pa.Table:
-        """Rows by number, in the order of their numbers."""
+        """Rows by number, in the order of their numbers.
+
+        :raises TracingError: one of the numbers is not there (any more).
+        """
         chosen = self.frames[number].where(F.col(ROW).isin(list(rows))).orderBy(ROW)
-        return chosen.select(*(F.col(quoted(name)) for name in columns)).toArrow()
+        with spark_errors("reading rows that were made again"):
+            found = chosen.select(*(F.col(quoted(name)) for name in columns)).toArrow()
+        wanted = {row for row in rows if row >= 0}
+        if found.num_rows != len(wanted):
+            raise TracingError(
+                f"{len(wanted):,} rows of segment {number} were made again for this answer, and {found.num_rows:,} are still there: Spark "
+                "lost them (an executor died?) and numbered them anew. Ask again"
+            )
+        return found
 
     def matching(self, number: int, condition: str, limit: int) -> list[int]:
         """The numbers of at most ``limit`` rows that meet a condition (Spark's SQL)."""

@@ -121,9 +121,14 @@ class Views:
 
     def add(self, frame: DataFrame, name: str) -> str:
         full = f"{self.prefix}_{name}"
-        self._stack.callback(self._spark.catalog.dropTempView, full)
+        self._stack.callback(self._drop, full)
         frame.createOrReplaceTempView(full)
         return full
+
+    def _drop(self, name: str) -> None:
+        # Catalog.dropTempView would also make Spark forget the rows that it keeps of the frame (persist), which outlive this view:
+        # computed once more they may have other row numbers.
+        self._spark._jsparkSession.sessionState().catalog().dropTempView(name)
 
 
 @contextmanager

@@ -155,6 +155,15 @@ def stored(connection: sa.Connection, url: str, run_id: str) -> list[Materializa
     ]
 
 
+def table_sizes(connection: sa.Connection, run_id: str) -> dict[str, int]:
+    """The bytes of a run's materializations on disk, by name: rows, oversized values and indexes."""
+    query = sa.text(f"""
+        SELECT m.name, coalesce(pg_total_relation_size(c.oid), 0) AS bytes FROM {schema.materializations.fullname} m
+        JOIN pg_class c ON c.relname = m.table_name JOIN pg_namespace n ON n.oid = c.relnamespace
+        WHERE n.nspname = :data AND m.run_id = :run ORDER BY m.id""")
+    return {row.name: row.bytes for row in connection.execute(query, {"data": DATA_SCHEMA, "run": run_id})}
+
+
 def partitions(connection: sa.Connection, materialization: Materialization) -> list[tuple[int, int]]:
     """The loaded partitions that have rows: number and rows."""
     table = schema.loads

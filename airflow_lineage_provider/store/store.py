@@ -228,6 +228,11 @@ class Store:
         with self._transaction(f"reading run {run_id}") as connection:
             return catalog.materializations(connection, self.url, run_id)
 
+    def table_sizes(self, run_id: str) -> dict[str, int]:
+        """The bytes of a run's materializations on disk, with their indexes, by name; of a dropped or unknown run none."""
+        with self._transaction(f"measuring the tables of run {run_id}") as connection:
+            return catalog.table_sizes(connection, run_id)
+
     def read(
         self,
         materialization: Materialization,

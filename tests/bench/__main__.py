@@ -9,12 +9,14 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.table import Table
+
+from tests.bench import strategies
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -197,10 +199,39 @@ def rate_of_loading(lineage: Lineage, rows: int) -> Table:
     return result
 
 
+def _recording(lineage: Lineage, declared: dict[str, ReasonedUdf], rows: int, repeats: int, _: Path) -> Iterator[Table]:
+    yield cost_of_recording(lineage, "cheap", declared["cheap"], rows * 25, repeats, eager=True)
+    yield cost_of_recording(lineage, "expensive", declared["expensive"], rows, repeats, eager=False)
+    yield cost_of_recording(lineage, "expensive", declared["expensive"], _few(rows), 1, eager=True)
+
+
+def _deriving(lineage: Lineage, declared: dict[str, ReasonedUdf], rows: int, _: int, __: Path) -> Iterator[Table]:
+    yield speed_of_deriving(lineage, declared["expensive"], _few(rows), 20)
+
+
+def _strategies(lineage: Lineage, declared: dict[str, ReasonedUdf], rows: int, repeats: int, folder: Path) -> Iterator[Table]:
+    assert lineage.spark is not None
+    strategies.make_regions(lineage.spark, folder, strategies.ROWS)
+    yield strategies.compared(lineage, declared["expensive"].name, min(rows, strategies.ROWS), repeats)
+    yield strategies.push_down(lineage, declared["expensive"].name, min(rows, strategies.ROWS))
+
+
+def _loading(lineage: Lineage, _: dict[str, ReasonedUdf], __: int, ___: int, ____: Path) -> Iterator[Table]:
+    yield rate_of_loading(lineage, 1_000_000)
+
+
+def _few(rows: int) -> int:
+    return max(rows // 20, 200)
+
+
+PARTS = {"recording": _recording, "deriving": _deriving, "strategies": _strategies, "loading": _loading}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
     parser.add_argument("--rows", type=int, default=40_000, help="rows for the expensive UDF (the cheap one gets 25 times as many)")
     parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--only", action="append", choices=PARTS, help="this part alone (may be repeated)")
     arguments = parser.parse_args()
     folder = Path(tempfile.mkdtemp(prefix="lineage-bench-"))
     os.environ["AIRFLOW_LINEAGE_HOME"] = str(folder / "home")
@@ -217,18 +248,10 @@ def main() -> None:
                 for udf in declared.values():
                     udf.register(spark)
                     lineage.run(pipeline(udf.name, 100), name="warm-up", reasons="eager").close()
-            with console.status("cheap UDF"):
-                many = arguments.rows * 25
-                console.print(cost_of_recording(lineage, "cheap", declared["cheap"], many, arguments.repeats, eager=True))
-            with console.status("expensive UDF"):
-                expensive = declared["expensive"]
-                console.print(cost_of_recording(lineage, "expensive", expensive, arguments.rows, arguments.repeats, eager=False))
-                few = max(arguments.rows // 20, 200)
-                console.print(cost_of_recording(lineage, "expensive", declared["expensive"], few, 1, eager=True))
-            with console.status("deriving"):
-                console.print(speed_of_deriving(lineage, declared["expensive"], max(arguments.rows // 20, 200), 20))
-            with console.status("loading"):
-                console.print(rate_of_loading(lineage, 1_000_000))
+            for name in arguments.only or PARTS:
+                with console.status(name):
+                    for table in PARTS[name](lineage, declared, arguments.rows, arguments.repeats, folder):
+                        console.print(table)
         spark.stop()
         stop_embedded()
     finally:

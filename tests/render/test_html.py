@@ -101,8 +101,8 @@ def test_the_papers_page_says_everything() -> None:
     assert "Made from 3 rows of 3 source tables; 1 decision by credit_exam." in words
     for value in ("0002", "Joa", "US", "2200", "1350", "2022-12-17", "20000", "2022-12-19", "Debt", "LoanAmount"):
         assert value in words
-    assert "segment 0 · Non-D · materialized" in words
-    assert "segment 1 · Non-D · materialized" in words
+    assert "segment 0 · Non-D · stored" in words
+    assert "segment 1 · Non-D · stored" in words
     assert all(symbol in words for symbol in "φαπσ⋈")
     assert "segment 0 · postgresql · 2.1 ms · 1 row" in words
     assert 'SELECT "row" FROM segment_1' in words

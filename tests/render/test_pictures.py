@@ -117,7 +117,7 @@ def test_nothing_overlaps_and_enclosures_hold_their_own_only(plan: SegmentedPlan
 def test_the_papers_figure_2b() -> None:
     found = d.diagram(PLANS[0], frozenset({1})) if PLANS[0] else None
     assert found is not None
-    assert [enclosure.label for enclosure in found.enclosures] == ["segment 0 · Non-D", "segment 1 · Non-D · materialized"]
+    assert [enclosure.label for enclosure in found.enclosures] == ["segment 0 · Non-D · not stored", "segment 1 · Non-D · stored"]
     symbols = [(node.segment, node.symbol) for node in found.nodes if node.source is None]
     assert symbols == [(0, "α"), (1, "φ"), (1, "π"), (1, "⋈"), (1, "⋈"), (1, "σ")]
     assert [node.source for node in found.nodes if node.source] == ["client", "debt", "loan"]

@@ -28,7 +28,7 @@ def test_the_paper() -> None:
     assert "made from client #1; debt #1; loan #1" in text
     assert re.search(r"0002\s+Joa\s+US\s+2200", text)
     assert "client, 1 source row  ✓ exact" in text
-    assert "φ credit_exam(income, debt, loan_amount) → judge   segment 1 · Non-D · materialized" in text
+    assert "φ credit_exam(income, debt, loan_amount) → judge   segment 1 · Non-D · stored" in text
     assert re.search(r"0\s+postgresql\s+2.1 ms\s+1", text)
 
 

@@ -1,0 +1,75 @@
+"""What a run stored, in the terminal and as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from airflow_lineage_provider.render.document import run_dict
+from airflow_lineage_provider.render.segment_text import KINDS, NOT_RECORDED
+from airflow_lineage_provider.render.terminal import run_panel
+from airflow_lineage_provider.render.values import bytes_text, shortened, visible
+
+if TYPE_CHECKING:
+    from airflow_lineage_provider.explanation import RunSummary
+    from airflow_lineage_provider.storage import SegmentNotStored, StoredTable
+
+NAME = "airflow_lineage.run"
+VERSION = 1
+_OPERATOR = 60
+
+
+def storage_dict(run: RunSummary, stored: Sequence[StoredTable], others: Sequence[SegmentNotStored]) -> dict[str, Any]:
+    """``{"document", "version", "run", "stored": [{"segment", "kind", "name", "operator", "rows", "bytes", "because"}],
+    "not_stored": [{"segment", "kind", "operator", "because"}]}``."""
+    return {
+        "document": NAME, "version": VERSION, "run": run_dict(run), "stored": [asdict(one) for one in stored],
+        "not_stored": [asdict(one) for one in others],
+    }  # fmt: skip
+
+
+def storage_view(run: RunSummary, stored: Sequence[StoredTable], others: Sequence[SegmentNotStored]) -> RenderableType:
+    """A run and what it stored, for people."""
+    parts: list[RenderableType] = [run_panel(run)]
+    if stored:
+        total = sum(one.bytes for one in stored)
+        parts += ["", Text(f"Stored, {bytes_text(total)}", style="bold cyan"), _table([_stored(one) for one in stored], sizes=True)]
+    if others:
+        parts += ["", Text("Not stored", style="bold cyan"), _table([_other(one) for one in others], sizes=False)]
+    return Group(*parts)
+
+
+def _table(rows: list[list[Text]], *, sizes: bool) -> Table:
+    made = Table(box=None, padding=(0, 2, 0, 2), show_edge=False, header_style="bold")
+    made.add_column("segment", justify="right")
+    made.add_column("operator", overflow="fold")
+    for head in ("rows", "size") if sizes else ():
+        made.add_column(head, justify="right", no_wrap=True)
+    made.add_column("because", overflow="fold", style="dim")
+    for row in rows:
+        made.add_row(*row)
+    return made
+
+
+def _stored(one: StoredTable) -> list[Text]:
+    number = "source" if one.segment is None else str(one.segment)
+    rows = "–" if one.rows is None else f"{one.rows:,}"
+    return [Text(number), _what(one.operator, one.kind), Text(rows), Text(bytes_text(one.bytes)), _because(one.because)]
+
+
+def _other(one: SegmentNotStored) -> list[Text]:
+    return [Text(str(one.segment)), _what(one.operator, one.kind), _because(one.because)]
+
+
+def _what(operator: str, kind: str | None) -> Text:
+    text = Text(shortened(visible(operator), _OPERATOR))
+    return text if kind is None else text.append(f"  {KINDS[kind]}", style="dim")
+
+
+def _because(text: str) -> Text:
+    return Text(visible(text) or NOT_RECORDED)

@@ -1,0 +1,83 @@
+"""What a run stored, how large it is, and why; and what it did not store. Read from the catalog: no Spark, no rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from airflow_lineage_provider.plan.segments import SegmentKind
+from airflow_lineage_provider.plan.text import operator_text
+from airflow_lineage_provider.recording import RecordedPlan, RecordedSource, choices_of
+
+if TYPE_CHECKING:
+    from airflow_lineage_provider.store import Materialization, RunRecord, Store
+
+SNAPSHOT = "only the run's session held its rows"
+
+
+@dataclass(frozen=True, kw_only=True)
+class StoredTable:
+    """The stored output of a segment; or, where ``segment`` is None, the copy of a source table that only the session held.
+
+    ``operator`` is the segment's top operator as people read it, or the source's name; ``bytes`` are those on disk, with indexes;
+    ``because`` is empty for runs of releases that did not record it.
+    """
+
+    segment: int | None
+    kind: SegmentKind | None
+    name: str
+    operator: str
+    rows: int | None
+    bytes: int
+    because: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class SegmentNotStored:
+    """A segment whose output is made again, or read through, when it is asked about; ``because`` is as in `StoredTable`."""
+
+    segment: int
+    kind: SegmentKind
+    operator: str
+    because: str
+
+
+def stored_tables(store: Store, record: RunRecord, recorded: RecordedPlan) -> tuple[StoredTable, ...]:
+    """The root segment's first, copies of sources last.
+
+    :raises RunNotComplete: the run failed, was dropped, or is still going.
+    """
+    tables, sizes = store.materializations(record.id), store.table_sizes(record.id)
+    because = _because(record)
+    made = [
+        StoredTable(
+            segment=number, kind=recorded.plan.segments[number].kind, name=one.name,
+            operator=operator_text(recorded.plan.segments[number].plan), because=because.get(number, ""),
+            rows=tables[one.name].rows, bytes=sizes.get(one.name, 0),
+        )
+        for number, one in sorted(recorded.materialized.items())
+    ]  # fmt: skip
+    copies = [_copy(one, tables, sizes) for _, one in sorted(recorded.sources.items()) if one.identity.kind == "snapshot"]
+    return (*made, *copies)
+
+
+def segments_not_stored(record: RunRecord, recorded: RecordedPlan) -> tuple[SegmentNotStored, ...]:
+    """The others, by number."""
+    because = _because(record)
+    return tuple(
+        SegmentNotStored(segment=one.number, kind=one.kind, operator=operator_text(one.plan), because=because.get(one.number, ""))
+        for one in recorded.plan.segments
+        if one.number not in recorded.materialized
+    )
+
+
+def _copy(one: RecordedSource, tables: dict[str, Materialization], sizes: dict[str, int]) -> StoredTable:
+    name = f"source_{one.source.leaf}"
+    return StoredTable(
+        segment=None, kind=None, name=name, operator=one.source.relation.name, rows=tables[name].rows, bytes=sizes.get(name, 0),
+        because=SNAPSHOT,
+    )  # fmt: skip
+
+
+def _because(record: RunRecord) -> dict[int, str]:
+    return {choice.segment: choice.because for choice in choices_of(record.choices)}
