@@ -115,14 +115,15 @@ def _prepare(spark: SparkSession, store: Store, request: Request) -> _Prepared:
     from airflow_lineage_provider.spark.capture import capture
     from airflow_lineage_provider.spark.environment import check_pyspark
     from airflow_lineage_provider.spark.identity import file_hashes, source_identity
-    from airflow_lineage_provider.spark.run import sources_of
+    from airflow_lineage_provider.spark.run import SETTINGS, sources_of
     from airflow_lineage_provider.spark.session import require_classic
     from airflow_lineage_provider.spark.sources import version_of
 
     check_pyspark()
     require_classic(spark)
-    frame = _frame(spark, request)
-    captured = capture(frame)
+    with SETTINGS:  # a derivation in another thread runs under the settings of its own run
+        frame = _frame(spark, request)
+        captured = capture(frame)
     pipeline = captured.pipeline
     plan = rewrite(replace(pipeline, plan=with_passed_keys(pipeline.plan, request.keys)))
     udfs = _declared(plan, captured)

@@ -45,7 +45,8 @@ if TYPE_CHECKING:
 
 Progress = Callable[[str], None]
 
-_SETTINGS = threading.RLock()
+SETTINGS = threading.RLock()
+"""Held by who changes the session's settings for a while, and by who reads a plan that was analyzed under them."""
 # Leaves that stand for the rows of Python functions have numbers that no segment has.
 _PYTHON_LEAF = -1_000_000
 
@@ -92,7 +93,7 @@ class Execution:
 @contextmanager
 def under_settings(spark: SparkSession, conf: Mapping[str, str]) -> Iterator[None]:
     """The session under the settings of a run. They are the whole session's: one thread at a time may change them."""
-    with _SETTINGS, apply_conf(spark, conf):
+    with SETTINGS, apply_conf(spark, conf):
         yield
 
 
