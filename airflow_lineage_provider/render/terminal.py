@@ -62,6 +62,9 @@ def _parts(explanation: Explanation, width: int, rows: int) -> Iterator[Renderab
     for name, source in explanation.source.items():
         title = f"{visible(name)}, {count(source.num_rows, 'source row')}"
         yield from _section(title, guarantee_of(explanation, name), table(source, width, rows))
+    for name, between in explanation.intermediate.items():
+        title = f"Through {visible(name)}, {count(between.rows.num_rows, 'row')} written by run {between.run.id}"
+        yield from _section(f"{title} of {visible(between.run.pipeline)}", guarantee_of(explanation, name))
     if explanation.plan is not None:
         yield from _section("Operator tree", None, plan_tree(explanation.plan, explanation.materialized))
     yield from _section("Tracing queries", None, _queries(explanation))

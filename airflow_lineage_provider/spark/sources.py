@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider.catalyst.datatypes import schema_ddl
 from airflow_lineage_provider.errors import SourceUnavailable
 from airflow_lineage_provider.plan.operators import Relation, Source
-from airflow_lineage_provider.spark import file_listing
+from airflow_lineage_provider.spark import file_listing, jdbc
 from airflow_lineage_provider.spark.local_files import file_differences, files_version, is_local, local_path
-from airflow_lineage_provider.spark.relations import parameters_value, quoted, relation_of, scala_map
+from airflow_lineage_provider.spark.relations import quoted, relation_of, scala_map
 
 if TYPE_CHECKING:
     from py4j.java_gateway import JavaObject
@@ -102,12 +102,15 @@ def _type_text(field: Any) -> str:
     return ddl(field.jsonValue()["type"])
 
 
-def version_of(spark: SparkSession, leaf: DataFrame, relation: Relation) -> dict[str, Any]:
+def version_of(
+    spark: SparkSession, leaf: DataFrame, relation: Relation, is_output: Callable[[str], bool] = lambda _place: False
+) -> dict[str, Any]:
     """What a run reads, so that a later change shows; JSON-able.
 
     Files (of a path or of a catalog table): number, bytes, and each file's size and modification time, or one digest of
     them all beyond 1,000 files. A table of another format: its own version where it has one. JDBC: the row count, which
-    the database counts; it shows insertions and deletions only. Ranges and data of the session: nothing to compare.
+    the database counts; it shows insertions and deletions only. A PostgreSQL table that is a run's output (``is_output`` tells by its
+    place): a checksum of the rows too. Ranges and data of the session: nothing to compare.
     """
     node = leaf._jdf.queryExecution().analyzed()
     index = file_listing.file_index(node)
@@ -117,7 +120,7 @@ def version_of(spark: SparkSession, leaf: DataFrame, relation: Relation) -> dict
         complete = file_listing.list_roots(spark, relation) == read
         return files_version(read, complete=complete)
     if relation.kind == "jdbc":
-        return {"kind": "rows", "count": _jdbc_rows(spark, scala_map(spark, node.relation().jdbcOptions().parameters().originalMap()))}
+        return jdbc.rows_version(spark, scala_map(spark, node.relation().jdbcOptions().parameters().originalMap()), is_output)
     if relation.kind == "table":
         return {"kind": "snapshot", "snapshot": _snapshot(node)}
     return {"kind": "none"}
@@ -149,21 +152,11 @@ def changed(
 def _now_differs(spark: SparkSession, relation: Relation, version: Mapping[str, Any], jdbc_options: dict[str, str]) -> tuple[str, ...]:
     try:
         if version["kind"] == "rows":
-            rows = _jdbc_rows(spark, _with_credentials(spark, dict(relation.options), jdbc_options))
-            return () if rows == version["count"] else (f"{relation.name} has {rows:,} rows; it had {version['count']:,}",)
+            return jdbc.rows_differ(spark, relation.name, _with_credentials(spark, dict(relation.options), jdbc_options), version)
         snapshot = _snapshot(spark.table(dict(relation.options)["table"])._jdf.queryExecution().analyzed().collectLeaves().apply(0))
         return () if snapshot == version["snapshot"] else (f"{relation.name} is at version {snapshot}; it was at {version['snapshot']}",)
     except _spark_errors() as problem:
         return (f"{relation.name} cannot be read: {_first_line(problem)}",)
-
-
-def _jdbc_rows(spark: SparkSession, options: Mapping[str, str]) -> int:
-    query = parameters_value(options, "query")
-    table = f"({query})" if query is not None else str(parameters_value(options, "dbtable"))
-    about_reading = ("dbtable", "query", "partitioncolumn", "lowerbound", "upperbound", "numpartitions")
-    kept = {key: value for key, value in options.items() if key.lower() not in about_reading}
-    counted = spark.read.format("jdbc").options(**kept, query=f"SELECT COUNT(*) AS row_count FROM {table} counted").load()
-    return int(counted.collect()[0][0])
 
 
 def _snapshot(node: JavaObject) -> str | None:
