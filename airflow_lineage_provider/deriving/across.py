@@ -46,7 +46,7 @@ class Crossing:
 
 @dataclass(kw_only=True)
 class Step:
-    """A run that was derived on the way, with those of its source tables that other runs wrote; ``table`` is its output, as a reader calls it."""
+    """A run that was derived on the way, with its source tables that other runs wrote; ``table`` is its output, as a reader calls it."""
 
     derived: Derived
     table: str

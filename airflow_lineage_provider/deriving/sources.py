@@ -12,7 +12,7 @@ from airflow_lineage_provider.explanation import EXACT, Guarantee
 from airflow_lineage_provider.plan.lineage_keys import ROW
 from airflow_lineage_provider.recording import RecordedSource
 from airflow_lineage_provider.sources.parquet import CannotReadHere, read_positions
-from airflow_lineage_provider.spark.sources import changed
+from airflow_lineage_provider.spark.sources import changed, files_as_read
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -58,7 +58,7 @@ class SourceReader:
         :raises SparkRequired: only Spark can read this source, and there is no session.
         """
         stale = self._stale(source)
-        kept = self.kept.read(source, keys) if stale and self.kept is not None else None
+        kept = self.kept.read(source, keys) if self._harm(source, stale) and self.kept is not None else None
         if kept is not None and kept.num_rows:
             return self._partly_kept(source, keys, kept, stale)
         try:
@@ -67,7 +67,13 @@ class SourceReader:
             cause = Guarantee(level="unavailable", cause=str(problem))
             return SourceRows(table=_empty(source), positions={}, guarantee=cause, stale=(*stale, str(problem)))
         found = _positions(source, rows)
-        return SourceRows(table=_table(source, rows), positions=found, guarantee=_guarantee(source, keys, found, stale), stale=stale)
+        worth = _guarantee(source, keys, found, self._harm(source, stale))
+        return SourceRows(table=_table(source, rows), positions=found, guarantee=worth, stale=stale)
+
+    def _harm(self, source: RecordedSource, stale: tuple[str, ...]) -> tuple[str, ...]:
+        """What of the differences matters to rows that were read: files that were added since do not."""
+        spark = None if self.spark is None else self.spark.spark
+        return () if stale and files_as_read(source.source.relation, source.version, spark) is not None else stale
 
     def _partly_kept(self, source: RecordedSource, keys: pa.Table, kept: pa.Table, stale: tuple[str, ...]) -> SourceRows:
         """Rows of a table that has changed since: those that the run behind them stored are as they were read."""
@@ -79,7 +85,7 @@ class SourceReader:
         if rest.num_rows:
             try:
                 others = self._rows(source, rest)
-                guarantee = _guarantee(source, rest, _positions(source, others), stale)
+                guarantee = _guarantee(source, rest, _positions(source, others), self._harm(source, stale))
                 rows = pa.concat_tables([kept, others.rename_columns(kept.column_names).cast(kept.schema)])
             except SourceUnavailable as problem:
                 guarantee = Guarantee(level="unavailable", cause=str(problem))

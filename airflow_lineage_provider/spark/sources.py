@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider.catalyst.datatypes import schema_ddl
@@ -19,8 +19,10 @@ if TYPE_CHECKING:
 _CREDENTIALS = "spark.airflow_lineage.jdbc."
 
 
-def reopen(spark: SparkSession, source: Source, *, jdbc_options: Mapping[str, str] | None = None) -> DataFrame:
-    """The source's rows as they are now, with the same columns and types in the same order.
+def reopen(
+    spark: SparkSession, source: Source, *, jdbc_options: Mapping[str, str] | None = None, files: Sequence[str] | None = None
+) -> DataFrame:
+    """The source's rows as they are now, with the same columns and types in the same order; those of ``files`` alone where they are given.
 
     A JDBC source's user and password are no part of a description: give them in ``jdbc_options``, or set
     ``spark.airflow_lineage.jdbc.user`` and ``.password`` in the session.
@@ -28,7 +30,7 @@ def reopen(spark: SparkSession, source: Source, *, jdbc_options: Mapping[str, st
     :raises SourceUnavailable: it has vanished, cannot be read, or no longer has these columns; the message names it.
     """
     try:
-        frame = _read(spark, source, dict(jdbc_options or {}))
+        frame = _read(spark, source, dict(jdbc_options or {})) if files is None else _these_files(spark, source, files)
         return _same_columns(frame, source)
     except _spark_errors() as problem:
         raise SourceUnavailable(
@@ -61,11 +63,20 @@ def _files(spark: SparkSession, source: Source, options: dict[str, str]) -> Data
     gone = [path for path in relation.paths if is_local([path]) and not local_path(path).exists()]
     if gone:
         raise SourceUnavailable(f"source {relation.name} has vanished: {', '.join(gone)} does not exist")
+    return _load(spark, source, relation.paths, options)
+
+
+def _load(spark: SparkSession, source: Source, paths: Sequence[str], options: Mapping[str, str]) -> DataFrame:
     columns = [(name, a.type) for name, a in zip(source.columns, source.output, strict=True) if name != "_metadata"]
-    reader = spark.read.format(relation.format).options(**options)
+    reader = spark.read.format(source.relation.format).options(**options)
     if columns:
         reader = reader.schema(schema_ddl(columns))
-    return reader.load([_escaped(path) for path in relation.paths])
+    return reader.load([_escaped(path) for path in paths])
+
+
+def _these_files(spark: SparkSession, source: Source, files: Sequence[str]) -> DataFrame:
+    # A catalog table's only option is its name.
+    return _load(spark, source, files, dict(source.relation.options) if source.relation.kind == "files" else {})
 
 
 def _escaped(path: str) -> str:
@@ -149,6 +160,19 @@ def changed(
     return _now_differs(spark, relation, version, dict(jdbc_options or {}))
 
 
+def files_as_read(relation: Relation, version: Mapping[str, Any], spark: SparkSession | None = None) -> tuple[str, ...] | None:
+    """The files that a run read, where all are there as they were and only others have come since: reading these is reading what it read.
+
+    None where the source has not changed, has changed otherwise, or cannot be read file by file (partitions).
+    """
+    read = version.get("files")
+    if version.get("kind") != "files" or not read or relation.partition_columns or not version.get("complete", True):
+        return None
+    now = file_listing.list_roots(spark, relation)
+    same = all(now.get(uri) == tuple(status) for uri, status in read.items())
+    return tuple(read) if same and len(now) > len(read) else None
+
+
 def _now_differs(spark: SparkSession, relation: Relation, version: Mapping[str, Any], jdbc_options: dict[str, str]) -> tuple[str, ...]:
     try:
         if version["kind"] == "rows":
@@ -183,4 +207,4 @@ def _first_line(problem: Exception) -> str:
     return text.splitlines()[0] if text else type(problem).__name__
 
 
-__all__ = ["changed", "relation_of", "reopen", "version_of"]
+__all__ = ["changed", "files_as_read", "relation_of", "reopen", "version_of"]
