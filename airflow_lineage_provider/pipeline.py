@@ -241,9 +241,8 @@ class Run:
             watch("verifying")
             explanation = verified(explanation, self.record, self.plan, self._lineage.spark)
         if across:
-            explanation = Across(self._lineage.store, lambda run_id: self._other(run_id, watch), difference, most).trace(
-                derived, explanation
-            )
+            further = Across(self._lineage.store, lambda one: self._other(one, watch), self._describe, difference, most)
+            explanation = further.trace(derived, explanation)
         return saved(explanation, self._lineage.store, airflow or {}) if save else explanation
 
     def _deriver(self, progress: Progress, across: bool) -> Deriver:
@@ -254,11 +253,13 @@ class Run:
         kept = StoredOutputs(store, self.id) if across else None
         return Deriver(store, self.record, recorded, self._spark_tracing(recorded), progress, kept)
 
-    def _other(self, run_id: str, progress: Progress) -> tuple[Deriver, RunSummary]:
+    def _describe(self, run_id: str) -> RunSummary:
+        return _summary(self._lineage.store.run(run_id))
+
+    def _other(self, run_id: str, progress: Progress) -> Deriver:
         """A run that wrote what this one, or another on the way, read."""
         progress(f"tracing through run {run_id}")
-        run = Run(self._lineage, self._lineage.store.run(run_id))
-        return run._deriver(progress, True), run.summary
+        return Run(self._lineage, self._lineage.store.run(run_id))._deriver(progress, True)
 
     def _spark_tracing(self, recorded: RecordedPlan) -> Any:
         if self._lineage.spark is None:

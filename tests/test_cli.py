@@ -48,7 +48,7 @@ class FakeRun:
         return pa.table({"judge": ["Accept", "Reject"]}).slice(0, limit)
 
     def explain(
-        self, target: Any, *, limit: int | None = None, verify: bool = False, save: bool = True, progress: Any = None
+        self, target: Any, *, limit: int | None = None, verify: bool = False, across: bool = True, save: bool = True, progress: Any = None
     ) -> Explanation:
         FakeLineage.calls.append(("explain", self.id, target, limit, verify, self.lineage.spark))
         progress("tracing")

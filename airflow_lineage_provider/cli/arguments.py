@@ -120,6 +120,9 @@ def _explain(made: argparse.ArgumentParser) -> None:
     made.add_argument(
         "--verify", action="store_true", help="run the pipeline over the source rows found and check that it gives the target again"
     )
+    made.add_argument(
+        "--no-across", dest="across", action="store_false", help="end at the tables that this run read, also where other runs wrote them"
+    )
     _spark(made)
     _shown(made)
 

@@ -122,7 +122,7 @@ def _explained(options: Namespace, out: Streams, target: Any, spark: Any) -> Exp
     out.progress("opening the results store")
     with _lineage(options, spark) as lineage:
         found = lineage.get(options.run, options.pipeline)
-        return found.explain(target, limit=options.limit, verify=options.verify, progress=out.progress)
+        return found.explain(target, limit=options.limit, verify=options.verify, across=options.across, progress=out.progress)
 
 
 def columns(options: Namespace, out: Streams) -> int:

@@ -56,12 +56,20 @@ class Step:
 class Across:
     """Traces a derivation on, through the runs behind its sources.
 
-    ``open_run`` gives the deriver of a run and what a person wants to know of it.
+    ``open_run`` gives the deriver of a run, ``describe`` what a person wants to know of it.
     """
 
-    def __init__(self, store: Store, open_run: Callable[[str], tuple[Deriver, RunSummary]], difference: Difference, limit: int) -> None:
+    def __init__(
+        self,
+        store: Store,
+        open_run: Callable[[str], Deriver],
+        describe: Callable[[str], RunSummary],
+        difference: Difference,
+        limit: int,
+    ) -> None:
         self._store = store
         self._open = open_run
+        self._describe = describe
         self._difference = difference
         self._limit = max(limit, MOST_ROWS)
         self._steps: dict[str, Step] = {}
@@ -79,7 +87,7 @@ class Across:
         for step in self._steps.values():
             for table, crossing in step.crossings.items():
                 _judge(table, crossing, step.derived.sources.rows[table])
-        summaries = {one.run_id: self._open(one.run_id)[1] for one in self._unread() if one.status == "complete"}
+        summaries = {run_id: self._describe(run_id) for run_id in self._unread()}
         return merged(explanation, self._steps, summaries)
 
     def _enter(self, run_id: str, step: Step) -> None:
@@ -115,9 +123,9 @@ class Across:
         try:
             if rows > self._limit:
                 raise LineageError(f"{rows:,} of its rows were read, more than {self._limit:,}")
-            deriver, summary = self._open(run_id)
+            deriver = self._open(run_id)
             target = OutputRows(batches, deriver.recorded)
-            derived = deriver.derive_rows(target, summary=summary, difference=self._difference)
+            derived = deriver.derive_rows(target, summary=self._describe(run_id), difference=self._difference)
         except SparkRequired as needed:
             raise SparkRequired(f"run {run_id} of {pipeline}, which wrote {batches[0].table}: {needed}") from needed
         except StoreUnavailable:
@@ -138,10 +146,10 @@ class Across:
     def _made(self, run_id: str, batch: ReadBack) -> WrittenPlace:
         return self._steps[batch.reader].crossings[batch.table].made.runs[run_id]
 
-    def _unread(self) -> list[WrittenPlace]:
+    def _unread(self) -> list[str]:
         """The runs behind tables of which no row was reached: one for each table, the newest."""
         crossings = [crossing for step in self._steps.values() for crossing in step.crossings.values()]
-        return [next(iter(crossing.made.runs.values())) for crossing in crossings if not crossing.candidates]
+        return [next(iter(crossing.made.runs)) for crossing in crossings if not crossing.candidates]
 
 
 def _candidates(recorded: RecordedSource, rows: SourceRows, made: MadeBy) -> dict[int, list[tuple[str, int | None]]]:

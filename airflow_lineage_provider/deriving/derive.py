@@ -132,6 +132,7 @@ class Deriver:
             reasons=answer.reasons,
             links=answer.links,
             controls=answer.controls,
+            runs=dict.fromkeys(answer.reasons, summary.id),
             guarantees=answer.guarantees,
             stale=tuple(dict.fromkeys(answer.stale)),
             queries=tuple(answer.queries),

@@ -13,6 +13,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from airflow_lineage_provider import Lineage, reasoned_udf
+from airflow_lineage_provider.errors import SparkRequired
 from airflow_lineage_provider.output import Output
 from airflow_lineage_provider.store import Store
 
@@ -413,6 +414,33 @@ def test_nothing_is_invented_for_an_empty_target_table(lineage: Lineage, tables:
     assert found.source == {}
     assert found.intermediate["none"].run.id == a.id
     assert found.links["target"].num_rows == 0
+
+
+def test_without_spark(lineage: Lineage, tables: Path, store: Store) -> None:
+    """Stored rows and Parquet files need no session; what does need one says for which run."""
+    out = str(tables / "picked")
+    a = lineage.run(sql("SELECT rid, amount FROM {orders}", orders=str(tables / "orders")), name="a", output=out)
+    b = lineage.run(sql("SELECT rid AS r FROM {picked}", picked=out), name="b")
+    found = Lineage(store=store).get(b.id).explain("r = 3")
+    assert sources(found) == {"orders": [3]}
+    assert found.runs == {"picked": a.id}
+    again = totals(lineage, tables, strategy="rerun")
+    c = lineage.run(sql("SELECT client FROM {totals}", totals=str(tables / "totals")), name="c")
+    with pytest.raises(SparkRequired, match=again.id):
+        Lineage(store=store).get(c.id).explain("client = 'ann'")
+    assert list(Lineage(store=store).get(c.id).explain("client = 'ann'", across=False).source) == ["totals"]
+
+
+def test_equal_rows_of_two_runs(lineage: Lineage, tables: Path) -> None:
+    """The same row out of two runs, in a format that does not tell where a row stands: both are shown, and it is said."""
+    out, orders = str(tables / "twice"), str(tables / "orders")
+    text = "SELECT amount FROM {orders} WHERE rid = "
+    runs = [lineage.run(sql(text + str(rid), orders=orders), name="a", output=f"json:{out}+append") for rid in (5, 6)]
+    b = lineage.run(lambda spark: spark.read.schema("amount int").json(out), name="b")
+    found = b.explain("amount = 7")
+    assert sources(found) == {"orders": [5, 6]}
+    assert {one.run.id for one in found.intermediate.values()} == {run.id for run in runs}
+    assert found.guarantees["orders"].level == "superset"
 
 
 @pytest.fixture
