@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -444,13 +445,20 @@ def test_equal_rows_of_two_runs(lineage: Lineage, tables: Path) -> None:
 
 
 @pytest.fixture
-def jdbc(spark: SparkSession) -> dict[str, str]:
+def jdbc(spark: SparkSession, store: Store) -> Iterator[dict[str, str]]:
     """What Spark needs to read PostgreSQL; the driver is Debian's libpostgresql-jdbc-java."""
     jar = Path("/usr/share/java/postgresql.jar")
     if not jar.exists():
         pytest.skip("PostgreSQL's JDBC driver is not installed")
     spark.sql(f"ADD JAR '{jar}'")
-    return {"driver": "org.postgresql.Driver"}
+    parts = urlsplit(store.tcp_url)
+    login = {"user": parts.username or "postgres", "password": parts.password or ""}
+    for name, value in login.items():
+        spark.conf.set(f"spark.airflow_lineage.jdbc.{name}", value)
+    url = f"jdbc:postgresql://{parts.hostname}:{parts.port}{parts.path}"
+    yield {"driver": "org.postgresql.Driver", "url": url, **login}
+    for name in login:
+        spark.conf.unset(f"spark.airflow_lineage.jdbc.{name}")
 
 
 def execute(url: str, statement: str) -> None:
@@ -458,22 +466,17 @@ def execute(url: str, statement: str) -> None:
         cursor.execute(statement)
 
 
-def read_jdbc(store: Store, options: dict[str, str], table: str) -> Any:
-    parts = urlsplit(store.tcp_url)
-    login = {"user": parts.username or "postgres", "password": parts.password or ""}
-    url = f"jdbc:postgresql://{parts.hostname}:{parts.port}{parts.path}"
-    return lambda spark: spark.read.format("jdbc").options(**options, **login, url=url, dbtable=table).load().where("client IS NOT NULL")
+def read_jdbc(options: dict[str, str], table: str) -> Any:
+    return lambda spark: spark.read.format("jdbc").options(**options, dbtable=table).load().where("client IS NOT NULL")
 
 
-def test_a_postgresql_table(lineage: Lineage, tables: Path, store: Store, spark: SparkSession, jdbc: dict[str, str]) -> None:
+def test_a_postgresql_table(lineage: Lineage, tables: Path, store: Store, jdbc: dict[str, str]) -> None:
     """Overwritten, then appended to: the version that was read says which runs wrote it."""
-    parts, table = urlsplit(store.tcp_url), "across_totals"
-    spark.conf.set("spark.airflow_lineage.jdbc.user", parts.username or "postgres")
-    spark.conf.set("spark.airflow_lineage.jdbc.password", parts.password or "")
+    table = "across_totals"
     text = "SELECT client, sum(amount) AS total FROM {orders} GROUP BY client"
     output = Output.postgres(store.url, table, "overwrite")
     a = lineage.run(sql(text, orders=str(tables / "orders")), name="a", output=output)
-    b = lineage.run(read_jdbc(store, jdbc, table), name="b")
+    b = lineage.run(read_jdbc(jdbc, table), name="b")
     found = b.explain("client = 'ann'")
     assert sources(found) == {"orders": [1, 2]}
     assert found.runs[table] == a.id
@@ -481,10 +484,10 @@ def test_a_postgresql_table(lineage: Lineage, tables: Path, store: Store, spark:
     more = lineage.run(
         "SELECT 'new' AS client, CAST(1 AS bigint) AS total", name="more", output=Output.postgres(store.url, table, "append")
     )
-    c = lineage.run(read_jdbc(store, jdbc, f"public.{table}"), name="c")
+    c = lineage.run(read_jdbc(jdbc, f"public.{table}"), name="c")
     assert {who: c.explain(f"client = '{who}'").runs[table] for who in ("new", "bob")} == {"new": more.id, "bob": a.id}
     execute(store.url, "INSERT INTO public.across_totals VALUES ('foreign', 5)")
-    d = lineage.run(read_jdbc(store, jdbc, table), name="d")
+    d = lineage.run(read_jdbc(jdbc, table), name="d")
     left = d.explain("client = 'bob'")  # a version that no recorded run made
     assert left.intermediate == {}
     assert list(left.source) == [table]
