@@ -26,6 +26,16 @@ class Guarantee:
 
 EXACT = Guarantee(level="exact")
 
+_ORDER = {"exact": 0, "superset": 1, "unavailable": 2}
+
+
+def weakest(*guarantees: Guarantee) -> Guarantee:
+    """The weakest of several guarantees, with the causes of all that are as weak."""
+    level = max(guarantees, key=lambda one: _ORDER[one.level], default=EXACT).level
+    causes = dict.fromkeys(one.cause for one in guarantees if one.level == level and one.cause)
+    return Guarantee(level=level, cause="; ".join(causes))
+
+
 Difference = OneOf["control", "data", "rows"]
 """What the right side of a difference is in an answer: one entry for the whole, nothing, or all its rows."""
 
@@ -35,7 +45,8 @@ class Control:
     """Target rows that are as they are because *no* row of a table, as a whole, matched them (D-segments, section 5.3).
 
     ``operator`` is the operator as people read it, ``sources`` the names of the source tables of its right side, ``rows`` the target
-    rows (counted from 0). ``kind``: a ``difference`` let the rows through; an ``existence`` flag is false in them.
+    rows (counted from 0). ``kind``: a ``difference`` let the rows through; an ``existence`` flag is false in them. ``run`` is the run
+    in whose plan the operator stands, where it is not the one asked about.
     """
 
     segment: int
@@ -43,6 +54,7 @@ class Control:
     sources: tuple[str, ...]
     rows: tuple[int, ...]
     kind: OneOf["difference", "existence"] = "difference"
+    run: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,6 +74,15 @@ class RunSummary:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Intermediate:
+    """A table between the target and the sources: the rows of a recorded run's output through which the target was traced."""
+
+    run: RunSummary
+    rows: pa.Table
+    queries: tuple[TracingQuery, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
 class Explanation:
     """Augmented lineage of target rows.
 
@@ -70,8 +91,10 @@ class Explanation:
     (a number within the table), the arguments by name, ``value``, and ``reason`` (JSON of `reasons.payload`, NULL where the UDF
     declares none). ``links``: which source rows stand behind what, tables of (``row``, ``source``, ``source_row``): under ``"target"``,
     ``row`` counts the target's rows from 0; under a UDF's name, ``row`` is the reason's. ``source_row`` counts the source table's rows
-    from 0. ``guarantees`` has one entry for every table of ``source`` and ``reasons``. ``controls``: tables that decided as a whole.
-    ``choices`` says of every segment of ``plan`` whether the run stored it, and why (empty for runs of older releases).
+    from 0. ``guarantees`` has one entry for every table of ``source``, ``reasons`` and ``intermediate``. ``controls``: tables that decided
+    as a whole. ``intermediate``: outputs of other recorded runs that the target was traced through; ``links`` has which source rows stand
+    behind theirs. ``runs``: which run made an intermediate table, and which called a UDF, by the name of the table. ``choices`` says of
+    every segment of ``plan`` whether the run stored it, and why (empty for runs of older releases).
     """
 
     id: str
@@ -84,6 +107,8 @@ class Explanation:
     links: Mapping[str, pa.Table]
     guarantees: Mapping[str, Guarantee]
     controls: tuple[Control, ...] = ()
+    intermediate: Mapping[str, Intermediate] = field(default_factory=dict)
+    runs: Mapping[str, str] = field(default_factory=dict)
     stale: tuple[str, ...] = ()
     verified: bool | None = None
     verification: str = ""
@@ -96,12 +121,12 @@ class Explanation:
     @property
     def guarantee(self) -> Guarantee:
         """The weakest guarantee of all tables."""
-        order = {"exact": 0, "superset": 1, "unavailable": 2}
-        return max(self.guarantees.values(), key=lambda one: order[one.level], default=EXACT)
+        return max(self.guarantees.values(), key=lambda one: _ORDER[one.level], default=EXACT)
 
     def counts(self) -> dict[str, int]:
-        """Rows of every table: ``target``, ``source.<name>``, ``reasons.<name>``."""
+        """Rows of every table: ``target``, ``source.<name>``, ``intermediate.<name>``, ``reasons.<name>``."""
         tables = {f"source.{name}": table for name, table in self.source.items()}
+        tables |= {f"intermediate.{name}": one.rows for name, one in self.intermediate.items()}
         tables |= {f"reasons.{name}": table for name, table in self.reasons.items()}
         return {"target": self.target.num_rows} | {name: table.num_rows for name, table in tables.items()}
 

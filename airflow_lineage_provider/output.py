@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from typing import Literal as OneOf
@@ -9,9 +10,17 @@ from typing import Literal as OneOf
 from airflow_lineage_provider.errors import InvalidOutput
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
 
 Mode = OneOf["error", "overwrite", "append"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Written:
+    """What a write made: places (a file's URI, a database table) with their versions, and the version as the run's record keeps it."""
+
+    places: Mapping[str, str]
+    version: Mapping[str, Any]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,24 +80,80 @@ class Output:
             "with +overwrite or +append at the end"
         )
 
-    def write(self, frame: DataFrame) -> None:
-        """Write the result.
+    def write(self, frame: DataFrame) -> Written:
+        """Write the result; which version of the output that made.
+
+        What cannot be known of it (a catalog table that is not of files, another job that wrote there at the same time) is said in the
+        version, and runs that read the output are then not traced through it.
 
         :raises LoadFailed, StoreUnavailable: a PostgreSQL table could not be written; what was there before is unchanged. Spark
             raises its own errors for files and catalog tables (the place exists and the mode is ``error``, say).
         """
+        if self.kind == "postgres":
+            return self._write_postgres(frame)
+        spark = frame.sparkSession
+        before = self._files(spark) if self.mode == "append" else {}
         writer = frame.write.mode(self.mode)
         if self.kind == "path":
             writer.format(self.format).save(self.target)
-        elif self.kind == "table":
-            writer.saveAsTable(self.target)
         else:
-            from airflow_lineage_provider.spark.run import write_postgres
+            writer.saveAsTable(self.target)
+        try:
+            return _written_files(before, self._files(spark))
+        except Exception as problem:  # the result is written: that its files could not be listed is no failure of the run
+            return _not_known(f"the files that were written could not be listed: {problem}")
 
-            write_postgres(frame, self.url, self.target, self.mode)
+    def _files(self, spark: SparkSession) -> Mapping[str, tuple[int, int]] | None:
+        from airflow_lineage_provider.spark.outputs import files_at, files_of_table
+
+        return files_at(spark, self.target) if self.kind == "path" else files_of_table(spark, self.target)
+
+    def _write_postgres(self, frame: DataFrame) -> Written:
+        from airflow_lineage_provider.spark.run import write_postgres
+        from airflow_lineage_provider.store.fingerprint import table_fingerprint
+
+        before = None
+        if self.mode == "append":
+            try:
+                found = table_fingerprint(self.url, self.target)
+                before = found[1] if found else None
+            except Exception:  # the write itself will say what is wrong with the database
+                before = "unknown"
+        write_postgres(frame, self.url, self.target, self.mode)
+        try:
+            made = table_fingerprint(self.url, self.target)
+        except Exception as problem:
+            return _not_known(f"the table could not be read: {str(problem).strip()}")
+        if made is None:
+            return _not_known("the table was dropped by somebody else")
+        return Written(
+            places={made[0]: made[1]},
+            version={"kind": "rows", "place": made[0], "version": made[1], "before": before},
+        )
 
     def describe(self) -> dict[str, Any]:
         """What is recorded with the run: never a password."""
         from airflow_lineage_provider.store.connection import redact
 
         return {"kind": self.kind, "target": redact(self.target), "format": self.format, "mode": self.mode}
+
+
+def _written_files(before: Mapping[str, tuple[int, int]] | None, after: Mapping[str, tuple[int, int]] | None) -> Written:
+    from airflow_lineage_provider.spark.local_files import files_version
+    from airflow_lineage_provider.spark.outputs import new_files, write_jobs
+
+    if before is None or after is None:
+        return _not_known("the table does not consist of files")
+    made = new_files(before, after)
+    if len(write_jobs(made)) > 1 or "" in write_jobs(made):
+        return _not_known("other files than the run's were written there at the same time")
+    return Written(places={uri: file_version(*status) for uri, status in made.items()}, version=files_version(made))
+
+
+def file_version(size: int, modified: int) -> str:
+    """A file's version as runs and readers compare it."""
+    return f"{size}:{modified}"
+
+
+def _not_known(cause: str) -> Written:
+    return Written(places={}, version={"kind": "none", "cause": cause})

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
+    from airflow_lineage_provider.deriving.derive import Deriver
     from airflow_lineage_provider.spark.run import Execution
 
 __all__ = ["ColumnLineage", "Explanation", "Guarantee", "Lineage", "Output", "Run", "RunSummary"]
@@ -243,6 +244,7 @@ class Run:
         limit: int | None = None,
         verify: bool = False,
         difference: Difference = "control",
+        across: bool = True,
         save: bool = True,
         airflow: Mapping[str, Any] | None = None,
         progress: Progress | None = None,
@@ -252,25 +254,45 @@ class Run:
         ``limit`` is the most rows that the target may match (`settings.target_limit`). ``verify`` runs the pipeline over
         the derived source rows and checks that it gives the target again (definition 5, condition 1). ``difference`` says what the
         right side of a difference (EXCEPT, NOT IN, NOT EXISTS) is in the answer: ``control``, one entry for the whole of it (the paper's
-        T₂); ``data``, nothing; ``rows``, all its rows. ``save`` keeps the answer in the store; the explanation's ``id`` finds it again.
+        T₂); ``data``, nothing; ``rows``, all its rows. ``across`` traces source rows that other recorded runs wrote through these runs,
+        to the real sources, and has the rows between in the explanation's ``intermediate``; without it a derivation ends at the tables that
+        this run read. ``save`` keeps the answer in the store; the explanation's ``id`` finds it again.
 
         :raises InvalidTarget, EmptyTarget, TargetTooLarge: the target cannot be used.
         :raises SparkRequired: a part of the answer needs Spark, and there is no session.
         :raises RunNotComplete: the run failed, was dropped, or is still going.
         """
-        from airflow_lineage_provider.deriving.derive import Deriver
+        from airflow_lineage_provider.deriving.across import Across
         from airflow_lineage_provider.deriving.record import saved
         from airflow_lineage_provider.deriving.verify import verified
 
-        recorded = self.plan
-        spark = self._spark_tracing(recorded)
-        deriver = Deriver(self._lineage.store, self.record, recorded, spark, progress or _silent)
+        watch = progress or _silent
         most = settings.target_limit() if limit is None else limit
-        explanation = deriver.derive(target, summary=self.summary, limit=most, difference=difference)
+        derived = self._deriver(watch, across).derive(target, summary=self.summary, limit=most, difference=difference)
+        explanation = derived.explanation
         if verify:
-            (progress or _silent)("verifying")
-            explanation = verified(explanation, self.record, recorded, self._lineage.spark)
+            watch("verifying")
+            explanation = verified(explanation, self.record, self.plan, self._lineage.spark)
+        if across:
+            further = Across(self._lineage.store, lambda one: self._other(one, watch), self._describe, difference, most)
+            explanation = further.trace(derived, explanation)
         return saved(explanation, self._lineage.store, airflow or {}) if save else explanation
+
+    def _deriver(self, progress: Progress, across: bool) -> Deriver:
+        from airflow_lineage_provider.deriving.derive import Deriver
+        from airflow_lineage_provider.deriving.kept import StoredOutputs
+
+        recorded, store = self.plan, self._lineage.store
+        kept = StoredOutputs(store, self.id) if across else None
+        return Deriver(store, self.record, recorded, self._spark_tracing(recorded), progress, kept)
+
+    def _describe(self, run_id: str) -> RunSummary:
+        return _summary(self._lineage.store.run(run_id))
+
+    def _other(self, run_id: str, progress: Progress) -> Deriver:
+        """A run that wrote what this one, or another on the way, read."""
+        progress(f"tracing through run {run_id}")
+        return Run(self._lineage, self._lineage.store.run(run_id))._deriver(progress, True)
 
     def _spark_tracing(self, recorded: RecordedPlan) -> Any:
         if self._lineage.spark is None:

@@ -86,9 +86,10 @@ def execute(spark: SparkSession, store: Store, request: Request, progress: Progr
     execution = Execution(spark=spark, run_id=run_id, store=store, progress=progress, conf=record.conf)
     try:
         result = _compute(execution, prepared)
+        written = None
         if request.output is not None:
             progress(f"writing {request.output.target}")
-            request.output.write(result)
+            written = request.output.write(result)
         elif 0 not in prepared.recorded.materialized:
             progress("computing result")
             result = compute_result(execution, result)
@@ -96,7 +97,8 @@ def execute(spark: SparkSession, store: Store, request: Request, progress: Progr
         execution.timings["total"] = time.perf_counter() - started
         store.publish_run(
             run_id,
-            output=request.output.describe() if request.output else None,
+            output=request.output.describe() | {"version": written.version} if request.output and written else None,
+            places=written.places if written else {},
             timings=execution.timings,
             row_counts=execution.rows,
             indexes=_indexes(prepared),
@@ -140,7 +142,7 @@ def _prepare(spark: SparkSession, store: Store, request: Request) -> _Prepared:
         source.leaf: RecordedSource(
             source=source,
             identity=identities[source.leaf],
-            version=version_of(spark, captured.leaves[source.leaf], source.relation),
+            version=version_of(spark, captured.leaves[source.leaf], source.relation, lambda place: bool(store.written([place]))),
             files=file_hashes(captured.leaves[source.leaf]) if identities[source.leaf].kind == "file_position" else {},
         )
         for source in sources_of(plan)

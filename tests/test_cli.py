@@ -70,6 +70,7 @@ class FakeRun:
         limit: int | None = None,
         verify: bool = False,
         difference: str = "control",
+        across: bool = True,
         save: bool = True,
         progress: Any = None,
     ) -> Explanation:
@@ -538,3 +539,10 @@ def test_version(capfd: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["--version"])
     assert capfd.readouterr().out == f"airflow-lineage {__version__}\n"
+
+
+def test_explaining_within_one_run() -> None:
+    from airflow_lineage_provider.cli.arguments import parser
+
+    asked = ["explain", "latest", "true"]
+    assert [parser().parse_args([*asked, *more]).across for more in ([], ["--no-across"])] == [True, False]

@@ -134,6 +134,9 @@ def _explain(made: argparse.ArgumentParser) -> None:
         help="the right side of EXCEPT, NOT IN and NOT EXISTS: one entry for the whole table, left out, or all its rows "
         "(default: %(default)s)",
     )  # fmt: skip
+    made.add_argument(
+        "--no-across", dest="across", action="store_false", help="end at the tables that this run read, also where other runs wrote them"
+    )
     _spark(made)
     _shown(made)
 

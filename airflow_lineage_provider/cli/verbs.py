@@ -140,7 +140,8 @@ def _explained(options: Namespace, out: Streams, target: Any, spark: Any) -> Exp
     out.progress("opening the results store")
     with _lineage(options, spark) as lineage:
         found = lineage.get(options.run, options.pipeline)
-        return found.explain(target, limit=options.limit, verify=options.verify, difference=options.difference, progress=out.progress)
+        asked = {"limit": options.limit, "verify": options.verify, "difference": options.difference, "across": options.across}
+        return found.explain(target, **asked, progress=out.progress)
 
 
 def columns(options: Namespace, out: Streams) -> int:

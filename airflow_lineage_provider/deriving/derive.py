@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, Protocol, get_args
 
 from airflow_lineage_provider.deriving.controls import controls
 from airflow_lineage_provider.deriving.engines import Engines
 from airflow_lineage_provider.deriving.opaque import opaque, weakest
 from airflow_lineage_provider.deriving.reasons import ReasonReader
 from airflow_lineage_provider.deriving.rows import SegmentRows
-from airflow_lineage_provider.deriving.sources import Key, SourceReader, SourceRows, key_tuples
-from airflow_lineage_provider.deriving.target import matching_rows, target_expression
+from airflow_lineage_provider.deriving.sources import KeptRows, Key, SourceReader, SourceRows, key_tuples
+from airflow_lineage_provider.deriving.target import PredicateTarget
 from airflow_lineage_provider.errors import InvalidTarget, SparkRequired
 from airflow_lineage_provider.explanation import Control, Difference, Explanation, Guarantee, RunSummary
 from airflow_lineage_provider.plan.lineage_keys import ROW
@@ -47,17 +47,46 @@ class _Answer:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Found:
+class FoundSources:
     """Source tables by name: their rows, and for each leaf where its keys are in them."""
 
     rows: Mapping[str, SourceRows]
     leaves: Mapping[int, str]
+    tables: Mapping[str, RecordedSource]
+
+
+class Target(Protocol):
+    """Which rows of a result a derivation is about."""
+
+    asked: str
+
+    def condition(self) -> Expression: ...
+
+    def numbers(self, rows: SegmentRows, recorded: RecordedPlan, engines: Engines, store: Store) -> list[int]: ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Derived:
+    """A derivation: the explanation, its source tables with the keys of their rows, and the numbers of the target's rows."""
+
+    explanation: Explanation
+    sources: FoundSources
+    numbers: tuple[int, ...]
 
 
 class Deriver:
     """Derives augmented lineage from one recorded run."""
 
-    def __init__(self, store: Store, record: RunRecord, recorded: RecordedPlan, spark: SparkTracing | None, progress: Progress) -> None:
+    def __init__(
+        self,
+        store: Store,
+        record: RunRecord,
+        recorded: RecordedPlan,
+        spark: SparkTracing | None,
+        progress: Progress,
+        kept: KeptRows | None = None,
+    ) -> None:
+        """``kept`` has rows of sources that are no longer there."""
         self.store = store
         self.record = record
         self.record_plan = recorded
@@ -65,9 +94,10 @@ class Deriver:
         """The run's plan; with the segments that were made again among the materialized ones, once they are."""
         self.spark = spark
         self.progress = progress
+        self.kept = kept
         self.stored: dict[str, Materialization] = store.materializations(record.id)
 
-    def derive(self, target: Any, *, summary: RunSummary, limit: int, difference: Difference = "control") -> Explanation:
+    def derive(self, target: Any, *, summary: RunSummary, limit: int, difference: Difference = "control") -> Derived:
         """The explanation of the result's rows that match ``target``.
 
         ``difference`` says what the right side of a difference (EXCEPT, NOT IN, NOT EXISTS) is in the answer: ``control``, one entry
@@ -78,28 +108,32 @@ class Deriver:
         """
         if difference not in get_args(Difference):
             raise InvalidTarget(f"difference {difference!r} is not known; it can be {', '.join(get_args(Difference))}")
+        chosen = PredicateTarget(target, self.recorded, limit, self._total)
+        return self.derive_rows(chosen, summary=summary, difference=difference)
+
+    def derive_rows(self, target: Target, *, summary: RunSummary, difference: Difference = "control") -> Derived:
+        """The same for rows that are chosen otherwise."""
         started = time.perf_counter()
-        condition, asked = target_expression(target, self.recorded)
         with ExitStack() as stack:
-            rows = self._rows(condition, stack)
+            rows = self._rows(target, stack)
             session = stack.enter_context(self.store.session())
             engines = Engines(self.recorded, self.stored, session, self.spark)
             self.progress("finding the target rows")
-            total = (self.record.row_counts or {}).get("result")
-            numbers = matching_rows(condition, asked, rows, self.recorded, engines, self.store, limit, total)
+            numbers = target.numbers(rows, self.recorded, engines, self.store)
             self.progress("tracing")
-            answer = self._answer(engines, numbers, difference, rows)
-            found = self._target_rows(rows, numbers)
-        return Explanation(
+            answer, found = self._answer(engines, numbers, difference, rows)
+            target_rows = self._target_rows(rows, numbers)
+        explanation = Explanation(
             id="",
             run=summary,
-            asked=asked,
-            target=found,
-            result_rows=total,
+            asked=target.asked,
+            target=target_rows,
+            result_rows=self._total,
             source=answer.source,
             reasons=answer.reasons,
             links=answer.links,
             controls=answer.controls,
+            runs=dict.fromkeys(answer.reasons, summary.id),
             guarantees=answer.guarantees,
             stale=tuple(dict.fromkeys(answer.stale)),
             queries=tuple(answer.queries),
@@ -108,8 +142,13 @@ class Deriver:
             choices=choices_of(self.record.choices),
             seconds=time.perf_counter() - started,
         )
+        return Derived(explanation=explanation, sources=found, numbers=tuple(numbers))
 
-    def _rows(self, condition: Expression, stack: ExitStack) -> SegmentRows:
+    @property
+    def _total(self) -> int | None:
+        return (self.record.row_counts or {}).get("result")
+
+    def _rows(self, target: Target, stack: ExitStack) -> SegmentRows:
         """The rows of the run's segments; those that it did not store are made again, for this target."""
         from airflow_lineage_provider.spark.restore import missing_segments, restore
         from airflow_lineage_provider.spark.tracing import SparkTracing
@@ -123,12 +162,12 @@ class Deriver:
             )
         self.progress("making segments again")
         spark = self.spark.spark
-        restored = restore(spark, self.store, self.record_plan, self.stored, self.record.udfs, condition, stack)
+        restored = restore(spark, self.store, self.record_plan, self.stored, self.record.udfs, target.condition(), stack)
         self.recorded = restored.recorded
         self.spark = SparkTracing(spark, self.store, restored.recorded, self.stored, restored.tables)
         return SegmentRows(self.store, restored.recorded, self.stored, restored)
 
-    def _answer(self, engines: Engines, numbers: list[int], difference: Difference, rows: SegmentRows) -> _Answer:
+    def _answer(self, engines: Engines, numbers: list[int], difference: Difference, rows: SegmentRows) -> tuple[_Answer, FoundSources]:
         answer = _Answer()
         positions = list(range(len(numbers)))
         whole = difference == "rows"
@@ -140,7 +179,7 @@ class Deriver:
         answer.controls = () if difference == "data" else controls(self.recorded, traced, found.leaves)
         self.progress("reading reasons")
         self._reasons(traced, found, engines, answer, whole, rows)
-        return answer
+        return answer, found
 
     def _target_rows(self, rows: SegmentRows, numbers: list[int]) -> pa.Table:
         names = dict(self.recorded.materialized[0].columns)
@@ -148,9 +187,9 @@ class Deriver:
         found = rows.read(0, [*dict.fromkeys(columns), ROW], numbers)
         return found.select([found.column_names.index(name) for name in columns]).rename_columns(list(self.recorded.plan.names))
 
-    def _sources(self, traced: Trace, answer: _Answer) -> _Found:
+    def _sources(self, traced: Trace, answer: _Answer) -> FoundSources:
         """Every source table once, whatever number of leaves read it (a self-join reads one table twice)."""
-        reader = SourceReader(self.store, self.stored, self.spark)
+        reader = SourceReader(self.store, self.stored, self.spark, self.kept)
         opaque_rows = opaque(self.recorded.plan, traced)
         rows: dict[str, SourceRows] = {}
         leaves: dict[int, str] = {}
@@ -162,9 +201,9 @@ class Deriver:
             behind = [opaque_rows.leaves.get(one.source.leaf) for one in group]
             answer.guarantees[name] = weakest(rows[name].guarantee, *behind)
             answer.stale.extend(rows[name].stale)
-        return _Found(rows=rows, leaves=leaves)
+        return FoundSources(rows=rows, leaves=leaves, tables={name: group[0] for name, group in tables_of(self.recorded).items()})
 
-    def _reasons(self, traced: Trace, found: _Found, engines: Engines, answer: _Answer, whole: bool, rows: SegmentRows) -> None:
+    def _reasons(self, traced: Trace, found: FoundSources, engines: Engines, answer: _Answer, whole: bool, rows: SegmentRows) -> None:
         descriptions = {one["function"]: one for one in self.record.udfs}
         reader = ReasonReader(self.store, self.record.id, descriptions, rows)
         unknown = opaque(self.recorded.plan, traced)
@@ -176,7 +215,7 @@ class Deriver:
             numbers = sorted(set(reached.column(1).to_pylist())) if reached is not None else []
             for function in segment.functions:
                 calls = reader.read(function, materialized, numbers or [-1])
-                name = _free(function.udf, {**answer.guarantees, **answer.links})
+                name = free_name(function.udf, {**answer.guarantees, **answer.links})
                 answer.reasons[name] = calls.table
                 answer.guarantees[name] = weakest(calls.guarantee, unknown.segments.get(segment.number))
                 behind = Trace()
@@ -200,7 +239,7 @@ def tables_of(recorded: RecordedPlan) -> dict[str, list[RecordedSource]]:
         groups.setdefault((one.source.relation, one.source.columns, one.identity, own), []).append(one)
     named: dict[str, list[RecordedSource]] = {}
     for group in groups.values():
-        named[_free(group[0].source.relation.name, named)] = group
+        named[free_name(group[0].source.relation.name, named)] = group
     return named
 
 
@@ -216,7 +255,7 @@ def _keys(group: list[RecordedSource], traced: Trace) -> pa.Table:
     return distinct_rows(pa.concat_tables([schema.empty_table(), *parts]))
 
 
-def _links(traced: Trace, found: _Found) -> pa.Table:
+def _links(traced: Trace, found: FoundSources) -> pa.Table:
     """Which source rows stand behind which tag."""
     import pyarrow as pa
 
@@ -235,7 +274,8 @@ def _links(traced: Trace, found: _Found) -> pa.Table:
     })  # fmt: skip
 
 
-def _free(name: str, taken: Mapping[str, Any]) -> str:
+def free_name(name: str, taken: Collection[str]) -> str:
+    """The name, with a number where it is taken."""
     candidate, number = name, 1
     while candidate in taken:
         number += 1

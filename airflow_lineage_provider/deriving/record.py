@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
-from airflow_lineage_provider.explanation import Control, Explanation, Guarantee, RunSummary
+from airflow_lineage_provider.explanation import Control, Explanation, Guarantee, Intermediate, RunSummary
 from airflow_lineage_provider.plan import codec
 from airflow_lineage_provider.recording import choices_document, choices_of
 from airflow_lineage_provider.store import DerivationRecord, DerivationTable, Store
@@ -34,7 +34,7 @@ def saved(explanation: Explanation, store: Store, airflow: Mapping[str, Any]) ->
 def restored(record: DerivationRecord, run: RunSummary) -> Explanation:
     """The explanation that was kept."""
     details = record.details
-    of_kind: dict[str, dict[str, pa.Table]] = {"source": {}, "reasons": {}, "links": {}, "target": {}}
+    of_kind: dict[str, dict[str, pa.Table]] = {"source": {}, "intermediate": {}, "reasons": {}, "links": {}, "target": {}}
     for name, one in record.tables.items():
         of_kind[one.kind][name.partition(":")[2]] = one.table
     return Explanation(
@@ -50,6 +50,8 @@ def restored(record: DerivationRecord, run: RunSummary) -> Explanation:
         controls=tuple(
             Control(**one | {"sources": tuple(one["sources"]), "rows": tuple(one["rows"])}) for one in details.get("controls", ())
         ),
+        intermediate=_intermediates(of_kind["intermediate"], details),
+        runs=details.get("runs", {}),
         stale=tuple(details["stale"]),
         verified=details["verified"],
         verification=details["verification"],
@@ -64,7 +66,12 @@ def restored(record: DerivationRecord, run: RunSummary) -> Explanation:
 def _details(explanation: Explanation) -> dict[str, Any]:
     return {
         "result_rows": explanation.result_rows,
-        "order": ["target", *explanation.source, *explanation.reasons],
+        "order": ["target", *explanation.source, *explanation.intermediate, *explanation.reasons],
+        "intermediate": {
+            name: {"run": asdict(one.run), "queries": [asdict(query) for query in one.queries]}
+            for name, one in explanation.intermediate.items()
+        },
+        "runs": dict(explanation.runs),
         "controls": [asdict(one) for one in explanation.controls],
         "stale": list(explanation.stale),
         "verified": explanation.verified,
@@ -83,9 +90,22 @@ def _tables(explanation: Explanation) -> list[tuple[str, DerivationTable]]:
 
     rows = [("target:rows", DerivationTable("target", explanation.target, "exact"))]
     rows += [(f"source:{name}", DerivationTable("source", table, *worth(name))) for name, table in explanation.source.items()]
+    rows += [
+        (f"intermediate:{name}", DerivationTable("intermediate", one.rows, *worth(name))) for name, one in explanation.intermediate.items()
+    ]
     rows += [(f"reasons:{name}", DerivationTable("reasons", table, *worth(name))) for name, table in explanation.reasons.items()]
     rows += [(f"links:{name}", DerivationTable("links", table, "exact")) for name, table in explanation.links.items()]
     return rows
+
+
+def _intermediates(rows: dict[str, pa.Table], details: dict[str, Any]) -> dict[str, Intermediate]:
+    known = details.get("intermediate", {})
+    return {
+        name: Intermediate(
+            run=RunSummary(**known[name]["run"]), rows=table, queries=tuple(TracingQuery(**query) for query in known[name]["queries"])
+        )
+        for name, table in _in_order(rows, details["order"]).items()
+    }
 
 
 def _in_order(tables: dict[str, pa.Table], order: list[str]) -> dict[str, pa.Table]:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from airflow_lineage_provider.errors import SourceUnavailable, SparkRequired
 from airflow_lineage_provider.explanation import EXACT, Guarantee
 from airflow_lineage_provider.plan.lineage_keys import ROW
 from airflow_lineage_provider.recording import RecordedSource
 from airflow_lineage_provider.sources.parquet import CannotReadHere, read_positions
-from airflow_lineage_provider.spark.sources import changed
+from airflow_lineage_provider.spark.sources import changed, files_as_read
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -33,11 +33,22 @@ class SourceRows:
     stale: tuple[str, ...]
 
 
+class KeptRows(Protocol):
+    """Rows of files that a recorded run wrote, from what that run stored: the files may be gone since."""
+
+    def read(self, source: RecordedSource, keys: pa.Table) -> pa.Table | None:
+        """Those rows among the ones with the given keys, as a source's are read; None where there are none."""
+        ...
+
+
 class SourceReader:
     """Reads source rows: from the store, from Parquet files in this process, or through Spark."""
 
-    def __init__(self, store: Store, stored: Mapping[str, Materialization], spark: SparkTracing | None) -> None:
+    def __init__(
+        self, store: Store, stored: Mapping[str, Materialization], spark: SparkTracing | None, kept: KeptRows | None = None
+    ) -> None:
         self.store = store
+        self.kept = kept
         self.stored = stored
         self.spark = spark
 
@@ -47,20 +58,38 @@ class SourceReader:
         :raises SparkRequired: only Spark can read this source, and there is no session.
         """
         stale = self._stale(source)
+        kept = self.kept.read(source, keys) if self._harm(source, stale) and self.kept is not None else None
+        if kept is not None and kept.num_rows:
+            return self._partly_kept(source, keys, kept, stale)
         try:
             rows = self._rows(source, keys)
         except SourceUnavailable as problem:
-            empty = _empty(source)
-            return SourceRows(
-                table=empty, positions={}, guarantee=Guarantee(level="unavailable", cause=str(problem)), stale=(*stale, str(problem))
-            )
-        width = len(source.identity.columns)
-        table = rows.select(range(width, rows.num_columns)).rename_columns(list(source.source.columns))
-        positions: dict[Key, list[int]] = {}
-        for number, key in enumerate(key_tuples(rows.select(range(width)))):
-            positions.setdefault(key, []).append(number)
-        found = {key: tuple(numbers) for key, numbers in positions.items()}
-        return SourceRows(table=table, positions=found, guarantee=_guarantee(source, keys, found, stale), stale=stale)
+            cause = Guarantee(level="unavailable", cause=str(problem))
+            return SourceRows(table=_empty(source), positions={}, guarantee=cause, stale=(*stale, str(problem)))
+        found = _positions(source, rows)
+        worth = _guarantee(source, keys, found, self._harm(source, stale))
+        return SourceRows(table=_table(source, rows), positions=found, guarantee=worth, stale=stale)
+
+    def _harm(self, source: RecordedSource, stale: tuple[str, ...]) -> tuple[str, ...]:
+        """What of the differences matters to rows that were read: files that were added since do not."""
+        spark = None if self.spark is None else self.spark.spark
+        return () if stale and files_as_read(source.source.relation, source.version, spark) is not None else stale
+
+    def _partly_kept(self, source: RecordedSource, keys: pa.Table, kept: pa.Table, stale: tuple[str, ...]) -> SourceRows:
+        """Rows of a table that has changed since: those that the run behind them stored are as they were read."""
+        import pyarrow as pa
+
+        known = _positions(source, kept)
+        rest = keys.filter(pa.array([key not in known for key in key_tuples(keys)], pa.bool_()))
+        guarantee, rows = EXACT, kept
+        if rest.num_rows:
+            try:
+                others = self._rows(source, rest)
+                guarantee = _guarantee(source, rest, _positions(source, others), self._harm(source, stale))
+                rows = pa.concat_tables([kept, others.rename_columns(kept.column_names).cast(kept.schema)])
+            except SourceUnavailable as problem:
+                guarantee = Guarantee(level="unavailable", cause=str(problem))
+        return SourceRows(table=_table(source, rows), positions=_positions(source, rows), guarantee=guarantee, stale=stale)
 
     def _rows(self, source: RecordedSource, keys: pa.Table) -> pa.Table:
         if not keys.num_rows:
@@ -89,6 +118,18 @@ class SourceReader:
         name = source.source.relation.name
         spark = None if self.spark is None else self.spark.spark
         return tuple(f"{name}: {one}" for one in changed(source.source.relation, source.version, spark))
+
+
+def _table(source: RecordedSource, rows: pa.Table) -> pa.Table:
+    width = len(source.identity.columns)
+    return rows.select(range(width, rows.num_columns)).rename_columns(list(source.source.columns))
+
+
+def _positions(source: RecordedSource, rows: pa.Table) -> dict[Key, tuple[int, ...]]:
+    positions: dict[Key, list[int]] = {}
+    for number, key in enumerate(key_tuples(rows.select(range(len(source.identity.columns))))):
+        positions.setdefault(key, []).append(number)
+    return {key: tuple(numbers) for key, numbers in positions.items()}
 
 
 def key_tuples(keys: pa.Table) -> list[Key]:

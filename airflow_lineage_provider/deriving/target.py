@@ -41,6 +41,26 @@ def target_expression(target: str | Rows | pa.Table, recorded: RecordedPlan) -> 
     return condition, expression_text(condition)
 
 
+class PredicateTarget:
+    """The rows of the result that meet a predicate, or are like the rows that are given."""
+
+    def __init__(self, target: str | Rows | pa.Table, recorded: RecordedPlan, limit: int, total: int | None) -> None:
+        """:raises InvalidTarget: it does not parse, or names a column that the result does not have."""
+        self._condition, self.asked = target_expression(target, recorded)
+        self._limit, self._total = limit, total
+
+    def condition(self) -> Expression:
+        """What every row of the target meets: it goes down the plan where segments are made again."""
+        return self._condition
+
+    def numbers(self, rows: SegmentRows, recorded: RecordedPlan, engines: Engines, store: Store) -> list[int]:
+        """The numbers of the rows.
+
+        :raises EmptyTarget, TargetTooLarge, SparkRequired: as `matching_rows`.
+        """
+        return matching_rows(self._condition, self.asked, rows, recorded, engines, store, self._limit, self._total)
+
+
 def matching_rows(
     condition: Expression,
     asked: str,
@@ -56,7 +76,7 @@ def matching_rows(
     :raises EmptyTarget: none does. :raises TargetTooLarge: more than ``limit`` do. :raises SparkRequired: PostgreSQL cannot
         evaluate the condition as Spark would, and there is no session.
     """
-    numbers = _matching(condition, rows, recorded, engines, store, limit + 1)
+    numbers = numbers_where(condition, rows, recorded, engines, store, limit + 1)
     known = "" if total is None else f"{total:,} "
     if not numbers:
         raise EmptyTarget(f"no row matches {asked}; the result has {known}rows with columns {', '.join(recorded.plan.names)}")
@@ -65,7 +85,13 @@ def matching_rows(
     return sorted(numbers)
 
 
-def _matching(condition: Expression, rows: SegmentRows, recorded: RecordedPlan, engines: Engines, store: Store, limit: int) -> list[int]:
+def numbers_where(
+    condition: Expression, rows: SegmentRows, recorded: RecordedPlan, engines: Engines, store: Store, limit: int
+) -> list[int]:
+    """The numbers of at most ``limit`` rows of the result that meet a condition.
+
+    :raises SparkRequired: PostgreSQL cannot evaluate the condition as Spark would, and there is no session.
+    """
     if rows.restored is not None and rows.is_restored(0):
         return rows.restored.matching(0, _spark_text(condition, recorded), limit)
     result = rows.materialization(0)
@@ -106,7 +132,7 @@ def _row_condition(row: Mapping[str, Any], columns: Sequence[tuple[str, Attribut
     terms = []
     for name, value in row.items():
         attribute = _column(name, columns)
-        literal = Cast(child=_literal(name, value), type=attribute.type)
+        literal = Cast(child=literal_of(name, value), type=attribute.type)
         terms.append(Call(function="<=>", arguments=(attribute, literal), type="boolean"))
     condition = conjunction(tuple(terms))
     if condition is None:
@@ -122,8 +148,11 @@ def _column(name: str, columns: Sequence[tuple[str, Attribute]]) -> Attribute:
     return exact[0]
 
 
-def _literal(name: str, value: Any) -> Literal:
-    """A Python value as Spark reads it."""
+def literal_of(name: str, value: Any) -> Literal:
+    """A Python value as Spark reads it; ``name`` is the column's, for the message.
+
+    :raises InvalidTarget: it is of a type that cannot be compared.
+    """
     if value is None:
         return Literal(value=None, type="void")
     if isinstance(value, bool):

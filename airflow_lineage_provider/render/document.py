@@ -7,15 +7,17 @@
      "guarantee": {"level", "cause"},                                                    the weakest of all tables
      "target":    {"columns": [{"name", "type"}], "rows": [[…]], "links": [LINK]},
      "source":    {NAME: {"columns", "rows", "guarantee"}},
+     "intermediate": {NAME: {"columns", "rows", "guarantee", "run", "links": [LINK], "queries"}},      outputs of other runs on the way
      "reasons":   {UDF: {"guarantee", "decisions": [DECISION]}},
      "controls":  [{"segment", "kind", "operator", "sources", "rows", "text"}],          tables that decided as a whole
+     "runs":      {NAME: RUN ID},                                   which run made an intermediate table, and which called a UDF
      "stale": […], "verified", "verification",
      "segments":  [{"number", "kind", "materialized", "because", "pinned", "operators"}],          operators: indented lines
      "queries":   [{"segment", "engine", "sql", "seconds", "rows"}]}
 
 A DECISION is ``{"row", "arguments": [{"name", "type", "value"}], "value", "reason", "links": [LINK]}``.
 ``because`` says why a segment is stored or not, null for runs of releases that did not record it.
-A LINK is ``{"source", "source_row"}`` (the target's also have ``row``), rows counted from 0.
+A LINK is ``{"source", "source_row"}`` (the target's and those of intermediate tables also have ``row``), rows counted from 0.
 Rows are arrays, because a result's column names may repeat.
 ``reason`` is the payload as stored (its own schema and version), null where none is declared.
 Decimals, dates and times are strings (ISO 8601), binary is base64, a map is an array of [key, value], and NaN and the infinities are
@@ -54,15 +56,17 @@ def to_dict(explanation: Explanation) -> dict[str, Any]:
         "seconds": explanation.seconds,
         "run": run_dict(explanation.run),
         "guarantee": _guarantee(explanation.guarantee),
-        "target": table_dict(explanation.target) | {"links": _target_links(explanation)},
+        "target": table_dict(explanation.target) | {"links": _row_links(explanation, "target")},
         "source": {
             name: table_dict(table) | {"guarantee": _guarantee(guarantee_of(explanation, name))}
             for name, table in explanation.source.items()
         },
+        "intermediate": {name: _intermediate(explanation, name) for name in explanation.intermediate},
         "reasons": {name: _reasons(explanation, name) for name in explanation.reasons},
         "controls": [
             {**asdict(one), "sources": list(one.sources), "rows": list(one.rows), "text": control_text(one)} for one in explanation.controls
         ],
+        "runs": dict(explanation.runs),
         "stale": list(explanation.stale),
         "verified": explanation.verified,
         "verification": explanation.verification,
@@ -90,8 +94,18 @@ def table_dict(table: pa.Table) -> dict[str, Any]:
     return {"columns": _columns(table.schema), "rows": [[jsonable(value) for value in row] for row in rows_of(table)]}
 
 
-def _target_links(explanation: Explanation) -> list[dict[str, Any]]:
-    behind = links_by_row(explanation.links.get("target"))
+def _intermediate(explanation: Explanation, name: str) -> dict[str, Any]:
+    one = explanation.intermediate[name]
+    return table_dict(one.rows) | {
+        "guarantee": _guarantee(guarantee_of(explanation, name)),
+        "run": run_dict(one.run),
+        "links": _row_links(explanation, name),
+        "queries": [asdict(query) for query in one.queries],
+    }
+
+
+def _row_links(explanation: Explanation, name: str) -> list[dict[str, Any]]:
+    behind = links_by_row(explanation.links.get(name))
     return [{"row": row, **link} for row in sorted(behind) for link in _links(behind[row])]
 
 

@@ -78,6 +78,9 @@ def _parts(explanation: Explanation, width: int, rows: int) -> Iterator[Renderab
         yield from _section(title, guarantee_of(explanation, name), Text(whole, style="dim") if whole else table(source, width, rows))
     if explanation.controls:
         yield from _section("Decided as a whole", None, *_controls(explanation))
+    for name, between in explanation.intermediate.items():
+        title = f"Through {visible(name)}, {count(between.rows.num_rows, 'row')} written by run {between.run.id}"
+        yield from _section(f"{title} of {visible(between.run.pipeline)}", guarantee_of(explanation, name))
     if explanation.plan is not None:
         yield from _section("Operator tree", None, plan_tree(explanation.plan, explanation.materialized, width))
         yield from _section("What was stored, and why", None, segments_table(segment_lines(explanation)))

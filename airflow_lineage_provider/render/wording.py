@@ -107,7 +107,7 @@ def guarantee_meaning(guarantee: Guarantee) -> str:
 
 def worth(explanation: Explanation) -> str:
     """What the whole answer is worth, naming the tables that are not exact."""
-    names = (*explanation.source, *explanation.reasons)
+    names = (*explanation.source, *explanation.reasons, *explanation.intermediate)
     weaker = [f"{visible(name)} is {level}" for name in names if (level := _level(explanation, name)) != "exact"]
     if not weaker:
         return "Exactly the rows that made the target" if names else "Nothing was traced"

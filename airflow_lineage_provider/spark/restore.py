@@ -20,7 +20,7 @@ from airflow_lineage_provider.plan.lineage_keys import ROW
 from airflow_lineage_provider.recording import RecordedPlan
 from airflow_lineage_provider.spark.declared import declared_functions
 from airflow_lineage_provider.spark.run import quoted, under_settings
-from airflow_lineage_provider.spark.sources import changed
+from airflow_lineage_provider.spark.sources import changed, files_as_read
 from airflow_lineage_provider.spark.tracing import SparkTracing, Views, spark_errors
 from airflow_lineage_provider.sql import ColumnRef, lower
 from airflow_lineage_provider.tracing.binding import Key, LeafTable, bind, leaf_keys
@@ -127,7 +127,7 @@ def _check_sources(spark: SparkSession, recorded: RecordedPlan) -> None:
         if one.identity.kind == "snapshot":
             continue
         differences = changed(one.source.relation, one.version, spark)
-        if differences:
+        if differences and files_as_read(one.source.relation, one.version, spark) is None:
             raise SourceUnavailable(
                 f"{one.source.relation.name} changed after the run ({differences[0]}), and the run stored nothing to answer from: under "
                 "strategy rerun or auto a derivation runs the pipeline again. Restore the table, or run with function_materialization"

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider.catalyst.datatypes import schema_ddl
 from airflow_lineage_provider.errors import SourceUnavailable
 from airflow_lineage_provider.plan.operators import Relation, Source
-from airflow_lineage_provider.spark import file_listing
+from airflow_lineage_provider.spark import file_listing, jdbc
 from airflow_lineage_provider.spark.local_files import file_differences, files_version, is_local, local_path
-from airflow_lineage_provider.spark.relations import parameters_value, quoted, relation_of, scala_map
+from airflow_lineage_provider.spark.relations import quoted, relation_of, scala_map
 
 if TYPE_CHECKING:
     from py4j.java_gateway import JavaObject
@@ -19,8 +19,10 @@ if TYPE_CHECKING:
 _CREDENTIALS = "spark.airflow_lineage.jdbc."
 
 
-def reopen(spark: SparkSession, source: Source, *, jdbc_options: Mapping[str, str] | None = None) -> DataFrame:
-    """The source's rows as they are now, with the same columns and types in the same order.
+def reopen(
+    spark: SparkSession, source: Source, *, jdbc_options: Mapping[str, str] | None = None, files: Sequence[str] | None = None
+) -> DataFrame:
+    """The source's rows as they are now, with the same columns and types in the same order; those of ``files`` alone where they are given.
 
     A JDBC source's user and password are no part of a description: give them in ``jdbc_options``, or set
     ``spark.airflow_lineage.jdbc.user`` and ``.password`` in the session.
@@ -28,7 +30,7 @@ def reopen(spark: SparkSession, source: Source, *, jdbc_options: Mapping[str, st
     :raises SourceUnavailable: it has vanished, cannot be read, or no longer has these columns; the message names it.
     """
     try:
-        frame = _read(spark, source, dict(jdbc_options or {}))
+        frame = _read(spark, source, dict(jdbc_options or {})) if files is None else _these_files(spark, source, files)
         return _same_columns(frame, source)
     except _spark_errors() as problem:
         raise SourceUnavailable(
@@ -61,11 +63,20 @@ def _files(spark: SparkSession, source: Source, options: dict[str, str]) -> Data
     gone = [path for path in relation.paths if is_local([path]) and not local_path(path).exists()]
     if gone:
         raise SourceUnavailable(f"source {relation.name} has vanished: {', '.join(gone)} does not exist")
+    return _load(spark, source, relation.paths, options)
+
+
+def _load(spark: SparkSession, source: Source, paths: Sequence[str], options: Mapping[str, str]) -> DataFrame:
     columns = [(name, a.type) for name, a in zip(source.columns, source.output, strict=True) if name != "_metadata"]
-    reader = spark.read.format(relation.format).options(**options)
+    reader = spark.read.format(source.relation.format).options(**options)
     if columns:
         reader = reader.schema(schema_ddl(columns))
-    return reader.load([_escaped(path) for path in relation.paths])
+    return reader.load([_escaped(path) for path in paths])
+
+
+def _these_files(spark: SparkSession, source: Source, files: Sequence[str]) -> DataFrame:
+    # A catalog table's only option is its name.
+    return _load(spark, source, files, dict(source.relation.options) if source.relation.kind == "files" else {})
 
 
 def _escaped(path: str) -> str:
@@ -102,12 +113,15 @@ def _type_text(field: Any) -> str:
     return ddl(field.jsonValue()["type"])
 
 
-def version_of(spark: SparkSession, leaf: DataFrame, relation: Relation) -> dict[str, Any]:
+def version_of(
+    spark: SparkSession, leaf: DataFrame, relation: Relation, is_output: Callable[[str], bool] = lambda _place: False
+) -> dict[str, Any]:
     """What a run reads, so that a later change shows; JSON-able.
 
     Files (of a path or of a catalog table): number, bytes, and each file's size and modification time, or one digest of
     them all beyond 1,000 files. A table of another format: its own version where it has one. JDBC: the row count, which
-    the database counts; it shows insertions and deletions only. Ranges and data of the session: nothing to compare.
+    the database counts; it shows insertions and deletions only. A PostgreSQL table that is a run's output (``is_output`` tells by its
+    place): a checksum of the rows too. Ranges and data of the session: nothing to compare.
     """
     node = leaf._jdf.queryExecution().analyzed()
     index = file_listing.file_index(node)
@@ -117,7 +131,7 @@ def version_of(spark: SparkSession, leaf: DataFrame, relation: Relation) -> dict
         complete = file_listing.list_roots(spark, relation) == read
         return files_version(read, complete=complete)
     if relation.kind == "jdbc":
-        return {"kind": "rows", "count": _jdbc_rows(spark, scala_map(spark, node.relation().jdbcOptions().parameters().originalMap()))}
+        return jdbc.rows_version(spark, scala_map(spark, node.relation().jdbcOptions().parameters().originalMap()), is_output)
     if relation.kind == "table":
         return {"kind": "snapshot", "snapshot": _snapshot(node)}
     return {"kind": "none"}
@@ -146,24 +160,27 @@ def changed(
     return _now_differs(spark, relation, version, dict(jdbc_options or {}))
 
 
+def files_as_read(relation: Relation, version: Mapping[str, Any], spark: SparkSession | None = None) -> tuple[str, ...] | None:
+    """The files that a run read, where all are there as they were and only others have come since: reading these is reading what it read.
+
+    None where the source has not changed, has changed otherwise, or cannot be read file by file (partitions).
+    """
+    read = version.get("files")
+    if version.get("kind") != "files" or not read or relation.partition_columns or not version.get("complete", True):
+        return None
+    now = file_listing.list_roots(spark, relation)
+    same = all(now.get(uri) == tuple(status) for uri, status in read.items())
+    return tuple(read) if same and len(now) > len(read) else None
+
+
 def _now_differs(spark: SparkSession, relation: Relation, version: Mapping[str, Any], jdbc_options: dict[str, str]) -> tuple[str, ...]:
     try:
         if version["kind"] == "rows":
-            rows = _jdbc_rows(spark, _with_credentials(spark, dict(relation.options), jdbc_options))
-            return () if rows == version["count"] else (f"{relation.name} has {rows:,} rows; it had {version['count']:,}",)
+            return jdbc.rows_differ(spark, relation.name, _with_credentials(spark, dict(relation.options), jdbc_options), version)
         snapshot = _snapshot(spark.table(dict(relation.options)["table"])._jdf.queryExecution().analyzed().collectLeaves().apply(0))
         return () if snapshot == version["snapshot"] else (f"{relation.name} is at version {snapshot}; it was at {version['snapshot']}",)
     except _spark_errors() as problem:
         return (f"{relation.name} cannot be read: {_first_line(problem)}",)
-
-
-def _jdbc_rows(spark: SparkSession, options: Mapping[str, str]) -> int:
-    query = parameters_value(options, "query")
-    table = f"({query})" if query is not None else str(parameters_value(options, "dbtable"))
-    about_reading = ("dbtable", "query", "partitioncolumn", "lowerbound", "upperbound", "numpartitions")
-    kept = {key: value for key, value in options.items() if key.lower() not in about_reading}
-    counted = spark.read.format("jdbc").options(**kept, query=f"SELECT COUNT(*) AS row_count FROM {table} counted").load()
-    return int(counted.collect()[0][0])
 
 
 def _snapshot(node: JavaObject) -> str | None:
@@ -190,4 +207,4 @@ def _first_line(problem: Exception) -> str:
     return text.splitlines()[0] if text else type(problem).__name__
 
 
-__all__ = ["changed", "relation_of", "reopen", "version_of"]
+__all__ = ["changed", "files_as_read", "relation_of", "reopen", "version_of"]

@@ -13,7 +13,7 @@ from airflow_lineage_provider.recording import RecordedPlan, RecordedSource
 from airflow_lineage_provider.spark.identity import with_identity
 from airflow_lineage_provider.spark.run import under_settings
 from airflow_lineage_provider.spark.session import apply_conf
-from airflow_lineage_provider.spark.sources import reopen
+from airflow_lineage_provider.spark.sources import files_as_read, reopen
 from airflow_lineage_provider.sql import ColumnRef, lower
 from airflow_lineage_provider.tracing.binding import Key, LeafTable, bind, leaf_keys, target_leaf, target_table
 from airflow_lineage_provider.tracing.links import TARGET
@@ -78,7 +78,7 @@ class SparkTracing:
         """
         name = recorded.source.relation.name
         with self._settings(), spark_errors(f"reading the rows of {name}", SourceUnavailable):
-            frame = with_identity(reopen(self.spark, recorded.source), recorded.identity)
+            frame = self._as_read(recorded)
             names = [column.name for column in recorded.identity.columns]
             positions = [frame.columns.index(name) for name in names]
             numbered = frame.toDF(*(f"c{i}" for i in range(len(frame.columns))))
@@ -87,6 +87,11 @@ class SparkTracing:
             joined = numbered.join(wanted.hint("broadcast"), condition, "inner")
             columns = [f"key_{i}" for i in range(len(names))] + [f"c{i}" for i in range(len(recorded.source.columns))]
             return joined.select(*columns).toArrow()
+
+    def _as_read(self, recorded: RecordedSource) -> DataFrame:
+        """A source with its lineage key: without the files that were added after the run."""
+        files = files_as_read(recorded.source.relation, recorded.version, self.spark)
+        return with_identity(reopen(self.spark, recorded.source, files=files), recorded.identity)
 
     def filter(self, materialization: Materialization, frame_filter: Callable[[DataFrame], DataFrame]) -> pa.Table:
         """The stored rows that a filter leaves.
@@ -118,7 +123,7 @@ class SparkTracing:
         if recorded.identity.kind == "snapshot":
             frame = read_materialization(self.spark, self.store, self.stored[f"source_{number}"])
         else:
-            frame = with_identity(reopen(self.spark, recorded.source), recorded.identity)
+            frame = self._as_read(recorded)
         return LeafTable(name=(views.add(frame, f"source_{number}"),), label=recorded.source.relation.name)
 
 

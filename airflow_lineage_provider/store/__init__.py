@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from airflow_lineage_provider.store.layout import Column
     from airflow_lineage_provider.store.load import PartitionLoader
     from airflow_lineage_provider.store.materialization import Materialization
+    from airflow_lineage_provider.store.outputs import WrittenPlace
     from airflow_lineage_provider.store.read import MaterializationReader
     from airflow_lineage_provider.store.records import DerivationRecord, DerivationTable, RunRecord
     from airflow_lineage_provider.store.result_table import ResultTable
@@ -32,6 +33,7 @@ _HOMES = {
     "Session": ("session", "Session"),
     "Store": ("store", "Store"),
     "Upload": ("session", "Upload"),
+    "WrittenPlace": ("outputs", "WrittenPlace"),
     "stop_embedded": ("embedded", "stop"),
 }
 
@@ -47,6 +49,7 @@ __all__ = [
     "Session",
     "Store",
     "Upload",
+    "WrittenPlace",
     "stop_embedded",
 ]
 

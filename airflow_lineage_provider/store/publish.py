@@ -10,7 +10,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from airflow_lineage_provider.errors import RunNotComplete, StoreError
-from airflow_lineage_provider.store import catalog, schema
+from airflow_lineage_provider.store import catalog, outputs, schema
 from airflow_lineage_provider.store.connection import sqlstate
 from airflow_lineage_provider.store.materialization import Materialization
 from airflow_lineage_provider.store.types import storage_type
@@ -22,7 +22,17 @@ _MOST_INDEX_COLUMNS = 32
 _TOO_LONG = "54000"
 
 
-def publish(connection: sa.Connection, url: str, run_id: str, *, output: Any, timings: Any, row_counts: Any, indexes: Indexes) -> None:
+def publish(
+    connection: sa.Connection,
+    url: str,
+    run_id: str,
+    *,
+    output: Any,
+    places: Mapping[str, str],
+    timings: Any,
+    row_counts: Any,
+    indexes: Indexes,
+) -> None:
     """Complete a run. Loads that are going on are waited for; later ones are refused.
 
     Raises:
@@ -42,6 +52,7 @@ def publish(connection: sa.Connection, url: str, run_id: str, *, output: Any, ti
         for columns in indexes.get(name, ()):
             _index(connection, found, columns)
         catalog.execute_text(connection, f"ANALYZE {found.table}")
+    outputs.enter(connection, run_id, places)
     values = {"output": output, "timings": timings, "row_counts": row_counts}
     catalog.update_run(connection, run_id, status="complete", finished=datetime.now(UTC), **values)
 

@@ -57,13 +57,13 @@ class DerivationTable:
     """One table of a stored derivation, kept losslessly.
 
     Attributes:
-        kind: ``source``, ``reasons``, ``target``, or ``links`` between them.
+        kind: ``source``, ``intermediate``, ``reasons``, ``target``, or ``links`` between them.
         table: the rows.
         guarantee: ``exact``, ``superset`` or ``unavailable``.
         cause: why it is not exact.
     """
 
-    kind: Literal["source", "reasons", "target", "links"]
+    kind: Literal["source", "intermediate", "reasons", "target", "links"]
     table: pa.Table
     guarantee: str
     cause: str | None = None

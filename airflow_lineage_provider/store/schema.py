@@ -11,7 +11,7 @@ from airflow_lineage_provider.errors import StoreError
 from airflow_lineage_provider.store.sqltext import CATALOG_SCHEMA
 from airflow_lineage_provider.store.textescape import escape, unescape
 
-HEAD = "0002"
+HEAD = "0003"
 VERSION_TABLE = "schema_version"
 
 metadata = sa.MetaData(schema=CATALOG_SCHEMA)
@@ -104,6 +104,15 @@ loads = sa.Table(
     sa.Column("loaded", _time),
 )
 
+outputs = sa.Table(
+    "outputs",
+    metadata,
+    sa.Column("run_id", sa.Text, sa.ForeignKey("lineage.runs.id", ondelete="CASCADE"), nullable=False),
+    sa.Column("place", SafeText, nullable=False),
+    sa.Column("version", sa.Text, nullable=False),
+    sa.Index("outputs_place", "place", postgresql_using="hash"),
+)
+
 derivations = sa.Table(
     "derivations",
     metadata,
@@ -125,7 +134,7 @@ derivation_tables = sa.Table(
     sa.Column("derivation_id", sa.Text, sa.ForeignKey("lineage.derivations.id", ondelete="CASCADE"), primary_key=True),
     sa.Column("position", sa.Integer, primary_key=True),
     sa.Column("name", SafeText, nullable=False),
-    sa.Column("kind", sa.Text, sa.CheckConstraint("kind IN ('source', 'reasons', 'target', 'links')"), nullable=False),
+    sa.Column("kind", sa.Text, sa.CheckConstraint("kind IN ('source', 'intermediate', 'reasons', 'target', 'links')"), nullable=False),
     sa.Column("guarantee", SafeText, nullable=False),
     sa.Column("cause", SafeText),
     sa.Column("rows", sa.BigInteger, nullable=False),

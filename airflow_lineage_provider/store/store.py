@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 import weakref
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider import settings
 from airflow_lineage_provider.errors import RunNotFound
-from airflow_lineage_provider.store import catalog, derivations, embedded, lifecycle, migrate, publish
+from airflow_lineage_provider.store import catalog, derivations, embedded, lifecycle, migrate, outputs, publish
 from airflow_lineage_provider.store.connection import make_engine, normalise, redact, store_errors, tcp_form
 from airflow_lineage_provider.store.convert import from_storage
 from airflow_lineage_provider.store.ids import new_id
@@ -142,13 +142,21 @@ class Store:
             return catalog.create_materialization(connection, self.url, run_id, name, kind, columns, row_count_hint)
 
     def publish_run(
-        self, run_id: str, *, output: Any = None, timings: Any = None, row_counts: Any = None, indexes: publish.Indexes | None = None
+        self,
+        run_id: str,
+        *,
+        output: Any = None,
+        places: Mapping[str, str] | None = None,
+        timings: Any = None,
+        row_counts: Any = None,
+        indexes: publish.Indexes | None = None,
     ) -> None:
         """Complete a run, in one transaction: indexes, statistics, row counts, status.
 
         Args:
             run_id: the run.
             output, timings, row_counts: kept as JSON in the run's record.
+            places: what the run wrote, each place with its version: `written` finds the run by it.
             indexes: for materializations, by name, lists of columns that are looked up together.
 
         Raises:
@@ -161,7 +169,7 @@ class Store:
                 self._locks[run_id].ensure()
         with self._transaction(doing) as connection:
             arguments = {"output": output, "timings": timings, "row_counts": row_counts}
-            publish.publish(connection, self.url, run_id, indexes=indexes or {}, **arguments)
+            publish.publish(connection, self.url, run_id, places=places or {}, indexes=indexes or {}, **arguments)
         self._release(run_id)
 
     def fail_run(self, run_id: str, error: str) -> None:
@@ -215,6 +223,11 @@ class Store:
         if not found:
             raise RunNotFound(f"pipeline {pipeline!r} has no complete run in the results store {redact(self.url)}")
         return found[0]
+
+    def written(self, places: Iterable[str]) -> list[outputs.WrittenPlace]:
+        """What runs are known to have written to these places (files, database tables), the newest run first."""
+        with self._transaction("finding the runs that wrote a table") as connection:
+            return outputs.written(connection, places)
 
     # Materializations
 

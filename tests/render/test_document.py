@@ -21,8 +21,8 @@ def test_it_is_json_to_the_letter(make: Any) -> None:
 def test_the_papers_document() -> None:
     document = examples.paper().to_dict()
     assert sorted(document) == sorted([
-        "document", "version", "id", "asked", "headline", "result_rows", "seconds", "run", "guarantee", "target", "source", "reasons",
-        "controls", "stale", "verified", "verification", "segments", "queries",
+        "document", "version", "id", "asked", "headline", "result_rows", "seconds", "run", "guarantee", "target", "source", "intermediate",
+        "reasons", "controls", "runs", "stale", "verified", "verification", "segments", "queries",
     ])  # fmt: skip
     assert document["target"]["rows"] == [["Reject", 1]]
     assert document["target"]["links"][0] == {"row": 0, "source": "client", "source_row": 0}
