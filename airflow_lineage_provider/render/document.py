@@ -9,7 +9,7 @@
      "source":    {NAME: {"columns", "rows", "guarantee"}},
      "intermediate": {NAME: {"columns", "rows", "guarantee", "run", "links": [LINK], "queries"}},      outputs of other runs on the way
      "reasons":   {UDF: {"guarantee", "decisions": [DECISION]}},
-     "controls":  [{"segment", "kind", "operator", "sources", "rows", "text"}],          tables that decided as a whole
+     "controls":  [{"segment", "kind", "operator", "sources", "rows", "run", "text"}],         tables that decided as a whole
      "runs":      {NAME: RUN ID},                                   which run made an intermediate table, and which called a UDF
      "stale": […], "verified", "verification",
      "segments":  [{"number", "kind", "materialized", "because", "pinned", "operators"}],          operators: indented lines

@@ -89,6 +89,8 @@ def _program(segment: Segment, context: Context, traced: frozenset[int], above: 
     identities = identities if position is None else (*identities, position)
     stored_ids = {a.id for a in _stored(segment, context.plan, traced)}
     wanted = tuple(dict.fromkeys([*(a for a in segment.plan.output if a.id in stored_ids or a.id in above), *identities]))
+    # Where nothing is read but the number of rows (a global aggregation that only joins), a column stands for them.
+    wanted = wanted or segment.plan.output[:1]
     final = unique_names(o.Project(child=prune(body, wanted), columns=wanted))
     names = {attribute.id: attribute for attribute in final.output}
     stored = tuple(names[a.id] for a in wanted if a.id in stored_ids or a in identities)
