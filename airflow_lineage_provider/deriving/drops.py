@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -10,7 +10,7 @@ from airflow_lineage_provider.errors import TracingError
 from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.expressions import Attribute
 from airflow_lineage_provider.plan.text import expression_text, operator_text
-from airflow_lineage_provider.tracing.dropped import Judged, excluding, is_having, judged, partners
+from airflow_lineage_provider.tracing.dropped import Judged, excluding, is_having, judged, order_of, partners, seen_by
 from airflow_lineage_provider.tracing.forward import ForwardPlan, Place
 from airflow_lineage_provider.tracing.forward_columns import child_of
 from airflow_lineage_provider.why_not import Descendant, Drop, Reason, Term
@@ -52,7 +52,7 @@ class _Dropped:
 
 
 def _dropped(plan: ForwardPlan, place: Place, tags: Sequence[int], following: Following) -> tuple[list[_Dropped], int]:
-    child = child_of(plan, place.node, place.side)
+    child = seen_by(plan, place.node, place.side)
     assert child.tags is not None
     asked = judged(place.node, child, place.side)
     try:
@@ -172,7 +172,7 @@ def _text(plan: ForwardPlan, node: o.Plan, kind: Reason, rows: Sequence[Descenda
             return f"rows of the right side exclude it{_values(rows)}"
         case "limit":
             assert isinstance(node, o.Limit)
-            return _beyond(node)
+            return _beyond(node) + _values(rows)
         case "generator":
             return f"the generator makes no row of it{_values(rows)}"
     return f"{operator_text(node)} gives no row for it"
@@ -195,13 +195,16 @@ def _unmet(rows: Sequence[Descendant]) -> str:
     if not rows:
         return ""
     never = [term.text for term in rows[0].terms if term.met == 0]
-    return (f": {', '.join(never)} is true for none" if never else "") + _values(rows)
+    together = len(rows[0].terms) > 1 and rows[0].others_count == 0
+    text = f": {' and '.join(never)} is true for none" if never else ": its terms are true for some, but not together" if together else ""
+    return text + _values(rows)
 
 
 def _beyond(node: o.Limit) -> str:
     skipped = f" after the first {node.offset:,}" if node.offset else ""
-    first = "rows" if node.count is None else f"first {node.count:,} rows"
-    order = f" in the order of {operator_text(node.child).removeprefix('sort ')}" if isinstance(node.child, o.Sort) else ""
+    first = "rows" if node.count is None else "first row" if node.count == 1 else f"first {node.count:,} rows"
+    sort = order_of(node)
+    order = "" if sort is None else f" in the order of {operator_text(sort).removeprefix('sort ')}"
     return f"it is not among the {first}{skipped}{order}"
 
 

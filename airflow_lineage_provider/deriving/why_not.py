@@ -189,16 +189,18 @@ class _Follower:
     def fates(self) -> tuple[Fate, ...]:
         """What became of every row on every way, and why."""
         fates = [self._fate(one, row) for row in range(self.rows) for one in self.ways]
-        lost: dict[int, list[int]] = {}
-        places: dict[int, Place] = {}
+        lost: dict[tuple[int, int], list[int]] = {}
+        places: dict[tuple[int, int], Place] = {}
         tags: dict[int, Fate] = {}
         for fate in fates:
             one = next(each for each in self.ways if each.leaf == fate.leaf)
             tags[one.first + fate.row] = fate
             if fate.lost is not None:
                 place = one.places[fate.lost]
-                places[id(place.node)] = place
-                lost.setdefault(id(place.node), []).append(one.first + fate.row)
+                # A self-join may drop rows that come from either side.
+                key = (id(place.node), place.side)
+                places[key] = place
+                lost.setdefault(key, []).append(one.first + fate.row)
         if lost:
             self.progress("looking at the rows that were dropped")
         for key, some in lost.items():

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def asked_rows(tracing: SparkTracing, source: RecordedSource, condition: Expression, most: int) -> pa.Table:
-    """At most ``most`` rows that meet a condition: ``key_0`` … (the lineage key), ``copies`` (rows that share the key), the table's columns.
+    """At most ``most`` rows that meet a condition: ``key_0`` … (the lineage key), ``copies`` (rows that share it), the table's columns.
 
     :raises SourceUnavailable: the source has vanished or cannot be read. :raises TracingError: Spark failed otherwise.
     """

@@ -123,9 +123,8 @@ class Following:
 
     def _frame(self, plan: o.Plan, columns: Sequence[Attribute]) -> DataFrame:
         """A plan's columns, named by the attributes' numbers."""
-        if not columns:
-            return self._query(pruned(plan, plan.output[:1])).select()
-        return self._query(pruned(plan, tuple(columns))).toDF(*(name_of(a) for a in columns))
+        frame = self._query(pruned(plan, tuple(columns)))
+        return frame.toDF(*(name_of(a) for a in columns)) if columns else frame.select()
 
     def _query(self, plan: o.Plan) -> DataFrame:
         for key in leaf_keys(plan):
@@ -185,8 +184,9 @@ class Following:
         found = joined.agg(F.count(F.lit(1)), F.count("stored_row")).collect()[0]
         there = stored.count()
         if found[0] != found[1] or found[0] != there:
+            here, known = (f"{int(number):,}" for number in found)
             self.problems.append(
-                f"segment {one.segment.number}, computed again, has {found[0]:,} rows, {found[1]:,} of them among the {there:,} that the run stored"
+                f"segment {one.segment.number}, computed again, has {here} rows, {known} of them among the {there:,} that the run stored"
             )
 
 

@@ -12,7 +12,8 @@ from airflow_lineage_provider.plan.segments import SegmentedPlan
 from airflow_lineage_provider.plan.walk import children, references, replace_attributes
 from airflow_lineage_provider.rewrite.fresh import FreshAttributes
 from airflow_lineage_provider.rewrite.unique_names import unique_names
-from airflow_lineage_provider.tracing.forward import Forward
+from airflow_lineage_provider.tracing.forward import Forward, ForwardPlan
+from airflow_lineage_provider.tracing.forward_columns import child_of
 from airflow_lineage_provider.tracing.prune import prune
 
 
@@ -26,9 +27,24 @@ class Judged:
     values: tuple[Attribute, ...] = ()
 
 
+def order_of(node: o.Limit) -> o.Sort | None:
+    """The order that a limit takes the first rows of; projections in between change no row's place."""
+    below = node.child
+    while isinstance(below, o.Project):
+        below = below.child
+    return below if isinstance(below, o.Sort) else None
+
+
+def seen_by(plan: ForwardPlan, node: o.Plan, side: int) -> Forward:
+    """The input by which an operator decides: a limit's is that of the sort below it."""
+    sort = order_of(node) if isinstance(node, o.Limit) else None
+    return child_of(plan, node, side) if sort is None else child_of(plan, sort, 0)
+
+
 def read_by(node: o.Plan, side: int) -> tuple[Attribute, ...]:
     """The columns of one of its inputs that an operator reads to decide about a row, in the order in which it does."""
-    given = {a.id for a in children(node)[side].output}
+    sort = order_of(node) if isinstance(node, o.Limit) else None
+    given = {a.id for a in children(node if sort is None else sort)[side].output}
     return tuple(a for a in dict.fromkeys(a for own in _deciding(node) for a in references(own)) if a.id in given)
 
 
@@ -40,8 +56,9 @@ def _deciding(node: o.Plan) -> tuple[Any, ...]:
             return (node.condition,)
         case o.Generate():
             return (node.generator,)
-        case o.Limit() if isinstance(node.child, o.Sort):
-            return node.child.order
+        case o.Limit():
+            sort = order_of(node)
+            return () if sort is None else sort.order
     return ()
 
 
@@ -83,7 +100,7 @@ class Partners:
 def partners(node: o.Join, other: Forward, read: tuple[Attribute, ...], given_leaf: int) -> Partners:
     """The query; the leaf ``given_leaf`` gives a number for each row, and the columns that the join reads of it.
 
-    Its columns are the number, the number of the other side's rows, of those that meet the whole condition, and of those that meet each term.
+    Its columns: the row's number; how many rows the other side has, how many meet the whole condition (where there is one), and each term.
     """
     leaf, copies, fresh = _given(other, read, given_leaf)
     terms = () if node.condition is None else conjuncts(node.condition)

@@ -10,7 +10,7 @@ from airflow_lineage_provider.catalyst.datatypes import is_orderable
 from airflow_lineage_provider.errors import PlanCheckError, TracingError
 from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.check import made_by
-from airflow_lineage_provider.plan.expressions import AggregateCall, Alias, Attribute, Call, Literal
+from airflow_lineage_provider.plan.expressions import TRUE, AggregateCall, Alias, Attribute, Call, Literal
 from airflow_lineage_provider.plan.lineage_keys import MaterializedSegment
 from airflow_lineage_provider.plan.segments import Segment
 from airflow_lineage_provider.plan.text import operator_text
@@ -27,10 +27,10 @@ from airflow_lineage_provider.tracing.prune import needed, prune
 class Reading:
     """What is read of a segment.
 
-    ``computed`` are the columns that its body gives, ``stored`` those that are taken from the stored rows, which are found by ``keys``:
-    attributes of the body (`stored_keys`). ``joined``: whether the stored rows are needed at all. ``order`` puts rows that share their keys in the order of the
-    stored ones. ``doubts``: operators that may have come
-    out differently in the run, because they are computed again.
+    ``computed`` are the columns that its body gives, ``stored`` those that are taken from the stored rows, which are found by ``keys``,
+    attributes of the body (`stored_keys`). ``joined``: whether the stored rows are needed at all. ``row``: the stored rows' number, where
+    it is read. ``order`` puts rows that share their keys in the order of the stored ones. ``doubts``: operators that may have come out
+    differently in the run, because they are computed again.
     """
 
     computed: tuple[Attribute, ...]
@@ -60,8 +60,9 @@ def readings(plan: ForwardPlan, materialized: Mapping[int, MaterializedSegment |
 
 
 def pruned(plan: o.Plan, columns: tuple[Attribute, ...]) -> o.Plan:
-    """A plan that gives these columns, with names that SQL can tell apart."""
-    return unique_names(o.Project(child=prune(plan, columns), columns=columns))
+    """A plan that gives these columns, with names that SQL can tell apart; a constant where nothing is read but the number of rows."""
+    one = Alias(child=TRUE, attribute=FreshAttributes(plan).attribute("lineage_one", "boolean", nullable=False))
+    return unique_names(o.Project(child=prune(plan, columns), columns=columns or (one,)))
 
 
 def stored_keys(one: ForwardSegment, stored: MaterializedSegment) -> tuple[tuple[Attribute, str], ...]:
