@@ -1,4 +1,4 @@
-"""What became of source rows, by the oracle: every place where a query reads a table is a table of its own, and every subtree is evaluated."""
+"""What became of source rows, by the oracle: each place where a query reads a table is a table of its own, each subtree is evaluated."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ def fates(node: q.Node, tables: q.Tables) -> list[dict[int, Fate]]:
     found = []
     for place, name in enumerate(leaves(node)):
         own = f"{name}@{place}"
-        way = [one for one in q.nodes(apart) if own in leaves(one)][::-1]
+        way = [one for one in reversed(q.nodes(apart)) if own in leaves(one)]
         alive = [{rid for row in evaluate.rows(one, copies, cache) for table, rid in row.lineage if table == own} for one in way]
-        root = [row for row in evaluate.rows(apart, copies, cache)]
+        root = evaluate.rows(apart, copies, cache)
         at = tables[name].rid
         found.append({row[at]: _fate(own, row[at], way, alive, root) for row in tables[name].rows})
     return found

@@ -96,7 +96,9 @@ def _check(case: Case, run: Run, expected: list[dict[int, Fate]]) -> None:
                 _check_drop(fate, right[rid].dropped_by)
         return
     for name in set(names):
-        wanted = Counter(_frozen({rid: one.descendants for rid, one in right.items()}) for right, n in zip(expected, names, strict=True) if n == name)
+        wanted = Counter(
+            _frozen({rid: one.descendants for rid, one in right.items()}) for right, n in zip(expected, names, strict=True) if n == name
+        )
         assert Counter(_frozen(_counts(some)) for n, some in told.values() if n == name) == wanted
 
 
