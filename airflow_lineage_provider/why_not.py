@@ -23,15 +23,18 @@ class Step:
     descendants: int
 
 
+Truth = OneOf["true", "false", "NULL"]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Term:
-    """One term of a condition and what it was for a descendant: ``false``, ``NULL`` or ``true``.
+    """One term of a condition and what it was for a descendant; None: it was not evaluated (an earlier one was false, or it is a join's).
 
     For a join, ``met`` counts the other side's rows for which the term alone is true (None: nobody counted).
     """
 
     text: str
-    value: OneOf["true", "false", "NULL"] | None = None
+    value: Truth | None = None
     met: int | None = None
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider.errors import TracingError
 from airflow_lineage_provider.plan import operators as o
@@ -13,7 +13,7 @@ from airflow_lineage_provider.plan.text import expression_text, operator_text
 from airflow_lineage_provider.tracing.dropped import Judged, excluding, is_having, judged, order_of, partners, seen_by
 from airflow_lineage_provider.tracing.forward import ForwardPlan, Place
 from airflow_lineage_provider.tracing.forward_columns import child_of
-from airflow_lineage_provider.why_not import Descendant, Drop, Reason, Term
+from airflow_lineage_provider.why_not import Descendant, Drop, Reason, Term, Truth
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -67,12 +67,18 @@ def _dropped(plan: ForwardPlan, place: Place, tags: Sequence[int], following: Fo
 
 def _row(asked: Judged, row: tuple[Any, ...]) -> _Dropped:
     values = row[1 : 1 + len(asked.read)]
-    terms = tuple(Term(text=expression_text(one), value=_truth(v)) for one, v in zip(asked.terms, row[1 + len(asked.read) :], strict=True))
+    truths = _truths(row[1 + len(asked.read) :], one_by_one=asked.one_by_one)
+    terms = tuple(Term(text=expression_text(one), value=truth) for one, truth in zip(asked.terms, truths, strict=True))
     return _Dropped(tag=row[0], row=Descendant(values=_named(asked.read, values), terms=terms), values=tuple(values))
 
 
-def _truth(value: bool | None) -> Literal["true", "false", "NULL"]:
-    return "NULL" if value is None else "true" if value else "false"
+def _truths(values: Sequence[bool | None], *, one_by_one: bool) -> list[Truth | None]:
+    """What terms came to; None for those that were not evaluated, because an earlier one was false."""
+    texts: list[Truth | None] = ["NULL" if value is None else "true" if value else "false" for value in values]
+    if one_by_one and "false" in texts:
+        first = texts.index("false")
+        texts[first + 1 :] = [None] * (len(texts) - first - 1)
+    return texts
 
 
 def _named(attributes: Sequence[Attribute], values: Sequence[Any]) -> dict[str, Any]:
@@ -180,7 +186,7 @@ def _text(plan: ForwardPlan, node: o.Plan, kind: Reason, rows: Sequence[Descenda
 
 def _failed(rows: Sequence[Descendant]) -> str:
     """The terms that were false or NULL for the first descendant."""
-    return ", ".join(f"{term.text} is {term.value}" for term in rows[0].terms if term.value != "true") + _values(rows)
+    return ", ".join(f"{term.text} is {term.value}" for term in rows[0].terms if term.value in ("false", "NULL")) + _values(rows)
 
 
 def _values(rows: Sequence[Descendant]) -> str:

@@ -10,7 +10,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from airflow_lineage_provider.render.values import NULL, count, rows_of, seconds_text, shortened, text_of, visible
+from airflow_lineage_provider.render.values import count, rows_of, seconds_text, shortened, text_of, visible
 
 if TYPE_CHECKING:
     from airflow_lineage_provider.why_not import Descendant, Drop, Fate, Step, WhyNot
@@ -98,8 +98,8 @@ def _lines(row: Descendant) -> Iterator[str]:
     for term in row.terms:
         if term.met is not None:
             yield f"  {shortened(visible(term.text), OPERATOR)}: true for {count(term.met, 'row')} of the other side"
-        elif term.value != "true":
-            yield f"  {shortened(visible(term.text), OPERATOR)} is {NULL if term.value == 'NULL' else term.value}"
+        elif term.value in ("false", "NULL"):
+            yield f"  {shortened(visible(term.text), OPERATOR)} is {term.value}"
     for other in row.others:
         yield "  excluded by " + ", ".join(f"{visible(name)} {text_of(value, VALUE)}" for name, value in other.items())
     if row.others_count is not None and row.others_count > len(row.others) > 0:

@@ -25,6 +25,7 @@ class Judged:
     read: tuple[Attribute, ...]
     terms: tuple[Expression, ...] = ()
     values: tuple[Attribute, ...] = ()
+    one_by_one: bool = False
 
 
 def order_of(node: o.Limit) -> o.Sort | None:
@@ -77,7 +78,9 @@ def judged(node: o.Plan, child: Forward, side: int = 0, *, one_by_one: bool = Fa
     aliases = tuple(Alias(child=value, attribute=a) for value, a in zip(values, made, strict=True))
     tags = () if child.tags is None else (child.tags,)
     columns: tuple[Named, ...] = tuple(dict.fromkeys((*read, *tags)))
-    return Judged(plan=o.Project(child=child.plan, columns=(*columns, *aliases)), read=read, terms=terms, values=made)
+    return Judged(
+        plan=o.Project(child=child.plan, columns=(*columns, *aliases)), read=read, terms=terms, values=made, one_by_one=one_by_one
+    )
 
 
 def _unless_false(before: Sequence[Expression], term: Expression) -> Expression:

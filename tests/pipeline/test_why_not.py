@@ -17,7 +17,12 @@ from rich.console import Console
 from airflow_lineage_provider import Lineage, reasoned_udf
 from airflow_lineage_provider.cli import main
 from airflow_lineage_provider.errors import EmptyTarget, InvalidTarget, SparkRequired, TargetTooLarge, TracingError, UnsupportedOperator
+from airflow_lineage_provider.plan import operators as o
+from airflow_lineage_provider.plan.expressions import Attribute
+from airflow_lineage_provider.plan.lineage_keys import KeyColumn, SourceIdentity
+from airflow_lineage_provider.rewrite.segment import segment
 from airflow_lineage_provider.store import Store
+from airflow_lineage_provider.tracing.forward import forward
 from airflow_lineage_provider.why_not import Fate, WhyNot
 
 pytestmark = pytest.mark.spark
@@ -420,17 +425,15 @@ def test_without_spark(joined: Any, store: Store) -> None:
         run.why_not("y = 1")
 
 
-def test_a_function_over_groups_does_not_tell(lineage: Lineage) -> None:
-    def pipeline(spark: SparkSession) -> Any:
-        return spark.table("t").groupBy("g").applyInPandas(lambda frame: frame.head(1), "rid int, g string, x int")
-
-    try:
-        run = lineage.run(pipeline, name="grouped")
-    except UnsupportedOperator:
-        pytest.skip("this release does not run it")
-    run.close()
-    with pytest.raises(UnsupportedOperator, match="cannot be followed"):
-        run.why_not("rid = 1")
+def test_a_function_over_groups_does_not_tell() -> None:
+    key = Attribute(id=0, name="g", type="string")
+    source = o.Source(relation=o.Relation(name="t", kind="range"), output=(key,), columns=("g",), leaf=0)
+    made = Attribute(id=1, name="g", type="string")
+    grouped = o.PythonMap(children=(source,), kind="grouped", udf="first_rows", call=1, eval_type=201, output=(made,), keys=(key,))
+    plan = segment(grouped, (made,), ("g",))
+    identity = SourceIdentity(kind="primary_key", columns=(KeyColumn(name="g", type="string"),))
+    with pytest.raises(UnsupportedOperator, match="cannot be followed through python grouped first_rows by g"):
+        forward(plan, {0: identity}, {0}, {0})
 
 
 # --- shown ---------------------------------------------------------------------------------------------------------------
