@@ -19,6 +19,7 @@ from airflow_lineage_provider.recording import read as read_record
 from airflow_lineage_provider.storage import SegmentNotStored, StoredTable, segments_not_stored, stored_tables
 from airflow_lineage_provider.store import RunRecord, Store
 from airflow_lineage_provider.tracing.column_lineage import ColumnLineage, column_lineage
+from airflow_lineage_provider.why_not import WhyNot
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -27,9 +28,12 @@ if TYPE_CHECKING:
     from airflow_lineage_provider.deriving.derive import Deriver
     from airflow_lineage_provider.spark.run import Execution
 
-__all__ = ["ColumnLineage", "Explanation", "Guarantee", "Lineage", "Output", "Run", "RunSummary"]
+__all__ = ["ColumnLineage", "Explanation", "Guarantee", "Lineage", "Output", "Run", "RunSummary", "WhyNot"]
 
 Progress = Callable[[str], None]
+
+WHY_NOT_LIMIT = 100
+"""So many source rows `Run.why_not` follows, unless it is told otherwise."""
 
 
 class Lineage:
@@ -293,6 +297,39 @@ class Run:
         """A run that wrote what this one, or another on the way, read."""
         progress(f"tracing through run {run_id}")
         return Run(self._lineage, self._lineage.store.run(run_id))._deriver(progress, True)
+
+    def why_not(
+        self,
+        rows: str | Sequence[Mapping[str, Any]] | pa.Table,
+        *,
+        table: str | None = None,
+        limit: int = WHY_NOT_LIMIT,
+        progress: Progress | None = None,
+    ) -> WhyNot:
+        """What became of source rows: which operator dropped them, or that they are in the lineage of the result.
+
+        ``rows`` is a SQL predicate over the columns of a source table, or rows; ``table`` names the table as `Explanation.source` does, and
+        may be left out where one table alone has all the columns. ``limit`` is the most rows that the question may match.
+
+        A row of an operator's output *descends* from a source row when the source row is in its source lineage: rows live on in what is
+        projected, selected and joined from them, in their group, in the frames of windows that see them, and on the right side of a
+        semi-join in the left rows that found them. The right side of a difference has no descendants. Each place where the plan reads
+        the table is a way of its own (a self-join has two). For each row and way the answer has the operators from the table to the result
+        with the number of descendants at each, and where there are none at the end, the last operator with a descendant, the first
+        without, and why. Values of UDFs, and rows that could not be chosen again (a limit), are those of the run, as it stored them.
+
+        :raises InvalidTarget, EmptyTarget, TargetTooLarge: the question cannot be answered as it is asked.
+        :raises SparkRequired: there is no session. :raises SourceUnavailable: a source has vanished, or under strategies rerun and auto
+            has changed, so that a rerun would be of other data.
+        :raises UnsupportedOperator, TracingError: an operator does not tell what it makes of which row, or the run did not store it.
+        :raises RunNotComplete: the run failed, was dropped, or is still going.
+        """
+        from airflow_lineage_provider.deriving.why_not import why_not
+
+        recorded = self.plan
+        spark = self._spark_tracing(recorded)
+        told = progress or _silent
+        return why_not(rows, table, self.record, recorded, spark, summary=self.summary, limit=limit, progress=told)
 
     def _spark_tracing(self, recorded: RecordedPlan) -> Any:
         if self._lineage.spark is None:

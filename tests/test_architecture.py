@@ -20,7 +20,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"sql"}),
     frozenset({"tracing", "reasons", "sources"}),
     frozenset({"recording"}),
-    frozenset({"explanation"}),
+    frozenset({"explanation", "why_not"}),
     frozenset({"store"}),
     frozenset({"storage"}),
     frozenset({"spark", "render"}),
@@ -30,7 +30,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"cli", "operators", "hooks", "decorators", "triggers", "web", "provider_info"}),
 )
 # Explanations are drawn and restored by parts that know them: imported when called, so that no import is a circle.
-LATE = frozenset({("explanation", "render")})
+LATE = frozenset({("explanation", "render"), ("why_not", "render")})
 
 PURE = ("plan", "catalyst", "rewrite", "tracing", "sql")
 OWNERS = {

@@ -21,6 +21,7 @@ examples:
   airflow-lineage explain latest "judge = 'Reject'" --html why.html
   airflow-lineage explain 01JG3Q '[{"judge": "Reject"}]' --verify --json
   airflow-lineage columns latest --column judge
+  airflow-lineage why-not latest "client_id = 7" --table loans
 """
 
 # As `tracing.strategies` and `explanation.Difference` have them: importing those would slow ``--help`` down.
@@ -52,6 +53,7 @@ def parser() -> argparse.ArgumentParser:
     _runs(verb("runs", "list recorded runs, newest first"))
     _show(verb("show", "show a run: what it stored of each segment, how large that is, and why"))
     _explain(verb("explain", "say which source rows made rows of a run's result, and why"))
+    _why_not(verb("why-not", "say what became of source rows: in the result's lineage, or which operator dropped them, and why"))
     _columns_of(verb("columns", "say which source columns each column of a run's result is computed from, and which influence it"))
     _derivation(verb("derivation", "show a stored derivation again"))
     _drop(verb("drop", "drop what is stored of runs"))
@@ -63,7 +65,7 @@ def _late(name: str) -> Callable[..., int]:
     """The verb's function, imported when it is called: help and wrong arguments cost nothing."""
 
     def call(*arguments: Any) -> int:
-        return int(getattr(import_module("airflow_lineage_provider.cli.verbs"), name)(*arguments))
+        return int(getattr(import_module("airflow_lineage_provider.cli.verbs"), name.replace("-", "_"))(*arguments))
 
     return call
 
@@ -144,6 +146,17 @@ def _explain(made: argparse.ArgumentParser) -> None:
 def _show(made: argparse.ArgumentParser) -> None:
     made.add_argument("run", metavar="RUN", help="the run's id, an unambiguous beginning of it, or latest")
     made.add_argument("--pipeline", metavar="NAME", help="with latest: of this pipeline")
+    _json(made)
+
+
+def _why_not(made: argparse.ArgumentParser) -> None:
+    made.add_argument("run", metavar="RUN", help="the run's id, an unambiguous beginning of it, or latest")
+    made.add_argument("rows", metavar="ROWS", help="a SQL predicate over the columns of a source table, or a JSON array of rows")
+    made.add_argument("--table", metavar="NAME", help="the source table (default: the one that has all the columns)")
+    made.add_argument("--pipeline", metavar="NAME", help="with latest: of this pipeline")
+    made.add_argument("--limit", type=_natural, metavar="N", help="the most source rows that the question may match")
+    _spark(made)
+    made.add_argument("--rows", dest="show_rows", type=_natural, default=20, metavar="N", help="source rows to show (default: %(default)s)")
     _json(made)
 
 

@@ -16,6 +16,7 @@ from airflow_lineage_provider.errors import InvalidTarget, LineageError, PlanErr
 if TYPE_CHECKING:
     from airflow_lineage_provider.explanation import Explanation, RunSummary
     from airflow_lineage_provider.pipeline import Lineage
+    from airflow_lineage_provider.why_not import WhyNot
 
 
 def _lineage(options: Namespace, spark: Any = None) -> Lineage:
@@ -102,7 +103,7 @@ def show(options: Namespace, out: Streams) -> int:
     return 0
 
 
-# --- explain, columns, derivation ---------------------------------------------------------------------------------------
+# --- explain, why-not, columns, derivation -----------------------------------------------------------------------------
 
 
 def explain(options: Namespace, out: Streams) -> int:
@@ -142,6 +143,33 @@ def _explained(options: Namespace, out: Streams, target: Any, spark: Any) -> Exp
         found = lineage.get(options.run, options.pipeline)
         asked = {"limit": options.limit, "verify": options.verify, "difference": options.difference, "across": options.across}
         return found.explain(target, **asked, progress=out.progress)
+
+
+def why_not(options: Namespace, out: Streams) -> int:
+    """Say what became of source rows. Spark is started when the question is known to be one."""
+    load_imports(options.imports)
+    rows = _target(options.rows)
+    try:
+        found = _what_became(options, out, rows, None)
+    except SparkRequired as needed:
+        out.say(f"this answer needs Spark ({needed})")
+        with spark_session(options.master, options.conf, out) as spark:
+            found = _what_became(options, out, rows, spark)
+    if options.json:
+        out.answer_json(found.to_dict())
+    else:
+        found.show(out.console, rows=options.show_rows)
+    return 0
+
+
+def _what_became(options: Namespace, out: Streams, rows: Any, spark: Any) -> WhyNot:
+    from airflow_lineage_provider.pipeline import WHY_NOT_LIMIT
+
+    out.progress("opening the results store")
+    limit = WHY_NOT_LIMIT if options.limit is None else options.limit
+    with _lineage(options, spark) as lineage:
+        found = lineage.get(options.run, options.pipeline)
+        return found.why_not(rows, table=options.table, limit=limit, progress=out.progress)
 
 
 def columns(options: Namespace, out: Streams) -> int:

@@ -30,7 +30,14 @@ def target_expression(target: str | Rows | pa.Table, recorded: RecordedPlan) -> 
 
     :raises InvalidTarget: it does not parse, or names a column that the result does not have.
     """
-    columns = list(zip(recorded.plan.names, recorded.plan.output, strict=True))
+    return condition_of(target, list(zip(recorded.plan.names, recorded.plan.output, strict=True)), recorded)
+
+
+def condition_of(target: str | Rows | pa.Table, columns: Sequence[tuple[str, Attribute]], recorded: RecordedPlan) -> tuple[Expression, str]:
+    """A predicate or rows as a condition over columns, under the run's settings, and as text.
+
+    :raises InvalidTarget: it does not parse, or names another column.
+    """
     sensitive = dict(recorded.plan.conf).get("spark.sql.caseSensitive", "false") == "true"
     if isinstance(target, str):
         return parse_predicate(target, columns, case_sensitive=sensitive), target

@@ -1,0 +1,106 @@
+"""What became of source rows, in the terminal: each row with its way through the operators, down to where it ended."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from rich.console import Console, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from airflow_lineage_provider.render.values import count, rows_of, seconds_text, shortened, text_of, visible
+
+if TYPE_CHECKING:
+    from airflow_lineage_provider.why_not import Descendant, Drop, Fate, Step, WhyNot
+
+VALUE, OPERATOR = 40, 90
+
+
+def show(found: WhyNot, console: Console | None = None, *, rows: int = 20) -> None:
+    """Print the answer, for at most ``rows`` source rows."""
+    out = console or Console()
+    for part in _parts(found, max(0, rows)):
+        out.print(part)
+
+
+def _parts(found: WhyNot, rows: int) -> Iterator[RenderableType]:
+    yield Text()
+    what = f"What became of {count(found.rows.num_rows, 'row')} of {visible(found.table)}: {visible(found.asked)}"
+    yield Text(what, style="bold")
+    survived = sum(found.survived(row) for row in range(found.rows.num_rows))
+    yield Text(f"{survived:,} in the lineage of the result, {found.rows.num_rows - survived:,} not (run {visible(found.run.id)})")
+    yield _guarantee(found)
+    if found.stale:
+        yield Text("The sources have changed since the run:", style="bold yellow")
+        yield from (Text(f"  {visible(one)}", style="yellow") for one in found.stale)
+    names = found.rows.column_names
+    for row, values in enumerate(rows_of(found.rows.slice(0, rows))):
+        yield Text()
+        yield _heading(row, found.copies[row], dict(zip(names, values, strict=True)))
+        fates = found.of(row)
+        for number, fate in enumerate(fates, start=1):
+            if len(fates) > 1:
+                yield Text(f"  Where the pipeline reads {visible(found.table)} ({number} of {len(fates)})", style="dim")
+            yield from (Padding(part, (0, 0, 0, 2)) for part in _fate(fate))
+    if found.rows.num_rows > rows:
+        yield Text(f"… and {count(found.rows.num_rows - rows, 'row')} more", style="dim")
+    yield Text()
+    yield Text(f"answered in {seconds_text(found.seconds)}", style="dim")
+
+
+def _guarantee(found: WhyNot) -> Text:
+    words = {"exact": "This is exact", "superset": "Rows are told together", "unavailable": "This is not guaranteed"}
+    style = {"exact": "green", "superset": "yellow", "unavailable": "red"}[found.guarantee.level]
+    cause = f": {visible(found.guarantee.cause)}" if found.guarantee.cause else ""
+    return Text(f"{words[found.guarantee.level]}{cause}.", style=style)
+
+
+def _heading(row: int, copies: int, values: dict[str, object]) -> Text:
+    text = ", ".join(f"{visible(name)} {text_of(value, VALUE)}" for name, value in values.items())
+    same = f" ({copies:,} identical rows)" if copies > 1 else ""
+    return Text(f"{row + 1}. ", style="bold cyan").append(shortened(text, 200), style="bold").append(same, style="yellow")
+
+
+def _fate(fate: Fate) -> Iterator[RenderableType]:
+    made = Table(box=None, padding=(0, 2, 0, 0), show_edge=False, show_header=False)
+    made.add_column(justify="right")
+    made.add_column()
+    made.add_column(overflow="fold")
+    for at, step in enumerate(fate.path):
+        if fate.lost is None or at <= fate.lost:
+            made.add_row(*_step(step, lost=at == fate.lost))
+    yield made
+    if fate.survived:
+        yield Text(f"✓ {count(fate.path[-1].descendants, 'row')} of the result descend from it", style="green")
+    else:
+        yield from _drop(fate.drop)
+
+
+def _step(step: Step, *, lost: bool) -> tuple[Text, Text, Text]:
+    style = "bold red" if lost else ""
+    where = Text(f"segment {step.segment}", style="dim")
+    return Text(f"{step.descendants:,}", style=style or "dim"), where, Text(shortened(visible(step.operator), OPERATOR), style=style)
+
+
+def _drop(drop: Drop | None) -> Iterator[RenderableType]:
+    if drop is None:
+        return
+    yield Text("✗ ", style="bold red").append(visible(drop.text), style="red")
+    for row in drop.rows:
+        yield from (Padding(Text(line, style="dim"), (0, 0, 0, 2)) for line in _lines(row))
+
+
+def _lines(row: Descendant) -> Iterator[str]:
+    if row.values:
+        yield ", ".join(f"{visible(name)} {text_of(value, VALUE)}" for name, value in row.values.items())
+    for term in row.terms:
+        if term.met is not None:
+            yield f"  {shortened(visible(term.text), OPERATOR)}: true for {count(term.met, 'row')} of the other side"
+        elif term.value in ("false", "NULL"):
+            yield f"  {shortened(visible(term.text), OPERATOR)} is {term.value}"
+    for other in row.others:
+        yield "  excluded by " + ", ".join(f"{visible(name)} {text_of(value, VALUE)}" for name, value in other.items())
+    if row.others_count is not None and row.others_count > len(row.others) > 0:
+        yield f"  … {count(row.others_count, 'row')} in all"

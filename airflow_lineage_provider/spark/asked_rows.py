@@ -1,0 +1,49 @@
+"""Source rows that a person asks about, read through Spark with their lineage keys."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from typing import TYPE_CHECKING
+
+from pyspark.sql import functions as F
+
+from airflow_lineage_provider.plan.expressions import Expression
+from airflow_lineage_provider.recording import RecordedSource
+from airflow_lineage_provider.spark.run import under_settings
+from airflow_lineage_provider.spark.tracing import SparkTracing, Views, spark_errors
+from airflow_lineage_provider.sql import ColumnRef, lower_expression
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame
+
+
+def asked_rows(tracing: SparkTracing, source: RecordedSource, condition: Expression, most: int) -> pa.Table:
+    """At most ``most`` rows that meet a condition: ``key_0`` … (the lineage key), ``copies`` (rows that share it), the table's columns.
+
+    :raises SourceUnavailable: the source has vanished or cannot be read. :raises TracingError: Spark failed otherwise.
+    """
+    with ExitStack() as stack:
+        frame, keys = _frame(tracing, source, stack)
+        columns = {a.id: ColumnRef(text=f"c{i}") for i, a in enumerate(source.source.output)}
+        text = lower_expression(condition, columns, dialect="spark", ansi=tracing.recorded.ansi)
+        names = [f"c{i}" for i in range(len(source.source.columns))]
+        found = frame.where(text).groupBy(*keys).agg(F.count(F.lit(1)).alias("copies"), F.first(F.struct(*names)).alias("row"))
+        chosen = found.select(*(F.col(key).alias(f"key_{i}") for i, key in enumerate(keys)), "copies", "row.*")
+        return chosen.orderBy(*(f"key_{i}" for i in range(len(keys)))).limit(most).toArrow()
+
+
+def count_rows(tracing: SparkTracing, source: RecordedSource) -> int:
+    """The number of the source's rows."""
+    with ExitStack() as stack:
+        return int(_frame(tracing, source, stack)[0].count())
+
+
+def _frame(tracing: SparkTracing, source: RecordedSource, stack: ExitStack) -> tuple[DataFrame, list[str]]:
+    """The source's rows under numbered columns, the table's first, and the columns of the lineage key."""
+    stack.enter_context(under_settings(tracing.spark, dict(tracing.recorded.plan.conf)))
+    stack.enter_context(spark_errors(f"reading the rows of {source.source.relation.name}"))
+    table = tracing.leaf_table(("source", source.source.leaf), Views(tracing.spark, "asked", stack))
+    frame = tracing.spark.table(table.name[0])
+    keys = [f"c{frame.columns.index(column.name)}" for column in source.identity.columns]
+    return frame.toDF(*(f"c{i}" for i in range(len(frame.columns)))), keys

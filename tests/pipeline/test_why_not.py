@@ -1,0 +1,467 @@
+"""What became of source rows, worked out by hand: every kind of operator drops rows of t and u, and says why."""
+
+from __future__ import annotations
+
+import io
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+from rich.console import Console
+
+from airflow_lineage_provider import Lineage, reasoned_udf
+from airflow_lineage_provider.cli import main
+from airflow_lineage_provider.errors import EmptyTarget, InvalidTarget, SparkRequired, TargetTooLarge, TracingError, UnsupportedOperator
+from airflow_lineage_provider.plan import operators as o
+from airflow_lineage_provider.plan.expressions import Attribute
+from airflow_lineage_provider.plan.lineage_keys import KeyColumn, SourceIdentity
+from airflow_lineage_provider.rewrite.segment import segment
+from airflow_lineage_provider.store import Store
+from airflow_lineage_provider.tracing.forward import forward
+from airflow_lineage_provider.why_not import Fate, WhyNot
+
+pytestmark = pytest.mark.spark
+
+T = [(1, "a", 10), (2, "a", 20), (3, "b", 30), (4, None, 40), (5, "b", 30), (6, None, None)]
+U = [(11, "a", 1), (12, "a", 2), (13, "c", 3), (14, None, 4)]
+SCHEMAS = {"t": "rid int, g string, x int", "u": "rid int, g string, y int"}
+
+
+@reasoned_udf("string")
+def how_big(x: int | None) -> str:
+    return "none" if x is None else "big" if x >= 30 else "small"
+
+
+@how_big.with_reason
+def _(x: int | None) -> tuple[str, Any]:
+    return how_big.main(x), {"x": x}
+
+
+NUMBERED = "SELECT rid, g, row_number() OVER (PARTITION BY g ORDER BY x, rid) AS n FROM t"
+
+# Pipeline; table; for every row of the table the rows of the result that descend from it, or what dropped it: reason, and part of the text.
+Told = int | tuple[str, str]
+CASES: dict[str, tuple[str, str, dict[int, Told]]] = {
+    "selection": (
+        "SELECT rid FROM t WHERE x > 15 AND g = 'a'",
+        "t",
+        {
+            1: ("selection", "(x > 15) is false (x = 10, g = a)"),
+            2: 1,
+            3: ("selection", "(g = 'a') is false"),
+            4: ("selection", "(g = 'a') is NULL"),
+            5: ("selection", "(g = 'a') is false"),
+            6: ("selection", "(x > 15) is NULL, (g = 'a') is NULL (x = NULL, g = NULL)"),
+        },
+    ),
+    "inner join": (
+        "SELECT t.rid AS r FROM t JOIN u ON t.g = u.g",
+        "t",
+        {1: 2, 2: 2, 3: ("join", "is true for none (g = b)"), 4: ("join", "(g = NULL)"), 5: ("join", "(g = b)"), 6: ("join", "(g = NULL)")},
+    ),
+    "inner join, the other side": (
+        "SELECT t.rid AS r FROM t JOIN u ON t.g = u.g AND t.x > 10 * u.y",
+        "u",
+        {11: 1, 12: ("join", "its terms are true for some, but not together"), 13: ("join", "= c"), 14: ("join", "NULL")},
+    ),
+    "left join, and then a selection": (
+        "SELECT t.rid AS r FROM t LEFT JOIN u ON t.g = u.g WHERE y > 1",
+        "t",
+        {
+            1: 1,
+            2: 1,
+            3: ("selection", "(y > 1) is NULL (y = NULL)"),
+            4: ("selection", "(y > 1) is NULL"),
+            5: ("selection", "(y > 1) is NULL"),
+            6: ("selection", "(y > 1) is NULL"),
+        },
+    ),
+    "left join, the right side": (
+        "SELECT t.rid AS r FROM t LEFT JOIN u ON t.g = u.g",
+        "u",
+        {11: 2, 12: 2, 13: ("join", ""), 14: ("join", "")},
+    ),
+    "full join": ("SELECT t.rid AS r, y FROM t FULL JOIN u ON t.g = u.g", "u", {11: 2, 12: 2, 13: 1, 14: 1}),
+    "semi-join": (
+        "SELECT rid FROM t WHERE g IN (SELECT g FROM u)",
+        "t",
+        {1: 1, 2: 1, **dict.fromkeys((3, 4, 5, 6), ("semi_join", "no row of the other side"))},
+    ),
+    "semi-join, the right side": (
+        "SELECT rid FROM t LEFT SEMI JOIN u ON t.g = u.g",
+        "u",
+        {11: 2, 12: 2, 13: ("semi_join", "= c"), 14: ("semi_join", "NULL")},
+    ),
+    "difference": (
+        "SELECT rid FROM t WHERE g NOT IN (SELECT g FROM u WHERE g IS NOT NULL)",
+        "t",
+        {
+            1: ("difference", "(g = a)"),
+            2: ("difference", "(g = a)"),
+            3: 1,
+            4: ("difference", "(g = NULL)"),
+            5: 1,
+            6: ("difference", "NULL"),
+        },
+    ),
+    "difference, the right side": (
+        "SELECT rid FROM t WHERE g NOT IN (SELECT g FROM u WHERE g IS NOT NULL)",
+        "u",
+        {
+            11: ("difference_side", "only says what to take away"),
+            12: ("difference_side", ""),
+            13: ("difference_side", ""),
+            14: ("selection", "isnotnull"),
+        },
+    ),
+    "NULL in NOT IN": ("SELECT rid FROM t WHERE g NOT IN (SELECT g FROM u)", "t", dict.fromkeys(range(1, 7), ("difference", ""))),
+    "anti-join": (
+        "SELECT rid FROM t LEFT ANTI JOIN u ON t.g = u.g",
+        "t",
+        {1: ("difference", ""), 2: ("difference", ""), 3: 1, 4: 1, 5: 1, 6: 1},
+    ),
+    "existence flag": (
+        "SELECT rid, g IN (SELECT g FROM u WHERE g = 'a') AS f FROM t WHERE g IS NOT NULL",
+        "u",
+        {11: 2, 12: 2, 13: ("selection", "= 'a'"), 14: ("selection", "NULL")},
+    ),
+    "HAVING": (
+        "SELECT g FROM t GROUP BY g HAVING sum(x) > 50",
+        "t",
+        {
+            1: ("selection", "the group does not meet the condition (HAVING)"),
+            2: ("selection", "(sum(x) = 30)"),
+            3: 1,
+            4: ("selection", "= 40"),
+            5: 1,
+            6: ("selection", "= 40"),
+        },
+    ),
+    "distinct": ("SELECT DISTINCT g FROM t", "t", dict.fromkeys(range(1, 7), 1)),
+    "global aggregation": ("SELECT count(*) AS c FROM t", "t", dict.fromkeys(range(1, 7), 1)),
+    "limit": (
+        "SELECT rid AS r FROM t ORDER BY x DESC NULLS LAST, rid LIMIT 2",
+        "t",
+        {
+            1: ("limit", "not among the first 2 rows in the order of x DESC, rid ASC (x = 10, rid = 1)"),
+            2: ("limit", ""),
+            3: 1,
+            4: 1,
+            5: ("limit", "(x = 30, rid = 5)"),
+            6: ("limit", "x = NULL"),
+        },
+    ),
+    "limit below an aggregation": (
+        "SELECT count(*) AS c FROM (SELECT * FROM t ORDER BY rid LIMIT 3)",
+        "t",
+        {1: 1, 2: 1, 3: 1, **dict.fromkeys((4, 5, 6), ("limit", "first 3 rows"))},
+    ),
+    "what is read above a limit": (
+        "SELECT rid AS r FROM (SELECT * FROM t ORDER BY rid LIMIT 3) WHERE x < 15",
+        "t",
+        {1: 1, 2: ("selection", "x = 20"), 3: ("selection", "x = 30"), **dict.fromkeys((4, 5, 6), ("limit", ""))},
+    ),
+    "union": (
+        "SELECT g FROM t WHERE x > 35 UNION ALL SELECT g FROM u WHERE y > 3",
+        "u",
+        {11: ("selection", "y = 1"), 12: ("selection", ""), 13: ("selection", ""), 14: 1},
+    ),
+    "UDF in a selection": (
+        "SELECT rid FROM t WHERE how_big(x) = 'big' AND rid > 3",
+        "t",
+        {
+            **{rid: ("selection", f"(rid > 3) is false (rid = {rid})") for rid in (1, 2, 3)},
+            4: 1,
+            5: 1,
+            6: ("selection", "= 'big') is false (how_big = none)"),
+        },
+    ),
+    "UDF of a group": (
+        "SELECT g FROM (SELECT g, how_big(CAST(sum(x) AS int)) AS s FROM t GROUP BY g) WHERE s = 'small'",
+        "t",
+        dict.fromkeys(range(1, 7), ("selection", "(s = big)")),
+    ),
+    "UDF over an exploded array": (
+        "SELECT rid, c FROM (SELECT rid, c, how_big(c) AS s FROM t LATERAL VIEW explode(array(x, x + 15)) v AS c) WHERE s = 'big'",
+        "t",
+        {1: ("selection", "s = "), 2: 1, 3: 2, 4: 2, 5: 2, 6: ("selection", "s = none")},
+    ),
+    "window": (f"SELECT rid FROM ({NUMBERED}) WHERE n = 2", "t", {1: 1, 2: 1, 3: 1, 5: 1, 4: 1, 6: 1}),
+    "row that only a later frame sees": (
+        f"SELECT rid FROM ({NUMBERED}) WHERE n = 1",
+        "t",
+        {1: 1, 2: ("selection", "(n = 2)"), 3: 1, 5: ("selection", "(n = 2)"), 6: 1, 4: ("selection", "(n = 2)")},
+    ),
+    "generator": (
+        "SELECT rid, c FROM t LATERAL VIEW explode(CASE WHEN x > 15 THEN array(1, 2) END) v AS c",
+        "t",
+        {1: ("generator", "(x = 10)"), 2: 2, 3: 2, 4: 2, 5: 2, 6: ("generator", "(x = NULL)")},
+    ),
+    "grouping sets": ("SELECT g, count(*) AS c FROM t GROUP BY GROUPING SETS ((g), ())", "t", dict.fromkeys(range(1, 7), 2)),
+    "except": (
+        "SELECT g FROM t EXCEPT SELECT g FROM u",
+        "t",
+        {1: ("difference", ""), 2: ("difference", ""), 3: 1, 5: 1, 4: ("difference", ""), 6: ("difference", "")},
+    ),
+    "except all": ("SELECT g FROM t EXCEPT ALL SELECT g FROM u", "t", {1: ("selection", ""), 2: ("selection", ""), 3: 2, 5: 2, 4: 1, 6: 1}),
+    "intersect": ("SELECT g FROM t INTERSECT SELECT g FROM u", "u", {11: 1, 12: 1, 13: ("semi_join", ""), 14: 1}),
+    "scalar subquery": (
+        "SELECT rid FROM t WHERE x > (SELECT max(y) * 10 FROM u WHERE g IS NOT NULL)",
+        "u",
+        {11: 1, 12: 1, 13: 1, 14: ("selection", "g")},
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def lineage(spark: SparkSession, store: Store, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lineage]:
+    folder: Path = tmp_path_factory.mktemp("why_not")
+    for name, rows in (("t", T), ("u", U)):
+        spark.createDataFrame(rows, SCHEMAS[name]).repartition(2, "rid").write.parquet(str(folder / name))
+        spark.read.parquet(str(folder / name)).createOrReplaceTempView(name)
+    how_big.register(spark)
+    yield Lineage(spark, store=store)
+    for name in SCHEMAS:
+        spark.catalog.dropTempView(name)
+
+
+def asked(lineage: Lineage, pipeline: Any, rows: Any, *, table: str | None = None, **options: Any) -> WhyNot:
+    run = lineage.run(pipeline, name="why not", **options)
+    run.close()
+    return lineage.get(run.id).why_not(rows, table=table)
+
+
+def by_rid(found: WhyNot) -> dict[int, list[Fate]]:
+    rids = found.rows.column("rid").to_pylist()
+    return {rid: list(found.of(row)) for row, rid in enumerate(rids)}
+
+
+def told(fate: Fate) -> Told:
+    return fate.path[-1].descendants if fate.drop is None else (fate.drop.reason, fate.drop.text)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_operators(case: str, lineage: Lineage) -> None:
+    sql, table, expected = CASES[case]
+    found = asked(lineage, sql, "true", table=table)
+    assert found.guarantee.level == "exact", found.guarantee
+    fates = by_rid(found)
+    assert set(fates) == set(expected)
+    for rid, (fate,) in fates.items():
+        _check(rid, fate, expected[rid])
+
+
+def _check(rid: int, fate: Fate, expected: Told) -> None:
+    given = told(fate)
+    if isinstance(expected, int) or isinstance(given, int):
+        assert given == expected, rid
+        return
+    assert given[0] == expected[0], (rid, given)
+    assert expected[1] in given[1], (rid, given)
+    assert fate.last.descendants > 0
+    assert fate.first_without is not None
+    assert fate.first_without.descendants == 0
+
+
+def test_a_term_that_would_fail_is_not_evaluated(lineage: Lineage) -> None:
+    """Spark stops at the first false term; each alone would divide by zero."""
+    sql = "SELECT rid FROM t WHERE g = 'b' AND 1 / (x - 10) > 0"
+    fates = by_rid(asked(lineage, sql, "rid < 4"))
+    assert told(fates[1][0]) == ("selection", "the condition is not true for it: (g = 'b') is false (g = a, x = 10)")
+    assert told(fates[3][0]) == 1
+
+
+def test_a_self_join_has_two_ways(lineage: Lineage) -> None:
+    found = asked(lineage, "SELECT a.rid AS r FROM t a JOIN t b ON a.g = b.g AND a.rid < b.rid", "rid IN (1, 2, 4)")
+    fates = {rid: [told(fate) for fate in some] for rid, some in by_rid(found).items()}
+    assert found.table == "t"
+    assert [one if isinstance(one, int) else one[0] for one in fates[1]] == [1, "join"]
+    assert [one if isinstance(one, int) else one[0] for one in fates[2]] == ["join", 1]
+    assert [one if isinstance(one, int) else one[0] for one in fates[4]] == ["join", "join"]
+    survived = dict(zip(found.rows.column("rid").to_pylist(), map(found.survived, range(3)), strict=True))
+    assert survived == {1: True, 2: True, 4: False}
+
+
+def test_every_branch_of_a_union_is_a_way(lineage: Lineage) -> None:
+    found = asked(lineage, "SELECT g FROM t WHERE x > 15 UNION ALL SELECT g FROM t WHERE x <= 15", [{"rid": 1}, {"rid": 3}])
+    fates = {rid: [fate.survived for fate in some] for rid, some in by_rid(found).items()}
+    assert fates == {1: [False, True], 3: [True, False]}
+
+
+def test_the_path_counts_descendants(lineage: Lineage) -> None:
+    (fate,) = asked(lineage, "SELECT t.g, count(*) AS c FROM t JOIN u ON t.g = u.g GROUP BY t.g", "rid = 1", table="t").fates
+    assert [(step.operator.split()[0], step.descendants) for step in fate.path] == [("t", 1), ("⋈", 2), ("α", 1)]
+    assert fate.survived
+    assert fate.first_without is None
+    assert fate.last.operator.startswith("α")
+
+
+def test_a_difference_names_the_rows_that_excluded(lineage: Lineage) -> None:
+    (fate,) = asked(lineage, "SELECT rid FROM t LEFT ANTI JOIN u ON t.g = u.g", "rid = 1", table="t").fates
+    assert fate.drop is not None
+    (row,) = fate.drop.rows
+    assert sorted(other["y"] for other in row.others) == [1, 2]
+    assert row.others_count == 2
+    assert row.values == {"g": "a"}
+
+
+@pytest.mark.parametrize("strategy", ["rerun", "full_materialization", "auto"])
+def test_strategies(strategy: str, lineage: Lineage) -> None:
+    sql = (
+        "SELECT s, count(*) AS c FROM (SELECT how_big(t.x) AS s, u.rid AS ur FROM (SELECT * FROM t ORDER BY rid LIMIT 5) t LEFT JOIN u "
+        "ON t.g = u.g) WHERE s <> 'small' GROUP BY s HAVING count(*) > 1"
+    )
+    fates = {rid: told(fate) for rid, (fate,) in by_rid(asked(lineage, sql, "true", table="t", strategy=strategy)).items()}
+    assert {rid: one if isinstance(one, int) else one[0] for rid, one in fates.items()} == {
+        1: "selection", 2: "selection", 3: 1, 4: 1, 5: 1, 6: "limit",
+    }  # fmt: skip
+
+
+def test_values_of_udfs_are_the_runs_own(lineage: Lineage, spark: SparkSession) -> None:
+    """A UDF that is another one today: the stored value decides, and nothing is judged again."""
+
+    @reasoned_udf("string", name="moody")
+    def first(x: int | None) -> str:
+        return "yes" if x == 10 else "no"
+
+    first.register(spark)
+    run = lineage.run("SELECT rid FROM t WHERE moody(x) = 'yes'", name="moody")
+    run.close()
+
+    @reasoned_udf("string", name="moody")
+    def second(x: int | None) -> str:
+        raise AssertionError("judged again")
+
+    second.register(spark)
+    fates = {rid: fate.survived for rid, (fate,) in by_rid(lineage.get(run.id).why_not("true")).items()}
+    assert fates == {1: True, **dict.fromkeys(range(2, 7), False)}
+
+
+def test_identical_rows_are_followed_together(lineage: Lineage, spark: SparkSession, tmp_path: Path) -> None:
+    """Without a key nothing tells them apart."""
+    path = str(tmp_path / "rows.csv")
+    spark.createDataFrame([("a", 1), ("a", 1), ("b", 2)], "g string, x int").coalesce(1).write.csv(path)
+    frame = spark.read.schema("g string, x int").csv(path)
+    found = asked(lineage, lambda spark: frame.where(how_big.column("x") == "small").limit(2), "g = 'a'")
+    assert found.copies == (2,)
+    assert found.guarantee.level == "superset"
+    assert "nothing tells apart" in found.guarantee.cause
+    assert 1 <= found.fates[0].path[-1].descendants <= 2
+
+
+def test_a_source_that_changed_is_said_to_be_stale(lineage: Lineage, spark: SparkSession, tmp_path: Path) -> None:
+    path = str(tmp_path / "changing")
+    spark.createDataFrame([(1, 2)], "a int, b int").write.parquet(path)
+    run = lineage.run(lambda spark: spark.read.parquet(path).where("b > 1"), name="changing")
+    run.close()
+    spark.createDataFrame([(3, 0)], "a int, b int").write.mode("append").parquet(path)
+    found = lineage.get(run.id).why_not("a = 3")
+    assert "changing" in found.stale[0]
+    assert found.guarantee.level == "unavailable"
+    assert told(found.fates[0])[0] == "selection"  # type: ignore[index]
+
+
+def test_what_came_out_differently_is_no_promise(lineage: Lineage) -> None:
+    sql = "SELECT g FROM (SELECT g, sum(CAST(x AS double)) AS s FROM t GROUP BY g) WHERE s > 50"
+    found = asked(lineage, sql, "rid = 3")
+    assert found.fates[0].survived
+    assert found.guarantee.level == "unavailable"
+    assert "floating-point" in found.guarantee.cause
+
+
+def test_values_that_only_the_run_knew(lineage: Lineage) -> None:
+    sql = "SELECT rid FROM (SELECT rid, rand() AS r FROM t) WHERE r < 2"
+    with pytest.raises(TracingError, match="full_materialization"):
+        asked(lineage, sql, "true", table="t")
+    found = asked(lineage, sql, "true", table="t", strategy="full_materialization")
+    assert all(fate.survived for fate in found.fates)
+    assert found.guarantee.level == "exact"
+
+
+# --- questions that cannot be answered -----------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def joined(lineage: Lineage) -> Any:
+    run = lineage.run("SELECT t.rid AS r FROM t JOIN u ON t.g = u.g", name="joined")
+    run.close()
+    return run
+
+
+def test_no_such_row(joined: Any) -> None:
+    with pytest.raises(EmptyTarget, match=r"no row of t matches x = 7; it has 6 rows with columns rid, g, x"):
+        joined.why_not("x = 7")
+
+
+def test_too_many_rows(joined: Any) -> None:
+    with pytest.raises(TargetTooLarge, match="more than 2 rows of t"):
+        joined.why_not("x > 0", limit=2)
+
+
+def test_the_table_is_the_one_that_has_the_columns(joined: Any) -> None:
+    assert joined.why_not("y = 1").table == "u"
+    with pytest.raises(InvalidTarget, match=r"t, u all have the columns .* t \(rid, g, x\); u \(rid, g, y\)"):
+        joined.why_not("rid = 1")
+    with pytest.raises(InvalidTarget, match=r"no source table has the columns .* t \(rid, g, x\); u \(rid, g, y\)"):
+        joined.why_not("x = y")
+    with pytest.raises(InvalidTarget, match=r"no source table 'v'; it has t \(rid, g, x\)"):
+        joined.why_not("rid = 1", table="v")
+    with pytest.raises(InvalidTarget, match=r"y is not a column of t"):
+        joined.why_not("y = 1", table="T")
+    with pytest.raises(InvalidTarget, match="at character"):
+        joined.why_not("rid = = 1")
+
+
+def test_without_spark(joined: Any, store: Store) -> None:
+    run = Lineage(store=store).get(joined.id)
+    with pytest.raises(InvalidTarget):
+        run.why_not("nothing = 1")
+    with pytest.raises(SparkRequired, match="Spark session"):
+        run.why_not("y = 1")
+
+
+def test_a_function_over_groups_does_not_tell() -> None:
+    key = Attribute(id=0, name="g", type="string")
+    source = o.Source(relation=o.Relation(name="t", kind="range"), output=(key,), columns=("g",), leaf=0)
+    made = Attribute(id=1, name="g", type="string")
+    grouped = o.PythonMap(children=(source,), kind="grouped", udf="first_rows", call=1, eval_type=201, output=(made,), keys=(key,))
+    plan = segment(grouped, (made,), ("g",))
+    identity = SourceIdentity(kind="primary_key", columns=(KeyColumn(name="g", type="string"),))
+    with pytest.raises(UnsupportedOperator, match="cannot be followed through python grouped first_rows by g"):
+        forward(plan, {0: identity}, {0}, {0})
+
+
+# --- shown ---------------------------------------------------------------------------------------------------------------
+
+
+def test_shown_and_as_json(joined: Any) -> None:
+    found = joined.why_not("x IN (10, 30)")
+    out = io.StringIO()
+    found.show(Console(file=out, width=120), rows=2)
+    text = out.getvalue()
+    assert "What became of 3 rows of t: x IN (10, 30)" in text
+    assert "1 in the lineage of the result, 2 not" in text
+    assert "and 1 row more" in text
+    document = json.loads(json.dumps(found.to_dict(), allow_nan=False))
+    assert document["document"] == "airflow_lineage.why_not"
+    fates = {row[0]: fate for row, fate in zip(document["rows"]["rows"], document["fates"], strict=True)}
+    assert fates[1]["survived"] is True
+    assert fates[3]["drop"]["rows"][0]["values"] == {"g": "b"}
+    assert fates[3]["first_without"]["operator"].startswith("⋈")
+    assert fates[3]["drop"]["rows"][0]["terms"][0]["met"] == 0
+
+
+def test_the_command(joined: Any, lineage_home: object, capfd: pytest.CaptureFixture[str]) -> None:
+    """In a process of its own: a command stops the session that it has started."""
+    command = [sys.executable, "-m", "airflow_lineage_provider.cli", "why-not", joined.id]
+    done = subprocess.run([*command, "x = 30", "--table", "t", "--json"], capture_output=True, text=True, timeout=200, check=False)
+    assert done.returncode == 0, done.stderr
+    assert [fate["survived"] for fate in json.loads(done.stdout)["fates"]] == [False, False]
+    assert "this answer needs Spark" in done.stderr
+    assert main(["why-not", joined.id, "rid = 1"]) == 2
+    assert "name one with table" in capfd.readouterr().err
