@@ -1,5 +1,9 @@
 """Relational operators: the operator tree of a pipeline (section 3.2 of the augmented-lineage paper, Catalyst's names).
 
+Every operator says what the lineage of a row of its output is: by definition 5 of the paper for its seven operators, and beyond
+them by a rule of ours that the docstring states. How the rules are carried out is in `tracing.annotate` (rows that go
+back to single rows) and `tracing.links` (rows that go back to sets).
+
 Every operator is a frozen dataclass whose ``output`` (the attributes that it gives) is derived from its fields.
 References are checked when an operator is made: an expression may only use what the children give.
 """
@@ -37,6 +41,8 @@ class Relation:
 class Source:
     """A source table: a leaf. ``leaf`` is its position among the leaves of the captured plan, left to right from 0.
 
+    Lineage: the row itself (definition 6, 1).
+
     ``columns`` are the column names in the table itself, one for each output attribute (an attribute may be renamed).
     """
 
@@ -60,7 +66,10 @@ class SegmentOutput:
 
 @dataclass(frozen=True, kw_only=True)
 class Project:
-    """Projection with duplicates kept: each column is an attribute of the child or an alias of an expression."""
+    """Projection with duplicates kept: each column is an attribute of the child or an alias of an expression.
+
+    Lineage: the one row that it was made from (definition 5, for bags as in definition 1 of the forward-lineage paper).
+    """
 
     child: Plan
     columns: tuple[Named, ...]
@@ -75,7 +84,7 @@ class Project:
 
 @dataclass(frozen=True, kw_only=True)
 class Filter:
-    """Selection: the rows for which the condition is true."""
+    """Selection: the rows for which the condition is true. Lineage: the row (definition 5). A sample is a selection on a random number."""
 
     child: Plan
     condition: Expression
@@ -94,6 +103,11 @@ class Join:
 
     ``existence`` gives every left row with one more column, ``exists``: whether it has a partner (EXISTS or IN inside another
     condition). ``difference`` marks a left join whose right side only says what to take away (EXCEPT ALL).
+
+    Lineage of inner and cross joins: both partners (definition 5); of outer joins: both, or the row alone where it has no partner;
+    of semi-joins (IN, EXISTS, INTERSECT): the left row and every right row for which the condition is true with it; of
+    differences (NOT IN, NOT EXISTS, EXCEPT): the left row, the right side being a control as a whole (D-segment, section 5.3);
+    of existence joins: the left row and its partners, or, where it has none, the right side as a control.
     """
 
     left: Plan
@@ -129,6 +143,8 @@ class Aggregate:
     `rewrite.canonical_aggregates` the keys are attributes of the child, and ``columns`` are exactly the keys (first,
     in order) and then aliases of single `AggregateCall`\\ s: then a row's group can be read from the row.
     No keys and no rows still make one row (a *global* aggregation) unless ``columns`` has no aggregate function.
+    Lineage: all rows of the group, whatever the functions make of them (definition 5). HAVING is a selection above it; grouping sets
+    are a `Generate` below it; dropDuplicates over some columns takes the first row of a group.
     """
 
     child: Plan
@@ -146,7 +162,7 @@ class Aggregate:
 
 @dataclass(frozen=True, kw_only=True)
 class Distinct:
-    """Duplicates removed. `rewrite.canonical_aggregates` turns it into an aggregation without functions."""
+    """Duplicates removed: an aggregation without functions (`rewrite.canonical_aggregates`). Lineage: all equal rows (definition 5)."""
 
     child: Plan
 
@@ -157,7 +173,10 @@ class Distinct:
 
 @dataclass(frozen=True, kw_only=True)
 class Union:
-    """UNION ALL by position. ``output`` are attributes of its own; every child has as many."""
+    """UNION ALL by position. ``output`` are attributes of its own; every child has as many.
+
+    Lineage: the row of the branch that it comes from (definition 5, for bags). UNION is a `Distinct` over it.
+    """
 
     children: tuple[Plan, ...]
     output: tuple[Attribute, ...]
@@ -170,7 +189,7 @@ class Union:
 
 @dataclass(frozen=True, kw_only=True)
 class Sort:
-    """ORDER BY (``is_global``) or SORT BY."""
+    """ORDER BY (``is_global``) or SORT BY. Lineage: the row."""
 
     child: Plan
     order: tuple[SortKey, ...]
@@ -186,7 +205,7 @@ class Sort:
 
 @dataclass(frozen=True, kw_only=True)
 class Limit:
-    """The first ``count`` rows after ``offset`` rows; None is no limit (OFFSET alone)."""
+    """The first ``count`` rows after ``offset`` rows; None is no limit (OFFSET alone). Lineage: the row, not those that it outdid."""
 
     child: Plan
     count: int | None
@@ -204,6 +223,8 @@ class FunctionOperator:
     Arguments are attributes of the child (`rewrite.pull_out_udfs` computes expressions in a projection below).
     ``function`` numbers the function operators of a plan from 0; it names the reasons of this operator. ``keys`` are handed
     to the UDF after its arguments, for its error messages: the lineage keys of the row that it fails on.
+
+    Lineage: the row (definition 5); it is what reasoning lineage is made of (definition 8).
     """
 
     child: Plan
@@ -231,6 +252,7 @@ class Window:
     """The child's rows with the values of window functions, all over one partitioning and order (each with a frame of its own).
 
     ``functions`` are aliases of window functions. After `rewrite.canonical_windows` partition and sort keys are attributes.
+    Lineage: the row itself and the rows of the functions' frames, as `tracing.frames.lineage_frame` says for each function.
     """
 
     child: Plan
@@ -251,7 +273,7 @@ class Window:
 class Generate:
     """Each row of the child once for every row that the generator makes of it (explode, inline, grouping sets …).
 
-    ``outer``: a row of which it makes none stays, with NULLs.
+    ``outer``: a row of which it makes none stays, with NULLs. Lineage: the row.
     """
 
     child: Plan
@@ -275,6 +297,9 @@ class PythonMap:
     called with, whose names there are ``columns`` (all children's). ``keys`` are the grouping keys: those of the first
     child, then as many of the second. ``call`` is Catalyst's result id, as in `UdfCall`. ``passed`` are columns of the only child that
     the user says pass through the function of batches unchanged, as the outputs ``passed_as``: they tell which rows made a row.
+
+    Lineage: the whole group, or both groups, marked a superset; of a function of batches the rows with the same passed columns,
+    else unavailable.
     """
 
     children: tuple[Plan, ...]

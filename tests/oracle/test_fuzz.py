@@ -39,7 +39,7 @@ def described(case: Case) -> str:
 
 
 SAMPLE = settings(
-    max_examples=LONG or 40,
+    max_examples=LONG or 30,
     derandomize=not LONG,
     database=None,
     deadline=None,

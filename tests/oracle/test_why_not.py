@@ -24,7 +24,7 @@ from airflow_lineage_provider.why_not import Fate as Told
 from airflow_lineage_provider.why_not import WhyNot
 from tests.oracle import query as q
 from tests.oracle import udfs
-from tests.oracle.check import _keys, _pipeline, _views
+from tests.oracle.check import _keys, _pipeline, views
 from tests.oracle.fates import Fate, fates, leaves
 from tests.oracle.row import Ambiguous
 from tests.oracle.strategies import Case, cases
@@ -58,7 +58,7 @@ def lineage(spark: SparkSession, store: Store) -> Lineage:
 
 @pytest.mark.timeout(0)
 @settings(
-    max_examples=LONG or 8,
+    max_examples=LONG or 5,
     derandomize=not LONG,
     database=None,
     deadline=None,
@@ -72,7 +72,7 @@ def test_random_pipelines(case: Case, lineage: Lineage, spark: SparkSession) -> 
         expected = fates(case.query, case.tables)
     except Ambiguous:
         reject()
-    with _views(case, spark):
+    with views(case, spark):
         for udf in udfs.REASONED:
             udf.register(spark)
         run = lineage.run(_pipeline(case), name="why not", keys=_keys(case), strategy=STRATEGY)
