@@ -19,7 +19,8 @@ from airflow_lineage_provider.plan.expressions import Expression
 from airflow_lineage_provider.plan.lineage_keys import ROW
 from airflow_lineage_provider.recording import RecordedPlan
 from airflow_lineage_provider.spark.declared import declared_functions
-from airflow_lineage_provider.spark.run import quoted, under_settings
+from airflow_lineage_provider.spark.run import numbered, quoted, under_settings
+from airflow_lineage_provider.spark.session import carefully
 from airflow_lineage_provider.spark.sources import changed, files_as_read
 from airflow_lineage_provider.spark.tracing import SparkTracing, Views, spark_errors
 from airflow_lineage_provider.sql import ColumnRef, lower
@@ -103,7 +104,7 @@ def restore(
         for key in leaf_keys(program.plan):
             if key not in tables:
                 tables[key] = tracing.leaf_table(key, views)
-        frame = _computed(spark, program, tables, names, dict(recorded.plan.conf))
+        frame = _computed(spark, program, tables, names, dict(recorded.plan.conf), views.prefix)
         frames[program.segment.number] = frame
         stack.callback(frame.unpersist)
         spelled = {a.id: ColumnRef(text=a.name) for a in program.plan.output}
@@ -114,12 +115,11 @@ def restore(
 
 
 def _computed(
-    spark: SparkSession, program: Program, tables: Mapping[Key, LeafTable], names: Mapping[int, str], conf: Mapping[str, str]
+    spark: SparkSession, program: Program, tables: Mapping[Key, LeafTable], names: Mapping[int, str], conf: Mapping[str, str], owner: str
 ) -> DataFrame:
     text = lower(program.plan, bind(program.plan, tables), dialect="spark", udfs=names)
     with under_settings(spark, conf), spark_errors("making a segment again"):
-        computed = spark.sql(text)
-    return computed.withColumn(ROW, F.monotonically_increasing_id()).persist(StorageLevel.MEMORY_AND_DISK)
+        return carefully(spark, lambda: numbered(spark.sql(text), owner).persist(StorageLevel.MEMORY_AND_DISK))
 
 
 def _check_sources(spark: SparkSession, recorded: RecordedPlan) -> None:

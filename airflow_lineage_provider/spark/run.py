@@ -26,7 +26,7 @@ from airflow_lineage_provider.plan.segments import SegmentedPlan
 from airflow_lineage_provider.plan.walk import operators, transform_up
 from airflow_lineage_provider.spark.identity import with_identity
 from airflow_lineage_provider.spark.python_maps import applied
-from airflow_lineage_provider.spark.session import apply_conf
+from airflow_lineage_provider.spark.session import apply_conf, carefully
 from airflow_lineage_provider.sql import ColumnRef, lower
 from airflow_lineage_provider.store import Column, Materialization, ResultTable, Store
 from airflow_lineage_provider.tracing.binding import Key, LeafTable, bind
@@ -113,9 +113,9 @@ def source_views(
 
 
 def sources_of(plan: SegmentedPlan) -> tuple[o.Source, ...]:
-    """The source leaves of all segments, in the order of their leaf numbers."""
-    found = [node for segment in plan.segments for node in operators(segment.plan) if isinstance(node, o.Source)]
-    return tuple(sorted(found, key=lambda source: source.leaf))
+    """The source leaves of all segments, each once, in the order of their leaf numbers."""
+    found = {node.leaf: node for segment in plan.segments for node in operators(segment.plan) if isinstance(node, o.Source)}
+    return tuple(found[leaf] for leaf in sorted(found))
 
 
 def _plain_names(frame: DataFrame, source: o.Source) -> DataFrame:
@@ -143,12 +143,19 @@ def run_program(
     plan = _with_python_maps(execution, program.plan, tables, udfs, captured)
     text = lower(plan, bind(plan, tables), dialect="spark", udfs=udfs)
     with under_settings(execution.spark, execution.conf):
-        computed = execution.spark.sql(text)
-    frame = execution.keep(computed.withColumn(ROW, F.monotonically_increasing_id()))
+        frame = carefully(execution.spark, lambda: execution.keep(numbered(execution.spark.sql(text), execution.run_id)))
     load(execution, frame, program.materialized.name, "result" if number == 0 else "segment", stored_columns(program))
     spelled = {a.id: ColumnRef(text=a.name) for a in program.plan.output}
     tables["segment", number] = LeafTable(name=(execution.view(frame, f"segment_{number}"),), by_id=spelled)
     return frame
+
+
+def numbered(frame: DataFrame, owner: str) -> DataFrame:
+    """A frame's rows with their numbers, to be kept for one owner alone.
+
+    Spark keeps rows by plan: two runs of the same pipeline would share theirs, and the first that ends would take them from the other.
+    """
+    return frame.withColumn(ROW, F.monotonically_increasing_id()).withColumn(f"lineage_kept_for_{owner}", F.lit(owner))
 
 
 def _with_python_maps(
@@ -178,8 +185,12 @@ def run_rest(execution: Execution, plan: o.Plan, tables: Mapping[Key, LeafTable]
 
 
 def compute_result(execution: Execution, frame: DataFrame) -> DataFrame:
-    """Run a pipeline whose result goes nowhere else: the rows are kept by Spark, as those of a stored result are."""
-    kept = execution.keep(frame)
+    """Run a pipeline whose result goes nowhere else: the rows are kept by Spark, as those of a stored result are.
+
+    A frame that the user keeps already stays the user's.
+    """
+    level = frame.storageLevel
+    kept = frame if level.useMemory or level.useDisk else execution.keep(frame)
     execution.rows["result"] = kept.count()
     return kept
 

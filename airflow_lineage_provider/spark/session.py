@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from airflow_lineage_provider.errors import SparkConnectUnsupported
 from airflow_lineage_provider.spark.environment import check_java, check_pyspark, java_problem
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+T = TypeVar("T")
 
 # Always told, since their defaults may change with a release or come from the machine (the time zone).
 _ALWAYS = ("spark.sql.ansi.enabled", "spark.sql.session.timeZone", "spark.sql.caseSensitive", "spark.sql.timestampType")
@@ -77,4 +79,25 @@ def _secret(name: str) -> bool:
     return any(word in name.lower() for word in ("password", "secret", "token", "credential"))
 
 
-__all__ = ["apply_conf", "check_java", "check_pyspark", "java_problem", "require_classic", "sql_conf"]
+def carefully(spark: SparkSession, action: Callable[[], T]) -> T:
+    """Do something that makes Spark optimize a plan; where its optimizer stumbles over a union, again without the rules that do.
+
+    Spark 4.3 loses attributes of unions (``key not found``) when it infers constraints or pushes projections through them.
+    """
+    from py4j.protocol import Py4JJavaError
+
+    try:
+        return action()
+    except Py4JJavaError as problem:
+        if "key not found" not in str(problem):
+            raise
+    with apply_conf(spark, _WITHOUT_UNION_RULES):
+        return action()
+
+
+_WITHOUT_UNION_RULES = {
+    "spark.sql.constraintPropagation.enabled": "false",
+    "spark.sql.optimizer.excludedRules": "org.apache.spark.sql.catalyst.optimizer.PushProjectionThroughUnion",
+}
+
+__all__ = ["apply_conf", "carefully", "check_java", "check_pyspark", "java_problem", "require_classic", "sql_conf"]

@@ -12,7 +12,7 @@ from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.recording import RecordedPlan, RecordedSource
 from airflow_lineage_provider.spark.identity import with_identity
 from airflow_lineage_provider.spark.run import under_settings
-from airflow_lineage_provider.spark.session import apply_conf
+from airflow_lineage_provider.spark.session import carefully
 from airflow_lineage_provider.spark.sources import files_as_read, reopen
 from airflow_lineage_provider.sql import ColumnRef, lower
 from airflow_lineage_provider.tracing.binding import Key, LeafTable, bind, leaf_keys, target_leaf, target_table
@@ -59,17 +59,7 @@ class SparkTracing:
             tables = {key: self.leaf_table(key, views) for key in leaf_keys(plan) if key != ("segment", TARGET)}
             tables["segment", TARGET] = self._target(plan, target, views)
             text = lower(plan, bind(plan, tables), dialect="spark", ansi=self.recorded.ansi)
-            return self._collected(text), text
-
-    def _collected(self, text: str) -> pa.Table:
-        """The rows of a query. Spark's optimizer may stumble over constraints that it infers through unions: then without them."""
-        from py4j.protocol import Py4JJavaError
-
-        try:
-            return self.spark.sql(text).toArrow()
-        except Py4JJavaError:
-            with apply_conf(self.spark, {"spark.sql.constraintPropagation.enabled": "false"}):
-                return self.spark.sql(text).toArrow()
+            return carefully(self.spark, lambda: self.spark.sql(text).toArrow()), text
 
     def source_rows(self, recorded: RecordedSource, keys: pa.Table) -> pa.Table:
         """The source rows with the given keys: the key's columns as ``key_0`` …, then the table's, in the table's order.

@@ -57,7 +57,9 @@ def bind(plan: o.Plan, tables: Mapping[Key, LeafTable]) -> dict[Key, TableRef]:
             spelled = {a.id: tables[key].attribute(a) for a in node.output}
         else:
             continue
-        bound[key] = TableRef(name=tables[key].name, columns=spelled, label=tables[key].label)
+        # A leaf may stand at several places (a scalar subquery that is written twice), with attributes of its own at each.
+        known = bound[key].columns if key in bound else {}
+        bound[key] = TableRef(name=tables[key].name, columns={**known, **spelled}, label=tables[key].label)
     return bound
 
 

@@ -178,6 +178,24 @@ def test_the_result_is_written_where_the_user_says(lineage: Lineage, spark: Spar
     assert run.record.output["target"] == str(tmp_path / "out")
 
 
+def test_two_runs_of_one_pipeline_keep_their_own_rows(lineage: Lineage) -> None:
+    """Spark keeps rows by plan: the first run that is closed must not take the other's rows from Spark."""
+    first, second = lineage.run(PIPELINE), lineage.run(PIPELINE)
+    first.close()
+    assert second.result.storageLevel.useMemory or second._execution.kept[-1].storageLevel.useMemory
+    assert second.result.count() == 2
+    second.close()
+
+
+def test_what_the_user_keeps_stays_the_users(lineage: Lineage, spark: SparkSession) -> None:
+    frame = spark.sql("SELECT rid FROM t WHERE x > 10").cache()
+    frame.count()
+    run = lineage.run(lambda _: frame, name="cached", strategy="rerun")
+    run.close()
+    assert frame.storageLevel.useMemory
+    frame.unpersist()
+
+
 def test_an_unknown_strategy_is_named(lineage: Lineage) -> None:
     with pytest.raises(PlanError, match="full_materialization"):
         lineage.run(PIPELINE, strategy="everything")
