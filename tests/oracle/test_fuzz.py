@@ -9,10 +9,11 @@ from __future__ import annotations
 import os
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, note, settings
+from hypothesis import HealthCheck, Phase, given, note, reject, settings
 from pyspark.sql import SparkSession
 
 from airflow_lineage_provider import Lineage
+from airflow_lineage_provider.errors import UnsupportedOperator
 from airflow_lineage_provider.store import Store
 from tests.oracle import render_sql
 from tests.oracle.check import check
@@ -55,7 +56,13 @@ SAMPLE = settings(
 @given(case=cases(further=FURTHER))
 def test_random_pipelines(case: Case, lineage: Lineage, spark: SparkSession) -> None:
     note(described(case))
-    check(case, lineage, spark)
+    try:
+        check(case, lineage, spark)
+    except UnsupportedOperator as refused:
+        # Correlated by an expression that Spark's decorrelation cannot take apart: refused by name.
+        if "copy of the outer query" not in str(refused):
+            raise
+        reject()
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
@@ -63,6 +70,10 @@ def test_every_operator(name: str, lineage: Lineage, spark: SparkSession) -> Non
     """The random sample misses some operators: each once, written and run in turn in every way."""
     turn = list(EXAMPLES).index(name)
     case = Case(tables=TABLES, query=EXAMPLES[name], style=STYLES[turn % len(STYLES)], strategy=STRATEGIES[turn % len(STRATEGIES)])
+    if name == "a correlated subquery with UDFs":
+        with pytest.raises(UnsupportedOperator, match="copy of the outer query"):
+            check(case, lineage, spark)
+        return
     check(case, lineage, spark)
 
 

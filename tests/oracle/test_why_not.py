@@ -58,14 +58,14 @@ def lineage(spark: SparkSession, store: Store) -> Lineage:
 
 @pytest.mark.timeout(0)
 @settings(
-    max_examples=LONG or 5,
+    max_examples=LONG or 3,
     derandomize=not LONG,
     database=None,
     deadline=None,
     phases=(Phase.generate, Phase.shrink) if LONG else (Phase.generate,),
     suppress_health_check=list(HealthCheck),
 )
-@given(case=cases(depth=4, further=True))
+@given(case=cases(depth=3, further=True))
 def test_random_pipelines(case: Case, lineage: Lineage, spark: SparkSession) -> None:
     note(described(case))
     try:

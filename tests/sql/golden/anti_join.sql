@@ -1,5 +1,5 @@
 ---- plan
-− (client_id = client_id_2)
+▷ (client_id = client_id_2)
   σ (country = 'US')
     client [client_id, name, country, income]
   σ (debt > 100)

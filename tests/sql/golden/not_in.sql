@@ -1,5 +1,5 @@
 ---- plan
-− ((client_id = client_id_2) OR isnull((client_id = client_id_2)))
+▷ ((client_id = client_id_2) OR isnull((client_id = client_id_2)))
   client [client_id, name, country, income]
   debt [client_id_2, debt, date]
 ---- spark
