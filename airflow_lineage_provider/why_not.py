@@ -42,13 +42,15 @@ class Term:
 class Descendant:
     """A descendant that an operator dropped: the values that the operator read of it, and what they came to.
 
-    ``others`` are rows of the other side: for a difference, those (the first few of them) that took the row away.
+    Of a join's other side, ``others_total`` is the number of rows and ``others_count`` the number of those that meet the whole condition;
+    for a difference, where these took the row away, ``others`` are the first few of them.
     """
 
     values: Mapping[str, Any]
     terms: tuple[Term, ...] = ()
     others: tuple[Mapping[str, Any], ...] = ()
     others_count: int | None = None
+    others_total: int | None = None
 
 
 Reason = OneOf["selection", "join", "semi_join", "difference", "difference_side", "limit", "generator", "operator"]

@@ -139,7 +139,7 @@ def _table(found: Sequence[_Dropped], read: Sequence[Attribute]) -> pa.Table:
 def _counted(one: _Dropped, terms: Sequence[str], counts: Sequence[int], conditional: bool) -> _Dropped:
     total, *met = counts
     made = tuple(Term(text=text, met=number) for text, number in zip(terms, met[1:], strict=True)) if conditional else ()
-    return replace(one, row=replace(one.row, terms=made, others_count=met[0] if conditional else total))
+    return replace(one, row=replace(one.row, terms=made, others_count=met[0] if conditional else total, others_total=total))
 
 
 def _with_others(one: _Dropped, rows: Sequence[tuple[Any, ...]], node: o.Join) -> _Dropped:
@@ -200,6 +200,8 @@ def _values(rows: Sequence[Descendant]) -> str:
 def _unmet(rows: Sequence[Descendant]) -> str:
     if not rows:
         return ""
+    if rows[0].others_total == 0:
+        return ": the other side has no rows" + _values(rows)
     never = [term.text for term in rows[0].terms if term.met == 0]
     together = len(rows[0].terms) > 1 and rows[0].others_count == 0
     text = f": {' and '.join(never)} is true for none" if never else ": its terms are true for some, but not together" if together else ""

@@ -114,7 +114,9 @@ def partners(node: o.Join, other: Forward, read: tuple[Attribute, ...], given_le
     there = o.Project(child=prune(other.plan, needed), columns=(*needed, Alias(child=TRUE, attribute=present)))
     joined = o.Join(left=leaf, right=there, kind="left")
     one = Literal(value="1", type="int")
-    counted: list[Expression] = [present, *(Call(function="when", arguments=(test, one), type="int") for test in tests)]
+    # A term may read the given row alone: it is true for no row of a side that has none.
+    met = [Call(function="and", arguments=(present, test), type="boolean") for test in tests]
+    counted: list[Expression] = [present, *(Call(function="when", arguments=(test, one), type="int") for test in met)]
     calls = [AggregateCall(function="count", arguments=(value,), type="bigint") for value in counted]
     named = [Alias(child=call, attribute=fresh.attribute(f"lineage_count_{i}", "bigint")) for i, call in enumerate(calls)]
     number = leaf.output[0]

@@ -203,6 +203,11 @@ CASES: dict[str, tuple[str, str, dict[int, Told]]] = {
         {1: ("generator", "(x = 10)"), 2: 2, 3: 2, 4: 2, 5: 2, 6: ("generator", "(x = NULL)")},
     ),
     "grouping sets": ("SELECT g, count(*) AS c FROM t GROUP BY GROUPING SETS ((g), ())", "t", dict.fromkeys(range(1, 7), 2)),
+    "a condition on one side alone": (
+        "SELECT t.rid AS r FROM t LEFT SEMI JOIN (SELECT * FROM u WHERE y > 9) v ON t.x > 5",
+        "t",
+        dict.fromkeys(range(1, 7), ("semi_join", "the other side has no rows")),
+    ),
     "except": (
         "SELECT g FROM t EXCEPT SELECT g FROM u",
         "t",
