@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from airflow_lineage_provider import __version__
 from airflow_lineage_provider.errors import LineageError, PlanCheckError, PlanError, RunFailed
-from airflow_lineage_provider.output import Output
+from airflow_lineage_provider.output import Output, Written
 from airflow_lineage_provider.plan import codec
 from airflow_lineage_provider.plan.lineage_keys import ROW
 from airflow_lineage_provider.plan.segments import SegmentedPlan
@@ -76,7 +76,8 @@ def execute(spark: SparkSession, store: Store, request: Request, progress: Progr
     :raises PlanError: the pipeline cannot be understood; nothing was run and nothing recorded.
     :raises UdfFailed, ReasonValueMismatch, LoadFailed, StoreUnavailable, RunFailed: it failed on the way; recorded as failed.
     """
-    from airflow_lineage_provider.spark.run import Execution, compute_result
+    from airflow_lineage_provider.spark.run import Execution
+    from airflow_lineage_provider.spark.session import KEPT_ROWS, apply_conf
 
     started = time.perf_counter()
     progress("reading the plan")
@@ -85,14 +86,8 @@ def execute(spark: SparkSession, store: Store, request: Request, progress: Progr
     run_id = store.begin_run(record)
     execution = Execution(spark=spark, run_id=run_id, store=store, progress=progress, conf=record.conf)
     try:
-        result = _compute(execution, prepared)
-        written = None
-        if request.output is not None:
-            progress(f"writing {request.output.target}")
-            written = request.output.write(result)
-        elif 0 not in prepared.recorded.materialized:
-            progress("computing result")
-            result = compute_result(execution, result)
+        with apply_conf(spark, KEPT_ROWS):
+            result, written = _result(execution, prepared, request)
         progress("publishing")
         execution.timings["total"] = time.perf_counter() - started
         store.publish_run(
@@ -111,6 +106,20 @@ def execute(spark: SparkSession, store: Store, request: Request, progress: Progr
             raise
         raise raised from error
     return run_id, execution, result
+
+
+def _result(execution: Execution, prepared: _Prepared, request: Request) -> tuple[DataFrame, Written | None]:
+    """The result, and what writing it gave where it is written."""
+    from airflow_lineage_provider.spark.run import compute_result
+
+    result = _compute(execution, prepared)
+    if request.output is not None:
+        execution.progress(f"writing {request.output.target}")
+        return result, request.output.write(result)
+    if 0 not in prepared.recorded.materialized:
+        execution.progress("computing result")
+        result = compute_result(execution, result)
+    return result, None
 
 
 def _prepare(spark: SparkSession, store: Store, request: Request) -> _Prepared:

@@ -53,7 +53,7 @@ class Restored:
         :raises TracingError: one of the numbers is not there (any more).
         """
         chosen = self.frames[number].where(F.col(ROW).isin(list(rows))).orderBy(ROW)
-        with spark_errors("reading rows that were made again"):
+        with under_settings(chosen.sparkSession, {}), spark_errors("reading rows that were made again"):
             found = chosen.select(*(F.col(quoted(name)) for name in columns)).toArrow()
         wanted = {row for row in rows if row >= 0}
         if found.num_rows != len(wanted):
@@ -65,7 +65,7 @@ class Restored:
 
     def matching(self, number: int, condition: str, limit: int) -> list[int]:
         """The numbers of at most ``limit`` rows that meet a condition (Spark's SQL)."""
-        with spark_errors("finding the target rows"):
+        with under_settings(self.frames[number].sparkSession, {}), spark_errors("finding the target rows"):
             found = self.frames[number].where(condition).select(ROW).orderBy(ROW).limit(limit).toArrow()
         return [int(one) for one in found.column(0).to_pylist()]
 

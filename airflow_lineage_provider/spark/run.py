@@ -26,7 +26,7 @@ from airflow_lineage_provider.plan.segments import SegmentedPlan
 from airflow_lineage_provider.plan.walk import operators, transform_up
 from airflow_lineage_provider.spark.identity import with_identity
 from airflow_lineage_provider.spark.python_maps import applied
-from airflow_lineage_provider.spark.session import apply_conf, carefully
+from airflow_lineage_provider.spark.session import KEPT_ROWS, apply_conf, carefully
 from airflow_lineage_provider.sql import ColumnRef, lower
 from airflow_lineage_provider.store import Column, Materialization, ResultTable, Store
 from airflow_lineage_provider.tracing.binding import Key, LeafTable, bind
@@ -93,7 +93,7 @@ class Execution:
 @contextmanager
 def under_settings(spark: SparkSession, conf: Mapping[str, str]) -> Iterator[None]:
     """The session under the settings of a run. They are the whole session's: one thread at a time may change them."""
-    with SETTINGS, apply_conf(spark, conf):
+    with SETTINGS, apply_conf(spark, {**conf, **KEPT_ROWS}):
         yield
 
 

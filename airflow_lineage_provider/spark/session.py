@@ -79,6 +79,10 @@ def _secret(name: str) -> bool:
     return any(word in name.lower() for word in ("password", "secret", "token", "credential"))
 
 
+KEPT_ROWS = {"spark.sql.inMemoryColumnarStorage.partitionPruning": "false"}
+"""How kept rows are read: Spark's statistics of them know no NaN, and a filter on it would find none."""
+
+
 def carefully(spark: SparkSession, action: Callable[[], T]) -> T:
     """Do something that makes Spark optimize a plan; where its optimizer stumbles over a union, again without the rules that do.
 
@@ -100,4 +104,4 @@ _WITHOUT_UNION_RULES = {
     "spark.sql.optimizer.excludedRules": "org.apache.spark.sql.catalyst.optimizer.PushProjectionThroughUnion",
 }
 
-__all__ = ["apply_conf", "carefully", "check_java", "check_pyspark", "java_problem", "require_classic", "sql_conf"]
+__all__ = ["KEPT_ROWS", "apply_conf", "carefully", "check_java", "check_pyspark", "java_problem", "require_classic", "sql_conf"]
