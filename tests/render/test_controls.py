@@ -122,7 +122,7 @@ def test_hostile_controls_stay_text() -> None:
 def test_in_the_document() -> None:
     document = passed().to_dict()
     assert document["controls"] == [{
-        "segment": 0, "kind": "difference", "operator": "▷ (id_1 = id_2)", "sources": ["blacklist"], "rows": [0, 2],
+        "segment": 0, "kind": "difference", "operator": "▷ (id_1 = id_2)", "sources": ["blacklist"], "rows": [0, 2], "run": "",
         "text": "no row of blacklist (the whole table) kept these rows out: rows #1, #3",
     }]  # fmt: skip
     (first, *_) = document["segments"]

@@ -65,7 +65,7 @@ def text_of(spark: SparkSession, pipeline: Pipeline) -> list[str]:
 def test_how_subqueries_read(spark: SparkSession) -> None:
     assert text_of(spark, PIPELINES["not_in_correlated"])[:2] == [
         "π a, b, s",
-        "  − (((a = c) OR isnull((a = c))) AND (d > b))",
+        "  ▷ (((a = c) OR isnull((a = c))) AND (d > b))",
     ]
     assert text_of(spark, PIPELINES["exists_or"])[2:4] == ["    σ (exists OR (b = 3))", "      ∃ (c = a)"]
     assert text_of(spark, PIPELINES["exists_anything"])[2] == "    ⋉"
