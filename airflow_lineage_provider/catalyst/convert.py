@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any
 
@@ -11,7 +11,8 @@ from airflow_lineage_provider.catalyst.context import Context, Settings
 from airflow_lineage_provider.catalyst.operators import operator
 from airflow_lineage_provider.catalyst.tree import all_nodes, decode
 from airflow_lineage_provider.errors import PlanError, UnsupportedOperator
-from airflow_lineage_provider.plan.operators import Plan, Relation
+from airflow_lineage_provider.plan.operators import Plan, Relation, Source
+from airflow_lineage_provider.plan.walk import map_subqueries, transform_up
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,7 +60,25 @@ def _converted(
         function_names=function_names, settings=settings, relations=relations, visited=visited, operator=operator,
         highest_id=highest, fresh=count(highest + 1),
     )  # fmt: skip
-    return Converted(plan=operator(root, context), leaves=tuple(visited))
+    plan = _each_with_its_own_leaves(operator(root, context), visited)
+    return Converted(plan=plan, leaves=tuple(visited))
+
+
+def _each_with_its_own_leaves(plan: Plan, visited: list[int]) -> Plan:
+    """A subquery that stands in several operators reads its tables at each of them; within one operator it is read once."""
+    seen: set[int] = set()
+
+    def rebuilt(node: Plan) -> Plan:
+        if isinstance(node, Source):
+            leaf = node.leaf
+            if leaf in seen:
+                visited.append(visited[leaf])
+                leaf = len(visited) - 1
+            seen.add(leaf)
+            return replace(node, leaf=leaf)
+        return map_subqueries(node, lambda one: replace(one, plan=transform_up(one.plan, rebuilt)))
+
+    return transform_up(plan, rebuilt)
 
 
 def _highest_id(value: Any) -> int:

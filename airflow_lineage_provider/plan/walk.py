@@ -165,6 +165,18 @@ def map_expressions(plan: Plan, function: Callable[[Any], Any]) -> Plan:
     return replace(plan, **changed) if changed else plan
 
 
+def map_subqueries(plan: Plan, function: Callable[[ScalarSubquery], Expression]) -> Plan:
+    """The operator with the scalar subqueries in its own expressions replaced; one that it reads several times stays one."""
+    new = {subquery: function(subquery) for subquery in dict.fromkeys(subqueries(plan))}
+    if not new:
+        return plan
+
+    def replaced(part: Any) -> Any:
+        return new[part] if isinstance(part, ScalarSubquery) else part
+
+    return map_expressions(plan, lambda own: transform_expression(own, replaced))
+
+
 def replace_attributes(expression: Any, new: Mapping[int, Expression]) -> Any:
     """The expression with references replaced by id."""
     return transform_expression(expression, lambda part: new.get(part.id, part) if isinstance(part, Attribute) else part)

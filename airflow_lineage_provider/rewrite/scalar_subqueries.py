@@ -8,11 +8,9 @@ and fails as Spark does when there were more.
 
 from __future__ import annotations
 
-from typing import Any
-
 from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.expressions import AggregateCall, Alias, Attribute, Call, Literal, ScalarSubquery
-from airflow_lineage_provider.plan.walk import children, map_expressions, subqueries, transform_expression, transform_up, with_children
+from airflow_lineage_provider.plan.walk import children, map_subqueries, subqueries, transform_up, with_children
 from airflow_lineage_provider.rewrite.canonical_aggregates import canonical_aggregates
 from airflow_lineage_provider.rewrite.fresh import FreshAttributes
 
@@ -35,15 +33,8 @@ def _lifted(node: o.Plan, fresh: FreshAttributes) -> o.Plan:
     for subquery in found:
         child, values[subquery] = _joined(child, subquery, fresh)
     holder = with_children(node, (child, *children(node)[1:]))
-    rebuilt = _with_values(holder, values)
+    rebuilt = map_subqueries(holder, values.__getitem__)
     return rebuilt if rebuilt.output == node.output else o.Project(child=rebuilt, columns=node.output)
-
-
-def _with_values(node: o.Plan, values: dict[ScalarSubquery, Attribute]) -> o.Plan:
-    def substitute(part: Any) -> Any:
-        return values[part] if isinstance(part, ScalarSubquery) else part
-
-    return map_expressions(node, lambda own: transform_expression(own, substitute))
 
 
 def _joined(child: o.Plan, subquery: ScalarSubquery, fresh: FreshAttributes) -> tuple[o.Plan, Attribute]:

@@ -12,8 +12,8 @@ from itertools import count
 from typing import Any
 
 from airflow_lineage_provider.plan import operators as o
-from airflow_lineage_provider.plan.expressions import Alias, Attribute, Named, ScalarSubquery, attribute_of
-from airflow_lineage_provider.plan.walk import children, transform_expression
+from airflow_lineage_provider.plan.expressions import Alias, Attribute, Named, attribute_of
+from airflow_lineage_provider.plan.walk import children, map_subqueries, transform_expression
 
 Scope = dict[int, Attribute]
 New = Callable[[Attribute], Attribute]
@@ -39,23 +39,24 @@ def _rebuild(plan: o.Plan, new: New) -> tuple[o.Plan, Scope]:
 
 
 def _in_scope(plan: o.Plan, inputs: tuple[o.Plan, ...], scope: Scope, new: New) -> tuple[o.Plan, Scope]:
+    plan = map_subqueries(plan, lambda one: replace(one, plan=_rebuild(one.plan, new)[0]))
     match plan:
         case o.Project() | o.Aggregate():
             columns = _columns(plan.columns, scope, new)
             made = _scope(plan.output, tuple(map(attribute_of, columns)))
             if isinstance(plan, o.Project):
                 return o.Project(child=inputs[0], columns=columns), made
-            keys = tuple(_resolved(key, scope, new) for key in plan.keys)
+            keys = tuple(_resolved(key, scope) for key in plan.keys)
             return o.Aggregate(child=inputs[0], keys=keys, columns=columns), made
         case o.Window():
-            functions = tuple(Alias(child=_resolved(f.child, scope, new), attribute=new(f.attribute)) for f in plan.functions)
-            partition = tuple(_resolved(key, scope, new) for key in plan.partition)
-            order = tuple(_resolved(key, scope, new) for key in plan.order)
+            functions = tuple(Alias(child=_resolved(f.child, scope), attribute=new(f.attribute)) for f in plan.functions)
+            partition = tuple(_resolved(key, scope) for key in plan.partition)
+            order = tuple(_resolved(key, scope) for key in plan.order)
             made = _scope(tuple(f.attribute for f in plan.functions), tuple(f.attribute for f in functions))
             return o.Window(child=inputs[0], functions=functions, partition=partition, order=order), scope | made
         case o.Generate():
             generated = tuple(map(new, plan.generated))
-            generate = replace(plan, child=inputs[0], generator=_resolved(plan.generator, scope, new), generated=generated)
+            generate = replace(plan, child=inputs[0], generator=_resolved(plan.generator, scope), generated=generated)
             return generate, scope | _scope(plan.generated, generated)
         case o.PythonMap():
             output = tuple(map(new, plan.output))
@@ -68,33 +69,27 @@ def _in_scope(plan: o.Plan, inputs: tuple[o.Plan, ...], scope: Scope, new: New) 
             return renamed, made
         case o.Join(exists=Attribute() as flag):
             exists = new(flag)
-            return replace(_joined(plan, inputs, scope, new), exists=exists), scope | {flag.id: exists}
+            return replace(_joined(plan, inputs, scope), exists=exists), scope | {flag.id: exists}
         case o.Join():
-            return _joined(plan, inputs, scope, new), scope
+            return _joined(plan, inputs, scope), scope
         case o.Filter():
-            return o.Filter(child=inputs[0], condition=_resolved(plan.condition, scope, new)), scope
+            return o.Filter(child=inputs[0], condition=_resolved(plan.condition, scope)), scope
         case o.Sort():
-            order = tuple(_resolved(key, scope, new) for key in plan.order)
+            order = tuple(_resolved(key, scope) for key in plan.order)
             return o.Sort(child=inputs[0], order=order, is_global=plan.is_global), scope
         case o.Distinct() | o.Limit():
             return replace(plan, child=inputs[0]), scope
     raise TypeError(f"unique_attributes does not know {type(plan).__name__}: it runs before function operators are pulled out")
 
 
-def _joined(plan: o.Join, inputs: tuple[o.Plan, ...], scope: Scope, new: New) -> o.Join:
-    condition = None if plan.condition is None else _resolved(plan.condition, scope, new)
+def _joined(plan: o.Join, inputs: tuple[o.Plan, ...], scope: Scope) -> o.Join:
+    condition = None if plan.condition is None else _resolved(plan.condition, scope)
     return replace(plan, left=inputs[0], right=inputs[1], condition=condition)
 
 
-def _resolved(expression: Any, scope: Scope, new: New) -> Any:
-    """The expression over the attributes' new numbers; a subquery in it has a scope of its own."""
-
-    def resolve(part: Any) -> Any:
-        if isinstance(part, ScalarSubquery):
-            return replace(part, plan=_rebuild(part.plan, new)[0])
-        return scope.get(part.id, part) if isinstance(part, Attribute) else part
-
-    return transform_expression(expression, resolve)
+def _resolved(expression: Any, scope: Scope) -> Any:
+    """The expression over the attributes' new numbers; a subquery in it, which reads nothing of them, stays."""
+    return transform_expression(expression, lambda part: scope.get(part.id, part) if isinstance(part, Attribute) else part)
 
 
 def _columns(columns: tuple[Named, ...], scope: Scope, new: New) -> tuple[Named, ...]:
@@ -102,7 +97,7 @@ def _columns(columns: tuple[Named, ...], scope: Scope, new: New) -> tuple[Named,
     given: set[int] = set()
     for column in columns:
         if isinstance(column, Alias):
-            made: Named = Alias(child=_resolved(column.child, scope, new), attribute=new(column.attribute))
+            made: Named = Alias(child=_resolved(column.child, scope), attribute=new(column.attribute))
         else:
             reference = scope[column.id]
             made = Alias(child=reference, attribute=new(reference)) if reference.id in given else reference

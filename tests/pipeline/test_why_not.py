@@ -220,6 +220,12 @@ CASES: dict[str, tuple[str, str, dict[int, Told]]] = {
         "u",
         {11: 1, 12: 1, 13: 1, 14: ("selection", "g")},
     ),
+    # Spark reads the subquery once for both conditions, and so do we: a row of u has one way to the result.
+    "a scalar subquery that is written twice": (
+        "SELECT rid FROM t WHERE x > (SELECT max(y) FROM u WHERE y < 3) * 10 OR x = (SELECT max(y) FROM u WHERE y < 3) * 5",
+        "u",
+        {11: 4, 12: 4, 13: ("selection", "y"), 14: ("selection", "y")},
+    ),
 }
 
 
