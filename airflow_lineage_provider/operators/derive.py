@@ -32,6 +32,8 @@ class DeriveAugmentedLineageOperator(BaseOperator):
         verify: run the pipeline over the derived source rows and check that it gives the target again (needs Spark).
         difference: what the right side of EXCEPT, NOT IN and NOT EXISTS is in the answer: ``control``, one entry for the whole table;
             ``data``, nothing; ``rows``, all its rows. (templated)
+        across: trace source rows that other recorded runs wrote through these runs, to the real sources; without it a derivation ends at
+            the tables that the run read.
         allow_empty: a target that matches no row gives an empty answer (``derivation_id`` None); by default the task fails.
         store_conn_id: Airflow connection to the results store's PostgreSQL. (templated)
         store: its URL instead; with neither the settings decide. (templated)
@@ -58,6 +60,7 @@ class DeriveAugmentedLineageOperator(BaseOperator):
         limit: int | None = None,
         verify: bool = False,
         difference: Difference = "control",
+        across: bool = True,
         allow_empty: bool = False,
         store_conn_id: str | None = None,
         store: str | None = None,
@@ -75,6 +78,7 @@ class DeriveAugmentedLineageOperator(BaseOperator):
         self.verify = verify
         check_word(self.task_id, "difference", difference, get_args(Difference))
         self.difference = difference
+        self.across = across
         self.allow_empty = allow_empty
         self.store_conn_id = store_conn_id
         self.store = store
@@ -110,8 +114,14 @@ class DeriveAugmentedLineageOperator(BaseOperator):
         run = lineage.get(self.run_id or "latest", pipeline=self.pipeline)
         self.log.info("deriving from %r", run)
         return run.explain(
-            self.target, limit=self.limit, verify=self.verify, difference=self.difference, airflow=airflow, progress=self.log.info
-        )  # fmt: skip
+            self.target,
+            limit=self.limit,
+            verify=self.verify,
+            difference=self.difference,
+            across=self.across,
+            airflow=airflow,
+            progress=self.log.info,
+        )
 
 
 def _xcom(explanation: Explanation) -> dict[str, Any]:

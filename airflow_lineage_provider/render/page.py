@@ -18,6 +18,7 @@ from airflow_lineage_provider.render.tables import Cell, TableView, cell, table_
 from airflow_lineage_provider.render.values import count, seconds_text, shortened, visible
 from airflow_lineage_provider.render.wording import (
     MARKS,
+    called_text,
     control_text,
     control_title,
     facts,
@@ -25,15 +26,18 @@ from airflow_lineage_provider.render.wording import (
     guarantee_of,
     made_from,
     more,
+    queries_of,
     question,
     rows_text,
     verification_text,
     whole_table_text,
     worth,
+    written_text,
 )  # fmt: skip
 
 if TYPE_CHECKING:
     from airflow_lineage_provider.explanation import Control, Explanation
+    from airflow_lineage_provider.tracing.trace import TracingQuery
 
 DECISIONS = 200
 OPEN_DECISIONS = 6
@@ -71,6 +75,18 @@ class SourceView:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ThroughView:
+    """Rows that another recorded run wrote, between the target and the sources; ``behind`` says what each was made from."""
+
+    name: str
+    anchor: str
+    badge: Badge
+    text: str
+    table: TableView
+    behind: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
 class ControlView:
     """A table that decided as a whole: its target rows as (number, anchor), its source tables as (name, anchor)."""
 
@@ -99,9 +115,10 @@ class DecisionView:
 
 @dataclass(frozen=True, kw_only=True)
 class UdfView:
-    """All decisions of one UDF."""
+    """All decisions of one UDF; ``called`` is the run that called it, where it is another than the one asked about."""
 
     name: str
+    called: str
     badge: Badge
     decided: str
     values: tuple[tuple[str, str], ...]
@@ -136,6 +153,7 @@ class Page:
     behind_target: tuple[str, ...]
     udfs: tuple[UdfView, ...]
     sources: tuple[SourceView, ...]
+    through: tuple[ThroughView, ...]
     controls: tuple[ControlView, ...]
     diagram: Diagram | None
     source_rows: Mapping[str, tuple[str, str]]
@@ -162,15 +180,16 @@ def page(explanation: Explanation) -> Page:
         verified=explanation.verified,
         verification=verification_text(explanation),
         target=target,
-        behind_target=_behind_target(explanation, len(target.rows)),
+        behind_target=_behind(explanation, "target", target),
         udfs=_udfs(explanation, sources),
         sources=sources,
+        through=tuple(_through(explanation, name, f"through-{i}") for i, name in enumerate(explanation.intermediate)),
         controls=tuple(_control(control, explanation, sources, target) for control in explanation.controls),
         diagram=diagram(plan, explanation.materialized) if plan is not None else None,
         source_rows={name: (view.anchor, _in_tree(view)) for name, view in zip(explanation.source, sources, strict=True)},
         segments=segment_lines(explanation),
         segment_texts=_segment_texts(explanation),
-        queries=tuple(_query(query) for query in explanation.queries),
+        queries=tuple(_query(query, f"run {run} · " if run else "") for run, query in queries_of(explanation)),
         query_summary=_query_summary(explanation),
         facts=tuple(facts(explanation)),
     )
@@ -188,6 +207,15 @@ def _source(explanation: Explanation, name: str, anchor: str) -> SourceView:
     return SourceView(
         name=visible(name), anchor=anchor, badge=badge(guarantee_of(explanation, name)), rows=rows_text(explanation, name),
         table=table_view(table, anchor), whole=whole_table_text(explanation, name),
+    )  # fmt: skip
+
+
+def _through(explanation: Explanation, name: str, anchor: str) -> ThroughView:
+    between = explanation.intermediate[name]
+    rows = table_view(between.rows, anchor)
+    return ThroughView(
+        name=visible(name), anchor=anchor, badge=badge(guarantee_of(explanation, name)), text=written_text(between), table=rows,
+        behind=_behind(explanation, name, rows),
     )  # fmt: skip
 
 
@@ -209,10 +237,12 @@ def _control(control: Control, explanation: Explanation, sources: tuple[SourceVi
     )
 
 
-def _behind_target(explanation: Explanation, shown: int) -> tuple[str, ...]:
-    """For each target row that is shown, how many source rows are behind it: ``client 1 · debt 1``."""
-    behind = links_by_row(explanation.links.get("target"))
-    return tuple(" · ".join(f"{visible(name)} {len(rows):,}" for name, rows in behind.get(row, {}).items()) for row in range(shown))
+def _behind(explanation: Explanation, name: str, view: TableView) -> tuple[str, ...]:
+    """For each row of a table that is shown, how many source rows are behind it: ``client 1 · debt 1``."""
+    behind = links_by_row(explanation.links.get(name))
+    return tuple(
+        " · ".join(f"{visible(source)} {len(rows):,}" for source, rows in behind.get(row, {}).items()) for row in range(len(view.rows))
+    )
 
 
 # --- decisions ----------------------------------------------------------------------------------------------------------
@@ -230,6 +260,7 @@ def _udf(explanation: Explanation, name: str, room: _Room) -> UdfView:
     left_out = table.num_rows - len(parsed)
     return UdfView(
         name=visible(name),
+        called=called_text(explanation, name),
         badge=badge(guarantee_of(explanation, name)),
         decided=count(table.num_rows, "decision"),
         values=tuple((value, f"{times:,}") for value, times in counts[:8]) if table.num_rows > 1 else (),
@@ -319,16 +350,17 @@ def _segment_texts(explanation: Explanation) -> tuple[tuple[str, str], ...]:
     return tuple((segment_label(each, explanation.materialized), visible(plan_text(each.plan), block=True)) for each in plan.segments)
 
 
-def _query(query: Any) -> QueryView:
-    what = f"segment {query.segment} · {visible(query.engine)} · {seconds_text(query.seconds)} · {count(query.rows, 'row')}"
+def _query(query: TracingQuery, run: str) -> QueryView:
+    what = f"{run}segment {query.segment} · {visible(query.engine)} · {seconds_text(query.seconds)} · {count(query.rows, 'row')}"
     cut = more(len(query.sql) - QUERY_CHARACTERS, "character")
     sql = visible(query.sql[:QUERY_CHARACTERS], block=True)
     return QueryView(summary=what, sql=f"{sql}\n{cut}" if cut else sql)
 
 
 def _query_summary(explanation: Explanation) -> str:
-    if not explanation.queries:
+    queries = [query for _, query in queries_of(explanation)]
+    if not queries:
         return "No tracing query was run for this answer."
-    engines = " and ".join(sorted({visible(query.engine) for query in explanation.queries}))
-    total = seconds_text(sum(query.seconds for query in explanation.queries))
-    return f"{count(len(explanation.queries), 'tracing query', 'tracing queries')} in {engines}, {total} together."
+    engines = " and ".join(sorted({visible(query.engine) for query in queries}))
+    total = seconds_text(sum(query.seconds for query in queries))
+    return f"{count(len(queries), 'tracing query', 'tracing queries')} in {engines}, {total} together."

@@ -30,17 +30,20 @@ from airflow_lineage_provider.render.values import (
     visible,
 )  # fmt: skip
 from airflow_lineage_provider.render.wording import (
+    called_text,
     control_text,
     facts,
     guarantee_of,
     guarantee_text,
     made_from,
     more,
+    queries_of,
     question,
     run_facts,
     verification_text,
     whole_table_text,
     worth,
+    written_text,
 )  # fmt: skip
 
 if TYPE_CHECKING:
@@ -79,8 +82,8 @@ def _parts(explanation: Explanation, width: int, rows: int) -> Iterator[Renderab
     if explanation.controls:
         yield from _section("Decided as a whole", None, *_controls(explanation))
     for name, between in explanation.intermediate.items():
-        title = f"Through {visible(name)}, {count(between.rows.num_rows, 'row')} written by run {between.run.id}"
-        yield from _section(f"{title} of {visible(between.run.pipeline)}", guarantee_of(explanation, name))
+        title = f"Through {visible(name)}, {written_text(between)}"
+        yield from _section(title, guarantee_of(explanation, name), table(between.rows, width, rows))
     if explanation.plan is not None:
         yield from _section("Operator tree", None, plan_tree(explanation.plan, explanation.materialized, width))
         yield from _section("What was stored, and why", None, segments_table(segment_lines(explanation)))
@@ -155,7 +158,7 @@ def _cell(text: str) -> Text:
 
 def _udf(explanation: Explanation, name: str, rows: int) -> Iterator[RenderableType]:
     made = explanation.reasons[name]
-    title = f"Why: {count(made.num_rows, 'decision')} by {visible(name)}"
+    title = f"Why: {count(made.num_rows, 'decision')} by {' '.join((visible(name), called_text(explanation, name))).rstrip()}"
     counts = value_counts(made) if made.num_rows > 1 else []
     yield from _section(title, guarantee_of(explanation, name), *_counts(counts))
     for number, decision in enumerate(decisions(explanation, name, rows), start=1):
@@ -232,13 +235,16 @@ def segments_table(lines: Sequence[SegmentLine]) -> RenderableType:
 
 
 def _queries(explanation: Explanation) -> RenderableType:
-    if not explanation.queries:
+    queries = queries_of(explanation)
+    if not queries:
         return Text("none was run for this answer", style="dim")
+    across = any(run for run, _ in queries)
     made = _plain_table()
-    for head, justify in (("segment", "right"), ("engine", "left"), ("time", "right"), ("rows", "right")):
-        made.add_column(head, justify=justify)  # type: ignore[arg-type]
-    for query in explanation.queries:
-        made.add_row(str(query.segment), Text(visible(query.engine)), seconds_text(query.seconds), f"{query.rows:,}")
+    for head in ("segment", "engine", "time", "rows", *(("run",) if across else ())):
+        made.add_column(head, justify="left" if head in ("engine", "run") else "right")
+    for run, query in queries:
+        of = (Text(run or visible(explanation.run.id)),) if across else ()
+        made.add_row(str(query.segment), Text(visible(query.engine)), seconds_text(query.seconds), f"{query.rows:,}", *of)
     return made
 
 

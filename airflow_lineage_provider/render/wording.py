@@ -9,7 +9,8 @@ from airflow_lineage_provider.explanation import Guarantee
 from airflow_lineage_provider.render.values import count, row_numbers, seconds_text, shortened, visible
 
 if TYPE_CHECKING:
-    from airflow_lineage_provider.explanation import Control, Explanation, RunSummary
+    from airflow_lineage_provider.explanation import Control, Explanation, Intermediate, RunSummary
+    from airflow_lineage_provider.tracing.trace import TracingQuery
 
 MARKS = {"exact": "✓", "superset": "⊇", "unavailable": "✗"}
 
@@ -71,6 +72,26 @@ def whole_table_text(explanation: Explanation, table: str) -> str:
     if explanation.source[table].num_rows or not controls_of(explanation, table):
         return ""
     return "No single row of it stands behind the rows asked about: it decided as a whole."
+
+
+def written_text(between: Intermediate) -> str:
+    """``3 rows written by run 01JE… of totals``."""
+    return f"{count(between.rows.num_rows, 'row')} written by run {visible(between.run.id)} of {visible(between.run.pipeline)}"
+
+
+def called_text(explanation: Explanation, udf: str) -> str:
+    """``in run 01JE… of totals``; nothing where the run that was asked about called the UDF."""
+    run_id = explanation.runs.get(udf, explanation.run.id)
+    if run_id == explanation.run.id:
+        return ""
+    pipelines = {one.run.id: one.run.pipeline for one in explanation.intermediate.values()}
+    return f"in run {visible(run_id)}" + (f" of {visible(pipelines[run_id])}" if run_id in pipelines else "")
+
+
+def queries_of(explanation: Explanation) -> list[tuple[str, TracingQuery]]:
+    """All tracing queries with the run that each is of: "" for the run that was asked about, then those of the runs behind it."""
+    others = [(visible(one.run.id), query) for one in explanation.intermediate.values() for query in one.queries]
+    return [*(("", query) for query in explanation.queries), *others]
 
 
 def rows_text(explanation: Explanation, table: str) -> str:

@@ -62,6 +62,14 @@ def test_differences_are_taken_and_handed_on(difference: Any) -> None:
     assert facade.options["difference"] == difference
 
 
+@pytest.mark.parametrize("across", [True, False])
+def test_whether_other_runs_are_traced_through_is_handed_on(across: bool) -> None:
+    operator = DeriveAugmentedLineageOperator(task_id="why", target="true", pipeline="loans", across=across)
+    facade: Any = Facade()
+    operator._explain(facade, {})
+    assert facade.options["across"] is across
+
+
 def test_a_wrong_difference_is_refused_when_the_dag_is_read() -> None:
     with pytest.raises(ValueError, match="task 'why': difference='all' is not known; it can be control, data, rows"):
         DeriveAugmentedLineageOperator(task_id="why", target="true", pipeline="loans", difference="all")  # type: ignore[arg-type]

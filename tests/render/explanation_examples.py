@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from airflow_lineage_provider.explanation import EXACT, Explanation, Guarantee, RunSummary
+from airflow_lineage_provider.explanation import EXACT, Explanation, Guarantee, Intermediate, RunSummary
 from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.expressions import Attribute
 from airflow_lineage_provider.plan.segments import SegmentedPlan
@@ -82,6 +82,32 @@ def paper(**changes: Any) -> Explanation:
         "seconds": 0.031,
     }
     return explanation(**(values | changes))
+
+
+def across() -> Explanation:
+    """Figure 4, where another recorded run wrote the table of debts out of the real sources."""
+    made = paper()
+    totals = run(id="01JTOTALS", pipeline="debt totals")
+    behind = links((0, "client", 0), (0, "payment", 0), (0, "payment", 1))
+    return paper(
+        source={**{name: made.source[name] for name in ("client", "loan")}, "payment": pa.table({"id": [7, 8], "amount": [1000, 350]})},
+        reasons=made.reasons | {"is_debt": reasons({"amount": [1000, 350]}, [True, True], [payload.Json({"amount"})] * 2)},
+        links={
+            "target": links((0, "client", 0), (0, "loan", 0), (0, "payment", 0), (0, "payment", 1)),
+            "credit_exam": links((0, "client", 0), (0, "loan", 0), (0, "payment", 0), (0, "payment", 1)),
+            "is_debt": links((0, "payment", 0), (1, "payment", 1)),
+            "debt": behind,
+        },
+        intermediate={
+            "debt": Intermediate(
+                run=totals,
+                rows=made.source["debt"],
+                queries=(TracingQuery(segment=3, engine="spark", sql="SELECT 'of the other run'", seconds=0.25, rows=2),),
+            )
+        },
+        guarantees={"debt": Guarantee(level="superset", cause="identical rows")},
+        runs={"debt": totals.id, "credit_exam": made.run.id, "is_debt": totals.id},
+    )
 
 
 def attributions(scale: float = 1.0, residual: float = 0.0) -> payload.Attributions:

@@ -53,7 +53,7 @@ class Page(HTMLParser):
         return " ".join(" ".join(self.text).split())
 
 
-ALL = [examples.paper, examples.many_kinds, examples.empty, examples.wide, examples.tall, examples.nasty]
+ALL = [examples.paper, examples.across, examples.many_kinds, examples.empty, examples.wide, examples.tall, examples.nasty]
 
 
 @pytest.fixture(scope="module", params=ALL, ids=lambda make: make.__name__)
@@ -106,6 +106,19 @@ def test_the_papers_page_says_everything() -> None:
     assert all(symbol in words for symbol in "φαπσ⋈")
     assert "segment 0 · postgresql · 2.1 ms · 1 row" in words
     assert 'SELECT "row" FROM segment_1' in words
+
+
+def test_what_was_traced_through_other_runs_is_shown() -> None:
+    page = Page(to_html(examples.across()))
+    assert "Traced through other runs" in page.words
+    assert "debt ⊇ superset 1 row written by run 01JTOTALS of debt totals" in page.words
+    assert "2022-12-17 client 1 · payment 2" in page.words
+    assert "2 decisions by is_debt in run 01JTOTALS of debt totals" in page.words
+    assert "1 decision by credit_exam ✓" in page.words
+    assert "3 tracing queries in postgresql and spark" in page.words
+    assert "run 01JTOTALS · segment 3 · spark" in page.words
+    assert "SELECT 'of the other run'" in page.words
+    assert ("a", {"href": "#through"}) in page.tags
 
 
 def test_a_decision_shows_its_source_rows_by_the_links() -> None:

@@ -32,6 +32,15 @@ def test_the_paper() -> None:
     assert re.search(r"0\s+postgresql\s+2.1 ms\s+1", text)
 
 
+def test_what_was_traced_through_other_runs() -> None:
+    text = shown(examples.across(), width=140)
+    assert re.search(r"Through debt, 1 row written by run 01JTOTALS of debt totals  ⊇ superset: identical rows\n.*\n.*\n +1 +0002 +1350", text)
+    assert "Why: 2 decisions by is_debt in run 01JTOTALS of debt totals" in text
+    assert "Why: 1 decision by credit_exam  ✓" in text
+    assert re.search(r"3 +spark +0.2 s +2 +01JTOTALS", text)
+    assert re.search(r"0 +postgresql +2.1 ms +1 +01JEXAMPLE", text)
+
+
 def test_every_kind_of_reason_and_worth() -> None:
     text = shown(examples.many_kinds(), width=160)
     assert re.search(r"amount = 20000.0\s+│█{12} \+0.305", text)
