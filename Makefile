@@ -12,7 +12,7 @@ demo: setup ## Run the loan examination in Airflow on Spark, and explain a rejec
 	@.venv/bin/python -m dags.run_demo
 
 test: setup ## Run all tests
-	.venv/bin/pytest
+	.venv/bin/pytest --numprocesses logical --maxprocesses 4 --dist worksteal
 
 fuzz: setup ## Check FUZZ_EXAMPLES (2000) random pipelines against plain Spark and the oracle
 	FUZZ_EXAMPLES=$${FUZZ_EXAMPLES:-2000} .venv/bin/pytest tests/oracle/test_fuzz.py

@@ -140,6 +140,7 @@ def calls(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[list[tupl
     monkeypatch.setattr("airflow_lineage_provider.pipeline.Lineage", FakeLineage)
     monkeypatch.setattr("airflow_lineage_provider.cli.verbs.spark_session", session)
     monkeypatch.setattr("airflow_lineage_provider.cli.verbs.register_udfs", lambda spark: None)
+    monkeypatch.setenv("COLUMNS", "120")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", list(sys.path))
     monkeypatch.setenv("PYTHONPATH", os.environ.get("PYTHONPATH", ""))

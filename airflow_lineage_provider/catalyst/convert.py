@@ -11,8 +11,8 @@ from airflow_lineage_provider.catalyst.context import Context, Settings
 from airflow_lineage_provider.catalyst.operators import operator
 from airflow_lineage_provider.catalyst.tree import all_nodes, decode
 from airflow_lineage_provider.errors import PlanError, UnsupportedOperator
-from airflow_lineage_provider.plan.operators import Plan, Relation, Source
-from airflow_lineage_provider.plan.walk import map_subqueries, transform_up
+from airflow_lineage_provider.plan.operators import Aggregate, Plan, Relation, Source
+from airflow_lineage_provider.plan.walk import children, map_subqueries, with_children
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,25 +60,35 @@ def _converted(
         function_names=function_names, settings=settings, relations=relations, visited=visited, operator=operator,
         highest_id=highest, fresh=count(highest + 1),
     )  # fmt: skip
-    plan = _each_with_its_own_leaves(operator(root, context), visited)
-    return Converted(plan=plan, leaves=tuple(visited))
+    plan, numbers = _with_numbered_leaves(operator(root, context), visited)
+    return Converted(plan=plan, leaves=numbers)
 
 
-def _each_with_its_own_leaves(plan: Plan, visited: list[int]) -> Plan:
-    """A subquery that stands in several operators reads its tables at each of them; within one operator it is read once."""
-    seen: set[int] = set()
+def _with_numbered_leaves(plan: Plan, visited: Sequence[int]) -> tuple[Plan, tuple[int, ...]]:
+    """The plan with the numbers of its leaves, left to right, and the analyzed plan's leaf of each.
 
-    def rebuilt(node: Plan) -> Plan:
+    A subquery that stands in several operators reads its tables at each of them, within one operator once. A domain reads
+    the outer query's tables: a copy's columns have the numbers of the original's.
+    """
+    leaves: list[int] = []
+    originals: dict[tuple[int, ...], int] = {}
+
+    def numbered(source: Source, in_domain: bool) -> Source:
+        columns = tuple(a.id for a in source.output)
+        if in_domain and columns in originals:
+            return replace(source, leaf=originals[columns])
+        leaves.append(visited[source.leaf])
+        originals[columns] = len(leaves) - 1
+        return replace(source, leaf=len(leaves) - 1)
+
+    def rebuilt(node: Plan, in_domain: bool) -> Plan:
         if isinstance(node, Source):
-            leaf = node.leaf
-            if leaf in seen:
-                visited.append(visited[leaf])
-                leaf = len(visited) - 1
-            seen.add(leaf)
-            return replace(node, leaf=leaf)
-        return map_subqueries(node, lambda one: replace(one, plan=transform_up(one.plan, rebuilt)))
+            return numbered(node, in_domain)
+        below = in_domain or (isinstance(node, Aggregate) and node.domain)
+        whole = with_children(node, tuple(rebuilt(child, below) for child in children(node)))
+        return map_subqueries(whole, lambda one: replace(one, plan=rebuilt(one.plan, below)))
 
-    return transform_up(plan, rebuilt)
+    return rebuilt(plan, False), tuple(leaves)
 
 
 def _highest_id(value: Any) -> int:

@@ -119,7 +119,7 @@ def _aggregate(node: TreeNode, context: Context) -> o.Plan:
     inside = context.over(child.output)
     keys = tuple([convert_expressions.expression(key, inside.at("GROUP BY")) for key in node.trees("groupingExpressions")])
     columns = tuple([convert_expressions.named(column, inside) for column in node.trees("aggregateExpressions")])
-    return o.Aggregate(child=child, keys=keys, columns=_once(columns, context))
+    return o.Aggregate(child=child, keys=keys, columns=_once(columns, context), domain=node.fields.get("domain") is True)
 
 
 def _union(node: TreeNode, context: Context) -> o.Plan:

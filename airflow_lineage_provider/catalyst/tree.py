@@ -86,19 +86,19 @@ def all_nodes(root: TreeNode) -> Iterator[TreeNode]:
     """Every operator, those of subqueries (at any depth) among them."""
     for node in nodes(root):
         yield node
-        for plan in _subplans(list(node.fields.values())):
+        for plan in subplans(list(node.fields.values())):
             yield from all_nodes(decode(plan))
 
 
-def _subplans(value: Any) -> Iterator[list[Any]]:
+def subplans(value: Any) -> Iterator[list[Any]]:
     """The plans of the subqueries in a field's value."""
     if isinstance(value, list):
         for item in value:
-            yield from _subplans(item)
+            yield from subplans(item)
     elif isinstance(value, dict) and str(value.get("class", "")).rsplit(".", 1)[-1] in SUBQUERIES and value.get("plan"):
         yield value["plan"]
     elif isinstance(value, dict) and "num-children" in value:
-        yield from _subplans(list(value.values()))
+        yield from subplans(list(value.values()))
 
 
 def expression_id(value: Mapping[str, Any]) -> int:

@@ -36,5 +36,5 @@ def _leaves(plan: o.Plan, whole: SegmentedPlan) -> Iterator[int]:
     for node in operators(plan):
         if isinstance(node, o.Source):
             yield node.leaf
-        elif isinstance(node, o.SegmentOutput):
+        elif isinstance(node, o.SegmentOutput) and node.segment in whole.traceable:
             yield from _leaves(whole.segments[node.segment].plan, whole)

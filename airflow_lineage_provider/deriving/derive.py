@@ -207,9 +207,10 @@ class Deriver:
         descriptions = {one["function"]: one for one in self.record.udfs}
         reader = ReasonReader(self.store, self.record.id, descriptions, rows)
         unknown = opaque(self.recorded.plan, traced)
+        traceable = self.recorded.plan.traceable
         for segment in self.recorded.plan.segments:
             reached = traced.segments.get(segment.number)
-            if not segment.functions or segment.number not in self.recorded.materialized:
+            if not segment.functions or segment.number not in self.recorded.materialized or segment.number not in traceable:
                 continue
             materialized = self.recorded.materialized[segment.number]
             numbers = sorted(set(reached.column(1).to_pylist())) if reached is not None else []

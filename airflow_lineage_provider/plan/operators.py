@@ -145,11 +145,16 @@ class Aggregate:
     No keys and no rows still make one row (a *global* aggregation) unless ``columns`` has no aggregate function.
     Lineage: all rows of the group, whatever the functions make of them (definition 5). HAVING is a selection above it; grouping sets
     are a `Generate` below it; dropDuplicates over some columns takes the first row of a group.
+
+    ``domain`` marks the values of an outer query's columns for which a correlated subquery is computed (the domain of Neumann and
+    Kemper, "Unnesting arbitrary queries", 2015), of a copy of the outer query. Lineage of a domain: none. The outer row that a value
+    is for stands beside the subquery's answer in the join above; the others that have the same value have no part in that.
     """
 
     child: Plan
     keys: tuple[Expression, ...]
     columns: tuple[Named, ...]
+    domain: bool = False
 
     def __post_init__(self) -> None:
         expressions = (*self.keys, *(expression_of(column) for column in self.columns))

@@ -10,8 +10,9 @@ from airflow_lineage_provider.plan.operators import Aggregate, FunctionOperator,
 from airflow_lineage_provider.plan.walk import functions_of, operators
 
 Input = Source | SegmentOutput
-SegmentKind = OneOf["non_d", "d", "semi_join", "existence", "window", "python"]
-"""``non_d`` and ``d`` are the paper's. The others are single operators whose rows go back to sets of rows by a rule of their own."""
+SegmentKind = OneOf["non_d", "d", "semi_join", "existence", "window", "python", "domain"]
+"""``non_d`` and ``d`` are the paper's. The others are single operators whose rows go back to sets of rows by a rule of their own;
+those of a ``domain`` (`operators.Aggregate`) go back to none."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,8 +39,8 @@ class Segment:
 
     @property
     def aggregations(self) -> tuple[Aggregate, ...]:
-        """The aggregations of the segment, the top one first: its keys are in every row of the output."""
-        return tuple(node for node in operators(self.plan) if isinstance(node, Aggregate))
+        """The aggregations of the segment, the top one first: its keys are in every row of the output. A domain has no groups."""
+        return tuple(node for node in operators(self.plan) if isinstance(node, Aggregate) and not node.domain)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,3 +59,13 @@ class SegmentedPlan:
     @property
     def root(self) -> Segment:
         return self.segments[0]
+
+    @property
+    def traceable(self) -> frozenset[int]:
+        """The segments that rows of the result can go back to: all but the domains, and what only they read."""
+        found: set[int] = set()
+        for segment in self.segments:
+            if segment.kind != "domain" and (segment.number == 0 or segment.number in found):
+                found.add(segment.number)
+                found.update(leaf.segment for leaf in segment.inputs if isinstance(leaf, SegmentOutput))
+        return frozenset(number for number in found if self.segments[number].kind != "domain")

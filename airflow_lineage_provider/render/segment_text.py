@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 KINDS: Mapping[str, str] = {
     "non_d": "Non-D", "d": "D, difference", "semi_join": "semi-join", "existence": "existence flag", "window": "window",
-    "python": "Python function",
+    "python": "Python function", "domain": "domain of a subquery",
 }  # fmt: skip
 NOT_RECORDED = "not recorded by the release that ran it"
 """Why a segment was stored, where the run does not say."""

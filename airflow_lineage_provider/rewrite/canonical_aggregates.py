@@ -31,7 +31,7 @@ def _canonical(node: o.Plan, fresh: FreshAttributes) -> o.Plan:
     child, keys = _keys_below(node, fresh)
     calls = _calls(node, fresh)
     given: tuple[Named, ...] = (*dict.fromkeys(keys.values()), *(Alias(child=call, attribute=made) for call, made in calls.items()))
-    aggregate = o.Aggregate(child=child, keys=tuple(dict.fromkeys(keys.values())), columns=given)
+    aggregate = replace(node, child=child, keys=tuple(dict.fromkeys(keys.values())), columns=given)
     columns = tuple(_above(column, keys, calls) for column in node.columns)
     return aggregate if columns == aggregate.output else o.Project(child=aggregate, columns=columns)
 

@@ -56,7 +56,7 @@ def _pull_out(node: o.Plan, numbers: _Numbers) -> o.Plan:
             return _from_join(node, numbers)
         case o.Aggregate():
             child, values = _functions_over(node.child, node.columns, numbers)
-            return o.Aggregate(child=child, keys=node.keys, columns=tuple(_named(column, values) for column in node.columns))
+            return replace(node, child=child, columns=tuple(_named(column, values) for column in node.columns))
         case o.Sort():
             child, values = _functions_over(node.child, node.order, numbers)
             order = tuple(_values_for_calls(key, values) for key in node.order)

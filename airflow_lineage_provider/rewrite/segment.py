@@ -6,7 +6,8 @@ pass rows on or drop them are selections to the pattern (section 3.2): sort, and
 
 Ours, beyond the paper: generators (explode, grouping sets) give each row some times, and are projections to the pattern.
 A semi-join, an existence join, a window and a Python function over batches or groups are segments of a single operator, as
-the difference is: their rows go back to sets of rows, each by a rule of its own (`tracing.links`).
+the difference is: their rows go back to sets of rows, each by a rule of its own (`tracing.links`). So is a domain, whose rows
+go back to none.
 
 An operator that cannot be repeated (a limit; a random or clock-dependent expression) is the top of
 its segment and *pinned*: the output is materialized whatever the strategy, because running it again may choose other rows.
@@ -45,6 +46,8 @@ def segment(plan: o.Plan, output: tuple[Attribute, ...], names: tuple[str, ...],
     while len(segments) < len(tops):
         top = tops[len(segments)]
         kind = kind_of(top)
+        if isinstance(top, o.Aggregate) and top.domain:
+            _refuse_unrepeatable(top)
         body = _match(top, Part.FUNCTIONS, None, tops, is_top=True) if kind == "non_d" else _single(top, tops)
         segments.append(Segment(number=len(segments), kind=kind, plan=body, pinned=not all(map(is_repeatable, operators(body)))))
     return SegmentedPlan(segments=tuple(segments), output=output, names=names, conf=conf)
@@ -63,7 +66,19 @@ def kind_of(node: o.Plan) -> SegmentKind:
             return "window"
         case o.PythonMap():
             return "python"
+        case o.Aggregate(domain=True):
+            return "domain"
     return "non_d"
+
+
+def _refuse_unrepeatable(domain: o.Aggregate) -> None:
+    """The outer query is computed once more for the domain: where it came out otherwise, rows would miss their subquery's answer."""
+    for node in operators(domain.child):
+        if not is_repeatable(node) or (isinstance(node, o.FunctionOperator) and not node.deterministic):
+            raise UnsupportedOperator(
+                f"a correlated subquery over an outer query with {operator_text(node)} is not supported: the outer query has to be "
+                "computed twice for it, and may come out otherwise. Write the outer query to a table and start the pipeline from there."
+            )
 
 
 def _single(node: o.Plan, tops: list[o.Plan]) -> o.Plan:

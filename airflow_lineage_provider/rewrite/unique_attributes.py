@@ -47,7 +47,7 @@ def _in_scope(plan: o.Plan, inputs: tuple[o.Plan, ...], scope: Scope, new: New) 
             if isinstance(plan, o.Project):
                 return o.Project(child=inputs[0], columns=columns), made
             keys = tuple(_resolved(key, scope) for key in plan.keys)
-            return o.Aggregate(child=inputs[0], keys=keys, columns=columns), made
+            return replace(plan, child=inputs[0], keys=keys, columns=columns), made
         case o.Window():
             functions = tuple(Alias(child=_resolved(f.child, scope), attribute=new(f.attribute)) for f in plan.functions)
             partition = tuple(_resolved(key, scope) for key in plan.partition)

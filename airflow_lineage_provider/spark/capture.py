@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from airflow_lineage_provider.catalyst.context import Settings
 from airflow_lineage_provider.catalyst.convert import convert
 from airflow_lineage_provider.catalyst.names import columns_of, leaf_names, names_by_columns
-from airflow_lineage_provider.catalyst.tree import all_nodes, decode
+from airflow_lineage_provider.catalyst.tree import all_nodes, decode, subplans
 from airflow_lineage_provider.errors import UnsupportedOperator
 from airflow_lineage_provider.plan.operators import Pipeline, Source
 from airflow_lineage_provider.plan.walk import all_operators
@@ -91,9 +91,21 @@ def read(spark: SparkSession, analyzed: JavaObject) -> tuple[list[dict[str, Any]
         return document, completion, leaf_names(decode(document))
     whole = inlined(spark, analyzed)
     names = names_by_columns(decode(json.loads(whole.toJSON())))
-    document, completion = analyzed_document(spark, without_subqueries(spark, whole))
+    joined, domains = without_subqueries(spark, whole)
+    document, completion = analyzed_document(spark, joined)
+    _mark_domains(document, domains)
     leaves = [node for node in all_nodes(decode(document)) if "leaf" in node.fields]
     return document, completion, {int(leaf.fields["leaf"]): names.get(columns_of(leaf), "") for leaf in leaves}
+
+
+def _mark_domains(document: list[dict[str, Any]], domains: frozenset[int]) -> None:
+    """Say of an aggregation that it is a domain: it gives a domain's columns, and nothing else does."""
+    for node in document:
+        columns = node.get("aggregateExpressions") or []
+        if columns and all(column[0].get("exprId", {}).get("id") in domains for column in columns):
+            node["domain"] = True
+        for plan in subplans(list(node.values())):
+            _mark_domains(plan, domains)
 
 
 def analyzed_document(spark: SparkSession, analyzed: JavaObject) -> tuple[list[dict[str, Any]], Completion]:

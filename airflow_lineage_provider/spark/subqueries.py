@@ -38,15 +38,19 @@ def has_subqueries(spark: SparkSession, plan: JavaObject) -> bool:
     return any(bool(plan.containsPattern(pattern)) for pattern in _patterns(spark))
 
 
-def without_subqueries(spark: SparkSession, plan: JavaObject) -> JavaObject:
-    """The plan (`inlined`) with its subqueries as joins, and without views and aliases.
+def without_subqueries(spark: SparkSession, plan: JavaObject) -> tuple[JavaObject, frozenset[int]]:
+    """The plan (`inlined`) with its subqueries as joins, and without views and aliases; the columns of domains in it, by expression id.
 
-    :raises UnsupportedOperator: a subquery can be joined only with a copy of the outer query.
+    Where a subquery is correlated by more than equality, below an aggregation or a limit, Spark joins it with the values of the outer
+    query's columns (a domain), which it takes of a copy of the outer query.
+
+    :raises UnsupportedOperator: Spark cannot make a join of a subquery.
     """
     from py4j.protocol import Py4JJavaError
 
+    rewriter = _Rewriter(spark)
     try:
-        return _Rewriter(spark).joined(_stripped(spark, plan))
+        return rewriter.joined(_stripped(spark, plan)), frozenset(rewriter.domains)
     except Py4JJavaError as problem:
         told = str(problem.java_exception.getMessage()).split("\n")[0]
         raise UnsupportedOperator(f"a subquery is not supported: Spark cannot make it a join ({told}). {_ADVICE}.") from problem
@@ -86,6 +90,7 @@ class _Rewriter:
 
     def __init__(self, spark: SparkSession) -> None:
         self._spark = spark
+        self.domains: set[int] = set()
 
     def joined(self, plan: JavaObject) -> JavaObject:
         """One level's subqueries as joins, those inside them first."""
@@ -96,9 +101,56 @@ class _Rewriter:
         return _applied(self._spark, _JOIN, plan)
 
     def _inner(self, subquery: JavaObject) -> JavaObject:
-        _refuse_domain_joins(subquery.plan())
+        self._note_domains(subquery.plan())
         new = subquery.withNewPlan(self.joined(subquery.plan()))
         return _marked(self._spark, new) if _class(subquery) == "Exists" and not subquery.isCorrelated() else new
+
+
+    def _note_domains(self, plan: JavaObject) -> None:
+        """Note the domains of a subquery.
+
+        :raises UnsupportedOperator: a UDF in it is called on what comes from the outer query. The call is made for a value of the
+            domain, and no outer row stands behind it.
+        """
+        nodes = list(_operators(plan))
+        found = {number for node in nodes if _class(node) == "DomainJoin" for number in _ids(node.domainAttrs())}
+        self.domains |= found
+        udf = _call_on(found, nodes) if found and plan.containsPattern(_pattern(self._spark, "PYTHON_UDF")) else None
+        if udf is not None:
+            raise UnsupportedOperator(
+                f"the UDF {udf} called in a correlated subquery on columns of the outer query is not supported (at the subquery): Spark "
+                "would call it for values, not for rows of the outer query. Call it in a query inside FROM, and correlate with its value."
+            )
+
+
+def _operators(plan: JavaObject) -> Iterator[JavaObject]:
+    yield plan
+    for child in _items(plan.children()):
+        yield from _operators(child)
+
+
+def _ids(attributes: JavaObject) -> list[int]:
+    return [int(attribute.exprId().id()) for attribute in _items(attributes)]
+
+
+def _call_on(columns: set[int], nodes: list[JavaObject]) -> str | None:
+    """A Python UDF that is called on any of these columns, or on what is computed from them."""
+    expressions = [expression for node in nodes for whole in _items(node.expressions()) for expression in _parts(whole)]
+    named = [(set(_ids(one.references().toSeq())), int(one.exprId().id())) for one in expressions if _class(one) == "Alias"]
+    for node in nodes:
+        if _class(node) == "Union":
+            named += [({b}, a) for child in _items(node.children()) for a, b in zip(_ids(node.output()), _ids(child.output()), strict=True)]
+    known = set(columns)
+    while more := {made for read, made in named if read & known} - known:
+        known |= more
+    calls = (one for one in expressions if _class(one) == "PythonUDF")
+    return next((str(one.name()) for one in calls if known.intersection(_ids(one.references().toSeq()))), None)
+
+
+def _parts(expression: JavaObject) -> Iterator[JavaObject]:
+    yield expression
+    for child in _items(expression.children()):
+        yield from _parts(child)
 
 
 def replaced(spark: SparkSession, plan: JavaObject, change: Callable[[JavaObject], JavaObject]) -> JavaObject:
@@ -127,20 +179,6 @@ def _stripped(spark: SparkSession, plan: JavaObject) -> JavaObject:
     return replaced(spark, plan, lambda subquery: subquery.withNewPlan(_stripped(spark, subquery.plan())))
 
 
-def _refuse_domain_joins(plan: JavaObject) -> None:
-    waiting = [plan]
-    while waiting:
-        node = waiting.pop()
-        if _class(node) == "DomainJoin":
-            columns = ", ".join(str(attribute.name()) for attribute in _items(node.domainAttrs()))
-            raise UnsupportedOperator(
-                "a subquery that is correlated in its aggregation, limit or set operation by more than equality (or at all, in IN, EXISTS, "
-                f'HAVING or a lateral join) is not supported (at the subquery correlated with column "{columns}"): Spark would join it '
-                f"with a copy of the outer query, whose rows have no part in the result. {_ADVICE}."
-            )
-        waiting.extend(_items(node.children()))
-
-
 def _applied(spark: SparkSession, rules: tuple[str, ...], plan: JavaObject) -> JavaObject:
     jvm: Any = spark._jvm
     for rule in rules:
@@ -149,9 +187,12 @@ def _applied(spark: SparkSession, rules: tuple[str, ...], plan: JavaObject) -> J
 
 
 def _patterns(spark: SparkSession) -> tuple[JavaObject, JavaObject]:
+    return _pattern(spark, "PLAN_EXPRESSION"), _pattern(spark, "LATERAL_JOIN")
+
+
+def _pattern(spark: SparkSession, name: str) -> JavaObject:
     jvm: Any = spark._jvm
-    pattern = jvm.org.apache.spark.sql.catalyst.trees.TreePattern
-    return pattern.PLAN_EXPRESSION(), pattern.LATERAL_JOIN()
+    return getattr(jvm.org.apache.spark.sql.catalyst.trees.TreePattern, name)()
 
 
 def _items(seq: JavaObject) -> list[JavaObject]:

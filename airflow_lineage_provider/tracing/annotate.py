@@ -80,6 +80,8 @@ def _annotate(node: o.Plan, context: Context, fresh: FreshAttributes) -> Annotat
         return _source(node, context, fresh)
     if isinstance(node, o.SegmentOutput):
         return _segment_output(node, context, fresh)
+    if isinstance(node, o.Aggregate) and node.domain:
+        return Annotated(plan=inline(node, context), inputs=())
     if isinstance(node, o.Aggregate | o.Distinct):
         raise TypeError("identities do not pass through an aggregation: annotate what stands below it")
     inner = [_annotate(child, context, fresh) for child in children(node)]

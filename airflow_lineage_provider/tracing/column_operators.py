@@ -105,6 +105,9 @@ def _(node: o.Aggregate, tracer: Tracer) -> Traced:
     child = trace(node.child, tracer)
     scope = tracer.scope(child.columns)
     columns = {attribute_of(column).id: influences(expression_of(column), scope) for column in node.columns}
+    if node.domain:
+        # Every value that an outer row has is there.
+        return Traced(columns=columns, rows=NOTHING)
     return Traced(columns=columns, rows=child.rows | all_through(node.keys, GROUP_BY, scope))
 
 

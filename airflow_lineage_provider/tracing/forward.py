@@ -8,7 +8,7 @@ selection, projection,
 sort, limit, generator  the rows that are left, or made, descend from what their input row does
 join                   from what both partners do; an unmatched row of an outer join has no partner
 union                  as in its branch
-aggregation, distinct  a row in a group lives on as the group
+aggregation, distinct  a row in a group lives on as the group; a domain has no part in it
 semi-join, existence   the left row, and every right row for which the condition is true with it
 difference             the left row; the right side has no descendants: it only says what to take away
 window                 the row itself, and the rows of its frames
@@ -123,7 +123,8 @@ def way(plan: SegmentedPlan, leaf: int) -> tuple[Place, ...]:
 
 def _way(plan: SegmentedPlan, segment: int, node: o.Plan, leaf: int) -> Iterator[Place]:
     if isinstance(node, o.SegmentOutput):
-        yield from _way(plan, node.segment, plan.segments[node.segment].plan, leaf)
+        if node.segment in plan.traceable:
+            yield from _way(plan, node.segment, plan.segments[node.segment].plan, leaf)
     elif isinstance(node, o.Source):
         if node.leaf == leaf:
             yield Place(segment=segment, node=node)
@@ -143,12 +144,16 @@ class _Rewriter:
         self.stored = stored
         self.asked = asked
         self.fresh = FreshAttributes(*(segment.plan for segment in plan.segments))
+        self.traceable = plan.traceable
         self.segments: dict[int, ForwardSegment] = {}
         self.made: dict[int, Forward] = {}
+        self.following = True
+        """Whether rows of the segment at hand can have descendants in the result."""
 
     # --- segments ------------------------------------------------------------------------------------------------------
 
     def segment(self, segment: Segment) -> ForwardSegment:
+        self.following = segment.number in self.traceable
         top = segment.plan
         chosen = isinstance(top, o.Limit) or (isinstance(top, o.Filter) and not is_deterministic(top.condition))
         body = self.node(top.child if isinstance(top, o.Limit | o.Filter) and chosen else top)
@@ -202,6 +207,8 @@ class _Rewriter:
                 return inner[0]
             case o.Join():
                 return self._join(node, inner[0], inner[1])
+            case o.Aggregate(domain=True):
+                return Forward(plan=replace(node, child=inner[0].plan), tags=None, inputs=())
             case o.Aggregate():
                 return self._aggregate(node, inner[0])
             case o.Distinct():
@@ -220,7 +227,7 @@ class _Rewriter:
         plan: o.Plan = replace(node, output=node.output + keys, columns=node.columns + tuple(key.name for key in identity.columns))
         inputs = (InputIdentity(kind="source", number=node.leaf, attributes=keys),)
         tags = None
-        if node.leaf in self.asked:
+        if node.leaf in self.asked and self.following:
             tags = t.tags_attribute(self.fresh)
             copies = tuple(self.fresh.like(key) for key in keys)
             asked = o.SegmentOutput(segment=asked_table(node.leaf), output=(tags, *copies))

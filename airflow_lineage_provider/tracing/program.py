@@ -28,7 +28,7 @@ class Program:
 
 
 def with_reasons(plan: SegmentedPlan, reasoned: frozenset[str]) -> SegmentedPlan:
-    """The plan with the function operators of the named UDFs in reasoning mode (definition 4)."""
+    """The plan with the function operators of the named UDFs in reasoning mode (definition 4), where rows of the result go back to them."""
     fresh = FreshAttributes(*(segment.plan for segment in plan.segments))
     taken = {a.name.casefold() for s in plan.segments for node in operators(s.plan) for a in node.output}
 
@@ -41,7 +41,9 @@ def with_reasons(plan: SegmentedPlan, reasoned: frozenset[str]) -> SegmentedPlan
         taken.add(name.casefold())
         return replace(node, reason=fresh.attribute(name, "string"))
 
-    return replace(plan, segments=tuple(replace(s, plan=transform_up(s.plan, reason)) for s in plan.segments))
+    traceable = plan.traceable
+    segments = tuple(replace(s, plan=transform_up(s.plan, reason)) if s.number in traceable else s for s in plan.segments)
+    return replace(plan, segments=segments)
 
 
 def programs(

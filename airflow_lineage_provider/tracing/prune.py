@@ -53,7 +53,7 @@ def _prune(node: o.Plan, ids: AbstractSet[int], fresh: FreshAttributes) -> o.Pla
             return o.Project(child=_prune(node.child, ids, fresh), columns=kept) if kept else _prune(node.child, ids, fresh)
         case o.Aggregate():
             columns = (*node.columns[: len(node.keys)], *_kept_calls(node, ids))
-            return o.Aggregate(child=_prune(node.child, ids, fresh), keys=node.keys, columns=columns)
+            return replace(node, child=_prune(node.child, ids, fresh), columns=columns)
         case o.Union():
             return _prune_union(node, ids, fresh)
         case o.Window():

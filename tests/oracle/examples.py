@@ -85,6 +85,21 @@ EXAMPLES: dict[str, Node] = {
     "a correlated subquery with UDFs": Lookup(
         L, R, ((Col(1), Col(1)), (Udf("tag", (Col(2),)), Udf("tag", (Col(2),)))), (Call("max", Udf("level", (Col(0),))),)
     ),
+    "a subquery correlated by more than equality": Lookup(L, R, ((Col(1), Col(1)),), (Call("count"),), comparison="<="),
+    "a subquery correlated by more than equality, of UDFs": Filter(
+        Lookup(
+            Project(L, (Col(0), Udf("level", (Col(1),)), Col(2))),
+            Project(R, (Col(0), Udf("level", (Col(0),)))),
+            ((Col(1), Col(1)), (Col(2), Col(1))),
+            (Call("sum", Col(0)), Call("max", Udf("tag", (Col(1),)))),
+            Op("coalesce", (Col(1), Lit("none", "string"))),
+            "<=",
+        ),
+        Op("not", (Op("=", (Col(3), Lit("x", "string"))),)),
+    ),
+    "a subquery correlated by more than equality, over a difference": Lookup(
+        Semi("anti", L, THERE, Op("=", (Col(1), Col(3)))), COUNTED, ((Col(1), Col(3)),), (Call("sum", Col(3)),), comparison="<="
+    ),
     "a scalar subquery within another": Lookup(R, COUNTED, ((Col(1), Col(1)),), (Call("max", Col(3)),)),
     "INTERSECT": SetOp("intersect", KEYS, OTHER_KEYS),
     "INTERSECT ALL": SetOp("intersect", KEYS, OTHER_KEYS, all=True),

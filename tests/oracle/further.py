@@ -78,7 +78,8 @@ class FurtherMaker(Maker):
         call = self.call(theirs)
         kind = q.type_of(call.argument, theirs) if call.function in ("min", "max") and call.argument is not None else "int"
         value: q.Expr = q.Col(0) if kind != "int" or self.pick((True, False)) else q.Op("coalesce", (q.Col(0), q.Lit(7, "int")))
-        return self.compared(q.Lookup(left, right, tuple(pairs), (call,), value))
+        copied = self.pick((True, False)) and _can_be_copied(left) and not any(_calls_udf(ours) for ours, _ in pairs)
+        return self.compared(q.Lookup(left, right, tuple(pairs), (call,), value, "<=" if copied else "="))
 
     def compared(self, made: q.Scalar | q.Lookup) -> q.Node:
         """The subquery's value as a column, or within a condition: greater than something."""
@@ -202,3 +203,12 @@ class FurtherMaker(Maker):
         items = tuple(self.expression(inputs, kind, self.pick((0, 0, 1))) for _ in self.some(3, 1))
         condition = self.expression(inputs, "bool", 1) if self.pick((False, False, True)) else None
         return q.Explode(child, items, self.pick((False, True)), self.pick((False, True)), condition, self.pick((False, True)))
+
+
+def _can_be_copied(left: q.Node) -> bool:
+    """Whether Spark may compute the left side a second time, to find out for which values a subquery is computed."""
+    return not any(isinstance(one, q.TopK | q.KeepOne | q.Window) for one in q.nodes(left))
+
+
+def _calls_udf(expression: q.Expr) -> bool:
+    return any(isinstance(part, q.Udf) for part in q.parts(expression))

@@ -220,10 +220,10 @@ class Scalar:
 
 @dataclass(frozen=True)
 class Lookup:
-    """The left rows with the value of a scalar subquery that is correlated on equality and aggregates.
+    """The left rows with the value of a scalar subquery that is correlated and aggregates.
 
-    ``keys`` are pairs of a left and a right expression (each over its own side's columns), the calls are over the right side, and
-    ``value`` is over the calls.
+    ``keys`` are pairs of a left and a right expression (each over its own side's columns) that are equal, or of which the right one is
+    at most the left one; the calls are over the right side, and ``value`` is over the calls.
     """
 
     left: Node
@@ -231,6 +231,7 @@ class Lookup:
     keys: tuple[tuple[Expr, Expr], ...]
     calls: tuple[Call, ...]
     value: Expr = Col(0)
+    comparison: Literal["=", "<="] = "="
 
 
 @dataclass(frozen=True)

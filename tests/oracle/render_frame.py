@@ -122,8 +122,9 @@ def _with_subquery(node: q.Node, inputs: list[DataFrame], names: Sequence[str]) 
             made = ~found if node.kind == "not_flag" else found
         case q.Scalar():
             made = right.scalar()
-        case q.Lookup(_, _, keys, calls, value):
-            pairs = reduce(lambda a, b: a & b, [_column(b, theirs) == _column(a, outer) for a, b in keys])
+        case q.Lookup(_, _, keys, calls, value, comparison):
+            sides = [(_column(b, theirs), _column(a, outer)) for a, b in keys]
+            pairs = reduce(lambda a, b: a & b, [b == a if comparison == "=" else b <= a for b, a in sides])
             made = right.where(pairs).select(_column(value, [_call(one, theirs) for one in calls])).scalar()
         case _:
             raise TypeError(f"no subquery: {node}")

@@ -138,8 +138,8 @@ def subquery(node: q.Node, right: str, outer: Sequence[str], names: Sequence[str
             return f"{given} {'NOT ' if kind in ('anti', 'not_flag') else ''}IN (SELECT * FROM {right} AS {alias})"
         case q.Scalar():
             return f"(SELECT * FROM {right} AS {alias})"
-        case q.Lookup(_, _, keys, calls, value):
-            pairs = " AND ".join(f"{expression(theirs, inner)} = {expression(ours, outer)}" for ours, theirs in keys)
+        case q.Lookup(_, _, keys, calls, value, comparison):
+            pairs = " AND ".join(f"{expression(theirs, inner)} {comparison} {expression(ours, outer)}" for ours, theirs in keys)
             return f"(SELECT {expression(value, [call(one, inner) for one in calls])} FROM {right} AS {alias} WHERE {pairs})"
     raise TypeError(f"no subquery: {node}")
 

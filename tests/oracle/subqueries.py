@@ -15,7 +15,7 @@ from typing import Any
 from tests.oracle import query as q
 from tests.oracle.row import Ambiguous, Row, controlled, united, with_calls, with_values
 from tests.oracle.sides import at_sides
-from tests.oracle.values import aggregate, same, value
+from tests.oracle.values import aggregate, compare, same, value
 
 
 def met(node: q.Semi | q.In, left: list[Row], right: list[Row], widths: tuple[int, int]) -> list[Row]:
@@ -96,12 +96,14 @@ def looked_up(node: q.Lookup, left: list[Row], right: list[Row]) -> list[Row]:
     right = [with_calls(row, inside) for row in right]
     found = []
     for row in left:
-        partners = [other for other in right if _all_equal(node, row, other)]
+        partners = [other for other in right if _correlated(node, row, other)]
         results = [aggregate(call, [other.values for other in partners]) for call in node.calls]
         found.append(united((*row.values, value(node.value, results)), (row, *partners)))
     return found
 
 
-def _all_equal(node: q.Lookup, row: Row, other: Row) -> bool:
+def _correlated(node: q.Lookup, row: Row, other: Row) -> bool:
     pairs = [(value(ours, row.values), value(theirs, other.values)) for ours, theirs in node.keys]
-    return all(a is not None and b is not None and same(a) == same(b) for a, b in pairs)
+    if node.comparison == "=":
+        return all(a is not None and b is not None and same(a) == same(b) for a, b in pairs)
+    return all(a is not None and b is not None and compare(b, a) <= 0 for a, b in pairs)

@@ -240,6 +240,23 @@ class TestPipelines:
             lineage.run(lambda spark: spark.table("numbers").sample(True, 0.5, 1), name="unsupported")
         assert lineage.runs("unsupported") == []
 
+    @pytest.mark.parametrize(
+        ("outer", "condition", "what"),
+        [
+            ("(SELECT * FROM numbers LIMIT 3)", "i.id < n.id", "outer query with limit 3 is not supported"),
+            ("(SELECT id + rand() AS id FROM numbers)", "i.id < n.id", r"outer query with π .* \+ rand\(.*\)\) AS id.* is not supported"),
+            ("numbers", "i.id < silent(n.id)", "the UDF silent called in a correlated subquery on columns of the outer query"),
+            ("numbers", "silent(i.id + n.id) = 1", "the UDF silent called in a correlated subquery on columns of the outer query"),
+        ],
+    )
+    def test_a_correlated_subquery_that_cannot_be_told(
+        self, lineage: Lineage, spark: SparkSession, numbers: str, outer: str, condition: str, what: str
+    ) -> None:
+        silent.register(spark)
+        with pytest.raises(UnsupportedOperator, match=what):
+            lineage.run(f"SELECT n.id, (SELECT count(*) FROM numbers AS i WHERE {condition}) AS c FROM {outer} AS n", name="correlated")
+        assert lineage.runs("correlated") == []
+
     def test_a_pipeline_must_return_a_frame(self, lineage: Lineage) -> None:
         with pytest.raises(PlanError, match="NoneType"):
             lineage.run(lambda spark: None)  # type: ignore[arg-type,return-value]

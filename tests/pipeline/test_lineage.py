@@ -106,6 +106,32 @@ CASES: dict[str, tuple[str, str, set[int], set[int]]] = {
         {1, 2},
         set(),
     ),
+    "correlated by less than": ("SELECT rid AS r, (SELECT sum(y) FROM u WHERE y * 10 <= x) AS s FROM t", "r = 2", {2}, {11, 12}),
+    "correlated by less than, over nothing": (
+        "SELECT rid AS r, (SELECT count(*) FROM u WHERE y * 10 < x) AS c FROM t",
+        "r IN (1, 6)",
+        {1, 6},
+        set(),
+    ),
+    # Rows 3 and 5 have the same x: neither stands behind the other's sum.
+    "correlated, equal outer rows": (
+        "SELECT rid AS r FROM t WHERE (SELECT max(y) FROM u WHERE y * 10 <= x) = 3",
+        "r = 3",
+        {3},
+        {11, 12, 13},
+    ),
+    "correlated groups": (
+        "SELECT rid AS r FROM t WHERE EXISTS (SELECT u.g FROM u WHERE y * 10 <= x GROUP BY u.g HAVING count(*) > 1)",
+        "r = 4",
+        {4},
+        {11, 12},
+    ),
+    "lateral, the largest that fits": (
+        "SELECT t.rid AS r, b.y FROM t, LATERAL (SELECT y FROM u WHERE y * 10 <= x AND u.g IS NOT NULL ORDER BY y DESC LIMIT 1) b",
+        "r = 4",
+        {4},
+        {13},
+    ),
     "constant": ("SELECT 1 AS one, rid AS r FROM t", "r = 4", {4}, set()),
     "no columns of the source": ("SELECT 'x' AS c FROM u", "c = 'x'", set(), {11, 12, 13, 14}),
     "case": ("SELECT CASE WHEN x >= 30 THEN 'big' ELSE 'small' END AS s, count(*) AS c FROM t GROUP BY 1", "s = 'big'", {3, 4, 5}, set()),

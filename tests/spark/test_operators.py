@@ -256,10 +256,6 @@ def _tail(spark: SparkSession) -> DataFrame:
 @pytest.mark.parametrize(
     ("pipeline", "what"),
     [
-        ("SELECT *, (SELECT count(*) FROM u WHERE d > b) AS n FROM t", 'correlated with column "b"'),
-        ("SELECT * FROM t WHERE a IN (SELECT max(c) FROM u WHERE d = b)", 'correlated with column "b"'),
-        ("SELECT a, (SELECT max(d) FROM u WHERE c = a HAVING count(*) > 1) AS m FROM t", 'correlated with column "a"'),
-        ("SELECT * FROM t, LATERAL (SELECT max(d) AS m, count(*) AS n FROM u WHERE c = a)", 'correlated with column "a"'),
         (
             "SELECT a, (SELECT d FROM u WHERE c > a) AS d FROM t",
             "correlated scalar subquery without aggregation whose condition is no equality",
