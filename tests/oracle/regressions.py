@@ -5,12 +5,16 @@ A failure of `make fuzz` prints a case that can be pasted here.
 
 from __future__ import annotations
 
-from tests.oracle.query import Aggregate, Call, Col, Data, Distinct, Filter, Join, Lit, Op, Project, Table, Udf, Union
+import math
+
+from tests.oracle.query import Aggregate, Call, Col, Data, Distinct, Filter, Join, Lit, Lookup, Op, Project, Scalar, Table, TopK, Udf, Union
 from tests.oracle.strategies import Case
 
 T0 = Data((("rid", "int"), ("k", "int"), ("s", "string")), ((100, 1, "a"), (101, 2, None), (102, 1, "a"), (103, None, "b")))
 T1 = Data((("rid", "int"), ("k", "int"), ("s", "string")), ((200, 7, "b"), (201, 1, "a")))
 TABLES = {"t0": T0, "t1": T1}
+NANS = Data((("rid", "int"), ("d", "double")), ((100, math.nan), (101, -0.0), (102, math.nan), (103, None)))
+FIRST = TopK(Project(Table("t1"), (Col(0),)), 1)
 
 REGRESSIONS: dict[str, Case] = {
     # No left row has a partner, so no target row reaches the UDF's segment: its table of reasons is empty, not an error.
@@ -50,5 +54,31 @@ REGRESSIONS: dict[str, Case] = {
         style="frame",
         storage="orc",
         target=1,
+    ),
+    # Nothing reads a column of the subquery's segment, but its one row has to be there.
+    "a scalar subquery that nobody reads, stored": Case(
+        tables=TABLES,
+        query=Project(Scalar(Table("t0"), Aggregate(Table("t1"), (), (Call("max", Col(1)),))), (Col(0),)),
+        strategy="full_materialization",
+    ),
+    "a scalar subquery that is written twice, stored": Case(
+        tables=TABLES,
+        query=Filter(
+            Scalar(Table("t0"), Aggregate(Table("t1"), (), (Call("max", Col(1)),))),
+            Op("or", (Op("<=", (Col(3), Col(1))), Op("=", (Col(3), Lit(7, "int"))))),
+        ),
+        style="merged",
+        strategy="full_materialization",
+    ),
+    # Merged into one SELECT, the inner subquery stands in the columns and in the outer one's condition.
+    "a subquery correlated by the value of another": Case(
+        tables=TABLES,
+        query=Lookup(Scalar(Table("t0"), FIRST), Scalar(Table("t0"), FIRST), ((Col(3), Col(3)),), (Call("count"),)),
+        style="merged",
+        target=1,
+    ),
+    # NaN = NaN, in what is asked for as in what is looked up.
+    "a target that is not a number, made again": Case(
+        tables={"t0": NANS}, query=Project(Table("t0"), (Col(1), Col(0))), strategy="rerun", target=2, storage="parquet"
     ),
 }

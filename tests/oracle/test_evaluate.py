@@ -134,6 +134,11 @@ def test_scalar_subqueries() -> None:
     assert behind(counts)[3:] == [((14, 3, 11, 1), {14, 3}), ((15, 9, 12, 0), {15})]
     sums = q.Lookup(LOANS, CLIENTS, counts.keys, counts.calls, q.Col(1))
     assert [values[-1] for values, _ in behind(sums)] == [3, 0, 1, 1, None]
+    # Loans 13 and 14 are of one client: neither stands behind the other's count.
+    at_most = q.Lookup(LOANS, CLIENTS, counts.keys, (q.Call("count"),), comparison="<=")
+    assert [(values[-1], rids) for values, rids in behind(at_most)[1:]] == [
+        (2, {12, 1, 2}), (3, {13, 1, 2, 3}), (3, {14, 1, 2, 3}), (3, {15, 1, 2, 3}),
+    ]  # fmt: skip
     # One inside another.
     nested = q.Lookup(CLIENTS, counts, ((q.Col(1), q.Col(1)),), (q.Call("max", q.Col(3)),))
     assert behind(nested)[2] == ((3, 3, 1, 1), {3, 13, 14})

@@ -98,8 +98,8 @@ SUBQUERIES: dict[str, Pipeline] = {
     "scalar_correlated_twice": "SELECT a FROM t WHERE b > (SELECT min(d) FROM u WHERE c <= a) OR b < (SELECT max(d) FROM v WHERE c >= a)",
     "scalar_correlated_nested": "SELECT a, (SELECT count(*) FROM (SELECT c, (SELECT count(*) FROM v WHERE v.d < u.d) AS m FROM u) AS w "
     "WHERE w.m < t.b) AS n FROM t",
-    "scalar_correlated_union": "SELECT a, (SELECT sum(x) FROM (SELECT d AS x FROM u WHERE c < a UNION ALL SELECT c FROM v WHERE d < b)) AS m "
-    "FROM t",
+    "scalar_correlated_union": "SELECT a, (SELECT sum(x) FROM (SELECT d AS x FROM u WHERE c < a UNION ALL SELECT c FROM v WHERE d < b)) "
+    "AS m FROM t",
     "in_correlated_group": "SELECT * FROM t WHERE a IN (SELECT max(c) FROM u WHERE d = b)",
     "not_in_correlated_group": "SELECT * FROM t WHERE a NOT IN (SELECT max(c) FROM u WHERE d > b GROUP BY e)",
     "exists_correlated_group": "SELECT * FROM t WHERE EXISTS (SELECT e FROM u WHERE d > b GROUP BY e HAVING count(*) > 1) OR b = 7",
