@@ -124,13 +124,13 @@ def _result(execution: Execution, prepared: _Prepared, request: Request) -> tupl
 
 def _prepare(spark: SparkSession, store: Store, request: Request) -> _Prepared:
     from airflow_lineage_provider.spark.capture import capture
-    from airflow_lineage_provider.spark.environment import check_pyspark
+    from airflow_lineage_provider.spark.environment import check_pyspark_once
     from airflow_lineage_provider.spark.identity import file_hashes, source_identity
     from airflow_lineage_provider.spark.run import SETTINGS, sources_of
     from airflow_lineage_provider.spark.session import require_classic
     from airflow_lineage_provider.spark.sources import version_of
 
-    check_pyspark()
+    check_pyspark_once()
     require_classic(spark)
     with SETTINGS:  # a derivation in another thread runs under the settings of its own run
         frame = _frame(spark, request)

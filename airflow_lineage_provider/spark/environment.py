@@ -8,6 +8,7 @@ import os
 import re
 import shutil
 import subprocess
+from functools import cache
 from importlib import metadata
 from pathlib import Path
 
@@ -39,6 +40,12 @@ def check_pyspark() -> None:
     damaged = damaged_files(metadata.distribution("pyspark"))
     if damaged:
         raise PySparkConflict(f"files of pyspark {found['pyspark']} are not its own: {', '.join(damaged)}. Repair it with: {remedy}")
+
+
+@cache
+def check_pyspark_once() -> None:
+    """`check_pyspark`, once a process: it reads files, and every run would."""
+    check_pyspark()
 
 
 def damaged_files(distribution: metadata.Distribution) -> list[str]:

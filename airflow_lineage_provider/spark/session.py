@@ -24,6 +24,8 @@ _MEANING = (
     "spark.sql.optimizer.canChangeCachedPlanOutputPartitioning", "spark.sql.execution.pythonUDF.", "spark.sql.execution.pandas.",
     "spark.sql.catalog.", "spark.sql.session.", "spark.sql.sources.useV1SourceList",
 )  # fmt: skip
+# What Spark itself calls the value of a setting that nobody set.
+_UNSET = "<undefined>"
 # How SQL text is read. The user's text has been read by now, and generated text is written for the defaults.
 _PARSER = {
     "spark.sql.parser.escapedStringLiterals": "false",
@@ -60,16 +62,16 @@ def sql_conf(spark: SparkSession) -> dict[str, str]:
 @contextmanager
 def apply_conf(spark: SparkSession, conf: Mapping[str, str]) -> Iterator[None]:
     """The session with other settings, for a while. What cannot be changed in a running session is left as it is."""
-    changeable = {name: value for name, value in conf.items() if spark.conf.isModifiable(name)}
-    explicit = spark.conf.getAll
-    before = {name: explicit.get(name) for name in changeable}
+    before = {name: spark.conf.get(name, _UNSET) for name in conf}
+    changed = {name: value for name, value in conf.items() if before[name] != value and spark.conf.isModifiable(name)}
     try:
-        for name, value in changeable.items():
+        for name, value in changed.items():
             spark.conf.set(name, value)
         yield
     finally:
-        for name, old in before.items():
-            if old is None:
+        for name in changed:
+            old = before[name]
+            if old is None or old == _UNSET:
                 spark.conf.unset(name)
             else:
                 spark.conf.set(name, old)

@@ -211,6 +211,8 @@ def test_groups_of_every_type(lineage: Lineage, spark: SparkSession, tmp_path: P
     # NULL alone is asked about in another way than among others.
     for first in [group["m"] for group in groups if group["k"] is None]:
         assert rids(run.explain(f"m = {first}", save=False), name) == by_first[first]
+    if format != "parquet":
+        return
     nested = lineage.run("SELECT DISTINCT k FROM (SELECT k, count(*) AS c FROM typed GROUP BY k HAVING count(*) > 1)", keys=keys)
     found = nested.explain("true", save=False)
     assert rids(found, next(iter(found.source))) == sorted(r for g in groups if len(g["r"]) > 1 for r in g["r"])
