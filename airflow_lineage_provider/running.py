@@ -139,7 +139,7 @@ def _prepare(spark: SparkSession, store: Store, request: Request) -> _Prepared:
     plan = rewrite(replace(pipeline, plan=with_passed_keys(pipeline.plan, request.keys)))
     udfs = _declared(plan, captured)
     if request.reasons == "eager":
-        plan = with_reasons(plan, frozenset(udf.name for udf in udfs.values() if udf.has_reason))
+        plan = with_reasons(plan, frozenset(number for number, udf in udfs.items() if udf.has_reason))
     identities = {source.leaf: source_identity(source, request.keys) for source in sources_of(plan)}
     readable = {source.relation.name for source in sources_of(plan)} | functions_of_batches(pipeline.plan)
     unknown = sorted(set(request.keys) - readable)

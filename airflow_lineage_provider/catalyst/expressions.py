@@ -84,6 +84,8 @@ def _attribute(node: TreeNode, context: Context) -> e.Expression:
 def _literal(node: TreeNode, context: Context) -> e.Expression:
     type_text = type_of(node, context)
     found = literal(node.fields["value"], type_text)
+    if found is None and type_text.startswith("array<") and node.fields["value"] == "[]":
+        return e.Cast(child=e.Call(function="array", arguments=(), type="array<void>"), type=type_text)
     if found is None:
         context.refuse(f"a constant of type {type_text}", "Build it with functions (array, map, named_struct, unhex) instead")
     return found
@@ -142,7 +144,7 @@ def _udf(node: TreeNode, context: Context) -> e.Expression:
     return e.UdfCall(
         udf=name, arguments=arguments(node, context.at(f"UDF {name}")), type=type_of(node, context),
         deterministic=bool(node.fields["udfDeterministic"]), call=expression_id(node.fields["resultId"]),
-        eval_type=int(node.fields["evalType"]),
+        eval_type=int(node.fields["evalType"]), function=int(node.fields.get("functionNumber", -1)),
     )  # fmt: skip
 
 

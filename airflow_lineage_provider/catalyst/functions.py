@@ -64,8 +64,8 @@ def _with_state(node: TreeNode, name: str, arguments: tuple[Expression, ...], co
         wanted = Literal(value=ddl(fields["targetType"]), type="string")
         return _with_state(without(node, "targetType"), name, (*arguments, wanted), context)
     if node.name in ("Uuid", "Shuffle") and isinstance(fields.get("randomSeed"), int):
-        # The seed that the analyzer drew is left out: the function is random to whoever wrote it.
-        return name, arguments
+        # The seed that the analyzer drew makes copies of the expression (a common table expression that is read twice) agree.
+        return name, (*arguments, Literal(value=str(fields["randomSeed"]), type="bigint"))
     if node.name in _TYPED_BY_NAME and "dataType" in fields:
         return _timestamp_function(node, _TYPED_BY_NAME[node.name], context), arguments
     if node.name in CHOOSING and isinstance(fields.get("ignoreNulls"), bool):

@@ -27,11 +27,18 @@ def window(node: TreeNode, children: tuple[o.Plan, ...], context: Context) -> o.
     """The window functions of one operator share partitioning and order; each has its own frame."""
     (child,) = children
     inside = context.over(child.output)
+    limits = node.fields.get("limits") is True
+    if limits and not node.trees("orderSpec"):
+        context.refuse(
+            "LIMIT in a correlated subquery without an order, or by a column that the subquery does not select",
+            "Select the column that you sort by as well (in a lateral join)",
+        )
     return o.Window(
         child=child,
         functions=tuple([_function(function, inside) for function in node.trees("windowExpressions")]),
         partition=tuple([expression(key, inside.at("PARTITION BY")) for key in node.trees("partitionSpec")]),
         order=tuple([sort_key(key, inside.at("ORDER BY")) for key in node.trees("orderSpec")]),
+        limits=limits,
     )
 
 

@@ -93,7 +93,8 @@ class Lambda:
 class UdfCall:
     """A call of a Python UDF that still stands inside an expression (`rewrite.pull_out_udfs` takes it out).
 
-    ``call`` is Catalyst's result id: two calls with the same id are one call written twice.
+    ``call`` is Catalyst's result id: two calls with the same id are one call written twice. ``function`` numbers the Python functions of
+    the plan: two of one name (all lambdas have one) are two functions.
     """
 
     udf: str
@@ -102,6 +103,7 @@ class UdfCall:
     deterministic: bool
     call: int
     eval_type: int
+    function: int = -1
 
 
 @dataclass(frozen=True, kw_only=True)

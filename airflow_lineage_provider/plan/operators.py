@@ -258,12 +258,16 @@ class Window:
 
     ``functions`` are aliases of window functions. After `rewrite.canonical_windows` partition and sort keys are attributes.
     Lineage: the row itself and the rows of the functions' frames, as `tracing.frames.lineage_frame` says for each function.
+
+    ``limits`` marks the LIMIT of a correlated subquery: ``row_number()`` for every row of the outer query, by which a selection above
+    chooses. Lineage: the row, as of a `Limit`.
     """
 
     child: Plan
     functions: tuple[Alias, ...]
     partition: tuple[Expression, ...]
     order: tuple[SortKey, ...] = ()
+    limits: bool = False
 
     def __post_init__(self) -> None:
         expressions = (*(f.child for f in self.functions), *self.partition, *(key.child for key in self.order))

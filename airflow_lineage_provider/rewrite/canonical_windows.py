@@ -35,5 +35,5 @@ def _canonical(node: o.Window, fresh: FreshAttributes) -> o.Plan:
         return node if partition == node.partition else replace(node, partition=partition)
     aliases = tuple(Alias(child=key, attribute=made) for key, made in computed.items())
     child = o.Project(child=node.child, columns=(*node.child.output, *aliases))
-    window = o.Window(child=child, functions=node.functions, partition=partition, order=order)
+    window = replace(node, child=child, partition=partition, order=order)
     return o.Project(child=window, columns=node.output)

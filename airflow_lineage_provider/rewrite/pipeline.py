@@ -14,6 +14,7 @@ from airflow_lineage_provider.rewrite.pull_out_udfs import pull_out_udfs
 from airflow_lineage_provider.rewrite.push_down_limits import push_down_limits
 from airflow_lineage_provider.rewrite.scalar_subqueries import scalar_subqueries
 from airflow_lineage_provider.rewrite.segment import segment
+from airflow_lineage_provider.rewrite.slim_domains import slim_domains
 from airflow_lineage_provider.rewrite.unique_attributes import unique_attributes
 from airflow_lineage_provider.rewrite.unique_names import unique_names
 
@@ -24,6 +25,7 @@ PASSES: tuple[Callable[[o.Plan], o.Plan], ...] = (
     canonical_windows,
     pull_out_udfs,
     push_down_limits,
+    slim_domains,
     # Names come before projections go: the root's projection tells which attributes make the result.
     unique_names,
 )

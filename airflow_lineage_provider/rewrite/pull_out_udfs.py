@@ -177,9 +177,9 @@ def _values_for_calls(expression: Any, values: dict[Any, Attribute]) -> Any:
 
 
 def _identity(call: Expression) -> Any:
-    """What makes two calls one: the text for deterministic UDFs, else the result id."""
+    """What makes two calls one: function and arguments of deterministic UDFs, else the result id."""
     assert isinstance(call, UdfCall)
-    return (call.udf, call.arguments, call.eval_type) if call.deterministic else call.call
+    return (call.udf, call.function, call.arguments, call.eval_type) if call.deterministic else call.call
 
 
 def _restore(plan: o.Plan, output: tuple[Attribute, ...]) -> o.Plan:

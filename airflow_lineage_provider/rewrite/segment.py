@@ -62,7 +62,7 @@ def kind_of(node: o.Plan) -> SegmentKind:
             return "semi_join"
         case o.Join(kind="existence"):
             return "existence"
-        case o.Window():
+        case o.Window(limits=False):
             return "window"
         case o.PythonMap():
             return "python"
@@ -117,7 +117,7 @@ def _part_of(node: o.Plan, part: Part) -> Part:
             return Part.AGGREGATIONS
         case o.Union():
             return Part.UNIONS
-        case o.Project() | o.Filter() | o.Sort() | o.Limit() | o.Generate():
+        case o.Project() | o.Filter() | o.Sort() | o.Limit() | o.Generate() | o.Window(limits=True):
             return max(part, Part.UNIONS)
         case o.Join(kind="inner" | "cross" | "left" | "right" | "full"):
             return Part.JOINS

@@ -53,7 +53,7 @@ def _in_scope(plan: o.Plan, inputs: tuple[o.Plan, ...], scope: Scope, new: New) 
             partition = tuple(_resolved(key, scope) for key in plan.partition)
             order = tuple(_resolved(key, scope) for key in plan.order)
             made = _scope(tuple(f.attribute for f in plan.functions), tuple(f.attribute for f in functions))
-            return o.Window(child=inputs[0], functions=functions, partition=partition, order=order), scope | made
+            return replace(plan, child=inputs[0], functions=functions, partition=partition, order=order), scope | made
         case o.Generate():
             generated = tuple(map(new, plan.generated))
             generate = replace(plan, child=inputs[0], generator=_resolved(plan.generator, scope), generated=generated)

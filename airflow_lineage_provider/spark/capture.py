@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ from airflow_lineage_provider.plan.walk import all_operators
 from airflow_lineage_provider.spark.captured_udf import CapturedUdf, captured_udf, register
 from airflow_lineage_provider.spark.document import Completion
 from airflow_lineage_provider.spark.function_names import function_names
+from airflow_lineage_provider.spark.one_value import has_ctes, refuse_shared_random_ctes, with_current_time
 from airflow_lineage_provider.spark.session import require_classic, sql_conf
 from airflow_lineage_provider.spark.sources import relation_of
 from airflow_lineage_provider.spark.subqueries import has_subqueries, inlined, without_subqueries
@@ -84,16 +85,22 @@ def register_captured_udf(spark: SparkSession, captured: CapturedPipeline, call:
 def read(spark: SparkSession, analyzed: JavaObject) -> tuple[list[dict[str, Any]], Completion, Mapping[int, str]]:
     """The document of a plan, its subqueries as joins; the JVM objects met on the way; the names of the leaves by their numbers.
 
-    A plan without subqueries is read as it is.
+    A plan without subqueries is read as it is, but for the current time, which is one in the whole plan, as in a query of Spark's.
+
+    :raises UnsupportedOperator: a common table expression that is not deterministic is read twice: Spark would compute it once.
     """
+    analyzed = with_current_time(spark, analyzed)
+    refuse_shared_random_ctes(json.loads(analyzed.toJSON()) if has_ctes(spark, analyzed) else [])
     if not has_subqueries(spark, analyzed):
         document, completion = analyzed_document(spark, analyzed)
         return document, completion, leaf_names(decode(document))
     whole = inlined(spark, analyzed)
-    names = names_by_columns(decode(json.loads(whole.toJSON())))
+    written = json.loads(whole.toJSON())
+    names = names_by_columns(decode(written))
     joined, domains = without_subqueries(spark, whole)
     document, completion = analyzed_document(spark, joined)
     _mark_domains(document, domains)
+    _mark_limits(document, frozenset(_window_columns(written)))
     leaves = [node for node in all_nodes(decode(document)) if "leaf" in node.fields]
     return document, completion, {int(leaf.fields["leaf"]): names.get(columns_of(leaf), "") for leaf in leaves}
 
@@ -106,6 +113,23 @@ def _mark_domains(document: list[dict[str, Any]], domains: frozenset[int]) -> No
             node["domain"] = True
         for plan in subplans(list(node.values())):
             _mark_domains(plan, domains)
+
+
+def _mark_limits(document: list[dict[str, Any]], written: frozenset[int]) -> None:
+    """Say of a window that it is a limit: Spark numbers the rows of a correlated subquery's LIMIT, and selects by the number."""
+    for node in document:
+        numbered = [tree[0] for tree in node.get("windowExpressions") or [] if int(tree[0]["exprId"]["id"]) not in written]
+        if numbered and all(alias["name"] == "rn" for alias in numbered):
+            node["limits"] = True
+        for plan in subplans(list(node.values())):
+            _mark_limits(plan, written)
+
+
+def _window_columns(document: list[dict[str, Any]]) -> Iterator[int]:
+    for node in document:
+        yield from (int(tree[0]["exprId"]["id"]) for tree in node.get("windowExpressions") or [] if "exprId" in tree[0])
+        for plan in subplans(list(node.values())):
+            yield from _window_columns(plan)
 
 
 def analyzed_document(spark: SparkSession, analyzed: JavaObject) -> tuple[list[dict[str, Any]], Completion]:

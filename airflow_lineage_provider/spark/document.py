@@ -36,6 +36,7 @@ class Completion:
         self._spark = spark
         self.udfs: dict[int, JavaObject] = {}
         self.leaves: list[JavaObject] = []
+        self._functions: list[JavaObject] = []
         self._subqueries: list[tuple[JavaObject, dict[str, Any]]] = []
         self._field_numbers: dict[str, dict[str, int]] = {}
 
@@ -83,6 +84,7 @@ class Completion:
             self._literal(node, expression)
         elif short == "PythonUDF":
             self.udfs[int(node["resultId"]["id"])] = expression
+            node["functionNumber"] = self._function_number(expression)
         elif short == "ScalarSubquery":
             self._subquery(node, expression)
         elif short == "PivotFirst":
@@ -98,6 +100,14 @@ class Completion:
         for number in range(count):
             assert children is not None
             self._expression(nodes, children.apply(number))
+
+    def _function_number(self, call: JavaObject) -> int:
+        """Which Python function is called: the name does not say, since all lambdas have one."""
+        for number, known in enumerate(self._functions):
+            if known.func().equals(call.func()) and known.dataType().equals(call.dataType()):
+                return number
+        self._functions.append(call)
+        return len(self._functions) - 1
 
     def _subquery(self, node: dict[str, Any], expression: JavaObject) -> None:
         """A subquery's plan. One that is written twice (in GROUP BY and in SELECT) is one, by its first number."""

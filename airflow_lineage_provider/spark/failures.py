@@ -42,9 +42,11 @@ def _with_row(message: str, recorded: RecordedPlan, programs: Sequence[Program])
         values = json.loads(keys)
     except ValueError:
         return message
-    identities = {one.attributes[0].name: one for program in programs for one in program.materialized.inputs}
+    every = (one for program in programs for one in program.materialized.inputs)
+    # Sets of rows, which links lead to, are not told.
+    identities = {one.attributes[0].name: one for one in every if one.kind in ("source", "segment")}
     told = [_row(one, values, recorded) for name, one in identities.items() if values.get(name) is not None]
-    return f"{text.strip()} (the row was made from {', '.join(told)})"
+    return f"{text.strip()} (the row was made from {', '.join(told)})" if told else text.strip()
 
 
 def _row(identity: InputIdentity, values: dict[str, Any], recorded: RecordedPlan) -> str:

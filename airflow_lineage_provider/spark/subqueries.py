@@ -96,9 +96,9 @@ class _Rewriter:
         """One level's subqueries as joins, those inside them first."""
         if not has_subqueries(self._spark, plan):
             return plan
-        plan = _applied(self._spark, _PULL_UP, plan)
+        plan = applied(self._spark, _PULL_UP, plan)
         plan = replaced(self._spark, plan, self._inner)
-        return _applied(self._spark, _JOIN, plan)
+        return applied(self._spark, _JOIN, plan)
 
     def _inner(self, subquery: JavaObject) -> JavaObject:
         self._note_domains(subquery.plan())
@@ -138,6 +138,10 @@ def _call_on(columns: set[int], nodes: list[JavaObject]) -> str | None:
     expressions = [expression for node in nodes for whole in _items(node.expressions()) for expression in _parts(whole)]
     named = [(set(_ids(one.references().toSeq())), int(one.exprId().id())) for one in expressions if _class(one) == "Alias"]
     for node in nodes:
+        if _class(node) == "Generate":
+            named += [(set(_ids(node.generator().references().toSeq())), made) for made in _ids(node.generatorOutput())]
+        if _class(node) == "Expand":
+            named += [(set(_ids(node.references().toSeq())), made) for made in _ids(node.output())]
         if _class(node) == "Union":
             named += [({b}, a) for child in _items(node.children()) for a, b in zip(_ids(node.output()), _ids(child.output()), strict=True)]
     known = set(columns)
@@ -175,11 +179,12 @@ def _marked(spark: SparkSession, exists: JavaObject) -> JavaObject:
 
 
 def _stripped(spark: SparkSession, plan: JavaObject) -> JavaObject:
-    plan = _applied(spark, _STRIP, plan)
+    plan = applied(spark, _STRIP, plan)
     return replaced(spark, plan, lambda subquery: subquery.withNewPlan(_stripped(spark, subquery.plan())))
 
 
-def _applied(spark: SparkSession, rules: tuple[str, ...], plan: JavaObject) -> JavaObject:
+def applied(spark: SparkSession, rules: tuple[str, ...], plan: JavaObject) -> JavaObject:
+    """The plan after some of Catalyst's rules."""
     jvm: Any = spark._jvm
     for rule in rules:
         plan = jvm.java.lang.Class.forName(f"{_CATALYST}{rule}$").getField("MODULE$").get(None).apply(plan)

@@ -55,7 +55,7 @@ def annotate_segment(segment: Segment, context: Context, fresh: FreshAttributes 
     """Annotate a segment's output. What its rows have in common with sets of rows is a ``link`` among the inputs."""
     fresh = fresh or context.fresh()
     match segment.plan:
-        case o.Window() as window:
+        case o.Window(limits=False) as window:
             return _window(segment.number, window, context, fresh)
         case o.PythonMap() as function:
             return _python_map(segment.number, function, context, fresh)
@@ -81,7 +81,8 @@ def _annotate(node: o.Plan, context: Context, fresh: FreshAttributes) -> Annotat
     if isinstance(node, o.SegmentOutput):
         return _segment_output(node, context, fresh)
     if isinstance(node, o.Aggregate) and node.domain:
-        return Annotated(plan=inline(node, context), inputs=())
+        # Nobody goes back to it; but it tells apart the rows that a join makes with it.
+        return Annotated(plan=inline(node, context), inputs=(domain_identity(node),))
     if isinstance(node, o.Aggregate | o.Distinct):
         raise TypeError("identities do not pass through an aggregation: annotate what stands below it")
     inner = [_annotate(child, context, fresh) for child in children(node)]
@@ -107,6 +108,11 @@ def _segment_output(node: o.SegmentOutput, context: Context, fresh: FreshAttribu
         identity = InputIdentity(kind="segment", number=node.segment, attributes=(row,))
         return Annotated(plan=o.SegmentOutput(segment=node.segment, output=(*node.output, row)), inputs=(identity,))
     return annotate_segment(context.plan.segments[node.segment], context, fresh)
+
+
+def domain_identity(node: o.Aggregate) -> InputIdentity:
+    """The values of a domain, which its first attribute numbers."""
+    return InputIdentity(kind="domain", number=node.output[0].id, attributes=node.output)
 
 
 def row_number(segment: int) -> Attribute:

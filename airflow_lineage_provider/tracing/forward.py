@@ -47,7 +47,7 @@ from airflow_lineage_provider.plan.walk import children
 from airflow_lineage_provider.rewrite.determinism import is_deterministic
 from airflow_lineage_provider.rewrite.fresh import FreshAttributes
 from airflow_lineage_provider.tracing import tags as t
-from airflow_lineage_provider.tracing.annotate import group_keys, row_number
+from airflow_lineage_provider.tracing.annotate import domain_identity, group_keys, row_number
 from airflow_lineage_provider.tracing.frames import frames
 
 
@@ -208,13 +208,15 @@ class _Rewriter:
             case o.Join():
                 return self._join(node, inner[0], inner[1])
             case o.Aggregate(domain=True):
-                return Forward(plan=replace(node, child=inner[0].plan), tags=None, inputs=())
+                return Forward(plan=replace(node, child=inner[0].plan), tags=None, inputs=(domain_identity(node),))
             case o.Aggregate():
                 return self._aggregate(node, inner[0])
             case o.Distinct():
                 return self._aggregate(o.Aggregate(child=node.child, keys=node.output, columns=node.output), inner[0])
             case o.Union():
                 return self._union(node, inner)
+            case o.Window(limits=True):
+                return replace(inner[0], plan=replace(node, child=inner[0].plan))
             case o.Window():
                 return self._window(node, inner[0])
         raise UnsupportedOperator(

@@ -140,7 +140,7 @@ def _made_again(segment: Segment, wanted: frozenset[int]) -> dict[int, o.Plan]:
 
 def _doubts(segment: Segment, body: Forward, again: Mapping[int, o.Plan]) -> tuple[o.Plan, ...]:
     """A window decides by its order, too, which rows a row descends from."""
-    of_frames = isinstance(segment.plan, o.Window) and segment.pinned and body.tags is not None
+    of_frames = isinstance(segment.plan, o.Window) and not segment.plan.limits and segment.pinned and body.tags is not None
     found = {id(node): node for node in (*again.values(), *((segment.plan,) if of_frames else ()))}
     return tuple(found.values())
 

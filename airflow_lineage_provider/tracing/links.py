@@ -50,7 +50,7 @@ def link_queries(segment: Segment, context: Context, stored: MaterializedSegment
     There is one, but for a Python function over pairs of groups: one a side.
     """
     match segment.plan:
-        case o.Window() as window:
+        case o.Window(limits=False) as window:
             return (_frame_rows(window, _window_body(segment, window, context, stored), target),)
         case o.Join() as join if segment.kind != "non_d":
             return () if join.is_difference else (_partners(join, annotate(join.right, context), target),)
@@ -70,7 +70,7 @@ def whole_side_query(segment: Segment, context: Context) -> Annotated:
 def read_by_links(segment: Segment, context: Context) -> frozenset[int]:
     """The attributes of lower segments that the segment's tracing query reads."""
     match segment.plan:
-        case o.Window() as window:
+        case o.Window(limits=False) as window:
             return needed(inline(window.child, context), _attributes(window))
         case o.Join() as join if segment.kind != "non_d":
             right = {attribute.id for attribute in join.right.output}

@@ -27,13 +27,13 @@ class Program:
     materialized: MaterializedSegment
 
 
-def with_reasons(plan: SegmentedPlan, reasoned: frozenset[str]) -> SegmentedPlan:
-    """The plan with the function operators of the named UDFs in reasoning mode (definition 4), where rows of the result go back to them."""
+def with_reasons(plan: SegmentedPlan, reasoned: Set[int]) -> SegmentedPlan:
+    """The plan with the function operators of these numbers in reasoning mode (definition 4), where rows of the result go back to them."""
     fresh = FreshAttributes(*(segment.plan for segment in plan.segments))
     taken = {a.name.casefold() for s in plan.segments for node in operators(s.plan) for a in node.output}
 
     def reason(node: o.Plan) -> o.Plan:
-        if not isinstance(node, o.FunctionOperator) or node.udf not in reasoned:
+        if not isinstance(node, o.FunctionOperator) or node.function not in reasoned:
             return node
         name = f"{node.value.name}_reason"
         while name.casefold() in taken:

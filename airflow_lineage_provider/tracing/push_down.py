@@ -41,7 +41,7 @@ _TOTAL = frozenset({
 _IDENTICAL = ("boolean", "tinyint", "smallint", "int", "bigint", "date", "timestamp", "timestamp_ntz", "string", "binary")
 
 
-# Dates are not among them: Spark's JSON reader does not find days before 1582 by a pushed-down filter.
+# Dates are not among them (`_reads_days`).
 _PLAINLY_SAID = frozenset({"tinyint", "smallint", "int", "bigint", "string"})
 MOST_VALUES = 200
 """More values than this are not written into a tracing query: the join with the targets does it alone."""
@@ -59,7 +59,10 @@ def restricted(plan: SegmentedPlan, condition: Expression) -> SegmentedPlan:
 
     Segments keep their numbers. A segment with an operator that is not repeated (`Segment.pinned`) is taken to be stored.
     """
-    terms: dict[int, Terms] = {0: tuple(term for term in conjuncts(condition) if _is_safe(term))}
+    sources = [leaf for segment in plan.segments for leaf in segment.inputs if isinstance(leaf, o.Source)]
+    days = not any(source.relation.format == "json" for source in sources)
+    safe = tuple(term for term in conjuncts(condition) if _is_safe(term) and (days or not _reads_days(term)))
+    terms: dict[int, Terms] = {0: safe}
     segments = []
     for segment in plan.segments:
         leaves = _Leaves()
@@ -123,7 +126,16 @@ def is_one_of(attribute: Attribute, values: tuple[Expression, ...], with_null: b
 
 
 def _is_safe(term: Expression) -> bool:
-    return all(_is_total(part) for part in expressions_in(term))
+    """Whether a term may be evaluated anywhere below, and by whoever reads files.
+
+    Not over floating-point columns: Parquet's statistics and dictionaries know no NaN, and tell 0.0 from -0.0.
+    """
+    return all(_is_total(part) for part in expressions_in(term)) and not any(a.type in ("float", "double") for a in references(term))
+
+
+def _reads_days(term: Expression) -> bool:
+    """Spark's JSON reader does not find days before 1582 by a pushed-down filter."""
+    return any(attribute.type in ("date", "timestamp", "timestamp_ntz") for attribute in references(term))
 
 
 def _is_total(part: Expression) -> bool:

@@ -101,25 +101,29 @@ def _trace_rows(run: TracedRun, segment: Segment, found: Trace, executor: Execut
         _add(found, keys, _split(rows, keys.attributes, keys))
         return
     query = _stored_keys(stored)
-    if query.inputs:
+    if _leads_on(query):
         _record(segment, query, target, found, executor)
+
+
+def _leads_on(query: Annotated) -> bool:
+    return any(one.kind != "domain" for one in query.inputs)
 
 
 def _trace_link(run: TracedRun, segment: Segment, found: Trace, executor: Executor, enumerate_differences: bool) -> None:
     target = found.links[segment.number]
     for query in link_queries(segment, run.context, run.materialized.get(segment.number), target):
-        if query.inputs:
+        if _leads_on(query):
             _record(segment, query, target, found, executor)
     whole = controlled(segment, target)
     if enumerate_differences and whole.num_rows:
         query = whole_side_query(segment, run.context)
-        if query.inputs:
+        if _leads_on(query):
             _record(segment, query, whole, found, executor)
 
 
 def _record(segment: Segment, query: Annotated, target: pa.Table, found: Trace, executor: Executor) -> None:
     rows = _execute(segment, query.plan, target, found, executor)
-    for identity in query.inputs:
+    for identity in (one for one in query.inputs if one.kind != "domain"):
         _add(found, identity, _split(rows, query.identity_attributes, identity))
 
 

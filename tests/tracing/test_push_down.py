@@ -17,8 +17,9 @@ from airflow_lineage_provider.plan.expressions import (
     WindowFunction,
 )
 from airflow_lineage_provider.plan.text import plan_text
+from airflow_lineage_provider.rewrite.segment import segment
 from airflow_lineage_provider.tracing.links import TARGET
-from airflow_lineage_provider.tracing.push_down import narrowed, push_down
+from airflow_lineage_provider.tracing.push_down import narrowed, push_down, restricted
 
 
 def attribute(number: int, name: str, type: str = "int") -> Attribute:
@@ -50,6 +51,21 @@ def test_an_inner_join_passes_it_to_both_sides_by_equality() -> None:
     joined = o.Join(left=T, right=U, kind="inner", condition=equal(A, C))
     assert pushed(joined, is_seven(A)) == ["⋈ (a = c)", "σ (a = 7)", "t [a, b]", "σ (c = 7)", "u [c, d]"]
     assert pushed(joined, is_seven(D)) == ["⋈ (a = c)", "t [a, b]", "σ (d = 7)", "u [c, d]"]
+
+
+@pytest.mark.parametrize("type_text", ["double", "float"])
+def test_a_term_over_floating_point_numbers_is_not_given_to_those_who_read_files(type_text: str) -> None:
+    """Whose statistics know no NaN, and tell 0.0 from -0.0."""
+    x = attribute(1, "x", type_text)
+    assert pushed(table("t", 0, x), is_seven(x)) == ["t [x]"]
+
+
+@pytest.mark.parametrize(("form", "restricted_to"), [("json", ["t [day]"]), ("parquet", ["σ (day = '7')", "t [day]"])])
+def test_days_are_not_given_to_the_json_reader(form: str, restricted_to: list[str]) -> None:
+    day = attribute(1, "day", "date")
+    source = o.Source(relation=o.Relation(name="t", kind="files", format=form), output=(day,), columns=("day",), leaf=0)
+    plan = restricted(segment(o.Project(child=source, columns=(day,)), (day,), ("day",)), is_seven(day))
+    assert [line.strip() for line in plan_text(plan.root.plan).splitlines()][1:] == restricted_to
 
 
 def test_a_term_over_both_sides_stays_above() -> None:
