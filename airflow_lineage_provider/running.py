@@ -161,8 +161,12 @@ def _prepare(spark: SparkSession, store: Store, request: Request) -> _Prepared:
 
 
 def _not_repeatable(plan: SegmentedPlan, udfs: Mapping[int, ReasonedUdf]) -> frozenset[int]:
-    """The function operators whose UDFs only this run has: a derivation finds declared reasoned UDFs alone."""
-    return frozenset(f.function for segment in plan.segments for f in segment.functions if f.function not in udfs)
+    """The function operators whose UDFs only this run has: a derivation finds declared reasoned UDFs alone, one of a name."""
+    versions: dict[str, set[str]] = {}
+    for udf in udfs.values():
+        versions.setdefault(udf.name, set()).add(udf.version)
+    found = {number for number, udf in udfs.items() if len(versions[udf.name]) == 1}
+    return frozenset(f.function for segment in plan.segments for f in segment.functions if f.function not in found)
 
 
 def measured_costs(store: Store, request: Request, plan: SegmentedPlan) -> dict[int, SegmentCost]:

@@ -40,7 +40,7 @@ def described(case: Case) -> str:
 
 
 SAMPLE = settings(
-    max_examples=LONG or 20,
+    max_examples=LONG or 15,
     derandomize=not LONG,
     database=None,
     deadline=None,

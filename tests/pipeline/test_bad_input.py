@@ -412,7 +412,7 @@ class TestStoreThatGoesAway:
         silent.register(spark)
         lineage = Lineage(spark, store=server[0].url)
         kept = set(spark.sparkContext._jsc.getPersistentRDDs())
-        before = {table.name for table in spark.catalog.listTables(pattern="lineage_*")}
+        before = {row["tableName"] for row in spark.sql("SHOW TABLES LIKE 'lineage_*'").collect()}
 
         def progress(now: str) -> None:
             if now == stage:
@@ -421,7 +421,7 @@ class TestStoreThatGoesAway:
         with pytest.raises(StoreUnavailable) as raised:
             lineage.run("SELECT silent(id) AS x FROM numbers", name="unlucky", progress=progress)
         assert "the next start cleans up" in str(raised.value.__notes__)
-        assert {table.name for table in spark.catalog.listTables(pattern="lineage_*")} == before
+        assert {row["tableName"] for row in spark.sql("SHOW TABLES LIKE 'lineage_*'").collect()} == before
         assert set(spark.sparkContext._jsc.getPersistentRDDs()) <= kept
         restarted = embedded.ensure_running(server[1])
         with Lineage(store=restarted.url) as again:

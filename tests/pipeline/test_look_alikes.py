@@ -102,9 +102,13 @@ def test_one_function_that_is_called_twice_is_one(lineage: Lineage) -> None:
     run.close()
 
 
-def test_two_declared_functions_of_one_name_give_their_own_reasons(lineage: Lineage) -> None:
+@pytest.mark.parametrize("strategy", ["function_materialization", "rerun"])
+def test_two_declared_functions_of_one_name_give_their_own_reasons(lineage: Lineage, strategy: str) -> None:
+    """They are stored under every strategy: a derivation would find but one of them."""
     run = lineage.run(
-        lambda spark: spark.table("t").select("rid", champion.column("d").alias("a"), challenger.column("d").alias("b")), reasons="eager"
+        lambda spark: spark.table("t").select("rid", champion.column("d").alias("a"), challenger.column("d").alias("b")),
+        reasons="eager",
+        strategy=strategy,
     )
     assert {tuple(row) for row in run.result.where("rid < 3").collect()} == {(1, 101, 201), (2, 105, 205)}
     found = run.explain("rid = 1", save=False)
