@@ -90,7 +90,8 @@ def read(spark: SparkSession, analyzed: JavaObject) -> tuple[list[dict[str, Any]
     :raises UnsupportedOperator: a common table expression that is not deterministic is read twice: Spark would compute it once.
     """
     analyzed = with_current_time(spark, analyzed)
-    refuse_shared_random_ctes(json.loads(analyzed.toJSON()) if has_ctes(spark, analyzed) else [])
+    if has_ctes(spark, analyzed):
+        refuse_shared_random_ctes(decode(json.loads(analyzed.toJSON())))
     if not has_subqueries(spark, analyzed):
         document, completion = analyzed_document(spark, analyzed)
         return document, completion, leaf_names(decode(document))
@@ -107,29 +108,31 @@ def read(spark: SparkSession, analyzed: JavaObject) -> tuple[list[dict[str, Any]
 
 def _mark_domains(document: list[dict[str, Any]], domains: frozenset[int]) -> None:
     """Say of an aggregation that it is a domain: it gives a domain's columns, and nothing else does."""
-    for node in document:
+    for node in _with_subplans(document):
         columns = node.get("aggregateExpressions") or []
         if columns and all(column[0].get("exprId", {}).get("id") in domains for column in columns):
             node["domain"] = True
-        for plan in subplans(list(node.values())):
-            _mark_domains(plan, domains)
 
 
 def _mark_limits(document: list[dict[str, Any]], written: frozenset[int]) -> None:
     """Say of a window that it is a limit: Spark numbers the rows of a correlated subquery's LIMIT, and selects by the number."""
-    for node in document:
+    for node in _with_subplans(document):
         numbered = [tree[0] for tree in node.get("windowExpressions") or [] if int(tree[0]["exprId"]["id"]) not in written]
         if numbered and all(alias["name"] == "rn" for alias in numbered):
             node["limits"] = True
-        for plan in subplans(list(node.values())):
-            _mark_limits(plan, written)
 
 
 def _window_columns(document: list[dict[str, Any]]) -> Iterator[int]:
-    for node in document:
+    for node in _with_subplans(document):
         yield from (int(tree[0]["exprId"]["id"]) for tree in node.get("windowExpressions") or [] if "exprId" in tree[0])
+
+
+def _with_subplans(document: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """The operators of a document, those of subqueries (at any depth) among them."""
+    for node in document:
+        yield node
         for plan in subplans(list(node.values())):
-            yield from _window_columns(plan)
+            yield from _with_subplans(plan)
 
 
 def analyzed_document(spark: SparkSession, analyzed: JavaObject) -> tuple[list[dict[str, Any]], Completion]:

@@ -7,9 +7,10 @@ is run as several queries.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from airflow_lineage_provider.catalyst.tree import TreeNode, all_nodes, nodes
 from airflow_lineage_provider.errors import UnsupportedOperator
 from airflow_lineage_provider.spark.subqueries import applied
 
@@ -32,41 +33,23 @@ def has_ctes(spark: SparkSession, plan: JavaObject) -> bool:
     return bool(plan.containsPattern(jvm.org.apache.spark.sql.catalyst.trees.TreePattern.CTE()))
 
 
-def refuse_shared_random_ctes(document: list[Any]) -> None:
+def refuse_shared_random_ctes(root: TreeNode) -> None:
     """:raises UnsupportedOperator: a common table expression calls a UDF that is not deterministic, and is read more than once."""
-    read = Counter(int(node["cteId"]) for node in _dicts(document) if str(node.get("class", "")).endswith(".CTERelationRef"))
-    for number, udf in _random_definitions(document):
-        if read[number] > 1:
+    every = list(all_nodes(root))
+    read = Counter(int(node.fields["cteId"]) for node in every if node.name == "CTERelationRef")
+    for definition in (node for node in every if node.name == "CTERelationDef"):
+        times = read[int(definition.fields["id"])]
+        udfs = (str(one["name"]) for node in nodes(definition) for one in _dicts(node.fields) if one.get("udfDeterministic") is False)
+        udf = next(udfs, None) if times > 1 else None
+        if udf is not None:
             raise UnsupportedOperator(
-                f"a common table expression that calls the non-deterministic UDF {udf} and is read {read[number]} times is not supported: "
+                f"a common table expression that calls the non-deterministic UDF {udf} and is read {times} times is not supported: "
                 "Spark computes it once, lineage once for each time. Write it to a table, and let the pipeline start from there."
             )
 
 
-def _random_definitions(document: list[Any]) -> Iterator[tuple[int, str]]:
-    for value in document:
-        if isinstance(value, list):
-            yield from _random_definitions(value)
-        elif isinstance(value, dict):
-            yield from _random_definitions(list(value.values()))
-    for at, node in enumerate(document):
-        if isinstance(node, dict) and str(node.get("class", "")).endswith(".CTERelationDef"):
-            for one in _dicts(_subtree(document, at)):
-                if one.get("udfDeterministic") is False:
-                    yield int(node["id"]), str(one["name"])
-
-
-def _subtree(nodes: list[Any], at: int) -> list[Any]:
-    """A node and all below it, of nodes in the order of a walk."""
-    end, open_children = at, 1
-    while open_children:
-        open_children += int(nodes[end]["num-children"]) - 1
-        end += 1
-    return nodes[at:end]
-
-
-def _dicts(value: Any) -> Iterator[dict[str, Any]]:
-    if isinstance(value, dict):
+def _dicts(value: Any) -> Iterator[Mapping[str, Any]]:
+    if isinstance(value, Mapping):
         yield value
         value = list(value.values())
     if isinstance(value, list):
