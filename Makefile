@@ -1,5 +1,6 @@
 # Everything starts here: `make demo` and `make test` do all set-up themselves (see .ci/setup).
 .DEFAULT_GOAL := help
+PARALLEL := --numprocesses logical --maxprocesses 4 --dist worksteal
 .PHONY: help setup demo test fuzz check bench clean
 
 help: ## Show this help
@@ -12,10 +13,10 @@ demo: setup ## Run the loan examination in Airflow on Spark, and explain a rejec
 	@.venv/bin/python -m dags.run_demo
 
 test: setup ## Run all tests
-	.venv/bin/pytest --numprocesses logical --maxprocesses 4 --dist worksteal
+	.venv/bin/pytest $(PARALLEL)
 
-fuzz: setup ## Check FUZZ_EXAMPLES (2000) random pipelines against plain Spark and the oracle
-	FUZZ_EXAMPLES=$${FUZZ_EXAMPLES:-2000} .venv/bin/pytest tests/oracle/test_fuzz.py
+fuzz: setup ## Check FUZZ_EXAMPLES (2000) random pipelines, drawn from FUZZ_SEED, against plain Spark and the oracle
+	FUZZ_EXAMPLES=$${FUZZ_EXAMPLES:-2000} FUZZ_SEED=$${FUZZ_SEED:-$(shell date +%s)} .venv/bin/pytest $(PARALLEL) $${FUZZ_TESTS:-tests/oracle/test_fuzz.py}
 
 check: setup ## Lint, and check the types
 	.venv/bin/ruff check .

@@ -1,7 +1,7 @@
 """Random pipelines: what the package gives must be what plain Spark and the oracle give.
 
-``make test`` takes a small sample that is always the same. ``FUZZ_EXAMPLES=2000 pytest tests/oracle/test_fuzz.py`` (``make fuzz``)
-draws new ones every time; a failure shrinks to a case that can be pasted into `tests.oracle.regressions`.
+``make test`` takes a small sample that is always the same. ``make fuzz`` draws 2,000 new ones every time, and says from which seed; a
+failure shrinks to a case that can be pasted into `tests.oracle.regressions`.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, note, reject, settings
+from hypothesis import given, note, reject
 from pyspark.sql import SparkSession
 
 from airflow_lineage_provider import Lineage
@@ -17,13 +17,14 @@ from airflow_lineage_provider.errors import UnsupportedOperator
 from airflow_lineage_provider.store import Store
 from tests.oracle import render_sql
 from tests.oracle.check import check
+from tests.oracle.drawing import blocks, drawn
 from tests.oracle.examples import EXAMPLES, TABLES
 from tests.oracle.regressions import REGRESSIONS
+from tests.oracle.row import Ambiguous
 from tests.oracle.strategies import STRATEGIES, STYLES, Case, cases
 
 pytestmark = pytest.mark.spark
 
-LONG = int(os.environ.get("FUZZ_EXAMPLES", "0"))
 FURTHER = os.environ.get("FUZZ_OPERATORS", "all") == "all"
 """Whether the package is asked about all operators, or about those that the paper has alone (``FUZZ_OPERATORS=paper``)."""
 
@@ -39,30 +40,24 @@ def described(case: Case) -> str:
     return f"{rows}{sql}\n-- style {case.style}, {case.storage} data, {case.reasons} reasons, {case.strategy}"
 
 
-SAMPLE = settings(
-    max_examples=LONG or 15,
-    derandomize=not LONG,
-    database=None,
-    deadline=None,
-    # The fixed sample says which example fails, as it is: shrinking takes minutes, which a long run has.
-    phases=(Phase.generate, Phase.shrink) if LONG else (Phase.generate,),
-    suppress_health_check=list(HealthCheck),
-    report_multiple_bugs=bool(LONG),
-)
-
-
 @pytest.mark.timeout(0)
-@SAMPLE
-@given(case=cases(further=FURTHER))
-def test_random_pipelines(case: Case, lineage: Lineage, spark: SparkSession) -> None:
-    note(described(case))
-    try:
-        check(case, lineage, spark)
-    except UnsupportedOperator as refused:
-        # A UDF of the outer row within the subquery: refused by name.
-        if "columns of the outer query" not in str(refused):
-            raise
-        reject()
+@pytest.mark.parametrize("block", blocks(15, at_once=5))
+def test_random_pipelines(block: int, lineage: Lineage, spark: SparkSession) -> None:
+    @drawn(block, at_once=5)
+    @given(case=cases(further=FURTHER))
+    def hold(case: Case) -> None:
+        note(described(case))
+        try:
+            check(case, lineage, spark)
+        except Ambiguous:
+            reject()
+        except UnsupportedOperator as refused:
+            # A UDF of the outer row within the subquery: refused by name.
+            if "columns of the outer query" not in str(refused):
+                raise
+            reject()
+
+    hold()
 
 
 @pytest.mark.parametrize("name", EXAMPLES)

@@ -1,6 +1,6 @@
 """Random pipelines: what became of every source row must be what the oracle says, operator by operator.
 
-``make test`` takes a small sample that is always the same; ``FUZZ_EXAMPLES=500 pytest tests/oracle/test_why_not.py`` draws new ones.
+``make test`` takes a small sample that is always the same; ``make fuzz`` draws new ones.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections import Counter
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, note, reject, settings
+from hypothesis import given, note, reject
 from pyspark.sql import SparkSession
 from rich.console import Console
 
@@ -25,6 +25,7 @@ from airflow_lineage_provider.why_not import WhyNot
 from tests.oracle import query as q
 from tests.oracle import udfs
 from tests.oracle.check import _keys, _pipeline, views
+from tests.oracle.drawing import blocks, drawn
 from tests.oracle.fates import Fate, fates, leaves
 from tests.oracle.row import Ambiguous
 from tests.oracle.strategies import Case, cases
@@ -32,7 +33,6 @@ from tests.oracle.test_fuzz import described
 
 pytestmark = pytest.mark.spark
 
-LONG = int(os.environ.get("FUZZ_EXAMPLES", "0"))
 STRATEGY = os.environ.get("FUZZ_STRATEGY", "function_materialization")
 
 # What drops a row for the oracle's operator. A UDF over both sides of a join is a selection above it.
@@ -45,8 +45,8 @@ REASONS: dict[type, set[str]] = {
     q.Semi: {"semi_join", "difference", "difference_side"},
     q.In: {"semi_join", "difference", "difference_side"},
     q.SetOp: {"semi_join", "difference", "difference_side", "selection", "join"},
-    # The right rows of a left join without a left row.
-    q.Lookup: {"join"},
+    # The right rows of a left join without a left row; a condition on constants alone is a selection of the right rows.
+    q.Lookup: {"join", "selection"},
     q.Scalar: {"join"},
 }
 
@@ -57,30 +57,27 @@ def lineage(spark: SparkSession, store: Store) -> Lineage:
 
 
 @pytest.mark.timeout(0)
-@settings(
-    max_examples=LONG or 3,
-    derandomize=not LONG,
-    database=None,
-    deadline=None,
-    phases=(Phase.generate, Phase.shrink) if LONG else (Phase.generate,),
-    suppress_health_check=list(HealthCheck),
-)
-@given(case=cases(depth=3, further=True))
-def test_random_pipelines(case: Case, lineage: Lineage, spark: SparkSession) -> None:
-    note(described(case))
-    try:
-        expected = fates(case.query, case.tables)
-    except Ambiguous:
-        reject()
-    with views(case, spark):
-        for udf in udfs.REASONED:
-            udf.register(spark)
-        run = lineage.run(_pipeline(case), name="why not", keys=_keys(case), strategy=STRATEGY)
-        run.close()
+@pytest.mark.parametrize("block", blocks(3, at_once=3))
+def test_random_pipelines(block: int, lineage: Lineage, spark: SparkSession) -> None:
+    @drawn(block, at_once=3)
+    @given(case=cases(depth=3, further=True))
+    def hold(case: Case) -> None:
+        note(described(case))
         try:
-            _check(case, lineage.get(run.id), expected)
-        finally:
-            lineage.drop(run.id)
+            expected = fates(case.query, case.tables)
+        except Ambiguous:
+            reject()
+        with views(case, spark):
+            for udf in udfs.REASONED:
+                udf.register(spark)
+            run = lineage.run(_pipeline(case), name="why not", keys=_keys(case), strategy=STRATEGY)
+            run.close()
+            try:
+                _check(case, lineage.get(run.id), expected)
+            finally:
+                lineage.drop(run.id)
+
+    hold()
 
 
 def _check(case: Case, run: Run, expected: list[dict[int, Fate]]) -> None:

@@ -1,0 +1,39 @@
+"""How many random cases are drawn, and from which seeds.
+
+``make test`` draws a small sample that is always the same. ``FUZZ_EXAMPLES=2000`` draws that many from ``FUZZ_SEED``, in blocks that
+several processes can share: a block that fails is run again alone by its number, with the same seed.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+from hypothesis import HealthCheck, Phase, seed, settings
+
+LONG = int(os.environ.get("FUZZ_EXAMPLES", "0"))
+SEED = int(os.environ.get("FUZZ_SEED", "0"))
+_BLOCK = 50
+"""Cases in one block of a long run."""
+
+
+def blocks(sample: int, at_once: int) -> range:
+    """The numbers of the blocks: of ``at_once`` cases in the sample, else of 50."""
+    return range(-(-LONG // _BLOCK) if LONG else -(-sample // at_once))
+
+
+def drawn(block: int, at_once: int) -> Callable[[Any], Any]:
+    """A decorator for a Hypothesis test that draws one block.
+
+    The sample says which example fails, as it is: shrinking takes minutes, which a long run has.
+    """
+    chosen = settings(
+        max_examples=min(_BLOCK, LONG - block * _BLOCK) if LONG else at_once,
+        database=None,
+        deadline=None,
+        phases=(Phase.generate, Phase.shrink) if LONG else (Phase.generate,),
+        suppress_health_check=list(HealthCheck),
+        report_multiple_bugs=bool(LONG),
+    )
+    return lambda test: seed(SEED * 100_000 + block)(chosen(test))
