@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider.catalyst.tree import TreeNode, all_nodes, nodes
 from airflow_lineage_provider.errors import UnsupportedOperator
+from airflow_lineage_provider.spark.jvm_trees import has
 from airflow_lineage_provider.spark.subqueries import applied
 
 if TYPE_CHECKING:
@@ -21,16 +22,14 @@ if TYPE_CHECKING:
 
 def with_current_time(spark: SparkSession, plan: JavaObject) -> JavaObject:
     """The plan with constants for ``current_timestamp()``, ``now()``, ``current_date()`` …, by Catalyst's own rule."""
-    jvm: Any = spark._jvm
-    if not plan.containsPattern(jvm.org.apache.spark.sql.catalyst.trees.TreePattern.CURRENT_LIKE()):
+    if not has(spark, plan, "CURRENT_LIKE"):
         return plan
     return applied(spark, ("optimizer.ComputeCurrentTime",), plan)
 
 
 def has_ctes(spark: SparkSession, plan: JavaObject) -> bool:
     """Whether the plan has common table expressions."""
-    jvm: Any = spark._jvm
-    return bool(plan.containsPattern(jvm.org.apache.spark.sql.catalyst.trees.TreePattern.CTE()))
+    return has(spark, plan, "CTE")
 
 
 def refuse_shared_random_ctes(root: TreeNode) -> None:

@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider.errors import UnsupportedOperator
+from airflow_lineage_provider.spark.calls_first import calls_first
+from airflow_lineage_provider.spark.jvm_trees import SUBQUERIES, class_name, has, items, operators, parts
 
 if TYPE_CHECKING:
     from py4j.java_gateway import JavaObject
@@ -30,12 +32,12 @@ _ADVICE = (
     "the result back"
 )
 
-_SUBQUERIES = frozenset({"ScalarSubquery", "Exists", "ListQuery", "LateralSubquery"})
+_PATTERNS = ("PLAN_EXPRESSION", "LATERAL_JOIN")
 
 
 def has_subqueries(spark: SparkSession, plan: JavaObject) -> bool:
-    """Whether a subquery or a lateral join stands anywhere in the plan."""
-    return any(bool(plan.containsPattern(pattern)) for pattern in _patterns(spark))
+    """Whether a subquery or a lateral join stands anywhere in the plan, or in an expression."""
+    return any(has(spark, plan, pattern) for pattern in _PATTERNS)
 
 
 def without_subqueries(spark: SparkSession, plan: JavaObject) -> tuple[JavaObject, frozenset[int]]:
@@ -65,24 +67,23 @@ def inlined(spark: SparkSession, plan: JavaObject) -> JavaObject:
 
 def subqueries_in(spark: SparkSession, plan: JavaObject) -> Iterator[JavaObject]:
     """The subquery expressions of a plan's operators: not those inside these."""
-    patterns = _patterns(spark)
     waiting = [plan]
     while waiting:
         node = waiting.pop()
-        if not any(node.containsPattern(pattern) for pattern in patterns):
+        if not has_subqueries(spark, node):
             continue
-        waiting.extend(_items(node.children()))
-        for expression in _items(node.expressions()):
-            yield from _within(expression, patterns)
+        waiting.extend(items(node.children()))
+        for expression in items(node.expressions()):
+            yield from _within(spark, expression)
 
 
-def _within(expression: JavaObject, patterns: tuple[JavaObject, ...]) -> Iterator[JavaObject]:
-    if not any(expression.containsPattern(pattern) for pattern in patterns):
+def _within(spark: SparkSession, expression: JavaObject) -> Iterator[JavaObject]:
+    if not has_subqueries(spark, expression):
         return
-    if _class(expression) in _SUBQUERIES:
+    if class_name(expression) in SUBQUERIES:
         yield expression
-    for child in _items(expression.children()):
-        yield from _within(child, patterns)
+    for child in items(expression.children()):
+        yield from _within(spark, child)
 
 
 class _Rewriter:
@@ -96,15 +97,14 @@ class _Rewriter:
         """One level's subqueries as joins, those inside them first."""
         if not has_subqueries(self._spark, plan):
             return plan
-        plan = applied(self._spark, _PULL_UP, plan)
+        plan = applied(self._spark, _PULL_UP, calls_first(self._spark, plan))
         plan = replaced(self._spark, plan, self._inner)
         return applied(self._spark, _JOIN, plan)
 
     def _inner(self, subquery: JavaObject) -> JavaObject:
         self._note_domains(subquery.plan())
         new = subquery.withNewPlan(self.joined(subquery.plan()))
-        return _marked(self._spark, new) if _class(subquery) == "Exists" and not subquery.isCorrelated() else new
-
+        return _marked(self._spark, new) if class_name(subquery) == "Exists" and not subquery.isCorrelated() else new
 
     def _note_domains(self, plan: JavaObject) -> None:
         """Note the domains of a subquery.
@@ -112,10 +112,10 @@ class _Rewriter:
         :raises UnsupportedOperator: a UDF in it is called on what comes from the outer query. The call is made for a value of the
             domain, and no outer row stands behind it.
         """
-        nodes = list(_operators(plan))
-        found = {number for node in nodes if _class(node) == "DomainJoin" for number in _ids(node.domainAttrs())}
+        nodes = list(operators(plan))
+        found = {number for node in nodes if class_name(node) == "DomainJoin" for number in _ids(node.domainAttrs())}
         self.domains |= found
-        udf = _call_on(found, nodes) if found and plan.containsPattern(_pattern(self._spark, "PYTHON_UDF")) else None
+        udf = _call_on(found, nodes) if found and has(self._spark, plan, "PYTHON_UDF") else None
         if udf is not None:
             raise UnsupportedOperator(
                 f"the UDF {udf} called in a correlated subquery on columns of the outer query is not supported (at the subquery): Spark "
@@ -123,38 +123,26 @@ class _Rewriter:
             )
 
 
-def _operators(plan: JavaObject) -> Iterator[JavaObject]:
-    yield plan
-    for child in _items(plan.children()):
-        yield from _operators(child)
-
-
 def _ids(attributes: JavaObject) -> list[int]:
-    return [int(attribute.exprId().id()) for attribute in _items(attributes)]
+    return [int(attribute.exprId().id()) for attribute in items(attributes)]
 
 
 def _call_on(columns: set[int], nodes: list[JavaObject]) -> str | None:
     """A Python UDF that is called on any of these columns, or on what is computed from them."""
-    expressions = [expression for node in nodes for whole in _items(node.expressions()) for expression in _parts(whole)]
-    named = [(set(_ids(one.references().toSeq())), int(one.exprId().id())) for one in expressions if _class(one) == "Alias"]
+    expressions = [expression for node in nodes for whole in items(node.expressions()) for expression in parts(whole)]
+    named = [(set(_ids(one.references().toSeq())), int(one.exprId().id())) for one in expressions if class_name(one) == "Alias"]
     for node in nodes:
-        if _class(node) == "Generate":
+        if class_name(node) == "Generate":
             named += [(set(_ids(node.generator().references().toSeq())), made) for made in _ids(node.generatorOutput())]
-        if _class(node) == "Expand":
+        if class_name(node) == "Expand":
             named += [(set(_ids(node.references().toSeq())), made) for made in _ids(node.output())]
-        if _class(node) == "Union":
-            named += [({b}, a) for child in _items(node.children()) for a, b in zip(_ids(node.output()), _ids(child.output()), strict=True)]
+        if class_name(node) == "Union":
+            named += [({b}, a) for child in items(node.children()) for a, b in zip(_ids(node.output()), _ids(child.output()), strict=True)]
     known = set(columns)
     while more := {made for read, made in named if read & known} - known:
         known |= more
-    calls = (one for one in expressions if _class(one) == "PythonUDF")
+    calls = (one for one in expressions if class_name(one) == "PythonUDF")
     return next((str(one.name()) for one in calls if known.intersection(_ids(one.references().toSeq()))), None)
-
-
-def _parts(expression: JavaObject) -> Iterator[JavaObject]:
-    yield expression
-    for child in _items(expression.children()):
-        yield from _parts(child)
 
 
 def replaced(spark: SparkSession, plan: JavaObject, change: Callable[[JavaObject], JavaObject]) -> JavaObject:
@@ -189,20 +177,3 @@ def applied(spark: SparkSession, rules: tuple[str, ...], plan: JavaObject) -> Ja
     for rule in rules:
         plan = jvm.java.lang.Class.forName(f"{_CATALYST}{rule}$").getField("MODULE$").get(None).apply(plan)
     return plan
-
-
-def _patterns(spark: SparkSession) -> tuple[JavaObject, JavaObject]:
-    return _pattern(spark, "PLAN_EXPRESSION"), _pattern(spark, "LATERAL_JOIN")
-
-
-def _pattern(spark: SparkSession, name: str) -> JavaObject:
-    jvm: Any = spark._jvm
-    return getattr(jvm.org.apache.spark.sql.catalyst.trees.TreePattern, name)()
-
-
-def _items(seq: JavaObject) -> list[JavaObject]:
-    return [seq.apply(number) for number in range(seq.size())]
-
-
-def _class(value: JavaObject) -> str:
-    return str(value.getClass().getSimpleName())
