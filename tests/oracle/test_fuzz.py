@@ -16,7 +16,7 @@ from airflow_lineage_provider import Lineage
 from airflow_lineage_provider.errors import UnsupportedOperator
 from airflow_lineage_provider.store import Store
 from tests.oracle import render_sql
-from tests.oracle.check import check
+from tests.oracle.check import SparkFails, check
 from tests.oracle.drawing import blocks, drawn
 from tests.oracle.examples import EXAMPLES, TABLES
 from tests.oracle.regressions import REGRESSIONS
@@ -49,7 +49,7 @@ def test_random_pipelines(block: int, lineage: Lineage, spark: SparkSession) -> 
         note(described(case))
         try:
             check(case, lineage, spark)
-        except Ambiguous:
+        except (Ambiguous, SparkFails):
             reject()
         except UnsupportedOperator as refused:
             # A UDF of the outer row within the subquery: refused by name.
