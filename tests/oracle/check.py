@@ -81,12 +81,15 @@ def check_values_over_views(case: Case, spark: SparkSession, expected: Sequence[
 
 
 def _collected(frame: DataFrame) -> list[tuple[Any, ...]]:
-    """The rows. All scalar subqueries here are aggregated or limited to one row, yet Spark 4.3 finds several at times, where a condition
-    on a subquery's value is handed down to a query whose columns come from subqueries themselves."""
+    """The rows.
+
+    Spark 4.3 hands conditions and projections down past subqueries that are correlated by more than equality, and loses columns of a
+    union below on the way (an internal error), or finds several rows where the subquery has one by its very form.
+    """
     try:
         return [tuple(row) for row in frame.collect()]
     except Exception as problem:
-        if "SCALAR_SUBQUERY_TOO_MANY_ROWS" in str(problem):
+        if any(text in str(problem) for text in ("SCALAR_SUBQUERY_TOO_MANY_ROWS", "NoSuchElementException: key not found")):
             raise SparkFails from problem
         raise
 
@@ -174,7 +177,9 @@ def _check_source_tables(case: Case, found: Explanation, rids: Mapping[str, list
         for row in _named_rows(table):
             data = case.tables[table_of[row["rid"]]]
             original = next(one for one in data.rows if one[data.rid] == row["rid"])
-            assert list(map(_exact, row.values())) == list(map(_exact, original)), f"{name}: {row} is not {original}"
+            # Spark reads 0.0 for -0.0 where an ORC file has it after a 0.0.
+            how = same if case.storage.startswith("orc") else _exact
+            assert list(map(how, row.values())) == list(map(how, original)), f"{name}: {row} is not {original}"
     wanted = frozenset().union(*(row.lineage for row in expected))
     assert given == wanted, f"source lineage: missing {sorted(wanted - given)}, too many {sorted(given - wanted)}"
 
