@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from airflow_lineage_provider.catalyst import aggregates, common_expressions, functions
+from airflow_lineage_provider.catalyst import aggregates, common_expressions, functions, only_in_plans
 from airflow_lineage_provider.catalyst.context import Context
 from airflow_lineage_provider.catalyst.datatypes import ddl
 from airflow_lineage_provider.catalyst.literals import literal
@@ -230,6 +230,9 @@ _SPECIAL: Mapping[str, Converter] = {
     "AtLeastNNonNulls": _not_null_count,
     "ExtractANSIIntervalDays": _interval_days,
     "Alias": _unwrapped,  # inside an expression a name has no meaning
+    "KnownNullable": _unwrapped,
+    "StaticInvoke": lambda node, context: only_in_plans.static_invoke(node, context, expression),
+    "PreciseTimestampConversion": lambda node, context: only_in_plans.precise_timestamp(node, context, expression),
     "ResolvedCollation": _refused("COLLATE", "Compare lower(…) of both sides instead"),
     "WindowExpression": _refused("a window function inside an expression", "Compute it in a column of its own first"),
     "PythonUDAF": _refused("a grouped aggregation in Python", "Collect the group with collect_list and call a UDF on the list"),

@@ -231,4 +231,5 @@ _OPERATORS: Mapping[str, Converter] = {
     "RepartitionByExpression": _stripped,
     "RebalancePartitions": _stripped,
     "CollectMetrics": _stripped,
+    "PipeOperator": _stripped,
 }

@@ -53,6 +53,7 @@ _DEFAULTS: Mapping[tuple[str, str], tuple[Any, ...]] = {
     ("ArrayInsert", "legacyNegativeIndex"): (False,),
     ("ArraySort", "allowNullComparisonResult"): (False,),
     ("Percentile", "reverse"): (False,),
+    ("PercentileDisc", "legacyCalculation"): (False,),
     ("CollectList", "ignoreNulls"): (True,),
     ("CollectSet", "ignoreNulls"): (True,),
     ("CollectUnion", "ignoreNulls"): (True,),

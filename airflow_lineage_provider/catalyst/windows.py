@@ -76,6 +76,8 @@ def _aggregate(node: TreeNode, frame: e.WindowFrame, context: Context) -> e.Wind
     called = aggregates.aggregate_call(node, context, expression)
     if not isinstance(called, e.AggregateCall):
         context.refuse("a pivot over a window")
+    if called.within_group:
+        context.refuse(f"{called.function} WITHIN GROUP over a window", "Aggregate in a query of its own, and join the result")
     found = e.WindowFunction(
         function=called.function, arguments=called.arguments, type=called.type, frame=frame, distinct=called.distinct, filter=called.filter
     )

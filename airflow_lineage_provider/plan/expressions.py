@@ -106,15 +106,36 @@ class UdfCall:
     function: int = -1
 
 
+Direction = OneOf["asc nulls first", "asc nulls last", "desc nulls first", "desc nulls last"]
+
+
 @dataclass(frozen=True, kw_only=True)
 class AggregateCall:
-    """An aggregate function over a group's rows."""
+    """An aggregate function over a group's rows.
+
+    ``within_group`` are directions: as many of the last arguments are the sort keys in ``WITHIN GROUP (ORDER BY …)``.
+    """
 
     function: str
     arguments: tuple[Expression, ...]
     type: str
     distinct: bool = False
     filter: Expression | None = None
+    within_group: tuple[Direction, ...] = ()
+
+    @property
+    def sort_keys(self) -> tuple[SortKey, ...]:
+        """The keys in ``WITHIN GROUP (ORDER BY …)``."""
+        keys = self.arguments[len(self.arguments) - len(self.within_group) :]
+        return tuple(
+            SortKey(child=key, ascending=one.startswith("asc"), nulls_first=one.endswith("first"))
+            for key, one in zip(keys, self.within_group, strict=True)
+        )
+
+    @property
+    def own_arguments(self) -> tuple[Expression, ...]:
+        """The arguments in parentheses."""
+        return self.arguments[: len(self.arguments) - len(self.within_group)]
 
 
 @dataclass(frozen=True, kw_only=True)

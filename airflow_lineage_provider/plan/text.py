@@ -173,9 +173,11 @@ def _(expression: e.UdfCall) -> str:
 
 @_expression.register
 def _(expression: e.AggregateCall) -> str:
-    inner = ", ".join(_expression(argument) for argument in expression.arguments)
+    inner = ", ".join(_expression(argument) for argument in expression.own_arguments)
+    keys = ", ".join(_expression(key) for key in expression.sort_keys)
+    within = f" WITHIN GROUP (ORDER BY {keys})" if keys else ""
     where = f" FILTER (WHERE {_expression(expression.filter)})" if expression.filter is not None else ""
-    return f"{expression.function}({'DISTINCT ' if expression.distinct else ''}{inner}){where}"
+    return f"{expression.function}({'DISTINCT ' if expression.distinct else ''}{inner}){within}{where}"
 
 
 @_expression.register

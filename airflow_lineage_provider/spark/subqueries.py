@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _CATALYST = "org.apache.spark.sql.catalyst."
 # Spark's order: what only the analyzer needs goes first, in subqueries too; then predicates leave their subqueries, outermost first.
-_STRIP = ("analysis.EliminateSubqueryAliases", "analysis.EliminateView")
+_STRIP = ("analysis.EliminateSubqueryAliases", "analysis.EliminateView", "expressions.EliminatePipeOperators")
 _PULL_UP = ("optimizer.OptimizeOneRowRelationSubquery", "optimizer.PullupCorrelatedPredicates")
 # NOT goes inwards, since NOT IN inside a condition asks about NULLs and NOT (… IN …) would not.
 _JOIN = (

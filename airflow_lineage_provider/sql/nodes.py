@@ -130,6 +130,12 @@ def filtered(call: exp.Expr, condition: exp.Expr | None, dialect: Dialect) -> ex
     return composed(f"{to_text(call, dialect, pretty=False)} FILTER (WHERE {to_text(condition, dialect, pretty=False)})")
 
 
+def within_group(call: exp.Expr, keys: Iterable[exp.Expr], dialect: Dialect) -> exp.Expr:
+    """``call WITHIN GROUP (ORDER BY keys)``; sqlglot would make another function of some."""
+    written = ", ".join(to_text(key, dialect, pretty=False) for key in keys)
+    return composed(f"{to_text(call, dialect, pretty=False)} WITHIN GROUP (ORDER BY {written})") if written else call
+
+
 def cast(node: exp.Expr, type_text: str, safe: bool = False) -> exp.Expr:
     """``CAST(node AS type)``, the type's text as it stands."""
     kind = exp.DataType(this=exp.DType.USERDEFINED, kind=type_text)

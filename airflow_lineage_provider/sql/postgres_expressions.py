@@ -178,7 +178,7 @@ class PostgresWriter:
         condition = None if call.filter is None else self._boolean(call.filter, scope)
         if counts_rows(call):
             return nodes.filtered(nodes.function("COUNT", [exp.Star()]), condition, "postgres")
-        if len(call.arguments) != 1:
+        if len(call.arguments) != 1 or call.within_group:
             raise _problem(call, "aggregate functions of one argument alone mean the same there")
         return self._aggregate_of_one(call, call.arguments[0], scope, condition)
 

@@ -147,7 +147,11 @@ def _(expression: e.AggregateCall, scope: Scope) -> exp.Expr:
     condition = None if expression.filter is None else spark_expression(expression.filter, scope)
     if counts_rows(expression):
         return nodes.filtered(nodes.function("COUNT", [exp.Star()]), condition, "spark")
-    arguments = [spark_expression(argument, scope) for argument in expression.arguments]
+    arguments = [spark_expression(argument, scope) for argument in expression.own_arguments]
+    keys = [nodes.ordered(spark_expression(key.child, scope), key.ascending, key.nulls_first, "spark") for key in expression.sort_keys]
+    if keys:
+        call = nodes.function(expression.function.upper(), arguments, expression.distinct)
+        return nodes.filtered(nodes.within_group(call, keys, "spark"), condition, "spark")
     return nodes.filtered(function_call(expression.function, arguments, expression.distinct), condition, "spark")
 
 

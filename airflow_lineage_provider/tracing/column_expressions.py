@@ -18,6 +18,7 @@ from airflow_lineage_provider.tracing.column_transformation import (
     CONDITIONAL,
     FILTER,
     NOTHING,
+    SORT,
     TRANSFORMATION,
     WINDOW,
     Influences,
@@ -36,6 +37,7 @@ MASKING_FUNCTIONS = frozenset({
 })  # fmt: skip
 # Window functions that take a value from one other row; every other one with an argument aggregates the frame.
 _OF_ONE_ROW = frozenset({"lag", "lead", "nth_value", "first_value", "last_value", "first", "last", "any_value"})
+_LISTS = frozenset({"listagg", "string_agg"})
 _RANKING = frozenset({"rank", "dense_rank", "percent_rank", "row_number", "cume_dist", "ntile"})
 
 
@@ -124,8 +126,12 @@ def _(expression: e.UdfCall, scope: Scope) -> Influences:
 @influences.register
 def _(expression: e.AggregateCall, scope: Scope) -> Influences:
     kept = () if expression.filter is None else (expression.filter,)
-    values = all_through(expression.arguments, _kind(expression.function, AGGREGATION), scope)
-    return together((values, all_through(kept, FILTER, scope)))
+    # A percentile's or a mode's sort key is the very value; listagg's only sorts.
+    sorts = expression.function in _LISTS
+    values = expression.own_arguments if sorts else expression.arguments
+    keys = tuple(key.child for key in expression.sort_keys) if sorts else ()
+    kind = _kind(expression.function, AGGREGATION)
+    return together((all_through(values, kind, scope), all_through(keys, SORT, scope), all_through(kept, FILTER, scope)))
 
 
 @influences.register

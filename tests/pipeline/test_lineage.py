@@ -106,6 +106,32 @@ CASES: dict[str, tuple[str, str, set[int], set[int]]] = {
         {1, 2},
         set(),
     ),
+    "looked up between": ("SELECT rid AS r, (SELECT y FROM u WHERE x >= y * 10 AND x < y * 10 + 10) AS s FROM t", "r = 2", {2}, {12}),
+    "looked up between, nothing found": (
+        "SELECT rid AS r, (SELECT y FROM u WHERE x >= y * 10 AND x < y * 10 + 10) AS s FROM t",
+        "s IS NULL",
+        {6},
+        set(),
+    ),
+    "a window of time": (
+        "SELECT window, max(rid) AS r FROM (SELECT *, timestamp_seconds(60 * rid) AS at FROM t) GROUP BY window(at, '2 minutes')",
+        "r = 3",
+        {2, 3},
+        set(),
+    ),
+    "windows of time that slide": (
+        "SELECT max(rid) AS r FROM (SELECT *, timestamp_seconds(60 * rid) AS at FROM t) GROUP BY window(at, '4 minutes', '2 minutes')",
+        "r = 3",
+        {1, 2, 3},
+        set(),
+    ),
+    "sorted within the group": (
+        "SELECT listagg(CAST(x AS string), ',') WITHIN GROUP (ORDER BY x DESC) AS l FROM t GROUP BY g",
+        "l = '20,10'",
+        {1, 2},
+        set(),
+    ),
+    "pipes": ("FROM t |> WHERE x > 15 |> AGGREGATE count(*) AS c GROUP BY g", "g = 'b'", {3, 5}, set()),
     "correlated by less than": ("SELECT rid AS r, (SELECT sum(y) FROM u WHERE y * 10 <= x) AS s FROM t", "r = 2", {2}, {11, 12}),
     "correlated by less than, over nothing": (
         "SELECT rid AS r, (SELECT count(*) FROM u WHERE y * 10 < x) AS c FROM t",

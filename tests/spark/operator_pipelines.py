@@ -46,6 +46,9 @@ TABLES = {
 def make(spark: SparkSession) -> None:
     for name, (schema, rows) in TABLES.items():
         spark.createDataFrame(rows, schema).createOrReplaceTempView(name)
+    spark.sql(
+        "CREATE OR REPLACE TEMP VIEW bands AS SELECT * FROM VALUES (0, 2, 'few'), (2, 4, 'some'), (4, 99, NULL) AS b (low, high, name)"
+    )
     spark.sql("CREATE OR REPLACE TEMP VIEW most AS SELECT c, max(d) AS m FROM u GROUP BY c")
     spark.sql(
         "CREATE OR REPLACE TEMP VIEW days AS SELECT k, n, date_add(DATE '2024-01-01', n) AS day, "
@@ -114,6 +117,10 @@ SUBQUERIES: dict[str, Pipeline] = {
     "correlated_single": "SELECT a, (SELECT e FROM u WHERE c = a AND d IS NULL) AS e FROM t",
     "correlated_single_cast": "SELECT a, (SELECT e FROM u "
     "WHERE CAST(c AS bigint) + 1 = CAST(a AS bigint) + 1 AND d IS NULL AND b IS NULL) AS e FROM t",
+    "correlated_single_between": "SELECT a, b, (SELECT e FROM u WHERE a >= c AND a < c + 1 AND d IS NULL) AS e FROM t",
+    "correlated_single_unequal": "SELECT a FROM t WHERE b >= coalesce((SELECT low FROM bands WHERE low <= a AND a < high), 2)",
+    "correlated_single_twice": "SELECT a, b, (SELECT name FROM bands WHERE low <= a AND a < high) AS of_a, "
+    "(SELECT upper(name) FROM bands WHERE low <= b AND b < high AND low < a) AS of_b FROM t",
     "correlated_single_map": "SELECT a, (SELECT m FROM nested WHERE k = a AND k = 2) AS m FROM t",
     "lateral": "SELECT * FROM t, LATERAL (SELECT d, e FROM u WHERE c = a)",
     "lateral_left": "SELECT * FROM t LEFT JOIN LATERAL (SELECT d, e FROM u WHERE c = a AND d > 2) ON true",
@@ -275,6 +282,10 @@ GENERATORS: dict[str, Pipeline] = {
     "grouping_sets_twice": "SELECT a, count(*) AS n FROM t GROUP BY GROUPING SETS ((a), (a))",
     "rollup_expression": "SELECT a % 2 AS odd, sum(a) AS x FROM t GROUP BY ROLLUP (a % 2)",
     "rollup_of_nothing": "SELECT c, count(*) AS n FROM nothing GROUP BY ROLLUP (c)",
+    "time_window": "SELECT window, count(*) AS n FROM days GROUP BY window(at, '3 days')",
+    "time_window_sliding": "SELECT k, window.start AS s, window.end AS e, sum(n) AS n "
+    "FROM days GROUP BY k, window(at, '3 days', '2 days', '5 hours')",
+    "time_window_time": "SELECT window_time(window) AS t FROM (SELECT window FROM days GROUP BY window(at, '3 days'))",
     "df_explode": df_explode,
     "df_unpivot": df_unpivot,
     "df_cube": df_cube,
@@ -357,6 +368,14 @@ def random_split(part: int) -> Callable[[SparkSession], DataFrame]:
 
 
 ROWS: dict[str, Pipeline] = {
+    "within_group": "SELECT k, percentile_cont(0.25) WITHIN GROUP (ORDER BY n DESC) AS c, "
+    "percentile_disc(0.5) WITHIN GROUP (ORDER BY w) AS d, mode() WITHIN GROUP (ORDER BY w DESC) AS m, "
+    "mode(n, true) AS least FROM g GROUP BY k",
+    "listagg": "SELECT listagg(k, '-') WITHIN GROUP (ORDER BY n DESC NULLS FIRST, w) || '!' AS l FROM g",
+    "listagg_distinct": "SELECT listagg(DISTINCT k) WITHIN GROUP (ORDER BY k DESC) AS some FROM g",
+    "pipes": "FROM t |> WHERE a > 1 |> EXTEND a + b AS c |> AGGREGATE sum(c) AS c, count(*) AS n GROUP BY s "
+    "|> WHERE n > 0 |> ORDER BY s, c",
+    "pipes_within": "SELECT a FROM t WHERE EXISTS (FROM u |> WHERE c = a |> SELECT d) AND a > (FROM u |> AGGREGATE min(c))",
     "drop_duplicates": drop_duplicates,
     "drop_duplicates_all": drop_duplicates_all,
     "sample": sample,

@@ -28,7 +28,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("small_tables")]
 def small_tables(spark: SparkSession) -> Iterator[None]:
     make(spark)
     yield
-    for name in (*TABLES, "most", "days"):
+    for name in (*TABLES, "most", "days", "bands"):
         spark.catalog.dropTempView(name)
 
 
@@ -148,6 +148,7 @@ def test_udfs_in_subqueries_are_captured(spark: SparkSession) -> None:
         "SELECT a, (SELECT e FROM u WHERE c = a) AS e FROM t",
         "SELECT a, (SELECT c FROM u WHERE c = a) AS c FROM t",
         "SELECT a FROM t WHERE (SELECT d FROM u WHERE c = a) = 5",
+        "SELECT a, (SELECT e FROM u WHERE c >= a AND c < a + 1) AS e FROM t",
     ],
 )
 def test_several_rows_for_one_value_are_an_error(spark: SparkSession, text: str) -> None:
@@ -235,6 +236,11 @@ def _window_aggregate(spark: SparkSession) -> DataFrame:
     return spark.table("t").select(pandas_udf(mean, "double")("b").over(Window.partitionBy("s")))
 
 
+def _outer_call(spark: SparkSession) -> DataFrame:
+    spark.udf.register("twice", lambda x: None if x is None else 2 * x, "int")
+    return spark.sql("SELECT a, (SELECT d FROM u WHERE c > twice(a)) AS d FROM t")
+
+
 def _table_function(spark: SparkSession) -> DataFrame:
     from pyspark.sql.functions import lit, udtf
 
@@ -256,10 +262,10 @@ def _tail(spark: SparkSession) -> DataFrame:
 @pytest.mark.parametrize(
     ("pipeline", "what"),
     [
-        (
-            "SELECT a, (SELECT d FROM u WHERE c > a) AS d FROM t",
-            "correlated scalar subquery without aggregation whose condition is no equality",
-        ),
+        (_outer_call, "the UDF twice called in a correlated subquery on columns of the outer query"),
+        ("SELECT count(*) FROM days GROUP BY session_window(at, '1 day')", "a session window"),
+        ("SELECT count(*) FROM (SELECT CAST(at AS timestamp_ntz) AS at FROM days) GROUP BY window(at, '1 day')", "without time zone"),
+        ("SELECT mode() WITHIN GROUP (ORDER BY d) OVER (PARTITION BY c) FROM u", "mode WITHIN GROUP over a window"),
         ("SELECT * FROM (SELECT a, b, s FROM t) PIVOT (sum(b) FOR (a, s) IN ((1, 'x'), (2, 'y')))", "a pivot by a column of type struct"),
         (_grouped_aggregate, "the aggregate function mean"),
         (_window_aggregate, "the Python function mean over a window"),
@@ -272,3 +278,14 @@ def test_what_is_not_supported_is_named_with_its_place_and_a_way_out(spark: Spar
     with pytest.raises(UnsupportedOperator, match=r"is not supported \(at .*\)[.:] [A-Z].*\.$") as raised:
         capture(frame(spark, pipeline))
     assert what in str(raised.value)
+
+
+def test_columns_of_type_char_are_read_with_their_blanks(spark: SparkSession) -> None:
+    spark.sql("CREATE TABLE chars (id INT, code CHAR(4), name VARCHAR(4)) USING parquet")
+    try:
+        spark.sql("INSERT INTO chars VALUES (1, 'ab', 'ab'), (2, 'abcd', 'x'), (3, NULL, NULL)")
+        df = spark.sql("SELECT id, code, length(code) AS n, name FROM chars WHERE code = 'ab' OR id > 1")
+        assert rows_of(spark, capture(df)) == rows(df)
+        assert [row.code for row in df.orderBy("id").collect()] == ["ab  ", "abcd", None]
+    finally:
+        spark.sql("DROP TABLE chars")

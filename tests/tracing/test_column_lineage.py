@@ -130,6 +130,8 @@ def test_aggregation() -> None:
         named(SUM_WHERE, 51, "some"),
         named(e.AggregateCall(function="count", arguments=(ONE,), type=INT), 52, "rows"),
         named(e.AggregateCall(function="count", arguments=(C,), type=INT, distinct=True), 53, "counted"),
+        named(e.AggregateCall(function="percentile_cont", arguments=(ONE, B), type=INT, within_group=("asc nulls first",)), 54, "half"),
+        named(e.AggregateCall(function="listagg", arguments=(C, B), type=INT, within_group=("desc nulls last",)), 55, "list"),
     )
     assert told(o.Aggregate(child=T, keys=(A, call("upper", C)), columns=columns)) == {
         "a": {"t.a IDENTITY"},
@@ -137,6 +139,8 @@ def test_aggregation() -> None:
         "some": {"t.a AGGREGATION", "t.b FILTER"},
         "rows": set(),
         "counted": {"t.c AGGREGATION masked"},
+        "half": {"t.b AGGREGATION"},
+        "list": {"t.c AGGREGATION", "t.b SORT"},
         "*": {"t.a GROUP_BY", "t.c GROUP_BY"},
     }
 
