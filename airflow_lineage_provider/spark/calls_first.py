@@ -61,13 +61,14 @@ class _Mover:
         return None
 
     def _filter(self, node: JavaObject) -> JavaObject | None:
-        """Terms without subqueries stay below, so that no more rows are judged than need be."""
+        """The other terms stay below, so that the function sees no more rows than need be, and none that it may fail on."""
         terms = list(_conjuncts(node.condition()))
-        asking = [one for one in terms if has(self._spark, one, "PLAN_EXPRESSION")]
+        both = [all(has(self._spark, one, name) for name in ("PLAN_EXPRESSION", "PYTHON_UDF")) for one in terms]
+        asking = [one for one, chosen in zip(terms, both, strict=True) if chosen]
         calls = self._calls(asking, node)
         if not calls:
             return None
-        others = [one for one in terms if one not in asking]
+        others = [one for one, chosen in zip(terms, both, strict=True) if not chosen]
         below = self._logical.Filter(self._and(others), node.child()) if others else node.child()
         above = self._over(self._logical.Filter(self._and(asking), node.child()), calls, below)
         return self._logical.Project(node.output(), above)

@@ -146,4 +146,3 @@ def _arrow_call(function: Callable[..., Any], arity: int, width: int, names: lis
     if sides == 2:
         return lambda key, left, right: with_keys(key, left, right)
     return lambda key, group: with_keys(key, group)
-

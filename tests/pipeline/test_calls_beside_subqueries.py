@@ -27,11 +27,24 @@ def _(x: int | None) -> tuple[int | None, dict[str, int | None]]:
 @pytest.fixture(scope="module")
 def lineage(spark: SparkSession, store: Store) -> Iterator[Lineage]:
     twice.register(spark)
+    careful.register(spark)
     spark.createDataFrame([(1, "a", 1), (2, "a", 5), (3, "b", 5), (4, "b", None)], "rid int, g string, d int").createOrReplaceTempView("t")
     spark.createDataFrame([(11, "a", 1), (12, "a", 2), (13, "b", 5), (14, "c", 6)], "rid int, g string, d int").createOrReplaceTempView("u")
     yield Lineage(spark, store=store)
     for name in ("t", "u"):
         spark.catalog.dropTempView(name)
+
+
+@reasoned_udf("int")
+def careful(x: int | None) -> int:
+    if x is None:
+        raise ValueError("no number")
+    return x
+
+
+@careful.with_reason
+def _(x: int | None) -> tuple[int, dict[str, int | None]]:
+    return careful.main(x), {"x": x}
 
 
 OF_EACH_ROW = {("twice", 1): {1}, ("twice", 5): {2, 3}, ("twice", None): {4}}
@@ -70,6 +83,10 @@ CASES: dict[str, tuple[str, str, set[int], dict[tuple[str, int | None], set[int]
     "EXISTS in a condition with a call": (
         "SELECT rid FROM t WHERE g = 'a' AND (twice(d) = 10 OR EXISTS (SELECT 1 FROM u WHERE u.d = t.d))",
         "rid = 1", {1, 11}, {("twice", 1): {1}},
+    ),
+    "a condition lets no row pass that the function fails on": (
+        "SELECT rid FROM t WHERE EXISTS (SELECT 1 FROM u WHERE u.d = t.d) AND (careful(d) = 1 OR rid IN (SELECT rid FROM u))",
+        "true", {1, 11}, {("careful", 1): {1, 11}},
     ),
     "in groups": (
         "SELECT twice(d) AS v, count(*) AS c, (SELECT max(d) FROM u) AS m FROM t GROUP BY twice(d)", "v = 10",
