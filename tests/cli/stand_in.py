@@ -1,0 +1,116 @@
+"""A small stand-in for the facade, whose calls are recorded."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import pyarrow as pa
+
+from airflow_lineage_provider.errors import RunNotFound
+from airflow_lineage_provider.explanation import EXACT, Explanation, RunSummary
+from airflow_lineage_provider.storage import SegmentNotStored, StoredTable
+
+if TYPE_CHECKING:
+    pass
+
+
+SUMMARY = RunSummary(
+    id="run-1", pipeline="examination", status="complete", started="2025-12-31T06:00:00+00:00", seconds=1.5,
+    strategy="function_materialization", reasons="lazy", rows=2, error="",
+)  # fmt: skip
+
+
+def explanation() -> Explanation:
+    client = pa.table({"id": ["0002"], "name": ["Joa"]})
+    return Explanation(
+        id="derivation-1", run=SUMMARY, asked="judge = 'Reject'", target=pa.table({"judge": ["Reject"]}), result_rows=2,
+        source={"client": client}, reasons={}, links={}, guarantees={"client": EXACT},
+    )  # fmt: skip
+
+
+class FakeRun:
+    def __init__(self, lineage: FakeLineage, run_id: str) -> None:
+        self.lineage = lineage
+        self.id = run_id
+        self.summary = RunSummary(**{**vars(SUMMARY), "id": run_id, **FakeLineage.changes})
+
+    stored: ClassVar[tuple[StoredTable, ...]] = (
+        StoredTable(
+            segment=0,
+            kind="non_d",
+            name="result",
+            operator="φ credit_exam(income) → judge",
+            rows=2,
+            bytes=16384,
+            because="it is the result",
+        ),
+    )
+    not_stored: ClassVar[tuple[SegmentNotStored, ...]] = (SegmentNotStored(segment=1, kind="d", operator="▷ (id = id_2)", because=""),)
+
+    def result_table(self, limit: int | None = None) -> pa.Table:
+        return pa.table({"judge": ["Accept", "Reject"]}).slice(0, limit)
+
+    def explain(
+        self,
+        target: Any,
+        *,
+        limit: int | None = None,
+        verify: bool = False,
+        difference: str = "control",
+        across: bool = True,
+        save: bool = True,
+        progress: Any = None,
+    ) -> Explanation:
+        FakeLineage.calls.append(("explain", self.id, target, limit, verify, self.lineage.spark))
+        FakeLineage.calls.append(("difference", difference))
+        progress("tracing")
+        FakeLineage.on_explain(self.lineage.spark)
+        return explanation()
+
+    def close(self) -> None:
+        FakeLineage.calls.append(("close", self.id))
+
+
+class FakeLineage:
+    """The facade's calls, recorded."""
+
+    calls: ClassVar[list[tuple[Any, ...]]] = []
+    changes: ClassVar[dict[str, Any]] = {}
+    on_explain: ClassVar[Any]
+    on_run: ClassVar[Any]
+
+    def __init__(self, spark: Any = None, *, store: str | None = None) -> None:
+        self.spark = spark
+        self.calls.append(("open", spark, store))
+
+    def __enter__(self) -> FakeLineage:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.calls.append(("closed",))
+
+    def run(self, pipeline: Any, *, progress: Any, **options: Any) -> FakeRun:
+        progress("computing")
+        self.calls.append(("run", pipeline, options))
+        type(self).on_run(pipeline)
+        return FakeRun(self, "run-1")
+
+    def runs(self, pipeline: str | None = None, limit: int = 50) -> list[RunSummary]:
+        self.calls.append(("runs", pipeline, limit))
+        return [SUMMARY][:limit]
+
+    def get(self, run_id: str = "latest", pipeline: str | None = None) -> FakeRun:
+        if run_id.startswith("no"):
+            raise RunNotFound(f"there is no run {run_id!r}")
+        return FakeRun(self, run_id)
+
+    def derivation(self, derivation_id: str) -> Explanation:
+        self.calls.append(("derivation", derivation_id))
+        return explanation()
+
+    def drop(self, run_id: str) -> None:
+        self.calls.append(("drop", run_id))
+
+
+def named(calls: list[tuple[Any, ...]], name: str) -> list[tuple[Any, ...]]:
+    return [call for call in calls if call[0] == name]

@@ -1,0 +1,119 @@
+"""The command as a whole: over a real store, in processes of its own, its errors and its help."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import textwrap
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from airflow_lineage_provider import __version__
+from airflow_lineage_provider.cli import main
+from airflow_lineage_provider.errors import EmptyTarget, LineageError, RunFailed, RunNotFound
+
+if TYPE_CHECKING:
+    from airflow_lineage_provider.store import Store
+from tests.cli.stand_in import FakeLineage
+
+
+def test_over_a_real_store(store: Store, capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["runs", "--pipeline", "no such pipeline", "--json"]) == 0
+    assert json.loads(capfd.readouterr().out) == {"runs": []}
+    assert main(["store", "status"]) == 0
+    out = capfd.readouterr()
+    assert "PostgreSQL" in out.out
+    assert ":***@" in out.out
+    assert main(["store", "upgrade"]) == 0
+    assert main(["explain", "nothing-like-it", "true"]) == 2
+    assert "error: there is no run 'nothing-like-it'" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "line"),
+    [
+        (EmptyTarget("no row matches"), 2, "error: no row matches"),
+        (RunNotFound("no such run"), 2, "error: no such run"),
+        (RunFailed("the pipeline failed"), 1, "error: the pipeline failed"),
+        (LineageError(""), 1, "error: LineageError"),
+        (ValueError("first\nsecond"), 1, "error: ValueError: first (--traceback shows where)"),
+        (LineageError("\x1b[31mred"), 1, "error: \\x1b[31mred"),
+        (KeyboardInterrupt(), 130, "interrupted"),
+    ],
+)
+def test_errors_are_one_line(
+    error: BaseException,
+    code: int,
+    line: str,
+    calls: list[tuple[Any, ...]],
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    def fail(spark: Any) -> None:
+        raise error
+
+    monkeypatch.setattr(FakeLineage, "on_explain", staticmethod(fail))
+    assert main(["-q", "explain", "latest", "true"]) == code
+    out = capfd.readouterr()
+    assert (out.out, out.err) == ("", f"{line}\n")
+
+
+def test_traceback_on_demand(calls: list[tuple[Any, ...]], monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(spark: Any) -> None:
+        raise RunFailed("the pipeline failed")
+
+    monkeypatch.setattr(FakeLineage, "on_explain", staticmethod(fail))
+    with pytest.raises(RunFailed):
+        main(["explain", "latest", "true", "--traceback"])
+
+
+def test_help_is_light() -> None:
+    code = """
+        import sys
+        from airflow_lineage_provider.cli import main
+        try:
+            main(["--help"])
+        except SystemExit:
+            heavy = {"pyspark", "pandas", "pyarrow", "numpy", "sqlalchemy", "rich", "jinja2"} & set(sys.modules)
+            sys.exit(f"imported: {heavy}" if heavy else 0)
+    """
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert all(verb in done.stdout for verb in ("run", "runs", "show", "explain", "derivation", "drop", "store"))
+
+
+def test_a_reader_that_leaves_early_is_no_error() -> None:
+    code = """
+        import sys
+        import airflow_lineage_provider.cli.verbs as verbs
+        from airflow_lineage_provider.cli import main
+        def runs(options, out):
+            for number in range(20_000):
+                out.answer(f"line {number}")
+            return 0
+        verbs.runs = runs
+        sys.exit(main(["runs"]))
+    """
+    process = subprocess.Popen([sys.executable, "-c", textwrap.dedent(code)], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert process.stdout is not None
+    assert process.stderr is not None
+    assert process.stdout.readline() == b"line 0\n"
+    process.stdout.close()
+    assert process.stderr.read() == b""
+    process.stderr.close()
+    assert process.wait(timeout=60) == 141
+
+
+def test_version(capfd: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["--version"])
+    assert capfd.readouterr().out == f"airflow-lineage {__version__}\n"
+
+
+def test_explaining_within_one_run() -> None:
+    from airflow_lineage_provider.cli.arguments import parser
+
+    asked = ["explain", "latest", "true"]
+    assert [parser().parse_args([*asked, *more]).across for more in ([], ["--no-across"])] == [True, False]

@@ -1,0 +1,69 @@
+"""`explain`: targets, differences, and when it needs Spark."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from airflow_lineage_provider.cli import main
+from airflow_lineage_provider.errors import SparkRequired
+
+if TYPE_CHECKING:
+    pass
+from tests.cli.stand_in import FakeLineage, named
+
+
+def test_explain_without_spark(calls: list[tuple[Any, ...]], capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", "latest", "judge = 'Reject'", "--limit", "5", "--verify"]) == 0
+    assert named(calls, "explain") == [("explain", "latest", "judge = 'Reject'", 5, True, None)]
+    assert not named(calls, "spark")
+    out = capfd.readouterr()
+    assert "1 of 2 result rows asked about: judge = 'Reject'." in out.out
+    assert "tracing …" in out.err
+    assert "tracing" not in out.out
+
+
+def test_explain_starts_spark_when_it_must_and_says_so(
+    calls: list[tuple[Any, ...]], monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    def need(spark: Any) -> None:
+        if spark is None:
+            raise SparkRequired("client is Parquet")
+
+    monkeypatch.setattr(FakeLineage, "on_explain", staticmethod(need))
+    assert main(["explain", "latest", "true", "--json", "--master", "local[3]"]) == 0
+    assert [call[-1] for call in named(calls, "explain")] == [None, "a session"]
+    assert named(calls, "spark") == [("spark", "local[3]", {})]
+    out = capfd.readouterr()
+    assert json.loads(out.out)["id"] == "derivation-1"
+    assert "this answer needs Spark (client is Parquet)" in out.err
+
+
+def test_differences(calls: list[tuple[Any, ...]], capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", "latest", "true"]) == 0
+    assert main(["explain", "latest", "true", "--difference", "rows"]) == 0
+    assert named(calls, "difference") == [("difference", "control"), ("difference", "rows")]
+    capfd.readouterr()
+
+
+def test_a_target_of_rows(calls: list[tuple[Any, ...]], capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["-q", "explain", "run-1", '[{"judge": "Reject"}]']) == 0
+    assert main(["-q", "explain", "run-1", '{"judge": "Reject"}']) == 0
+    assert [call[2] for call in named(calls, "explain")] == [[{"judge": "Reject"}]] * 2
+    assert capfd.readouterr().err == ""
+    for wrong in ("[1]", "[{]"):
+        assert main(["explain", "run-1", wrong]) == 2
+    assert "not a list of rows" in capfd.readouterr().err
+
+
+def test_the_page_is_written_and_said(calls: list[tuple[Any, ...]], capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["derivation", "derivation-1", "--html", "why.html", "--json"]) == 0
+    assert "Joa" in Path("why.html").read_text()
+    out = capfd.readouterr()
+    assert json.loads(out.out)["source"]["client"]["rows"] == [["0002", "Joa"]]
+    assert "page written to why.html" in out.err
+    assert main(["derivation", "derivation-1", "--html", "no/such/folder/why.html"]) == 1
+    assert "the page cannot be written to 'no/such/folder/why.html'" in capfd.readouterr().err

@@ -1,0 +1,167 @@
+"""`run`: pipelines of files, modules and SQL texts."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, get_args
+
+import pytest
+
+from airflow_lineage_provider.cli import arguments, main
+from airflow_lineage_provider.errors import StoreUnavailable
+from airflow_lineage_provider.explanation import Difference
+from airflow_lineage_provider.tracing.strategies import STRATEGIES
+
+if TYPE_CHECKING:
+    pass
+from tests.cli.stand_in import FakeLineage, FakeRun, named
+
+
+def test_run_a_function_of_a_file(calls: list[tuple[Any, ...]], capfd: pytest.CaptureFixture[str]) -> None:
+    Path("cli_exam.py").write_text("def judged(spark, month):\n    return month\n")
+    code = main([
+        "--store", "postgresql://x", "run", "cli_exam.py:judged", "--param", "month=12", "--param", "id=0002",
+        "--param", 'list=["a", 1]', "--param", "odd=NaN", "--output", "parquet:/tmp/x+overwrite", "--reasons", "eager",
+        "--key", "client=id,kind", "--master", "local[1]", "--conf", "a.b=c=d",
+    ])  # fmt: skip
+    out = capfd.readouterr()
+    assert code == 0
+    (run,) = named(calls, "run")
+    assert run[1]("spark", 7) == 7
+    assert run[2] == {
+        "name": "judged", "params": {"month": 12, "id": "0002", "list": ["a", 1], "odd": "NaN"}, "output": "parquet:/tmp/x+overwrite",
+        "strategy": "function_materialization", "reasons": "eager", "keys": {"client": ("id", "kind")},
+    }  # fmt: skip
+    assert named(calls, "spark") == [("spark", "local[1]", {"a.b": "c=d"})]
+    assert ("open", "a session", "postgresql://x") in calls
+    assert calls[-3:] == [("close", "run-1"), ("closed",), ("closed",)]
+    assert "run-1" in out.out
+    assert "Reject" in out.out
+    assert "computing …" in out.err
+
+
+def test_run_a_function_of_a_module_and_a_sql_file(calls: list[tuple[Any, ...]], capfd: pytest.CaptureFixture[str]) -> None:
+    Path("cli_pack").mkdir()
+    Path("cli_pack/exam.py").write_text("def judged(spark):\n    return 1\n")
+    assert main(["run", "cli_pack.exam:judged", "--name", "mine"]) == 0
+    Path("judged.sql").write_text("SELECT 1 AS x;\n")
+    assert main(["run", "judged.sql"]) == 0
+    runs = named(calls, "run")
+    assert runs[0][2]["name"] == "mine"
+    assert (runs[1][1], runs[1][2]["name"]) == ("SELECT 1 AS x", "judged")
+    capfd.readouterr()
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_the_strategy_is_passed_on(strategy: str, calls: list[tuple[Any, ...]], capfd: pytest.CaptureFixture[str]) -> None:
+    Path("judged.sql").write_text("SELECT 1")
+    assert main(["run", "judged.sql", "--strategy", strategy]) == 0
+    assert named(calls, "run")[0][2]["strategy"] == strategy
+    capfd.readouterr()
+
+
+def test_the_words_are_those_of_the_facade() -> None:
+    assert arguments.STRATEGIES == STRATEGIES
+    assert get_args(Difference) == arguments.DIFFERENCES
+
+
+def test_a_result_that_is_only_where_it_was_written_is_not_computed_again(
+    calls: list[tuple[Any, ...]], monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(FakeLineage, "changes", {"rows": None, "strategy": "rerun"})
+    monkeypatch.setattr(FakeRun, "result_table", None)
+    Path("judged.sql").write_text("SELECT 1")
+    assert main(["run", "judged.sql", "--strategy", "rerun", "--output", "/data/judged"]) == 0
+    assert "the result is in /data/judged" in capfd.readouterr().out
+    assert main(["run", "judged.sql", "--strategy", "rerun", "--output", "/data/judged", "--json"]) == 0
+    assert json.loads(capfd.readouterr().out)["result"] is None
+
+
+def test_a_store_that_is_down_is_found_out_before_spark_starts(
+    calls: list[tuple[Any, ...]], monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    def refuse(self: Any, *_: Any, **__: Any) -> None:
+        raise StoreUnavailable("the results store does not answer")
+
+    monkeypatch.setattr(FakeLineage, "__init__", refuse)
+    Path("judged.sql").write_text("SELECT 1")
+    assert main(["run", "judged.sql"]) == 1
+    assert not named(calls, "spark")
+    assert "error: the results store does not answer" in capfd.readouterr().err
+
+
+def test_what_a_pipeline_prints_does_not_get_into_the_answer(
+    calls: list[tuple[Any, ...]], monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    def noisy(pipeline: Any) -> None:
+        print("printed")
+        os.write(1, b"written\n")
+        subprocess.run([sys.executable, "-c", "print('from a child')"], check=True)
+
+    monkeypatch.setattr(FakeLineage, "on_run", staticmethod(noisy))
+    Path("judged.sql").write_text("SELECT 1")
+    assert main(["run", "judged.sql", "--json", "--rows", "1"]) == 0
+    out = capfd.readouterr()
+    document = json.loads(out.out)
+    assert document["run"]["id"] == "run-1"
+    assert document["result"] == {"columns": [{"name": "judge", "type": "string"}], "rows": [["Accept"]]}
+    assert all(text in out.err for text in ("printed", "written", "from a child"))
+
+
+@pytest.mark.parametrize(
+    ("reference", "message"),
+    [
+        ("nothing", "names no pipeline: write MODULE:FUNCTION, FILE.py:FUNCTION or FILE.sql"),
+        ("missing.py:judged", "there is no file 'missing.py'"),
+        ("missing.sql", "'missing.sql' cannot be read"),
+        ("empty.sql", "is empty"),
+        ("no_such_module_at_all:judged", "importing 'no_such_module_at_all' failed with ModuleNotFoundError"),
+        ("cli_broken.py:judged", "importing 'cli_broken.py' failed with ZeroDivisionError"),
+        ("cli_fine.py:other", "'other' of the pipeline 'cli_fine.py:other' does not exist; cli_fine offers judged"),
+        ("cli_fine.py:NUMBER", "is not a function"),
+        ("json.py:loads", "rename the file"),
+    ],
+)
+def test_a_pipeline_that_is_not_there(
+    reference: str, message: str, calls: list[tuple[Any, ...]], capfd: pytest.CaptureFixture[str]
+) -> None:
+    Path("empty.sql").write_text(" ;\n")
+    Path("cli_broken.py").write_text("1 / 0\n")
+    Path("cli_fine.py").write_text("NUMBER = 1\ndef judged(spark): pass\n")
+    Path("json.py").write_text("def loads(spark): pass\n")
+    assert main(["run", reference]) == 2
+    out = capfd.readouterr()
+    assert out.out == ""
+    assert out.err.startswith("error: ")
+    assert message in out.err
+    assert not calls
+
+
+def test_a_parameter_given_twice(calls: list[tuple[Any, ...]], capfd: pytest.CaptureFixture[str]) -> None:
+    Path("judged.sql").write_text("SELECT 1")
+    assert main(["run", "judged.sql", "--param", "a=1", "--param", "a=2"]) == 2
+    assert "--param gives a more than once" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "required"),
+        (["run", "x.sql", "--param", "novalue"], "'novalue' is not NAME=VALUE"),
+        (["run", "x.sql", "--key", "t=a,,b"], "not a list of columns"),
+        (["explain", "latest", "true", "--rows", "-1"], "not a whole number from 0 up"),
+        (["run", "x.sql", "--reasons", "never"], "invalid choice"),
+        (["run", "x.sql", "--strategy", "everything"], "invalid choice"),
+        (["explain", "latest", "true", "--difference", "all"], "invalid choice"),
+        (["store", "burn"], "invalid choice"),
+    ],
+)
+def test_wrong_arguments(arguments: list[str], message: str, capfd: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        main(arguments)
+    assert stopped.value.code == 2
+    assert message in capfd.readouterr().err

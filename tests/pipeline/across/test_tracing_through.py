@@ -1,0 +1,236 @@
+"""What one run wrote and another read is traced through, over any number of runs, to the real sources."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from airflow_lineage_provider import Lineage
+from airflow_lineage_provider.errors import SparkRequired
+from airflow_lineage_provider.store import Store
+from tests.pipeline.across.small_runs import behind, exact, sources, sql, totals
+
+pytestmark = pytest.mark.spark
+
+
+def test_two_runs(lineage: Lineage, tables: Path) -> None:
+    a = totals(lineage, tables)
+    b = lineage.run(sql("SELECT client, total FROM {totals} WHERE total > 20", totals=str(tables / "totals")), name="b")
+    found = b.explain("client = 'ann'")
+    assert sources(found) == {"orders": [1, 2]}
+    assert list(found.intermediate) == ["totals"]
+    between = found.intermediate["totals"]
+    assert (between.run.id, between.run.pipeline, found.runs["totals"]) == (a.id, "a", a.id)
+    assert between.rows.to_pylist() == [{"client": "ann", "total": 30}]
+    assert behind(found, 0) == {"orders": [1, 2]}
+    assert behind(found, 0, links="totals") == {"orders": [1, 2]}
+    assert exact(found), found.guarantees
+    whole = b.explain("true")
+    assert {whole.target.column("client")[row].as_py(): behind(whole, row)["orders"] for row in (0, 1)} == {"ann": [1, 2], "bob": [3, 4]}
+
+
+def test_without_across_a_derivation_ends_at_what_the_run_read(lineage: Lineage, tables: Path) -> None:
+    totals(lineage, tables)
+    b = lineage.run(sql("SELECT client FROM {totals} WHERE total > 20", totals=str(tables / "totals")), name="b")
+    found = b.explain("client = 'ann'", across=False)
+    assert found.source["totals"].to_pylist() == [{"client": "ann", "total": 30}]
+    assert found.intermediate == {}
+    assert list(found.source) == ["totals"]
+
+
+def test_three_runs_and_the_answer_is_kept(lineage: Lineage, tables: Path) -> None:
+    a = totals(lineage, tables)
+    text = "SELECT country, total, clients.client FROM {totals} JOIN {clients} ON totals.client = clients.client"
+    b = lineage.run(sql(text, totals=str(tables / "totals"), clients=str(tables / "clients")), name="b", output=str(tables / "joined"))
+    c = lineage.run(sql("SELECT country, max(total) AS most FROM {joined} GROUP BY country", joined=str(tables / "joined")), name="c")
+    found = c.explain("country = 'UK'")
+    assert sources(found) == {"orders": [1, 2, 5]}
+    assert sources(found, "client")["clients"] == ["ann", "cy"]
+    assert {name: one.run.id for name, one in found.intermediate.items()} == {"joined": b.id, "totals": a.id}
+    assert exact(found)
+    again = lineage.derivation(found.id)
+    assert (again.source, again.links, again.runs, again.guarantees) == (found.source, found.links, found.runs, found.guarantees)
+    assert {name: (one.run.id, one.rows) for name, one in again.intermediate.items()} == {
+        name: (one.run.id, one.rows) for name, one in found.intermediate.items()
+    }
+
+
+def test_a_diamond_is_one_derivation(lineage: Lineage, tables: Path) -> None:
+    a = totals(lineage, tables)
+    where = str(tables / "totals")
+    for name, condition in (("low", "total < 20"), ("high", "total >= 7")):
+        lineage.run(sql(f"SELECT client, total FROM {{totals}} WHERE {condition}", totals=where), name=name, output=str(tables / name))
+    d = lineage.run(
+        sql(
+            "SELECT low.client AS low, high.client AS high FROM {low} JOIN {high} ON low.total <= high.total",
+            low=str(tables / "low"),
+            high=str(tables / "high"),
+        ),
+        name="d",
+    )
+    found = d.explain("low = 'cy' AND high IN ('ann', 'cy')")
+    assert sources(found) == {"orders": [1, 2, 5]}
+    assert sorted(found.intermediate) == ["high", "low", "totals"]
+    assert found.runs["totals"] == a.id
+    assert sorted(found.intermediate["totals"].rows.column("client").to_pylist()) == ["ann", "cy"]
+    high = {found.target.column("high")[row].as_py(): behind(found, row)["orders"] for row in (0, 1)}
+    assert high == {"ann": [1, 2, 5], "cy": [5]}
+    assert exact(found)
+
+
+def test_one_real_source_on_two_paths(lineage: Lineage, tables: Path) -> None:
+    totals(lineage, tables)
+    text = "SELECT rid, total FROM {totals} JOIN {purchases} ON totals.client = purchases.client"
+    b = lineage.run(sql(text, totals=str(tables / "totals"), purchases=str(tables / "orders")), name="b")
+    found = b.explain("rid = 1")
+    assert len(found.source) == 1  # what run B calls otherwise is the same table in the same version
+    assert behind(found, 0) == {next(iter(found.source)): [1, 2]}
+
+
+def test_each_duplicate_has_its_own_lineage(lineage: Lineage, tables: Path) -> None:
+    a = lineage.run(sql("SELECT amount FROM {orders}", orders=str(tables / "orders")), name="a", output=str(tables / "amounts"))
+    b = lineage.run(sql("SELECT amount AS x FROM {amounts}", amounts=str(tables / "amounts")), name="b")
+    found = b.explain("x = 7")
+    assert found.target.num_rows == 2
+    assert found.runs["amounts"] == a.id
+    assert sorted(behind(found, row)["orders"] for row in (0, 1)) == [[5], [6]]
+    assert exact(found)
+
+
+def test_duplicates_that_cannot_be_told_apart_are_marked(lineage: Lineage, tables: Path, spark: SparkSession) -> None:
+    out = str(tables / "amounts")
+    lineage.run(sql("SELECT amount FROM {orders}", orders=str(tables / "orders")), name="a", output=f"json:{out}")
+    b = lineage.run(lambda spark: spark.read.schema("amount int").json(out).selectExpr("amount AS x"), name="b")
+    found = b.explain("x = 7")
+    assert sources(found) == {"orders": [5, 6]}
+    assert behind(found, 0) == {"orders": [5, 6]}
+    assert found.guarantees["orders"].level == "superset"
+    assert found.guarantees["amounts"].level == "superset"
+    alone = b.explain("x = 30")
+    assert sources(alone) == {"orders": [3]}
+    assert exact(alone)
+
+
+@pytest.mark.parametrize("format", ["csv", "json"])
+def test_values_as_the_reader_types_them(lineage: Lineage, tables: Path, format: str) -> None:
+    out = str(tables / "out")
+    text = "SELECT rid, client, CAST(amount AS decimal(10, 2)) AS amount, amount / 3 AS third, DATE '2026-01-01' + rid AS day FROM {orders}"
+    lineage.run(sql(text, orders=str(tables / "orders")), name="a", output=f"{format}:{out}")
+    schema = "rid bigint, client string, amount double, third double, day string"
+    b = lineage.run(lambda spark: spark.read.schema(schema).format(format).load(out).where("rid > 2"), name="b")
+    found = b.explain("rid IN (3, 6)")
+    assert sources(found) == {"orders": [3, 6]}
+    assert exact(found), found.guarantees
+
+
+def test_values_that_the_format_lost_are_said(lineage: Lineage, tables: Path) -> None:
+    out = str(tables / "out")
+    text = "SELECT rid, TIMESTAMP '2026-01-01 10:00:00.123456' AS at FROM {orders}"
+    a = lineage.run(sql(text, orders=str(tables / "orders")), name="a", output=f"csv:{out}")
+    b = lineage.run(lambda spark: spark.read.schema("rid int, at timestamp").csv(out), name="b")
+    found = b.explain("rid = 3")
+    assert sources(found) == {"out": [3]}
+    assert found.intermediate == {}
+    assert found.guarantee.level == "unavailable"
+    assert a.id in found.guarantees["out"].cause
+
+
+@pytest.mark.parametrize("strategy", ["rerun", "full_materialization"])
+def test_another_strategy_upstream(lineage: Lineage, tables: Path, strategy: str) -> None:
+    a = totals(lineage, tables, strategy=strategy)
+    b = lineage.run(sql("SELECT client, total FROM {totals}", totals=str(tables / "totals")), name="b")
+    found = b.explain("client = 'bob' OR client IS NULL")
+    assert sources(found) == {"orders": [3, 4, 6]}
+    assert found.runs["totals"] == a.id
+    assert exact(found)
+
+
+def test_a_rerun_upstream_that_cannot_be_repeated_is_said(lineage: Lineage, tables: Path) -> None:
+    a = totals(lineage, tables, strategy="rerun")
+    b = lineage.run(sql("SELECT client, total FROM {totals}", totals=str(tables / "totals")), name="b")
+    shutil.rmtree(tables / "orders")
+    found = b.explain("client = 'bob'")
+    assert list(found.source) == ["totals"]
+    assert found.guarantee.level == "unavailable"
+    assert a.id in found.guarantee.cause
+    assert "orders" in found.guarantee.cause
+
+
+def test_reasons_of_all_runs(lineage: Lineage, tables: Path) -> None:
+    a = lineage.run(
+        sql("SELECT rid, amount, extent(amount) AS s FROM {orders}", orders=str(tables / "orders")), name="a", output=str(tables / "sized")
+    )
+    b = lineage.run(sql("SELECT s, extent(CAST(sum(amount) AS int)) AS t FROM {sized} GROUP BY s", sized=str(tables / "sized")), name="b")
+    found = b.explain("s = 'small'")
+    assert list(found.reasons) == ["extent", "extent_2"]
+    assert (found.runs["extent"], found.runs["extent_2"]) == (b.id, a.id)
+    assert found.reasons["extent"].column("value").to_pylist() == ["big"]
+    assert sorted(found.reasons["extent_2"].column(1).to_pylist()) == [5, 7, 10]
+    assert behind(found, 0, links="extent") == {"orders": [1, 4, 5, 6]}
+    calls = {row: found.reasons["extent_2"].column(1)[row].as_py() for row in range(3)}
+    assert {amount: behind(found, row, links="extent_2")["orders"] for row, amount in calls.items()} == {10: [1], 5: [4], 7: [5, 6]}
+    assert exact(found)
+
+
+def test_a_difference_over_a_runs_output(lineage: Lineage, tables: Path) -> None:
+    totals(lineage, tables)
+    text = "SELECT client FROM {clients} LEFT ANTI JOIN {totals} ON totals.client = clients.client AND total > 20"
+    pipeline = sql(text, clients=str(tables / "clients"), totals=str(tables / "totals"))
+    b = lineage.run(pipeline, name="b", output=str(tables / "left_over"))
+    c = lineage.run(sql("SELECT upper(client) AS who FROM {left_over}", left_over=str(tables / "left_over")), name="c")
+    found = c.explain("who = 'CY'")
+    assert [(one.sources, one.rows, one.run) for one in found.controls] == [(("totals",), (0,), b.id)]
+    assert found.intermediate["totals"].rows.num_rows == 0
+    assert sources(found, "client") == {"clients": ["cy"]}
+
+
+def test_verification_is_of_the_run_that_was_asked(lineage: Lineage, tables: Path) -> None:
+    totals(lineage, tables)
+    b = lineage.run(sql("SELECT client, total + 1 AS more FROM {totals}", totals=str(tables / "totals")), name="b")
+    assert b.explain("client = 'ann'", verify=True).verified is True
+
+
+def test_shown_and_as_a_document(lineage: Lineage, tables: Path) -> None:
+    from io import StringIO
+
+    from rich.console import Console
+
+    a = totals(lineage, tables)
+    found = lineage.run(sql("SELECT client FROM {totals}", totals=str(tables / "totals")), name="b").explain("client = 'ann'")
+    document = found.to_dict()
+    assert document["intermediate"]["totals"]["run"]["id"] == a.id
+    assert document["intermediate"]["totals"]["rows"] == [["ann", 30]]
+    assert document["runs"] == {"totals": a.id}
+    out = StringIO()
+    found.show(Console(file=out, width=200))
+    assert f"Through totals, 1 row written by run {a.id} of a" in out.getvalue()
+
+
+def test_without_spark(lineage: Lineage, tables: Path, store: Store) -> None:
+    """Stored rows and Parquet files need no session; what does need one says for which run."""
+    out = str(tables / "picked")
+    a = lineage.run(sql("SELECT rid, amount FROM {orders}", orders=str(tables / "orders")), name="a", output=out)
+    b = lineage.run(sql("SELECT rid AS r FROM {picked}", picked=out), name="b")
+    found = Lineage(store=store).get(b.id).explain("r = 3")
+    assert sources(found) == {"orders": [3]}
+    assert found.runs == {"picked": a.id}
+    again = totals(lineage, tables, strategy="rerun")
+    c = lineage.run(sql("SELECT client FROM {totals}", totals=str(tables / "totals")), name="c")
+    with pytest.raises(SparkRequired, match=again.id):
+        Lineage(store=store).get(c.id).explain("client = 'ann'")
+    assert list(Lineage(store=store).get(c.id).explain("client = 'ann'", across=False).source) == ["totals"]
+
+
+def test_equal_rows_of_two_runs(lineage: Lineage, tables: Path) -> None:
+    """The same row out of two runs, in a format that does not tell where a row stands: both are shown, and it is said."""
+    out, orders = str(tables / "twice"), str(tables / "orders")
+    text = "SELECT amount FROM {orders} WHERE rid = "
+    runs = [lineage.run(sql(text + str(rid), orders=orders), name="a", output=f"json:{out}+append") for rid in (5, 6)]
+    b = lineage.run(lambda spark: spark.read.schema("amount int").json(out), name="b")
+    found = b.explain("amount = 7")
+    assert sources(found) == {"orders": [5, 6]}
+    assert {one.run.id for one in found.intermediate.values()} == {run.id for run in runs}
+    assert found.guarantees["orders"].level == "superset"

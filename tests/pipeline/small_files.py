@@ -1,0 +1,26 @@
+"""Small tables of files under temporary names, and the source rows of an explanation."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from airflow_lineage_provider import reasoned_udf
+
+
+def view(spark: SparkSession, path: Path, name: str, rows: list[Any], schema: str, format: str = "parquet") -> None:
+    """A table of files under a temporary name."""
+    where = str(path / name)
+    spark.createDataFrame(rows, schema).coalesce(1).write.format(format).save(where)
+    spark.read.format(format).schema(schema).load(where).createOrReplaceTempView(name)
+
+
+def rids(found: Any, table: str) -> list[int]:
+    return sorted(found.source[table].column("rid").to_pylist())
+
+
+@reasoned_udf("string")
+def kind_of(x: int) -> str:
+    return "odd" if x % 2 else "even"
