@@ -1,7 +1,7 @@
 # Everything starts here: `make demo` and `make test` do all set-up themselves (see .ci/setup).
 .DEFAULT_GOAL := help
 PARALLEL := --numprocesses logical --maxprocesses 4 --dist worksteal
-.PHONY: help setup demo test fuzz check bench clean
+.PHONY: help setup demo test fuzz tpch check bench clean
 
 help: ## Show this help
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -17,6 +17,9 @@ test: setup ## Run all tests
 
 fuzz: setup ## Check FUZZ_EXAMPLES (2000) random pipelines, drawn from FUZZ_SEED, against plain Spark and the oracle
 	FUZZ_EXAMPLES=$${FUZZ_EXAMPLES:-2000} FUZZ_SEED=$${FUZZ_SEED:-$(shell date +%s)} .venv/bin/pytest $(PARALLEL) $${FUZZ_TESTS:-tests/oracle/test_fuzz.py}
+
+tpch: setup ## Check every query of TPC-H and of the CDA workload under every strategy (make test: not every pair)
+	TPCH=all .venv/bin/pytest $(PARALLEL) tests/tpch
 
 check: setup ## Lint, and check the types
 	.venv/bin/ruff check .

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal as OneOf
 
 from airflow_lineage_provider.plan.expressions import Attribute
@@ -60,7 +61,7 @@ class SegmentedPlan:
     def root(self) -> Segment:
         return self.segments[0]
 
-    @property
+    @cached_property
     def traceable(self) -> frozenset[int]:
         """The segments that rows of the result can go back to: all but the domains, and what only they read."""
         found: set[int] = set()

@@ -26,7 +26,7 @@ TARGETS = 2
 
 
 def _runs() -> list[tuple[str, str, str]]:
-    """(workload, query, strategy): all of them with ``TPCH=all``; otherwise TPC-H's queries, which have no UDF, take turns."""
+    """(workload, query, strategy): all of them with ``TPCH=all`` (`make tpch`); else TPC-H's queries, which have no UDF, take turns."""
     every = [(workload, query, strategy) for workload, query in QUERIES for strategy in STRATEGIES]
     if os.environ.get("TPCH") == "all":
         return every
