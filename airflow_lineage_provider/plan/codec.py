@@ -44,7 +44,10 @@ def from_json(text: str) -> Any:
 
     :raises PlanVersionError: the text is of another version, or is not a plan.
     """
-    document = json.loads(text)
+    try:
+        document = json.loads(text)
+    except ValueError as problem:
+        raise PlanVersionError(f"the stored plan is not JSON ({problem})") from problem
     version = document.get("version") if isinstance(document, dict) else None
     if version != VERSION:
         raise PlanVersionError(f"the stored plan has version {version!r}; this release reads version {VERSION}")
@@ -64,7 +67,10 @@ def _decode(value: Any) -> Any:
         return tuple(_decode(item) for item in value)
     if not isinstance(value, dict):
         return value
-    cls = _CLASSES.get(value["is"])
+    cls = _CLASSES.get(value.get("is", ""))
     if cls is None:
-        raise PlanVersionError(f"the stored plan has a node {value['is']!r}, which this release does not know")
+        raise PlanVersionError(f"the stored plan has a node {value.get('is')!r}, which this release does not know")
+    unknown = sorted(set(value) - {"is"} - {f.name for f in fields(cls)})
+    if unknown:
+        raise PlanVersionError(f"the stored plan has a {value['is']} with {', '.join(unknown)}, which this release does not know")
     return cls(**{name: _decode(item) for name, item in value.items() if name != "is"})
