@@ -49,7 +49,7 @@ def choose(
     plan: SegmentedPlan, strategy: str, not_repeatable: Set[int] = frozenset(), costs: Mapping[int, SegmentCost] | None = None
 ) -> tuple[Choice, ...]:
     """One choice a segment. ``not_repeatable`` are the function operators whose UDF a derivation could not call again."""
-    because = {s.number: _own_reason(s, strategy, not_repeatable, costs or {}) for s in plan.segments}
+    because = {s.number: _own_reason(s, strategy, not_repeatable, costs or {}, s.number in plan.traceable) for s in plan.segments}
     stored = {number for number, (store, _) in because.items() if store}
     if strategy == "auto":
         _leave_out_above(plan, stored, because)
@@ -65,7 +65,9 @@ def stored_segments(choices: tuple[Choice, ...]) -> frozenset[int]:
     return frozenset(choice.segment for choice in choices if choice.stored)
 
 
-def _own_reason(segment: Segment, strategy: str, not_repeatable: Set[int], costs: Mapping[int, SegmentCost]) -> tuple[bool, str]:
+def _own_reason(
+    segment: Segment, strategy: str, not_repeatable: Set[int], costs: Mapping[int, SegmentCost], is_traced: bool
+) -> tuple[bool, str]:
     if segment.pinned:
         return True, "its rows could not be made again: a limit, a random function, or one that depends on the order of rows"
     if any(not f.deterministic or f.function in not_repeatable for f in segment.functions):
@@ -80,7 +82,7 @@ def _own_reason(segment: Segment, strategy: str, not_repeatable: Set[int], costs
     if wanted:
         measured = "; nothing was measured yet" if strategy == "auto" else ""
         return True, ("it has function operators" if segment.functions else "it is the result") + measured
-    return False, "it has no function operator: a tracing query reads through it"
+    return False, "it has no function operator: a tracing query reads through it" if is_traced else "no row is traced to it"
 
 
 def _by_cost(cost: SegmentCost) -> tuple[bool, str]:

@@ -94,6 +94,16 @@ def test_copies_of_what_only_the_session_held(spark: SparkSession, store: Store)
         run.close()
 
 
+def test_a_domain_is_said_to_be_of_no_rows(runs: Callable[[str], Run], spark: SparkSession, store: Store) -> None:
+    runs("rerun")
+    with Lineage(spark, store=store) as lineage:
+        run = lineage.run("SELECT id, (SELECT count(*) FROM loan l WHERE l.client <= c.id) AS n FROM client c", name="storage domain")
+        kinds = {one.number: one.kind for one in run.plan.plan.segments}
+        told = {kinds[one.segment]: one.because for one in run.not_stored if one.segment is not None}
+        assert told["domain"] == "no row is traced to it"
+        run.close()
+
+
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_every_strategy_answers_the_same(runs: Callable[[str], Run], strategy: str) -> None:
     # Twice: what Spark made again for the first answer is not there for the second.
