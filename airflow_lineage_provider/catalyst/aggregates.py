@@ -22,33 +22,29 @@ def aggregate_call(node: TreeNode, context: Context, expression: Callable[[TreeN
         return _pivoted(function, context, expression)
     if function.name in ("PythonUDAF", "ScalaAggregator", "ScalaUDAF", "TypedAggregateExpression"):
         context.refuse(f"the aggregate function {function.fields.get('name') or function.name}", _ADVICE)
-    function, directions, order = _within_group(function)
-    arguments = tuple([expression(child, context) for child in order(function.children)])
-    called = functions.call(function, arguments, context)
+    function, children, directions = _within_group(function)
+    called = functions.call(function, tuple([expression(child, context) for child in children]), context)
     return AggregateCall(
         function=called.function, arguments=called.arguments, type=called.type, distinct=bool(node.fields["isDistinct"]),
         filter=_filter(node, context, expression), within_group=directions,
     )  # fmt: skip
 
 
-def _within_group(node: TreeNode) -> tuple[TreeNode, tuple[Direction, ...], Callable[[Sequence[TreeNode]], list[TreeNode]]]:
-    """An aggregate function that sorts its group: the node without what says so, the directions, and its children as arguments.
-
-    Sort keys come last (`AggregateCall.within_group`).
-    """
+def _within_group(node: TreeNode) -> tuple[TreeNode, Sequence[TreeNode], tuple[Direction, ...]]:
+    """An aggregate function that may sort its group: the node without what says so, its arguments (sort keys last), and the directions."""
     if node.name in ("PercentileCont", "PercentileDisc") and isinstance(node.fields.get("reverse"), bool):
         direction: Direction = "desc nulls last" if node.fields["reverse"] else "asc nulls first"
-        return functions.without(node, "reverse"), (direction,), lambda children: [children[1], children[0]]
+        return functions.without(node, "reverse"), node.children[::-1], (direction,)
     if node.name == "Mode" and isinstance(node.fields.get("reverseOpt"), bool):
         # The smallest or largest of the most frequent values: mode() WITHIN GROUP (ORDER BY …), of which mode(…, true) is the first.
         mode: Direction = "asc nulls first" if node.fields["reverseOpt"] else "desc nulls last"
-        return functions.without(node, "reverseOpt"), (mode,), list
+        return functions.without(node, "reverseOpt"), node.children, (mode,)
     if node.name == "ListAgg" and node.fields.get("orderExpressions"):
         keys = [child for child in node.children if child.name == "SortOrder"]
         others = [child for child in node.children if child.name != "SortOrder"]
-        directions = tuple(_direction(key) for key in keys)
-        return functions.without(node, "orderExpressions"), directions, lambda _: [*others, *(key.children[0] for key in keys)]
-    return node, (), list
+        arguments = [*others, *(key.children[0] for key in keys)]
+        return functions.without(node, "orderExpressions"), arguments, tuple(_direction(key) for key in keys)
+    return node, node.children, ()
 
 
 def _direction(key: TreeNode) -> Direction:
