@@ -16,9 +16,9 @@ from airflow_lineage_provider.catalyst.context import Context
 from airflow_lineage_provider.catalyst.datatypes import is_orderable, struct_ddl
 from airflow_lineage_provider.plan import expressions as e
 from airflow_lineage_provider.plan import operators as o
+from airflow_lineage_provider.plan.single_value import single_value
 from airflow_lineage_provider.plan.walk import expressions_in, references, transform_expression
 
-_MESSAGE = "[SCALAR_SUBQUERY_TOO_MANY_ROWS] More than one row returned by a subquery used as an expression."
 _COUNT = e.AggregateCall(function="count", arguments=(e.Literal(value="1", type="int"),), type="bigint")
 
 
@@ -52,15 +52,8 @@ def single_join(left: o.Plan, right: o.Plan, condition: e.Expression | None, con
     grouped = o.Aggregate(child=found.rows, keys=found.keys, columns=(*found.keys, copies, *((value,) if others else ())))
     joined = o.Join(left=left, right=grouped, kind="left", condition=e.conjunction((*own, *found.terms)))
     fields = {a.id: e.GetField(child=value.attribute, field=f"c{i}", type=a.type) for i, a in enumerate(others)}
-    columns = (e.Alias(child=_only(copies.attribute, fields.get(a.id, a)), attribute=a) for a in right.output)
+    columns = (e.Alias(child=single_value(copies.attribute, fields.get(a.id, a)), attribute=a) for a in right.output)
     return o.Project(child=joined, columns=(*left.output, *columns))
-
-
-def _only(copies: e.Attribute, value: e.Expression) -> e.Expression:
-    """The value, or an error where there are several: as in Spark, only where the value is asked for."""
-    many = e.Call(function=">", arguments=(copies, e.Literal(value="1", type="bigint")), type="boolean")
-    failed = e.Call(function="raise_error", arguments=(e.Literal(value=_MESSAGE, type="string"),), type="void")
-    return e.Call(function="if", arguments=(many, e.Cast(child=failed, type=value.type), value), type=value.type)
 
 
 def _by_equality(left: o.Plan, right: o.Plan, terms: Sequence[e.Expression], context: Context) -> _Found | None:

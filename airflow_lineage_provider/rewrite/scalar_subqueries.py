@@ -9,12 +9,11 @@ and fails as Spark does when there were more.
 from __future__ import annotations
 
 from airflow_lineage_provider.plan import operators as o
-from airflow_lineage_provider.plan.expressions import AggregateCall, Alias, Attribute, Call, Literal, ScalarSubquery
+from airflow_lineage_provider.plan.expressions import AggregateCall, Alias, Attribute, Literal, ScalarSubquery
+from airflow_lineage_provider.plan.single_value import single_value
 from airflow_lineage_provider.plan.walk import children, map_subqueries, subqueries, transform_up, with_children
 from airflow_lineage_provider.rewrite.canonical_aggregates import canonical_aggregates
 from airflow_lineage_provider.rewrite.fresh import FreshAttributes
-
-_TOO_MANY = "[SCALAR_SUBQUERY_TOO_MANY_ROWS] More than one row returned by a subquery used as an expression."
 
 
 def scalar_subqueries(plan: o.Plan) -> o.Plan:
@@ -67,8 +66,5 @@ def _one_row(plan: o.Plan, fresh: FreshAttributes) -> o.Plan:
         Alias(child=AggregateCall(function=choose, arguments=(value,), type=value.type), attribute=chosen),
         Alias(child=AggregateCall(function="count", arguments=(Literal(value="1", type="int"),), type="bigint"), attribute=rows),
     )
-    several = Call(function=">", arguments=(rows, Literal(value="1", type="bigint")), type="boolean")
-    fails = Call(function="raise_error", arguments=(Literal(value=_TOO_MANY, type="string"),), type="void")
-    checked = Call(function="if", arguments=(several, fails, chosen), type=value.type)
     only = o.Aggregate(child=plan, keys=(), columns=calls)
-    return o.Project(child=only, columns=(Alias(child=checked, attribute=fresh.like(value)),))
+    return o.Project(child=only, columns=(Alias(child=single_value(rows, chosen), attribute=fresh.like(value)),))

@@ -50,13 +50,13 @@ class _Mover:
         return plan if changed.isEmpty() else plan.transformDown(self._utils.toScalaMap(changed))
 
     def _operator(self, node: JavaObject) -> JavaObject | None:
-        expressions = items(node.expressions())
-        with_subqueries = [one for one in expressions if has(self._spark, one, "PLAN_EXPRESSION")]
         match class_name(node):
-            case "Project" | "Aggregate" if with_subqueries:
-                calls = self._calls(expressions, node)
+            case "Project" | "Aggregate":
+                expressions = items(node.expressions())
+                asks = any(has(self._spark, one, "PLAN_EXPRESSION") for one in expressions)
+                calls = self._calls(expressions, node) if asks else []
                 return self._over(node, calls, node.child()) if calls else None
-            case "Filter" if with_subqueries:
+            case "Filter":
                 return self._filter(node)
         return None
 
@@ -65,7 +65,7 @@ class _Mover:
         terms = list(_conjuncts(node.condition()))
         both = [all(has(self._spark, one, name) for name in ("PLAN_EXPRESSION", "PYTHON_UDF")) for one in terms]
         asking = [one for one, chosen in zip(terms, both, strict=True) if chosen]
-        calls = self._calls(asking, node)
+        calls = self._calls(asking, node) if asking else []
         if not calls:
             return None
         others = [one for one, chosen in zip(terms, both, strict=True) if not chosen]

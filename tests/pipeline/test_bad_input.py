@@ -38,11 +38,6 @@ pytestmark = pytest.mark.spark
 
 
 @pytest.fixture
-def lineage(spark: SparkSession, store: Store) -> Lineage:
-    return Lineage(spark, store=store)
-
-
-@pytest.fixture
 def numbers(spark: SparkSession, tmp_path: Path) -> Iterator[str]:
     path = str(tmp_path / "numbers")
     spark.createDataFrame([(n, f"name {n}") for n in range(20)], "id int, name string").write.parquet(path)

@@ -10,15 +10,9 @@ from pyspark.sql import DataFrame, SparkSession
 from airflow_lineage_provider import Lineage, reasoned_udf
 from airflow_lineage_provider.errors import LineageError, UdfFailed
 from airflow_lineage_provider.output import Output
-from airflow_lineage_provider.store import Store
 from tests.pipeline.small_files import kind_of, view
 
 pytestmark = pytest.mark.spark
-
-
-@pytest.fixture
-def lineage(spark: SparkSession, store: Store) -> Lineage:
-    return Lineage(spark, store=store)
 
 
 @reasoned_udf("int")

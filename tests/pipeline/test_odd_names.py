@@ -14,11 +14,6 @@ from tests.pipeline.small_files import kind_of, rids, view
 pytestmark = pytest.mark.spark
 
 
-@pytest.fixture
-def lineage(spark: SparkSession, store: Store) -> Lineage:
-    return Lineage(spark, store=store)
-
-
 @pytest.mark.parametrize(
     "name", ["lineage_row_number", "lineage_tag", "target_row", "target_present", "lineage_present", "lineage_0_file", "lineage_file"]
 )

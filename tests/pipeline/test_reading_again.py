@@ -18,11 +18,6 @@ from tests.pipeline.small_files import kind_of, rids, view
 pytestmark = pytest.mark.spark
 
 
-@pytest.fixture
-def lineage(spark: SparkSession, store: Store) -> Lineage:
-    return Lineage(spark, store=store)
-
-
 def test_a_second_run_reads_the_files_again(lineage: Lineage, spark: SparkSession, tmp_path: Path) -> None:
     path = str(tmp_path / "again")
     sql = lambda session: session.read.schema("rid int").parquet(path)  # noqa: E731

@@ -12,15 +12,9 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from airflow_lineage_provider import Lineage
-from airflow_lineage_provider.store import Store
 from tests.pipeline.small_files import rids
 
 pytestmark = pytest.mark.spark
-
-
-@pytest.fixture
-def lineage(spark: SparkSession, store: Store) -> Lineage:
-    return Lineage(spark, store=store)
 
 
 KEY_ROWS: dict[str, tuple[str, list[Any], Any]] = {

@@ -13,14 +13,8 @@ from pyspark.sql import functions as F
 
 from airflow_lineage_provider import Lineage
 from airflow_lineage_provider.errors import EmptyTarget
-from airflow_lineage_provider.store import Store
 
 pytestmark = pytest.mark.spark
-
-
-@pytest.fixture
-def lineage(spark: SparkSession, store: Store) -> Lineage:
-    return Lineage(spark, store=store)
 
 
 class TestValues:

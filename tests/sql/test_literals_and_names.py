@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -14,6 +13,7 @@ from airflow_lineage_provider.plan.expressions import Literal
 from airflow_lineage_provider.sql import PortabilityProblem, lower_expression, quote, quote_path
 from airflow_lineage_provider.sql.functions import NOT_SCALAR, SCALAR
 from airflow_lineage_provider.sql.names import is_plain
+from tests.sql import both_engines
 
 if TYPE_CHECKING:
     from psycopg2.extensions import cursor
@@ -197,16 +197,9 @@ CONSTANTS: list[tuple[str, str]] = [
 
 def comparable(value: Any) -> Any:
     """A value of either engine's, so that NaN and -0.0 are told apart, and decimals by their scale."""
-    match value:
-        case float():
-            return "NaN" if math.isnan(value) else (value, math.copysign(1, value))
-        case memoryview() | bytearray():
-            return bytes(value)
     if hasattr(value, "tzinfo") and value.tzinfo is not None:
         return value.timestamp()
-    if hasattr(value, "as_tuple"):
-        return str(value)
-    return value
+    return str(value) if hasattr(value, "as_tuple") else both_engines.comparable(value)
 
 
 @pytest.mark.spark
