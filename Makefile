@@ -1,10 +1,10 @@
 # Everything starts here: `make demo` and `make test` do all set-up themselves (see .ci/setup).
 .DEFAULT_GOAL := help
 PARALLEL := --numprocesses logical --maxprocesses 4 --dist worksteal
-.PHONY: help setup demo test fuzz tpch check bench clean
+.PHONY: help setup demo test test-install fuzz fuzz-inputs tpch tpcds chaos check bench clean
 
 help: ## Show this help
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: ## Install what is missing: uv, the locked environment, Java (the others do it themselves)
 	@.ci/setup
@@ -15,11 +15,22 @@ demo: setup ## Run the loan examination in Airflow on Spark, and explain a rejec
 test: setup ## Run all tests
 	.venv/bin/pytest $(PARALLEL)
 
+test-install: setup ## Install with plain pip into new environments, as the README says, and run a job on Spark in each (minutes)
+	TEST_INSTALL=1 .venv/bin/pytest tests/install
+
 fuzz: setup ## Check FUZZ_EXAMPLES (2000) random pipelines, drawn from FUZZ_SEED, against plain Spark and the oracle
 	FUZZ_EXAMPLES=$${FUZZ_EXAMPLES:-2000} FUZZ_SEED=$${FUZZ_SEED:-$(shell date +%s)} .venv/bin/pytest $(PARALLEL) $${FUZZ_TESTS:-tests/oracle/test_fuzz.py}
 
+fuzz-inputs: setup ## Give every public door FUZZ_INPUTS (2000) odd inputs, drawn from FUZZ_SEED: it answers, or refuses by name
+	FUZZ_INPUTS=$${FUZZ_INPUTS:-2000} FUZZ_SEED=$${FUZZ_SEED:-$(shell date +%s)} .venv/bin/pytest $(PARALLEL) tests/doors
+
 tpch: setup ## Check every query of TPC-H and of the CDA workload under every strategy (make test: not every pair)
 	TPCH=all .venv/bin/pytest $(PARALLEL) tests/tpch
+
+tpcds: setup ## Check a query of each of TPC-DS's shapes under every strategy (make test: a few)
+	TPCDS=all .venv/bin/pytest $(PARALLEL) tests/tpcds
+chaos: setup ## Kill drivers, loaders, executors and PostgreSQL at random moments: CHAOS_ROUNDS (30) rounds drawn from CHAOS_SEED
+	.venv/bin/python -m tests.chaos
 
 check: setup ## Lint, and check the types
 	.venv/bin/ruff check .

@@ -1,0 +1,67 @@
+"""A round: drivers, blows, checks."""
+
+from __future__ import annotations
+
+import subprocess
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from random import Random
+
+from tests.chaos.blows import strike
+from tests.chaos.checks import check_next_run, problems
+from tests.chaos.plans import Plan, Workload
+from tests.chaos.world import World
+
+HANGING = 180
+"""Seconds after which a driver that lives on hangs."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What was hit in a round, how the drivers ended (exit codes), and what is wrong afterwards."""
+
+    plan: Plan
+    hit: tuple[str, ...]
+    codes: tuple[int | None, ...]
+    problems: tuple[str, ...]
+
+    def __str__(self) -> str:
+        told = f"{self.plan} → {'; '.join(self.hit)}; drivers ended with {', '.join(map(str, self.codes))}"
+        return "\n    ".join([told, *self.problems]) if self.problems else f"{told}: all as after a clean run"
+
+
+def undisturbed(world: World, workload: Workload) -> float:
+    """The seconds that a run takes when nobody disturbs it.
+
+    :raises AssertionError: it does not even work then.
+    """
+    started = time.monotonic()
+    wrong = [*check_next_run(world, workload), *problems(world, workload)]
+    assert not wrong, "\n".join(wrong)
+    return time.monotonic() - started
+
+
+def play(world: World, plan: Plan, seconds: float, tell: Callable[[str], None] = lambda _: None) -> Outcome:
+    """Play a round; ``seconds`` is what an undisturbed run takes."""
+    random = Random(plan.seed)
+    started = time.monotonic()
+    drivers = [world.start(plan.workload) for _ in range(plan.drivers)]
+    hit = []
+    for moment, blow in plan.blows:
+        time.sleep(max(0.0, started + moment * seconds - time.monotonic()))
+        hit.append(strike(world, blow, random))
+        tell(hit[-1])
+    wrong = [f"driver {driver.pid} hangs" for driver in drivers if not _ended(driver)]
+    world_wrong = [] if wrong else problems(world, plan.workload)
+    world.end()
+    wrong += [*world_wrong, *check_next_run(world, plan.workload), *problems(world, plan.workload)]
+    return Outcome(plan, tuple(hit), tuple(driver.poll() for driver in drivers), tuple(dict.fromkeys(wrong)))
+
+
+def _ended(driver: subprocess.Popen[str]) -> bool:
+    try:
+        driver.communicate(timeout=HANGING)
+    except subprocess.TimeoutExpired:
+        return False
+    return True

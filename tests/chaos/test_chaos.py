@@ -1,0 +1,74 @@
+"""A fixed sample of `make chaos`; and that its checks find what they look for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import psycopg2
+import pytest
+
+from airflow_lineage_provider.store import RunRecord, Store
+from tests.chaos.checks import problems
+from tests.chaos.plans import BLOWS, Plan, plans
+from tests.chaos.rounds import play
+from tests.chaos.work import OUTPUT, PIPELINE
+from tests.chaos.world import World, world
+
+SECONDS = 4.0
+
+
+@pytest.fixture(scope="module")
+def home() -> Iterator[World]:
+    with world() as made:
+        Store.open().close()
+        yield made
+
+
+@pytest.mark.timeout(300)
+def test_a_killed_driver_and_a_killed_server_leave_nothing_behind(home: World) -> None:
+    outcome = play(home, Plan(0, "store", 1, ((0.4, "postmaster"), (0.7, "driver")), seed=1), SECONDS)
+    assert not outcome.problems, str(outcome)
+
+
+def test_the_checks_find_what_they_look_for(home: World) -> None:
+    assert problems(home, "store") == []
+    with Store.open() as store:
+        run = store.begin_run(RunRecord(pipeline=PIPELINE))
+        connection = psycopg2.connect(store.url)
+        connection.autocommit = True
+        (home.home / "left").touch()
+        with connection.cursor() as cursor:
+            cursor.execute("CREATE TABLE lineage_data.orphan (x int)")
+            cursor.execute(f"DROP TABLE IF EXISTS {OUTPUT}")
+            cursor.execute(f"CREATE TABLE {OUTPUT} (x bigint)")
+            cursor.execute("CREATE TABLE public.lineage_staging_1 (x bigint)")
+            cursor.execute("SELECT pg_advisory_lock(7)")
+        found = "\n".join(problems(home, "store", patience=0.5))
+        for text in (
+            f"run {run} is running",
+            "table orphan belongs to no",
+            "the output has",
+            "still holds a lock",
+            "left was left",
+            "staging_1",
+        ):
+            assert text in found
+        with connection.cursor() as cursor:
+            cursor.execute(f"DROP TABLE lineage_data.orphan, {OUTPUT}, public.lineage_staging_1")
+        connection.close()
+        (home.home / "left").unlink()
+        store.fail_run(run, "ended by the test")
+    assert problems(home, "store") == []
+
+
+def test_a_seed_gives_the_same_rounds() -> None:
+    made = plans(7, 200, tuple(BLOWS), disk=True)
+    assert made == plans(7, 200, tuple(BLOWS), disk=True) != plans(8, 200, tuple(BLOWS), disk=True)
+    assert made[:50] == plans(7, 50, tuple(BLOWS), disk=True)
+    given = {(plan.workload, blow) for plan in made for _, blow in plan.blows}
+    assert given == {(workload, blow) for workload, blows in BLOWS.items() for blow in blows} | {("store", "disk full")}
+
+
+def test_make_knows_it() -> None:
+    assert "tests.chaos" in (Path(__file__).parents[2] / "Makefile").read_text()

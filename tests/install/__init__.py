@@ -1,0 +1,1 @@
+"""Installing as a user does."""

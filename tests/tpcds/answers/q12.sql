@@ -1,0 +1,4 @@
+-- web_sales, item, date_dim
+SELECT * FROM web_sales, item, date_dim
+WHERE ws_item_sk = i_item_sk AND ws_sold_date_sk = d_date_sk AND i_category IN ('Sports', 'Books', 'Home')
+  AND d_date >= DATE '1999-02-22' AND d_date <= DATE '1999-05-23' AND i_class <=> {i_class}

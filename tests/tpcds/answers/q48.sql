@@ -1,0 +1,8 @@
+-- store_sales, store, customer_demographics, customer_address, date_dim
+SELECT * FROM store_sales, store, customer_demographics, customer_address, date_dim
+WHERE s_store_sk = ss_store_sk AND ss_sold_date_sk = d_date_sk AND d_year = 2000 AND cd_demo_sk = ss_cdemo_sk AND ss_addr_sk = ca_address_sk
+  AND CASE cd_marital_status WHEN 'M' THEN cd_education_status = '4 yr Degree' AND ss_sales_price BETWEEN 10 AND 150
+                             WHEN 'D' THEN cd_education_status = '2 yr Degree' AND ss_sales_price BETWEEN 5 AND 100
+                             WHEN 'S' THEN cd_education_status = 'College' AND ss_sales_price BETWEEN 15 AND 200 END
+  AND ca_country = 'United States'
+  AND CASE WHEN ca_state IN ('CO', 'OH', 'TX') THEN ss_net_profit BETWEEN 0 AND 2000 WHEN ca_state IN ('GA', 'MN', 'KY') THEN ss_net_profit BETWEEN -500 AND 3000 END

@@ -1,0 +1,6 @@
+-- Web discounts far above the item's usual one.
+SELECT sum(ws_ext_discount_amt) AS excess
+FROM web_sales, item, date_dim
+WHERE i_manufact_id < 600 AND i_item_sk = ws_item_sk AND d_date BETWEEN DATE '2000-01-27' AND DATE '2001-01-27' AND d_date_sk = ws_sold_date_sk
+  AND ws_ext_discount_amt > (SELECT 1.3 * avg(ws_ext_discount_amt) FROM web_sales, date_dim
+                             WHERE ws_item_sk = i_item_sk AND d_date BETWEEN DATE '2000-01-27' AND DATE '2001-01-27' AND d_date_sk = ws_sold_date_sk)
