@@ -1,4 +1,4 @@
-"""Every error that this package raises on purpose. A message says what failed, where, and what would work.
+"""Every error that this package raises on purpose, and its warnings. A message says what failed, where, and what would work.
 
 ::
 
@@ -7,32 +7,45 @@
     │   ├── UnsupportedOperator       an operator or expression without defined lineage
     │   ├── PlanCheckError            an invariant of the operator tree does not hold (a bug, or a hand-made plan)
     │   ├── PlanVersionError          a stored plan is of a version that this code cannot read
-    │   └── SparkConnectUnsupported   the session is a Spark Connect client: it has no JVM plan
+    │   ├── SparkConnectUnsupported   the session is a Spark Connect client: it has no JVM plan
+    │   └── InvalidOption             an option of a run or of a question is not one that it can be
     ├── EnvironmentProblem            the installation cannot work
-    │   └── PySparkConflict           two different PySpark distributions share one folder
+    │   ├── InvalidSetting            a setting in the environment is not what it can be
+    │   ├── PySparkConflict           two different PySparks share one folder, or one process
+    │   └── WorkersPythonProblem      Spark's workers run a Python that cannot do the work
     ├── ReasonError                   a reasoned UDF broke its contract
     │   ├── UdfDeclarationError       it was declared wrongly
     │   ├── UdfFailed                 it raised on a row
     │   ├── ReasonValueMismatch       reasoning mode gave another value than normal mode
     │   ├── UdfVersionMismatch        the UDF at hand is not the one that made the decision
     │   ├── UdfUnavailable            the UDF that made the decision cannot be found
+    │   ├── UdfNotKept                a UDF that nobody will find again cannot be kept with the run
     │   └── PayloadError              a reason is not of a known shape
     ├── TargetError                   the target of a derivation cannot be used
     │   ├── InvalidTarget             it does not parse, or names an unknown column
     │   ├── EmptyTarget               it matches no row
-    │   └── TargetTooLarge            it matches more rows than the limit
+    │   ├── TargetTooLarge            it matches more rows than the limit
+    │   └── AnswerTooLarge            more source rows stand behind it than the limit
     ├── TracingError                  a derivation cannot be answered
     │   ├── SparkRequired             the answer needs Spark, and no session was given
     │   └── SourceUnavailable         a source has vanished or cannot be read
     ├── StoreError                    the results store
     │   ├── StoreUnavailable          it does not answer
+    │   │   ├── StoreInUse            the embedded server's folder is in use where it cannot be reached from here
+    │   │   └── StoreDamaged          a file of the embedded server's folder is damaged
+    │   ├── StoreNotPermitted         its user may not do that
     │   ├── StoreSchemaTooOld         its schema is older than this code
     │   ├── StoreSchemaTooNew         its schema is newer than this code
     │   ├── RunNotFound               no such run
+    │   │   └── AmbiguousRun          several runs' ids begin like that
+    │   ├── DerivationNotFound        no such derivation
     │   ├── RunNotComplete            the run failed, was dropped, or is still going
     │   ├── ResultNotStored           the run's strategy did not store its result
     │   └── LoadFailed                a materialization could not be loaded
-    ├── InvalidOutput                 the text or the mode of an output is not understood
+    ├── ParameterError                a parameter of a run cannot be recorded as it was asked
+    │   ├── SecretRequired            a secret parameter is needed again, and was not given
+    │   └── SecretMismatch            it is not the one of the run
+    ├── InvalidOutput                 an output is not understood, or the result cannot be written there
     └── RunFailed                     the pipeline itself failed; the cause is chained
 """
 
@@ -63,12 +76,24 @@ class SparkConnectUnsupported(PlanError):
     """The session is a Spark Connect client, which has no JVM plan to read."""
 
 
+class InvalidOption(PlanError, ValueError):
+    """An option of a run or of a question is not one that it can be."""
+
+
 class EnvironmentProblem(LineageError):
     """The installation cannot work."""
 
 
+class InvalidSetting(EnvironmentProblem):
+    """A setting in the environment is not what it can be."""
+
+
 class PySparkConflict(EnvironmentProblem):
-    """Two different PySpark distributions share one folder."""
+    """Two different PySparks share one folder, or one process."""
+
+
+class WorkersPythonProblem(EnvironmentProblem):
+    """Spark's workers run a Python that cannot do the work."""
 
 
 class ReasonError(LineageError):
@@ -97,6 +122,10 @@ class UdfUnavailable(ReasonError):
     """The UDF that made the decision cannot be found."""
 
 
+class UdfNotKept(ReasonError):
+    """A UDF that nobody will find again cannot be kept with the run."""
+
+
 class PayloadError(ReasonError):
     """A reason is not of a known shape."""
 
@@ -115,6 +144,10 @@ class EmptyTarget(TargetError):
 
 class TargetTooLarge(TargetError):
     """The target matches more rows than the limit."""
+
+
+class AnswerTooLarge(TargetError):
+    """More source rows stand behind the target than one answer may have."""
 
 
 class TracingError(LineageError):
@@ -137,6 +170,18 @@ class StoreUnavailable(StoreError):
     """The results store does not answer."""
 
 
+class StoreInUse(StoreUnavailable):
+    """Another host or container runs the embedded server of this folder, and it cannot be reached from here."""
+
+
+class StoreDamaged(StoreUnavailable):
+    """A file of the embedded server's folder is damaged, and cannot be mended as things are; the message says what can be done."""
+
+
+class StoreNotPermitted(StoreError):
+    """The user that the store was opened by may not do that."""
+
+
 class StoreSchemaTooOld(StoreError):
     """The store's schema is older than this code."""
 
@@ -147,6 +192,14 @@ class StoreSchemaTooNew(StoreError):
 
 class RunNotFound(StoreError):
     """There is no such run."""
+
+
+class AmbiguousRun(RunNotFound):
+    """Several runs' ids begin with what was given for an id."""
+
+
+class DerivationNotFound(StoreError):
+    """There is no such derivation."""
 
 
 class RunNotComplete(StoreError):
@@ -161,9 +214,29 @@ class LoadFailed(StoreError):
     """A materialization could not be loaded."""
 
 
+class ParameterError(LineageError):
+    """A parameter of a run cannot be recorded as it was asked."""
+
+
+class SecretRequired(ParameterError):
+    """A secret parameter of a run is needed again, and was not given."""
+
+
+class SecretMismatch(ParameterError):
+    """A secret parameter that was given again is not the one of the run, or cannot be compared with it."""
+
+
 class InvalidOutput(LineageError, ValueError):
-    """The text or the mode of an output is not understood."""
+    """An output is not understood, or the result cannot be written there. Said before the pipeline is computed."""
 
 
 class RunFailed(LineageError):
     """The pipeline itself failed; the cause is chained."""
+
+
+class LineageWarning(UserWarning):
+    """Base of all warnings of this package."""
+
+
+class ReasonsWillBeLost(LineageWarning):
+    """A UDF dies with this process, and with it the reasons of the run's decisions."""

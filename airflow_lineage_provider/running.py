@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 import platform
-import re
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal
 
 from airflow_lineage_provider import __version__
 from airflow_lineage_provider.errors import LineageError, PlanCheckError, PlanError, RunFailed
+from airflow_lineage_provider.given_pipeline import frame_of
+from airflow_lineage_provider.journal import Journal
+from airflow_lineage_provider.keeping import Keeping, keeping
 from airflow_lineage_provider.output import Output, Written
 from airflow_lineage_provider.plan import codec
 from airflow_lineage_provider.plan.lineage_keys import ROW
@@ -21,43 +24,41 @@ from airflow_lineage_provider.plan.walk import functions_of
 from airflow_lineage_provider.recording import RecordedPlan, RecordedSource, inputs_document, plan_text, segments_document
 from airflow_lineage_provider.rewrite.passed_keys import functions_of_batches, with_passed_keys
 from airflow_lineage_provider.rewrite.pipeline import rewrite
+from airflow_lineage_provider.secrecy import Secrets
+from airflow_lineage_provider.secrecy.failures import guarded, told
+from airflow_lineage_provider.secrecy.known import AIRFLOW
+from airflow_lineage_provider.secrecy.parameters import recorded_value, texts_of
 from airflow_lineage_provider.store import RunRecord, Store
 from airflow_lineage_provider.tracing.annotate import group_keys
 from airflow_lineage_provider.tracing.program import Program, programs, rest_of_plan, with_reasons
-from airflow_lineage_provider.tracing.strategies import STRATEGIES, Choice, SegmentCost, choose, stored_segments
+from airflow_lineage_provider.tracing.strategies import Choice, SegmentCost, choose, stored_segments
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+    from airflow_lineage_provider.plan.operators import Source
     from airflow_lineage_provider.reasons import ReasonedUdf
     from airflow_lineage_provider.spark.capture import CapturedPipeline
     from airflow_lineage_provider.spark.run import Execution
+    from airflow_lineage_provider.store.run_store import RunStore
 
 Progress = Callable[[str], None]
-
-REASONS = ("lazy", "eager")
-
-_SECRET = re.compile(r"password|passwd|pwd|secret|token|credential|access_?key|api_?key", re.IGNORECASE)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
     """What the user asked for."""
 
-    pipeline: Callable[..., DataFrame] | str
+    pipeline: Callable[..., Any] | str | DataFrame
     name: str
-    params: Mapping[str, Any]
+    params: Mapping[str, Any] = field(repr=False)
+    recorded_params: Mapping[str, Any] = field(default_factory=dict)
+    secrets: Secrets = field(default_factory=Secrets)
     output: Output | None
     strategy: str
     reasons: str
     keys: Mapping[str, Sequence[str]]
     airflow: Mapping[str, Any]
-
-    def __post_init__(self) -> None:
-        if self.strategy not in STRATEGIES:
-            raise PlanError(f"strategy {self.strategy!r} is not known; it can be {', '.join(STRATEGIES)}")
-        if self.reasons not in REASONS:
-            raise PlanError(f"reasons {self.reasons!r} is not known; it can be {' or '.join(REASONS)}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,13 +68,15 @@ class _Prepared:
     choices: tuple[Choice, ...]
     programs: tuple[Program, ...]
     udfs: Mapping[int, ReasonedUdf]
+    keeping: Keeping
     frame: DataFrame
 
 
-def execute(spark: SparkSession, store: Store, request: Request, progress: Progress) -> tuple[str, Execution, DataFrame]:
-    """Run a pipeline: the run's id, what Spark keeps of it, and the result.
+def execute(spark: SparkSession, store: RunStore, request: Request, progress: Progress) -> tuple[RunRecord, Execution, DataFrame]:
+    """Run a pipeline: the run as it is recorded, what Spark keeps of it, and the result.
 
     :raises PlanError: the pipeline cannot be understood; nothing was run and nothing recorded.
+    :raises InvalidOutput: the result could not be written; nothing was run and nothing recorded.
     :raises UdfFailed, ReasonValueMismatch, LoadFailed, StoreUnavailable, RunFailed: it failed on the way; recorded as failed.
     """
     from airflow_lineage_provider.spark.run import Execution
@@ -81,60 +84,72 @@ def execute(spark: SparkSession, store: Store, request: Request, progress: Progr
 
     started = time.perf_counter()
     progress("reading the plan")
-    prepared = _prepare(spark, store, request)
-    record = _record(prepared, request)
-    run_id = store.begin_run(record)
-    execution = Execution(spark=spark, run_id=run_id, store=store, progress=progress, conf=record.conf)
+    with guarded(request.secrets.message):
+        prepared = _prepare(spark, store, request)
+    record = replace(_record(prepared, request), started=datetime.now(UTC))
+    record = replace(record, id=store.begin(record))
+    execution = Execution(spark=spark, run_id=record.id, store=store, progress=progress, conf=record.conf)
+    journal = Journal(store, record.id)
     try:
         with apply_conf(spark, KEPT_ROWS):
-            result, written = _result(execution, prepared, request)
+            result, written = _result(execution, prepared, request, journal)
         progress("publishing")
         execution.timings["total"] = time.perf_counter() - started
-        store.publish_run(
-            run_id,
-            output=request.output.describe() | {"version": written.version} if request.output and written else None,
-            places=written.places if written else {},
-            timings=execution.timings,
-            row_counts=execution.rows,
-            indexes=_indexes(prepared),
-        )
+        output = request.output.describe() | {"version": written.version} if request.output and written else None
+        record = replace(record, output=output, timings=execution.timings, row_counts=execution.rows, finished=datetime.now(UTC))
+        record = _publish(store, record, written.places if written else {}, prepared)
     except BaseException as error:
-        raised = _explained(error, prepared)
-        _record_failure(store, run_id, raised)
+        raised = told(_explained(error, prepared), request.secrets.message)
+        if _record_failure(store, record.id, raised) and request.output is not None and journal.own:
+            _take_back(spark, request.output, journal, raised)
         _forget(execution, raised)
         if raised is error:
             raise
-        raise raised from error
-    return run_id, execution, result
+        raise raised from (error if told(error, request.secrets.message) is error else None)
+    return record, execution, result
 
 
-def _result(execution: Execution, prepared: _Prepared, request: Request) -> tuple[DataFrame, Written | None]:
+def _publish(store: RunStore, record: RunRecord, places: Mapping[str, str], prepared: _Prepared) -> RunRecord:
+    """Make the run visible: complete, or, where its lineage is lost, incomplete."""
+    said = {"output": record.output, "timings": record.timings, "row_counts": record.row_counts, "udfs": prepared.keeping.kept}
+
+    def publish(opened: Store) -> None:
+        opened.publish_run(record.id, places=places, indexes=_indexes(prepared), **said)
+
+    store.ask(f"publishing run {record.id}", publish, None)
+    if not store.lost:
+        return replace(record, status="complete")
+    incomplete = replace(record, status="incomplete", error=f"lineage incomplete: {store.lost}")
+    store.incomplete(incomplete, places)
+    return incomplete
+
+
+def _result(execution: Execution, prepared: _Prepared, request: Request, journal: Journal) -> tuple[DataFrame, Written | None]:
     """The result, and what writing it gave where it is written."""
     from airflow_lineage_provider.spark.run import compute_result
 
     result = _compute(execution, prepared)
     if request.output is not None:
-        execution.progress(f"writing {request.output.target}")
-        return result, request.output.write(result)
+        execution.progress(f"writing {request.output.shown}")
+        return result, request.output.write(result, journal)
     if 0 not in prepared.recorded.materialized:
         execution.progress("computing result")
         result = compute_result(execution, result)
     return result, None
 
 
-def _prepare(spark: SparkSession, store: Store, request: Request) -> _Prepared:
+def _prepare(spark: SparkSession, store: RunStore, request: Request) -> _Prepared:
     from airflow_lineage_provider.spark.capture import capture
-    from airflow_lineage_provider.spark.environment import check_pyspark_once
     from airflow_lineage_provider.spark.identity import file_hashes, source_identity
+    from airflow_lineage_provider.spark.ready import require_ready
     from airflow_lineage_provider.spark.run import SETTINGS, sources_of
-    from airflow_lineage_provider.spark.session import require_classic
-    from airflow_lineage_provider.spark.sources import version_of
 
-    check_pyspark_once()
-    require_classic(spark)
+    require_ready(spark)
     with SETTINGS:  # a derivation in another thread runs under the settings of its own run
-        frame = _frame(spark, request)
+        frame = frame_of(spark, request.pipeline, request.params, request.name)
         captured = capture(frame)
+    if request.output is not None:
+        request.output.check(frame)
     pipeline = captured.pipeline
     plan = rewrite(replace(pipeline, plan=with_passed_keys(pipeline.plan, request.keys)))
     udfs = _declared(plan, captured)
@@ -145,19 +160,40 @@ def _prepare(spark: SparkSession, store: Store, request: Request) -> _Prepared:
     unknown = sorted(set(request.keys) - readable)
     if unknown:
         raise PlanError(f"keys name {', '.join(unknown)}, which the pipeline does not read; it reads {', '.join(sorted(readable))}")
-    choices = choose(plan, request.strategy, _not_repeatable(plan, udfs), measured_costs(store, request, plan))
+    unknown_costs: dict[int, SegmentCost] = {}
+    costs = store.ask("reading what earlier runs cost", lambda opened: measured_costs(opened, request, plan), unknown_costs)
+    choices = choose(plan, request.strategy, _not_repeatable(plan, udfs), costs)
     made = programs(plan, identities, stored_segments(choices), frozenset(udfs), whole=request.strategy == "full_materialization")
+
+    def is_output(place: str) -> bool:
+        return store.ask("finding the runs that wrote a table", lambda opened: bool(opened.written([place])), False)
+
     sources = {
         source.leaf: RecordedSource(
             source=source,
             identity=identities[source.leaf],
-            version=version_of(spark, captured.leaves[source.leaf], source.relation, lambda place: bool(store.written([place]))),
+            version=_version(spark, captured, source, is_output),
             files=file_hashes(captured.leaves[source.leaf]) if identities[source.leaf].kind == "file_position" else {},
         )
         for source in sources_of(plan)
     }
     recorded = RecordedPlan(plan=plan, materialized={p.segment.number: p.materialized for p in made}, sources=sources)
-    return _Prepared(captured=captured, recorded=recorded, choices=choices, programs=made, udfs=udfs, frame=frame)
+    kept = keeping(udfs, _called_again(recorded, udfs), [text for one in request.secrets.values.values() for text in texts_of(one)])
+    return _Prepared(captured=captured, recorded=recorded, choices=choices, programs=made, udfs=udfs, keeping=kept, frame=frame)
+
+
+def _called_again(recorded: RecordedPlan, udfs: Mapping[int, ReasonedUdf]) -> frozenset[int]:
+    """The function operators that a derivation calls: for reasons that the run does not record, and for segments that it does not store."""
+    stored = {f.function: f for s in recorded.plan.segments if s.number in recorded.materialized for f in s.functions}
+    return frozenset(number for number, udf in udfs.items() if number not in stored or (udf.has_reason and stored[number].reason is None))
+
+
+def _version(spark: SparkSession, captured: CapturedPipeline, source: Source, is_output: Callable[[str], bool]) -> dict[str, Any]:
+    """The version of a source that the run reads, and whether the session keeps rows of it that may be others."""
+    from airflow_lineage_provider.spark.sources import version_of
+
+    version = version_of(spark, captured.leaves[source.leaf], source.relation, is_output)
+    return version | {"kept_rows": "doubtful"} if source.leaf in captured.doubtful else version
 
 
 def _not_repeatable(plan: SegmentedPlan, udfs: Mapping[int, ReasonedUdf]) -> frozenset[int]:
@@ -173,7 +209,7 @@ def measured_costs(store: Store, request: Request, plan: SegmentedPlan) -> dict[
     """What the segments cost in the newest complete run of the same pipeline with the same segments; nothing when there is none."""
     if request.strategy != "auto":
         return {}
-    shape = segments_text(plan)
+    shape = segments_text(codec.from_json(request.secrets.sealed(codec.to_json(plan))))
     for record in store.runs(request.name, 100):
         if record.status == "complete" and record.plan and segments_text(codec.from_json(record.plan)) == shape:
             names = {one.segment: one.name for one in map(codec.from_json, map(json.dumps, record.segments))}
@@ -186,17 +222,6 @@ def measured_costs(store: Store, request: Request, plan: SegmentedPlan) -> dict[
 def _cost(record: RunRecord, name: str) -> SegmentCost:
     timings = record.timings
     return SegmentCost(rows=record.row_counts.get(name, 0), compute=timings[f"{name}.compute"], store=timings[f"{name}.store"])
-
-
-def _frame(spark: SparkSession, request: Request) -> DataFrame:
-    from pyspark.sql import DataFrame
-
-    if isinstance(request.pipeline, str):
-        return spark.sql(request.pipeline, args=dict(request.params)) if request.params else spark.sql(request.pipeline)
-    frame = request.pipeline(spark, **request.params)
-    if not isinstance(frame, DataFrame):
-        raise PlanError(f"pipeline {request.name} returned {type(frame).__name__}; it must return a DataFrame")
-    return frame
 
 
 def _declared(plan: SegmentedPlan, captured: CapturedPipeline) -> dict[int, ReasonedUdf]:
@@ -282,18 +307,18 @@ def _indexes(prepared: _Prepared) -> dict[str, list[list[str]]]:
 def _record(prepared: _Prepared, request: Request) -> RunRecord:
     recorded = prepared.recorded
     functions = [function for segment in recorded.plan.segments for function in segment.functions]
-    described = {number: udf.describe() for number, udf in prepared.udfs.items()}
-    return RunRecord(
+    described = {number: udf.describe() | dict(prepared.keeping.described[number]) for number, udf in prepared.udfs.items()}
+    record = RunRecord(
         pipeline=request.name,
         strategy=request.strategy,
         reasons=request.reasons,
-        params=_jsonable(request.params),
-        plan=plan_text(recorded),
+        params=dict(request.recorded_params),
+        plan=request.secrets.sealed(plan_text(recorded)),
         segments=segments_document(recorded),
         inputs=inputs_document(recorded),
         udfs=[{"function": f.function, "name": f.udf} | described.get(f.function, {"has_reason": False}) for f in functions],
         conf=dict(recorded.plan.conf),
-        airflow=dict(request.airflow),
+        airflow={name: value if name in AIRFLOW else recorded_value(value) for name, value in request.airflow.items()},
         choices=[asdict(choice) for choice in prepared.choices],
         versions={
             "airflow_lineage_provider": __version__,
@@ -301,17 +326,8 @@ def _record(prepared: _Prepared, request: Request) -> RunRecord:
             "spark": prepared.frame.sparkSession.version,
         },
     )
-
-
-def _jsonable(params: Mapping[str, Any]) -> dict[str, Any]:
-    """The parameters as they are recorded: without passwords, which nobody needs to trace a run."""
-    return {name: "***" if _SECRET.search(name) else _plain(value) for name, value in params.items()}
-
-
-def _plain(value: Any) -> Any:
-    from airflow_lineage_provider.store.connection import redact
-
-    return value if isinstance(value, int | float | bool | None) else redact(str(value))
+    request.secrets.check_absent(asdict(replace(record, plan="")), "record")
+    return record
 
 
 def _explained(error: BaseException, prepared: _Prepared) -> BaseException:
@@ -331,9 +347,19 @@ def _forget(execution: Execution, error: BaseException) -> None:
         error.add_note(f"Spark could not be told to forget the run: {second}")
 
 
-def _record_failure(store: Store, run_id: str, error: BaseException) -> None:
-    """Say in the store that the run failed; a store that is gone as well does not hide the first error."""
+def _record_failure(store: RunStore, run_id: str, error: BaseException) -> bool:
+    """Say in the store that the run failed: whether it knows. A store that is gone as well does not hide the first error."""
     try:
-        store.fail_run(run_id, f"{type(error).__name__}: {error}"[:10_000])
+        store.fail(run_id, f"{type(error).__name__}: {error}"[:10_000])
     except Exception as second:
         error.add_note(f"the store could not be told either: {second}; the next start cleans up")
+        return False
+    return True
+
+
+def _take_back(spark: SparkSession, output: Output, journal: Journal, error: BaseException) -> None:
+    """Take out what the run has appended; what cannot be now, the next run that appends there takes out."""
+    try:
+        output.take_back(spark, journal, own=True)
+    except Exception as second:
+        error.add_note(f"what the run appended to {output.shown} could not be taken out: {second}; the next run that appends there does it")

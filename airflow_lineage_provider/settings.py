@@ -6,7 +6,11 @@ Every option is an environment variable ``AIRFLOW_LINEAGE_<NAME>``; arguments in
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
+
+from airflow_lineage_provider.errors import InvalidSetting
+from airflow_lineage_provider.shown import shown
 
 
 def home() -> Path:
@@ -14,23 +18,168 @@ def home() -> Path:
     return Path(os.environ.get("AIRFLOW_LINEAGE_HOME") or Path.home() / ".local" / "share" / "airflow-lineage")
 
 
+def network_home() -> bool:
+    """Whether the embedded server may keep its data on a file system that several hosts share (``AIRFLOW_LINEAGE_NETWORK_HOME``; no)."""
+    return (os.environ.get("AIRFLOW_LINEAGE_NETWORK_HOME") or "").lower() in ("1", "true", "yes", "on")
+
+
 def store_url() -> str | None:
     """The results store's PostgreSQL URL (``AIRFLOW_LINEAGE_STORE``); None means the embedded server under `home()`."""
     return os.environ.get("AIRFLOW_LINEAGE_STORE") or None
 
 
+def loader_store() -> str | None:
+    """The store's URL for Spark's executors during a run (``AIRFLOW_LINEAGE_LOADER_STORE``), with a user of role ``lineage_loader``.
+
+    None: the driver's own URL; the embedded server has such a user.
+    """
+    return os.environ.get("AIRFLOW_LINEAGE_LOADER_STORE") or None
+
+
+def reader_store() -> str | None:
+    """The store's URL for Spark's executors during a derivation (``AIRFLOW_LINEAGE_READER_STORE``), with a user of role ``lineage_reader``.
+
+    None: the driver's own URL; the embedded server has such a user.
+    """
+    return os.environ.get("AIRFLOW_LINEAGE_READER_STORE") or None
+
+
+def source_limit() -> int:
+    """The most source rows of one answer (``AIRFLOW_LINEAGE_SOURCE_LIMIT``, default 1,000,000)."""
+    return _whole("SOURCE_LIMIT", 1_000_000)
+
+
 def target_limit() -> int:
     """The most rows that a target may match (``AIRFLOW_LINEAGE_TARGET_LIMIT``, default 10,000)."""
-    return int(os.environ.get("AIRFLOW_LINEAGE_TARGET_LIMIT") or 10_000)
+    return _whole("TARGET_LIMIT", 10_000)
+
+
+def target_length() -> int:
+    """The most characters of a target that is a text (``AIRFLOW_LINEAGE_TARGET_LENGTH``, default 100,000)."""
+    return _whole("TARGET_LENGTH", 100_000)
 
 
 def retention_days() -> int | None:
     """Runs older than this many days are dropped when a store is opened (``AIRFLOW_LINEAGE_RETENTION_DAYS``; none by default)."""
-    value = os.environ.get("AIRFLOW_LINEAGE_RETENTION_DAYS")
-    return int(value) if value else None
+    return _whole("RETENTION_DAYS", 0, most=36_500) or None
 
 
 def statement_timeout() -> float | None:
-    """The most seconds that one query of the store may take (``AIRFLOW_LINEAGE_STATEMENT_TIMEOUT``; no limit by default)."""
-    value = os.environ.get("AIRFLOW_LINEAGE_STATEMENT_TIMEOUT")
-    return float(value) if value else None
+    """The most seconds that one query of a derivation may take (``AIRFLOW_LINEAGE_STATEMENT_TIMEOUT``, default 600; 0: no limit)."""
+    return _seconds("STATEMENT_TIMEOUT", 600) or None
+
+
+def idle_timeout() -> float | None:
+    """The most seconds that a transaction of ours may do nothing (``AIRFLOW_LINEAGE_IDLE_TIMEOUT``, default 600; 0: no limit)."""
+    return _seconds("IDLE_TIMEOUT", 600) or None
+
+
+def temp_file_limit() -> int | None:
+    """The most kB of temporary files of a query of the store (``AIRFLOW_LINEAGE_TEMP_FILE_LIMIT``, in MB, default 10,240; 0: no limit)."""
+    return _whole("TEMP_FILE_LIMIT", 10_240, least=0, most=2_000_000) * 1024 or None
+
+
+def image_roots() -> tuple[Path, ...]:
+    """The folders below which images are read whose paths are arguments of decisions (``AIRFLOW_LINEAGE_IMAGE_ROOTS``, separated as in
+    ``PATH``; none by default)."""
+    texts = (os.environ.get("AIRFLOW_LINEAGE_IMAGE_ROOTS") or "").split(os.pathsep)
+    return tuple(Path(text).expanduser() for text in texts if text.strip())
+
+
+def image_bytes() -> int:
+    """The most bytes of such an image (``AIRFLOW_LINEAGE_IMAGE_BYTES``, default 2,000,000)."""
+    return _whole("IMAGE_BYTES", 2_000_000)
+
+
+def hidden_columns() -> tuple[str, ...]:
+    """Patterns of columns that are shown nowhere (``AIRFLOW_LINEAGE_HIDE``, separated by commas; none by default)."""
+    return tuple((os.environ.get("AIRFLOW_LINEAGE_HIDE") or "").split(","))
+
+
+def masked_columns() -> tuple[str, ...]:
+    """Patterns of columns whose values are shown nowhere (``AIRFLOW_LINEAGE_MASK``, separated by commas; none by default)."""
+    return tuple((os.environ.get("AIRFLOW_LINEAGE_MASK") or "").split(","))
+
+
+def clear_params() -> tuple[str, ...]:
+    """Parameters that are recorded as they are (``AIRFLOW_LINEAGE_CLEAR_PARAMS``: names, or patterns with ``*``, with commas between)."""
+    return tuple(name.strip() for name in os.environ.get("AIRFLOW_LINEAGE_CLEAR_PARAMS", "").split(",") if name.strip())
+
+
+def clear_options() -> tuple[str, ...]:
+    """Reader options, besides Spark's own, that are recorded as they are (``AIRFLOW_LINEAGE_CLEAR_OPTIONS``, with commas between)."""
+    return tuple(name.strip().lower() for name in os.environ.get("AIRFLOW_LINEAGE_CLEAR_OPTIONS", "").split(",") if name.strip())
+
+
+def digest_key() -> str | None:
+    """The key of digests (``AIRFLOW_LINEAGE_DIGEST_KEY``), the same on all hosts whose runs are compared; else a file of `home`."""
+    return os.environ.get("AIRFLOW_LINEAGE_DIGEST_KEY") or None
+
+
+def connect_timeout() -> int:
+    """The most seconds that a connection to the store, or to a database of an output, may take (``AIRFLOW_LINEAGE_CONNECT_TIMEOUT``,
+    default 10)."""
+    return _whole("CONNECT_TIMEOUT", 10, most=3_600)
+
+
+def store_silence() -> float:
+    """After so many seconds without an answer a run asks whether the store is still there, and gives up when it is not
+    (``AIRFLOW_LINEAGE_STORE_SILENCE``, default 30)."""
+    return max(_seconds("STORE_SILENCE", 30), 0.1)
+
+
+def store_limit() -> float | None:
+    """The most seconds that a store that lives may take for one step of a run, a batch of rows or publishing, say
+    (``AIRFLOW_LINEAGE_STORE_LIMIT``; no limit by default)."""
+    return _seconds("STORE_LIMIT", 0) or None
+
+
+def keep_udfs() -> bool:
+    """Whether a run keeps the UDFs that no other process could find, as code (``AIRFLOW_LINEAGE_KEEP_UDFS``, 1 or 0; 1 by default)."""
+    return _flag("AIRFLOW_LINEAGE_KEEP_UDFS")
+
+
+def kept_udf_bytes() -> int:
+    """The most bytes of one kept UDF, its model included (``AIRFLOW_LINEAGE_KEPT_UDF_BYTES``, default 16 MiB)."""
+    return _whole("KEPT_UDF_BYTES", 16 * 2**20, least=0)
+
+
+def load_kept_udfs() -> bool:
+    """Whether a derivation loads, and so executes, kept UDFs (``AIRFLOW_LINEAGE_LOAD_KEPT_UDFS``, 1 or 0; 1 by default)."""
+    return _flag("AIRFLOW_LINEAGE_LOAD_KEPT_UDFS")
+
+
+def _flag(name: str) -> bool:
+    value = (os.environ.get(name) or "1").strip().lower()
+    known = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
+    if value not in known:
+        raise InvalidSetting(f"{name} is {shown(value)}; it can be 1 or 0")
+    return known[value]
+
+
+def _whole(name: str, default: int, *, least: int = 1, most: int = 2**62) -> int:
+    """A whole number; the default where nothing is set.
+
+    :raises InvalidSetting: it is none, or out of bounds (a negative number of days would drop every run).
+    """
+    text = os.environ.get(f"AIRFLOW_LINEAGE_{name}") or ""
+    if not text.strip():
+        return default
+    found = int(text) if re.fullmatch(r"\s*[0-9]{1,18}\s*", text, re.ASCII) else -1
+    if not least <= found <= most:
+        raise InvalidSetting(f"AIRFLOW_LINEAGE_{name} is {shown(text)}; it can be a whole number from {least:,} to {most:,}")
+    return found
+
+
+def _seconds(name: str, default: float, most: float = 2_000_000) -> float:
+    """A number of seconds; the default where nothing is set.
+
+    :raises InvalidSetting: it is none, or out of bounds.
+    """
+    text = os.environ.get(f"AIRFLOW_LINEAGE_{name}") or ""
+    if not text.strip():
+        return default
+    found = float(text) if re.fullmatch(r"\s*[0-9]{1,9}(\.[0-9]{1,9})?\s*", text, re.ASCII) else -1.0
+    if not 0 <= found <= most:
+        raise InvalidSetting(f"AIRFLOW_LINEAGE_{name} is {shown(text)}; it can be a number of seconds from 0 to {most:,}")
+    return found

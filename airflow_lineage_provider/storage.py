@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal
 
 from airflow_lineage_provider.plan.segments import SegmentKind
 from airflow_lineage_provider.plan.text import operator_text
@@ -40,6 +41,38 @@ class SegmentNotStored:
     kind: SegmentKind
     operator: str
     because: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecordedUdf:
+    """A UDF of a run, and where a derivation finds it.
+
+    ``found_in`` is ``module``, which must be importable there; ``store``: it is kept with the run, in ``bytes`` of code and data; or
+    ``nowhere``, for the reason in ``because``, unless the process that asks declares it. ``version`` is empty for what is no reasoned UDF.
+    """
+
+    name: str
+    version: str
+    module: str
+    found_in: Literal["module", "store", "nowhere"]
+    bytes: int | None = None
+    because: str = ""
+
+
+def recorded_udfs(record: RunRecord) -> tuple[RecordedUdf, ...]:
+    """The UDFs of a run, each version once."""
+    made = [_recorded_udf(one) for one in record.udfs or ()]
+    return tuple({(one.name, one.version): one for one in made}.values())
+
+
+def _recorded_udf(described: Mapping[str, Any]) -> RecordedUdf:
+    module, version = described.get("module", ""), described.get("version", "")
+    unknown = "nowhere" if not version or module in ("", "__main__") else "module"  # of a release that did not say it
+    return RecordedUdf(
+        name=described["name"], version=version, module=module, found_in=described.get("found_in", unknown),
+        bytes=described["kept"]["bytes"] if described.get("kept") else None,
+        because=described.get("not_kept", "" if version else "it is not a reasoned UDF"),
+    )  # fmt: skip
 
 
 def stored_tables(store: Store, record: RunRecord, recorded: RecordedPlan) -> tuple[StoredTable, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from typing import Literal as OneOf
@@ -43,12 +43,14 @@ class Descendant:
     """A descendant that an operator dropped: the values that the operator read of it, and what they came to.
 
     Of a join's other side, ``others_total`` is the number of rows and ``others_count`` the number of those that meet the whole condition;
-    for a difference, where these took the row away, ``others`` are the first few of them.
+    for a difference, where these took the row away, ``others`` are the first few of them: the columns that the difference reads, and in
+    ``other_rows`` for each of them the source rows that it is made of, by table with all columns (nothing behind groups).
     """
 
     values: Mapping[str, Any]
     terms: tuple[Term, ...] = ()
     others: tuple[Mapping[str, Any], ...] = ()
+    other_rows: tuple[Mapping[str, Mapping[str, Any]], ...] = ()
     others_count: int | None = None
     others_total: int | None = None
 
@@ -122,14 +124,16 @@ class WhyNot:
         """Whether the row is in the lineage of a row of the result, on any way."""
         return any(fate.survived for fate in self.of(row))
 
-    def show(self, console: Console | None = None, *, rows: int = 20) -> None:
-        """Print the answer in the terminal, for at most ``rows`` source rows."""
+    def show(self, console: Console | None = None, *, rows: int = 20, hide: Sequence[str] = (), mask: Sequence[str] = ()) -> None:
+        """Print the answer in the terminal, for at most ``rows`` source rows; ``hide`` and ``mask`` as of `Explanation.show`."""
         from airflow_lineage_provider.render.terminal_why_not import show
+        from airflow_lineage_provider.render.withheld import why_not_shown
 
-        show(self, console, rows=rows)
+        show(why_not_shown(self, hide, mask), console, rows=rows)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Everything as JSON-able values (for ``--json``)."""
+    def to_dict(self, *, hide: Sequence[str] = (), mask: Sequence[str] = ()) -> dict[str, Any]:
+        """Everything as JSON-able values (for ``--json``); ``hide`` and ``mask`` as of `Explanation.show`."""
         from airflow_lineage_provider.render.why_not_document import to_dict
+        from airflow_lineage_provider.render.withheld import why_not_shown
 
-        return to_dict(self)
+        return to_dict(why_not_shown(self, hide, mask))

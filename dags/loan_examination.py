@@ -57,9 +57,11 @@ def examined(spark: SparkSession, places: Mapping[str, str], month: int) -> Data
     params={
         "folder": Param("", type="string", description="where the data are kept; empty: loan_examination in Airflow's home folder"),
         "month": Param(None, type=["null", "integer"], minimum=1, maximum=12, description="of the applications; empty: the logical date's"),
-        "store_conn_id": Param("", type="string", description="connection to the results store; empty: the provider's setting"),
-        "conn_id": Param("", type="string", description="connection to Spark; empty: a local one"),
+        "store_conn_id": Param(None, type=["null", "string"], description="connection to the results store; empty: the provider's setting"),
+        "conn_id": Param(None, type=["null", "string"], description="connection to Spark; empty: a local one"),
     },
+    # An empty parameter stays None: a connection whose name is an empty text is refused.
+    render_template_as_native_obj=True,
 )
 def loan_examination() -> None:
     options: dict[str, Any] = {

@@ -14,18 +14,20 @@ ROOT = Path(__file__).parents[1] / PACKAGE
 
 # Every part may import the parts of its own layer and of the layers below it; nothing points upward.
 LAYERS: tuple[frozenset[str], ...] = (
-    frozenset({"errors", "settings", "__init__"}),
+    frozenset({"errors", "settings", "shown", "own_imports", "named_modules", "__init__"}),
+    frozenset({"secrecy"}),
     frozenset({"plan"}),
     frozenset({"catalyst", "rewrite"}),
     frozenset({"sql"}),
     frozenset({"tracing", "reasons", "sources"}),
     frozenset({"recording"}),
-    frozenset({"explanation", "why_not"}),
+    frozenset({"explanation", "decided", "why_not"}),
     frozenset({"store"}),
     frozenset({"storage"}),
     frozenset({"spark", "render"}),
-    frozenset({"output"}),
-    frozenset({"running", "deriving"}),
+    frozenset({"output", "journal", "given_pipeline"}),
+    frozenset({"options"}),
+    frozenset({"running", "deriving", "keeping"}),
     frozenset({"pipeline"}),
     frozenset({"cli", "operators", "hooks", "decorators", "triggers", "web", "provider_info"}),
 )
@@ -49,7 +51,9 @@ OWNERS = {
     "sqlglot": {"sql"},
 }
 # Names for type checkers, and the facade's users hand sessions in: the import is inside a function or under TYPE_CHECKING.
-LAZY_USERS = {"pyspark": {"reasons", "running", "pipeline", "deriving", "output", "cli", "hooks", "operators", "decorators"}}
+LAZY_USERS = {
+    "pyspark": {"reasons", "running", "given_pipeline", "pipeline", "deriving", "output", "cli", "hooks", "operators", "decorators"},
+}
 
 
 def modules() -> list[Path]:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from airflow_lineage_provider.reasons import ReasonedUdf
+from airflow_lineage_provider.reasons import Feature, ReasonedUdf
 
 FEATURES: Mapping[str, str] = {
     "income": "appinc",  # applicant's income, $1000s a year
@@ -23,6 +23,21 @@ FEATURES: Mapping[str, str] = {
     "unverified": "unver",  # 1 if information could not be verified
 }
 """The arguments of the UDF, in order, and their columns in ``loanapp``."""
+
+YES_NO = {0: "no", 1: "yes"}
+SHOWN: Mapping[str, Feature] = {
+    "income": Feature("yearly income", unit="k$"),
+    "obligations": Feature("other obligations", unit="% of income"),
+    "amount": Feature("loan", unit="k$"),
+    "housing_expense": Feature("housing expense", unit="% of income"),
+    "loan_to_price": Feature("loan to price"),
+    "credit_history": Feature("credit history", values={0: "below the guidelines", 1: "meets the guidelines"}),
+    "bankruptcy": Feature("bankruptcy filed", values=YES_NO),
+    "unverified": Feature("unverified information", values=YES_NO),
+}
+"""What people call the arguments, in their order."""
+
+OUTCOME = Feature("judgement", values={"Accept": "Accepted", "Reject": "Rejected"})
 
 ACCEPT_FROM, REJECT_BELOW = 0.8, 0.6
 """Probabilities of approval."""
@@ -84,7 +99,7 @@ def load(model_path: str | Path) -> ReasonedUdf:
     trained = joblib.load(path)
     return shap_udf(
         trained["model"],
-        list(FEATURES),
+        SHOWN,
         name="credit_exam",
         background=trained["background"],
         output=judge,
@@ -92,6 +107,7 @@ def load(model_path: str | Path) -> ReasonedUdf:
         seed=trained["seed"],
         model_path=path,
         module=__name__,
+        outcome=OUTCOME,
     )
 
 

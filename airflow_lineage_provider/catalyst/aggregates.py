@@ -6,12 +6,15 @@ from collections.abc import Callable, Sequence
 
 from airflow_lineage_provider.catalyst import functions
 from airflow_lineage_provider.catalyst.context import Context
-from airflow_lineage_provider.catalyst.tree import TreeNode, object_name
-from airflow_lineage_provider.plan.expressions import AggregateCall, Call, Direction, Expression, Literal
+from airflow_lineage_provider.catalyst.tree import TreeNode, decode, object_name
+from airflow_lineage_provider.plan.expressions import AggregateCall, Call, Direction, Expression, Literal, UdfCall
 
 
-def aggregate_call(node: TreeNode, context: Context, expression: Callable[[TreeNode, Context], Expression]) -> AggregateCall | Call:
-    """An ``AggregateExpression``: its function, DISTINCT and FILTER. A pivot's is an array of them.
+def aggregate_call(
+    node: TreeNode, context: Context, expression: Callable[[TreeNode, Context], Expression]
+) -> AggregateCall | Call | UdfCall:
+    """An ``AggregateExpression``: its function, DISTINCT and FILTER. A pivot's is an array of them, one in Python a call of
+    a UDF (`catalyst.python_aggregates`).
 
     :raises UnsupportedOperator: the function has no SQL name, or is not a whole aggregation.
     """
@@ -20,7 +23,9 @@ def aggregate_call(node: TreeNode, context: Context, expression: Callable[[TreeN
     function = node.child("aggregateFunction")
     if function.name == "PivotFirst":
         return _pivoted(function, context, expression)
-    if function.name in ("PythonUDAF", "ScalaAggregator", "ScalaUDAF", "TypedAggregateExpression"):
+    if function.name == "PythonUDAF":
+        return _python(node, function, context, expression)
+    if function.name in ("ScalaAggregator", "ScalaUDAF", "TypedAggregateExpression"):
         context.refuse(f"the aggregate function {function.fields.get('name') or function.name}", _ADVICE)
     function, children, directions = _within_group(function)
     called = functions.call(function, tuple([expression(child, context) for child in children]), context)
@@ -28,6 +33,14 @@ def aggregate_call(node: TreeNode, context: Context, expression: Callable[[TreeN
         function=called.function, arguments=called.arguments, type=called.type, distinct=bool(node.fields["isDistinct"]),
         filter=_filter(node, context, expression), within_group=directions,
     )  # fmt: skip
+
+
+def _python(node: TreeNode, function: TreeNode, context: Context, expression: Callable[[TreeNode, Context], Expression]) -> UdfCall:
+    if node.fields["isDistinct"] or len(node.children) > 1:
+        context.refuse(f"the Python aggregate function {function.fields['name']} with DISTINCT or FILTER", "Filter the rows first")
+    call = expression(function, context)
+    assert isinstance(call, UdfCall)
+    return call
 
 
 def _within_group(node: TreeNode) -> tuple[TreeNode, Sequence[TreeNode], tuple[Direction, ...]]:
@@ -58,16 +71,16 @@ def _direction(key: TreeNode) -> Direction:
 def _pivoted(node: TreeNode, context: Context, expression: Callable[[TreeNode, Context], Expression]) -> Call:
     """One value for each pivot value, of the one row of the group that has it: its maximum, which is the same in every run."""
     column, value = (expression(node.child(field), context) for field in ("pivotColumn", "valueColumn"))
-    texts = node.fields["pivotColumnValues"]
-    if texts is None:
+    texts, parts = node.fields["pivotColumnValues"], node.fields.get("pivotColumnParts")
+    if texts is None and parts is None:
         context.refuse(f"a pivot by a column of type {column.type}", "Pivot by a string or a number made of it")
+    chosen = [expression(decode([part]), context) for part in parts] if parts else [Literal(value=text, type=column.type) for text in texts]
     calls = tuple(
         AggregateCall(
-            function="max", arguments=(value,), type=value.type,
-            filter=Call(function="<=>", arguments=(column, Literal(value=text, type=column.type)), type="boolean"),
+            function="max", arguments=(value,), type=value.type, filter=Call(function="<=>", arguments=(column, one), type="boolean")
         )
-        for text in texts
-    )  # fmt: skip
+        for one in chosen
+    )
     return Call(function="array", arguments=calls, type=f"array<{value.type}>")
 
 

@@ -7,12 +7,13 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import TYPE_CHECKING, NoReturn
 
+from airflow_lineage_provider.catalyst.datatypes import is_orderable
 from airflow_lineage_provider.errors import UnsupportedOperator
 from airflow_lineage_provider.plan.expressions import Alias, Attribute, Expression, ScalarSubquery
 from airflow_lineage_provider.plan.operators import Plan, Relation
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from airflow_lineage_provider.catalyst.tree import TreeNode
 
@@ -66,3 +67,10 @@ class Context:
     def refuse(self, what: str, advice: str = ADVICE) -> NoReturn:
         """Raise `UnsupportedOperator` for something at the current place."""
         raise UnsupportedOperator(f"{what} is not supported (at {' > '.join(self.place) or 'the root of the plan'}). {advice}.")
+
+    def check_groups(self, keys: Iterable[Expression]) -> None:
+        """:raises UnsupportedOperator: a key of groups is of a type whose values Spark groups, but does not compare (a map)."""
+        for key in keys:
+            if not is_orderable(key.type):
+                advice = "A row's group could not be found again. Use array_sort(map_entries(m)) in place of a map m"
+                self.refuse(f"grouping by a value of type {key.type}", advice)

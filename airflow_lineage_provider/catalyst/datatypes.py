@@ -16,20 +16,25 @@ _UNORDERED = re.compile(r"\b(?:map<|variant\b|geometry|geography|interval\b(?! (
 _PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z_0-9]*")
 
 
-def ddl(type_json: str | Mapping[str, Any]) -> str:
+def ddl(type_json: str | Mapping[str, Any], collations: Mapping[str, str] | None = None, path: str = "") -> str:
     """The DDL text of a type.
+
+    The collations of a field's strings are told beside its type, by their paths in it (``name``, ``name.element``, ``name.key`` …).
 
     :raises UnsupportedOperator: a user-defined type, which no DDL text can say.
     """
+    told = collations or {}
     if isinstance(type_json, str):
+        if type_json == "string" and path in told:
+            return f"string collate {str(told[path]).rsplit('.', 1)[-1]}"
         if type_json.startswith(("geometry", "geography")):
             return _geospatial(type_json)
         return _SHORT.get(type_json, type_json)
     match type_json["type"]:
         case "array":
-            return f"array<{ddl(type_json['elementType'])}>"
+            return f"array<{ddl(type_json['elementType'], told, f'{path}.element')}>"
         case "map":
-            return f"map<{ddl(type_json['keyType'])},{ddl(type_json['valueType'])}>"
+            return f"map<{ddl(type_json['keyType'], told, f'{path}.key')},{ddl(type_json['valueType'], told, f'{path}.value')}>"
         case "struct":
             return f"struct<{','.join(_field(field) for field in type_json['fields'])}>"
         case other:
@@ -37,11 +42,15 @@ def ddl(type_json: str | Mapping[str, Any]) -> str:
             raise UnsupportedOperator(f"a column has the user-defined type {known}: turn it into an array or a struct first")
 
 
+_SRIDS = {"EPSG:3857": "3857", "OGC:CRS84": "4326"}
+
+
 def _geospatial(text: str) -> str:
-    found = re.fullmatch(r"(geometry|geography)\((?:SRID:)?(ANY|\d+)(?:,.*)?\)", text, re.IGNORECASE)
-    if found is None:
+    found = re.fullmatch(r"(geometry|geography)\((?:SRID:)?(ANY|\d+|[A-Z]+:\w+)(?:,.*)?\)", text, re.IGNORECASE)
+    srid = None if found is None else _SRIDS.get(found[2].upper(), found[2])
+    if found is None or srid is None or ":" in srid:
         raise UnsupportedOperator(f"a column has the type {text}: turn it into binary with st_asbinary first")
-    return f"{found[1]}({found[2].lower()})"
+    return f"{found[1]}({srid.lower()})"
 
 
 def struct_ddl(fields: list[tuple[str, str]]) -> str:
@@ -66,11 +75,5 @@ def quote(name: str) -> str:
 
 def _field(field: Mapping[str, Any]) -> str:
     name = field["name"]
-    collations = field.get("metadata", {}).get("__COLLATIONS") or {}
-    # A string's collation is told beside the type, under the field's name.
-    type_text = ddl(field["type"])
-    if type_text == "string" and name in collations:
-        type_text = f"string collate {str(collations[name]).rsplit('.', 1)[-1]}"
-    elif collations:
-        raise UnsupportedOperator(f"field {name} has a collation inside its type, which is not supported: cast it to a plain string first")
+    type_text = ddl(field["type"], field.get("metadata", {}).get("__COLLATIONS"), name)
     return f"{name if _PLAIN_NAME.fullmatch(name) else quote(name)}:{type_text}"

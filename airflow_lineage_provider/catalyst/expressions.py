@@ -8,6 +8,7 @@ from airflow_lineage_provider.catalyst import aggregates, common_expressions, fu
 from airflow_lineage_provider.catalyst.context import Context
 from airflow_lineage_provider.catalyst.datatypes import ddl
 from airflow_lineage_provider.catalyst.literals import literal
+from airflow_lineage_provider.catalyst.names import udf_name
 from airflow_lineage_provider.catalyst.state import check_ansi, check_zone, eval_mode
 from airflow_lineage_provider.catalyst.tree import TreeNode, decode, expression_id, object_name
 from airflow_lineage_provider.errors import UnsupportedOperator
@@ -83,12 +84,30 @@ def _attribute(node: TreeNode, context: Context) -> e.Expression:
 
 def _literal(node: TreeNode, context: Context) -> e.Expression:
     type_text = type_of(node, context)
-    found = literal(node.fields["value"], type_text)
-    if found is None and type_text.startswith("array<") and node.fields["value"] == "[]":
-        return e.Cast(child=e.Call(function="array", arguments=(), type="array<void>"), type=type_text)
+    if node.fields.get("parts") is not None:
+        return _nested_literal(node, type_text, context)
+    found = None if node.fields.get("unknown") else literal(node.fields["value"], type_text)
     if found is None:
         context.refuse(f"a constant of type {type_text}", "Build it with functions (array, map, named_struct, unhex) instead")
     return found
+
+
+def _nested_literal(node: TreeNode, type_text: str, context: Context) -> e.Expression:
+    """A constant array, map or struct, by the function that makes one of its parts."""
+    items = tuple([_literal(decode([part]), context) for part in node.fields["parts"]])
+    if not items:
+        empty = e.Call(function=str(node.fields["dataType"]["type"]), arguments=(), type=_EMPTY[str(node.fields["dataType"]["type"])])
+        return e.Cast(child=empty, type=type_text)
+    match str(node.fields["dataType"]["type"]):
+        case "struct":
+            names = (e.Literal(value=str(field["name"]), type="string") for field in node.fields["dataType"]["fields"])
+            named_parts = tuple(part for pair in zip(names, items, strict=True) for part in pair)
+            return e.Call(function="named_struct", arguments=named_parts, type=type_text)
+        case kind:
+            return e.Call(function=kind, arguments=items, type=type_text)
+
+
+_EMPTY = {"array": "array<void>", "map": "map<void,void>", "struct": "struct<>"}
 
 
 def _cast(node: TreeNode, context: Context) -> e.Expression:
@@ -140,11 +159,11 @@ def _in_set(node: TreeNode, context: Context) -> e.Expression:
 
 
 def _udf(node: TreeNode, context: Context) -> e.Expression:
-    name = str(node.fields["name"])
+    name = udf_name(node)
     return e.UdfCall(
         udf=name, arguments=arguments(node, context.at(f"UDF {name}")), type=type_of(node, context),
         deterministic=bool(node.fields["udfDeterministic"]), call=expression_id(node.fields["resultId"]),
-        eval_type=int(node.fields["evalType"]), function=int(node.fields.get("functionNumber", -1)),
+        eval_type=int(node.fields["evalType"]), function=int(node.fields.get("functionNumber", -1)), aggregates=node.name == "PythonUDAF",
     )  # fmt: skip
 
 
@@ -233,9 +252,9 @@ _SPECIAL: Mapping[str, Converter] = {
     "KnownNullable": _unwrapped,
     "StaticInvoke": lambda node, context: only_in_plans.static_invoke(node, context, expression),
     "PreciseTimestampConversion": lambda node, context: only_in_plans.precise_timestamp(node, context, expression),
-    "ResolvedCollation": _refused("COLLATE", "Compare lower(…) of both sides instead"),
+    "ResolvedCollation": lambda node, _context: e.Literal(value=str(node.fields["collationName"]), type="string"),
     "WindowExpression": _refused("a window function inside an expression", "Compute it in a column of its own first"),
-    "PythonUDAF": _refused("a grouped aggregation in Python", "Collect the group with collect_list and call a UDF on the list"),
+    "PythonUDAF": _udf,
     "ScalarSubquery": _scalar_subquery,
     "InSubquery": _refused("IN with a subquery here", _JOIN_ADVICE),
     "Exists": _refused("EXISTS with a subquery here", _JOIN_ADVICE),

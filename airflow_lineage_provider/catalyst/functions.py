@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from airflow_lineage_provider.catalyst.context import Context
@@ -14,13 +15,21 @@ from airflow_lineage_provider.plan.expressions import Call, Expression, Literal
 _BUILT = {
     "StringLPad": "lpad", "StringRPad": "rpad", "StringInstr": "instr", "StringInstrWithOccurrence": "instr", "Extract": "date_part",
     "RoundCeil": "ceil", "RoundFloor": "floor", "StringDecode": "decode",
-    "VariantExplode": "variant_explode",
+    "VariantExplode": "variant_explode", "CounterDiffWithStartTime": "counter_diff",
+    "TimestampDiff": "timestampdiff", "TimestampAdd": "timestampadd",
     # What + - * / become over dates, timestamps and intervals.
     "TimestampAddInterval": "+", "TimestampAddYMInterval": "+", "DateAddInterval": "+", "DateAddYMInterval": "+", "TimeAddInterval": "+",
     "SubtractTimestamps": "-", "SubtractDates": "-", "SubtractTimes": "-", "MultiplyYMInterval": "*", "MultiplyDTInterval": "*",
     "MultiplyInterval": "*", "DivideYMInterval": "/", "DivideDTInterval": "/", "DivideInterval": "/",
 }  # fmt: skip
-_WITH_SCHEMA = ("JsonToStructs", "CsvToStructs")
+_ONLY_IN_PYTHON = {
+    "CollectFrequentItems": "freqItems()", "PandasMode": "mode() of pandas on Spark", "PandasProduct": "prod() of pandas on Spark",
+    "EWM": "ewm() of pandas on Spark", "NullIndex": "null_index of pandas on Spark", "DistributedSequenceID": "a distributed index",
+    "UnwrapUDT": "unwrap_udt()", "TryEval": "a try_ function over an expression that has no such form",
+}  # fmt: skip
+_WITH_SCHEMA = ("JsonToStructs", "CsvToStructs", "XmlToStructs")
+# Functions over binaries, which one class is for: its field says which.
+_NAMED_BY_FIELD = {"BinaryPredicate": "prettyName", "BinaryPad": "funcName"}
 _TYPED_BY_NAME = {"ParseToTimestamp": "to_timestamp", "MakeTimestamp": "make_timestamp"}
 CHOOSING = ("First", "Last", "AnyValue")
 """Aggregates that choose a row's value, and may leave NULLs out."""
@@ -30,6 +39,11 @@ _TRIMS = ("StringTrim", "StringTrimLeft", "StringTrimRight")
 def name_of(node: TreeNode, context: Context) -> str | None:
     """The name under which the session's registry has an expression's class."""
     names = context.function_names
+    if node.name == "MakeTimestampFromDateTime":
+        # Of a date alone, only the function that goes by the session's type of timestamps.
+        return "make_timestamp_ltz" if len(node.children) > 1 or context.settings.timestamp_type != "timestamp" else "make_timestamp"
+    if node.name in _NAMED_BY_FIELD:
+        return str(node.fields[_NAMED_BY_FIELD[node.name]])
     return _BUILT.get(node.name) or names.get(node.class_name)
 
 
@@ -40,8 +54,9 @@ def call(node: TreeNode, arguments: tuple[Expression, ...], context: Context) ->
     """
     name = name_of(node, context)
     if name is None:
-        context.refuse(f"the expression {node.name}, for which SQL has no function,")
-    name, arguments = _with_state(node, name, arguments, context)
+        context.refuse(_ONLY_IN_PYTHON.get(node.name) or f"a function that has no name in SQL (Catalyst calls it {node.name})")
+    kept = without(node, _NAMED_BY_FIELD[node.name]) if node.name in _NAMED_BY_FIELD else node
+    name, arguments = _with_state(kept, name, arguments, context)
     result = node.fields.get("resultType")
     if result is None:
         context.refuse(f"{name}(…) without its type", "Capture the plan again with this release")
@@ -60,6 +75,9 @@ def _with_state(node: TreeNode, name: str, arguments: tuple[Expression, ...], co
         return _with_state(without(node, "schema"), name, (*arguments, schema), context)
     if isinstance(fields.get("options"), dict):
         return _with_state(without(node, "options"), name, (*arguments, *_options(fields["options"])), context)
+    if node.name in ("TimestampDiff", "TimestampAdd") and re.fullmatch("[A-Z]+", str(fields.get("unit"))):
+        unit = Literal(value=str(fields["unit"]), type="string")
+        return _with_state(without(node, "unit"), name, (unit, *arguments), context)
     if node.name == "VariantGet" and "targetType" in fields:
         wanted = Literal(value=ddl(fields["targetType"]), type="string")
         return _with_state(without(node, "targetType"), name, (*arguments, wanted), context)
@@ -85,11 +103,11 @@ def _options(options: Mapping[str, str]) -> tuple[Expression, ...]:
 def _timestamp_function(node: TreeNode, name: str, context: Context) -> str:
     found = function_for(without(node, "dataType"), name, context)
     wanted = ddl(node.fields["dataType"])
-    if found.startswith("try_"):
+    if found.startswith("try_") and node.name != "MakeTimestamp":
         if wanted != context.settings.timestamp_type:
             context.refuse(f"{found}(…) that gives {wanted}")
         return found
-    return f"{name}_ntz" if wanted == "timestamp_ntz" else f"{name}_ltz"
+    return f"{found}_ntz" if wanted == "timestamp_ntz" else f"{found}_ltz"
 
 
 def without(node: TreeNode, field: str) -> TreeNode:

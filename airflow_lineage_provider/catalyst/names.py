@@ -1,4 +1,4 @@
-"""What people call the leaves of a plan: the view's or table's name directly above, if there is one."""
+"""What people call the leaves of a plan (the view's or table's name directly above, if there is one), and its Python functions."""
 
 from __future__ import annotations
 
@@ -9,6 +9,12 @@ from airflow_lineage_provider.catalyst.tree import TreeNode, all_nodes, expressi
 # Between a table and its view they change neither rows nor columns.
 _SAME_ROWS = frozenset({"Repartition", "RepartitionByExpression", "RebalancePartitions", "ResolvedHint"})
 Columns = tuple[int, ...]
+
+
+def udf_name(call: TreeNode) -> str:
+    """The name of a Python function, as people can write it: ``lambda`` for every one that has none."""
+    name = str(call.fields["name"])
+    return "lambda" if name == "<lambda>" else name
 
 
 def leaf_names(root: TreeNode) -> Mapping[int, str]:

@@ -9,15 +9,19 @@ from airflow_lineage_provider.catalyst import expressions as convert_expressions
 from airflow_lineage_provider.catalyst import python_maps
 from airflow_lineage_provider.catalyst.context import Context
 from airflow_lineage_provider.catalyst.generators import expand, generate
+from airflow_lineage_provider.catalyst.python_aggregates import has_python_aggregates, python_aggregate
 from airflow_lineage_provider.catalyst.samples import sample
 from airflow_lineage_provider.catalyst.set_operations import deduplicate, except_, intersect
 from airflow_lineage_provider.catalyst.single_joins import single_join
 from airflow_lineage_provider.catalyst.tree import TreeNode, decode, object_name
 from airflow_lineage_provider.catalyst.windows import window
 from airflow_lineage_provider.plan import operators as o
-from airflow_lineage_provider.plan.expressions import Alias, Attribute, Expression, Named, attribute_of
+from airflow_lineage_provider.plan.expressions import Alias, Attribute, Call, Expression, Named, attribute_of
 
 Converter = Callable[[TreeNode, Context], o.Plan]
+
+SEQUENCE = "distributed_sequence_id"
+"""The function that stands for the default index of pandas on Spark, which has no SQL text."""
 
 _JOINS: Mapping[str, o.JoinKind] = {
     "Inner": "inner", "Cross": "cross", "LeftOuter": "left", "RightOuter": "right", "FullOuter": "full", "LeftSemi": "left_semi",
@@ -85,6 +89,16 @@ def _once(columns: tuple[Named, ...], context: Context) -> tuple[Named, ...]:
     return tuple(found)
 
 
+def _numbered_rows(node: TreeNode, context: Context) -> o.Plan:
+    """The default index of pandas on Spark: nearly always made and then left out. What reads it cannot be run again (`spark.capture`)."""
+    child = _only_child(node, context)
+    number = node.tree("sequenceAttr")
+    if number is None:
+        context.refuse("AttachDistributedSequence without its column")
+    made = Alias(child=Call(function=SEQUENCE, arguments=(), type="bigint"), attribute=convert_expressions.attribute_json(number, context))
+    return o.Project(child=child, columns=(made, *child.output))
+
+
 def _filter(node: TreeNode, context: Context) -> o.Plan:
     child = _only_child(node, context)
     return o.Filter(child=child, condition=_expression(node, "condition", context.over(child.output)))
@@ -116,8 +130,11 @@ def _join(node: TreeNode, context: Context) -> o.Plan:
 
 def _aggregate(node: TreeNode, context: Context) -> o.Plan:
     child = _only_child(node, context)
+    if has_python_aggregates(node):
+        return python_aggregate(node, child, context)
     inside = context.over(child.output)
     keys = tuple([convert_expressions.expression(key, inside.at("GROUP BY")) for key in node.trees("groupingExpressions")])
+    context.check_groups(keys)
     columns = tuple([convert_expressions.named(column, inside) for column in node.trees("aggregateExpressions")])
     return o.Aggregate(child=child, keys=keys, columns=_once(columns, context), domain=node.fields.get("domain") is True)
 
@@ -196,6 +213,8 @@ _KNOWN_GAPS: Mapping[str, tuple[str, str]] = {
     "Tail": ("tail", "Sort the other way round and use limit"),
     "LateralJoin": ("a lateral join that Spark cannot make a plain join", "Join the two tables by their columns"),
     "UnionLoop": ("a recursive query", "Write the steps out, or compute the hierarchy in an earlier step"),
+    "ScriptTransformation": ("TRANSFORM … USING a script", "Call a Python UDF, or mapInPandas with a key that passes through"),
+    "BinBy": ("BIN BY", "Make the bins with explode(sequence(…)), and compute each bin's share"),
     "AsOfJoin": ("an as-of join", "Number the candidates with row_number() over a window and keep the first"),
     "TransformWithStateInPySpark": ("transformWithState", "Run the pipeline over a batch with applyInPandas"),
     "FlatMapGroupsInPandasWithState": ("applyInPandasWithState", "Run the pipeline over a batch with applyInPandas"),
@@ -214,6 +233,7 @@ _OVER_PLANS: Mapping[str, Callable[[TreeNode, tuple[o.Plan, ...], Context], o.Pl
 _OPERATORS: Mapping[str, Converter] = {
     "Project": _project,
     "Filter": _filter,
+    "AttachDistributedSequence": _numbered_rows,
     "Join": _join,
     "Aggregate": _aggregate,
     "Union": _union,
@@ -231,5 +251,6 @@ _OPERATORS: Mapping[str, Converter] = {
     "RepartitionByExpression": _stripped,
     "RebalancePartitions": _stripped,
     "CollectMetrics": _stripped,
+    "EventTimeWatermark": _stripped,  # means nothing in a batch; streams are refused where they are read
     "PipeOperator": _stripped,
 }

@@ -7,6 +7,7 @@ from typing import Literal as OneOf
 
 from airflow_lineage_provider.catalyst.context import Context
 from airflow_lineage_provider.catalyst.expressions import attribute_json, expression
+from airflow_lineage_provider.catalyst.names import udf_name
 from airflow_lineage_provider.catalyst.tree import TreeNode, expression_id
 from airflow_lineage_provider.plan import expressions as e
 from airflow_lineage_provider.plan import operators as o
@@ -37,7 +38,7 @@ def python_map(node: TreeNode, children: tuple[o.Plan, ...], context: Context) -
     if taken != len(call.children):
         context.refuse(f"{node.name} whose function takes other columns than its input has")
     return o.PythonMap(
-        children=tuple(inputs), kind=kind, udf=str(call.fields["name"]), call=expression_id(call.fields["resultId"]),
+        children=tuple(inputs), kind=kind, udf=udf_name(call), call=expression_id(call.fields["resultId"]),
         eval_type=int(call.fields["evalType"]), output=tuple([attribute_json(a, context) for a in node.trees("output")]),
         keys=tuple(a for plan, keys in zip(inputs, counts, strict=True) for a in plan.output[:keys]),
     )  # fmt: skip

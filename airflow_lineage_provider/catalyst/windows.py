@@ -17,8 +17,9 @@ from airflow_lineage_provider.plan import operators as o
 # What Catalyst gives as their arguments is the window's order.
 _RANKS = frozenset({"Rank", "DenseRank", "PercentRank"})
 _BY_OFFSET = frozenset({"Lag", "Lead", "NthValue"})
-# Which rows they read is known; of others (counter_diff) it is not.
-_KNOWN = _RANKS | _BY_OFFSET | {"RowNumber", "CumeDist", "NTile"}
+# Which rows they read is known; of others it is not.
+_KNOWN = _RANKS | _BY_OFFSET | {"RowNumber", "CumeDist", "NTile", "CounterDiff", "CounterDiffWithStartTime"}
+_ANY_ORDER = e.Literal(value="1", type="int")
 _PYTHON_ADVICE = "Collect the window's rows with collect_list(…) OVER (…) and call a UDF on the list"
 _NUMBERS = frozenset({"tinyint", "smallint", "int", "bigint", "float", "double"})
 
@@ -28,16 +29,16 @@ def window(node: TreeNode, children: tuple[o.Plan, ...], context: Context) -> o.
     (child,) = children
     inside = context.over(child.output)
     limits = node.fields.get("limits") is True
-    if limits and not node.trees("orderSpec"):
-        context.refuse(
-            "LIMIT in a correlated subquery without an order, or by a column that the subquery does not select",
-            "Select the column that you sort by as well (in a lateral join)",
-        )
+    given = {attribute.id for attribute in child.output}
+    # Catalyst lets columns of the input pass through the window of a correlated subquery.
+    made = [tree for tree in node.trees("windowExpressions") if tree.name == "Alias" or expression_id(tree.fields["exprId"]) not in given]
+    order = tuple([sort_key(key, inside.at("ORDER BY")) for key in node.trees("orderSpec")])
     return o.Window(
         child=child,
-        functions=tuple([_function(function, inside) for function in node.trees("windowExpressions")]),
+        functions=tuple([_function(function, inside) for function in made]),
         partition=tuple([expression(key, inside.at("PARTITION BY")) for key in node.trees("partitionSpec")]),
-        order=tuple([sort_key(key, inside.at("ORDER BY")) for key in node.trees("orderSpec")]),
+        # LIMIT without an order takes whichever rows come first; to number rows, SQL wants some order.
+        order=order or ((e.SortKey(child=_ANY_ORDER),) if limits else ()),
         limits=limits,
     )
 
@@ -76,11 +77,10 @@ def _aggregate(node: TreeNode, frame: e.WindowFrame, context: Context) -> e.Wind
     called = aggregates.aggregate_call(node, context, expression)
     if not isinstance(called, e.AggregateCall):
         context.refuse("a pivot over a window")
-    if called.within_group:
-        context.refuse(f"{called.function} WITHIN GROUP over a window", "Aggregate in a query of its own, and join the result")
     found = e.WindowFunction(
-        function=called.function, arguments=called.arguments, type=called.type, frame=frame, distinct=called.distinct, filter=called.filter
-    )
+        function=called.function, arguments=called.arguments, type=called.type, frame=frame, distinct=called.distinct, filter=called.filter,
+        within_group=called.within_group,
+    )  # fmt: skip
     if function.fields.get("ignoreNulls") is True and function.name in functions.CHOOSING:
         return replace(found, arguments=found.arguments[:-1], ignore_nulls=True)
     return found

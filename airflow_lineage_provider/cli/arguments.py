@@ -20,12 +20,14 @@ examples:
   airflow-lineage show latest
   airflow-lineage explain latest "judge = 'Reject'" --html why.html
   airflow-lineage explain 01JG3Q '[{"judge": "Reject"}]' --verify --json
+  airflow-lineage explain latest --at 0,3
   airflow-lineage columns latest --column judge
   airflow-lineage why-not latest "client_id = 7" --table loans
 """
 
-# As `tracing.strategies` and `explanation.Difference` have them: importing those would slow ``--help`` down.
+# As `tracing.strategies`, `options` and `explanation.Difference` have them: importing those would slow ``--help`` down.
 STRATEGIES = ("function_materialization", "rerun", "full_materialization", "auto")
+ON_STORE_FAILURE = ("fail", "keep_result")
 DIFFERENCES = ("control", "data", "rows")
 
 TARGET_HELP = "a SQL predicate over the result's columns, or a JSON array of rows"
@@ -91,6 +93,10 @@ def _run(made: argparse.ArgumentParser) -> None:
     made.add_argument(
         "--param", type=_pair(_json_or_text), action="append", default=[], metavar="NAME=VALUE", help="a parameter: JSON, or else text"
     )
+    made.add_argument(
+        "--clear-param", action="append", default=[], metavar="NAME",
+        help="a parameter that is recorded as it is; of others than dates and truth values the record has a digest",
+    )  # fmt: skip
     made.add_argument("--name", help="the pipeline's name (default: the function's or the file's)")
     made.add_argument(
         "--output",
@@ -105,6 +111,11 @@ def _run(made: argparse.ArgumentParser) -> None:
         "--reasons", default="lazy", choices=("lazy", "eager"), help="explain when asked, or every row at once (default: %(default)s)"
     )
     made.add_argument(
+        "--on-store-failure", default="fail", choices=ON_STORE_FAILURE,
+        help="what to do about a store that is missing, slow, or dies in the middle: fail, or write the result without lineage "
+        "(default: %(default)s)",
+    )  # fmt: skip
+    made.add_argument(
         "--key",
         type=_pair(_columns),
         action="append",
@@ -113,6 +124,7 @@ def _run(made: argparse.ArgumentParser) -> None:
         help="the primary key of a source table",
     )
     _spark(made)
+    _secret(made)
     made.add_argument("--rows", type=_natural, default=10, metavar="N", help="rows of the result to show (default: %(default)s)")
     _json(made)
 
@@ -125,7 +137,8 @@ def _runs(made: argparse.ArgumentParser) -> None:
 
 def _explain(made: argparse.ArgumentParser) -> None:
     made.add_argument("run", metavar="RUN", help="the run's id, an unambiguous beginning of it, or latest")
-    made.add_argument("target", metavar="TARGET", help=TARGET_HELP)
+    made.add_argument("target", metavar="TARGET", nargs="?", help=TARGET_HELP)
+    made.add_argument("--at", metavar="N[,N]", help="in place of a target: rows by their positions in the result, counted from 0")
     made.add_argument("--pipeline", metavar="NAME", help="with latest: of this pipeline")
     made.add_argument("--limit", type=_natural, metavar="N", help="the most rows that the target may match")
     made.add_argument(
@@ -139,7 +152,9 @@ def _explain(made: argparse.ArgumentParser) -> None:
     made.add_argument(
         "--no-across", dest="across", action="store_false", help="end at the tables that this run read, also where other runs wrote them"
     )
+    made.add_argument("--no-save", dest="save", action="store_false", help="do not keep the answer, nor anything else, in the store")
     _spark(made)
+    _secret(made)
     _shown(made)
 
 
@@ -156,6 +171,8 @@ def _why_not(made: argparse.ArgumentParser) -> None:
     made.add_argument("--pipeline", metavar="NAME", help="with latest: of this pipeline")
     made.add_argument("--limit", type=_natural, metavar="N", help="the most source rows that the question may match")
     _spark(made)
+    _discretion(made)
+    _secret(made)
     made.add_argument("--rows", dest="show_rows", type=_natural, default=20, metavar="N", help="source rows to show (default: %(default)s)")
     _json(made)
 
@@ -173,14 +190,23 @@ def _derivation(made: argparse.ArgumentParser) -> None:
 
 
 def _drop(made: argparse.ArgumentParser) -> None:
-    made.add_argument("runs", metavar="RUN", nargs="+", help="a run's id")
+    made.add_argument("runs", metavar="RUN", nargs="+", help="a run's whole id")
     made.add_argument("--yes", "-y", action="store_true", help="do not ask")
 
 
 def _store(made: argparse.ArgumentParser) -> None:
-    made.add_argument("action", choices=("status", "upgrade", "stop"),
+    made.add_argument("action", choices=("status", "upgrade", "grant", "stop"),
                       help="status: is it there, which version, how large (an embedded server is started); "
-                      "upgrade: bring its schema to this release; stop: stop the embedded server")  # fmt: skip
+                      "upgrade: bring its schema to this release; grant: print the SQL text that makes its roles, and with --apply run it; "
+                      "stop: stop the embedded server")  # fmt: skip
+    made.add_argument("--apply", action="store_true", help="with grant: run it, as a superuser or as an owner who may create roles")
+
+
+def _secret(made: argparse.ArgumentParser) -> None:
+    made.add_argument(
+        "--secret-param", dest="secret_params", action="append", default=[], metavar="NAME[=VARIABLE]",
+        help="a parameter that is never stored, from an environment variable, or typed; a derivation needs it again",
+    )  # fmt: skip
 
 
 def _spark(made: argparse.ArgumentParser) -> None:
@@ -197,9 +223,16 @@ def _spark(made: argparse.ArgumentParser) -> None:
 
 
 def _shown(made: argparse.ArgumentParser) -> None:
+    _discretion(made)
     made.add_argument("--html", metavar="FILE", help="write the explanation as a page, too")
     made.add_argument("--rows", type=_natural, default=20, metavar="N", help="rows of each table to show (default: %(default)s)")
     _json(made)
+
+
+def _discretion(made: argparse.ArgumentParser) -> None:
+    for option, what in (("hide", "columns to leave out"), ("mask", "columns to show without their values")):
+        told = f"{what}: NAME or TABLE.NAME, with * and ? (may be repeated)"
+        made.add_argument(f"--{option}", action="append", default=[], metavar="PATTERN", help=told)
 
 
 def _json(made: argparse.ArgumentParser) -> None:

@@ -6,7 +6,15 @@ from collections.abc import Sequence
 
 from airflow_lineage_provider.cli.arguments import parser
 from airflow_lineage_provider.cli.streams import Streams, streams
-from airflow_lineage_provider.errors import InvalidOutput, LineageError, PlanError, RunNotFound, TargetError, UdfDeclarationError
+from airflow_lineage_provider.errors import (
+    DerivationNotFound,
+    InvalidOutput,
+    LineageError,
+    PlanError,
+    RunNotFound,
+    TargetError,
+    UdfDeclarationError,
+)
 
 INTERRUPTED = 130
 BROKEN_PIPE = 141
@@ -48,4 +56,4 @@ def _message(error: Exception) -> str:
 
 
 def _is_bad_input(error: Exception) -> bool:
-    return isinstance(error, TargetError | PlanError | RunNotFound | UdfDeclarationError | InvalidOutput)
+    return isinstance(error, TargetError | PlanError | RunNotFound | DerivationNotFound | UdfDeclarationError | InvalidOutput)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
@@ -11,6 +10,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider.errors import PlanError
+from airflow_lineage_provider.named_modules import hidden_by, look_in, named_module
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -57,9 +57,9 @@ def _member(module: ModuleType, name: str, reference: str) -> Callable[..., Any]
 
 
 def load_module(place: str) -> ModuleType:
-    """A module by name (the current folder is looked in, as ``python -m`` does) or by file.
+    """A module by name (the current folder is looked in too, after everything else) or by file.
 
-    :raises PlanError: there is none, or importing it fails.
+    :raises PlanError: there is none, its name is taken, or importing it fails.
     """
     path = Path(place)
     if path.suffix == ".py":
@@ -68,9 +68,12 @@ def load_module(place: str) -> ModuleType:
         folder, name = str(path.resolve().parent), path.stem
     else:
         folder, name = os.getcwd(), place
-    _look_in(folder)
+    _own_imports()
+    other = hidden_by(name, folder)
+    if other is not None:
+        raise PlanError(f"{place!r} cannot be imported as {name!r}: that is {other}; rename the {'file' if path.suffix else 'module'}")
     try:
-        module = import_module(name)
+        module = named_module(name, folder)
     except Exception as error:
         raise PlanError(f"importing {place!r} failed with {type(error).__name__}: {error}") from error
     if path.suffix == ".py" and Path(module.__file__ or "").resolve() != path.resolve():
@@ -78,21 +81,18 @@ def load_module(place: str) -> ModuleType:
     return module
 
 
-def _look_in(folder: str) -> None:
-    """For this process and for Python workers that Spark starts on this machine."""
-    if folder not in sys.path:
-        sys.path.insert(0, folder)
-    known = os.environ.get("PYTHONPATH", "").split(os.pathsep)
-    if folder not in known:
-        os.environ["PYTHONPATH"] = os.pathsep.join([folder, *filter(None, known)])
+def _own_imports() -> None:
+    """What this package will need comes before the user's folder is on the path, even last: some of it tries what is not installed."""
+    for name in ("pandas", "airflow_lineage_provider.pipeline"):
+        import_module(name)
 
 
 def load_imports(places: list[str]) -> None:
-    """Import the modules that declare UDFs; the current folder is looked in, whether or not there are any.
+    """Import the modules that declare UDFs. Those that a recorded run names may be in the current folder, whether or not there are any.
 
     :raises PlanError: one cannot be imported.
     """
-    _look_in(os.getcwd())
+    look_in(os.getcwd())
     for place in places:
         load_module(place)
 

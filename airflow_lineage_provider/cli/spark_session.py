@@ -26,6 +26,7 @@ def spark_session(master: str | None, conf: Sequence[tuple[str, str]], out: Stre
     :raises EnvironmentProblem: there is no Java, or two PySpark distributions are mixed.
     """
     from airflow_lineage_provider.spark.environment import check_java, check_pyspark
+    from airflow_lineage_provider.spark.worker_daemon import local_workers
 
     check_pyspark()
     check_java()
@@ -36,7 +37,7 @@ def spark_session(master: str | None, conf: Sequence[tuple[str, str]], out: Stre
         # Spark would take whatever python3 comes first on the path, which need not have this package.
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     out.progress(f"starting Spark on {settings['spark.master']}")
-    session = _start(settings)
+    session = _start(local_workers(settings))
     try:
         yield session
     finally:

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout, suppress
 from typing import TYPE_CHECKING, Any, TextIO
 
+from airflow_lineage_provider.render.progress import SoFar
 from airflow_lineage_provider.render.values import seconds_text, visible
 
 if TYPE_CHECKING:
@@ -47,6 +48,11 @@ class Streams:
         utf8 = self._answer.encoding.lower().replace("-", "") == "utf8"
         self._answer.write(json.dumps(document, indent=2, ensure_ascii=not utf8, allow_nan=False) + "\n")
 
+    def answer_text(self, text: str) -> None:
+        """Print a text as it is, for another program to read."""
+        self.close_progress()
+        self._answer.write(text)
+
     def say(self, text: str) -> None:
         """One line for the person at the terminal."""
         self.close_progress()
@@ -57,11 +63,12 @@ class Streams:
         self.say(f"error: {text}")
 
     def progress(self, stage: str) -> None:
-        """A stage of long work begins (and the one before has ended)."""
+        """A stage of long work begins (and the one before has ended), or the one that goes on has come so far."""
         if self._quiet:
             return
-        self._stage_ends()
-        self._stage = (visible(stage), time.perf_counter())
+        if not isinstance(stage, SoFar):
+            self._stage_ends()
+            self._stage = (visible(stage), time.perf_counter())
         console = self._console("error", sys.stderr)
         if not console.is_terminal:
             print(f"{visible(stage)} …", file=sys.stderr, flush=True)

@@ -9,6 +9,7 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider.cli.pipelines import load_imports, load_pipeline, register_udfs
+from airflow_lineage_provider.cli.secret_params import secret_params
 from airflow_lineage_provider.cli.spark_session import spark_session
 from airflow_lineage_provider.cli.streams import Streams
 from airflow_lineage_provider.errors import InvalidTarget, LineageError, PlanError, SparkRequired
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 def _lineage(options: Namespace, spark: Any = None) -> Lineage:
     from airflow_lineage_provider.pipeline import Lineage
 
-    return Lineage(spark, store=options.store_url)
+    return Lineage(spark, store=options.store_url, on_store_failure=getattr(options, "on_store_failure", "fail"))
 
 
 # --- run, runs ----------------------------------------------------------------------------------------------------------
@@ -30,25 +31,36 @@ def _lineage(options: Namespace, spark: Any = None) -> Lineage:
 
 def run(options: Namespace, out: Streams) -> int:
     """Run a pipeline; the answer is the run and the first rows of its result."""
+    from airflow_lineage_provider.reasons.discretion import Discretion
+    from airflow_lineage_provider.render.withheld import table_shown
+
     load_imports(options.imports)
     pipeline, name = load_pipeline(options.pipeline)
-    params = _once(options.param, "--param")
+    secret = secret_params(options.secret_params)
+    params = _once([*options.param, *secret.items()], "--param")
+    secrecy = {"clear_params": options.clear_param} if options.clear_param else {}
     with ExitStack() as stack:
         # The store first: that it is down should not be found out after Spark's start.
         out.progress("opening the results store")
-        stack.enter_context(_lineage(options))
+        if options.on_store_failure == "fail":
+            stack.enter_context(_lineage(options))
         spark = stack.enter_context(spark_session(options.master, options.conf, out))
         if isinstance(pipeline, str):
             register_udfs(spark)
         lineage = stack.enter_context(_lineage(options, spark))
         made = lineage.run(
             pipeline, name=options.name or name, params=params, output=options.output, strategy=options.strategy,
-            reasons=options.reasons, keys=_once(options.key, "--key"), progress=out.progress,
+            reasons=options.reasons, keys=_once(options.key, "--key"), on_store_failure=options.on_store_failure, progress=out.progress,
+            **secrecy,
         )  # fmt: skip
         stack.callback(made.close)
         # A result that was only written somewhere would have to be computed again to be shown.
         result = made.result_table(limit=options.rows) if made.summary.rows is not None else None
+        if result is not None:
+            result = table_shown(result, Discretion.of())
         _show_run(made.summary, result, options, out)
+        if made.lineage_lost:
+            out.say(f"warning: {made.lineage_lost}")
     return 0
 
 
@@ -94,12 +106,13 @@ def show(options: Namespace, out: Streams) -> int:
         made = lineage.get(options.run, options.pipeline)
         summary = made.summary
         stored, others = (made.stored, made.not_stored) if summary.status == "complete" else ((), ())
+        udfs = made.udfs
     from airflow_lineage_provider.render.storage_text import storage_dict, storage_view
 
     if options.json:
-        out.answer_json(storage_dict(summary, stored, others))
+        out.answer_json(storage_dict(summary, stored, others, udfs))
     else:
-        out.answer(storage_view(summary, stored, others))
+        out.answer(storage_view(summary, stored, others, udfs))
     return 0
 
 
@@ -109,7 +122,9 @@ def show(options: Namespace, out: Streams) -> int:
 def explain(options: Namespace, out: Streams) -> int:
     """Explain rows of a run's result. Spark is started only when the answer needs it."""
     load_imports(options.imports)
-    target = _target(options.target)
+    if (options.target is None) == (options.at is None):
+        raise InvalidTarget("say which rows are meant, once: a TARGET, or their positions, --at 0,3")
+    target = None if options.target is None else _target(options.target)
     try:
         explanation = _explained(options, out, target, None)
     except SparkRequired as needed:
@@ -137,11 +152,16 @@ def _target(text: str) -> str | list[dict[str, Any]]:
     return rows
 
 
+def _given(options: Namespace) -> dict[str, Any]:
+    return {"params": secret_params(options.secret_params)} if options.secret_params else {}
+
+
 def _explained(options: Namespace, out: Streams, target: Any, spark: Any) -> Explanation:
     out.progress("opening the results store")
     with _lineage(options, spark) as lineage:
         found = lineage.get(options.run, options.pipeline)
-        asked = {"limit": options.limit, "verify": options.verify, "difference": options.difference, "across": options.across}
+        names = ("at", "limit", "verify", "difference", "across", "save")
+        asked = {name: getattr(options, name) for name in names} | _given(options)
         return found.explain(target, **asked, progress=out.progress)
 
 
@@ -156,9 +176,9 @@ def why_not(options: Namespace, out: Streams) -> int:
         with spark_session(options.master, options.conf, out) as spark:
             found = _what_became(options, out, rows, spark)
     if options.json:
-        out.answer_json(found.to_dict())
+        out.answer_json(found.to_dict(hide=options.hide, mask=options.mask))
     else:
-        found.show(out.console, rows=options.show_rows)
+        found.show(out.console, rows=options.show_rows, hide=options.hide, mask=options.mask)
     return 0
 
 
@@ -169,7 +189,7 @@ def _what_became(options: Namespace, out: Streams, rows: Any, spark: Any) -> Why
     limit = WHY_NOT_LIMIT if options.limit is None else options.limit
     with _lineage(options, spark) as lineage:
         found = lineage.get(options.run, options.pipeline)
-        return found.why_not(rows, table=options.table, limit=limit, progress=out.progress)
+        return found.why_not(rows, table=options.table, limit=limit, progress=out.progress, **_given(options))
 
 
 def columns(options: Namespace, out: Streams) -> int:
@@ -201,21 +221,21 @@ def derivation(options: Namespace, out: Streams) -> int:
 def _show(explanation: Explanation, options: Namespace, out: Streams) -> None:
     if options.html:
         out.progress("drawing the page")
-        _write_page(explanation, options.html)
+        _write_page(explanation, options)
     if options.json:
-        out.answer_json(explanation.to_dict())
+        out.answer_json(explanation.to_dict(hide=options.hide, mask=options.mask))
     else:
-        explanation.show(out.console, rows=options.rows)
+        explanation.show(out.console, rows=options.rows, hide=options.hide, mask=options.mask)
     if options.html:
         out.say(f"page written to {options.html}")
 
 
-def _write_page(explanation: Explanation, path: str) -> None:
+def _write_page(explanation: Explanation, options: Namespace) -> None:
     try:
-        explanation.to_html(path)
+        explanation.to_html(options.html, hide=options.hide, mask=options.mask)
     except OSError as error:
         raise LineageError(
-            f"the page cannot be written to {path!r}: {error.strerror or error} (the derivation is kept: {explanation.id})"
+            f"the page cannot be written to {options.html!r}: {error.strerror or error} (the derivation is kept: {explanation.id})"
         ) from error
 
 
@@ -223,9 +243,9 @@ def _write_page(explanation: Explanation, path: str) -> None:
 
 
 def drop(options: Namespace, out: Streams) -> int:
-    """Drop runs, after asking. All are looked up first: a wrong id drops nothing."""
+    """Drop runs, after asking. All are looked up first, by their whole ids: a wrong id drops nothing."""
     with _lineage(options) as lineage:
-        found = {made.id: made.summary for made in (lineage.get(run_id) for run_id in options.runs)}
+        found = {made.id: made.summary for made in (lineage.get(run_id, whole=True) for run_id in options.runs)}
         if not options.yes and not _agreed(list(found.values()), out):
             return 1
         for run_id in found:
@@ -249,7 +269,7 @@ def _agreed(found: list[RunSummary], out: Streams) -> bool:
 
 def store(options: Namespace, out: Streams) -> int:
     """Look after the results store."""
-    actions = {"status": _status, "upgrade": _upgrade, "stop": _stop}
+    actions = {"status": _status, "upgrade": _upgrade, "grant": _grant, "stop": _stop}
     return actions[options.action](options, out)
 
 
@@ -274,11 +294,22 @@ def _upgrade(options: Namespace, out: Streams) -> int:
     return 0
 
 
+def _grant(options: Namespace, out: Streams) -> int:
+    from airflow_lineage_provider.store import Store, roles_script
+
+    if options.apply:
+        Store.grant(options.store_url)
+        out.answer("the roles lineage_owner, lineage_loader, lineage_reader and lineage_deriver are there and have what they need")
+    else:
+        out.answer_text(roles_script())
+    return 0
+
+
 def _stop(options: Namespace, out: Streams) -> int:
     from airflow_lineage_provider import settings
     from airflow_lineage_provider.store import stop_embedded
 
-    if options.store_url or settings.store_url():
+    if options.store_url is not None or settings.store_url():
         raise PlanError("only the embedded server can be stopped from here, and a store URL is set (--store or AIRFLOW_LINEAGE_STORE)")
     out.answer("the embedded server has stopped" if stop_embedded() else "the embedded server was not running")
     return 0

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from airflow.providers.common.compat.sdk import DecoratedOperator, task_decorator_factory
 
 from airflow_lineage_provider.operators.bound_pipeline import without_session
-from airflow_lineage_provider.operators.lineage_pyspark import LineagePySparkOperator
+from airflow_lineage_provider.operators.lineage_pyspark import TEMPLATED, LineagePySparkOperator
+from airflow_lineage_provider.operators.options import check_when_read
 
 if TYPE_CHECKING:
     from airflow.sdk.bases.decorator import TaskDecorator
@@ -51,6 +52,8 @@ def lineage_pyspark_task(
 
         examine(month=12)
     """
+    # A mapped task is made when it runs: this is where the DAG is read.
+    check_when_read(kwargs.get("task_id", "@task.lineage_pyspark"), kwargs, TEMPLATED)
     return task_decorator_factory(
         python_callable=python_callable,
         multiple_outputs=multiple_outputs,

@@ -13,6 +13,8 @@ from airflow_lineage_provider.recording import RecordedPlan, RecordedSource
 from airflow_lineage_provider.sql.predicate_text import parse_expression
 
 if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
     from airflow_lineage_provider.plan.expressions import Expression
 
 
@@ -26,7 +28,7 @@ class Asked:
     text: str
 
 
-def asked_of(rows: Any, table: str | None, recorded: RecordedPlan) -> Asked:
+def asked_of(rows: Any, table: str | None, recorded: RecordedPlan, spark: SparkSession | None = None) -> Asked:
     """The table whose rows are meant, and the condition over its columns.
 
     :raises InvalidTarget: there is no such table, it has not all of the columns, or several have; the message lists the tables.
@@ -36,12 +38,12 @@ def asked_of(rows: Any, table: str | None, recorded: RecordedPlan) -> Asked:
         parse_expression(rows)  # what is no condition at all is said before any table is looked at
     if table is not None:
         name = _named(table, tables)
-        return _asked(rows, name, tables[name], recorded)
+        return _asked(rows, name, tables[name], recorded, spark)
     found: list[Asked] = []
     problems: list[InvalidTarget] = []
     for name, leaves in tables.items():
         try:
-            found.append(_asked(rows, name, leaves, recorded))
+            found.append(_asked(rows, name, leaves, recorded, spark))
         except InvalidTarget as problem:
             problems.append(problem)
     if len(found) == 1:
@@ -63,11 +65,11 @@ def _listed(tables: Mapping[str, list[RecordedSource]]) -> str:
     return "; ".join(f"{name} ({', '.join(leaves[0].source.columns)})" for name, leaves in tables.items())
 
 
-def _asked(rows: Any, name: str, leaves: list[RecordedSource], recorded: RecordedPlan) -> Asked:
+def _asked(rows: Any, name: str, leaves: list[RecordedSource], recorded: RecordedPlan, spark: SparkSession | None) -> Asked:
     source = leaves[0].source
     columns = list(zip(source.columns, source.output, strict=True))
     try:
-        condition, text = condition_of(rows, columns, recorded)
+        condition, text = condition_of(rows, columns, recorded, spark)
     except InvalidTarget as problem:
         # The words are those of a question about the result.
         raise InvalidTarget(

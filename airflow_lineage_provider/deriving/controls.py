@@ -16,8 +16,11 @@ if TYPE_CHECKING:
     from airflow_lineage_provider.plan.segments import SegmentedPlan
 
 
-def controls(recorded: RecordedPlan, traced: Trace, names: Mapping[int, str]) -> tuple[Control, ...]:
-    """The controls of a trace; ``names`` are those of the source tables by leaf."""
+def controls(recorded: RecordedPlan, traced: Trace, names: Mapping[int, str], *, listed: bool) -> tuple[Control, ...]:
+    """The controls of a trace that did not go into the right sides; ``names`` are those of the source tables by leaf.
+
+    ``listed``: the answer has all rows of the right sides among its source rows.
+    """
     found = []
     for segment in recorded.plan.segments:
         link = traced.links.get(segment.number)
@@ -28,7 +31,8 @@ def controls(recorded: RecordedPlan, traced: Trace, names: Mapping[int, str]) ->
         if rows:
             sources = tuple(dict.fromkeys(names[leaf] for leaf in _leaves(segment.plan.right, recorded.plan)))
             kind: Literal["difference", "existence"] = "difference" if segment.kind == "d" else "existence"
-            found.append(Control(segment=segment.number, operator=operator_text(segment.plan), sources=sources, rows=rows, kind=kind))
+            operator = operator_text(segment.plan)
+            found.append(Control(segment=segment.number, operator=operator, sources=sources, rows=rows, kind=kind, listed=listed))
     return tuple(found)
 
 

@@ -6,19 +6,24 @@ import time
 from collections.abc import Callable, Collection, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol, get_args
+from typing import TYPE_CHECKING, Any, Protocol
 
+from airflow_lineage_provider import settings
+from airflow_lineage_provider.decided import Reasons
 from airflow_lineage_provider.deriving.controls import controls
 from airflow_lineage_provider.deriving.engines import Engines
 from airflow_lineage_provider.deriving.opaque import opaque, weakest
 from airflow_lineage_provider.deriving.reasons import ReasonReader
 from airflow_lineage_provider.deriving.rows import SegmentRows
 from airflow_lineage_provider.deriving.sources import KeptRows, Key, SourceReader, SourceRows, key_tuples
-from airflow_lineage_provider.deriving.target import PredicateTarget
-from airflow_lineage_provider.errors import InvalidTarget, SparkRequired
+from airflow_lineage_provider.deriving.target import PredicateTarget, is_predicate
+from airflow_lineage_provider.deriving.target_rows import PositionTarget, RowsTarget
+from airflow_lineage_provider.errors import AnswerTooLarge, InvalidTarget, SparkRequired
 from airflow_lineage_provider.explanation import Control, Difference, Explanation, Guarantee, RunSummary
 from airflow_lineage_provider.plan.lineage_keys import ROW
+from airflow_lineage_provider.reasons.features import Names
 from airflow_lineage_provider.recording import RecordedPlan, choices_of
+from airflow_lineage_provider.store.kept_udfs import UdfsOfRun
 from airflow_lineage_provider.tracing.links import TAG
 from airflow_lineage_provider.tracing.trace import Trace, TracingQuery, trace
 
@@ -38,12 +43,13 @@ class _Answer:
     """An explanation in the making."""
 
     source: dict[str, pa.Table] = field(default_factory=dict)
-    reasons: dict[str, pa.Table] = field(default_factory=dict)
+    reasons: dict[str, Reasons] = field(default_factory=dict)
     links: dict[str, pa.Table] = field(default_factory=dict)
     guarantees: dict[str, Guarantee] = field(default_factory=dict)
     controls: tuple[Control, ...] = ()
     stale: list[str] = field(default_factory=list)
     queries: list[TracingQuery] = field(default_factory=list)
+    read: pa.Table | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,11 +73,15 @@ class Target(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Derived:
-    """A derivation: the explanation, its source tables with the keys of their rows, and the numbers of the target's rows."""
+    """A derivation: the explanation, its source tables with the keys of their rows, and the numbers of the target's rows.
+
+    ``read`` is the explanation's links of the target, without the rows of tables that decided as a whole (``difference="rows"`` has those).
+    """
 
     explanation: Explanation
     sources: FoundSources
     numbers: tuple[int, ...]
+    read: pa.Table
 
 
 class Deriver:
@@ -85,8 +95,10 @@ class Deriver:
         spark: SparkTracing | None,
         progress: Progress,
         kept: KeptRows | None = None,
+        keep_reasons: bool = True,
     ) -> None:
-        """``kept`` has rows of sources that are no longer there."""
+        """``kept`` has rows of sources that are no longer there; without ``keep_reasons`` nothing is written into the store."""
+        self.keep_reasons = keep_reasons
         self.store = store
         self.record = record
         self.record_plan = recorded
@@ -95,21 +107,29 @@ class Deriver:
         self.spark = spark
         self.progress = progress
         self.kept = kept
+        self.udfs = UdfsOfRun(store, record)
         self.stored: dict[str, Materialization] = store.materializations(record.id)
 
-    def derive(self, target: Any, *, summary: RunSummary, limit: int, difference: Difference = "control") -> Derived:
-        """The explanation of the result's rows that match ``target``.
+    def derive(self, target: Any, *, at: Any = None, summary: RunSummary, limit: int, difference: Difference = "control") -> Derived:
+        """The explanation of the result's rows that match ``target``, or are at the positions ``at``.
 
         ``difference`` says what the right side of a difference (EXCEPT, NOT IN, NOT EXISTS) is in the answer: ``control``, one entry
         for the whole of it; ``data``, nothing; ``rows``, all its rows, among the source rows.
 
         :raises InvalidTarget, EmptyTarget, TargetTooLarge: the target cannot be used.
+        :raises ResultNotStored: positions of a result that the run did not store.
         :raises SparkRequired: a part of the answer needs a Spark session, and there is none.
         """
-        if difference not in get_args(Difference):
-            raise InvalidTarget(f"difference {difference!r} is not known; it can be {', '.join(get_args(Difference))}")
-        chosen = PredicateTarget(target, self.recorded, limit, self._total)
-        return self.derive_rows(chosen, summary=summary, difference=difference)
+        return self.derive_rows(self._chosen(target, at, limit), summary=summary, difference=difference)
+
+    def _chosen(self, target: Any, at: Any, limit: int) -> Target:
+        if (target is None) == (at is None):
+            raise InvalidTarget("say which rows are meant, once: a predicate or rows, or positions, at=[0, 3]")
+        if at is not None:
+            return PositionTarget(at, self.recorded, self.stored.get("result"), self.store, limit, self.record.strategy)
+        if is_predicate(target):
+            return PredicateTarget(target, self.recorded, limit, self._total, None if self.spark is None else self.spark.spark)
+        return RowsTarget(target, self.recorded, limit, self._total)
 
     def derive_rows(self, target: Target, *, summary: RunSummary, difference: Difference = "control") -> Derived:
         """The same for rows that are chosen otherwise."""
@@ -142,7 +162,8 @@ class Deriver:
             choices=choices_of(self.record.choices),
             seconds=time.perf_counter() - started,
         )
-        return Derived(explanation=explanation, sources=found, numbers=tuple(numbers))
+        assert answer.read is not None
+        return Derived(explanation=explanation, sources=found, numbers=tuple(numbers), read=answer.read)
 
     @property
     def _total(self) -> int | None:
@@ -162,23 +183,26 @@ class Deriver:
             )
         self.progress("making segments again")
         spark = self.spark.spark
-        restored = restore(spark, self.store, self.record_plan, self.stored, self.record.udfs, target.condition(), stack)
+        restored = restore(spark, self.store, self.record_plan, self.stored, self.udfs, target.condition(), stack)
         self.recorded = restored.recorded
         self.spark = SparkTracing(spark, self.store, restored.recorded, self.stored, restored.tables)
         return SegmentRows(self.store, restored.recorded, self.stored, restored)
 
     def _answer(self, engines: Engines, numbers: list[int], difference: Difference, rows: SegmentRows) -> tuple[_Answer, FoundSources]:
         answer = _Answer()
-        positions = list(range(len(numbers)))
+        targets = _targets(list(range(len(numbers))), numbers)
         whole = difference == "rows"
-        traced = trace(self.recorded.traced, 0, _targets(positions, numbers), engines, enumerate_differences=whole)
+        traced = trace(self.recorded.traced, 0, targets, engines, enumerate_differences=whole)
         answer.queries.extend(traced.queries)
         self.progress("reading source rows")
         found = self._sources(traced, answer)
         answer.links["target"] = _links(traced, found)
-        answer.controls = () if difference == "data" else controls(self.recorded, traced, found.leaves)
+        # What let a row through, and what a function read, is the same whether the rows of whole tables are listed or not.
+        read = trace(self.recorded.traced, 0, targets, engines) if whole else traced
+        answer.read = _links(read, found) if whole else answer.links["target"]
+        answer.controls = () if difference == "data" else controls(self.recorded, read, found.leaves, listed=whole)
         self.progress("reading reasons")
-        self._reasons(traced, found, engines, answer, whole, rows)
+        self._reasons(traced, found, engines, answer, rows)
         return answer, found
 
     def _target_rows(self, rows: SegmentRows, numbers: list[int]) -> pa.Table:
@@ -189,12 +213,14 @@ class Deriver:
 
     def _sources(self, traced: Trace, answer: _Answer) -> FoundSources:
         """Every source table once, whatever number of leaves read it (a self-join reads one table twice)."""
-        reader = SourceReader(self.store, self.stored, self.spark, self.kept)
+        reader = SourceReader(self.store, self.stored, dict(self.recorded.plan.conf), self.spark, self.kept)
         opaque_rows = opaque(self.recorded.plan, traced)
         rows: dict[str, SourceRows] = {}
         leaves: dict[int, str] = {}
+        wanted = {name: _keys(group, traced) for name, group in tables_of(self.recorded).items()}
+        _check_size(wanted)
         for name, group in tables_of(self.recorded).items():
-            keys = _keys(group, traced)
+            keys = wanted[name]
             rows[name] = reader.read(group[0], keys)
             leaves |= {one.source.leaf: name for one in group}
             answer.source[name] = rows[name].table
@@ -203,9 +229,8 @@ class Deriver:
             answer.stale.extend(rows[name].stale)
         return FoundSources(rows=rows, leaves=leaves, tables={name: group[0] for name, group in tables_of(self.recorded).items()})
 
-    def _reasons(self, traced: Trace, found: FoundSources, engines: Engines, answer: _Answer, whole: bool, rows: SegmentRows) -> None:
-        descriptions = {one["function"]: one for one in self.record.udfs}
-        reader = ReasonReader(self.store, self.record.id, descriptions, rows)
+    def _reasons(self, traced: Trace, found: FoundSources, engines: Engines, answer: _Answer, rows: SegmentRows) -> None:
+        reader = ReasonReader(self.store, self.record.id, self.udfs, rows, self.keep_reasons)
         unknown = opaque(self.recorded.plan, traced)
         traceable = self.recorded.plan.traceable
         for segment in self.recorded.plan.segments:
@@ -217,11 +242,10 @@ class Deriver:
             for function in segment.functions:
                 calls = reader.read(function, materialized, numbers or [-1])
                 name = free_name(function.udf, {**answer.guarantees, **answer.links})
-                answer.reasons[name] = calls.table
+                answer.reasons[name] = Reasons(calls.table, names=Names.of(self.udfs.descriptions[function.function]))
                 answer.guarantees[name] = weakest(calls.guarantee, unknown.segments.get(segment.number))
-                behind = Trace()
-                if numbers:
-                    behind = trace(self.recorded.traced, segment.number, calls.rows, engines, enumerate_differences=whole)
+                # A table that decided as a whole let the row through; the function read no row of it.
+                behind = trace(self.recorded.traced, segment.number, calls.rows, engines) if numbers else Trace()
                 answer.links[name] = _links(behind, found)
 
 
@@ -254,6 +278,20 @@ def _keys(group: list[RecordedSource], traced: Trace) -> pa.Table:
     schema = pa.schema([(f"key_{i}", to_arrow(column.type)) for i, column in enumerate(group[0].identity.columns)])
     parts = [traced.sources[one.source.leaf].drop_columns([TAG]).cast(schema) for one in group if one.source.leaf in traced.sources]
     return distinct_rows(pa.concat_tables([schema.empty_table(), *parts]))
+
+
+def _check_size(wanted: Mapping[str, pa.Table]) -> None:
+    """Before any source row is read.
+
+    :raises AnswerTooLarge: there are more of them than one answer may have.
+    """
+    rows, most = sum(keys.num_rows for keys in wanted.values()), settings.source_limit()
+    if rows > most:
+        tables = ", ".join(f"{keys.num_rows:,} of {name}" for name, keys in wanted.items() if keys.num_rows)
+        raise AnswerTooLarge(
+            f"{rows:,} source rows stand behind the target ({tables}), more than the {most:,} that one answer may have: narrow the target,"
+            " or raise AIRFLOW_LINEAGE_SOURCE_LIMIT"
+        )
 
 
 def _links(traced: Trace, found: FoundSources) -> pa.Table:

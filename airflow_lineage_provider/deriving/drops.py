@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from airflow_lineage_provider.deriving.rows_behind import rows_behind, table_names
 from airflow_lineage_provider.errors import TracingError
 from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.expressions import Attribute
 from airflow_lineage_provider.plan.text import expression_text, operator_text
-from airflow_lineage_provider.tracing.dropped import Judged, excluding, is_having, judged, order_of, partners, seen_by
+from airflow_lineage_provider.plan.walk import children
+from airflow_lineage_provider.tracing.dropped import (
+    Judged,
+    excluding,
+    is_having,
+    judged,
+    leaves_below,
+    order_of,
+    partners,
+    seen_by,
+    source_keys,
+)
 from airflow_lineage_provider.tracing.forward import ForwardPlan, Place
 from airflow_lineage_provider.tracing.forward_columns import child_of
 from airflow_lineage_provider.why_not import Descendant, Drop, Reason, Term, Truth
@@ -38,8 +50,9 @@ def drops_of(plan: ForwardPlan, place: Place, tags: Sequence[int], following: Fo
     if isinstance(place.node, o.Join):
         found = _with_partners(plan, place, found, following)
     kind = _reason(place.node)
+    sides = _sides(plan, place, following)
     by_tag = {tag: tuple(one.row for one in found if one.tag == tag) for tag in tags}
-    return {tag: Drop(reason=kind, text=_text(plan, place.node, kind, rows, terms), rows=rows) for tag, rows in by_tag.items()}
+    return {tag: Drop(reason=kind, text=_text(plan, place.node, kind, rows, terms, sides), rows=rows) for tag, rows in by_tag.items()}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,8 +133,12 @@ def _with_partners(plan: ForwardPlan, place: Place, found: list[_Dropped], follo
         found = [_counted(one, terms, counts[number], node.condition is not None) for number, one in enumerate(found)]
         if node.kind == "left_anti":
             chosen, leaf = excluding(node, other, read, _GIVEN, MOST_OTHERS * len(found))
-            rows = _rows(following.table(chosen, given, leaf))
-            found = [_with_others(one, [row[1:] for row in rows if row[0] == i], node) for i, one in enumerate(found)]
+            others = following.table(chosen, given, leaf)
+            behind = rows_behind(source_keys(other), others.select(range(1, others.num_columns)), chosen.output[1:], following)
+            rows = _rows(others)
+            for i, one in enumerate(found):
+                mine = [at for at, row in enumerate(rows) if row[0] == i][:MOST_OTHERS]
+                found[i] = _with_others(one, [rows[at][1:] for at in mine], [behind[at] for at in mine], node)
     except TracingError:
         return found
     return found
@@ -142,9 +159,12 @@ def _counted(one: _Dropped, terms: Sequence[str], counts: Sequence[int], conditi
     return replace(one, row=replace(one.row, terms=made, others_count=met[0] if conditional else total, others_total=total))
 
 
-def _with_others(one: _Dropped, rows: Sequence[tuple[Any, ...]], node: o.Join) -> _Dropped:
-    others = tuple(_named(node.right.output, row) for row in rows[:MOST_OTHERS])
-    return replace(one, row=replace(one.row, others=others))
+def _with_others(
+    one: _Dropped, rows: Sequence[tuple[Any, ...]], behind: Sequence[Mapping[str, Mapping[str, Any]]], node: o.Join
+) -> _Dropped:
+    shown = node.right.output
+    others = tuple(_named(shown, row[: len(shown)]) for row in rows)
+    return replace(one, row=replace(one.row, others=others, other_rows=tuple(behind)))
 
 
 # --- words --------------------------------------------------------------------------------------------------------------
@@ -167,15 +187,24 @@ def _reason(node: o.Plan) -> Reason:
     return "operator"
 
 
-def _text(plan: ForwardPlan, node: o.Plan, kind: Reason, rows: Sequence[Descendant], terms: int) -> str:
+def _sides(plan: ForwardPlan, place: Place, following: Following) -> str:
+    """The tables of a join's other side, as people name them: ``u``, or ``u and v``."""
+    if not isinstance(place.node, o.Join):
+        return ""
+    names = table_names(following.tracing.recorded)
+    found = dict.fromkeys(names[leaf] for leaf in leaves_below(plan.plan, children(place.node)[1 - place.side]))
+    return " and ".join(found) if len(found) < 4 else ""
+
+
+def _text(plan: ForwardPlan, node: o.Plan, kind: Reason, rows: Sequence[Descendant], terms: int, side: str) -> str:
     match kind:
         case "selection":
             what = "the group does not meet the condition (HAVING)" if is_having(plan.plan, node) else "the condition is not true for it"
             return f"{what}: {_failed(rows)}" if terms and rows else what
         case "join" | "semi_join":
-            return "no row of the other side goes with it" + _unmet(rows)
+            return f"no row of {side or 'the other side'} goes with it{_unmet(rows)}"
         case "difference":
-            return f"rows of the right side exclude it{_values(rows)}"
+            return f"rows of {side or 'the right side'} exclude it{_values(rows)}"
         case "limit":
             assert isinstance(node, o.Limit)
             return _beyond(node) + _values(rows)

@@ -13,6 +13,7 @@ from airflow_lineage_provider.explanation import Control, Guarantee, Intermediat
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from airflow_lineage_provider.decided import Reasons
     from airflow_lineage_provider.deriving.across import Crossing, Step
     from airflow_lineage_provider.explanation import Explanation, RunSummary
 
@@ -54,10 +55,10 @@ class _Merger:
             for table in step.derived.sources.tables:
                 self._source(run_id, step, table)
         of_run = self._intermediates()
-        targets = self._resolved()
+        targets = self._resolved({run_id: step.derived.explanation.links["target"] for run_id, step in self.steps.items()})
         links = {"target": _link_table(targets[self.asked.run.id])}
         links |= {name: _link_table(targets[run_id]) for run_id, name in of_run.items()}
-        reasons = self._reasons(targets, links)
+        reasons = self._reasons(self._resolved({run_id: step.derived.read for run_id, step in self.steps.items()}), links)
         every = [step.derived.explanation for step in self.steps.values()]
         return replace(
             self.asked,
@@ -150,11 +151,14 @@ class _Merger:
                 self.names[run_id, table] = [*self.names.get((run_id, table), []), *behind]
         return names
 
-    def _resolved(self) -> dict[str, dict[int, set[Row]]]:
-        """For each run which rows of the real sources stand behind each of its target rows; what is behind a run comes before it."""
+    def _resolved(self, links: Mapping[str, pa.Table]) -> dict[str, dict[int, set[Row]]]:
+        """For each run which rows of the real sources stand behind each of its target rows; what is behind a run comes before it.
+
+        ``links`` are those of the runs' targets: with or without the rows of tables that decided as a whole.
+        """
         found: dict[str, dict[int, set[Row]]] = {}
         for run_id in reversed(list(self.steps)):
-            found[run_id] = self._through(run_id, self.steps[run_id].derived.explanation.links["target"], found)
+            found[run_id] = self._through(run_id, links[run_id], found)
         return found
 
     def _through(self, run_id: str, links: pa.Table, targets: Mapping[str, Mapping[int, set[Row]]]) -> dict[int, set[Row]]:
@@ -172,8 +176,8 @@ class _Merger:
         crossing = self.steps[run_id].crossings.get(table)
         return crossing.onward.get(at, []) if crossing is not None else []
 
-    def _reasons(self, targets: Mapping[str, Mapping[int, set[Row]]], links: dict[str, pa.Table]) -> dict[str, pa.Table]:
-        found: dict[str, pa.Table] = {}
+    def _reasons(self, targets: Mapping[str, Mapping[int, set[Row]]], links: dict[str, pa.Table]) -> dict[str, Reasons]:
+        found: dict[str, Reasons] = {}
         for run_id, step in self.steps.items():
             made = step.derived.explanation
             for udf, table in made.reasons.items():
@@ -192,14 +196,15 @@ class _Merger:
                 sources = tuple(dict.fromkeys(name for table in control.sources for name in self.names[run_id, table]))
                 rows = sorted({asked for row in control.rows for asked in reached[run_id].get(row, ())})
                 run = "" if run_id == self.asked.run.id else run_id
-                yield replace(control, sources=sources, rows=tuple(rows), run=run)
+                if rows:
+                    yield replace(control, sources=sources, rows=tuple(rows), run=run)
 
     def _reached(self) -> dict[str, dict[int, set[int]]]:
-        """For each run and row of its target, the rows asked about that it stands behind."""
+        """For each run and row of its target, the rows asked about that it stands behind (not: that a whole table let through)."""
         found: dict[str, dict[int, set[int]]] = {run_id: {} for run_id in self.steps}
         found[self.asked.run.id] = {row: {row} for row in range(self.asked.target.num_rows)}
         for run_id, step in self.steps.items():
-            for row, table, at in _triples(step.derived.explanation.links["target"]):
+            for row, table, at in _triples(step.derived.read):
                 for run, position in self._onward(run_id, table, at):
                     found[run].setdefault(position, set()).update(found[run_id].get(row, ()))
         return found

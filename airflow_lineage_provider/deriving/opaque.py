@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from airflow_lineage_provider.explanation import Guarantee
 from airflow_lineage_provider.plan import operators as o
@@ -36,9 +36,10 @@ def opaque(plan: SegmentedPlan, traced: Trace) -> Opaque:
 
 
 def weakest(*guarantees: Guarantee | None) -> Guarantee:
-    """The weakest guarantee; of equally weak ones the first."""
+    """The weakest guarantee; of equally weak ones the first. An unknown origin stays one."""
     given = [one for one in guarantees if one is not None]
-    return max(given, key=lambda one: LEVELS.index(one.level))
+    weak = max(given, key=lambda one: LEVELS.index(one.level))
+    return replace(weak, origin="unknown" if any(one.origin == "unknown" for one in given) else "known")
 
 
 def _of_function(segment: Segment) -> Guarantee | None:

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from airflow_lineage_provider.deriving.kept import columns_by_name
+from airflow_lineage_provider.deriving.listed import listed
 from airflow_lineage_provider.deriving.sources import Key, key_tuples
-from airflow_lineage_provider.deriving.target import literal_of, numbers_where
+from airflow_lineage_provider.deriving.target import numbers_where
 from airflow_lineage_provider.errors import EmptyTarget, TargetTooLarge
 from airflow_lineage_provider.plan.datatypes import to_arrow
-from airflow_lineage_provider.plan.expressions import Attribute, Call, Expression, Literal, conjunction
+from airflow_lineage_provider.plan.expressions import TRUE, Attribute, Expression, disjunction
 from airflow_lineage_provider.plan.lineage_keys import ROW
 
 if TYPE_CHECKING:
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
     from airflow_lineage_provider.store import Store
 
 _CANDIDATES = 1_000_000
-_LISTED = 1_000
-_LISTABLE = ("boolean", "tinyint", "smallint", "int", "bigint", "string", "date")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,8 +52,7 @@ class OutputRows:
 
     def condition(self) -> Expression:
         """What all of these rows meet, and few others."""
-        conditions = [batch.condition(range(batch.size)) for batch in self._batches]
-        return _any(conditions)
+        return disjunction(tuple(batch.condition(range(batch.size)) for batch in self._batches)) or TRUE
 
     def numbers(self, rows: SegmentRows, recorded: RecordedPlan, engines: Engines, store: Store) -> list[int]:
         """The numbers of the rows that were found.
@@ -95,8 +93,7 @@ class _Batch:
 
     def condition(self, rows: Sequence[int]) -> Expression:
         """Columns with few values among the rows must have one of them. (What else the rows have in common is looked at later.)"""
-        terms = [_listed(a, column.take(list(rows))) for a, column in self.columns if a.type in _LISTABLE]
-        return conjunction(tuple(term for term in terms if term is not None)) or Literal(value="true", type="boolean")
+        return listed([(a, column.take(list(rows))) for a, column in self.columns])
 
     def match_numbers(self, rows: SegmentRows, recorded: RecordedPlan, matches: list[tuple[int, ...]]) -> None:
         """Rows whose number is known, and whose values are those of the result's row of that number."""
@@ -139,28 +136,3 @@ def _as_type(column: pa.ChunkedArray, type_text: str) -> pa.ChunkedArray | None:
         return column.cast(to_arrow(type_text))
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         return None
-
-
-def _listed(attribute: Attribute, column: pa.ChunkedArray) -> Expression | None:
-    values = list(dict.fromkeys(column.to_pylist()))
-    if len(values) > _LISTED:
-        return None
-    terms: list[Expression] = []
-    known = [value for value in values if value is not None]
-    if known:
-        terms.append(Call(function="in", arguments=(attribute, *(_literal(attribute, value) for value in known)), type="boolean"))
-    if len(known) < len(values):
-        terms.append(Call(function="isnull", arguments=(attribute,), type="boolean"))
-    return _any(terms) if terms else None
-
-
-def _literal(attribute: Attribute, value: Any) -> Literal:
-    literal = literal_of(attribute.name, value)
-    return Literal(value=literal.value, type=attribute.type)
-
-
-def _any(conditions: list[Expression]) -> Expression:
-    found = conditions[0]
-    for other in conditions[1:]:
-        found = Call(function="or", arguments=(found, other), type="boolean")
-    return found

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +16,7 @@ from airflow_lineage_provider.errors import ReasonError, ReasonValueMismatch
 from airflow_lineage_provider.explanation import EXACT, Guarantee
 from airflow_lineage_provider.plan.lineage_keys import ROW, MaterializedSegment
 from airflow_lineage_provider.plan.operators import FunctionOperator
-from airflow_lineage_provider.reasons import registry
+from airflow_lineage_provider.reasons.discretion import MASK, Discretion
 from airflow_lineage_provider.reasons.values import same_values
 
 if TYPE_CHECKING:
@@ -25,8 +24,9 @@ if TYPE_CHECKING:
 
     from airflow_lineage_provider.deriving.rows import SegmentRows
     from airflow_lineage_provider.store import Store
+    from airflow_lineage_provider.store.kept_udfs import UdfsOfRun
 
-NO_REASON = "no reason declared: the UDF has no reasoning mode"
+NO_REASON = "no reason declared: the UDF has no reasoning mode (with_reason declares one, for runs to come)"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,11 +41,13 @@ class TracedCalls:
 class ReasonReader:
     """Reads the reasons of a run's function operators, and has the missing ones explained."""
 
-    def __init__(self, store: Store, run_id: str, descriptions: Mapping[int, Mapping[str, Any]], rows: SegmentRows) -> None:
+    def __init__(self, store: Store, run_id: str, udfs: UdfsOfRun, rows: SegmentRows, keep: bool = True) -> None:
+        """``keep`` puts what is explained into the store, for the next who asks."""
         self.store = store
+        self.keep = keep
         self.rows = rows
         self.run_id = run_id
-        self.descriptions = descriptions
+        self.udfs = udfs
 
     def read(self, function: FunctionOperator, segment: MaterializedSegment, numbers: list[int]) -> TracedCalls:
         """The calls behind the given rows of a materialized segment, each distinct (arguments, value, reason) once."""
@@ -58,7 +60,8 @@ class ReasonReader:
         inputs = [calls.column(name) for name in arguments.values()]
         values = calls.column(segment.column(function.value))
         if function.reason is not None:
-            reasons, guarantee = calls.column(segment.column(function.reason)), EXACT
+            reasons = calls.column(segment.column(function.reason))
+            guarantee = worth_of(reasons, values, f"the reasoning mode of {function.udf} gave no reason")
         else:
             reasons, guarantee = self._explained(function, inputs, values)
         return TracedCalls(table=_table(list(arguments), inputs, values, reasons), rows=tags, guarantee=guarantee)
@@ -66,46 +69,68 @@ class ReasonReader:
     def _explained(self, function: FunctionOperator, inputs: list[Any], values: Any) -> tuple[Any, Guarantee]:
         import pyarrow as pa
 
-        description = self.descriptions[function.function]
+        description = self.udfs.descriptions[function.function]
         if not description.get("has_reason"):
-            return pa.nulls(len(values), pa.string()), Guarantee(level="exact", cause=NO_REASON)
+            none = pa.nulls(len(values), pa.string())
+            return none, worth_of(none, values, NO_REASON)
         digests = [_digest(description["version"], row) for row in zip(*(one.to_pylist() for one in inputs), strict=True)]
         known = self.store.cached_reasons(self.run_id, str(function.function), list(dict.fromkeys(digests)))
         missing = [at for at, digest in enumerate(digests) if digest not in known]
         try:
             if missing:
-                known |= self._explain(function, description, inputs, values, digests, missing)
+                known |= self._explain(function, inputs, values, digests, missing)
         except ReasonError as problem:
             reasons = [known[digest][1] if digest in known else None for digest in digests]
             return pa.array(reasons, pa.string()), Guarantee(level="unavailable", cause=str(problem))
-        return pa.array([known[digest][1] for digest in digests], pa.string()), EXACT
+        found = pa.array([known[digest][1] for digest in digests], pa.string())
+        return found, worth_of(found, values, f"the reasoning mode of {function.udf} gave no reason")
 
     def _explain(
         self,
         function: FunctionOperator,
-        description: Mapping[str, Any],
         inputs: list[Any],
         values: Any,
         digests: list[str],
         missing: list[int],
     ) -> dict[str, tuple[str, str]]:
-        udf = registry.find(description)
-        registry.check_version(udf, description)
+        udf = self.udfs.find(function.function)
         chosen = list({digests[at]: at for at in reversed(missing)}.values())
         made, reasons = udf.explain_batch([_combined(one.take(chosen)) for one in inputs])
         stored = _combined(values.take(chosen))
         for at, same in enumerate(same_values(stored, made)):
             if not same:
                 then, now = stored[at].as_py(), made[at].as_py()
-                row = {name: one[chosen[at]].as_py() for name, one in zip(_argument_names(function), inputs, strict=True)}
+                row = _told({name: one[chosen[at]].as_py() for name, one in zip(_argument_names(function), inputs, strict=True)})
                 raise ReasonValueMismatch(
                     f"UDF {function.udf} decided {then!r} for {row} in the run, and gives {now!r} now: no reason is given for it"
                 )
         rows = {
             digests[at]: (json.dumps(v, default=str), r) for at, v, r in zip(chosen, made.to_pylist(), reasons.to_pylist(), strict=True)
         }
-        self.store.save_reasons(self.run_id, str(function.function), rows)
+        if self.keep:
+            self.store.save_reasons(self.run_id, str(function.function), rows)
         return rows
+
+
+def worth_of(reasons: Any, values: Any, why_none: str) -> Guarantee:
+    """What reasons are worth, as they were given: a decision without one is not explained, and no answer is not an exact one.
+
+    (A NULL is no decision: where a UDF gave neither value nor reason, there is nothing to explain.)
+    """
+    import pyarrow.compute as pc
+
+    silent = pc.sum(pc.and_(pc.is_null(reasons), pc.is_valid(values))).as_py() or 0
+    if not silent:
+        return EXACT
+    of = "" if silent == len(reasons) else f" (for {silent:,} of {len(reasons):,} decisions)"
+    return Guarantee(level="unavailable", cause=f"{why_none}{of}")
+
+
+def _told(row: dict[str, Any]) -> dict[str, Any]:
+    """A row as an error may tell it."""
+    discretion = Discretion.of()
+    kept = {name: value for name, value in row.items() if not discretion.hides(name)}
+    return {name: MASK if discretion.masks(name) else value for name, value in kept.items()}
 
 
 def _argument_names(function: FunctionOperator) -> dict[str, Any]:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Mapping
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
-from airflow_lineage_provider.explanation import Control, Explanation, Guarantee, Intermediate, RunSummary
+from airflow_lineage_provider.decided import Reasons
+from airflow_lineage_provider.deriving.reasons import worth_of
+from airflow_lineage_provider.explanation import Control, Explanation, Guarantee, Image, Intermediate, RunSummary
 from airflow_lineage_provider.plan import codec
+from airflow_lineage_provider.reasons.features import Names
 from airflow_lineage_provider.recording import choices_document, choices_of
 from airflow_lineage_provider.store import DerivationRecord, DerivationTable, Store
 from airflow_lineage_provider.tracing.trace import TracingQuery
@@ -44,9 +48,12 @@ def restored(record: DerivationRecord, run: RunSummary) -> Explanation:
         target=of_kind["target"]["rows"],
         result_rows=details["result_rows"],
         source=_in_order(of_kind["source"], details["order"]),
-        reasons=_in_order(of_kind["reasons"], details["order"]),
+        reasons={
+            name: Reasons(table, names=Names.of(details.get("names", {}).get(name, {})))
+            for name, table in _in_order(of_kind["reasons"], details["order"]).items()
+        },
         links=_in_order(of_kind["links"], details["order"]),
-        guarantees={name: Guarantee(**one) for name, one in record.guarantees.items()},
+        guarantees={name: _guarantee(Guarantee(**one), of_kind["reasons"].get(name)) for name, one in record.guarantees.items()},
         controls=tuple(
             Control(**one | {"sources": tuple(one["sources"]), "rows": tuple(one["rows"])}) for one in details.get("controls", ())
         ),
@@ -59,8 +66,17 @@ def restored(record: DerivationRecord, run: RunSummary) -> Explanation:
         plan=codec.from_json(details["plan"]) if details["plan"] else None,
         materialized=frozenset(details["materialized"]),
         choices=choices_of(details.get("choices")),
+        images={one["path"]: _image(one) for one in details.get("images", ())},
         seconds=record.seconds or 0.0,
     )
+
+
+def _guarantee(kept: Guarantee, reasons: pa.Table | None) -> Guarantee:
+    """Earlier releases called decisions without a reason exactly explained."""
+    if reasons is None or kept.level == "unavailable":
+        return kept
+    now = worth_of(reasons.column(reasons.num_columns - 1), reasons.column(reasons.num_columns - 2), kept.cause or "no reason was given")
+    return kept if now.level == "exact" else now
 
 
 def _details(explanation: Explanation) -> dict[str, Any]:
@@ -72,6 +88,7 @@ def _details(explanation: Explanation) -> dict[str, Any]:
             for name, one in explanation.intermediate.items()
         },
         "runs": dict(explanation.runs),
+        "names": {name: made.names.describe() for name, made in explanation.reasons.items()},
         "controls": [asdict(one) for one in explanation.controls],
         "stale": list(explanation.stale),
         "verified": explanation.verified,
@@ -80,7 +97,17 @@ def _details(explanation: Explanation) -> dict[str, Any]:
         "plan": codec.to_json(explanation.plan) if explanation.plan is not None else "",
         "materialized": sorted(explanation.materialized),
         "choices": choices_document(explanation.choices),
+        "images": [_image_document(path, one) for path, one in explanation.images.items()],
     }
+
+
+def _image_document(path: str, image: Image) -> dict[str, str]:
+    data = {} if image.data is None else {"data": base64.b64encode(image.data).decode("ascii")}
+    return {"path": path, "problem": image.problem} | data
+
+
+def _image(document: Mapping[str, str]) -> Image:
+    return Image(data=base64.b64decode(document["data"]) if "data" in document else None, problem=document["problem"])
 
 
 def _tables(explanation: Explanation) -> list[tuple[str, DerivationTable]]:
@@ -93,7 +120,7 @@ def _tables(explanation: Explanation) -> list[tuple[str, DerivationTable]]:
     rows += [
         (f"intermediate:{name}", DerivationTable("intermediate", one.rows, *worth(name))) for name, one in explanation.intermediate.items()
     ]
-    rows += [(f"reasons:{name}", DerivationTable("reasons", table, *worth(name))) for name, table in explanation.reasons.items()]
+    rows += [(f"reasons:{name}", DerivationTable("reasons", made.rows, *worth(name))) for name, made in explanation.reasons.items()]
     rows += [(f"links:{name}", DerivationTable("links", table, "exact")) for name, table in explanation.links.items()]
     return rows
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from airflow_lineage_provider.errors import SourceUnavailable, SparkRequired
@@ -45,11 +45,18 @@ class SourceReader:
     """Reads source rows: from the store, from Parquet files in this process, or through Spark."""
 
     def __init__(
-        self, store: Store, stored: Mapping[str, Materialization], spark: SparkTracing | None, kept: KeptRows | None = None
+        self,
+        store: Store,
+        stored: Mapping[str, Materialization],
+        settings: Mapping[str, str],
+        spark: SparkTracing | None,
+        kept: KeptRows | None = None,
     ) -> None:
+        """``settings`` are those of the session that the run read its sources in."""
         self.store = store
         self.kept = kept
         self.stored = stored
+        self.settings = settings
         self.spark = spark
 
     def read(self, source: RecordedSource, keys: pa.Table) -> SourceRows:
@@ -67,7 +74,7 @@ class SourceReader:
             cause = Guarantee(level="unavailable", cause=str(problem))
             return SourceRows(table=_empty(source), positions={}, guarantee=cause, stale=(*stale, str(problem)))
         found = _positions(source, rows)
-        worth = _guarantee(source, keys, found, self._harm(source, stale))
+        worth = _with_origin(source, found, _guarantee(source, keys, found, self._harm(source, stale)))
         return SourceRows(table=_table(source, rows), positions=found, guarantee=worth, stale=stale)
 
     def _harm(self, source: RecordedSource, stale: tuple[str, ...]) -> tuple[str, ...]:
@@ -98,7 +105,7 @@ class SourceReader:
             return self._from_snapshot(source, keys)
         if source.identity.kind == "file_position":
             try:
-                return read_positions(source.source, source.files, keys)
+                return read_positions(source.source, source.files, keys, self.settings)
             except CannotReadHere as reason:
                 return self._through_spark(source, keys, str(reason))
         return self._through_spark(source, keys, f"{source.source.relation.name} is read by {source.identity.kind.replace('_', ' ')}")
@@ -140,11 +147,26 @@ def key_tuples(keys: pa.Table) -> list[Key]:
 def _hashable(column: pa.ChunkedArray) -> list[Any]:
     import pyarrow as pa
 
-    values = column.to_pylist()
+    try:
+        values = column.to_pylist()
+    except (ValueError, OverflowError):
+        values = [_held(one) for one in column]
     if pa.types.is_nested(column.type):
         return [None if value is None else repr(value) for value in values]
     # One object for every NaN: as a float it equals nothing, not even another NaN.
     return [math.nan if value != value else value for value in values] if pa.types.is_floating(column.type) else values
+
+
+def _held(value: pa.Scalar) -> Any:
+    """A value as Python holds it; one that it cannot hold (a year beyond 9999, bytes that are no UTF-8) as its number or its bytes."""
+    import pyarrow as pa
+
+    try:
+        return value.as_py()
+    except (ValueError, OverflowError):
+        if isinstance(value, pa.StringScalar):
+            return value.as_buffer().to_pybytes()
+        return value.value if isinstance(value, pa.Date32Scalar | pa.TimestampScalar) else str(value.type)
 
 
 def _guarantee(source: RecordedSource, keys: pa.Table, found: Mapping[Key, tuple[int, ...]], stale: tuple[str, ...]) -> Guarantee:
@@ -163,7 +185,21 @@ def _guarantee(source: RecordedSource, keys: pa.Table, found: Mapping[Key, tuple
         )
     if repeated:
         return Guarantee(level="superset", cause=f"the key of {name} is not unique: all rows with the same key are shown")
+    if "kept_rows" in source.version:
+        cause = f"the session kept rows of {name} (a cache); the run read {name} itself, whose rows may have been others"
+        return Guarantee(level="exact", cause=cause)
     return EXACT
+
+
+def _with_origin(source: RecordedSource, found: Mapping[Key, tuple[int, ...]], worth: Guarantee) -> Guarantee:
+    """The guarantee of a table's rows, and that lineage ends there where these were made in the session."""
+    if source.source.relation.kind != "local" or not source.source.columns or not found:
+        return worth
+    text = (
+        f"{source.source.relation.name} was made in the session (of a pandas frame, a list, an RDD, a checkpoint, a cache, VALUES): "
+        "what its rows were made from is not known, and lineage ends here"
+    )
+    return replace(worth, cause=f"{worth.cause}; {text}" if worth.cause else text, origin="unknown")
 
 
 def _no_rows(source: RecordedSource, keys: pa.Table) -> pa.Table:

@@ -2,58 +2,92 @@
 
 from __future__ import annotations
 
-import datetime
-import decimal
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from airflow_lineage_provider import settings
 from airflow_lineage_provider.deriving.engines import stored_columns
 from airflow_lineage_provider.errors import EmptyTarget, InvalidTarget, SparkRequired, TargetTooLarge
-from airflow_lineage_provider.plan.expressions import Attribute, Call, Cast, Expression, Literal, conjunction
+from airflow_lineage_provider.plan.expressions import Attribute, Expression
 from airflow_lineage_provider.plan.lineage_keys import ROW
-from airflow_lineage_provider.plan.text import expression_text
 from airflow_lineage_provider.recording import RecordedPlan
 from airflow_lineage_provider.sql import ColumnRef, PortabilityProblem, lower_expression, parse_predicate
 
 if TYPE_CHECKING:
-    import pyarrow as pa
+    from pyspark.sql import SparkSession
 
     from airflow_lineage_provider.deriving.engines import Engines
     from airflow_lineage_provider.deriving.rows import SegmentRows
     from airflow_lineage_provider.store import Materialization, Store
 
-Rows = Sequence[Mapping[str, Any]]
 
-
-def target_expression(target: str | Rows | pa.Table, recorded: RecordedPlan) -> tuple[Expression, str]:
+def target_expression(target: Any, recorded: RecordedPlan, spark: SparkSession | None = None) -> tuple[Expression, str]:
     """The target as a condition over the result's attributes, and as text.
 
     :raises InvalidTarget: it does not parse, or names a column that the result does not have.
     """
-    return condition_of(target, list(zip(recorded.plan.names, recorded.plan.output, strict=True)), recorded)
+    return condition_of(target, list(zip(recorded.plan.names, recorded.plan.output, strict=True)), recorded, spark)
 
 
-def condition_of(target: str | Rows | pa.Table, columns: Sequence[tuple[str, Attribute]], recorded: RecordedPlan) -> tuple[Expression, str]:
-    """A predicate or rows as a condition over columns, under the run's settings, and as text.
+def condition_of(
+    target: Any, columns: Sequence[tuple[str, Attribute]], recorded: RecordedPlan, spark: SparkSession | None = None
+) -> tuple[Expression, str]:
+    """A predicate (text, or a Spark `Column`) or rows as a condition over columns, under the run's settings, and as text.
 
-    :raises InvalidTarget: it does not parse, or names another column.
+    :raises InvalidTarget: it does not parse, names another column, or is longer than the setting allows.
+    :raises SparkRequired: it is a `Column`, and there is no session to read it.
     """
-    sensitive = dict(recorded.plan.conf).get("spark.sql.caseSensitive", "false") == "true"
     if isinstance(target, str):
-        return parse_predicate(target, columns, case_sensitive=sensitive), target
-    rows = target.to_pylist() if hasattr(target, "to_pylist") else list(target)
-    if not rows:
-        raise InvalidTarget("the target has no rows; give a predicate, or at least one row")
-    condition = _any_of([_row_condition(row, columns) for row in rows])
-    return condition, expression_text(condition)
+        return parse_predicate(_bounded(target), columns, **_meaning(dict(recorded.plan.conf))), target
+    if is_column(target):
+        from airflow_lineage_provider.spark.column_condition import condition_of_column
+
+        if spark is None:
+            raise SparkRequired("a target that is a Column is read by Spark: give a Spark session, or write the condition as text")
+        return condition_of_column(spark, target, columns, dict(recorded.plan.conf))
+    from airflow_lineage_provider.deriving.target_rows import rows_condition
+
+    return rows_condition(target, columns, recorded)
+
+
+def is_predicate(target: Any) -> bool:
+    """Whether a target is a condition, and not rows."""
+    return isinstance(target, str) or is_column(target)
+
+
+def is_column(target: Any) -> bool:
+    """Whether a target is one of Spark's columns. (Whoever has one has imported pyspark.)"""
+    return any(kind.__module__.startswith("pyspark.sql") and kind.__name__ == "Column" for kind in type(target).__mro__)
+
+
+def _bounded(target: str) -> str:
+    most = settings.target_length()
+    if len(target) > most:
+        raise InvalidTarget(
+            f"the target has {len(target):,} characters, more than {most:,} (setting AIRFLOW_LINEAGE_TARGET_LENGTH); give rows by their "
+            "values or positions, or a shorter condition"
+        )
+    if "\x00" in target or any("\ud800" <= character <= "\udfff" for character in target):
+        raise InvalidTarget("the target has a character that is none: NUL, or half of a pair (write '\\u0000' for NUL in a string)")
+    return target
+
+
+def _meaning(conf: Mapping[str, str]) -> dict[str, Any]:
+    """What a text means under a run's settings."""
+    plain = conf.get("spark.sql.timestampType", "TIMESTAMP_LTZ").upper()
+    return {
+        "case_sensitive": conf.get("spark.sql.caseSensitive", "false") == "true",
+        "time_zone": conf.get("spark.sql.session.timeZone", ""),
+        "timestamp_type": "timestamp_ntz" if plain == "TIMESTAMP_NTZ" else "timestamp",
+    }
 
 
 class PredicateTarget:
-    """The rows of the result that meet a predicate, or are like the rows that are given."""
+    """The rows of the result that meet a predicate."""
 
-    def __init__(self, target: str | Rows | pa.Table, recorded: RecordedPlan, limit: int, total: int | None) -> None:
+    def __init__(self, target: Any, recorded: RecordedPlan, limit: int, total: int | None, spark: SparkSession | None) -> None:
         """:raises InvalidTarget: it does not parse, or names a column that the result does not have."""
-        self._condition, self.asked = target_expression(target, recorded)
+        self._condition, self.asked = target_expression(target, recorded, spark)
         self._limit, self._total = limit, total
 
     def condition(self) -> Expression:
@@ -83,8 +117,15 @@ def matching_rows(
     :raises EmptyTarget: none does. :raises TargetTooLarge: more than ``limit`` do. :raises SparkRequired: PostgreSQL cannot
         evaluate the condition as Spark would, and there is no session.
     """
-    numbers = numbers_where(condition, rows, recorded, engines, store, limit + 1)
-    known = "" if total is None else f"{total:,} "
+    return checked(numbers_where(condition, rows, recorded, engines, store, limit + 1), asked, recorded, limit, total)
+
+
+def checked(numbers: list[int], asked: str, recorded: RecordedPlan, limit: int, total: int | None) -> list[int]:
+    """The numbers, ascending.
+
+    :raises EmptyTarget: there is none. :raises TargetTooLarge: there are more than ``limit``.
+    """
+    known, asked = "" if total is None else f"{total:,} ", asked if len(asked) <= 1_000 else f"{asked[:1_000]}…"
     if not numbers:
         raise EmptyTarget(f"no row matches {asked}; the result has {known}rows with columns {', '.join(recorded.plan.names)}")
     if len(numbers) > limit:
@@ -125,62 +166,3 @@ def _in_postgres(condition: Expression, result: Materialization, recorded: Recor
     where = lower_expression(condition, spelled, dialect="postgres", ansi=recorded.ansi)
     rows = store.read(result, columns=[ROW], where=where, order_by=[ROW], limit=limit)
     return [int(number) for number in rows.column(0).to_pylist()]
-
-
-def _any_of(conditions: list[Expression]) -> Expression:
-    """``a OR b OR …`` as a balanced tree: thousands of rows make it no deeper than a dozen levels."""
-    if len(conditions) == 1:
-        return conditions[0]
-    half = len(conditions) // 2
-    return Call(function="or", arguments=(_any_of(conditions[:half]), _any_of(conditions[half:])), type="boolean")
-
-
-def _row_condition(row: Mapping[str, Any], columns: Sequence[tuple[str, Attribute]]) -> Expression:
-    terms = []
-    for name, value in row.items():
-        attribute = _column(name, columns)
-        literal = Cast(child=literal_of(name, value), type=attribute.type)
-        terms.append(Call(function="<=>", arguments=(attribute, literal), type="boolean"))
-    condition = conjunction(tuple(terms))
-    if condition is None:
-        raise InvalidTarget("a target row has no columns; name at least one column and its value")
-    return condition
-
-
-def _column(name: str, columns: Sequence[tuple[str, Attribute]]) -> Attribute:
-    exact = [a for known, a in columns if known == name] or [a for known, a in columns if known.casefold() == name.casefold()]
-    if len(exact) != 1:
-        problem = "more than one column is" if exact else "no column is"
-        raise InvalidTarget(f"target row: {problem} named {name!r}; the result has {', '.join(known for known, _ in columns)}")
-    return exact[0]
-
-
-def literal_of(name: str, value: Any) -> Literal:
-    """A Python value as Spark reads it; ``name`` is the column's, for the message.
-
-    :raises InvalidTarget: it is of a type that cannot be compared.
-    """
-    if value is None:
-        return Literal(value=None, type="void")
-    if isinstance(value, bool):
-        return Literal(value=str(value).lower(), type="boolean")
-    if isinstance(value, int):
-        return Literal(value=str(value), type="bigint" if -(2**63) <= value < 2**63 else f"decimal({len(str(abs(value)))},0)")
-    if isinstance(value, float):
-        return Literal(value=repr(value), type="double")
-    if isinstance(value, decimal.Decimal):
-        digits = value.as_tuple()
-        scale = max(0, -int(digits.exponent))
-        return Literal(value=format(value, "f"), type=f"decimal({max(len(digits.digits), scale)},{scale})")
-    if isinstance(value, str):
-        return Literal(value=value, type="string")
-    if isinstance(value, bytes):
-        return Literal(value=value.hex(), type="binary")
-    if isinstance(value, datetime.datetime):
-        kind = "timestamp" if value.tzinfo else "timestamp_ntz"
-        return Literal(value=value.isoformat(sep=" "), type=kind)
-    if isinstance(value, datetime.date):
-        return Literal(value=value.isoformat(), type="date")
-    raise InvalidTarget(
-        f"target row: column {name!r} has a {type(value).__name__}, which cannot be compared; leave it out or use a predicate"
-    )

@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from airflow_lineage_provider.spark.tracing import Views
-    from airflow_lineage_provider.store import RunRecord
+    from airflow_lineage_provider.store.kept_udfs import UdfsOfRun
 
 
-def verified(explanation: Explanation, record: RunRecord, recorded: RecordedPlan, spark: SparkSession | None) -> Explanation:
+def verified(explanation: Explanation, udfs: UdfsOfRun, recorded: RecordedPlan, spark: SparkSession | None) -> Explanation:
     """The explanation with the verdict: ``verified`` is True when every target row comes out of its source rows again.
 
     A pipeline that cannot be repeated (a limit, a random function) is not verified, and says so.
@@ -39,7 +39,7 @@ def verified(explanation: Explanation, record: RunRecord, recorded: RecordedPlan
     if not all(_can_be_repeated(node) for segment in recorded.plan.segments for node in operators(segment.plan)):
         text = "not verified: the pipeline has a limit, a random function or one that depends on the order of rows, and cannot be repeated"
         return replace(explanation, verified=None, verification=text)
-    rows = _rerun(explanation, record, recorded, spark)
+    rows = _rerun(explanation, udfs, recorded, spark)
     wanted, given = Counter(_rows(explanation.target)), Counter(_rows(rows))
     missing = wanted - given
     others = sum((given - wanted).values())
@@ -57,7 +57,8 @@ def _can_be_repeated(node: o.Plan) -> bool:
     return is_repeatable_but_for_rounding(node) and (not isinstance(node, o.FunctionOperator) or node.deterministic)
 
 
-def _rerun(explanation: Explanation, record: RunRecord, recorded: RecordedPlan, spark: SparkSession) -> pa.Table:
+def _rerun(explanation: Explanation, udfs: UdfsOfRun, recorded: RecordedPlan, spark: SparkSession) -> pa.Table:
+    from airflow_lineage_provider.spark.arrow_border import to_arrow
     from airflow_lineage_provider.spark.declared import declared_functions
     from airflow_lineage_provider.spark.run import under_settings
     from airflow_lineage_provider.spark.tracing import Views, spark_errors
@@ -70,8 +71,8 @@ def _rerun(explanation: Explanation, record: RunRecord, recorded: RecordedPlan, 
         stack.enter_context(spark_errors("verifying"))
         views = Views(spark, "verify", stack)
         tables = _source_tables(explanation, recorded, spark, views)
-        text = lower(plan, bind(plan, tables), dialect="spark", udfs=declared_functions(spark, [plan], record.udfs, views.prefix, stack))
-        return spark.sql(text).toArrow()
+        text = lower(plan, bind(plan, tables), dialect="spark", udfs=declared_functions(spark, [plan], udfs, views.prefix, stack))
+        return to_arrow(spark.sql(text))
 
 
 def _source_tables(explanation: Explanation, recorded: RecordedPlan, spark: SparkSession, views: Views) -> dict[Key, LeafTable]:

@@ -15,6 +15,7 @@ from airflow_lineage_provider.explanation import EXACT, Guarantee, RunSummary
 from airflow_lineage_provider.plan.expressions import TRUE
 from airflow_lineage_provider.plan.text import operator_text
 from airflow_lineage_provider.recording import RecordedPlan
+from airflow_lineage_provider.store.kept_udfs import UdfsOfRun
 from airflow_lineage_provider.tracing.forward import ForwardPlan, Place, asked_table, forward, way
 from airflow_lineage_provider.tracing.forward_columns import Reading, counted, doubt_text, readings, ties
 from airflow_lineage_provider.why_not import Fate, Step, WhyNot
@@ -50,7 +51,7 @@ def why_not(
     :raises UnsupportedOperator, TracingError: what became of the rows cannot be told.
     """
     started = time.perf_counter()
-    asked = asked_of(rows, table, recorded)
+    asked = asked_of(rows, table, recorded, None if spark is None else spark.spark)
     if spark is None:
         raise SparkRequired("following source rows to the result runs the pipeline's operators again: give a Spark session, Lineage(spark)")
     stale = _stale(recorded, spark)
@@ -152,7 +153,7 @@ class _Follower:
         from airflow_lineage_provider.spark.tracing import SparkTracing
 
         self.progress("making segments again")
-        made = restore(spark.spark, spark.store, self.recorded, spark.stored, record.udfs, TRUE, stack)
+        made = restore(spark.spark, spark.store, self.recorded, spark.stored, UdfsOfRun(spark.store, record), TRUE, stack)
         recorded = replace(made.recorded, plan=self.recorded.plan)
         return SparkTracing(spark.spark, spark.store, recorded, spark.stored, made.tables), dict(made.recorded.materialized)
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import BaseHook
 
-from airflow_lineage_provider.errors import StoreError
+from airflow_lineage_provider.errors import EnvironmentProblem, StoreError
+from airflow_lineage_provider.hooks.rendered import is_blank
 from airflow_lineage_provider.hooks.spark_session import spark_conf, spark_session
 from airflow_lineage_provider.hooks.store_url import store_url
 
@@ -55,23 +56,30 @@ class LineageHook(BaseHook):
         """The lineage API on the store, without Spark; to be closed by the caller."""
         return self.lineage()
 
-    def lineage(self, spark: SparkSession | None = None) -> Lineage:
-        """The lineage API on the store and on this Spark session; to be closed by the caller, or used in ``with``."""
+    def lineage(self, spark: SparkSession | None = None, *, on_store_failure: str = "fail") -> Lineage:
+        """The lineage API on the store and on this Spark session; to be closed by the caller, or used in ``with``.
+
+        With ``on_store_failure="keep_result"`` a store that is away is no error here.
+        """
         from airflow_lineage_provider.pipeline import Lineage
 
-        return Lineage(spark, store=self.store_url())
+        return Lineage(spark, store=self.store_url(), on_store_failure=on_store_failure)
 
     def store_url(self) -> str | None:
         """URL of the results store; None leaves the choice to the settings.
 
         Raises:
-            StoreError: a connection and a URL are both given, or the connection is not one to PostgreSQL.
+            StoreError: a connection and a URL are both given, one of them is blank (a template that rendered to nothing must not lead to
+                another store), or the connection is not one to PostgreSQL.
         """
+        for option, value in (("store", self.store), ("store_conn_id", self.store_conn_id)):
+            if value is not None and is_blank(value):
+                raise StoreError(f"{option} is {value!r}: a template that rendered to nothing? Leave it out to have the settings decide")
         if self.store and self.store_conn_id:
             raise StoreError(f"the results store is given twice: as connection {self.store_conn_id!r} and as a URL; leave one out")
         if self.store_conn_id:
             return store_url(self.get_connection(self.store_conn_id))
-        return self.store or None
+        return self.store
 
     @contextmanager
     def spark(self, app_name: str) -> Iterator[SparkSession]:
@@ -79,8 +87,11 @@ class LineageHook(BaseHook):
 
         Raises:
             SparkConnectUnsupported: the connection is one of Spark Connect.
+            EnvironmentProblem: the connection's name is blank (a template that rendered to nothing must not lead to another cluster).
         """
-        connection = self.get_connection(self.conn_id) if self.conn_id else None
+        if self.conn_id is not None and is_blank(self.conn_id):
+            raise EnvironmentProblem(f"conn_id is {self.conn_id!r}: a template that rendered to nothing? Leave it out for a local Spark")
+        connection = self.get_connection(self.conn_id) if self.conn_id is not None else None
         with spark_session(spark_conf(connection, self.config_kwargs, app_name)) as session:
             yield session
 

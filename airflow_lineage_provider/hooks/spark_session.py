@@ -26,7 +26,8 @@ def spark_conf(connection: Connection | None, overrides: Mapping[str, Any] | Non
     Raises:
         SparkConnectUnsupported: the connection, or the configuration, is of Spark Connect.
     """
-    conf = {"spark.app.name": app_name, "spark.master": DEFAULT_MASTER}
+    # Spark's progress bars are drawn for a terminal: in a task's log each is a line of backspaces. Ours are lines.
+    conf = {"spark.app.name": app_name, "spark.master": DEFAULT_MASTER, "spark.ui.showConsoleProgress": "false"}
     if connection is not None:
         conf |= {"spark.master": _master(connection)} | _extras(connection)
     conf |= {key: _text(value) for key, value in (overrides or {}).items()}
@@ -43,6 +44,7 @@ def spark_session(conf: Mapping[str, str]) -> Iterator[SparkSession]:
         EnvironmentProblem: there is no Java, or not one whole PySpark.
     """
     from airflow_lineage_provider.spark.session import check_java, check_pyspark
+    from airflow_lineage_provider.spark.worker_daemon import local_workers
 
     check_pyspark()
     check_java()
@@ -52,7 +54,7 @@ def spark_session(conf: Mapping[str, str]) -> Iterator[SparkSession]:
     was_there = _has_session()
     if was_there:
         log.info("using the Spark session that this process has already; its master and static settings stay as they are")
-    session = _session(conf)
+    session = _session(local_workers(dict(conf)))
     try:
         yield session
     finally:

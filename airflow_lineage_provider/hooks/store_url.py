@@ -15,9 +15,29 @@ log = logging.getLogger(__name__)
 
 _LIBPQ = frozenset(
     [
-        "application_name", "channel_binding", "client_encoding", "connect_timeout", "gssencmode", "host", "hostaddr",
-        "keepalives", "keepalives_count", "keepalives_idle", "keepalives_interval", "krbsrvname", "options", "passfile",
-        "requirepeer", "service", "sslcert", "sslcrl", "sslkey", "sslmode", "sslpassword", "sslrootcert", "target_session_attrs",
+        "application_name",
+        "channel_binding",
+        "client_encoding",
+        "connect_timeout",
+        "gssencmode",
+        "host",
+        "hostaddr",
+        "keepalives",
+        "keepalives_count",
+        "keepalives_idle",
+        "keepalives_interval",
+        "krbsrvname",
+        "options",
+        "passfile",
+        "requirepeer",
+        "service",
+        "sslcert",
+        "sslcrl",
+        "sslkey",
+        "sslmode",
+        "sslpassword",
+        "sslrootcert",
+        "target_session_attrs",
         "tcp_user_timeout",
     ]
 )

@@ -64,6 +64,8 @@ def bind(
             session["sc"] = spark.sparkContext
         return function(**session, **ambient, **given)
 
+    # Who asks for its signature means this one: the context variables are given already.
+    del run.__wrapped__
     return BoundPipeline(run, params)
 
 

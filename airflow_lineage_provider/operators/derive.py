@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, get_args
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from airflow.sdk import BaseOperator
 
-from airflow_lineage_provider.explanation import Difference
-from airflow_lineage_provider.operators.options import check_word
+from airflow_lineage_provider.hooks.rendered import is_blank
+from airflow_lineage_provider.operators.masking import mask_params, mask_urls
+from airflow_lineage_provider.operators.options import check_when_read, check_when_run
 from airflow_lineage_provider.operators.run_context import airflow_context
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
+    from jinja2 import Environment
 
-    from airflow_lineage_provider.explanation import Explanation
+    from airflow_lineage_provider.explanation import Difference, Explanation
     from airflow_lineage_provider.pipeline import Lineage
+
+
+TEMPLATED = frozenset({"difference"})
+"""Options that may be templates: those are checked when the task starts."""
 
 
 class DeriveAugmentedLineageOperator(BaseOperator):
@@ -26,14 +33,17 @@ class DeriveAugmentedLineageOperator(BaseOperator):
 
     Args:
         target: the rows asked about: a SQL predicate over the result's columns, or rows as mappings. (templated)
+        at: in place of a target, the rows' positions in the result, counted from 0: numbers, or text such as ``"0,3"``. (templated)
         run_id: the recorded run, as in ``"{{ ti.xcom_pull('examine')['run_id'] }}"``. (templated)
-        pipeline: in place of a run id, the name of a pipeline, whose latest complete run is taken. (templated)
+        pipeline: in place of a run id, the name of a pipeline, whose latest complete run is taken; beside one, the pipeline that the run
+            must be of. (templated)
         limit: the most rows that the target may match; by default the setting ``AIRFLOW_LINEAGE_TARGET_LIMIT``.
         verify: run the pipeline over the derived source rows and check that it gives the target again (needs Spark).
         difference: what the right side of EXCEPT, NOT IN and NOT EXISTS is in the answer: ``control``, one entry for the whole table;
             ``data``, nothing; ``rows``, all its rows. (templated)
         across: trace source rows that other recorded runs wrote through these runs, to the real sources; without it a derivation ends at
             the tables that the run read.
+        secret_params: secret parameters of the run (and of runs that are traced through), given again; Airflow masks them. (templated)
         allow_empty: a target that matches no row gives an empty answer (``derivation_id`` None); by default the task fails.
         store_conn_id: Airflow connection to the results store's PostgreSQL. (templated)
         store: its URL instead; with neither the settings decide. (templated)
@@ -41,26 +51,40 @@ class DeriveAugmentedLineageOperator(BaseOperator):
         config_kwargs: Spark configuration over that of the connection. (templated)
 
     Raises:
-        ValueError: (when made) neither ``run_id`` nor ``pipeline`` is given, or ``difference`` is not one of these.
-        RunNotFound: there is no such run.
+        ValueError: (when made, and for templates when the task starts) neither ``run_id`` nor ``pipeline`` is given, one of them is empty,
+            neither or both of ``target`` and ``at`` are given, or an option is not one of these, or not of its kind.
+        RunNotFound: there is no such run, or the template that names it rendered to nothing.
         TargetError: the target does not parse, matches no row, or more than ``limit``.
         LineageError: any other failure (see `airflow_lineage_provider.errors`).
     """
 
-    template_fields: Sequence[str] = ("target", "run_id", "pipeline", "difference", "store_conn_id", "store", "conn_id", "config_kwargs")
+    template_fields: Sequence[str] = (
+        "target",
+        "at",
+        "run_id",
+        "pipeline",
+        "difference",
+        "store_conn_id",
+        "store",
+        "conn_id",
+        "config_kwargs",
+        "secret_params",
+    )
     template_fields_renderers: ClassVar[dict[str, str]] = {"target": "sql", "config_kwargs": "json"}
     ui_color = "#f3e6d8"
 
     def __init__(
         self,
         *,
-        target: str | Sequence[Mapping[str, Any]],
+        target: str | Sequence[Mapping[str, Any]] | None = None,
+        at: Sequence[int] | int | str | None = None,
         run_id: str | None = None,
         pipeline: str | None = None,
         limit: int | None = None,
         verify: bool = False,
         difference: Difference = "control",
         across: bool = True,
+        secret_params: Mapping[str, Any] | None = None,
         allow_empty: bool = False,
         store_conn_id: str | None = None,
         store: str | None = None,
@@ -69,33 +93,54 @@ class DeriveAugmentedLineageOperator(BaseOperator):
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        if not run_id and not pipeline:
+        self._asked = {name for name, value in (("run_id", run_id), ("pipeline", pipeline)) if value is not None}
+        if not self._asked or "" in (run_id, pipeline):
             raise ValueError(f"task {self.task_id!r} does not say which run to derive from; give run_id=… or pipeline=…")
+        if (target is None) == (at is None):
+            raise ValueError(f"task {self.task_id!r} does not say which rows are meant, once; give target=… or at=[…]")
         self.target = target
+        self.at = at
         self.run_id = run_id
         self.pipeline = pipeline
         self.limit = limit
         self.verify = verify
-        check_word(self.task_id, "difference", difference, get_args(Difference))
         self.difference = difference
         self.across = across
+        check_when_read(self.task_id, self._options(), TEMPLATED)
+        self.secret_params = secret_params
         self.allow_empty = allow_empty
         self.store_conn_id = store_conn_id
         self.store = store
         self.conn_id = conn_id
         self.config_kwargs = config_kwargs or {}
 
+    @classmethod
+    def partial(cls, **kwargs: Any) -> Any:
+        """As of any operator; what is no option is refused here, where the DAG is read."""
+        check_when_read(str(kwargs.get("task_id")), kwargs, TEMPLATED)
+        return super().partial(**kwargs)
+
+    def render_template_fields(self, context: Context, jinja_env: Environment | None = None) -> None:
+        """As of any operator; what is secret in the rendered fields is masked from then on."""
+        super().render_template_fields(context, jinja_env)
+        mask_urls(self.store)
+        mask_params(self.secret_params or {}, self.secret_params or ())
+
+    def _options(self) -> dict[str, Any]:
+        return {"limit": self.limit, "verify": self.verify, "difference": self.difference, "across": self.across}
+
     def execute(self, context: Context) -> dict[str, Any]:
         """Derive, store, and give the XCom result."""
         from airflow_lineage_provider.errors import EmptyTarget
 
+        check_when_run(self.task_id, self._options())
         try:
             return _xcom(self._derive(airflow_context(context)))
         except EmptyTarget as nothing:
             if not self.allow_empty:
                 raise
             self.log.info("nothing to derive: %s", nothing)
-            return _nothing(self.run_id, self.pipeline, self.target)
+            return _nothing(self.run_id, self.pipeline, self.target or "")
 
     def _derive(self, airflow: dict[str, Any]) -> Explanation:
         from airflow_lineage_provider.errors import SparkRequired
@@ -111,17 +156,27 @@ class DeriveAugmentedLineageOperator(BaseOperator):
             return self._explain(lineage, airflow)
 
     def _explain(self, lineage: Lineage, airflow: dict[str, Any]) -> Explanation:
-        run = lineage.get(self.run_id or "latest", pipeline=self.pipeline)
+        run = lineage.get(*self._run())
         self.log.info("deriving from %r", run)
         return run.explain(
             self.target,
-            limit=self.limit,
-            verify=self.verify,
-            difference=self.difference,
-            across=self.across,
+            at=self.at,
+            **self._options(),
+            params=self.secret_params,
             airflow=airflow,
             progress=self.log.info,
         )
+
+
+    def _run(self) -> tuple[str, str | None]:
+        """What names the run; a template that rendered to nothing must not lead to another pipeline's run."""
+        from airflow_lineage_provider.errors import RunNotFound
+
+        for name in sorted(self._asked):
+            if is_blank(getattr(self, name)):
+                rendered = f"{name} is {getattr(self, name)!r} when the task runs"
+                raise RunNotFound(f"task {self.task_id!r}: {rendered}; did its template render to nothing?")
+        return ("latest" if self.run_id is None else self.run_id), self.pipeline
 
 
 def _xcom(explanation: Explanation) -> dict[str, Any]:
@@ -132,7 +187,7 @@ def _xcom(explanation: Explanation) -> dict[str, Any]:
         "target": explanation.asked,
         "counts": explanation.counts(),
         "guarantee": explanation.guarantee.level,
-        "guarantees": {table: {"level": one.level, "cause": one.cause} for table, one in explanation.guarantees.items()},
+        "guarantees": {table: asdict(one) for table, one in explanation.guarantees.items()},
         "stale": list(explanation.stale),
         "verified": explanation.verified,
         "seconds": explanation.seconds,

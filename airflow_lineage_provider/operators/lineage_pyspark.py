@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from inspect import signature
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from airflow.providers.standard.operators.python import PythonOperator
 
-from airflow_lineage_provider.operators.bound_pipeline import bind
-from airflow_lineage_provider.operators.options import check_word
+from airflow_lineage_provider.hooks.rendered import is_blank
+from airflow_lineage_provider.operators.bound_pipeline import bind, without_session
+from airflow_lineage_provider.operators.masking import mask_params, mask_urls
+from airflow_lineage_provider.operators.options import check_when_read, check_when_run
 from airflow_lineage_provider.operators.run_context import airflow_context
-from airflow_lineage_provider.tracing.strategies import STRATEGIES
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
+    from jinja2 import Environment
 
     from airflow_lineage_provider.hooks.lineage import LineageHook
     from airflow_lineage_provider.output import Output
     from airflow_lineage_provider.pipeline import Run
+
+
+TEMPLATED = frozenset({"strategy", "reasons", "output", "keys", "on_store_failure"})
+"""Options that may be templates: those are checked when the task starts."""
 
 
 class LineagePySparkOperator(PythonOperator):
@@ -27,8 +34,9 @@ class LineagePySparkOperator(PythonOperator):
     names it, the SparkContext as ``sc``; ``op_args`` and ``op_kwargs`` are its parameters, which the run records; Airflow's context
     variables are passed where it names them. It returns the DataFrame, and does not write it: ``output`` says where the result goes.
 
-    The XCom result is ``{"run_id", "pipeline", "rows", "output", "seconds"}``. A try that fails is recorded as failed and leaves the runs
-    of other tries as they are; give ``output`` the mode overwrite if a retry may find what an earlier try wrote.
+    The XCom result is ``{"run_id", "pipeline", "rows", "output", "seconds", "lineage", "lineage_lost"}``, ``lineage`` being ``complete`` or
+    ``incomplete``, and ``lineage_lost`` the cause or None. A try that fails is recorded as failed and leaves the runs
+    of other tries as they are. What it has appended (``+append``) is taken out before a retry appends; after ``error`` use overwrite.
 
     Args:
         python_callable: the pipeline.
@@ -38,15 +46,20 @@ class LineagePySparkOperator(PythonOperator):
             ``table:bank.judged``, each with ``+overwrite`` or ``+append`` behind it if wanted. (templated)
         strategy: what the run stores: ``function_materialization`` (segments with UDFs, and the result), ``rerun`` (nothing),
             ``full_materialization`` (every segment) or ``auto`` (what takes longer to make than to store). (templated)
-        reasons: ``lazy`` computes reasons when they are asked for, ``eager`` during the run.
+        reasons: ``lazy`` computes reasons when they are asked for, ``eager`` during the run. (templated)
         keys: primary keys of source tables, ``{table: [column, …]}``. (templated)
+        clear_params: parameters that the run records as they are; of others than dates and truth values it has a digest.
+        secret_params: parameters that are not stored at all, not in the plan either, and that Airflow masks: a derivation is given them
+            again.
+        on_store_failure: what becomes of the task when the results store is missing, slow, or dies in the middle: ``fail``, or
+            ``keep_result``: the result is written, and the run is marked incomplete. (templated)
         store_conn_id: Airflow connection to the results store's PostgreSQL. (templated)
         store: its URL instead; with neither the settings decide. (templated)
         lineage_name: the pipeline's name in the store; ``dag_id.task_id`` by default. (templated)
         op_args, op_kwargs, templates_dict, templates_exts, show_return_value_in_logs: as in ``PythonOperator``.
 
     Raises:
-        ValueError: (when made) ``strategy`` is not one of these.
+        ValueError: (when made, and for templates when the task starts) an option is not one of these, or not of its kind.
         LineageError: the pipeline cannot be traced, a UDF or the store failed (see `airflow_lineage_provider.errors`).
     """
 
@@ -55,7 +68,9 @@ class LineagePySparkOperator(PythonOperator):
         "config_kwargs",
         "result_output",
         "strategy",
+        "reasons",
         "keys",
+        "on_store_failure",
         "store_conn_id",
         "store",
         "lineage_name",
@@ -78,6 +93,9 @@ class LineagePySparkOperator(PythonOperator):
         strategy: str = "function_materialization",
         reasons: Literal["lazy", "eager"] = "lazy",
         keys: Mapping[str, Sequence[str]] | None = None,
+        clear_params: Sequence[str] = (),
+        secret_params: Sequence[str] = (),
+        on_store_failure: Literal["fail", "keep_result"] = "fail",
         store_conn_id: str | None = None,
         store: str | None = None,
         lineage_name: str | None = None,
@@ -88,18 +106,47 @@ class LineagePySparkOperator(PythonOperator):
         self.config_kwargs = config_kwargs or {}
         # A task's ``output`` is its XCom already.
         self.result_output = output
-        check_word(self.task_id, "strategy", strategy, STRATEGIES)
+        self._named = [name for name, value in (("result_output", output), ("lineage_name", lineage_name)) if value is not None]
         self.strategy = strategy
         self.reasons = reasons
         self.keys = keys
+        self.clear_params = clear_params
+        self.secret_params = secret_params
+        self.on_store_failure = on_store_failure
+        check_when_read(self.task_id, self._options(), TEMPLATED)
         self.store_conn_id = store_conn_id
         self.store = store
         self.lineage_name = lineage_name
 
+    @classmethod
+    def partial(cls, **kwargs: Any) -> Any:
+        """As of any operator; what is no option is refused here, where the DAG is read."""
+        check_when_read(str(kwargs.get("task_id")), kwargs, TEMPLATED)
+        return super().partial(**kwargs)
+
+    def render_template_fields(self, context: Context, jinja_env: Environment | None = None) -> None:
+        """As of any operator; what is secret in the rendered fields is masked from then on."""
+        super().render_template_fields(context, jinja_env)
+        mask_urls(self.store, self.result_output if isinstance(self.result_output, str) else getattr(self.result_output, "url", None))
+        named = signature(without_session(self.python_callable)).bind_partial(*self.op_args).arguments if self.op_args else {}
+        mask_params({**named, **self.op_kwargs}, self.secret_params)
+
+    def _options(self) -> dict[str, Any]:
+        return {
+            "strategy": self.strategy, "reasons": self.reasons, "output": self.result_output, "keys": self.keys,
+            "on_store_failure": self.on_store_failure, "clear_params": self.clear_params, "secret_params": self.secret_params,
+        }  # fmt: skip
+
     def execute(self, context: Context) -> dict[str, Any]:
         """Run and record the pipeline; the XCom result."""
+        from airflow_lineage_provider.errors import InvalidOutput
         from airflow_lineage_provider.hooks.lineage import LineageHook
 
+        for name in self._named:
+            if is_blank(getattr(self, name)):
+                option = name.removeprefix("result_")
+                raise InvalidOutput(f"task {self.task_id!r}: {option} is blank when the task runs; did its template render to nothing?")
+        check_when_run(self.task_id, self._options())
         hook = LineageHook(self.store_conn_id, store=self.store, conn_id=self.conn_id, config_kwargs=self.config_kwargs)
         answer = self._xcom(self._run(hook, {**context, "templates_dict": self.templates_dict}))
         if self.show_return_value_in_logs:
@@ -108,15 +155,12 @@ class LineagePySparkOperator(PythonOperator):
 
     def _run(self, hook: LineageHook, context: Mapping[str, Any]) -> Run:
         pipeline = bind(self.python_callable, self.op_args, self.op_kwargs, context)
-        with hook.spark(f"{self.dag_id}-{self.task_id}") as spark, hook.lineage(spark) as lineage:
+        with hook.spark(f"{self.dag_id}-{self.task_id}") as spark, hook.lineage(spark, on_store_failure=self.on_store_failure) as lineage:
             return lineage.run(
                 pipeline.run,
                 name=self.lineage_name or f"{self.dag_id}.{self.task_id}",
                 params=pipeline.params,
-                output=self.result_output,
-                strategy=self.strategy,
-                reasons=self.reasons,
-                keys=self.keys,
+                **self._options(),
                 airflow=airflow_context(context),
                 progress=self.log.info,
             )
@@ -126,4 +170,10 @@ class LineagePySparkOperator(PythonOperator):
 
         summary = run.summary
         written = None if self.result_output is None else Output.parse(self.result_output).describe()
-        return {"run_id": summary.id, "pipeline": summary.pipeline, "rows": summary.rows, "output": written, "seconds": summary.seconds}
+        lost = run.lineage_lost
+        if lost:
+            self.log.warning("the result stands, and nobody will be able to explain it: %s", lost)
+        return {
+            "run_id": summary.id, "pipeline": summary.pipeline, "rows": summary.rows, "output": written, "seconds": summary.seconds,
+            "lineage": "incomplete" if lost else "complete", "lineage_lost": lost or None,
+        }  # fmt: skip

@@ -1,7 +1,8 @@
 """Spark's types: DDL text (``"array<decimal(10,2)>"``) to a tree, and the tree to the exact pyarrow type that Spark's own Arrow path gives.
 
 Accepted are ``simpleString``, ``catalogString`` and ``sql`` forms: ``struct<a:int,`b c`:string>`` as well as ``STRUCT<a INT NOT NULL>``.
-pyarrow cannot make Arrow's year-month interval, so a year-month interval is an ``int32`` number of months here.
+pyarrow cannot make Arrow's year-month interval, so a year-month interval is an ``int32`` number of months here; an interval of no fixed
+length (``interval``, by `make_interval`), which Spark hands over to nobody, is the text that Spark writes of it.
 """
 
 from __future__ import annotations
@@ -242,7 +243,7 @@ def _scalar_to_arrow(name: str, parameters: tuple[int, ...], timezone: str) -> p
         "timestamp": pa.timestamp("us", tz=timezone),
         "timestamp_ntz": pa.timestamp("us"),
         "time": pa.time64("ns"),
-        "interval": pa.month_day_nano_interval(),
+        "interval": pa.string(),
         "interval day to second": pa.duration("us"),
         "interval year to month": pa.int32(),
     }

@@ -94,7 +94,7 @@ class UdfCall:
     """A call of a Python UDF that still stands inside an expression (`rewrite.pull_out_udfs` takes it out).
 
     ``call`` is Catalyst's result id: two calls with the same id are one call written twice. ``function`` numbers the Python functions of
-    the plan: two of one name (all lambdas have one) are two functions.
+    the plan: two of one name (all lambdas have one) are two functions. One that ``aggregates`` is called with columns of a whole group.
     """
 
     udf: str
@@ -104,14 +104,15 @@ class UdfCall:
     call: int
     eval_type: int
     function: int = -1
+    aggregates: bool = False
 
 
 Direction = OneOf["asc nulls first", "asc nulls last", "desc nulls first", "desc nulls last"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class AggregateCall:
-    """An aggregate function over a group's rows.
+class _OverRows:
+    """A function over rows, of a group or of a window.
 
     ``within_group`` are directions: as many of the last arguments are the sort keys in ``WITHIN GROUP (ORDER BY …)``.
     """
@@ -139,6 +140,11 @@ class AggregateCall:
 
 
 @dataclass(frozen=True, kw_only=True)
+class AggregateCall(_OverRows):
+    """An aggregate function over a group's rows."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class WindowFrame:
     """The rows of a partition that a window function sees from the current row.
 
@@ -155,15 +161,10 @@ WHOLE_PARTITION = WindowFrame(kind="rows", lower="unbounded", upper="unbounded")
 
 
 @dataclass(frozen=True, kw_only=True)
-class WindowFunction:
+class WindowFunction(_OverRows):
     """A function over the rows of a window: ranking (``row_number``, ``lag`` …) or any aggregate function (`operators.Window`)."""
 
-    function: str
-    arguments: tuple[Expression, ...]
-    type: str
     frame: WindowFrame
-    distinct: bool = False
-    filter: Expression | None = None
     ignore_nulls: bool = False
 
 
@@ -234,6 +235,14 @@ def conjunction(terms: tuple[Expression, ...]) -> Expression | None:
     for term in terms:
         result = term if result is None else Call(function="and", arguments=(result, term), type="boolean")
     return result
+
+
+def disjunction(terms: tuple[Expression, ...]) -> Expression | None:
+    """``a OR b OR …`` as a balanced tree: thousands of terms make it no deeper than a dozen levels; None for no terms."""
+    if len(terms) < 2:
+        return terms[0] if terms else None
+    half = (len(terms) + 1) // 2
+    return Call(function="or", arguments=(disjunction(terms[:half]), disjunction(terms[half:])), type="boolean")  # type: ignore[arg-type]
 
 
 def conjuncts(condition: Expression) -> tuple[Expression, ...]:

@@ -302,17 +302,20 @@ class Generate:
 class PythonMap:
     """Rows that a Python function makes of batches (``map``), of groups, or of pairs of groups of rows (``cogrouped``).
 
-    mapInPandas, mapInArrow, applyInPandas, applyInArrow. Each child gives its grouping keys and then the columns that the function is
+    mapInPandas, mapInArrow, applyInPandas, applyInArrow; and the one row a group that aggregate functions in Python make (``aggregated``).
+    Each child gives its grouping keys and then the columns that the function is
     called with, whose names there are ``columns`` (all children's). ``keys`` are the grouping keys: those of the first
     child, then as many of the second. ``call`` is Catalyst's result id, as in `UdfCall`. ``passed`` are columns of the only child that
     the user says pass through the function of batches unchanged, as the outputs ``passed_as``: they tell which rows made a row.
+    An aggregation may call several functions, ``calls``, of which each takes the next so many columns, ``widths``; its output starts
+    with the keys.
 
     Lineage: the whole group, or both groups, marked a superset; of a function of batches the rows with the same passed columns,
     else unavailable.
     """
 
     children: tuple[Plan, ...]
-    kind: OneOf["map", "grouped", "cogrouped"]
+    kind: OneOf["map", "grouped", "cogrouped", "aggregated"]
     udf: str
     call: int
     eval_type: int
@@ -321,6 +324,8 @@ class PythonMap:
     columns: tuple[str, ...] = ()
     passed: tuple[Attribute, ...] = ()
     passed_as: tuple[Attribute, ...] = ()
+    calls: tuple[int, ...] = ()
+    widths: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         given = tuple(a for child in self.children for a in child.output)

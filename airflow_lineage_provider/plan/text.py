@@ -173,19 +173,21 @@ def _(expression: e.UdfCall) -> str:
 
 @_expression.register
 def _(expression: e.AggregateCall) -> str:
-    inner = ", ".join(_expression(argument) for argument in expression.own_arguments)
-    keys = ", ".join(_expression(key) for key in expression.sort_keys)
-    within = f" WITHIN GROUP (ORDER BY {keys})" if keys else ""
-    where = f" FILTER (WHERE {_expression(expression.filter)})" if expression.filter is not None else ""
-    return f"{expression.function}({'DISTINCT ' if expression.distinct else ''}{inner}){within}{where}"
+    return _over_rows(expression)
 
 
 @_expression.register
 def _(expression: e.WindowFunction) -> str:
-    inner = ", ".join(_expression(argument) for argument in expression.arguments)
-    where = f" FILTER (WHERE {_expression(expression.filter)})" if expression.filter is not None else ""
     bounds = f"{_bound(expression.frame.lower, 'preceding')} to {_bound(expression.frame.upper, 'following')}"
-    return f"{expression.function}({'DISTINCT ' if expression.distinct else ''}{inner}){where} {expression.frame.kind} {bounds}"
+    return f"{_over_rows(expression)} {expression.frame.kind} {bounds}"
+
+
+def _over_rows(call: e.AggregateCall | e.WindowFunction) -> str:
+    inner = ", ".join(_expression(argument) for argument in call.own_arguments)
+    keys = ", ".join(_expression(key) for key in call.sort_keys)
+    within = f" WITHIN GROUP (ORDER BY {keys})" if keys else ""
+    where = f" FILTER (WHERE {_expression(call.filter)})" if call.filter is not None else ""
+    return f"{call.function}({'DISTINCT ' if call.distinct else ''}{inner}){within}{where}"
 
 
 def _bound(bound: Any, side: str) -> str:

@@ -4,6 +4,7 @@ imported with it, and SHAP, LIME and scikit-learn only where an adapter is calle
 from __future__ import annotations
 
 from airflow_lineage_provider.reasons import payload, registry
+from airflow_lineage_provider.reasons.features import Feature
 from airflow_lineage_provider.reasons.udf import ReasonedUdf, reasoned_udf
 
-__all__ = ["ReasonedUdf", "payload", "reasoned_udf", "registry"]
+__all__ = ["Feature", "ReasonedUdf", "payload", "reasoned_udf", "registry"]

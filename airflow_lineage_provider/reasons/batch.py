@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import reprlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
 import pyarrow as pa
 
 from airflow_lineage_provider.errors import PayloadError, UdfFailed
 from airflow_lineage_provider.reasons import payload
+from airflow_lineage_provider.reasons.discretion import MASK, NO_DISCRETION, Discretion
 from airflow_lineage_provider.reasons.values import NOT_OF_THE_TYPE, converted, from_python
 
 Vectorized = Literal[False, "pandas", "arrow"]
@@ -42,6 +43,7 @@ class Batch:
     value_type: pa.DataType
     vectorized: Vectorized
     arrays: tuple[pa.Array, ...]
+    discretion: Discretion = field(default_factory=Discretion)
 
     def __len__(self) -> int:
         return len(self.arrays[0])
@@ -76,11 +78,23 @@ class Batch:
     def inputs(self, row: tuple[Any, ...]) -> str:
         """A row's arguments for a message: ``income=3400, debt=810``, each shortened."""
         names = self.parameters + tuple(f"argument {at + 1}" for at in range(len(self.parameters), len(row)))
-        return ", ".join(f"{name}={_SHORT.repr(value)}" for name, value in zip(names, row, strict=False))
+        told = [(name, value) for name, value in zip(names, row, strict=False) if not self.discretion.hides(name)]
+        return ", ".join(f"{name}={MASK if self.discretion.masks(name) else _SHORT.repr(value)}" for name, value in told)
+
+    def discreet(self, what: str, row: tuple[Any, ...] | None) -> str:
+        """A message without the values of arguments that are withheld, of one row or of all."""
+        if not self.discretion:
+            return what
+        rows = self.rows() if row is None else [row]
+        return self.discretion.without_values(what, {(name, value) for one in rows for name, value in _plain_pairs(self.parameters, one)})
+
+    def cause(self, error: Exception) -> Exception | None:
+        """The error that is chained to a message: it may tell what the message does not."""
+        return None if any(map(self.discretion.withholds, self.parameters)) else error
 
     def failed(self, what: str, row: tuple[Any, ...] | None = None) -> UdfFailed:
         where = f" on {self.inputs(row)}" if row is not None else f" on a batch of {len(self)} rows"
-        failure = UdfFailed(f"UDF {self.name!r} failed{where}: {what}")
+        failure = UdfFailed(f"UDF {self.name!r} failed{where}: {self.discreet(what, row)}")
         if row is not None:
             failure.row = next(at for at, one in enumerate(self.rows()) if repr(one) == repr(row))
         return failure
@@ -89,14 +103,14 @@ class Batch:
         try:
             return function(*row)
         except Exception as error:
-            raise self.failed(_describe(error), row) from error
+            raise self.failed(_describe(error), row) from self.cause(error)
 
     def _call(self, function: Callable[..., Any]) -> Any:
         try:
             return function(*self._arguments())
         except Exception as error:
             self._find_failing_row(function)
-            raise self.failed(f"{_describe(error)} (each of its rows alone is fine)") from error
+            raise self.failed(f"{_describe(error)} (each of its rows alone is fine)") from self.cause(error)
 
     def _arguments(self) -> list[Any]:
         return [each.to_pandas() for each in self.arrays] if self.vectorized == "pandas" else list(self.arrays)
@@ -104,20 +118,20 @@ class Batch:
     def slice(self, at: int) -> Batch:
         """The batch of one row."""
         one = tuple(each.slice(at, 1) for each in self.arrays)
-        return Batch(self.name, self.parameters, self.value_type, self.vectorized, one)
+        return replace(self, arrays=one)
 
     def _find_failing_row(self, function: Callable[..., Any]) -> None:
         for at, row in enumerate(self.rows() if len(self) > 1 else []):
             try:
                 function(*self.slice(at)._arguments())
             except Exception as error:
-                raise self.failed(_describe(error), row) from error
+                raise self.failed(_describe(error), row) from self.cause(error)
         if len(self) == 1:
             one = self.rows()[0]
             try:
                 function(*self._arguments())
             except Exception as error:
-                raise self.failed(_describe(error), one) from error
+                raise self.failed(_describe(error), one) from self.cause(error)
 
     def _pair(self, result: Any, shape: str, row: tuple[Any, ...] | None = None) -> tuple[Any, Any]:
         if isinstance(result, tuple) and len(result) == 2:
@@ -162,6 +176,10 @@ class Batch:
             raise self.failed(str(error), self.slice(at).rows()[0]) from error
 
 
+def _plain_pairs(names: Sequence[str], row: tuple[Any, ...]) -> list[tuple[str, Any]]:
+    return [(name, value) for name, value in zip(names, row, strict=False) if isinstance(value, str | int | float)]
+
+
 def _python_values(result: Any) -> list[Any]:
     if isinstance(result, (pa.Array, pa.ChunkedArray)):
         return list(result.to_pylist())
@@ -176,8 +194,11 @@ def _wanted(vectorized: Vectorized) -> str:
     return "a pandas.Series" if vectorized == "pandas" else "a pyarrow.Array"
 
 
-def as_batch(name: str, parameters: tuple[str, ...], kind: pa.DataType, vectorized: Vectorized, arrays: Sequence[Array]) -> Batch:
-    """The batch of these arrays, checked.
+def as_batch(
+    name: str, parameters: tuple[str, ...], kind: pa.DataType, vectorized: Vectorized, arrays: Sequence[Array],
+    discretion: Discretion = NO_DISCRETION,
+) -> Batch:  # fmt: skip
+    """The batch of these arrays, checked. ``discretion``: which arguments messages do not tell.
 
     Raises:
         UdfFailed: no array, or arrays of different lengths.
@@ -186,7 +207,7 @@ def as_batch(name: str, parameters: tuple[str, ...], kind: pa.DataType, vectoriz
     lengths = sorted({len(each) for each in whole})
     if len(lengths) != 1:
         raise UdfFailed(f"UDF {name!r} cannot be called: its {len(whole)} argument arrays have lengths {lengths}, one length is needed")
-    return Batch(name, parameters, kind, vectorized, whole)
+    return Batch(name, parameters, kind, vectorized, whole, discretion)
 
 
 def _in_utc(array: pa.Array) -> pa.Array:

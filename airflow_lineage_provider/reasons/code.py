@@ -16,12 +16,14 @@ import inspect
 import textwrap
 import types
 from collections.abc import Callable, Iterator
+from contextvars import ContextVar
 from typing import Any, cast
 
 from airflow_lineage_provider.errors import UdfDeclarationError
 from airflow_lineage_provider.reasons.fingerprint import digest
 
 _CONTAINERS = (list, dict, set, frozenset)
+_FROM_BYTECODE: ContextVar[bool] = ContextVar("from_bytecode", default=False)
 
 
 def code_digest(function: Callable[..., Any]) -> str:
@@ -41,6 +43,24 @@ def surroundings_digest(function: Callable[..., Any]) -> str:
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
 
+def content_digest(udf: Any) -> str:
+    """A hex sha256 of all that a reasoned UDF is, its code as bytecode: of a function that came out of a pickle there is no source.
+
+    The same in every process of one minor version of Python.
+    """
+    token = _FROM_BYTECODE.set(True)
+    try:
+        functions = [each for each in (udf.main, udf.main_with_reason) if each is not None]
+        return hashlib.sha256("\n".join([repr(sorted(udf.describe().items())), *map(code_digest, functions)]).encode()).hexdigest()
+    finally:
+        _FROM_BYTECODE.reset(token)
+
+
+def from_bytecode() -> bool:
+    """Whether code is being digested as bytecode, and not as source."""
+    return _FROM_BYTECODE.get()
+
+
 def own_code(function: Callable[..., Any]) -> str:
     """The text of one function's own source without comments and layout, or its bytecode where there is no source.
 
@@ -48,6 +68,8 @@ def own_code(function: Callable[..., Any]) -> str:
     """
     if hasattr(function, "code_identity"):
         return str(function.code_identity)
+    if from_bytecode():
+        return _compiled(function)
     if isinstance(function, types.FunctionType) and function.__name__ == "<lambda>":
         return _bytecode(function.__code__)  # the source of a lambda is the whole statement around it
     try:
@@ -55,6 +77,20 @@ def own_code(function: Callable[..., Any]) -> str:
     except (OSError, TypeError, SyntaxError):
         code = getattr(function, "__code__", None)
         return _bytecode(code) if code is not None else f"{type(function).__module__}.{type(function).__qualname__}"
+
+
+def _compiled(function: Any) -> str:
+    """The bytecode of a function, or of the methods of a class."""
+    if isinstance(function, type):
+        methods = {name: _plain_function(value) for name, value in vars(function).items()}
+        return "\n".join(f"{name} {_bytecode(one.__code__)}" for name, one in sorted(methods.items()) if one is not None)
+    code = getattr(function, "__code__", None)
+    return _bytecode(code) if code is not None else f"{type(function).__module__}.{type(function).__qualname__}"
+
+
+def _plain_function(value: Any) -> types.FunctionType | None:
+    found = getattr(value, "__func__", None) or getattr(value, "fget", None) or value
+    return found if isinstance(found, types.FunctionType) else None
 
 
 def _normal(source: str) -> str:

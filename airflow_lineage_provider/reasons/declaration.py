@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from airflow_lineage_provider.errors import UdfDeclarationError
+from airflow_lineage_provider.shown import shown
 
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
@@ -19,7 +20,7 @@ def parameter_names(main: Callable[..., Any], name: str) -> tuple[str, ...]:
         UdfDeclarationError: it cannot be called with the values of a row, in order.
     """
     if not callable(main):
-        raise UdfDeclarationError(f"UDF {name!r}: {main!r} is not callable")
+        raise UdfDeclarationError(f"UDF {name!r}: {shown(main)} is not callable")
     found = _parameters(main)
     takes_many = any(each.kind is inspect.Parameter.VAR_POSITIONAL for each in found)
     wrong = [each.name for each in found if each.kind is inspect.Parameter.KEYWORD_ONLY and each.default is inspect.Parameter.empty]
@@ -48,10 +49,14 @@ def installed_versions(libraries: Sequence[str]) -> dict[str, str]:
     Raises:
         UdfDeclarationError: one is not installed.
     """
+    listed = isinstance(libraries, Sequence | Set) and not isinstance(libraries, str | bytes)
+    if not listed or not all(isinstance(each, str) and each for each in libraries):
+        raise UdfDeclarationError(f"the libraries of a UDF are {shown(libraries)}; they can be a list of the names of distributions")
     try:
         return {each: version(each) for each in sorted(libraries)}
-    except PackageNotFoundError as error:
-        raise UdfDeclarationError(f"the library {error.name!r}, declared to matter to a UDF, is not installed") from error
+    except (PackageNotFoundError, ValueError) as error:
+        missing = shown(getattr(error, "name", None) or str(error))
+        raise UdfDeclarationError(f"the library {missing}, declared to matter to a UDF, is not installed") from error
 
 
 def calling_module() -> str:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from airflow_lineage_provider.errors import UdfDeclarationError
+from airflow_lineage_provider.reasons.importable import is_importable
 
 _NEVER_SHARED = (str, bytes, int, float, tuple, frozenset)
 
@@ -111,6 +112,15 @@ class _Digester(_PythonPickler):  # type: ignore[misc]
             if replacement is not None:
                 return self._save_parts(type(obj).__name__, replacement)
         return super().save(obj, save_persistent_id)
+
+    def save_global(self, obj: Any, name: str | None = None) -> None:
+        """A class that no other process could import is known by its code, not by where this one found it."""
+        from airflow_lineage_provider.reasons.code import from_bytecode, own_code
+
+        if from_bytecode() and isinstance(obj, type) and not is_importable(obj.__module__):
+            self._save_parts("class", [obj.__module__, obj.__qualname__, own_code(obj)])
+        else:
+            super().save_global(obj, name)
 
     def _save_parts(self, kind: str, parts: Any) -> None:
         super().save(("airflow_lineage_provider", kind, parts))

@@ -7,7 +7,7 @@ seed and the row itself, so that the reason does not depend on which rows were e
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,9 @@ from airflow_lineage_provider.reasons import payload, registry
 from airflow_lineage_provider.reasons.code import code_digest
 from airflow_lineage_provider.reasons.decisions import Decisions, Output, decisions_of
 from airflow_lineage_provider.reasons.declaration import calling_module
+from airflow_lineage_provider.reasons.features import Feature, Features
 from airflow_lineage_provider.reasons.fingerprint import digest
+from airflow_lineage_provider.reasons.fitted import check_bound_model, check_fitted
 from airflow_lineage_provider.reasons.optional import require
 from airflow_lineage_provider.reasons.row_seed import rounded, row_seed
 from airflow_lineage_provider.reasons.tabular import Coding, table_of
@@ -87,7 +89,15 @@ class _Lime:
             output_space="raw" if chosen is None else "probability",
             label=None if chosen is None else str(self.decisions.classes[chosen]),
             method=self.method,
+            fit=_fit(explanation, key),
         )
+
+
+def _fit(explanation: Any, place: int) -> float | None:
+    """How well LIME's linear model fits around the row (R², weighted by nearness); releases of LIME keep it in one of two shapes."""
+    score = explanation.score
+    found = score.get(place) if isinstance(score, dict) else score
+    return None if found is None else rounded(found)
 
 
 @dataclass(frozen=True)
@@ -111,7 +121,7 @@ class _MainWithReason:
 
 def lime_tabular_udf(
     model: Any,
-    features: Sequence[str],
+    features: Sequence[str] | Features,
     *,
     name: str,
     background: Any,
@@ -124,6 +134,7 @@ def lime_tabular_udf(
     max_background: int = 5000,
     model_path: Path | None = None,
     module: str | None = None,
+    outcome: Feature | str | None = None,
 ) -> ReasonedUdf:
     """A reasoned UDF (vectorised) from a fitted model, explained by LIME; arguments as of `shap_udf`, and
 
@@ -138,7 +149,8 @@ def lime_tabular_udf(
         UdfDeclarationError: model, features, background and output do not fit together, or the background has missing values.
     """
     require("lime.lime_tabular", "lime", f"lime_tabular_udf({name!r})")
-    table = table_of(model, features, background, seed=seed, max_background=max_background, name=name)
+    check_fitted(model, name)
+    table = table_of(model, list(features), background, seed=seed, max_background=max_background, name=name)
     if table.background.isna().any(axis=None):
         raise UdfDeclarationError(f"the background of UDF {name!r} has missing values, which LIME cannot sample; leave those rows out")
     decisions = decisions_of(model, table, output, label, name)
@@ -160,6 +172,8 @@ def lime_tabular_udf(
         version=json.dumps([ADAPTER, said, str(label), list(table.features), wanted, num_samples]),
         libraries=("lime", "scikit-learn"),
         parameters=table.features,
+        features=features if isinstance(features, Mapping) else None,
+        outcome=outcome,
         module=module or calling_module(),
         qualname=name,
     )
@@ -179,15 +193,18 @@ class _Text:
     num_samples: int
     method: dict[str, Any]
 
-    def place(self, text: str) -> int:
+    def decided(self, text: str) -> tuple[int, float]:
+        """The place of the most probable class, and its probability."""
         found = np.asarray(self.predict_proba([text]))
         if found.shape != (1, len(self.classes)):
             raise ValueError(f"predict_proba returned shape {found.shape} for one text and the {len(self.classes)} classes {self.classes}")
-        return int(found[0].argmax())
+        place = int(found[0].argmax())
+        return place, float(found[0, place])
 
-    def reason(self, text: str, place: int) -> payload.TextSpans:
-        if not any(each.isalnum() for each in text):
-            return payload.TextSpans((), text, self.method)  # LIME finds no word to leave out
+    def reason(self, text: str, place: int, probability: float) -> payload.TextSpans:
+        label, output = self.classes[place], rounded(probability)
+        if not any(each.isalnum() for each in text):  # LIME finds no word to leave out
+            return payload.TextSpans((), text, self.method, label, output, "probability")
         lime_text = require("lime.lime_text", "lime", "this UDF's reason")
         explainer = lime_text.LimeTextExplainer(class_names=list(self.classes), random_state=row_seed(self.seed, [text]))
         explanation = explainer.explain_instance(
@@ -195,11 +212,12 @@ class _Text:
         )
         words = explanation.domain_mapper.indexed_string
         spans = [
-            payload.Span(int(start), int(start) + len(words.word(word)), rounded(weight), self.classes[place])
+            payload.Span(int(start), int(start) + len(words.word(word)), rounded(weight), label)
             for word, weight in explanation.local_exp[place]
             for start in np.atleast_1d(words.string_position(word))
         ]
-        return payload.TextSpans(tuple(sorted(spans, key=lambda span: span.start)), text, self.method)
+        in_order = tuple(sorted(spans, key=lambda span: span.start))
+        return payload.TextSpans(in_order, text, self.method, label, output, "probability", _fit(explanation, place))
 
 
 @dataclass(frozen=True)
@@ -208,7 +226,7 @@ class _TextMain:
     code_identity: str = ADAPTER
 
     def __call__(self, text: str | None) -> str | None:
-        return None if text is None else self.text.classes[self.text.place(text)]
+        return None if text is None else self.text.classes[self.text.decided(text)[0]]
 
 
 @dataclass(frozen=True)
@@ -219,8 +237,8 @@ class _TextMainWithReason:
     def __call__(self, text: str | None) -> tuple[str | None, payload.TextSpans | None]:
         if text is None:
             return None, None
-        place = self.text.place(text)
-        return self.text.classes[place], self.text.reason(text, place)
+        place, probability = self.text.decided(text)
+        return self.text.classes[place], self.text.reason(text, place, probability)
 
 
 def lime_text_udf(
@@ -233,6 +251,7 @@ def lime_text_udf(
     seed: int = 0,
     model_path: Path | None = None,
     module: str | None = None,
+    outcome: Feature | str | None = None,
 ) -> ReasonedUdf:
     """A reasoned UDF from a text classifier: the most probable class, and the words that spoke for or against it as text spans.
 
@@ -249,6 +268,7 @@ def lime_text_udf(
         UdfDeclarationError: fewer than two classes, or code whose version cannot be taken.
     """
     require("lime.lime_text", "lime", f"lime_text_udf({name!r})")
+    check_bound_model(predict_proba, name)
     if len(classes) < 2:
         raise UdfDeclarationError(f"UDF {name!r} needs at least two classes, it has {list(classes)}")
     method = {"library": "lime", "seed": seed, "num_samples": num_samples}
@@ -263,6 +283,7 @@ def lime_text_udf(
         version=json.dumps([ADAPTER, list(shared.classes), num_features, num_samples]),
         libraries=("lime", "scikit-learn"),
         parameters=("text",),
+        outcome=outcome,
         module=module or calling_module(),
         qualname=name,
     )

@@ -46,6 +46,7 @@ class Attributions:
         output_space: what `output` and the contributions are measured in: ``"probability"``, ``"log-odds"``, ``"raw"`` …
         label: the class that is explained, None for a regression.
         method: how the reason was made: seed, background's hash, library versions.
+        fit: how well the method's own model of the surroundings fits there (LIME's R², weighted by nearness), 1 at best.
         residual: computed, never given: output - base_value - sum of contributions, shown where they don't add up.
     """
 
@@ -55,6 +56,7 @@ class Attributions:
     output_space: str = "raw"
     label: str | None = None
     method: Mapping[str, Any] = field(default_factory=dict)
+    fit: float | None = None
     residual: float | None = field(init=False)
 
     def __post_init__(self) -> None:
@@ -64,6 +66,7 @@ class Attributions:
         object.__setattr__(self, "output", None if self.output is None else _number(self.output, "output"))
         object.__setattr__(self, "label", None if self.label is None else str(self.label))
         object.__setattr__(self, "method", plain(dict(self.method), "method"))
+        object.__setattr__(self, "fit", None if self.fit is None else _number(self.fit, "fit"))
         object.__setattr__(self, "residual", _residual(self.output, self.base_value, given))
 
 
@@ -84,11 +87,24 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class TextSpans:
-    """Spans of a text; `text` may be left out where the text itself is a column of the row."""
+    """Spans of a text.
+
+    Args:
+        spans: one `Span` for each part that counted (tuples are taken too).
+        text: may be left out where the text itself is a column of the row.
+        method: how the reason was made.
+        label: the class that is explained; a span's weight is for it, or against.
+        output: the model's output for the text, and `output_space` what it and the weights are measured in.
+        fit: as of `Attributions`.
+    """
 
     spans: tuple[Span, ...]
     text: str | None = None
     method: Mapping[str, Any] = field(default_factory=dict)
+    label: str | None = None
+    output: float | None = None
+    output_space: str | None = None
+    fit: float | None = None
 
     def __post_init__(self) -> None:
         given = tuple(each if isinstance(each, Span) else Span(*each) for each in self.spans)
@@ -97,6 +113,10 @@ class TextSpans:
             raise PayloadError(f"a text span ends at {beyond[0].end}, but the text has {len(self.text or '')} characters")
         object.__setattr__(self, "spans", given)
         object.__setattr__(self, "method", plain(dict(self.method), "method"))
+        object.__setattr__(self, "label", None if self.label is None else str(self.label))
+        for name in ("output", "fit"):
+            value = getattr(self, name)
+            object.__setattr__(self, name, None if value is None else _number(value, name))
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,6 +210,11 @@ _KINDS: dict[str, type[Payload]] = {
 }
 _NAMES = {kind: name for name, kind in _KINDS.items()}
 _PARTS = (Attribution, Span, Box)
+_NOT_WRITTEN_AS_NULL: dict[type, frozenset[str]] = {
+    Attributions: frozenset({"fit"}),
+    TextSpans: frozenset({"label", "output", "output_space", "fit"}),
+}
+"""Fields that came later: a reason without them is the text that it always was, and older releases read it."""
 
 
 def as_payload(reason: Any) -> Payload:
@@ -226,7 +251,9 @@ def from_json(text: str) -> Payload:
 
 
 def _record(part: Any) -> dict[str, Any]:
-    return {each.name: _field(getattr(part, each.name)) for each in fields(part)}
+    later = _NOT_WRITTEN_AS_NULL.get(type(part), frozenset())
+    values = {each.name: getattr(part, each.name) for each in fields(part)}
+    return {name: _field(value) for name, value in values.items() if value is not None or name not in later}
 
 
 def _field(value: Any) -> Any:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import importlib
 import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider.errors import UdfUnavailable, UdfVersionMismatch
+from airflow_lineage_provider.named_modules import named_module
 
 if TYPE_CHECKING:
     from airflow_lineage_provider.reasons.udf import ReasonedUdf
@@ -77,7 +77,7 @@ def check_version(udf: ReasonedUdf, description: Mapping[str, Any]) -> None:
 
 def _imported(name: str, module: str) -> Any:
     try:
-        return sys.modules.get(module) or importlib.import_module(module)
+        return sys.modules.get(module) or named_module(module)
     except Exception as error:
         raise _unavailable(name, f"importing its module {module!r} failed with {type(error).__name__}: {error}") from error
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,17 +13,20 @@ import pandas as pd
 
 from airflow_lineage_provider.reasons import payload, registry
 from airflow_lineage_provider.reasons.code import code_digest
-from airflow_lineage_provider.reasons.decisions import Decisions, Output, decisions_of
+from airflow_lineage_provider.reasons.decisions import Decisions, Output, Space, decisions_of
 from airflow_lineage_provider.reasons.declaration import calling_module
+from airflow_lineage_provider.reasons.features import Feature, Features
 from airflow_lineage_provider.reasons.fingerprint import digest
+from airflow_lineage_provider.reasons.fitted import check_fitted
 from airflow_lineage_provider.reasons.optional import require
 from airflow_lineage_provider.reasons.row_seed import rounded
-from airflow_lineage_provider.reasons.shap_explainers import Explained, Explainer, explainer_of
+from airflow_lineage_provider.reasons.shap_explainers import Explained, Explainer, check_unit, explainer_of
 from airflow_lineage_provider.reasons.tabular import table_of
 from airflow_lineage_provider.reasons.udf import ReasonedUdf
 
 ADAPTER = "shap adapter 1"
-"""Part of every version; to be raised when the adapter would give another reason for the same model and row."""
+"""Part of every version; to be raised when the adapter would contradict an earlier reason for the same model and row. (Not for another
+unit: every reason names its own.)"""
 
 _EXPLAINERS: OrderedDict[str, Explainer] = OrderedDict()
 """The explainers built in this process, by identity of the adapter: a Spark worker runs many tasks."""
@@ -38,10 +41,11 @@ class _Shap:
     seed: int
     key: str
     method: dict[str, Any]
+    unit: Space | None = None
 
     def explainer(self) -> Explainer:
         if self.key not in _EXPLAINERS:
-            _EXPLAINERS[self.key] = explainer_of(self.decisions, self.seed)
+            _EXPLAINERS[self.key] = explainer_of(self.decisions, self.seed, self.unit)
             while len(_EXPLAINERS) > _KEPT:
                 _EXPLAINERS.popitem(last=False)
         return _EXPLAINERS[self.key]
@@ -103,23 +107,25 @@ class _MainWithReason:
 
 def shap_udf(
     model: Any,
-    features: Sequence[str],
+    features: Sequence[str] | Features,
     *,
     name: str,
     background: Any,
     returns: str | None = None,
     output: Output = "label",
     label: Any = None,
+    unit: Space | None = None,
     seed: int = 0,
     max_background: int = 100,
     model_path: Path | None = None,
     module: str | None = None,
+    outcome: Feature | str | None = None,
 ) -> ReasonedUdf:
     """A reasoned UDF (vectorised) from a fitted scikit-learn-like classifier, regressor or Pipeline.
 
     Args:
         model: the fitted model.
-        features: its features, in the order of the UDF's arguments.
+        features: its features, in the order of the UDF's arguments; or a mapping of them to what people call them, `Feature` or label.
         name: the UDF's name.
         background: rows (a DataFrame, or an array in the order of `features`) that stand for "nothing is known of this row".
         returns: the value's Spark type; from the model by default.
@@ -127,24 +133,29 @@ def shap_udf(
             regression's; or a function from probabilities (rows, classes) to one value per row.
         label: the class that is always explained (with a function as `output`, or ``"probability"``); of two classes the
             second by default, of more the most probable one where `output` is a function.
+        unit: what contributions are measured in: ``"probability"``, ``"log-odds"`` or ``"raw"`` (margins; a regression's value). By default
+            probability where an exact explainer gives it, else what the model adds up; every reason names it.
         seed: of the background sample and of sampling explainers.
         max_background: at most so many background rows are kept.
         model_path: the file the model was loaded from, whose content then stands for the model in the version.
         module: where `registry.find` shall look for it later (its ``find_udf``); the calling module by default.
+        outcome: what people call the value, and the names of its values.
 
     Raises:
         EnvironmentProblem: SHAP is not installed.
         UdfDeclarationError: model, features, background and output do not fit together.
     """
     require("shap", "shap", f"shap_udf({name!r})")
-    table = table_of(model, features, background, seed=seed, max_background=max_background, name=name)
+    check_fitted(model, name)
+    table = table_of(model, list(features), background, seed=seed, max_background=max_background, name=name)
     decisions = decisions_of(model, table, output, label, name)
+    check_unit(decisions, unit, name)
     said = output if isinstance(output, str) else code_digest(output)
-    options = json.dumps([ADAPTER, said, str(label), list(table.features)])
+    options = json.dumps([ADAPTER, said, str(label), list(table.features), *([unit] if unit else [])])
     udf_background = table.background
     background_hash = digest(udf_background, "the background")
     method = {"library": "shap", "seed": seed, "background_hash": background_hash, "background_rows": len(udf_background)}
-    shared = _Shap(decisions, seed, digest((options, model, udf_background, seed), f"the model of UDF {name!r}"), method)
+    shared = _Shap(decisions, seed, digest((options, model, udf_background, seed), f"the model of UDF {name!r}"), method, unit)
     udf = ReasonedUdf(
         _Main(shared),
         returns or decisions.value_type(),
@@ -157,6 +168,8 @@ def shap_udf(
         version=options,
         libraries=("shap", "scikit-learn"),
         parameters=table.features,
+        features=features if isinstance(features, Mapping) else None,
+        outcome=outcome,
         module=module or calling_module(),
         qualname=name,
     )

@@ -3,11 +3,16 @@
 Candidates are tried in the order tree, linear, sampling. An exact explainer is taken only when its contributions add up to
 the model's own output on background rows (with missing values too, where the model takes them): SHAP has silently
 wrong cases, and a residual found here costs nothing yet.
+
+The unit is the user's choice. Unless they choose, it is probability where an exact explainer gives it: forests add probabilities up, and of
+a few features all coalitions are evaluated. What adds margins up (boosted trees, linear models) is explained in its own unit otherwise:
+SHAP's "probabilities" of margins are a rescaling, no Shapley values.
 """
 
 from __future__ import annotations
 
 import contextlib
+import time
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -16,6 +21,7 @@ from typing import Any, Protocol
 import numpy as np
 import pandas as pd
 
+from airflow_lineage_provider.errors import UdfDeclarationError
 from airflow_lineage_provider.reasons.decisions import Decisions, Space
 from airflow_lineage_provider.reasons.optional import require
 from airflow_lineage_provider.reasons.row_seed import row_seed
@@ -29,8 +35,8 @@ _EXACT_FEATURES = 8
 """Up to so many features, all 2**n coalitions are evaluated; above, permutations are sampled."""
 _PERMUTATIONS = 20
 """Of each row's features, run through forwards and backwards."""
-_ROWS_A_CALL = 100
-"""SHAP's tree code prints a progress bar on stderr when a call takes longer than 5 s."""
+_ROWS_A_CALL, _SECONDS_A_CALL = 100, 1.5
+"""SHAP's tree code prints a progress bar on stderr when a call takes longer than 5 s: calls are kept short."""
 _FEATUREWISE = frozenset({"StandardScaler", "MinMaxScaler", "MaxAbsScaler", "RobustScaler", "PowerTransformer", "QuantileTransformer"})
 
 
@@ -67,8 +73,7 @@ class _Direct:
     order: list[int]
 
     def explain(self, frame: pd.DataFrame) -> Explained:
-        parts = [frame.iloc[at : at + _ROWS_A_CALL] for at in range(0, len(frame), _ROWS_A_CALL)]
-        values = np.concatenate([shaped(self._values(part), len(part), frame.shape[1]) for part in parts])
+        values = np.concatenate(list(in_short_calls(frame, lambda part: shaped(self._values(part), len(part), frame.shape[1]))))
         contributions = np.empty_like(values)
         contributions[:, self.order, :] = values
         base = np.atleast_1d(np.asarray(self.explainer.expected_value, dtype="float64"))
@@ -139,17 +144,50 @@ class _ByMissing:
         )
 
 
-def explainer_of(decisions: Decisions, seed: int) -> Explainer:
-    """The first explainer that is exact for this model, else a sampling one."""
+def in_short_calls(frame: pd.DataFrame, call: Callable[[pd.DataFrame], Floats]) -> Iterator[Floats]:
+    """What a call gives for the rows of a frame, so many at a time as take about `_SECONDS_A_CALL`: one first, `_ROWS_A_CALL` at most."""
+    at, size = 0, 1
+    while at < len(frame):
+        started = time.perf_counter()
+        part = frame.iloc[at : at + size]
+        yield call(part)
+        at += len(part)
+        a_row = (time.perf_counter() - started) / len(part)
+        size = max(1, min(_ROWS_A_CALL, int(_SECONDS_A_CALL / max(a_row, 1e-9))))
+
+
+def explainer_of(decisions: Decisions, seed: int, unit: Space | None = None) -> Explainer:
+    """The first explainer that is exact for this model and unit, else a sampling one."""
+    few = len(decisions.table.features) <= _EXACT_FEATURES
+    wanted: Space | None = unit or ("probability" if few and hasattr(decisions.model, "predict_proba") else None)
     for candidate in (_interventional_tree, _path_dependent_tree, _linear):
         # SHAP says "not for this model" with whatever exception comes up, and warns of what the check below finds out.
         with contextlib.suppress(Exception), _quiet():
             found = candidate(decisions)
-            if found is not None and _adds_up(found, decisions, decisions.table.background.head(_TRIED_ROWS)):
+            if found is None or wanted not in (None, found.space):
+                continue
+            if _adds_up(found, decisions, decisions.table.background.head(_TRIED_ROWS)):
                 if _bears_missing(found, decisions):
                     return found
                 return _ByMissing(found.space, found, _sampling(decisions, found.space, seed))
-    return _sampling(decisions, "probability" if hasattr(decisions.model, "predict_proba") else "raw", seed)
+    return _sampling(decisions, wanted or ("probability" if hasattr(decisions.model, "predict_proba") else "raw"), seed)
+
+
+def check_unit(decisions: Decisions, unit: Space | None, name: str) -> None:
+    """Can the model be explained in this unit at all?
+
+    Raises:
+        UdfDeclarationError: it has no such numbers.
+    """
+    if unit is None:
+        return
+    known = ["raw"] if not decisions.classes or hasattr(decisions.model, "decision_function") else []
+    if hasattr(decisions.model, "predict_proba"):
+        known.insert(0, "probability")
+    if decisions.classes and hasattr(decisions.model, "decision_function"):
+        known[-1] = decisions.margin_space()
+    if unit not in known:
+        raise UdfDeclarationError(f"UDF {name!r}: its model gives no {unit!r} numbers to explain; unit can be {' or '.join(known)}")
 
 
 def _sampling(decisions: Decisions, space: Space, seed: int) -> Explainer:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import pyarrow as pa
 
 from airflow_lineage_provider.errors import UdfFailed
+from airflow_lineage_provider.reasons.workers_python import choose_workers_python
 
 if TYPE_CHECKING:
     from airflow_lineage_provider.reasons.udf import ReasonedUdf
@@ -57,6 +58,7 @@ class _OnBatches:
 
 def spark_function(udf: ReasonedUdf, mode: Literal["normal", "reasoning"], keys: tuple[str, ...] = ()) -> Any:
     """The pyspark UDF of one mode, named as the UDF is; ``keys`` are further arguments for error messages."""
+    from pyspark.sql import SparkSession
     from pyspark.sql.pandas.functions import arrow_udf
     from pyspark.sql.pandas.types import from_arrow_type
     from pyspark.sql.types import StringType, StructType
@@ -73,6 +75,9 @@ def spark_function(udf: ReasonedUdf, mode: Literal["normal", "reasoning"], keys:
     on_batches.__name__ = udf.name  # Spark's name of the function, and so of the column
     declare: Any = arrow_udf  # its overloads know no hint but the literal numbers of the kinds
     function = declare(on_batches, returns)
+    session = SparkSession.getActiveSession()
+    if session is not None:
+        choose_workers_python(session)
     return function if udf.deterministic else function.asNondeterministic()
 
 

@@ -17,13 +17,20 @@ from airflow_lineage_provider.reasons.batch import Array, Batch, Vectorized, as_
 from airflow_lineage_provider.reasons.code import own_code, surroundings_digest
 from airflow_lineage_provider.reasons.ddl import arrow_type
 from airflow_lineage_provider.reasons.declaration import installed_versions, parameter_names, same_parameters
+from airflow_lineage_provider.reasons.discretion import NO_DISCRETION, Discretion
+from airflow_lineage_provider.reasons.features import Feature, Features, declared
 from airflow_lineage_provider.reasons.fingerprint import digest
 from airflow_lineage_provider.reasons.values import same_values
+from airflow_lineage_provider.shown import shown
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, SparkSession
 
 Mode = Literal["normal", "reasoning"]
+_LONGEST_NAME = 200
+
+_NO_PART_OF_THE_VERSION = frozenset({"module", "qualname", "model", "features", "outcome"})
+"""Where the UDF is found, and what people call things: of a description, what changes no decision and no reason."""
 
 
 class ReasonedUdf:
@@ -42,6 +49,8 @@ class ReasonedUdf:
         libraries: distributions whose versions matter to the value or the reason.
         parameters: names of the arguments; main's own by default.
         module, qualname: where it is declared; main's by default.
+        features: what people call the arguments, by name: a `Feature`, or a label. No part of the version.
+        outcome: the same of the value.
 
     Raises:
         UdfDeclarationError: a wrong name, type or signature, or a model whose version cannot be taken.
@@ -64,10 +73,14 @@ class ReasonedUdf:
         parameters: Sequence[str] | None = None,
         module: str | None = None,
         qualname: str | None = None,
+        features: Features | None = None,
+        outcome: Feature | str | None = None,
     ) -> None:
-        if vectorized not in (False, "pandas", "arrow"):
-            raise UdfDeclarationError(f"vectorized is {vectorized!r}; it can be False (one row at a time), 'pandas' or 'arrow'")
-        self.name = _checked_name(name or str(getattr(main, "__name__", "")))
+        if not (vectorized is False or (isinstance(vectorized, str) and vectorized in ("pandas", "arrow"))):
+            raise UdfDeclarationError(f"vectorized is {shown(vectorized)}; it can be False (one row at a time), 'pandas' or 'arrow'")
+        self.name = _checked_name(getattr(main, "__name__", "") if name is None else name)
+        if not isinstance(version, str):
+            raise UdfDeclarationError(f"the version of UDF {self.name!r} is {shown(version)}; it can be a text")
         self.returns = returns.simpleString() if hasattr(returns, "simpleString") else returns
         self.value_type: pa.DataType = arrow_type(self.returns)
         self.main = main
@@ -78,6 +91,7 @@ class ReasonedUdf:
         self.module = module or getattr(main, "__module__", None) or ""
         self.qualname = qualname or getattr(main, "__qualname__", self.name)
         self.parameters = tuple(parameters) if parameters is not None else parameter_names(main, self.name)
+        self.names = declared(features, outcome, self.parameters, self.name)
         self.libraries = installed_versions(libraries)
         self.model_path = str(model.absolute()) if isinstance(model, Path) else None
         self.model_hash = None if model is None else digest(model, f"the model of UDF {self.name!r}")
@@ -85,6 +99,7 @@ class ReasonedUdf:
         self._extra = version
         self._own_code = [own_code(main)]
         self._version: str | None = None
+        self._discretion = NO_DISCRETION
         self._spark: dict[Mode, tuple[Any, Any]] = {}
         if main_with_reason is not None:
             self._set_reason(main_with_reason)
@@ -95,7 +110,8 @@ class ReasonedUdf:
 
     def __getstate__(self) -> dict[str, Any]:
         # The version travels, so that an executor never takes it again from code without its source file.
-        return {**self.__dict__, "_version": self.version, "_spark": {}}
+        # So does what the driver's settings keep back: an executor has settings of its own.
+        return {**self.__dict__, "_version": self.version, "_spark": {}, "_discretion": Discretion.of() | self._discretion}
 
     # --- declaring -------------------------------------------------------------------------------------------------
 
@@ -126,7 +142,7 @@ class ReasonedUdf:
         if self._version is None:
             functions = [self.main] if self.main_with_reason is None else [self.main, self.main_with_reason]
             parts = {
-                **{key: value for key, value in self.describe(with_version=False).items() if key not in ("module", "qualname", "model")},
+                **{key: value for key, value in self.describe(with_version=False).items() if key not in _NO_PART_OF_THE_VERSION},
                 "code": self._own_code,
                 "around": [surroundings_digest(each) for each in functions],
                 "model_hash": self.model_hash,
@@ -150,6 +166,7 @@ class ReasonedUdf:
             "model": self.model_path,
             "libraries": dict(self.libraries),
         }
+        found |= self.names.describe()
         return {**found, "version": self.version} if with_version else found
 
     # --- calling ---------------------------------------------------------------------------------------------------
@@ -202,7 +219,8 @@ class ReasonedUdf:
                 )
 
     def _batch(self, arrays: Sequence[Array]) -> Batch:
-        return as_batch(self.name, self.parameters, self.value_type, self.vectorized, arrays)
+        discretion = Discretion.of() | self._discretion
+        return as_batch(self.name, self.parameters, self.value_type, self.vectorized, arrays, discretion)
 
     # --- Spark -----------------------------------------------------------------------------------------------------
 
@@ -228,7 +246,10 @@ class ReasonedUdf:
 
     def register(self, spark: SparkSession, name: str | None = None) -> ReasonedUdf:
         """Make it callable from SQL in this session, in normal mode, under its own name or another."""
+        from airflow_lineage_provider.reasons.workers_python import choose_workers_python
+
         wanted = _checked_name(name or self.name)
+        choose_workers_python(spark)
         spark.udf.register(wanted, self.spark_function("normal"))
         registry.add(self, wanted)
         return self
@@ -245,6 +266,8 @@ def reasoned_udf(
     seed: int = 0,
     version: str = "",
     libraries: Sequence[str] = (),
+    features: Features | None = None,
+    outcome: Feature | str | None = None,
 ) -> Callable[[Callable[..., Any]], ReasonedUdf]:
     """Declare the decorated function as main() of a reasoned UDF; see `ReasonedUdf` for the arguments.
 
@@ -261,20 +284,23 @@ def reasoned_udf(
         UdfDeclarationError: it cannot be a UDF as declared.
     """
     if not isinstance(returns, str) and not hasattr(returns, "simpleString"):
-        raise UdfDeclarationError(f"reasoned_udf needs the value's Spark type, as in @reasoned_udf('string'); it was given {returns!r}")
+        raise UdfDeclarationError(f"reasoned_udf needs the value's Spark type, as in @reasoned_udf('string'), not {shown(returns)}")
     options: Mapping[str, Any] = {"vectorized": vectorized, "deterministic": deterministic, "model": model, "background": background}
 
     def declare(main: Callable[..., Any]) -> ReasonedUdf:
-        udf = ReasonedUdf(main, returns, name=name, seed=seed, version=version, libraries=libraries, **options)
+        said: dict[str, Any] = {"features": features, "outcome": outcome}
+        udf = ReasonedUdf(main, returns, name=name, seed=seed, version=version, libraries=libraries, **options, **said)
         registry.add(udf)
         return udf
 
     return declare
 
 
-def _checked_name(name: str) -> str:
-    if not name or name == "<lambda>":
+def _checked_name(name: Any) -> str:
+    if not isinstance(name, str) or not name.strip() or name == "<lambda>":
         raise UdfDeclarationError("a reasoned UDF needs a name: reasoned_udf(..., name='…')")
+    if "\x00" in name or not name.isprintable() or len(name) > _LONGEST_NAME:
+        raise UdfDeclarationError(f"{shown(name)} is no name of a UDF: it can have up to {_LONGEST_NAME} characters that can be printed")
     return name
 
 

@@ -6,8 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from airflow_lineage_provider.reasons.features import NOTHING_SAID, Names
+from airflow_lineage_provider.render.naming import outcome_text
 from airflow_lineage_provider.render.reason_text import Reason, read
-from airflow_lineage_provider.render.values import column_values, rows_of, text_of
+from airflow_lineage_provider.render.values import column_values, rows_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -51,10 +53,10 @@ def links_by_row(links: pa.Table | None) -> dict[int, dict[str, tuple[int, ...]]
     return {row: {source: tuple(sorted(set(rows))) for source, rows in tables.items()} for row, tables in found.items()}
 
 
-def value_counts(table: pa.Table) -> list[tuple[str, int]]:
+def outcomes(table: pa.Table, names: Names = NOTHING_SAID) -> list[tuple[str, int]]:
     """How often each value was decided, the most frequent first."""
     found: dict[str, int] = {}
     for value in column_values(table.column(table.num_columns - 2)):
-        text = text_of(value, 60)
+        text = outcome_text(value, names)
         found[text] = found.get(text, 0) + 1
     return sorted(found.items(), key=lambda each: -each[1])

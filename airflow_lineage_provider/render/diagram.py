@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.text import operator_text
 from airflow_lineage_provider.plan.walk import children
+from airflow_lineage_provider.reasons.discretion import NOTHING_WITHHELD, Redaction
 from airflow_lineage_provider.render.segment_text import segment_label
 from airflow_lineage_provider.render.values import shortened, visible
 
@@ -74,7 +75,7 @@ class _Tree:
     y: float = 0.0
 
 
-def diagram(plan: SegmentedPlan, materialized: frozenset[int]) -> Diagram | None:
+def diagram(plan: SegmentedPlan, materialized: frozenset[int], redaction: Redaction = NOTHING_WITHHELD) -> Diagram | None:
     """The picture of a segmented plan; None for one of more than `OPERATORS` operators."""
     if sum(1 for segment in plan.segments for _ in _bounded(segment.plan)) > OPERATORS:
         return None
@@ -84,7 +85,7 @@ def diagram(plan: SegmentedPlan, materialized: frozenset[int]) -> Diagram | None
     return Diagram(
         width=width,
         height=max(tree.y for tree in trees) + NODE_HEIGHT / 2 + PAD_Y + 4,
-        nodes=tuple(_node(tree) for tree in trees),
+        nodes=tuple(_node(tree, redaction) for tree in trees),
         edges=tuple(_edge(tree, child) for tree in trees for child in tree.children if child.segment == tree.segment),
         between=tuple(_edge(tree, child) for tree in trees for child in tree.children if child.segment != tree.segment),
         enclosures=tuple(_enclosure(segment, trees, materialized) for segment in plan.segments if _inside(segment, trees)),
@@ -124,8 +125,8 @@ def _walk(tree: _Tree) -> Iterator[_Tree]:
         yield from _walk(child)
 
 
-def _node(tree: _Tree) -> Node:
-    text = visible(operator_text(tree.plan))
+def _node(tree: _Tree, redaction: Redaction) -> Node:
+    text = visible(redaction.text(operator_text(tree.plan)))
     if isinstance(tree.plan, o.Source):
         name = tree.plan.relation.name
         return Node(x=tree.x, y=tree.y, segment=tree.segment, symbol="", caption=shortened(visible(name), CAPTION), title=text, source=name)

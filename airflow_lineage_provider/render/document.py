@@ -2,13 +2,14 @@
 
 ::
 
-    {"document": "airflow_lineage.explanation", "version": 1, "id", "asked", "headline", "result_rows", "seconds",
-     "run":       {"id", "pipeline", "status", "started", "seconds", "strategy", "reasons", "rows", "error", "airflow"},
-     "guarantee": {"level", "cause"},                                                    the weakest of all tables
+    {"document": "airflow_lineage.explanation", "version": 1, "id", "asked", "answer", "headline", "result_rows",
+     "seconds",
+     "run":       {"id", "pipeline", "status", "started", "seconds", "strategy", "reasons", "rows", "error", "airflow", "params"},
+     "guarantee": {"level", "cause", "origin"},                                                    the weakest of all tables
      "target":    {"columns": [{"name", "type"}], "rows": [[…]], "links": [LINK]},
      "source":    {NAME: {"columns", "rows", "guarantee"}},
      "intermediate": {NAME: {"columns", "rows", "guarantee", "run", "links": [LINK], "queries"}},      outputs of other runs on the way
-     "reasons":   {UDF: {"guarantee", "decisions": [DECISION]}},
+     "reasons":   {UDF: {"guarantee", "decisions": [DECISION], "names"}},        names: what its author calls arguments and values
      "controls":  [{"segment", "kind", "operator", "sources", "rows", "run", "text"}],         tables that decided as a whole
      "runs":      {NAME: RUN ID},                                   which run made an intermediate table, and which called a UDF
      "stale": […], "verified", "verification",
@@ -17,9 +18,10 @@
 
 A DECISION is ``{"row", "arguments": [{"name", "type", "value"}], "value", "reason", "links": [LINK]}``.
 ``because`` says why a segment is stored or not, null for runs of releases that did not record it.
+The run's ``params`` are as recorded: ``withheld:…`` and ``secret:…`` are digests.
 A LINK is ``{"source", "source_row"}`` (the target's and those of intermediate tables also have ``row``), rows counted from 0.
 Rows are arrays, because a result's column names may repeat.
-``reason`` is the payload as stored (its own schema and version), null where none is declared.
+``reason`` is the payload as stored (its own schema and version), null where there is none (the guarantee says why).
 Decimals, dates and times are strings (ISO 8601), binary is base64, a map is an array of [key, value], and NaN and the infinities are
 ``"NaN"``, ``"Infinity"`` and ``"-Infinity"``: the document is JSON to the letter.
 """
@@ -32,6 +34,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider.render.decisions import links_by_row
+from airflow_lineage_provider.render.sentence import answer
 from airflow_lineage_provider.render.values import jsonable, rows_of
 from airflow_lineage_provider.render.wording import control_text, guarantee_of, headline
 
@@ -51,6 +54,7 @@ def to_dict(explanation: Explanation) -> dict[str, Any]:
         "version": VERSION,
         "id": explanation.id,
         "asked": explanation.asked,
+        "answer": answer(explanation),
         "headline": headline(explanation),
         "result_rows": explanation.result_rows,
         "seconds": explanation.seconds,
@@ -77,12 +81,12 @@ def to_dict(explanation: Explanation) -> dict[str, Any]:
 
 def run_dict(run: RunSummary) -> dict[str, Any]:
     """A run as JSON-able values."""
-    found: dict[str, Any] = jsonable({**vars(run), "airflow": dict(run.airflow)})
+    found: dict[str, Any] = jsonable({**vars(run), "airflow": dict(run.airflow), "params": dict(run.params)})
     return found
 
 
 def _guarantee(guarantee: Guarantee) -> dict[str, str]:
-    return {"level": guarantee.level, "cause": guarantee.cause}
+    return {"level": guarantee.level, "cause": guarantee.cause, "origin": guarantee.origin}
 
 
 def _columns(schema: pa.Schema) -> list[dict[str, str]]:
@@ -127,7 +131,7 @@ def _reasons(explanation: Explanation, udf: str) -> dict[str, Any]:
         }
         for row in rows_of(table)
     ]
-    return {"guarantee": _guarantee(guarantee_of(explanation, udf)), "decisions": made}
+    return {"guarantee": _guarantee(guarantee_of(explanation, udf)), "decisions": made, "names": table.names.describe()}
 
 
 def _reason(text: str | None) -> Any:
@@ -150,7 +154,7 @@ def _segments(explanation: Explanation) -> list[dict[str, Any]]:
             "materialized": segment.number in explanation.materialized,
             "because": because.get(segment.number),
             "pinned": segment.pinned,
-            "operators": plan_text(segment.plan).splitlines(),
+            "operators": [explanation.redaction.text(line) for line in plan_text(segment.plan).splitlines()],
         }
         for segment in (explanation.plan.segments if explanation.plan is not None else ())
     ]

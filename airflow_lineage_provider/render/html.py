@@ -1,13 +1,16 @@
-"""An explanation as one self-contained HTML page: no script, no request, everything escaped."""
+"""An explanation as one self-contained HTML page: no request, everything escaped, no script but our own (by its hash)."""
 
 from __future__ import annotations
 
+import base64
+import hashlib
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider.render.diagram import NODE_WIDTH
 from airflow_lineage_provider.render.page import page
+from airflow_lineage_provider.render.sentence import clause
 from airflow_lineage_provider.render.values import number, visible
 
 if TYPE_CHECKING:
@@ -21,7 +24,8 @@ def to_html(explanation: Explanation, path: str | Path | None = None) -> str:
 
     :raises OSError: ``path`` cannot be written.
     """
-    text = _template().render(page=page(explanation), css=_css())
+    script, script_hash = _script()
+    text = _template().render(page=page(explanation), css=_css(), script=script, script_hash=script_hash)
     if path is not None:
         Path(path).write_text(text, encoding="utf-8")
     return text
@@ -34,6 +38,7 @@ def _template() -> Template:
     loader = PackageLoader("airflow_lineage_provider.render")
     environment = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     environment.filters["capitalize_first"] = lambda text: text[:1].upper() + text[1:]
+    environment.filters["clause"] = clause
     environment.globals |= {"number": number, "shown": visible, "node_width": NODE_WIDTH}
     return environment.get_template("explanation.html.j2")
 
@@ -43,3 +48,13 @@ def _css() -> Any:
     from markupsafe import Markup
 
     return Markup((Path(__file__).parent / "templates" / "explanation.css").read_text(encoding="utf-8"))
+
+
+@cache
+def _script() -> tuple[Any, Any]:
+    """The page's script, and the hash by which its policy allows it, and nothing else."""
+    from markupsafe import Markup
+
+    text = (Path(__file__).parent / "templates" / "explanation.js").read_text(encoding="utf-8")
+    digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode("ascii")
+    return Markup(text), Markup(f"sha256-{digest}")

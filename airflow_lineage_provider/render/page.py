@@ -4,26 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from airflow_lineage_provider.explanation import Guarantee
 from airflow_lineage_provider.plan.text import plan_text
-from airflow_lineage_provider.reasons.payload import Attributions, Boxes, Json, Mask, TextSpans
-from airflow_lineage_provider.render import reason_text as words
-from airflow_lineage_provider.render.decisions import Decision, decisions, links_by_row, value_counts
+from airflow_lineage_provider.render.cards import Cards, Decided
+from airflow_lineage_provider.render.decisions import links_by_row
 from airflow_lineage_provider.render.diagram import Diagram, diagram
-from airflow_lineage_provider.render.pictures import box_picture, marked_text, mask_picture, text_for
+from airflow_lineage_provider.render.outline import OutlineLine, outline
 from airflow_lineage_provider.render.segment_text import SegmentLine, segment_label, segment_lines
-from airflow_lineage_provider.render.tables import Cell, TableView, cell, table_view
+from airflow_lineage_provider.render.sentence import answer
+from airflow_lineage_provider.render.tables import TableView, table_view
 from airflow_lineage_provider.render.values import count, seconds_text, shortened, visible
 from airflow_lineage_provider.render.wording import (
-    MARKS,
     called_text,
     control_text,
     control_title,
     facts,
+    guarantee_label,
+    guarantee_mark,
     guarantee_meaning,
     guarantee_of,
+    guarantee_tone,
+    listed_text,
+    listing_text,
     made_from,
     more,
     queries_of,
@@ -31,6 +35,7 @@ from airflow_lineage_provider.render.wording import (
     rows_text,
     verification_text,
     whole_table_text,
+    withheld_text,
     worth,
     written_text,
 )  # fmt: skip
@@ -39,24 +44,16 @@ if TYPE_CHECKING:
     from airflow_lineage_provider.explanation import Control, Explanation
     from airflow_lineage_provider.tracing.trace import TracingQuery
 
-DECISIONS = 200
-OPEN_DECISIONS = 6
-FEATURES = 12
-ALL_FEATURES = 200
-LINKED_ROWS = 3
-LINKED_COLUMNS = 12
-LINKED_CELLS = 20_000
 CONTROLLED_ROWS = 50
 QUERY_CHARACTERS = 20_000
-SUMMARIZED = 5_000
-"""Decisions beyond this many are left out of "what counted most"; the page says so."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Badge:
-    """A guarantee as a mark, a word and why."""
+    """A guarantee as a mark, a word and why; ``level`` is the one whose colour it has."""
 
     level: str
+    label: str
     mark: str
     cause: str
     meaning: str
@@ -72,6 +69,7 @@ class SourceView:
     rows: str
     table: TableView
     whole: str
+    listed: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,6 +90,7 @@ class ControlView:
 
     title: str
     text: str
+    listing: str
     operator: str
     rows: tuple[tuple[str, str], ...]
     more_rows: str
@@ -99,33 +98,15 @@ class ControlView:
 
 
 @dataclass(frozen=True, kw_only=True)
-class DecisionView:
-    """One decision as a card. ``kind`` chooses how the template draws ``drawing``."""
-
-    number: int
-    value: str
-    sentence: str
-    arguments: tuple[tuple[str, Cell], ...]
-    kind: str
-    drawing: Any
-    method: str
-    behind: tuple[tuple[SourceView, TableView], ...]
-    is_open: bool
-
-
-@dataclass(frozen=True, kw_only=True)
 class UdfView:
     """All decisions of one UDF; ``called`` is the run that called it, where it is another than the one asked about."""
 
     name: str
+    anchor: str
     called: str
     badge: Badge
     decided: str
-    values: tuple[tuple[str, str], ...]
-    overall: tuple[words.Overall, ...]
-    overall_note: str
-    decisions: tuple[DecisionView, ...]
-    more: str
+    cards: Decided
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -142,6 +123,7 @@ class Page:
 
     title: str
     pipeline: str
+    answer: str
     question: str
     made_from: str
     badge: Badge
@@ -149,6 +131,7 @@ class Page:
     stale: tuple[str, ...]
     verified: bool | None
     verification: str
+    withheld: str
     target: TableView
     behind_target: tuple[str, ...]
     udfs: tuple[UdfView, ...]
@@ -156,22 +139,26 @@ class Page:
     through: tuple[ThroughView, ...]
     controls: tuple[ControlView, ...]
     diagram: Diagram | None
+    outline: tuple[OutlineLine, ...]
     source_rows: Mapping[str, tuple[str, str]]
     segments: tuple[SegmentLine, ...]
     segment_texts: tuple[tuple[str, str], ...]
     queries: tuple[QueryView, ...]
     query_summary: str
     facts: tuple[tuple[str, str], ...]
+    css: str
 
 
 def page(explanation: Explanation) -> Page:
     """Everything that the template sets."""
     sources = tuple(_source(explanation, name, f"source-{i}") for i, name in enumerate(explanation.source))
     target = table_view(explanation.target, "target")
+    through = tuple(_through(explanation, name, f"through-{i}") for i, name in enumerate(explanation.intermediate))
     plan = explanation.plan
     return Page(
         title=f"{visible(explanation.run.pipeline)}: {shortened(visible(explanation.asked), 80)}",
         pipeline=visible(explanation.run.pipeline),
+        answer=answer(explanation),
         question=question(explanation),
         made_from=made_from(explanation),
         badge=badge(explanation.guarantee),
@@ -179,26 +166,30 @@ def page(explanation: Explanation) -> Page:
         stale=tuple(visible(each) for each in explanation.stale),
         verified=explanation.verified,
         verification=verification_text(explanation),
+        withheld=withheld_text(explanation.redaction),
         target=target,
         behind_target=_behind(explanation, "target", target),
-        udfs=_udfs(explanation, sources),
+        udfs=_udfs(explanation, {name: view.table for name, view in zip(explanation.source, sources, strict=True)}),
         sources=sources,
-        through=tuple(_through(explanation, name, f"through-{i}") for i, name in enumerate(explanation.intermediate)),
+        through=through,
         controls=tuple(_control(control, explanation, sources, target) for control in explanation.controls),
-        diagram=diagram(plan, explanation.materialized) if plan is not None else None,
+        diagram=diagram(plan, explanation.materialized, explanation.redaction) if plan is not None else None,
+        outline=outline(plan, explanation.materialized, explanation.redaction) if plan is not None else (),
         source_rows={name: (view.anchor, _in_tree(view)) for name, view in zip(explanation.source, sources, strict=True)},
         segments=segment_lines(explanation),
         segment_texts=_segment_texts(explanation),
         queries=tuple(_query(query, f"run {run} · " if run else "") for run, query in queries_of(explanation)),
         query_summary=_query_summary(explanation),
         facts=tuple(facts(explanation)),
+        css="".join(view.css for view in (target, *(one.table for one in sources), *(one.table for one in through))),
     )
 
 
 def badge(guarantee: Guarantee) -> Badge:
     """A guarantee to be shown."""
     return Badge(
-        level=guarantee.level, mark=MARKS[guarantee.level], cause=visible(guarantee.cause), meaning=guarantee_meaning(guarantee)
+        level=guarantee_tone(guarantee), label=guarantee_label(guarantee), mark=guarantee_mark(guarantee),
+        cause=visible(guarantee.cause), meaning=guarantee_meaning(guarantee),
     )  # fmt: skip
 
 
@@ -207,6 +198,7 @@ def _source(explanation: Explanation, name: str, anchor: str) -> SourceView:
     return SourceView(
         name=visible(name), anchor=anchor, badge=badge(guarantee_of(explanation, name)), rows=rows_text(explanation, name),
         table=table_view(table, anchor), whole=whole_table_text(explanation, name),
+        listed=listed_text(explanation, name),
     )  # fmt: skip
 
 
@@ -230,6 +222,7 @@ def _control(control: Control, explanation: Explanation, sources: tuple[SourceVi
     return ControlView(
         title=control_title(control),
         text=control_text(control),
+        listing=listing_text(control),
         operator=visible(control.operator),
         rows=tuple((f"{row + 1:,}", anchors[row]) for row in shown),
         more_rows=more(len(control.rows) - len(shown), "row"),
@@ -248,96 +241,15 @@ def _behind(explanation: Explanation, name: str, view: TableView) -> tuple[str, 
 # --- decisions ----------------------------------------------------------------------------------------------------------
 
 
-def _udfs(explanation: Explanation, sources: tuple[SourceView, ...]) -> tuple[UdfView, ...]:
-    room = _Room(explanation, sources)
-    return tuple(_udf(explanation, name, room) for name in explanation.reasons)
-
-
-def _udf(explanation: Explanation, name: str, room: _Room) -> UdfView:
-    table = explanation.reasons[name]
-    parsed = decisions(explanation, name, max(SUMMARIZED, DECISIONS))
-    counts = value_counts(table)
-    left_out = table.num_rows - len(parsed)
-    return UdfView(
-        name=visible(name),
-        called=called_text(explanation, name),
-        badge=badge(guarantee_of(explanation, name)),
-        decided=count(table.num_rows, "decision"),
-        values=tuple((value, f"{times:,}") for value, times in counts[:8]) if table.num_rows > 1 else (),
-        overall=words.overall(each.reason for each in parsed),
-        overall_note=f"over the first {len(parsed):,} decisions only" if left_out else "",
-        decisions=tuple(_decision(each, number, room) for number, each in enumerate(parsed[:DECISIONS])),
-        more=more(table.num_rows - min(DECISIONS, len(parsed)), "decision"),
-    )
-
-
-def _decision(decision: Decision, number: int, room: _Room) -> DecisionView:
-    kind, drawing = _drawing(decision)
-    return DecisionView(
-        number=number + 1,
-        value=cell(decision.value).text,
-        sentence=words.sentence(decision.reason),
-        arguments=tuple((visible(name), cell(value)) for name, value in decision.arguments),
-        kind=kind,
-        drawing=drawing,
-        method=words.method_text(decision.reason) if decision.reason is not None else "",
-        behind=room.behind(decision),
-        is_open=number < OPEN_DECISIONS,
-    )
-
-
-def _drawing(decision: Decision) -> tuple[str, Any]:
-    match decision.reason:
-        case None:
-            return "none", None
-        case words.Unreadable() as unreadable:
-            return "unreadable", {"problem": unreadable.problem, "text": shortened(visible(unreadable.text), 4000)}
-        case Attributions() as reason:
-            return "attributions", _attributions(reason)
-        case TextSpans() as reason:
-            text = text_for(reason, decision.arguments)
-            return ("spans", reason.spans[:200]) if text is None else ("text", marked_text(reason, text))
-        case Boxes() as reason:
-            return "boxes", box_picture(reason, decision.arguments)
-        case Mask() as reason:
-            return "mask", mask_picture(reason)
-        case Json() as reason:
-            return _json(reason)
-
-
-def _attributions(reason: Attributions) -> dict[str, Any]:
-    return {
-        "chart": words.bar_chart(reason, FEATURES),
-        "all": words.bar_chart(reason, ALL_FEATURES) if len(reason.features) > FEATURES else None,
-        "explained": words.explained(reason),
-        "sum": words.sum_text(reason),
-        "adds_up": words.adds_up(reason),
-        "reason": reason,
-    }
-
-
-def _json(reason: Json) -> tuple[str, Any]:
-    items = words.pills(reason)
-    return ("pills", items) if items else ("json", shortened(words.json_text(reason), 8000))
-
-
-class _Room:
-    """Source rows for the cards, as long as there is room for them in the page."""
-
-    def __init__(self, explanation: Explanation, sources: tuple[SourceView, ...]) -> None:
-        self.tables = explanation.source
-        self.views = dict(zip(explanation.source, sources, strict=True))
-        self.cells = LINKED_CELLS
-
-    def behind(self, decision: Decision) -> tuple[tuple[SourceView, TableView], ...]:
-        """The first source rows behind a decision, by table."""
-        return tuple((self.views[name], self._rows(name, rows)) for name, rows in decision.sources.items() if name in self.views)
-
-    def _rows(self, name: str, rows: tuple[int, ...]) -> TableView:
-        width = max(1, min(self.tables[name].num_columns, LINKED_COLUMNS))
-        allowed = min(LINKED_ROWS, self.cells // width)
-        self.cells -= min(len(rows), allowed) * width
-        return table_view(self.tables[name], self.views[name].anchor, indices=rows, most_rows=allowed, most_columns=LINKED_COLUMNS)
+def _udfs(explanation: Explanation, tables: Mapping[str, TableView]) -> tuple[UdfView, ...]:
+    cards = Cards(explanation, tables)
+    return tuple(
+        UdfView(
+            name=visible(name), anchor=f"udf-{at}", called=called_text(explanation, name), badge=badge(guarantee_of(explanation, name)),
+            decided=count(len(made), "decision"), cards=cards.of(name, f"udf-{at}"),
+        )
+        for at, (name, made) in enumerate(explanation.reasons.items())
+    )  # fmt: skip
 
 
 # --- the plan and the queries -------------------------------------------------------------------------------------------
@@ -347,7 +259,11 @@ def _segment_texts(explanation: Explanation) -> tuple[tuple[str, str], ...]:
     plan = explanation.plan
     if plan is None:
         return ()
-    return tuple((segment_label(each, explanation.materialized), visible(plan_text(each.plan), block=True)) for each in plan.segments)
+    tell = explanation.redaction.text
+    return tuple(
+        (segment_label(each, explanation.materialized), visible("\n".join(map(tell, plan_text(each.plan).splitlines())), block=True))
+        for each in plan.segments
+    )
 
 
 def _query(query: TracingQuery, run: str) -> QueryView:

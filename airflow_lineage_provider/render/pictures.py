@@ -5,14 +5,19 @@ from __future__ import annotations
 import base64
 import math
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider.reasons.payload import Boxes, Mask, Span, TextSpans
 from airflow_lineage_provider.render.reason_text import box_text, cells_marked
 from airflow_lineage_provider.render.values import number, visible
+
+if TYPE_CHECKING:
+    from airflow_lineage_provider.explanation import Image
+
+NO_IMAGES: Mapping[str, Image] = {}
 
 IMAGE_BYTES = 4_000_000
 """A larger image is not put into the page; its boxes are drawn on an empty frame."""
@@ -103,10 +108,19 @@ class BoxPicture:
     note: str
 
 
-def box_picture(reason: Boxes, arguments: Sequence[tuple[str, Any]]) -> BoxPicture:
-    """The boxes over the first argument that is an image."""
-    data = next((bytes(value) for _, value in arguments if isinstance(value, bytes) and image_type(value)), None)
-    uri, note = _embedded(data)
+@dataclass(frozen=True, kw_only=True)
+class Picture:
+    """An argument that is an image; ``image`` is a data URI, or None where ``note`` says why it is not shown."""
+
+    image: str | None
+    note: str
+
+
+def box_picture(reason: Boxes, arguments: Sequence[tuple[str, Any]], images: Mapping[str, Image] = NO_IMAGES) -> BoxPicture:
+    """The boxes over the first argument that is an image, or the path of one that was read."""
+    data, problem = _image_of(arguments, images)
+    uri, note = _embedded(data, problem or "The image is not among the arguments")
+    note = f"{note.removesuffix('.')}, so only the places are drawn." if uri is None else ""
     finite = [box for box in reason.boxes if all(map(math.isfinite, (box.x, box.y, box.width, box.height)))]
     size = reason.image_size or (image_size(data) if data else None)
     width, height = size or (max((b.x + b.width for b in finite), default=100), max((b.y + b.height for b in finite), default=100))
@@ -117,11 +131,33 @@ def box_picture(reason: Boxes, arguments: Sequence[tuple[str, Any]]) -> BoxPictu
     return BoxPicture(width=max(width, 1), height=max(height, 1), image=uri, rectangles=rectangles, hidden=hidden, note=note)
 
 
-def _embedded(data: bytes | None) -> tuple[str | None, str]:
+def picture_of(arguments: Sequence[tuple[str, Any]], images: Mapping[str, Image]) -> Picture | None:
+    """The first argument that is an image, or the path of one; None where there is none."""
+    data, problem = _image_of(arguments, images)
+    if data is None and not problem:
+        return None
+    uri, note = _embedded(data, problem)
+    return Picture(image=uri, note=note)
+
+
+def _image_of(arguments: Sequence[tuple[str, Any]], images: Mapping[str, Image]) -> tuple[bytes | None, str]:
+    """The bytes of the first image among the arguments, or why the first path of one has none."""
+    problem = ""
+    for _, value in arguments:
+        if isinstance(value, bytes) and image_type(value):
+            return value, ""
+        found = images.get(value) if isinstance(value, str) else None
+        if found is not None and found.data is not None:
+            return found.data, ""
+        problem = problem or (found.problem if found is not None else "")
+    return None, problem
+
+
+def _embedded(data: bytes | None, problem: str) -> tuple[str | None, str]:
     if data is None:
-        return None, "The image is not among the arguments, so only the places are drawn."
+        return None, visible(problem)
     if len(data) > IMAGE_BYTES:
-        return None, f"The image is too large for this page ({len(data):,} bytes), so only the places are drawn."
+        return None, f"The image is too large for this page ({len(data):,} bytes)."
     return f"data:{image_type(data)};base64,{base64.b64encode(data).decode('ascii')}", ""
 
 

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from airflow_lineage_provider.errors import PayloadError
-from airflow_lineage_provider.reasons.payload import Attributions, Box, Boxes, Json, Mask, Payload, TextSpans, from_json
-from airflow_lineage_provider.render.values import count, number, shortened, text_of, visible
+from airflow_lineage_provider.reasons.features import NOTHING_SAID, Names
+from airflow_lineage_provider.reasons.payload import Attribution, Attributions, Box, Json, Mask, Payload, TextSpans, from_json
+from airflow_lineage_provider.render.naming import feature_of, label_of, named
+from airflow_lineage_provider.render.values import brief, number, text_of, visible
+
+POOR_FIT = 0.5
+"""A local model with a smaller R² leaves more unexplained than it explains."""
 
 ADDS_UP = 1e-6
 """A residual of at most this share of the largest part is rounding, and is shown as such."""
@@ -28,7 +33,7 @@ Reason = Payload | Unreadable
 
 
 def read(text: str | None) -> Reason | None:
-    """The stored reason; None where the UDF declares none."""
+    """The stored reason; None where there is none."""
     if text is None:
         return None
     try:
@@ -39,16 +44,22 @@ def read(text: str | None) -> Reason | None:
 
 @dataclass(frozen=True, kw_only=True)
 class Bar:
-    """One feature: ``share`` is the contribution as a part of the largest, from -1 to 1."""
+    """One feature: ``share`` is the contribution as a part of the largest, from -1 to 1; ``exact`` is told on hovering."""
 
     feature: str
     value: str
     contribution: float
     share: float
+    exact: str = ""
 
     @property
     def number(self) -> str:
-        return number(self.contribution, sign=True)
+        return brief(self.contribution, sign=True)
+
+    @property
+    def text(self) -> str:
+        """``credit history = bad``."""
+        return f"{self.feature} = {self.value}" if self.value else self.feature
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,20 +72,24 @@ class BarChart:
     sum: float
 
 
-def bar_chart(reason: Attributions, limit: int) -> BarChart:
+def bar_chart(reason: Attributions, limit: int, names: Names = NOTHING_SAID) -> BarChart:
     """The ``limit`` largest contributions by size (of equal ones, those that come first in the reason)."""
     ordered = sorted(reason.features, key=lambda each: -_size(each.contribution))
     largest = max((_size(each.contribution) for each in reason.features), default=0.0)
     kept = ordered if len(ordered) <= limit else ordered[:limit]
-    bars = tuple(
-        Bar(
-            feature=visible(each.feature), value=text_of(each.value, 80), contribution=each.contribution,
-            share=_share(each.contribution, largest),
-        )
-        for each in kept
-    )  # fmt: skip
+    bars = tuple(_bar(each, largest, names) for each in kept)
     rest = ordered[len(kept) :]
     return BarChart(bars=bars, rest=len(rest), rest_sum=_sum(rest), sum=_sum(reason.features))
+
+
+def _bar(each: Attribution, largest: float, names: Names) -> Bar:
+    known = named(each.feature, each.value, feature_of(names, each.feature))
+    contribution = repr(each.contribution)
+    told = (known.exact, contribution if contribution != repr(round(each.contribution, 2)) else "")
+    return Bar(
+        feature=known.feature, value=known.value, contribution=each.contribution, share=_share(each.contribution, largest),
+        exact=": ".join(one for one in told if one),
+    )  # fmt: skip
 
 
 def _size(contribution: float) -> float:
@@ -92,9 +107,9 @@ def _sum(features: Iterable[Any]) -> float:
     return math.fsum(contributions) if all(math.isfinite(each) for each in contributions) else math.nan
 
 
-def explained(reason: Attributions) -> str:
+def explained(reason: Attributions | TextSpans) -> str:
     """What the contributions add up to: ``the probability of 'Reject'``."""
-    space = "output" if reason.output_space == "raw" else reason.output_space
+    space = "output" if reason.output_space in ("raw", None) else str(reason.output_space)
     return f"the {visible(space)}" + (f" of '{visible(reason.label)}'" if reason.label is not None else "")
 
 
@@ -117,10 +132,37 @@ def sum_text(reason: Attributions) -> str:
     return f"{total}, output {number(reason.output)}; {what}"
 
 
-def method_text(reason: Reason) -> str:
-    """How the reason was made: ``library shap 0.51, seed 0``."""
-    method = getattr(reason, "method", None) or {}
-    return ", ".join(f"{visible(key)} {text_of(value, 60)}" for key, value in method.items())
+def method_of(reason: Reason | None) -> Mapping[str, Any]:
+    """How the reason was made."""
+    found: Mapping[str, Any] = getattr(reason, "method", None) or {}
+    return found
+
+
+def method_text(method: Mapping[str, Any]) -> str:
+    """How reasons were made: ``library shap 0.51, seed 0``."""
+    return ", ".join(f"{visible(key.replace('_', ' '))} {text_of(value, 200)}" for key, value in method.items())
+
+
+def fit_text(reason: Attributions | TextSpans) -> str:
+    """How well the method's own model fits there; nothing where it does not say."""
+    if reason.fit is None:
+        return ""
+    poor = ": it fits poorly, so take the contributions with care" if not reason.fit >= POOR_FIT else ""
+    return f"fit of the local model R² {number(reason.fit)} (1 is perfect){poor}"
+
+
+def from_average(reason: Attributions) -> bool:
+    """Is the base value the average output? (LIME's is where its local model begins.)"""
+    return reason.fit is None and reason.method.get("library") != "lime"
+
+
+def output_text(reason: Attributions | TextSpans) -> str:
+    """The model's output, named: ``probability of 'Reject' 0.93, 0.31 on average``; what was explained where it is not known."""
+    if reason.output is None:
+        return f"what moved {explained(reason)}" if isinstance(reason, Attributions) else ""
+    what = explained(reason).removeprefix("the ")
+    base = f", {number(reason.base_value)} on average" if isinstance(reason, Attributions) and from_average(reason) else ""
+    return f"{what} {number(reason.output)}{base}"
 
 
 def pills(reason: Json) -> tuple[str, ...] | None:
@@ -151,45 +193,6 @@ def cells_marked(mask: Mask) -> int:
     return sum(length for _, length in mask.runs)
 
 
-def sentence(reason: Reason | None, limit: int = 160) -> str:
-    """A reason on one line, in plain words."""
-    return shortened(_sentence(reason), limit)
-
-
-def _sentence(reason: Reason | None) -> str:
-    match reason:
-        case None:
-            return "no reason declared"
-        case Unreadable():
-            return "a reason that this release cannot read"
-        case Attributions():
-            return _most(reason)
-        case TextSpans():
-            return _spans_sentence(reason)
-        case Boxes():
-            return f"{count(len(reason.boxes), 'box', 'boxes')}" + "".join(f"; {box_text(box)}" for box in reason.boxes[:3])
-        case Mask():
-            label = f" for '{visible(reason.label)}'" if reason.label is not None else ""
-            return f"{cells_marked(reason):,} of {math.prod(reason.shape):,} cells{label}"
-        case Json():
-            found = pills(reason)
-            return f"because of {', '.join(found)}" if found else text_of(reason.value if reason.value is not None else "null", 200)
-
-
-def _most(reason: Attributions) -> str:
-    chart = bar_chart(reason, 3)
-    if not chart.bars:
-        return "no feature contributed"
-    return "mostly " + ", ".join(f"{bar.feature} = {shortened(bar.value, 24)} ({bar.number})" for bar in chart.bars)
-
-
-def _spans_sentence(reason: TextSpans) -> str:
-    largest = sorted(reason.spans, key=lambda span: -_size(span.weight))[:3]
-    parts = (f"“{visible(reason.text[s.start : s.end])}”" if reason.text is not None else f"characters {s.start}–{s.end}" for s in largest)
-    named = ", ".join(f"{part} ({number(s.weight, sign=True)})" for part, s in zip(parts, largest, strict=True))
-    return f"mostly {named}" if named else "no span of the text"
-
-
 @dataclass(frozen=True, kw_only=True)
 class Overall:
     """What counted most over many decisions: the mean size of each feature's contribution."""
@@ -200,22 +203,25 @@ class Overall:
     rest: int
 
 
-def overall(reasons: Iterable[Reason | None], limit: int = 8) -> tuple[Overall, ...]:
+def overall(reasons: Iterable[Reason | None], names: Names = NOTHING_SAID, limit: int = 8) -> tuple[Overall, ...]:
     """One summary for each class and output space that at least two attributions explain, the most frequent first."""
     groups: dict[str, list[Attributions]] = {}
     for reason in reasons:
         if isinstance(reason, Attributions):
             groups.setdefault(explained(reason), []).append(reason)
-    found = [_overall(what, group, limit) for what, group in groups.items() if len(group) > 1]
+    found = [_overall(what, group, names, limit) for what, group in groups.items() if len(group) > 1]
     return tuple(sorted(found, key=lambda each: -each.decisions))
 
 
-def _overall(what: str, group: list[Attributions], limit: int) -> Overall:
+def _overall(what: str, group: list[Attributions], names: Names, limit: int) -> Overall:
     totals: dict[str, float] = {}
     for reason in group:
         for each in reason.features:
             totals[each.feature] = totals.get(each.feature, 0.0) + (abs(each.contribution) if math.isfinite(each.contribution) else 0.0)
     ordered = sorted(((total / len(group), name) for name, total in totals.items()), key=lambda each: -each[0])
     largest = ordered[0][0] if ordered else 0.0
-    bars = tuple(Bar(feature=visible(name), value="", contribution=mean, share=_share(mean, largest)) for mean, name in ordered[:limit])
+    bars = tuple(
+        Bar(feature=label_of(name, names), value="", contribution=mean, share=_share(mean, largest), exact=f"{visible(name)}: {mean!r}")
+        for mean, name in ordered[:limit]
+    )
     return Overall(explained=what, decisions=len(group), bars=bars, rest=max(0, len(ordered) - limit))

@@ -45,7 +45,7 @@ def segment_lines(explanation: Explanation) -> tuple[SegmentLine, ...]:
         SegmentLine(
             number=segment.number,
             kind=KINDS[segment.kind],
-            operator=shortened(visible(operator_text(segment.plan)), 80),
+            operator=shortened(visible(explanation.redaction.text(operator_text(segment.plan))), 80),
             materialized=segment.number in explanation.materialized,
             because=visible(because.get(segment.number, NOT_RECORDED)),
         )

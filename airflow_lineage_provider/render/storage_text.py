@@ -17,23 +17,28 @@ from airflow_lineage_provider.render.values import bytes_text, shortened, visibl
 
 if TYPE_CHECKING:
     from airflow_lineage_provider.explanation import RunSummary
-    from airflow_lineage_provider.storage import SegmentNotStored, StoredTable
+    from airflow_lineage_provider.storage import RecordedUdf, SegmentNotStored, StoredTable
 
 NAME = "airflow_lineage.run"
 VERSION = 1
 _OPERATOR = 60
 
 
-def storage_dict(run: RunSummary, stored: Sequence[StoredTable], others: Sequence[SegmentNotStored]) -> dict[str, Any]:
+def storage_dict(
+    run: RunSummary, stored: Sequence[StoredTable], others: Sequence[SegmentNotStored], udfs: Sequence[RecordedUdf] = ()
+) -> dict[str, Any]:
     """``{"document", "version", "run", "stored": [{"segment", "kind", "name", "operator", "rows", "bytes", "because"}],
-    "not_stored": [{"segment", "kind", "operator", "because"}]}``."""
+    "not_stored": [{"segment", "kind", "operator", "because"}],
+    "udfs": [{"name", "version", "module", "found_in", "bytes", "because"}]}``."""
     return {
         "document": NAME, "version": VERSION, "run": run_dict(run), "stored": [asdict(one) for one in stored],
-        "not_stored": [asdict(one) for one in others],
+        "not_stored": [asdict(one) for one in others], "udfs": [asdict(one) for one in udfs],
     }  # fmt: skip
 
 
-def storage_view(run: RunSummary, stored: Sequence[StoredTable], others: Sequence[SegmentNotStored]) -> RenderableType:
+def storage_view(
+    run: RunSummary, stored: Sequence[StoredTable], others: Sequence[SegmentNotStored], udfs: Sequence[RecordedUdf] = ()
+) -> RenderableType:
     """A run and what it stored, for people."""
     parts: list[RenderableType] = [run_panel(run)]
     if stored:
@@ -41,7 +46,14 @@ def storage_view(run: RunSummary, stored: Sequence[StoredTable], others: Sequenc
         parts += ["", Text(f"Stored, {bytes_text(total)}", style="bold cyan"), _table([_stored(one) for one in stored], sizes=True)]
     if others:
         parts += ["", Text("Not stored", style="bold cyan"), _table([_other(one) for one in others], sizes=False)]
+    if udfs:
+        parts += ["", Text("UDFs", style="bold cyan"), *(Text(f"  {_udf(one)}") for one in udfs)]
     return Group(*parts)
+
+
+def _udf(one: RecordedUdf) -> str:
+    places = {"module": f"found in module {one.module}", "store": f"kept with the run, {bytes_text(one.bytes or 0)} of code and data"}
+    return visible(f"{one.name}: {places.get(one.found_in, f'not kept: {one.because}' if one.because else 'not kept')}")
 
 
 def _table(rows: list[list[Text]], *, sizes: bool) -> Table:

@@ -15,8 +15,12 @@ from rich.tree import Tree
 from airflow_lineage_provider.plan.segments import SegmentedPlan
 from airflow_lineage_provider.plan.text import operator_text
 from airflow_lineage_provider.plan.walk import children
-from airflow_lineage_provider.render.decisions import Decision, decisions, value_counts
+from airflow_lineage_provider.reasons.discretion import NOTHING_WITHHELD, Redaction
+from airflow_lineage_provider.reasons.features import Names
+from airflow_lineage_provider.render.decisions import Decision, decisions, outcomes
+from airflow_lineage_provider.render.naming import named, outcome_text
 from airflow_lineage_provider.render.segment_text import SegmentLine, segment_label, segment_lines
+from airflow_lineage_provider.render.sentence import answer
 from airflow_lineage_provider.render.terminal_reason import reason_lines
 from airflow_lineage_provider.render.values import (
     count,
@@ -35,6 +39,8 @@ from airflow_lineage_provider.render.wording import (
     facts,
     guarantee_of,
     guarantee_text,
+    guarantee_tone,
+    listing_text,
     made_from,
     more,
     queries_of,
@@ -42,6 +48,7 @@ from airflow_lineage_provider.render.wording import (
     run_facts,
     verification_text,
     whole_table_text,
+    withheld_text,
     worth,
     written_text,
 )  # fmt: skip
@@ -69,8 +76,9 @@ def show(explanation: Explanation, console: Console | None = None, *, rows: int 
 
 def _parts(explanation: Explanation, width: int, rows: int) -> Iterator[RenderableType]:
     yield Text()
-    yield Text(question(explanation), style="bold")
-    yield Text(made_from(explanation))
+    said, made = answer(explanation), made_from(explanation)
+    yield Text(said, style="bold")
+    yield Text(question(explanation) + (f" {made}" if made != said else ""))
     yield from _notices(explanation)
     yield from _section("Rows asked about", None, table(explanation.target, width, rows))
     for name in explanation.reasons:
@@ -85,7 +93,7 @@ def _parts(explanation: Explanation, width: int, rows: int) -> Iterator[Renderab
         title = f"Through {visible(name)}, {written_text(between)}"
         yield from _section(title, guarantee_of(explanation, name), table(between.rows, width, rows))
     if explanation.plan is not None:
-        yield from _section("Operator tree", None, plan_tree(explanation.plan, explanation.materialized, width))
+        yield from _section("Operator tree", None, plan_tree(explanation.plan, explanation.materialized, width, explanation.redaction))
         yield from _section("What was stored, and why", None, segments_table(segment_lines(explanation)))
     yield from _section("Tracing queries", None, _queries(explanation))
     yield Text()
@@ -93,8 +101,10 @@ def _parts(explanation: Explanation, width: int, rows: int) -> Iterator[Renderab
 
 
 def _notices(explanation: Explanation) -> Iterator[RenderableType]:
-    level = explanation.guarantee.level
-    yield Text(worth(explanation) + ".", style=STYLES[level])
+    if explanation.redaction:
+        yield Text(withheld_text(explanation.redaction), style="dim")
+    tone = guarantee_tone(explanation.guarantee)
+    yield Text(worth(explanation) + ".", style=STYLES[tone])
     style = {True: "green", False: "bold red", None: "dim"}[explanation.verified]
     yield Text(verification_text(explanation) + ".", style=style)
     if explanation.stale:
@@ -106,7 +116,7 @@ def _section(title: str, guarantee: Guarantee | None, *body: RenderableType) -> 
     yield Text()
     heading = Text(title, style="bold cyan")
     if guarantee is not None:
-        heading.append("  ").append(guarantee_text(guarantee), style=STYLES[guarantee.level])
+        heading.append("  ").append(guarantee_text(guarantee), style=STYLES[guarantee_tone(guarantee)])
     yield heading
     yield from (Padding(part, (0, 0, 0, 2)) for part in body)
 
@@ -159,10 +169,10 @@ def _cell(text: str) -> Text:
 def _udf(explanation: Explanation, name: str, rows: int) -> Iterator[RenderableType]:
     made = explanation.reasons[name]
     title = f"Why: {count(made.num_rows, 'decision')} by {' '.join((visible(name), called_text(explanation, name))).rstrip()}"
-    counts = value_counts(made) if made.num_rows > 1 else []
+    counts = outcomes(made.rows, made.names) if made.num_rows > 1 else []
     yield from _section(title, guarantee_of(explanation, name), *_counts(counts))
     for number, decision in enumerate(decisions(explanation, name, rows), start=1):
-        yield Padding(Group(*_decision(decision, number)), (0, 0, 1, 2))
+        yield Padding(Group(*_decision(decision, number, made.names)), (0, 0, 1, 2))
     hidden = more(made.num_rows - rows, "decision")
     if hidden:
         yield Text(f"  {hidden}", style="dim")
@@ -172,15 +182,16 @@ def _counts(counts: Sequence[tuple[str, int]]) -> list[Text]:
     return [Text(" · ".join(f"{value} {times:,}" for value, times in counts[:8]), style="dim")] if counts else []
 
 
-def _decision(decision: Decision, number: int) -> Iterator[RenderableType]:
-    arguments = ", ".join(f"{visible(name)} = {text_of(value, CELL)}" for name, value in decision.arguments[:ARGUMENTS])
+def _decision(decision: Decision, number: int, names: Names) -> Iterator[RenderableType]:
+    shown = (named(name, value, names.argument(at), CELL) for at, (name, value) in enumerate(decision.arguments[:ARGUMENTS]))
+    arguments = ", ".join(one.text for one in shown)
     others = more(len(decision.arguments) - ARGUMENTS, "argument")
     yield (
         Text(f"{number} ", style="dim")
-        .append(text_of(decision.value, 80), style="bold")
+        .append(outcome_text(decision.value, names, 80), style="bold")
         .append(f"  {arguments} {others}".rstrip(), style="dim")
     )
-    for line in reason_lines(decision):
+    for line in reason_lines(decision, names):
         yield Padding(line, (0, 0, 0, 2))
     if decision.sources:
         behind = "; ".join(f"{visible(name)} {row_numbers(rows)}" for name, rows in decision.sources.items())
@@ -190,35 +201,38 @@ def _decision(decision: Decision, number: int) -> Iterator[RenderableType]:
 def _controls(explanation: Explanation) -> Iterator[Text]:
     for control in explanation.controls:
         yield Text(control_text(control))
+        yield Text(f"  {listing_text(control)}", style="dim")
         yield Text(f"  {shortened(visible(control.operator), 160)}", style="dim")
 
 
 # --- the plan and the queries -------------------------------------------------------------------------------------------
 
 
-def plan_tree(plan: SegmentedPlan, materialized: frozenset[int], width: int) -> Tree:
+def plan_tree(plan: SegmentedPlan, materialized: frozenset[int], width: int, redaction: Redaction = NOTHING_WITHHELD) -> Tree:
     """The operator tree, a label where a segment begins: behind the operator, or below it where there is no room."""
     tree = Tree(Text("result", style="dim"), guide_style="dim")
     labels = {segment.number: segment_label(segment, materialized) for segment in plan.segments}
-    _grow(tree, plan, plan.root.plan, labels[0], labels, width - 6)
+    _grow(tree, plan, plan.root.plan, labels[0], labels, redaction, width - 6)
     return tree
 
 
-def _grow(tree: Tree, plan: SegmentedPlan, node: o.Plan, label: str, labels: Mapping[int, str], room: int, depth: int = 0) -> None:
+def _grow(
+    tree: Tree, plan: SegmentedPlan, node: o.Plan, label: str, labels: Mapping[int, str], redaction: Redaction, room: int, depth: int = 0
+) -> None:  # fmt: skip
     from airflow_lineage_provider.plan import operators as o
 
     if isinstance(node, o.SegmentOutput):
-        _grow(tree, plan, plan.segments[node.segment].plan, labels[node.segment], labels, room, depth)
+        _grow(tree, plan, plan.segments[node.segment].plan, labels[node.segment], labels, redaction, room, depth)
         return
     if depth == DEPTH:
         tree.add(Text("…", style="dim"))
         return
-    text = Text(shortened(visible(operator_text(node)), 160))
+    text = Text(shortened(visible(redaction.text(operator_text(node))), 160))
     if label:
         text.append(("   " if text.cell_len + 3 + len(label) <= room else "\n") + label, style="cyan")
     branch = tree.add(text)
     for child in children(node):
-        _grow(branch, plan, child, "", labels, room - 4, depth + 1)
+        _grow(branch, plan, child, "", labels, redaction, room - 4, depth + 1)
 
 
 def segments_table(lines: Sequence[SegmentLine]) -> RenderableType:
@@ -273,7 +287,7 @@ def _telling_length(ids: Sequence[str]) -> int:
 
 
 def _run_cells(run: RunSummary, length: int) -> list[Text]:
-    status = {"complete": "green", "failed": "red", "running": "yellow"}.get(run.status, "dim")
+    status = {"complete": "green", "failed": "red", "running": "yellow", "incomplete": "yellow"}.get(run.status, "dim")
     airflow = ".".join(str(run.airflow[key]) for key in ("dag_id", "task_id") if run.airflow.get(key))
     seconds = seconds_text(run.seconds) if run.seconds is not None else "–"
     texts = [

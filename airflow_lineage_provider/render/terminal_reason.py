@@ -8,10 +8,12 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from airflow_lineage_provider.reasons.features import NOTHING_SAID, Names
 from airflow_lineage_provider.reasons.payload import Attributions, Boxes, Json, Mask, TextSpans
 from airflow_lineage_provider.render import reason_text as words
 from airflow_lineage_provider.render.decisions import Decision
 from airflow_lineage_provider.render.pictures import marked_text, text_for
+from airflow_lineage_provider.render.sentence import because, clause
 from airflow_lineage_provider.render.values import number, shortened, visible
 
 FEATURES = 8
@@ -23,21 +25,21 @@ _EIGHTHS = " ▏▎▍▌▋▊▉█"
 UP, DOWN = "dark_orange3", "dodger_blue2"
 
 
-def reason_lines(decision: Decision) -> Iterator[RenderableType]:
+def reason_lines(decision: Decision, names: Names = NOTHING_SAID) -> Iterator[RenderableType]:
     """What is printed below a decision."""
     match decision.reason:
         case None:
-            yield Text("no reason declared", style="dim")
+            yield Text("no reason given", style="dim")
         case words.Unreadable() as unreadable:
             yield Text(f"the reason cannot be read: {visible(unreadable.problem)}", style="red")
         case Attributions() as reason:
-            yield from _attributions(reason)
+            yield from _attributions(reason, names)
         case TextSpans() as reason:
             yield from _spans(reason, decision)
         case Boxes() as reason:
             yield from _listed([words.box_text(box) for box in reason.boxes], "box", "boxes")
         case Mask() as reason:
-            yield Text(words.sentence(reason))
+            yield Text(clause(because(decision, names)))
         case Json() as reason:
             yield from _json(reason)
 
@@ -54,17 +56,20 @@ def bar(share: float) -> Text:
     return Text(" " * BAR + "│", style="dim").append(right.ljust(BAR), style=UP)
 
 
-def _attributions(reason: Attributions) -> Iterator[RenderableType]:
-    chart = words.bar_chart(reason, FEATURES)
+def _attributions(reason: Attributions, names: Names) -> Iterator[RenderableType]:
+    chart = words.bar_chart(reason, FEATURES, names)
     yield Text(f"what moved {words.explained(reason)}:", style="dim")
     made = Table.grid(padding=(0, 1))
     for one in chart.bars:
         name = Text(shortened(one.feature, 28)).append(f" = {shortened(one.value, 18)}", style="dim")
-        made.add_row(name, bar(one.share), Text(one.number, style=DOWN if one.contribution < 0 else UP, justify="right"))
+        style = DOWN if one.contribution < 0 else UP
+        made.add_row(name, bar(one.share), Text(number(one.contribution, sign=True), style=style, justify="right"))
     yield made
     if chart.rest:
         yield Text(f"… and {chart.rest:,} smaller, {number(chart.rest_sum, sign=True)} together", style="dim")
     yield Text(words.sum_text(reason), style="yellow" if words.adds_up(reason) is False else "dim")
+    if reason.fit is not None:
+        yield Text(words.fit_text(reason), style="dim")
 
 
 def _spans(reason: TextSpans, decision: Decision) -> Iterator[RenderableType]:
@@ -82,6 +87,9 @@ def _spans(reason: TextSpans, decision: Decision) -> Iterator[RenderableType]:
     yield line
     if marked.hidden:
         yield Text(f"… and {marked.hidden:,} more characters", style="dim")
+    told = "; ".join(one for one in (words.output_text(reason), words.fit_text(reason)) if one)
+    if told:
+        yield Text(told, style="dim")
 
 
 def _json(reason: Json) -> Iterator[RenderableType]:

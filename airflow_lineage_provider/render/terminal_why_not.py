@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from rich.console import Console, RenderableType
@@ -92,6 +92,10 @@ def _drop(drop: Drop | None) -> Iterator[RenderableType]:
         yield from (Padding(Text(line, style="dim"), (0, 0, 0, 2)) for line in _lines(row))
 
 
+def _cells(values: Mapping[str, object]) -> str:
+    return ", ".join(f"{visible(name)} {text_of(value, VALUE)}" for name, value in values.items())
+
+
 def _lines(row: Descendant) -> Iterator[str]:
     if row.values:
         yield ", ".join(f"{visible(name)} {text_of(value, VALUE)}" for name, value in row.values.items())
@@ -100,7 +104,9 @@ def _lines(row: Descendant) -> Iterator[str]:
             yield f"  {shortened(visible(term.text), OPERATOR)}: true for {count(term.met, 'row')} of the other side"
         elif term.value in ("false", "NULL"):
             yield f"  {shortened(visible(term.text), OPERATOR)} is {term.value}"
-    for other in row.others:
-        yield "  excluded by " + ", ".join(f"{visible(name)} {text_of(value, VALUE)}" for name, value in other.items())
+    for at, other in enumerate(row.others):
+        tables = row.other_rows[at] if at < len(row.other_rows) else {}
+        parts = [f"{visible(table)}: {_cells(cells)}" for table, cells in tables.items()] or [_cells(other)]
+        yield f"  excluded by {'; '.join(parts)}"
     if row.others_count is not None and row.others_count > len(row.others) > 0:
         yield f"  … {count(row.others_count, 'row')} in all"

@@ -92,7 +92,7 @@ def is_number(value: Any) -> bool:
 
 
 def column_values(column: pa.ChunkedArray) -> list[Any]:
-    """A column's values as Python objects; one that Python has no object for (a date beyond the year 9999) as text."""
+    """A column's values as Python objects; one that Python has none for (a date beyond the year 9999, bytes that are no UTF-8) as text."""
     try:
         return list(column.to_pylist())
     except (ValueError, OverflowError):
@@ -100,15 +100,29 @@ def column_values(column: pa.ChunkedArray) -> list[Any]:
 
 
 def _scalar(value: Any) -> Any:
-    import pyarrow as pa
-
     try:
         return value.as_py()
     except (ValueError, OverflowError):
-        try:
-            return value.cast(pa.string()).as_py()
-        except pa.ArrowInvalid:
-            return f"a {value.type} that Python cannot hold"
+        return _without_object(value)
+
+
+def _without_object(value: Any) -> Any:
+    """A value that Python has no object for, or with such values in it, as near as can be."""
+    import pyarrow as pa
+
+    if isinstance(value, pa.MapScalar):
+        return [(_scalar(pair["key"]), _scalar(pair["value"])) for pair in value.values]
+    if isinstance(value, pa.ListScalar | pa.LargeListScalar):
+        return [_scalar(each) for each in value.values]
+    if isinstance(value, pa.StructScalar):
+        return {name: _scalar(value[at]) for at, name in enumerate(value.type.names)}
+    if isinstance(value, pa.StringScalar | pa.LargeStringScalar | pa.StringViewScalar):
+        # Spark's strings may hold any bytes.
+        return value.as_buffer().to_pybytes().decode("utf-8", "backslashreplace")
+    try:
+        return value.cast(pa.string()).as_py()
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        return f"a {value.type} that Python cannot hold"
 
 
 def rows_of(table: pa.Table, indices: Iterable[int] | None = None) -> list[tuple[Any, ...]]:
@@ -128,6 +142,23 @@ def number(value: float, *, sign: bool = False) -> str:
     size = abs(value)
     text = f"{size:,.0f}" if size >= 10_000 else f"{size:.4g}" if size >= 0.001 or size == 0 else f"{size:.2g}"
     return ("−" if value < 0 else "+" if sign and value > 0 else "") + text
+
+
+def brief(value: float, *, sign: bool = False) -> str:
+    """A contribution for people: two or three digits, as one says it."""
+    size = abs(value)
+    if not math.isfinite(value) or size >= 1000 or size < 0.0001:
+        return number(value, sign=sign)
+    text = f"{size:,.0f}" if size >= 100 else f"{size:#.3g}" if size >= 1 else f"{size:#.2g}"
+    return ("−" if value < 0 else "+" if sign else "") + text
+
+
+def rounded_text(value: Any, digits: int = 6) -> str | None:
+    """A number with a fraction as people read it, so many digits of it; None for any other value, which is shown as it is."""
+    if isinstance(value, bool) or not isinstance(value, float | Decimal) or not math.isfinite(value):
+        return None
+    text = f"{value:.{digits}g}"
+    return f"{value:.0f}" if "e" in text and 1 <= abs(float(value)) < 1e15 else text
 
 
 def count(how_many: int, noun: str, plural: str | None = None) -> str:

@@ -8,7 +8,8 @@
      "fates": [{"row", "leaf", "survived", "path": [STEP], "last": STEP, "first_without": STEP or null, "drop": DROP or null}]}
 
 A STEP is ``{"segment", "operator", "descendants"}``. A DROP is ``{"reason", "text", "rows": [DESCENDANT]}``, a DESCENDANT
-``{"values": {…}, "terms": [{"text", "value", "met"}], "others": [{…}], "others_count", "others_total"}``: see `why_not`. ``row`` counts
+``{"values": {…}, "terms": [{"text", "value", "met"}], "others": [{…}],
+"other_rows": [{TABLE: {…}}], "others_count", "others_total"}``: see `why_not`. ``row`` counts
 the rows from 0; values are as in `document`.
 """
 
@@ -67,6 +68,7 @@ def _descendant(row: Descendant) -> dict[str, Any]:
         "values": jsonable(row.values),
         "terms": [{"text": term.text, "value": term.value, "met": term.met} for term in row.terms],
         "others": [jsonable(other) for other in row.others],
+        "other_rows": [jsonable(tables) for tables in row.other_rows],
         "others_count": row.others_count,
         "others_total": row.others_total,
     }

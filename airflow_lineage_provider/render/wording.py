@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 
 from airflow_lineage_provider.explanation import Guarantee
 from airflow_lineage_provider.render.values import count, row_numbers, seconds_text, shortened, visible
+from airflow_lineage_provider.secrecy.parameters import shown_param
 
 if TYPE_CHECKING:
     from airflow_lineage_provider.explanation import Control, Explanation, Intermediate, RunSummary
+    from airflow_lineage_provider.reasons.discretion import Redaction
     from airflow_lineage_provider.tracing.trace import TracingQuery
 
 MARKS = {"exact": "✓", "superset": "⊇", "unavailable": "✗"}
@@ -67,6 +69,20 @@ def control_text(control: Control) -> str:
     return f"no row of {_listed(control.sources, 'or')} ({whole}) {did}: {rows}"
 
 
+def listing_text(control: Control) -> str:
+    """Where the rows of a table that decided as a whole are."""
+    one = len(control.sources) == 1
+    if control.listed:
+        return f"All {'its' if one else 'their'} rows are among the source rows; none of them stands behind a row by itself."
+    return f"{'Its' if one else 'Their'} rows are not listed."
+
+
+def listed_text(explanation: Explanation, table: str) -> str:
+    """What is said of a source table all of whose rows are listed because it decided as a whole; nothing for any other."""
+    listed = explanation.source[table].num_rows and any(control.listed for control in controls_of(explanation, table))
+    return "It decided as a whole, so all its rows are listed." if listed else ""
+
+
 def whole_table_text(explanation: Explanation, table: str) -> str:
     """What is said in place of a source table without rows; nothing where it did not decide as a whole."""
     if explanation.source[table].num_rows or not controls_of(explanation, table):
@@ -114,16 +130,35 @@ def guarantee_of(explanation: Explanation, table: str) -> Guarantee:
 
 def guarantee_text(guarantee: Guarantee) -> str:
     """``✓ exact``, or ``⊇ superset: <cause>``."""
-    return f"{MARKS[guarantee.level]} {guarantee.level}" + (f": {visible(guarantee.cause)}" if guarantee.cause else "")
+    mark, label = guarantee_mark(guarantee), guarantee_label(guarantee)
+    return f"{mark} {label}" + (f": {visible(guarantee.cause)}" if guarantee.cause else "")
+
+
+def guarantee_label(guarantee: Guarantee) -> str:
+    """``exact``, or ``exact rows, origin unknown``."""
+    if guarantee.origin == "known":
+        return guarantee.level
+    return "exact rows, origin unknown" if guarantee.level == "exact" else f"{guarantee.level}, origin unknown"
+
+
+def guarantee_mark(guarantee: Guarantee) -> str:
+    """A sign for it."""
+    return "?" if guarantee_tone(guarantee) != guarantee.level else MARKS[guarantee.level]
+
+
+def guarantee_tone(guarantee: Guarantee) -> str:
+    """The level whose colour it has: exact rows of an unknown origin are no plain exact answer."""
+    return "superset" if guarantee.level == "exact" and guarantee.origin == "unknown" else guarantee.level
 
 
 def guarantee_meaning(guarantee: Guarantee) -> str:
     """What the level says."""
-    return {
+    meaning = {
         "exact": "exactly the rows that made the target",
         "superset": "all rows that made the target, and maybe others",
         "unavailable": "could not be found out",
     }[guarantee.level]
+    return f"{meaning}, but not where they come from" if guarantee.origin == "unknown" and guarantee.level != "unavailable" else meaning
 
 
 def worth(explanation: Explanation) -> str:
@@ -137,8 +172,11 @@ def worth(explanation: Explanation) -> str:
 
 
 def _level(explanation: Explanation, name: str) -> str:
-    level = guarantee_of(explanation, name).level
-    return "a superset" if level == "superset" else level
+    found = guarantee_of(explanation, name)
+    level = "a superset" if found.level == "superset" else found.level
+    if found.origin == "known":
+        return level
+    return "of unknown origin" if level == "exact" else f"{level} and of unknown origin"
 
 
 def verification_text(explanation: Explanation) -> str:
@@ -147,6 +185,13 @@ def verification_text(explanation: Explanation) -> str:
     if explanation.verified is None:
         return f"Not verified by a rerun{said}"
     return f"Verified by a rerun{said}" if explanation.verified else f"Verification failed{said}"
+
+
+def withheld_text(redaction: Redaction) -> str:
+    """What an answer is shown without; nothing where it is shown whole."""
+    told = [(len(redaction.hidden), "hidden"), (len(redaction.masked), "masked")]
+    said = [f"{count(many, 'column')} {'is' if many == 1 else 'are'} {what}" for many, what in told if many]
+    return f"{' and '.join(said)}." if said else ""
 
 
 def facts(explanation: Explanation) -> list[tuple[str, str]]:
@@ -166,6 +211,7 @@ def run_facts(run: RunSummary) -> list[tuple[str, str]]:
         ("strategy", run.strategy.replace("_", " ")),
         ("reasons", run.reasons),
         ("error", run.error),
+        *((f"parameter {name}", shown_param(value)) for name, value in run.params.items()),
         *((f"Airflow {key.replace('_', ' ')}", "" if value is None else str(value)) for key, value in run.airflow.items()),
     ]
     return [(visible(label), visible(text)) for label, text in known if text]

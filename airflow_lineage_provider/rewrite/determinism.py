@@ -42,7 +42,7 @@ def is_deterministic(expression: Any) -> bool:
 
 
 # Functions that only a window has.
-RANKING = frozenset({"row_number", "rank", "dense_rank", "percent_rank", "cume_dist", "ntile", "lag", "lead", "nth_value"})
+RANKING = frozenset({"row_number", "rank", "dense_rank", "percent_rank", "cume_dist", "ntile", "lag", "lead", "nth_value", "counter_diff"})
 
 # Window functions that depend on which rows come before in the order, but not on how equal rows are ordered among themselves.
 _TIE_FREE = frozenset({"rank", "dense_rank", "percent_rank", "cume_dist"})

@@ -9,6 +9,7 @@ from pyspark.sql import functions as F
 
 from airflow_lineage_provider.plan.expressions import Expression
 from airflow_lineage_provider.recording import RecordedSource
+from airflow_lineage_provider.spark.arrow_border import to_arrow
 from airflow_lineage_provider.spark.run import under_settings
 from airflow_lineage_provider.spark.tracing import SparkTracing, Views, spark_errors
 from airflow_lineage_provider.sql import ColumnRef, lower_expression
@@ -30,7 +31,7 @@ def asked_rows(tracing: SparkTracing, source: RecordedSource, condition: Express
         names = [f"c{i}" for i in range(len(source.source.columns))]
         found = frame.where(text).groupBy(*keys).agg(F.count(F.lit(1)).alias("copies"), F.first(F.struct(*names)).alias("row"))
         chosen = found.select(*(F.col(key).alias(f"key_{i}") for i, key in enumerate(keys)), "copies", "row.*")
-        return chosen.orderBy(*(f"key_{i}" for i in range(len(keys)))).limit(most).toArrow()
+        return to_arrow(chosen.orderBy(*(f"key_{i}" for i in range(len(keys)))).limit(most))
 
 
 def count_rows(tracing: SparkTracing, source: RecordedSource) -> int:

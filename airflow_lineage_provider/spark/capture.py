@@ -10,17 +10,22 @@ from typing import TYPE_CHECKING, Any
 from airflow_lineage_provider.catalyst.context import Settings
 from airflow_lineage_provider.catalyst.convert import convert
 from airflow_lineage_provider.catalyst.names import columns_of, leaf_names, names_by_columns
+from airflow_lineage_provider.catalyst.operators import SEQUENCE
 from airflow_lineage_provider.catalyst.tree import all_nodes, decode, subplans
 from airflow_lineage_provider.errors import UnsupportedOperator
-from airflow_lineage_provider.plan.operators import Pipeline, Source
-from airflow_lineage_provider.plan.walk import all_operators
+from airflow_lineage_provider.plan.expressions import Call
+from airflow_lineage_provider.plan.operators import Pipeline, Plan, Source
+from airflow_lineage_provider.plan.walk import all_operators, expressions_in, own_expressions
 from airflow_lineage_provider.spark.captured_udf import CapturedUdf, captured_udf, register
 from airflow_lineage_provider.spark.document import Completion
 from airflow_lineage_provider.spark.function_names import function_names
+from airflow_lineage_provider.spark.jvm_trees import frame_over
+from airflow_lineage_provider.spark.kept_rows import as_read, is_doubtful, past_kept_rows
 from airflow_lineage_provider.spark.one_value import has_ctes, refuse_shared_random_ctes, with_current_time
 from airflow_lineage_provider.spark.session import require_classic, sql_conf
 from airflow_lineage_provider.spark.sources import relation_of
-from airflow_lineage_provider.spark.subqueries import has_subqueries, inlined, without_subqueries
+from airflow_lineage_provider.spark.subqueries import has_subqueries, inlined, without_sql_functions, without_subqueries
+from airflow_lineage_provider.tracing.prune import prune
 
 if TYPE_CHECKING:
     from py4j.java_gateway import JavaObject
@@ -33,13 +38,15 @@ class CapturedPipeline:
 
     ``leaves`` are DataFrames over the very leaves of the user's plan, by ``Source.leaf``: what the user's DataFrame would
     read, with columns in the order of ``Source.columns``. ``sources`` are the plan's sources in the same order.
-    ``udfs`` are the Python UDF calls by their result id (``UdfCall.call``).
+    ``udfs`` are the Python UDF calls by their result id (``UdfCall.call``). ``doubtful`` are the sources of which the session keeps rows
+    that may be others than these.
     """
 
     pipeline: Pipeline
     leaves: tuple[DataFrame, ...]
     sources: tuple[Source, ...]
     udfs: Mapping[int, CapturedUdf]
+    doubtful: frozenset[int] = frozenset()
 
 
 def capture(df: DataFrame) -> CapturedPipeline:
@@ -48,16 +55,28 @@ def capture(df: DataFrame) -> CapturedPipeline:
     :raises SparkConnectUnsupported: the DataFrame is of a Spark Connect session.
     :raises UnsupportedOperator: something in the plan has no defined lineage; the message names it, its place and a way out.
     """
+    from py4j.protocol import Py4JJavaError
+    from pyspark.errors import PySparkException
+
     require_classic(df.sparkSession)
     try:
         return _captured(df)
+    except (Py4JJavaError, PySparkException) as problem:
+        # Spark has analyzed the plan; what it refuses now is a form that it would refuse when the plan is run, or that it cannot rewrite.
+        raise UnsupportedOperator(f"Spark cannot rewrite this plan: {_told(problem)}") from problem
     except RecursionError as problem:
         raise UnsupportedOperator("the plan is nested too deeply to be read: write an intermediate result to a table") from problem
 
 
+def _told(problem: Exception) -> str:
+    java = getattr(problem, "java_exception", None)
+    return str(problem if java is None else java.getMessage()).strip().split("\n")[0]
+
+
 def _captured(df: DataFrame) -> CapturedPipeline:
     spark = df.sparkSession
-    document, completion, names = read(spark, df._jdf.queryExecution().analyzed())
+    shall = as_read(spark, df._jdf.queryExecution().analyzed())
+    document, completion, names = read(spark, shall.plan)
     conf = sql_conf(spark)
     converted = convert(
         document,
@@ -67,11 +86,33 @@ def _captured(df: DataFrame) -> CapturedPipeline:
     )
     sources = {node.leaf: node for node in all_operators(converted.plan) if isinstance(node, Source)}
     return CapturedPipeline(
-        pipeline=Pipeline(plan=converted.plan, names=tuple(df.columns), conf=tuple(sorted(conf.items()))),
-        leaves=tuple(frame_over(spark, completion.leaves[number]) for number in converted.leaves),
+        pipeline=Pipeline(plan=without_unused_index(converted.plan), names=tuple(df.columns), conf=tuple(sorted(conf.items()))),
+        leaves=tuple(frame_over(spark, past_kept_rows(spark, completion.leaves[number])) for number in converted.leaves),
         sources=tuple(sources[number] for number in range(len(converted.leaves))),
         udfs={number: captured_udf(number, call) for number, call in completion.udfs.items()},
+        doubtful=frozenset(number for number, one in sources.items() if is_doubtful(one.relation, shall.doubtful)),
     )
+
+
+def without_unused_index(plan: Plan) -> Plan:
+    """The plan without the default index of pandas on Spark, where nothing reads it; any other plan is the same object.
+
+    :raises UnsupportedOperator: something reads it: row numbers that nobody can give again.
+    """
+    if not _makes_index(plan):
+        return plan
+    pruned = prune(plan, plan.output)
+    if _makes_index(pruned):
+        raise UnsupportedOperator(
+            "the default index of a pandas-on-Spark frame, which the pipeline reads (a join or sort by the index, say), is not supported: "
+            "take a column for the index, pandas_api(index_col='…')"
+        )
+    return pruned
+
+
+def _makes_index(plan: Plan) -> bool:
+    parts = (part for node in all_operators(plan) for own in own_expressions(node) for part in expressions_in(own))
+    return any(isinstance(part, Call) and part.function == SEQUENCE for part in parts)
 
 
 def register_captured_udf(spark: SparkSession, captured: CapturedPipeline, call: int, temp_name: str) -> None:
@@ -89,7 +130,7 @@ def read(spark: SparkSession, analyzed: JavaObject) -> tuple[list[dict[str, Any]
 
     :raises UnsupportedOperator: a common table expression that is not deterministic is read twice: Spark would compute it once.
     """
-    analyzed = with_current_time(spark, analyzed)
+    analyzed = with_current_time(spark, without_sql_functions(spark, analyzed))
     if has_ctes(spark, analyzed):
         refuse_shared_random_ctes(decode(json.loads(analyzed.toJSON())))
     if not has_subqueries(spark, analyzed):
@@ -117,7 +158,8 @@ def _mark_domains(document: list[dict[str, Any]], domains: frozenset[int]) -> No
 def _mark_limits(document: list[dict[str, Any]], written: frozenset[int]) -> None:
     """Say of a window that it is a limit: Spark numbers the rows of a correlated subquery's LIMIT, and selects by the number."""
     for node in _with_subplans(document):
-        numbered = [tree[0] for tree in node.get("windowExpressions") or [] if int(tree[0]["exprId"]["id"]) not in written]
+        made = [tree[0] for tree in node.get("windowExpressions") or [] if tree[0]["class"].endswith(".Alias")]
+        numbered = [alias for alias in made if int(alias["exprId"]["id"]) not in written]
         if numbered and all(alias["name"] == "rn" for alias in numbered):
             node["limits"] = True
 
@@ -141,15 +183,6 @@ def analyzed_document(spark: SparkSession, analyzed: JavaObject) -> tuple[list[d
     completion = Completion(spark)
     completion.plan(document, analyzed)
     return document, completion
-
-
-def frame_over(spark: SparkSession, leaf: JavaObject) -> DataFrame:
-    """A DataFrame over one node of a plan."""
-    from pyspark.sql.classic.dataframe import DataFrame
-
-    assert spark._jvm is not None
-    dataset = spark._jvm.org.apache.spark.sql.classic.Dataset.ofRows(spark._jsparkSession, leaf)
-    return DataFrame(dataset, spark)
 
 
 def settings_of(conf: Mapping[str, str]) -> Settings:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from airflow_lineage_provider.catalyst.datatypes import ddl
 from airflow_lineage_provider.errors import UdfUnavailable
+from airflow_lineage_provider.spark.releases import python_function
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -55,10 +56,8 @@ def register(spark: SparkSession, udfs: Mapping[int, CapturedUdf], call: int, te
         known = ", ".join(f"{udf.name} (call {udf.call})" for udf in udfs.values()) or "none"
         raise UdfUnavailable(f"the captured plan has no UDF call {call}; its calls: {known}")
     udf = udfs[call]
-    jvm: Any = spark._jvm
-    function = jvm.org.apache.spark.sql.execution.python.UserDefinedPythonFunction(
-        temp_name, udf.expression.func(), udf.expression.dataType(), udf.eval_type, udf.deterministic, [], []
-    )
+    expression = udf.expression
+    function = python_function(spark, temp_name, expression.func(), expression.dataType(), udf.eval_type, udf.deterministic)
     spark._jsparkSession.udf().registerPython(temp_name, function)
 
 

@@ -1,4 +1,4 @@
-"""The analyzed plan's JSON, completed with what ``toJSON`` leaves out: types, evaluation modes, binary constants.
+"""The analyzed plan's JSON, completed with what ``toJSON`` leaves out: types, evaluation modes, constants.
 
 ``toJSON`` writes null for what it cannot write (an enumeration, a character, a map), and no types but those of leaves.
 Each of these is one question to the JVM, so only nodes that miss something are visited.
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider.catalyst.literals import instant
 from airflow_lineage_provider.catalyst.tree import is_tree
+from airflow_lineage_provider.spark import constants
 from airflow_lineage_provider.spark.relations import scala_map
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _TYPED = frozenset({
-    "AttributeReference", "NamedLambdaVariable", "Literal", "Alias", "SortOrder", "LambdaFunction", "PythonUDF", "Cast",
+    "AttributeReference", "NamedLambdaVariable", "Literal", "Alias", "SortOrder", "LambdaFunction", "PythonUDF", "PythonUDAF", "Cast",
     "CommonExpressionDef", "ResolvedCollation",
 })  # fmt: skip
 _COMPLETE = frozenset({"AttributeReference", "NamedLambdaVariable", "Alias", "SortOrder", "LambdaFunction"})
@@ -49,6 +50,9 @@ class Completion:
         if node.get("projections", ...) is None:
             # Lists of lists of expressions (UNPIVOT) are left out where Scala could still change them.
             node["projections"] = _written(self._value(node, "projections", plan))
+        for name in ("limitExpr", "offsetExpr"):
+            if name in node:
+                self._number(node, name, plan)
         for name, value in node.items():
             if isinstance(value, list) and value:
                 self._field(node, name, value, plan)
@@ -60,6 +64,19 @@ class Completion:
         if not count and not node["class"].endswith(".CTERelationRef"):
             node["leaf"] = len(self.leaves)
             self.leaves.append(plan)
+
+    def _number(self, node: dict[str, Any], name: str, plan: JavaObject) -> None:
+        """A number of rows that an expression says (``LIMIT 2 * 5``, ``LIMIT n`` of a session variable): Spark takes constant ones only."""
+        from py4j.protocol import Py4JError
+
+        if node[name][0]["class"].endswith(".Literal"):
+            return
+        try:
+            value = self._value(node, name, plan).eval(None)
+        except Py4JError:  # what only the optimizer can compute is refused when it is converted
+            return
+        if isinstance(value, int):
+            node[name] = constants.number(value)
 
     def _field(self, node: dict[str, Any], name: str, value: list[Any], owner: JavaObject) -> None:
         if is_tree(value):
@@ -82,13 +99,16 @@ class Completion:
         short = node["class"].rsplit(".", 1)[-1]
         if short == "Literal":
             self._literal(node, expression)
-        elif short == "PythonUDF":
+        elif short == "VariableReference":
+            self._variable(node, expression)
+            return
+        elif short in ("PythonUDF", "PythonUDAF"):
             self.udfs[int(node["resultId"]["id"])] = expression
             node["functionNumber"] = self._function_number(expression)
         elif short == "ScalarSubquery":
             self._subquery(node, expression)
         elif short == "PivotFirst":
-            node["pivotColumnValues"] = self._texts(expression)
+            node["pivotColumnValues"], node["pivotColumnParts"] = self._texts(expression), self._parts(expression)
         elif short not in _COMPLETE:
             self._missing_fields(node, expression)
         if short not in _TYPED:
@@ -119,7 +139,7 @@ class Completion:
         self._operator(iter(node["plan"]), expression.plan())
 
     def _texts(self, pivot: JavaObject) -> list[str | None] | None:
-        """The values of a pivot as texts that cast back; None for structs (a pivot over several columns)."""
+        """The values of a pivot as texts that cast back; None for those that `_parts` gives."""
         jvm: Any = self._spark._jvm
         kind = pivot.pivotColumn().dataType()
         if str(kind.typeName()) in ("struct", "array", "map", "binary"):
@@ -131,6 +151,15 @@ class Completion:
         text, mode = types.DataType.fromDDL("array<string>"), expressions.EvalMode.LEGACY()
         found = expressions.Cast(array, text, zone, mode).eval(None)
         return [None if found.isNullAt(i) else str(found.getUTF8String(i).toString()) for i in range(found.numElements())]
+
+    def _parts(self, pivot: JavaObject) -> list[dict[str, Any]] | None:
+        """The values of a pivot over several columns, or over an array, as literals."""
+        jvm: Any = self._spark._jvm
+        kind = pivot.pivotColumn().dataType()
+        if str(kind.typeName()) not in (*constants.NESTED, "binary"):
+            return None
+        values = jvm.org.apache.spark.sql.catalyst.util.GenericArrayData(pivot.pivotColumnValues())
+        return constants.parts(values, jvm.org.apache.spark.sql.types.ArrayType(kind, True))
 
     def _missing_fields(self, node: dict[str, Any], expression: JavaObject) -> None:
         for name in [name for name, value in node.items() if value is None]:
@@ -164,10 +193,20 @@ class Completion:
                 except (Py4JError, PySparkException):
                     continue
 
+    def _variable(self, node: dict[str, Any], expression: JavaObject) -> None:
+        """A session variable is the constant that it holds."""
+        known, literal = constants.current_value(expression)
+        node.clear()
+        node.update(known)
+        self._literal(node, literal)
+
     def _literal(self, node: dict[str, Any], expression: JavaObject) -> None:
-        if node["value"] is None or node["dataType"] not in _READ_LITERALS:
+        if node["value"] is None or not _is_unread(node["dataType"]):
             return
         value = expression.productElement(0)
+        if isinstance(node["dataType"], dict):
+            node["parts"] = constants.parts(value, expression.dataType())
+            return
         # With its zone: a local time that a change of clocks repeats would be two moments.
         text = bytes(value).hex() if node["dataType"] == "binary" else instant(int(value), "Z")
         node["value"] = node["value"] if text is None else text
@@ -198,7 +237,12 @@ def _incomplete(array: list[dict[str, Any]]) -> bool:
 
 def _misses_something(node: dict[str, Any]) -> bool:
     short = node["class"].rsplit(".", 1)[-1]
-    return node["dataType"] in _READ_LITERALS if short == "Literal" else short not in _COMPLETE
+    return _is_unread(node["dataType"]) if short == "Literal" else short not in _COMPLETE
+
+
+def _is_unread(kind: Any) -> bool:
+    """Whether the document's text of a literal of this type does not hold its value."""
+    return kind.get("type") in constants.NESTED if isinstance(kind, dict) else kind in _READ_LITERALS
 
 
 def _unwrapped(value: Any) -> Any:

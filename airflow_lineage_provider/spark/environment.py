@@ -8,58 +8,129 @@ import os
 import re
 import shutil
 import subprocess
+import sys
+from collections.abc import Mapping
 from functools import cache
 from importlib import metadata
+from importlib.util import find_spec
 from pathlib import Path
 
 from airflow_lineage_provider.errors import EnvironmentProblem, PySparkConflict
 
-# All three distributions write into the one folder ``pyspark``; only the first has the JVM's side.
-_DISTRIBUTIONS = ("pyspark", "pyspark-connect", "pyspark-client")
-_WITNESSES = ("pyspark/version.py", "pyspark/java_gateway.py", "pyspark/sql/session.py", "pyspark/sql/dataframe.py", "pyspark/sql/udf.py")
+# Both write into the one folder ``pyspark``; only the first has the JVM's side.
+_DISTRIBUTIONS = ("pyspark", "pyspark-client")
+_JVM_SIDE = "core/context.py"
+_OLDEST, _NEWEST = (4, 2), (4, 3)
+_SHARED = "4.2.0"
+"""The newest version that both distributions have, with the same files."""
+
+REQUIREMENT = f"pyspark>={_OLDEST[0]}.{_OLDEST[1]},<{_NEWEST[0]}.{_NEWEST[1] + 1}"
 _MINIMUM_JAVA = 17
-_REMEDY = "pip uninstall -y pyspark pyspark-client pyspark-connect && pip install --no-cache-dir 'pyspark=={version}'"
 
 
 def check_pyspark() -> None:
-    """One PySpark, whole.
+    """One whole PySpark of one version, judged by the files that Python would import, whatever else is installed.
 
-    :raises EnvironmentProblem: there is none, or one without a JVM.
+    A PySpark that no installer recorded (of spark-submit, of a platform) is taken as it is, if its version is one that works.
+
+    :raises EnvironmentProblem: there is none, one without a JVM, or one of a version that is not known to work.
     :raises PySparkConflict: another distribution's files lie over PySpark's; the message has the command that repairs it.
     """
-    found = _installed()
-    if "pyspark" not in found:
-        instead = ", ".join(f"{name} {version}" for name, version in found.items())
-        raise EnvironmentProblem(f"PySpark is not installed{f' ({instead} has no JVM)' if instead else ''}: pip install 'pyspark~=4.3.0'")
-    remedy = _REMEDY.format(version=found["pyspark"])
-    others = [f"{name} {version}" for name, version in found.items() if version != found["pyspark"]]
-    if others:
-        raise PySparkConflict(
-            f"pyspark {found['pyspark']} and {', '.join(others)} are installed into the same folder. Repair it with: {remedy}"
-        )
-    damaged = damaged_files(metadata.distribution("pyspark"))
-    if damaged:
-        raise PySparkConflict(f"files of pyspark {found['pyspark']} are not its own: {', '.join(damaged)}. Repair it with: {remedy}")
+    folder = _folder()
+    if folder is None:
+        raise EnvironmentProblem(f"PySpark is not installed: pip install '{REQUIREMENT}'")
+    installed = _installed(folder.parent)
+    if "pyspark" in installed:
+        _check_whole(folder, installed)
+    elif (folder / "__init__.py").is_file() and not (folder / _JVM_SIDE).is_file():
+        raise EnvironmentProblem(f"{_named(installed) or folder} has no JVM, and lineage needs one: pip install '{_matching(installed)}'")
+    _check_version(folder)
 
 
 @cache
 def check_pyspark_once() -> None:
-    """`check_pyspark`, once a process: it reads files, and every run would."""
+    """`check_pyspark`, once a process: it reads all of PySpark's files (about 50 ms), and every run would."""
     check_pyspark()
 
 
+def repair(installed: Mapping[str, str]) -> str:
+    """The command that makes PySpark whole again, from what is installed (name to version): it leaves ``pip check`` content.
+
+    Where pyspark-client is there (something requires it) both are installed anew, in a version that both have: its own, or `_SHARED`.
+    """
+    version = installed.get("pyspark-client") or installed["pyspark"]
+    if not _works(version):
+        version = _SHARED
+    names = [name for name in _DISTRIBUTIONS if name in installed]
+    return f"pip install --force-reinstall --no-deps {' '.join(f'{name}=={version}' for name in names)}"
+
+
+def _check_whole(folder: Path, installed: Mapping[str, metadata.Distribution]) -> None:
+    damaged = damaged_files(installed["pyspark"])
+    if not damaged:
+        return
+    told = ", ".join(damaged[:3]) + (f" and {len(damaged) - 3} more" if len(damaged) > 3 else "")
+    remedy = repair({name: one.version for name, one in installed.items()})
+    raise PySparkConflict(
+        f"{folder} is not one whole PySpark: {_named(installed)} {'are' if len(installed) > 1 else 'is'} installed there, and of pyspark's "
+        f"files {told} {'is' if len(damaged) == 1 else 'are'} missing or not its own. Repair it with: {remedy}"
+    )
+
+
+def _check_version(folder: Path) -> None:
+    version = _version(folder)
+    if version is not None and not _works(version):
+        works = f"{_OLDEST[0]}.{_OLDEST[1]} to {_NEWEST[0]}.{_NEWEST[1]}"
+        raise EnvironmentProblem(f"lineage works with PySpark {works}, and {folder} is {version}: pip install '{REQUIREMENT}'")
+
+
 def damaged_files(distribution: metadata.Distribution) -> list[str]:
-    """Which of a few telling files are missing, or are not what the distribution installed (its RECORD)."""
-    recorded = {str(path): path for path in distribution.files or ()}
+    """Which Python files are missing, or are not what the distribution installed (its RECORD). Packages without hashes have none."""
     damaged: list[str] = []
-    for name in _WITNESSES:
-        path = recorded.get(name)
-        if path is None or path.hash is None:
-            continue  # an editable or system package writes no hashes
+    for path in distribution.files or ():
+        if path.suffix != ".py" or path.parts[0] != "pyspark" or path.hash is None:
+            continue
         located = Path(str(path.locate()))
         if not located.is_file() or _digest(located, path.hash.mode) != path.hash.value:
-            damaged.append(name)
+            damaged.append(str(path))
     return damaged
+
+
+def _folder() -> Path | None:
+    """Where ``import pyspark`` finds, or has found, the package."""
+    loaded = sys.modules.get("pyspark")
+    origin = loaded.__file__ if loaded is not None else getattr(find_spec("pyspark"), "origin", None)
+    return Path(origin).parent if origin else None
+
+
+def _installed(place: Path) -> dict[str, metadata.Distribution]:
+    """The distributions that were installed into this ``site-packages``, by name."""
+    found = {name: next(iter(metadata.distributions(name=name, path=[str(place)])), None) for name in _DISTRIBUTIONS}
+    return {name: distribution for name, distribution in found.items() if distribution is not None}
+
+
+def _version(folder: Path) -> str | None:
+    """What the package says of itself; None where it says nothing that can be read (within a zip file)."""
+    try:
+        found = re.search(r"__version__.*?=\s*['\"]([^'\"]+)", (folder / "version.py").read_text(encoding="utf-8"))
+    except OSError:
+        return None
+    return found[1] if found else None
+
+
+def _works(version: str) -> bool:
+    found = re.match(r"(\d+)\.(\d+)", version)
+    return found is not None and _OLDEST <= (int(found[1]), int(found[2])) <= _NEWEST
+
+
+def _named(installed: Mapping[str, metadata.Distribution]) -> str:
+    return " and ".join(f"{name} {installed[name].version}" for name in _DISTRIBUTIONS if name in installed)
+
+
+def _matching(installed: Mapping[str, metadata.Distribution]) -> str:
+    """The PySpark beside which a client that is there is no other one."""
+    client = installed.get("pyspark-client")
+    return f"pyspark=={client.version}" if client is not None and _works(client.version) else REQUIREMENT
 
 
 def check_java() -> None:
@@ -91,16 +162,6 @@ def java_version(text: str) -> int | None:
         return None
     major = int(found[1])
     return int(found[2] or 0) if major == 1 else major
-
-
-def _installed() -> dict[str, str]:
-    found: dict[str, str] = {}
-    for name in _DISTRIBUTIONS:
-        try:
-            found[name] = metadata.version(name)
-        except metadata.PackageNotFoundError:
-            continue
-    return found
 
 
 def _digest(path: Path, algorithm: str) -> str:

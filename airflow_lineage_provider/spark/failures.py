@@ -9,6 +9,7 @@ from typing import Any
 
 from airflow_lineage_provider.errors import LineageError, LoadFailed, ReasonValueMismatch, RunFailed, StoreUnavailable, UdfFailed
 from airflow_lineage_provider.plan.lineage_keys import InputIdentity
+from airflow_lineage_provider.reasons.discretion import MASK, Discretion
 from airflow_lineage_provider.reasons.spark_function import KEYS_MARK
 from airflow_lineage_provider.recording import RecordedPlan
 from airflow_lineage_provider.tracing.program import Program
@@ -29,7 +30,8 @@ def explained(error: Exception, recorded: RecordedPlan, programs: Sequence[Progr
         return kind(_with_row(message.strip(), recorded, programs))
     if type(error).__name__ == "PythonException":
         udfs = ", ".join(dict.fromkeys(f.udf for s in recorded.plan.segments for f in s.functions)) or "none"
-        return RunFailed(f"Python code raised on an executor (UDFs of this pipeline: {udfs}): {_last_line(str(error))}")
+        raised = _last_line(str(error))
+        return RunFailed(f"Python code raised on an executor (UDFs of this pipeline: {udfs}): {raised}{_way_out(raised)}")
     return None
 
 
@@ -60,11 +62,23 @@ def _row(identity: InputIdentity, values: dict[str, Any], recorded: RecordedPlan
             return f"{name}: row {found[1]} (from 0) of {source.files.get(str(found[0]), 'a file')}"
         case "primary_key":
             keys = zip(source.identity.columns[1:], found[1:], strict=True)
-            return f"{name}: {', '.join(f'{key.name}={value}' for key, value in keys)}"
-    return f"{name}: {source.identity.columns[0].name}={found[0]}"
+            return f"{name}: {', '.join(f'{key.name}={_told(key.name, value, name)}' for key, value in keys)}"
+    first = source.identity.columns[0].name
+    return f"{name}: {first}={_told(first, found[0], name)}"
+
+
+def _told(column: str, value: Any, table: str) -> Any:
+    return MASK if Discretion.of().withholds(column, table) else value
 
 
 def _last_line(text: str) -> str:
     lines = [line.strip() for line in text.splitlines() if line.strip() and not line.lstrip().startswith(("at ", "File ", "JVM"))]
     raised = [line for line in lines if re.match(r"^[\w.]+(Error|Exception|Warning)\b", line)]
     return (raised or lines or [text])[-1]
+
+
+def _way_out(raised: str) -> str:
+    """Where the driver has a module that the executors have not: Spark's own message names the module alone."""
+    if not raised.startswith("ModuleNotFoundError"):
+        return ""
+    return ". The executors need the modules that UDFs use: install them there, or send them (spark.sparkContext.addPyFile)"

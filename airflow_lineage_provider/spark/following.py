@@ -18,6 +18,7 @@ from pyspark.sql import functions as F
 from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.expressions import Attribute
 from airflow_lineage_provider.plan.lineage_keys import ROW, MaterializedSegment
+from airflow_lineage_provider.spark.arrow_border import to_arrow
 from airflow_lineage_provider.spark.run import quoted, under_settings
 from airflow_lineage_provider.spark.tracing import SparkTracing, Views, arrow_frame, read_materialization, spark_errors
 from airflow_lineage_provider.sql import ColumnRef, lower
@@ -107,14 +108,14 @@ class Following:
             exploded = frame.where(F.col(name_of(tags)).isNotNull()).select(F.explode(name_of(tags)).alias("tag"), *names)
             chosen = exploded.where(F.col("tag").isin(list(wanted)))
             numbered = chosen.withColumn("number", F.row_number().over(Window.partitionBy("tag").orderBy("tag")))
-            return numbered.where(F.col("number") <= most).select("tag", *names).orderBy("tag").toArrow()
+            return to_arrow(numbered.where(F.col("number") <= most).select("tag", *names).orderBy("tag"))
 
     def table(self, plan: o.Plan, uploaded: pa.Table | None = None, output: Sequence[Attribute] = ()) -> pa.Table:
         """The rows of a plan, one of whose leaves (`UPLOADED`) may be a table that is given, by position."""
         with spark_errors("looking at the rows that were dropped"):
             if uploaded is not None:
                 self._tables[UPLOADED] = self._uploaded(uploaded, output, f"given_{len(self._tables)}")
-            return self._query(plan).toArrow()
+            return to_arrow(self._query(plan))
 
     def _uploaded(self, rows: pa.Table, output: Sequence[Attribute], name: str) -> LeafTable:
         frame = arrow_frame(self.spark, rows, [a.type for a in output])

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from py4j.java_gateway import JavaObject
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 SUBQUERIES = frozenset({"ScalarSubquery", "Exists", "ListQuery", "LateralSubquery"})
 """The classes of expressions that have a plan."""
@@ -33,6 +33,14 @@ def items(seq: JavaObject) -> list[JavaObject]:
 def class_name(value: JavaObject) -> str:
     """The class without its package."""
     return str(value.getClass().getSimpleName())
+
+
+def frame_over(spark: SparkSession, plan: JavaObject) -> DataFrame:
+    """A DataFrame over a plan, or over one node of it."""
+    from pyspark.sql.classic.dataframe import DataFrame
+
+    jvm: Any = spark._jvm
+    return DataFrame(jvm.org.apache.spark.sql.classic.Dataset.ofRows(spark._jsparkSession, plan), spark)
 
 
 def operators(plan: JavaObject) -> Iterator[JavaObject]:

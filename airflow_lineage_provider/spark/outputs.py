@@ -14,8 +14,11 @@ if TYPE_CHECKING:
 
 Files = Mapping[str, tuple[int, int]]
 
-# Spark names a file by its task's partition, the write job, and a number that grows where a task writes several files.
-_PART = re.compile(r"part-(?P<partition>\d+)-(?P<job>[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?:[-_.]c(?P<number>\d+))?")
+# Spark names a file by its task's partition, the write job, and a number that grows where a task writes several files; what a run appends
+# has the run in place of ``part`` (`appended_files`).
+_PART = re.compile(
+    r"(?:part|lineage-[0-9a-f-]{36})-(?P<partition>\d+)-(?P<job>[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?:[-_.]c(?P<number>\d+))?"
+)
 
 
 def files_at(spark: SparkSession, path: str) -> Files:

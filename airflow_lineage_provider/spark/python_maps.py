@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pyspark.util import PythonEvalType
 
 from airflow_lineage_provider.errors import UnsupportedOperator
 from airflow_lineage_provider.plan import operators as o
+from airflow_lineage_provider.spark.captured_udf import register
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,16 +32,21 @@ _ARROW = {
     PythonEvalType.SQL_MAP_ARROW_ITER_UDF, PythonEvalType.SQL_GROUPED_MAP_ARROW_UDF, PythonEvalType.SQL_COGROUPED_MAP_ARROW_UDF,
 }  # fmt: skip
 
+_MORE_PARTITIONS_THAN_ANY = 2**30
 
-def applied(node: o.PythonMap, captured: CapturedUdf, frames: Sequence[DataFrame]) -> DataFrame:
+
+def applied(node: o.PythonMap, udfs: Mapping[int, CapturedUdf], frames: Sequence[DataFrame]) -> DataFrame:
     """The function's rows, with columns named after ``node.output``: what it returns, then the group's keys.
 
-    ``frames`` are the children's rows, keys first.
+    ``frames`` are the children's rows, keys first; ``udfs`` are the captured calls by their result ids.
 
     :raises UnsupportedOperator: the function is not at hand (Spark broadcasts large ones), or is of a kind that is not known.
     """
-    function, schema = _function(captured), _schema(captured)
     names = [a.name for a in node.output]
+    if node.kind == "aggregated":
+        return _aggregated(node, udfs, frames[0]).toDF(*names)
+    captured = udfs[node.call]
+    function, schema = _function(captured), _schema(captured)
     given = _under_user_names(node, frames)
     if node.kind == "map":
         return _over_batches(given[0], captured.eval_type, function, schema).toDF(*names)
@@ -54,6 +60,29 @@ def applied(node: o.PythonMap, captured: CapturedUdf, frames: Sequence[DataFrame
         return _joined(groups, "applyInArrow", call, shape).toDF(*names)
     call = _pandas_call(function, arity, width, schema.names, len(given))
     return _joined(groups, "applyInPandas", call, shape).toDF(*names)
+
+
+def _aggregated(node: o.PythonMap, udfs: Mapping[int, CapturedUdf], frame: DataFrame) -> DataFrame:
+    """Keys and values, and the keys again where ``node.output`` has them; the functions that were captured, by SQL names of their own."""
+    from pyspark.sql import functions as F
+
+    spark, width = frame.sparkSession, node.group_width
+    keys, columns = [f"k{i}" for i in range(width)], iter(f"a{i}" for i in range(sum(node.widths)))
+    called, registered = [], []
+    try:
+        for i, (call, taken) in enumerate(zip(node.calls, node.widths, strict=True)):
+            registered.append(f"lineage_aggregate_{call}")
+            register(spark, udfs, call, registered[-1])
+            called.append(F.expr(f"{registered[-1]}({', '.join(next(columns) for _ in range(taken))})").alias(f"v{i}"))
+        named = frame.toDF(*keys, *(f"a{i}" for i in range(sum(node.widths))))
+        # Spark would compute the row numbers of what stands above in the aggregation itself, where it does not initialize them.
+        # No frame has so many partitions: this changes none, but stays between the two.
+        made = named.groupBy(*keys).agg(*called).coalesce(_MORE_PARTITIONS_THAN_ANY)
+    finally:
+        for name in registered:
+            spark.sql(f"DROP TEMPORARY FUNCTION IF EXISTS {name}")
+    again = keys[: len(node.output) - len(made.columns)]
+    return made.select(*made.columns, *(F.col(key).alias(f"{key}_again") for key in again))
 
 
 def _joined(groups: list[Any], method: str, call: Callable[..., Any], shape: StructType) -> DataFrame:

@@ -8,16 +8,24 @@ from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider.errors import UnsupportedOperator
 from airflow_lineage_provider.plan.operators import Relation
+from airflow_lineage_provider.secrecy.options import WITHHELD_URL, recorded_options
+from airflow_lineage_provider.secrecy.urls import database_url
 
 if TYPE_CHECKING:
     from py4j.java_gateway import JavaObject
     from pyspark.sql import SparkSession
 
-_SECRET = re.compile(r"password|passwd|pwd|secret|token|credential|access[._]?key|account[._]?key|keytab", re.IGNORECASE)
-_URL_SECRET = re.compile(r"(?<=[?&;])(?:user|password|passwd|pwd|[^=?&;]*(?:secret|token))=[^&;]*[&;]?", re.IGNORECASE)
-_URL_LOGIN = re.compile(r"//[^/@?]*@")
 # Paths are told on their own; the schema is told by the columns.
 _LEFT_OUT = frozenset({"path", "paths", "inferschema", "schema"})
+
+
+_NO_SOURCES = {
+    "UnionLoopRef": (
+        "a recursive common table expression (WITH RECURSIVE)", "Write its steps out, or compute the hierarchy in an earlier pipeline"
+    ),
+    "Transpose": ("transpose()", "Its columns are named after rows, which Spark collects first; use unpivot and pivot with the names"),
+    "UnresolvedCatalogRelation": ("a table that Spark has not resolved", "Read it with spark.table"),
+}  # fmt: skip
 
 
 def relation_of(spark: SparkSession, leaf: JavaObject, name: str) -> Relation:
@@ -40,6 +48,9 @@ def relation_of(spark: SparkSession, leaf: JavaObject, name: str) -> Relation:
         return Relation(name="one row", kind="local")
     if class_name in ("LocalRelation", "LogicalRDD", "ExternalRDD"):
         return Relation(name=name or "local data", kind="local")
+    if class_name in _NO_SOURCES:
+        what, advice = _NO_SOURCES[class_name]
+        raise UnsupportedOperator(f"{what} is not supported. {advice}.")
     raise UnsupportedOperator(
         f"reading from {kind} is not supported{f' ({name})' if name else ''}. Sources are files, catalog tables, JDBC tables, "
         "spark.range and data of the session; write this one to a table and let the pipeline start from there."
@@ -99,9 +110,11 @@ def _v2(spark: SparkSession, leaf: JavaObject, name: str) -> Relation:
 def _jdbc(spark: SparkSession, relation: JavaObject, name: str) -> Relation:
     options = relation.jdbcOptions()
     parameters = scala_map(spark, options.parameters().originalMap())
-    kept = {key: value for key, value in _kept(parameters, ("url", "dbtable", "query", "user")) if key.lower() != "driver" or value}
+    kept = {key: value for key, value in _kept(parameters, ("url", "dbtable", "query")) if key.lower() != "driver" or value}
     table = str(parameters_value(parameters, "dbtable") or parameters_value(parameters, "query") or options.tableOrQuery())
-    kept |= {"url": safe_url(str(options.url())), "dbtable" if parameters_value(parameters, "query") is None else "query": table}
+    url, withheld = database_url(str(options.url()))
+    kept |= {"url": url} | recorded_options({f"{WITHHELD_URL}{property}": value for property, value in withheld.items()})
+    kept |= {"dbtable" if parameters_value(parameters, "query") is None else "query": table}
     short = table if re.fullmatch(r"[\w.\"`]+", table) else "JDBC query"
     return Relation(name=name or short.rsplit(".", 1)[-1].strip('"`'), kind="jdbc", format="jdbc", options=tuple(sorted(kept.items())))
 
@@ -109,11 +122,6 @@ def _jdbc(spark: SparkSession, relation: JavaObject, name: str) -> Relation:
 def parameters_value(parameters: Mapping[str, str], name: str) -> str | None:
     """A reader option, whatever its case."""
     return next((value for key, value in parameters.items() if key.lower() == name), None)
-
-
-def safe_url(url: str) -> str:
-    """A JDBC URL without user and password."""
-    return _URL_LOGIN.sub("//", _URL_SECRET.sub("", url)).rstrip("?&;")
 
 
 def table_name(identifier: JavaObject) -> str:
@@ -135,7 +143,7 @@ def root_paths(index: JavaObject) -> tuple[str, ...]:
 
 def _kept(options: Mapping[str, str], also_out: tuple[str, ...] = ()) -> tuple[tuple[str, str], ...]:
     left_out = _LEFT_OUT | set(also_out)
-    return tuple(sorted((key, value) for key, value in options.items() if key.lower() not in left_out and not _SECRET.search(key)))
+    return tuple(sorted(recorded_options({key: value for key, value in options.items() if key.lower() not in left_out}).items()))
 
 
 def _last_part(paths: tuple[str, ...]) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pyspark import StorageLevel
 from pyspark.sql import functions as F
@@ -18,6 +18,7 @@ from airflow_lineage_provider.errors import SourceUnavailable, TracingError
 from airflow_lineage_provider.plan.expressions import Expression
 from airflow_lineage_provider.plan.lineage_keys import ROW
 from airflow_lineage_provider.recording import RecordedPlan
+from airflow_lineage_provider.spark.arrow_border import to_arrow
 from airflow_lineage_provider.spark.declared import declared_functions
 from airflow_lineage_provider.spark.run import numbered, quoted, under_settings
 from airflow_lineage_provider.spark.session import carefully
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from airflow_lineage_provider.store import Materialization, Store
+    from airflow_lineage_provider.store.kept_udfs import UdfsOfRun
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,7 +56,7 @@ class Restored:
         """
         chosen = self.frames[number].where(F.col(ROW).isin(list(rows))).orderBy(ROW)
         with under_settings(chosen.sparkSession, {}), spark_errors("reading rows that were made again"):
-            found = chosen.select(*(F.col(quoted(name)) for name in columns)).toArrow()
+            found = to_arrow(chosen.select(*(F.col(quoted(name)) for name in columns)))
         wanted = {row for row in rows if row >= 0}
         if found.num_rows != len(wanted):
             raise TracingError(
@@ -80,7 +82,7 @@ def restore(
     store: Store,
     recorded: RecordedPlan,
     stored: Mapping[str, Materialization],
-    udfs: Sequence[Mapping[str, Any]],
+    udfs: UdfsOfRun,
     condition: Expression,
     stack: ExitStack,
 ) -> Restored:

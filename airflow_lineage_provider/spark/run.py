@@ -19,16 +19,17 @@ from pyspark import StorageLevel, TaskContext
 from pyspark.sql import functions as F
 
 from airflow_lineage_provider.catalyst.datatypes import ddl
-from airflow_lineage_provider.errors import PlanCheckError
+from airflow_lineage_provider.errors import PlanCheckError, StoreError
 from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.lineage_keys import ROW, SourceIdentity
 from airflow_lineage_provider.plan.segments import SegmentedPlan
 from airflow_lineage_provider.plan.walk import operators, transform_up
+from airflow_lineage_provider.spark.arrow_border import carried
 from airflow_lineage_provider.spark.identity import with_identity
 from airflow_lineage_provider.spark.python_maps import applied
 from airflow_lineage_provider.spark.session import KEPT_ROWS, apply_conf, carefully
 from airflow_lineage_provider.sql import ColumnRef, lower
-from airflow_lineage_provider.store import Column, Materialization, ResultTable, Store
+from airflow_lineage_provider.store import Column, ResultTable
 from airflow_lineage_provider.tracing.binding import Key, LeafTable, bind
 from airflow_lineage_provider.tracing.program import Program
 
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from airflow_lineage_provider.store.layout import Role
     from airflow_lineage_provider.store.materialization import Kind
     from airflow_lineage_provider.store.result_table import Mode
+    from airflow_lineage_provider.store.run_store import RunStore
 
 Progress = Callable[[str], None]
 
@@ -57,7 +59,7 @@ class Execution:
 
     spark: SparkSession
     run_id: str
-    store: Store
+    store: RunStore
     progress: Progress
     conf: Mapping[str, str] = field(default_factory=dict)
     views: list[str] = field(default_factory=list)
@@ -168,7 +170,7 @@ def _with_python_maps(
             return node
         texts = [lower(child, bind(child, tables), dialect="spark", udfs=udfs) for child in node.children]
         with under_settings(execution.spark, execution.conf):
-            frame = applied(node, captured[node.call], [execution.spark.sql(text) for text in texts])
+            frame = applied(node, captured, [execution.spark.sql(text) for text in texts])
         leaf = o.SegmentOutput(segment=_PYTHON_LEAF - node.call, output=node.output)
         spelled = {a.id: ColumnRef(text=a.name) for a in node.output}
         tables["segment", leaf.segment] = LeafTable(name=(execution.view(frame, f"python_{node.call}"),), by_id=spelled)
@@ -190,7 +192,13 @@ def compute_result(execution: Execution, frame: DataFrame) -> DataFrame:
     A frame that the user keeps already stays the user's.
     """
     level = frame.storageLevel
-    kept = frame if level.useMemory or level.useDisk else execution.keep(frame)
+    if level.useMemory or level.useDisk:
+        kept = frame
+    else:
+        # Under its own plan: one that is like another run's would be given that one's rows.
+        columns = frame.columns
+        numbered = frame.toDF(*(f"c{at}" for at in range(len(columns)))).withColumn("lineage_kept_for", F.lit(execution.run_id))
+        kept = execution.keep(numbered).drop("lineage_kept_for").toDF(*columns)
     execution.rows["result"] = kept.count()
     return kept
 
@@ -237,15 +245,23 @@ def stored_columns(program: Program) -> list[Column]:
     return [*columns, Column(name=ROW, type="bigint", role="row", nullable=False)]
 
 
-def load(execution: Execution, frame: DataFrame, name: str, kind: Kind, columns: list[Column]) -> Materialization:
-    """Load a kept frame into the store from the executors, a transaction a partition."""
+def load(execution: Execution, frame: DataFrame, name: str, kind: Kind, columns: list[Column]) -> None:
+    """Load a kept frame into the store from the executors, a transaction a partition.
+
+    Where the run goes on without its store the rows are made and kept all the same: nothing is called twice for it.
+    """
     execution.progress(f"storing {name}")
     started = time.perf_counter()
-    materialization = execution.store.create_materialization(execution.run_id, name, kind, columns)
+    made = execution.store.create_materialization(execution.run_id, name, kind, columns)
+    if made is None:
+        execution.rows[name] = frame.count()
+        return
     # mapInArrow does not take every column name that Spark does (backticks): the columns travel under numbers.
     chosen = frame.select(*(F.col(quoted(column.name)).alias(f"c{i}") for i, column in enumerate(columns)))
-    names = [column.name for column in columns]
-    counts = chosen.mapInArrow(_loading(materialization.loader(), names), "rows bigint, compute double, store double").collect()
+    loading = _loading(made.loader(), [column.name for column in columns], execution.store.keeps_result)
+    counts = carried(chosen).mapInArrow(loading, "rows bigint, compute double, store double, problem string").collect()
+    for problem in sorted({row["problem"] for row in counts if row["problem"]})[:1]:
+        execution.store.lose(problem)
     execution.rows[name] = sum(row["rows"] for row in counts)
     execution.timings[name] = time.perf_counter() - started
     stored = sum(row["store"] for row in counts)
@@ -253,10 +269,15 @@ def load(execution: Execution, frame: DataFrame, name: str, kind: Kind, columns:
     waited = execution.timings[name] - stored / execution.spark.sparkContext.defaultParallelism
     execution.timings[f"{name}.compute"] = max(sum(row["compute"] for row in counts), waited)
     execution.timings[f"{name}.store"] = stored
-    return materialization
 
 
-def _loading(loader: PartitionLoader, names: list[str]) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+_GIVEN_UP: dict[str, str] = {}
+"""Runs whose store this worker process has found to be away, and why: the other partitions need not find it out again."""
+
+
+def _loading(
+    loader: PartitionLoader, names: list[str], keeps_result: bool
+) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     def load_partition(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         import pyarrow
 
@@ -265,46 +286,55 @@ def _loading(loader: PartitionLoader, names: list[str]) -> Callable[[Iterator[pa
         started = time.perf_counter()
         given = Stopwatch(batches)
         named = (batch.rename_columns(names) for batch in given)
-        first = next(named, None)
-        # An empty partition needs no transaction, unless an earlier attempt of it may have written rows.
-        rows = 0
-        if first is not None or context.attemptNumber():
-            rows = loader.load(context.partitionId(), context.attemptNumber(), chain([first] if first is not None else [], named))
+        problem = _GIVEN_UP.get(loader.run_id)
+        try:
+            first = next(named, None)
+            # An empty partition needs no transaction, unless an earlier attempt of it may have written rows.
+            if problem is None and (first is not None or context.attemptNumber()):
+                loader.load(context.partitionId(), context.attemptNumber(), chain([first] if first is not None else [], named))
+        except StoreError as error:
+            if not keeps_result:
+                raise
+            _GIVEN_UP[loader.run_id] = problem = str(error)
+        for _ in given:  # what is not sent any more is made all the same, and kept
+            pass
         store = time.perf_counter() - started - given.seconds
-        yield pyarrow.RecordBatch.from_pydict({"rows": [rows], "compute": [given.seconds], "store": [store]})
+        row = {"rows": [given.rows], "compute": [given.seconds], "store": [store], "problem": pyarrow.array([problem], pyarrow.string())}
+        yield pyarrow.RecordBatch.from_pydict(row)
 
     return load_partition
 
 
 class Stopwatch(Iterator["pa.RecordBatch"]):
-    """Batches, and the seconds that were spent waiting for them: what making them took."""
+    """Batches, their rows so far, and the seconds that were spent waiting for them: what making them took."""
 
     def __init__(self, batches: Iterator[pa.RecordBatch]) -> None:
         self._batches = batches
         self.seconds = 0.0
+        self.rows = 0
 
     def __next__(self) -> pa.RecordBatch:
         started = time.perf_counter()
         try:
-            return next(self._batches)
+            batch = next(self._batches)
         finally:
             self.seconds += time.perf_counter() - started
+        self.rows += batch.num_rows
+        return batch
 
 
-def write_postgres(frame: DataFrame, url: str, table: str, mode: Mode) -> None:
+def write_postgres(frame: DataFrame, url: str, table: str, mode: Mode, note: Callable[..., None] | None = None) -> None:
     """Write a frame to a PostgreSQL table: loaded beside it by the executors, put in place in one transaction.
+
+    ``note`` is called before appended rows can be seen (`ResultTable.publish`).
 
     :raises LoadFailed, StoreUnavailable: what was there before is unchanged.
     """
     columns = [Column(name=field.name, type=ddl(field.jsonValue()["type"])) for field in frame.schema]
-    result = ResultTable.begin(url, table, columns, mode)
     numbered = frame.toDF(*(f"c{i}" for i in range(len(columns))))
-    try:
-        numbered.mapInArrow(_writing(result, [column.name for column in columns]), "rows bigint").collect()
-        result.publish()
-    except BaseException:
-        result.discard()
-        raise
+    with ResultTable.staged(url, table, columns, mode) as result:
+        carried(numbered).mapInArrow(_writing(result, [column.name for column in columns]), "rows bigint").collect()
+        result.publish(note)
 
 
 def _writing(result: ResultTable, names: list[str]) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:

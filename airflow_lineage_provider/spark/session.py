@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeVar
 
+from pyspark.errors import PySparkException
+
 from airflow_lineage_provider.errors import SparkConnectUnsupported
 from airflow_lineage_provider.spark.environment import check_java, check_pyspark, java_problem
 
@@ -15,7 +17,10 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 # Always told, since their defaults may change with a release or come from the machine (the time zone).
-_ALWAYS = ("spark.sql.ansi.enabled", "spark.sql.session.timeZone", "spark.sql.caseSensitive", "spark.sql.timestampType")
+_ALWAYS = (
+    "spark.sql.ansi.enabled", "spark.sql.session.timeZone", "spark.sql.caseSensitive", "spark.sql.timestampType",
+    "spark.sql.parquet.datetimeRebaseModeInRead", "spark.sql.parquet.int96RebaseModeInRead",
+)  # fmt: skip
 # Told when someone set them.
 _MEANING = (
     "spark.sql.legacy.", "spark.sql.ansi.", "spark.sql.decimalOperations.", "spark.sql.mapKeyDedupPolicy", "spark.sql.groupBy",
@@ -38,10 +43,9 @@ _PARSER = {
 
 def require_classic(spark: SparkSession) -> None:
     """:raises SparkConnectUnsupported: the session is a Spark Connect client, which has no plan to read."""
-    from pyspark.sql.classic.dataframe import DataFrame  # noqa: F401  (there is no classic session without it)
     from pyspark.sql.session import SparkSession as Classic
 
-    if not isinstance(spark, Classic) or getattr(spark, "_jvm", None) is None:
+    if not isinstance(spark, Classic):
         raise SparkConnectUnsupported(
             f"{type(spark).__module__}.{type(spark).__name__} is a Spark Connect session: its plans stay on the server, where lineage "
             "cannot read them. Use a classic session: SparkSession.builder.master(…), or spark-submit, without .remote(…) and SPARK_REMOTE"
@@ -49,11 +53,14 @@ def require_classic(spark: SparkSession) -> None:
 
 
 def sql_conf(spark: SparkSession) -> dict[str, str]:
-    """The settings under which the session's queries mean what they mean, and SQL text is read by its default rules."""
+    """The settings under which the session's queries mean what they mean, and SQL text is read by its default rules.
+
+    Those alone that Spark itself knows (which are those that can be modified): a catalog's own, say, may be its password.
+    """
     explicit = {
         name: str(value)
         for name, value in spark.conf.getAll.items()
-        if name.startswith(_MEANING) and not _secret(name) and spark.conf.isModifiable(name)
+        if name.startswith(_MEANING) and spark.conf.isModifiable(name)
     }
     always = {name: str(spark.conf.get(name)) for name in _ALWAYS}
     return {**explicit, **always, **_PARSER}
@@ -62,8 +69,9 @@ def sql_conf(spark: SparkSession) -> dict[str, str]:
 @contextmanager
 def apply_conf(spark: SparkSession, conf: Mapping[str, str]) -> Iterator[None]:
     """The session with other settings, for a while. What cannot be changed in a running session is left as it is."""
-    before = {name: spark.conf.get(name, _UNSET) for name in conf}
-    changed = {name: value for name, value in conf.items() if before[name] != value and spark.conf.isModifiable(name)}
+    # A setting that has the value already is left alone: Spark warns of those that it calls deprecated whenever one is set.
+    changed = {name: value for name, value in conf.items() if _in_force(spark, name) != value and spark.conf.isModifiable(name)}
+    before = {name: spark.conf.get(name, _UNSET) for name in changed}
     try:
         for name, value in changed.items():
             spark.conf.set(name, value)
@@ -77,8 +85,12 @@ def apply_conf(spark: SparkSession, conf: Mapping[str, str]) -> Iterator[None]:
                 spark.conf.set(name, old)
 
 
-def _secret(name: str) -> bool:
-    return any(word in name.lower() for word in ("password", "secret", "token", "credential"))
+def _in_force(spark: SparkSession, name: str) -> str | None:
+    """A setting's value, whether somebody set it or it is the default; None for one that Spark does not know."""
+    try:
+        return spark.conf.get(name)
+    except PySparkException:
+        return None
 
 
 KEPT_ROWS = {"spark.sql.inMemoryColumnarStorage.partitionPruning": "false"}

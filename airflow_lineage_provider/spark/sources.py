@@ -8,15 +8,18 @@ from typing import TYPE_CHECKING, Any
 from airflow_lineage_provider.catalyst.datatypes import schema_ddl
 from airflow_lineage_provider.errors import SourceUnavailable
 from airflow_lineage_provider.plan.operators import Relation, Source
+from airflow_lineage_provider.secrecy import is_digest, shown_text
+from airflow_lineage_provider.secrecy.options import of_no_effect, options_again
 from airflow_lineage_provider.spark import file_listing, jdbc
 from airflow_lineage_provider.spark.local_files import file_differences, files_version, is_local, local_path
-from airflow_lineage_provider.spark.relations import quoted, relation_of, scala_map
+from airflow_lineage_provider.spark.relations import quoted, relation_of, root_paths, scala_map
 
 if TYPE_CHECKING:
     from py4j.java_gateway import JavaObject
     from pyspark.sql import DataFrame, SparkSession
 
-_CREDENTIALS = "spark.airflow_lineage.jdbc."
+# Where a session has what a description leaves out.
+_GIVEN = {"jdbc": "spark.airflow_lineage.jdbc.", "files": "spark.airflow_lineage.option."}
 
 
 def reopen(
@@ -24,38 +27,58 @@ def reopen(
 ) -> DataFrame:
     """The source's rows as they are now, with the same columns and types in the same order; those of ``files`` alone where they are given.
 
-    A JDBC source's user and password are no part of a description: give them in ``jdbc_options``, or set
-    ``spark.airflow_lineage.jdbc.user`` and ``.password`` in the session.
+    A JDBC source's user and password are no part of a description, nor are options that are not known to be harmless: give them in
+    ``jdbc_options``, or set ``spark.airflow_lineage.jdbc.user``, ``.password`` … (for a file, ``spark.airflow_lineage.option.NAME``) in the
+    session.
 
-    :raises SourceUnavailable: it has vanished, cannot be read, or no longer has these columns; the message names it.
+    :raises SourceUnavailable: it has vanished, cannot be read, no longer has these columns, or needs an option that is not given; the
+        message names it.
     """
     try:
         frame = _read(spark, source, dict(jdbc_options or {})) if files is None else _these_files(spark, source, files)
-        return _same_columns(frame, source)
+        return _same_columns(_past_kept_rows(spark, frame), source)
     except _spark_errors() as problem:
-        raise SourceUnavailable(
-            f"source {source.relation.name} ({_where(source.relation)}) cannot be read: {_first_line(problem)}"
-        ) from problem
+        message = f"source {source.relation.name} ({_where(source.relation)}) cannot be read: {_first_line(problem)}"
+        shown = shown_text(message)
+        raise SourceUnavailable(shown) from (problem if shown == message else None)
 
 
 def _read(spark: SparkSession, source: Source, jdbc_options: Mapping[str, str]) -> DataFrame:
     relation, options = source.relation, dict(source.relation.options)
     match relation.kind:
         case "files":
-            return _files(spark, source, options)
+            return _files(spark, source, _completed(spark, relation))
         case "table":
             return spark.table(options["table"])
         case "jdbc":
-            return spark.read.format("jdbc").options(**_with_credentials(spark, options, jdbc_options)).load()
+            return spark.read.format("jdbc").options(**_completed(spark, relation, jdbc_options)).load()
         case "range":
             return spark.range(int(options["start"]), int(options["end"]), int(options["step"]))
     raise SourceUnavailable(f"{relation.name} was data of the session that ran the pipeline; only what the run stored of it can be read")
 
 
-def _with_credentials(spark: SparkSession, options: Mapping[str, str], given: Mapping[str, str]) -> dict[str, str]:
-    """A JDBC source's options, and what its description leaves out: given here, or set in the session."""
-    session = {key.removeprefix(_CREDENTIALS): str(value) for key, value in spark.conf.getAll.items() if key.startswith(_CREDENTIALS)}
-    return {**options, **session, **given}
+def _past_kept_rows(spark: SparkSession, frame: DataFrame) -> DataFrame:
+    """The table as it is, not as this session may keep it."""
+    from airflow_lineage_provider.spark.jvm_trees import frame_over
+    from airflow_lineage_provider.spark.kept_rows import past_kept_rows
+
+    plan = frame._jdf.queryExecution().analyzed()
+    read = past_kept_rows(spark, plan)
+    return frame if read is plan else frame_over(spark, read)
+
+
+def _completed(spark: SparkSession, relation: Relation, given: Mapping[str, str] | None = None) -> dict[str, str]:
+    """A source's options, and what its description leaves out: given here, or set in the session."""
+    prefix = _GIVEN[relation.kind]
+    session = {key.removeprefix(prefix): str(value) for key, value in spark.conf.getAll.items() if key.startswith(prefix)}
+    recorded = {name: value for name, value in relation.options if relation.kind == "jdbc" or not (is_digest(value) and of_no_effect(name))}
+    options, problems = options_again(recorded, {**session, **(given or {})})
+    if problems:
+        raise SourceUnavailable(
+            f"source {relation.name} cannot be read again: {'; '.join(problems)}. Set it as {prefix}NAME in the session "
+            "(for a part of the URL, the URL as url), or name it in AIRFLOW_LINEAGE_CLEAR_OPTIONS when the pipeline runs"
+        )
+    return options
 
 
 def _files(spark: SparkSession, source: Source, options: dict[str, str]) -> DataFrame:
@@ -75,8 +98,25 @@ def _load(spark: SparkSession, source: Source, paths: Sequence[str], options: Ma
 
 
 def _these_files(spark: SparkSession, source: Source, files: Sequence[str]) -> DataFrame:
-    # A catalog table's only option is its name.
-    return _load(spark, source, files, dict(source.relation.options) if source.relation.kind == "files" else {})
+    relation = source.relation
+    options = _completed(spark, relation) if relation.kind == "files" else _options_of_table(spark, relation)
+    return _load(spark, source, files, options)
+
+
+def _options_of_table(spark: SparkSession, relation: Relation) -> dict[str, str]:
+    """The reader options of a catalog table (a CSV's header and separator): they are in the catalog; a record has its name alone.
+
+    :raises SourceUnavailable: the table is no longer one of files in that format, in that place.
+    """
+    name = dict(relation.options)["table"]
+    leaves = spark.table(name)._jdf.queryExecution().analyzed().collectLeaves()
+    leaf = leaves.apply(0)
+    index = file_listing.file_index(leaf)
+    read = leaf.relation() if index is not None and hasattr(leaf, "relation") else None
+    if index is None or read is None or str(read.fileFormat().shortName()) != relation.format or root_paths(index) != relation.paths:
+        raise SourceUnavailable(f"table {name} is no longer the one that was read: its files, or their format, are others")
+    options = scala_map(spark, read.options())
+    return {key: value for key, value in options.items() if key.lower() not in ("path", "paths", "schema")}
 
 
 def _escaped(path: str) -> str:
@@ -176,11 +216,13 @@ def files_as_read(relation: Relation, version: Mapping[str, Any], spark: SparkSe
 def _now_differs(spark: SparkSession, relation: Relation, version: Mapping[str, Any], jdbc_options: dict[str, str]) -> tuple[str, ...]:
     try:
         if version["kind"] == "rows":
-            return jdbc.rows_differ(spark, relation.name, _with_credentials(spark, dict(relation.options), jdbc_options), version)
+            return jdbc.rows_differ(spark, relation.name, _completed(spark, relation, jdbc_options), version)
         snapshot = _snapshot(spark.table(dict(relation.options)["table"])._jdf.queryExecution().analyzed().collectLeaves().apply(0))
         return () if snapshot == version["snapshot"] else (f"{relation.name} is at version {snapshot}; it was at {version['snapshot']}",)
+    except SourceUnavailable as problem:
+        return (str(problem),)
     except _spark_errors() as problem:
-        return (f"{relation.name} cannot be read: {_first_line(problem)}",)
+        return (shown_text(f"{relation.name} cannot be read: {_first_line(problem)}"),)
 
 
 def _snapshot(node: JavaObject) -> str | None:

@@ -7,12 +7,13 @@ Spark runs the query, so that even their answers about NULLs are Spark's. Only s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider.errors import UnsupportedOperator
 from airflow_lineage_provider.spark.calls_first import calls_first
 from airflow_lineage_provider.spark.jvm_trees import SUBQUERIES, class_name, has, items, operators, parts
+from airflow_lineage_provider.spark.releases import inline_cte
 
 if TYPE_CHECKING:
     from py4j.java_gateway import JavaObject
@@ -32,12 +33,18 @@ _ADVICE = (
     "the result back"
 )
 
+_COUNTS = frozenset({"CountIf", "RegrCount"})
 _PATTERNS = ("PLAN_EXPRESSION", "LATERAL_JOIN")
 
 
 def has_subqueries(spark: SparkSession, plan: JavaObject) -> bool:
     """Whether a subquery or a lateral join stands anywhere in the plan, or in an expression."""
     return any(has(spark, plan, pattern) for pattern in _PATTERNS)
+
+
+def without_sql_functions(spark: SparkSession, plan: JavaObject) -> JavaObject:
+    """The plan with the bodies of SQL functions (``CREATE FUNCTION … RETURN …``) in place of their calls, in subqueries too."""
+    return applied(spark, ("optimizer.EliminateSQLFunctionNode",), plan)
 
 
 def without_subqueries(spark: SparkSession, plan: JavaObject) -> tuple[JavaObject, frozenset[int]]:
@@ -60,9 +67,7 @@ def without_subqueries(spark: SparkSession, plan: JavaObject) -> tuple[JavaObjec
 
 def inlined(spark: SparkSession, plan: JavaObject) -> JavaObject:
     """The plan with every common table expression written out where it is read, in subqueries too."""
-    jvm: Any = spark._jvm
-    # Always inline; keep no definition that nobody reads.
-    return jvm.org.apache.spark.sql.catalyst.optimizer.InlineCTE(True, False, False).apply(plan)
+    return inline_cte(spark).apply(plan)
 
 
 def subqueries_in(spark: SparkSession, plan: JavaObject) -> Iterator[JavaObject]:
@@ -147,10 +152,15 @@ def _call_on(columns: set[int], nodes: list[JavaObject]) -> str | None:
 
 def replaced(spark: SparkSession, plan: JavaObject, change: Callable[[JavaObject], JavaObject]) -> JavaObject:
     """The plan with its subquery expressions changed."""
+    return _with(spark, plan, [(subquery, change(subquery)) for subquery in subqueries_in(spark, plan)])
+
+
+def _with(spark: SparkSession, plan: JavaObject, new: Sequence[tuple[JavaObject, JavaObject]]) -> JavaObject:
+    """The plan with expressions replaced by others."""
     jvm: Any = spark._jvm
     found = jvm.java.util.HashMap()
-    for subquery in subqueries_in(spark, plan):
-        found.put(subquery, change(subquery))
+    for old, other in new:
+        found.put(old, other)
     # A Scala map is a partial function, which is what a transformation takes.
     return plan if found.isEmpty() else plan.transformAllExpressions(jvm.org.apache.spark.api.python.PythonUtils.toScalaMap(found))
 
@@ -168,7 +178,38 @@ def _marked(spark: SparkSession, exists: JavaObject) -> JavaObject:
 
 def _stripped(spark: SparkSession, plan: JavaObject) -> JavaObject:
     plan = applied(spark, _STRIP, plan)
-    return replaced(spark, plan, lambda subquery: subquery.withNewPlan(_stripped(spark, subquery.plan())))
+
+    def inner(subquery: JavaObject) -> JavaObject:
+        below = _with_plain_counts(spark, _stripped(spark, subquery.plan()))
+        return subquery.withNewPlan(_unlimited(below) if class_name(subquery) == "Exists" else below)
+
+    return replaced(spark, plan, inner)
+
+
+def _with_plain_counts(spark: SparkSession, plan: JavaObject) -> JavaObject:
+    """A subquery's plan with ``count`` for the functions that are one (``count_if``, ``regr_count``), as Spark's optimizer has it by then.
+
+    Its rules ask an aggregation what it gives over no rows, and only the plain function knows that it is 0.
+    """
+    if not (has(spark, plan, "AGGREGATE_EXPRESSION") and has(spark, plan, "RUNTIME_REPLACEABLE")):
+        return plan
+    every = (part for node in operators(plan) for expression in items(node.expressions()) for part in parts(expression))
+    return _with(spark, plan, [(part, part.replacement()) for part in every if class_name(part) in _COUNTS])
+
+
+def _unlimited(plan: JavaObject) -> JavaObject:
+    """The plan of an EXISTS without its LIMIT: whether there is a row does not depend on how many at most are asked for.
+
+    The lineage is the same as without it, all rows for which the condition is true. An OFFSET asks for more than one row, and stays.
+    """
+    while class_name(plan) in ("GlobalLimit", "LocalLimit") and class_name(plan.child()) != "Offset" and _at_least_one(plan.limitExpr()):
+        plan = plan.child()
+    return plan
+
+
+def _at_least_one(count: JavaObject) -> bool:
+    value = count.eval(None) if count.foldable() else None
+    return isinstance(value, int) and value > 0
 
 
 def applied(spark: SparkSession, rules: tuple[str, ...], plan: JavaObject) -> JavaObject:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from airflow_lineage_provider.errors import SourceUnavailable, TracingError
 from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.recording import RecordedPlan, RecordedSource
+from airflow_lineage_provider.spark.arrow_border import received, schema_of, to_arrow
 from airflow_lineage_provider.spark.identity import with_identity
 from airflow_lineage_provider.spark.run import under_settings
 from airflow_lineage_provider.spark.session import carefully
@@ -59,7 +60,7 @@ class SparkTracing:
             tables = {key: self.leaf_table(key, views) for key in leaf_keys(plan) if key != ("segment", TARGET)}
             tables["segment", TARGET] = self._target(plan, target, views)
             text = lower(plan, bind(plan, tables), dialect="spark", ansi=self.recorded.ansi)
-            return carefully(self.spark, lambda: self.spark.sql(text).toArrow()), text
+            return carefully(self.spark, lambda: to_arrow(self.spark.sql(text))), text
 
     def source_rows(self, recorded: RecordedSource, keys: pa.Table) -> pa.Table:
         """The source rows with the given keys: the key's columns as ``key_0`` …, then the table's, in the table's order.
@@ -76,7 +77,7 @@ class SparkTracing:
             condition = [numbered[f"c{at}"].eqNullSafe(wanted[f"key_{i}"]) for i, at in enumerate(positions)]
             joined = numbered.join(wanted.hint("broadcast"), condition, "inner")
             columns = [f"key_{i}" for i in range(len(names))] + [f"c{i}" for i in range(len(recorded.source.columns))]
-            return joined.select(*columns).toArrow()
+            return to_arrow(joined.select(*columns))
 
     def _as_read(self, recorded: RecordedSource) -> DataFrame:
         """A source with its lineage key: without the files that were added after the run."""
@@ -89,7 +90,7 @@ class SparkTracing:
         :raises TracingError: Spark failed.
         """
         with self._settings(), spark_errors("finding the target rows"):
-            return frame_filter(read_materialization(self.spark, self.store, materialization)).toArrow()
+            return to_arrow(frame_filter(read_materialization(self.spark, self.store, materialization)))
 
     def _settings(self) -> AbstractContextManager[None]:
         return under_settings(self.spark, dict(self.recorded.plan.conf))
@@ -155,22 +156,23 @@ def spark_errors(doing: str, kind: type[TracingError] = TracingError) -> Iterato
 
 def arrow_frame(spark: SparkSession, table: pa.Table, types: Sequence[str]) -> DataFrame:
     """An Arrow table as a frame with columns ``c0`` … of exactly these Spark types (Arrow's say less: time zones, collations)."""
-    schema = ", ".join(f"c{i} {type_text}" for i, type_text in enumerate(types))
+    schema = schema_of(types)
     if not table.num_rows:
-        return spark.createDataFrame([], schema)
+        return received(spark.createDataFrame([], schema), types)
     # In one chunk: Spark stops reading at the first empty one.
-    return spark.createDataFrame(table.rename_columns([f"c{i}" for i in range(table.num_columns)]).combine_chunks(), schema)
+    numbered = table.rename_columns([f"c{i}" for i in range(table.num_columns)]).combine_chunks()
+    return received(spark.createDataFrame(numbered, schema), types)
 
 
 def read_materialization(spark: SparkSession, store: Store, materialization: Materialization) -> DataFrame:
     """A materialization as a frame; the executors read it from the store by ranges of row numbers."""
-    schema = ", ".join(f"c{i} {column.type}" for i, column in enumerate(materialization.columns))
+    types = [column.type for column in materialization.columns]
     names = [column.name for column in materialization.columns]
     ranges = _ranges(store.partitions(materialization))
     if not ranges:
-        return spark.createDataFrame([], schema).toDF(*names)
+        return received(spark.createDataFrame([], schema_of(types)), types).toDF(*names)
     frame = spark.createDataFrame(ranges, "lower bigint, upper bigint").repartition(min(len(ranges), spark.sparkContext.defaultParallelism))
-    return frame.mapInArrow(_reading(materialization.reader()), schema).toDF(*names)
+    return received(frame.mapInArrow(_reading(materialization.reader()), schema_of(types)), types).toDF(*names)
 
 
 def _ranges(partitions: list[tuple[int, int]]) -> list[tuple[int, int]]:

@@ -14,6 +14,7 @@ from decimal import Decimal
 from airflow_lineage_provider.plan.expressions import Cast, Expression, Literal
 from airflow_lineage_provider.sql.types import INTEGER_DIGITS
 
+_LONGEST_NUMBER = 1_000
 _LIMITS = {"tinyint": 2**7, "smallint": 2**15, "int": 2**31, "bigint": 2**63}
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 _ZONE = re.compile(r"(?:Z|[+-]\d{2}:\d{2})$")
@@ -22,6 +23,8 @@ _TIMESTAMP = re.compile(r"\d{4}-\d{2}-\d{2}[ T]\d{2}:\d{2}:\d{2}(?:\.\d{1,6})?(?
 
 def number(text: str) -> Literal | None:
     """A number as Spark types it: int, bigint or decimal by its size, double with an exponent; None when Spark has none so large."""
+    if len(text) > _LONGEST_NUMBER:
+        return None
     if "e" in text.lower():
         return Literal(value=text, type="double")
     if re.fullmatch(r"-?\d+", text):
@@ -88,9 +91,13 @@ def _adopted_text(literal: Literal, kind: str) -> Literal:
         return replace(literal, type="date")
     if kind in ("timestamp", "timestamp_ntz") and is_date(text):
         return Literal(value=f"{text} 00:00:00", type=kind)
-    has_zone = _ZONE.search(text[11:]) is not None
-    fits = kind == "timestamp" or (kind == "timestamp_ntz" and not has_zone)
+    fits = kind == "timestamp" or (kind == "timestamp_ntz" and not has_zone(text))
     return replace(literal, type=kind) if fits and is_timestamp(text) else literal
+
+
+def has_zone(text: str) -> bool:
+    """Whether a day and time end with an offset."""
+    return _ZONE.search(text[11:]) is not None
 
 
 def is_date(text: str) -> bool:

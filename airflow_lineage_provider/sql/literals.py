@@ -14,6 +14,7 @@ from sqlglot import exp
 from airflow_lineage_provider.errors import UnsupportedOperator
 from airflow_lineage_provider.plan.datatypes import ScalarType, parse_type
 from airflow_lineage_provider.plan.expressions import Literal
+from airflow_lineage_provider.plan.intervals import type_of, written
 from airflow_lineage_provider.sql.problems import PortabilityProblem
 from airflow_lineage_provider.sql.types import portable, postgres_type, spark_type
 
@@ -74,6 +75,8 @@ def spark_literal(literal: Literal) -> exp.Expr:
         return verbatim(value.upper())
     if literal.type == "binary" and _HEX.fullmatch(value):
         return verbatim(f"X'{value.upper()}'")
+    if literal.type == "time(6)":
+        return verbatim(f"TIME {spark_string(value)}")
     if literal.type in ("date", "timestamp", "timestamp_ntz"):
         return verbatim(f"{spark_type(literal.type)} {spark_string(value)}")
     if not isinstance(parse_type(literal.type), ScalarType):
@@ -108,6 +111,8 @@ def postgres_literal(literal: Literal, *, compared: bool = False) -> exp.Expr:
     if value is None:
         return exp.null() if literal.type == "void" or compared else verbatim(f"CAST(NULL AS {postgres_type(literal.type, what)})")
     kind = portable(literal.type, what).name
+    if kind.startswith("interval "):
+        return verbatim(_postgres_interval(value, literal.type, what))
     if kind == "string":
         return verbatim(postgres_string(value))
     if kind == "boolean" and value.lower() in ("true", "false"):
@@ -120,6 +125,14 @@ def postgres_literal(literal: Literal, *, compared: bool = False) -> exp.Expr:
     if kind in ("tinyint", "smallint", "int", "bigint", "decimal", "float", "double"):
         return verbatim(_postgres_number(value, literal.type, compared))
     raise PortabilityProblem(what, f"it is not plainly a {literal.type}")
+
+
+def _postgres_interval(value: str, type_text: str, what: str) -> str:
+    """The months or microseconds that intervals are stored as."""
+    found = written(value)
+    if found is None or type_of(*found[1:]) != type_text:
+        raise PortabilityProblem(what, f"it is not plainly a {type_text}")
+    return f"CAST('{found[0]}' AS {postgres_type(type_text, what)})"
 
 
 def _postgres_number(value: str, kind: str, compared: bool) -> str:

@@ -16,6 +16,8 @@ def cast_problem(cast: Cast, ansi: bool) -> str:
     if cast.safe:
         return "there is no TRY_CAST"
     source, target = (portable(text, expression_text(cast)) for text in (cast.child.type, cast.type))
+    if source == target and source.name.startswith("interval ") and cast.child.type != cast.type:
+        return "a cast to other units of an interval may cut a part of it off"
     if source == target or _never_fails(source, target):
         return ""
     if _fails_alike(source, target):

@@ -15,29 +15,41 @@ from sqlglot import exp
 from airflow_lineage_provider.errors import InvalidTarget, PlanError
 from airflow_lineage_provider.plan.datatypes import ArrayType, DataType, MapType, StructType, parse_type
 from airflow_lineage_provider.plan.expressions import Attribute, Expression, GetField, GetItem
+from airflow_lineage_provider.sql.local_times import in_zone
 from airflow_lineage_provider.sql.predicate_text import parse_expression, show
 from airflow_lineage_provider.sql.predicate_trees import UNKNOWN, converter_of
 from airflow_lineage_provider.sql.types import ddl
 
+_LONGEST_REASON = 1_000
+_LONGEST_NAME = 200
 _CONDITIONS = ("boolean", UNKNOWN, "void")
 
 
-def parse_predicate(text: str, columns: Sequence[tuple[str, Attribute]], *, case_sensitive: bool = False) -> Expression:
+def parse_predicate(
+    text: str,
+    columns: Sequence[tuple[str, Attribute]],
+    *,
+    case_sensitive: bool = False,
+    time_zone: str = "",
+    timestamp_type: str = "timestamp",
+) -> Expression:
     """The condition that a text says.
 
     Args:
         text: a boolean expression of Spark SQL.
         columns: the result's columns, as the user knows them.
         case_sensitive: whether names are told apart by case (``spark.sql.caseSensitive``).
+        time_zone: the zone of moments that are written without one (``spark.sql.session.timeZone``).
+        timestamp_type: what TIMESTAMP means, ``timestamp`` or ``timestamp_ntz`` (``spark.sql.timestampType``).
 
     Raises:
         InvalidTarget: it does not parse, names an unknown or ambiguous column, is not a condition, or uses what a target may not
             (subqueries, aggregate and window functions, functions that are not built in).
     """
-    reader = Reader(text, tuple(columns), case_sensitive)
+    reader = Reader(text, tuple(columns), case_sensitive, timestamp_type)
     tree = parse_expression(text)
     try:
-        found = reader.read(tree)
+        found = in_zone(reader.read(tree), time_zone)
     except RecursionError:
         raise InvalidTarget("the target is nested too deeply to be read; use IN (…) or split it") from None
     return reader.condition(found, tree)
@@ -50,6 +62,7 @@ class Reader:
     text: str
     columns: tuple[tuple[str, Attribute], ...]
     case_sensitive: bool
+    timestamp_type: str
 
     def read(self, tree: exp.Expr) -> Expression:
         """A sqlglot tree as an expression."""
@@ -63,6 +76,7 @@ class Reader:
 
     def refused(self, tree: exp.Expr, why: str) -> InvalidTarget:
         """The error about a part of the target."""
+        why = why if len(why) <= _LONGEST_REASON else f"{why[:_LONGEST_REASON]}…"
         starts = [node.meta["start"] for node in tree.walk() if "start" in node.meta]
         ends = [node.meta["end"] for node in tree.walk() if "end" in node.meta]
         place = f" ({show(self.text, min(starts), max(ends))})" if starts and ends else f" (in: {self.text[:80]})"
@@ -84,7 +98,8 @@ class Reader:
         if found:
             raise self.refused(name, f"{name.name} is ambiguous: {len(found)} columns of the result have that name; columns: {listed}")
         known = {column.casefold(): column for column, _ in self.columns}
-        close = [known[match] for match in get_close_matches(name.name.casefold(), list(known), 3, 0.6)]
+        # (Comparing names takes the product of their lengths.)
+        close = [known[match] for match in get_close_matches(name.name.casefold()[:_LONGEST_NAME], list(known), 3, 0.6)]
         hint = f"; did you mean {' or '.join(close)}?" if close else "."
         raise self.refused(name, f"{name.name} is not a column of the result{hint} Its columns: {listed}")
 

@@ -13,9 +13,10 @@ from sqlglot import exp
 
 from airflow_lineage_provider.plan.expressions import Call, Cast, Expression, Literal
 from airflow_lineage_provider.sql.functions import NOT_SCALAR, SCALAR
-from airflow_lineage_provider.sql.literal_typing import adopted, adopted_all, compared, number
+from airflow_lineage_provider.sql.literal_typing import adopted, adopted_all, compared, has_zone, number
 from airflow_lineage_provider.sql.literal_typing import cast as constant_cast
 from airflow_lineage_provider.sql.nodes import COMPARISONS
+from airflow_lineage_provider.sql.predicate_intervals import check_intervals, interval
 
 if TYPE_CHECKING:
     from airflow_lineage_provider.sql.predicate import Reader
@@ -57,6 +58,7 @@ _TYPES = {
     exp.DType.TIMESTAMPLTZ: "timestamp",
     exp.DType.TIMESTAMPNTZ: "timestamp_ntz",
 }
+_PLAIN_TIMESTAMP = (exp.DType.TIMESTAMP, exp.DType.TIMESTAMPTZ)
 _REFUSED: dict[type[exp.Expr], str] = {
     exp.Query: "is a subquery, which a target cannot have; write the values themselves",
     exp.Subquery: "is a subquery, which a target cannot have; write the values themselves",
@@ -67,7 +69,6 @@ _REFUSED: dict[type[exp.Expr], str] = {
     exp.Placeholder: "is a parameter; write the value itself",
     exp.Parameter: "is a variable; write the value itself",
     exp.Lambda: "is a lambda function, which a target cannot have",
-    exp.Interval: "is an interval; use date_add, date_sub or add_months",
     exp.Tuple: "is a list of values; compare the columns one by one, with AND",
     exp.Command: "is a statement; write a condition over the result's columns",
     exp.DDL: "is a statement; write a condition over the result's columns",
@@ -129,16 +130,21 @@ def _comparison(tree: exp.Binary, reader: Reader) -> Expression:
     if any(isinstance(side, _PREDICATES) for side in (tree.this, tree.expression)):
         # sqlglot and Spark read a = b LIKE c differently.
         raise reader.refused(tree, "compares a test; put parentheses around the inner one")
-    sides = compared(reader.read(tree.this), reader.read(tree.expression))
+    sides = _sides(reader.read(tree.this), reader.read(tree.expression), tree, reader)
     if isinstance(tree, exp.NEQ):
         return _negated(Call(function="=", arguments=sides, type="boolean"))
     return Call(function=_OPERATORS[type(tree)], arguments=sides, type="boolean")
 
 
+def _sides(left: Expression, right: Expression, tree: exp.Expr, reader: Reader) -> tuple[Expression, Expression]:
+    check_intervals(left, right, tree, reader)
+    return compared(left, right)
+
+
 def _between(tree: exp.Between, reader: Reader) -> Expression:
     value = reader.read(tree.this)
     bounds = ((">=", reader.read(tree.args["low"])), ("<=", reader.read(tree.args["high"])))
-    low, high = (Call(function=name, arguments=compared(value, bound), type="boolean") for name, bound in bounds)
+    low, high = (Call(function=name, arguments=_sides(value, bound, tree, reader), type="boolean") for name, bound in bounds)
     return Call(function="and", arguments=(low, high), type="boolean")
 
 
@@ -146,6 +152,8 @@ def _in(tree: exp.In, reader: Reader) -> Expression:
     value, items = reader.read(tree.this), [reader.read(item) for item in tree.expressions]
     if not items:
         raise reader.refused(tree, "is IN with an empty list")
+    for item in items:
+        check_intervals(value, item, tree, reader)
     return Call(function="in", arguments=(value, *adopted_all(items, value.type)), type="boolean")
 
 
@@ -159,7 +167,7 @@ def _is(tree: exp.Is, reader: Reader) -> Expression:
 
 
 def _distinct_from(tree: exp.NullSafeNEQ, reader: Reader) -> Expression:
-    sides = compared(reader.read(tree.this), reader.read(tree.expression))
+    sides = _sides(reader.read(tree.this), reader.read(tree.expression), tree, reader)
     return _negated(Call(function="<=>", arguments=sides, type="boolean"))
 
 
@@ -254,6 +262,8 @@ def _bracket(tree: exp.Bracket, reader: Reader) -> Expression:
 def _cast(tree: exp.Cast, reader: Reader) -> Expression:
     kind = _type(tree.to, reader)
     child = reader.read(tree.this)
+    if type(tree) is exp.Cast and isinstance(child, Literal) and tree.to.this == exp.DType.TIMESTAMPTZ and has_zone(child.value or ""):
+        kind = "timestamp"  # TIMESTAMP '… Z', whatever TIMESTAMP means without a zone
     # DATE '2025-12-01' and 7L stand here as casts.
     typed = constant_cast(child, kind) if isinstance(child, Literal) and child.value is not None else None
     if typed is not None:
@@ -265,7 +275,7 @@ def _type(tree: exp.DataType, reader: Reader) -> str:
     if tree.this == exp.DType.DECIMAL:
         precision, scale = ([parameter.name for parameter in tree.expressions] + ["10", "0"][len(tree.expressions) :])[:2]
         return f"decimal({precision},{scale})"
-    kind = _TYPES.get(tree.this)
+    kind = reader.timestamp_type if tree.this in _PLAIN_TIMESTAMP else _TYPES.get(tree.this)
     if kind is None or tree.expressions:
         raise reader.refused(
             tree, f"casts to {tree.sql(dialect='spark')}; a target may cast to scalar types alone: {', '.join(_TYPES.values())}"
@@ -278,7 +288,7 @@ def _case(tree: exp.Case, reader: Reader) -> Expression:
     for branch in tree.args["ifs"]:
         condition = reader.read(branch.this)
         if tree.this is not None:
-            condition = Call(function="=", arguments=compared(reader.read(tree.this), condition), type="boolean")
+            condition = Call(function="=", arguments=_sides(reader.read(tree.this), condition, branch, reader), type="boolean")
         conditions.append(reader.condition(condition, branch))
     results = [reader.read(branch.args["true"]) for branch in tree.args["ifs"]]
     default = tree.args.get("default")
@@ -322,7 +332,7 @@ def _call(tree: exp.Anonymous, reader: Reader) -> Expression:
     if name in NOT_SCALAR:
         raise reader.refused(tree, f"calls {name}, which is about many rows; a target is about one (use a column of the result)")
     if name not in SCALAR or isinstance(tree.this, exp.Identifier):
-        close = get_close_matches(name, SCALAR, 3, 0.7)
+        close = get_close_matches(name[:100], SCALAR, 3, 0.7)
         hint = f"; did you mean {' or '.join(close)}?" if close else ""
         raise reader.refused(tree, f"calls {name}, which is not a scalar function of Spark's that a target may call{hint}")
     arguments = [reader.read(argument) for argument in tree.expressions]
@@ -355,6 +365,7 @@ _CONVERTERS: dict[type[exp.Expr], tuple[Converter, tuple[str, ...]]] = {
     exp.Column: (_column, ("this", "table", "db", "catalog")),
     exp.Dot: (_dot, _BINARY_ARGUMENTS),
     exp.Bracket: (_bracket, ("this", "expressions")),
+    exp.Interval: (interval, ("this", "unit")),
     exp.Cast: (_cast, ("this", "to")),
     exp.TryCast: (_cast, ("this", "to", "safe")),
     exp.Case: (_case, ("this", "ifs", "default")),

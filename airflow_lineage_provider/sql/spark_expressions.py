@@ -88,6 +88,9 @@ def _call(name: str, arguments: list[exp.Expr]) -> exp.Expr:
             return exp.In(this=nodes.operand(value), expressions=[first, *rest])
         case "between", [value, low, high]:
             return exp.Between(this=nodes.operand(value), low=nodes.operand(low), high=nodes.operand(high))
+        case (("timestampdiff" | "timestampadd"), [exp.Literal() as unit, *rest]):
+            # The unit is a word of the syntax, no value.
+            return nodes.function(name.upper(), [composed(str(unit.this).strip("'")), *rest])
         case "when", [_, _, *_]:
             return nodes.case(arguments)
     return function_call(_NAMES.get(name, name), arguments)
@@ -144,15 +147,23 @@ def _(expression: e.UdfCall, _scope: Scope) -> exp.Expr:
 
 @spark_expression.register
 def _(expression: e.AggregateCall, scope: Scope) -> exp.Expr:
-    condition = None if expression.filter is None else spark_expression(expression.filter, scope)
     if counts_rows(expression):
-        return nodes.filtered(nodes.function("COUNT", [exp.Star()]), condition, "spark")
-    arguments = [spark_expression(argument, scope) for argument in expression.own_arguments]
-    keys = [nodes.ordered(spark_expression(key.child, scope), key.ascending, key.nulls_first, "spark") for key in expression.sort_keys]
-    if keys:
-        call = nodes.function(expression.function.upper(), arguments, expression.distinct)
-        return nodes.filtered(nodes.within_group(call, keys, "spark"), condition, "spark")
-    return nodes.filtered(function_call(expression.function, arguments, expression.distinct), condition, "spark")
+        return nodes.filtered(nodes.function("COUNT", [exp.Star()]), _condition(expression, scope), "spark")
+    return over_rows(expression, scope)
+
+
+def over_rows(call: e.AggregateCall | e.WindowFunction, scope: Scope) -> exp.Expr:
+    """The call of a function over a group's or a window's rows: ``f(DISTINCT …) WITHIN GROUP (ORDER BY …) FILTER (WHERE …)``."""
+    arguments = [spark_expression(argument, scope) for argument in call.own_arguments]
+    keys = [nodes.ordered(spark_expression(key.child, scope), key.ascending, key.nulls_first, "spark") for key in call.sort_keys]
+    if not keys:
+        return nodes.filtered(function_call(call.function, arguments, call.distinct), _condition(call, scope), "spark")
+    whole = nodes.within_group(nodes.function(call.function.upper(), arguments, call.distinct), keys, "spark")
+    return nodes.filtered(whole, _condition(call, scope), "spark")
+
+
+def _condition(call: e.AggregateCall | e.WindowFunction, scope: Scope) -> exp.Expr | None:
+    return None if call.filter is None else spark_expression(call.filter, scope)
 
 
 @spark_expression.register

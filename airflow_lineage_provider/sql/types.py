@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from functools import lru_cache
 
 from airflow_lineage_provider.errors import PlanError
-from airflow_lineage_provider.plan.datatypes import ArrayType, DataType, MapType, ScalarType, parse_type
+from airflow_lineage_provider.plan.datatypes import ArrayType, DataType, MapType, ScalarType, StructField, StructType, parse_type
+from airflow_lineage_provider.plan.intervals import units_of
 from airflow_lineage_provider.sql.names import quote
 from airflow_lineage_provider.sql.problems import PortabilityProblem
 
@@ -23,6 +25,9 @@ _POSTGRES = {
     "timestamp": "TIMESTAMPTZ",
     "timestamp_ntz": "TIMESTAMP",
     "binary": "BYTEA",
+    # Stored as their number of microseconds and months.
+    "interval day to second": "BIGINT",
+    "interval year to month": "INT",
 }
 # `parse_type` reads these and forgets a part of them (the collation, the interval's units, the length).
 _LOSSY = re.compile(r"\b(collate|interval|char|varchar|character)\b", re.IGNORECASE)
@@ -33,7 +38,7 @@ FLOATS = ("float", "double")
 @lru_cache(maxsize=4096)
 def scalar(text: str) -> ScalarType | None:
     """The scalar type that a DDL text says, where PostgreSQL has the same type; None otherwise."""
-    if _LOSSY.search(text):
+    if _LOSSY.search(text) and units_of(text) is None:
         return None
     try:
         parsed = parse_type(text)
@@ -69,6 +74,38 @@ def spark_type(text: str) -> str:
     """
     parsed = parse_type(text)
     return text.strip() if _LOSSY.search(text) else _spark(parsed)
+
+
+@lru_cache(maxsize=4096)
+def travelling(text: str) -> tuple[str, ...]:
+    """The casts, one after the other, that turn values of a type into what PySpark carries in Arrow; none for most types.
+
+    The same casts backwards, and then one to the type, give the values again.
+
+    :raises PlanError: the text is not a type of Spark's.
+    """
+    parsed = parse_type(text)
+    # By way of months: a cast of an INTERVAL YEAR to a number gives its years.
+    steps = (_with_scalar(parsed, {"interval year to month": "interval month"}), _carried(parsed))
+    return () if steps[1] == parsed else tuple(dict.fromkeys(_spark(one) for one in steps if one != parsed))
+
+
+def _carried(parsed: DataType) -> DataType:
+    return _with_scalar(parsed, {"interval year to month": "int", "interval": "string"})
+
+
+def _with_scalar(parsed: DataType, names: Mapping[str, str]) -> DataType:
+    """The type with other scalar types in the place of some."""
+    match parsed:
+        case ArrayType(element):
+            return ArrayType(_with_scalar(element, names))
+        case MapType(key, value):
+            return MapType(_with_scalar(key, names), _with_scalar(value, names))
+        case StructType(fields):
+            return StructType(tuple(StructField(f.name, _with_scalar(f.type, names), f.nullable) for f in fields))
+        case ScalarType(name) if name in names:
+            return ScalarType(names[name])
+    return parsed
 
 
 def ddl(parsed: DataType) -> str:

@@ -15,10 +15,10 @@ from airflow_lineage_provider.sql.context import Context
 from airflow_lineage_provider.sql.literals import composed, spark_literal
 from airflow_lineage_provider.sql.nodes import Scope
 from airflow_lineage_provider.sql.problems import PortabilityProblem
-from airflow_lineage_provider.sql.spark_expressions import function_call
+from airflow_lineage_provider.sql.spark_expressions import over_rows
 
 # Their frames are their own, which SQL does not say.
-_WITHOUT_FRAME = frozenset({"row_number", "rank", "dense_rank", "percent_rank", "cume_dist", "ntile", "lag", "lead"})
+_WITHOUT_FRAME = frozenset({"row_number", "rank", "dense_rank", "percent_rank", "cume_dist", "ntile", "lag", "lead", "counter_diff"})
 
 
 def windowed(plan: o.Window, block: Block, context: Context) -> Block:
@@ -38,9 +38,7 @@ def windowed(plan: o.Window, block: Block, context: Context) -> Block:
 
 def _over(function: e.Expression, plan: o.Window, scope: Scope, context: Context) -> exp.Expr:
     assert isinstance(function, e.WindowFunction)
-    arguments = [context.write(argument, scope) for argument in function.arguments]
-    condition = None if function.filter is None else context.write(function.filter, scope)
-    call = nodes.filtered(function_call(function.function, arguments, function.distinct), condition, "spark")
+    call = over_rows(function, scope)
     nulls = " IGNORE NULLS" if function.ignore_nulls else ""
     return composed(f"{_text(call)}{nulls} OVER ({' '.join(_specification(function, plan, scope, context))})")
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from airflow_lineage_provider.store.read import MaterializationReader
     from airflow_lineage_provider.store.records import DerivationRecord, DerivationTable, RunRecord
     from airflow_lineage_provider.store.result_table import ResultTable
+    from airflow_lineage_provider.store.roles import script as roles_script
     from airflow_lineage_provider.store.session import Session, Upload
     from airflow_lineage_provider.store.store import Store
 
@@ -34,6 +35,7 @@ _HOMES = {
     "Store": ("store", "Store"),
     "Upload": ("session", "Upload"),
     "WrittenPlace": ("outputs", "WrittenPlace"),
+    "roles_script": ("roles", "script"),
     "stop_embedded": ("embedded", "stop"),
 }
 
@@ -50,6 +52,7 @@ __all__ = [
     "Store",
     "Upload",
     "WrittenPlace",
+    "roles_script",
     "stop_embedded",
 ]
 

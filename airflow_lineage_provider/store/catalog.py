@@ -13,11 +13,13 @@ from typing import Any
 import sqlalchemy as sa
 
 from airflow_lineage_provider.errors import LoadFailed, RunNotComplete, RunNotFound
+from airflow_lineage_provider.shown import shown
 from airflow_lineage_provider.store import schema
+from airflow_lineage_provider.store.ids import is_possible
 from airflow_lineage_provider.store.layout import Column, Layout, cut, make_layout
-from airflow_lineage_provider.store.materialization import Kind, Materialization
+from airflow_lineage_provider.store.materialization import ExecutorUrls, Kind, Materialization
 from airflow_lineage_provider.store.records import RunRecord
-from airflow_lineage_provider.store.sqltext import DATA_SCHEMA, literal, qualified
+from airflow_lineage_provider.store.sqltext import DATA_SCHEMA, identifier, literal, qualified
 from airflow_lineage_provider.store.textescape import escape
 
 _RUN_FIELDS = tuple(field.name for field in fields(RunRecord))
@@ -36,15 +38,38 @@ def run(connection: sa.Connection, run_id: str, lock: bool = False) -> RunRecord
     Raises:
         RunNotFound: there is no such run.
     """
+    if not is_possible(run_id):
+        raise RunNotFound(f"{shown(run_id)} is no run's id: the id is missing, or is not text that the results store can hold")
+    found = find(connection, run_id, lock)
+    if found is None:
+        raise RunNotFound(f"there is no run {shown(run_id)} in the results store; 'airflow-lineage runs' lists those that are there")
+    return found
+
+
+def find(connection: sa.Connection, run_id: str, lock: bool = False) -> RunRecord | None:
+    """One run, or None."""
     query = sa.select(schema.runs).where(schema.runs.c.id == run_id)
     row = connection.execute(query.with_for_update() if lock else query).mappings().first()
-    if row is None:
-        raise RunNotFound(f"there is no run {run_id!r} in the results store; 'airflow-lineage runs' lists those that are there")
-    return _record(row)
+    return None if row is None else _record(row)
+
+
+def take_running(connection: sa.Connection, run_id: str, wait: bool) -> bool:
+    """Lock the row of a run that is running; False when it is not, or (unless it waits) when another transaction holds the row."""
+    query = sa.select(schema.runs.c.id).where(schema.runs.c.id == run_id, schema.runs.c.status == "running")
+    return connection.execute(query.with_for_update(skip_locked=not wait)).first() is not None
+
+
+def runs_beginning(connection: sa.Connection, beginning: str, pipeline: str | None, limit: int) -> list[str]:
+    """The ids of the first runs whose ids begin like that, ascending."""
+    ids = schema.runs.c.id
+    query = sa.select(ids).where(ids.startswith(beginning, autoescape=True)).order_by(ids).limit(limit)
+    return list(connection.execute(query if pipeline is None else query.where(schema.runs.c.pipeline == pipeline)).scalars())
 
 
 def runs(connection: sa.Connection, pipeline: str | None, limit: int, status: str | None = None) -> list[RunRecord]:
     """The newest runs, newest first."""
+    if pipeline is not None and not is_possible(pipeline):
+        return []
     query = sa.select(schema.runs).order_by(schema.runs.c.id.desc()).limit(limit)
     if pipeline is not None:
         query = query.where(schema.runs.c.pipeline == pipeline)
@@ -62,8 +87,16 @@ def update_run(connection: sa.Connection, run_id: str, **values: Any) -> None:
     connection.execute(schema.runs.update().where(schema.runs.c.id == run_id).values(**values))
 
 
+def _hand_over(connection: sa.Connection, table: str) -> None:
+    """Give a new table to who owns the schema of data: roles may have been granted since this store was opened, and what loads a partition
+    a second time acts as the owner."""
+    owner = f"(SELECT pg_get_userbyid(nspowner) FROM pg_namespace WHERE nspname = {literal(DATA_SCHEMA)})"
+    change = f"EXECUTE format('ALTER TABLE %s OWNER TO %I', {literal(table)}, owner)"
+    execute_text(connection, f"DO $$ DECLARE owner name := {owner}; BEGIN IF owner <> current_user THEN {change}; END IF; END $$")
+
+
 def create_materialization(
-    connection: sa.Connection, url: str, run_id: str, name: str, kind: Kind, columns: Sequence[Column], row_count_hint: int | None
+    connection: sa.Connection, urls: ExecutorUrls, run_id: str, name: str, kind: Kind, columns: Sequence[Column], row_count_hint: int | None
 ) -> Materialization:
     """Enter a materialization and make its table.
 
@@ -77,7 +110,7 @@ def create_materialization(
     if connection.execute(_by_name(run_id, name)).first() is not None:
         raise LoadFailed(f"run {run_id} already has a materialization named {name!r}")
     layout = make_layout(columns)
-    made = Materialization(0, run_id, name, kind, table_name(run_id, name), layout, url, None, row_count_hint)
+    made = Materialization(0, run_id, name, kind, table_name(run_id, name), layout, urls, None, row_count_hint)
     found = connection.execute(schema.materializations.insert().values(_row(made)).returning(schema.materializations.c.id)).scalar_one()
     _create_table(connection, made, record)
     return replace(made, id=found)
@@ -110,6 +143,7 @@ def table_name(run_id: str, name: str) -> str:
 
 def _create_table(connection: sa.Connection, made: Materialization, record: RunRecord) -> None:
     execute_text(connection, f"CREATE TABLE {made.table} ({', '.join(made.layout.ddl())})")
+    _hand_over(connection, made.table)
     comment = escape(f"{made.kind} {made.name!r} of run {made.run_id} of pipeline {record.pipeline!r}".encode("utf-8", "replace").decode())
     execute_text(connection, f"COMMENT ON TABLE {made.table} IS {literal(comment)}")
 
@@ -120,7 +154,7 @@ def execute_text(connection: sa.Connection, sql: str) -> None:
         cursor.execute(sql)
 
 
-def materializations(connection: sa.Connection, url: str, run_id: str) -> dict[str, Materialization]:
+def materializations(connection: sa.Connection, urls: ExecutorUrls, run_id: str) -> dict[str, Materialization]:
     """The materializations of a complete run, by name.
 
     Raises:
@@ -131,10 +165,10 @@ def materializations(connection: sa.Connection, url: str, run_id: str) -> dict[s
     if record.status != "complete":
         cause = f": {record.error}" if record.error else ""
         raise RunNotComplete(f"run {run_id} of pipeline {record.pipeline!r} is {record.status}{cause}")
-    return {found.name: found for found in stored(connection, url, run_id)}
+    return {found.name: found for found in stored(connection, urls, run_id)}
 
 
-def stored(connection: sa.Connection, url: str, run_id: str) -> list[Materialization]:
+def stored(connection: sa.Connection, urls: ExecutorUrls, run_id: str) -> list[Materialization]:
     """The materializations of a run, whatever its status."""
     table = schema.materializations
     rows = connection.execute(sa.select(table).where(table.c.run_id == run_id).order_by(table.c.id)).mappings()
@@ -146,7 +180,7 @@ def stored(connection: sa.Connection, url: str, run_id: str) -> list[Materializa
             row["kind"],
             row["table_name"],
             Layout.from_json(row["layout"]),
-            url,
+            urls,
             row["rows"],
             row["row_count_hint"],
             frozenset(row["escaped"] or ()),
@@ -171,10 +205,22 @@ def partitions(connection: sa.Connection, materialization: Materialization) -> l
     return [(row.partition, row.rows) for row in connection.execute(query.order_by(table.c.partition))]
 
 
+def end_loads(connection: sa.Connection, run_id: str) -> None:
+    """Nobody but the owner writes into a run's tables any more."""
+    query = sa.text("""
+        SELECT DISTINCT m.table_name, g.rolname FROM lineage.materializations m
+        JOIN pg_class c ON c.relname = m.table_name JOIN pg_namespace n ON n.oid = c.relnamespace AND n.nspname = :data
+        CROSS JOIN LATERAL aclexplode(c.relacl) a JOIN pg_roles g ON g.oid = a.grantee
+        WHERE m.run_id = :run AND a.privilege_type = 'INSERT' AND a.grantee <> c.relowner""")
+    for table, role in connection.execute(query, {"data": DATA_SCHEMA, "run": run_id}).all():
+        execute_text(connection, f"REVOKE INSERT ON {qualified(DATA_SCHEMA, table)} FROM {identifier(role)}")
+
+
 def drop_data(connection: sa.Connection, run_id: str) -> None:
-    """Drop a run's tables and forget its materializations."""
+    """Drop a run's tables and the UDFs kept with it, and forget its materializations."""
     table = schema.materializations
     names = connection.execute(sa.select(table.c.table_name).where(table.c.run_id == run_id)).scalars().all()
     for name in names:
         execute_text(connection, f"DROP TABLE IF EXISTS {qualified(DATA_SCHEMA, name)}")
-    connection.execute(table.delete().where(table.c.run_id == run_id))
+    for one in (table, schema.kept_udfs):
+        connection.execute(one.delete().where(one.c.run_id == run_id))

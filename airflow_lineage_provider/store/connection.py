@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+import weakref
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit, urlunsplit
 
-from airflow_lineage_provider.errors import LineageError, StoreError, StoreUnavailable
+from airflow_lineage_provider import settings
+from airflow_lineage_provider.errors import LineageError, StoreError, StoreNotPermitted, StoreUnavailable
+from airflow_lineage_provider.secrecy.texts import shown_text
+from airflow_lineage_provider.secrecy.urls import odd_store_url, shown_url
+from airflow_lineage_provider.shown import shown
+from airflow_lineage_provider.store import forks
+from airflow_lineage_provider.store.adbc import AdbcConnection
 
 if TYPE_CHECKING:
     import psycopg2.extensions
@@ -18,7 +25,7 @@ _SCHEMES = ("postgresql", "postgres")
 _SESSION_SETTINGS = (
     "-c standard_conforming_strings=on -c TimeZone=UTC -c DateStyle=ISO -c search_path=public -c client_min_messages=warning"
 )
-_DEFAULTS = {"connect_timeout": "10", "keepalives_idle": "30", "keepalives_interval": "10", "keepalives_count": "4"}
+_DEFAULTS = {"keepalives_idle": "30", "keepalives_interval": "10", "keepalives_count": "4"}
 # ADBC gives no SQLSTATE for a lost connection, only libpq's words.
 _LOST = re.compile(
     r"failed to connect|server closed the connection|terminating connection|connection to server|no connection to the server"
@@ -27,6 +34,7 @@ _LOST = re.compile(
     r"|no COPY in progress|connection is closed|connection pointer is NULL",
     re.IGNORECASE,
 )
+_NOT_PERMITTED = "42501"
 _UNAVAILABLE_STATES = {"57P01", "57P02", "57P03", "57P05", "53300", "3D000", "28P01", "28000", "58P01"}
 
 
@@ -34,18 +42,43 @@ def normalise(url: str) -> str:
     """A libpq URL: the driver's name is taken out of the scheme (``postgresql+psycopg2://``).
 
     Raises:
-        StoreError: it is no PostgreSQL URL.
+        StoreError: it is no PostgreSQL URL, or can be read in several ways: libpq's message would have pieces of the password.
     """
+    if not isinstance(url, str):
+        raise StoreError(f"the results store is given by its URL, postgresql://…, not by a {type(url).__name__}")
+    _check_url(url)
     scheme, separator, rest = url.partition("://")
     if not separator or scheme.split("+")[0] not in _SCHEMES:
-        raise StoreError(f"the results store is PostgreSQL: expected postgresql://user:password@host:5432/database, got {redact(url)!r}")
+        given = shown(redact(url))
+        raise StoreError(f"the results store is PostgreSQL: expected postgresql://user:password@host:5432/database, got {given}")
+    odd = odd_store_url(url)
+    if odd is not None:
+        raise StoreError(f"the URL {redact(url)!r} of the results store cannot be read: {odd}")
     return f"postgresql://{rest}"
 
 
+def _check_url(url: str) -> None:
+    """Refuse what libpq and Python read differently, or not at all. No part of the URL is in the message: it may be a password."""
+    if any(character <= " " or character == "\x7f" or "\ud800" <= character <= "\udfff" for character in url):
+        raise StoreError("the URL of the results store has a blank in it, or what is no character; write %20 for a blank")
+    if re.search(r"%(?![0-9A-Fa-f]{2})|%00", url):
+        raise StoreError("the URL of the results store has a '%' that begins no character's code; write %25 for the sign itself")
+    try:
+        parts = urlsplit(url)
+        several = "," in parts.netloc.rpartition("@")[2]
+        valid = several or parts.port is None or parts.port > 0
+    except ValueError:
+        valid = False
+    if not valid:
+        raise StoreError(
+            "the URL of the results store cannot be read: its host or port is none. In a user name or password write special characters "
+            "with their codes, such as %40 for '@' and %2F for '/'"
+        )
+
+
 def redact(text: str) -> str:
-    """The text without the passwords of the URLs in it."""
-    without = re.sub(r"(://[^:/@\s]*:)\S*(@)", r"\1***\2", text)
-    return re.sub(r"(password=)[^&\s]+", r"\1***", without)
+    """A URL, or a text with URLs in it, as it may be shown."""
+    return shown_url(text) if re.match(r"postgres\w*(\+\w+)?://", text) else shown_text(text)
 
 
 def tcp_form(url: str) -> str:
@@ -60,35 +93,68 @@ def tcp_form(url: str) -> str:
     return urlunsplit(parts._replace(netloc=f"{credentials}{at}127.0.0.1:{port}", query=urlencode(query)))
 
 
-def connect_url(url: str, application: str) -> str:
-    """The URL with our session's settings, the ones that the caller gave left as they are."""
+def connect_url(url: str, application: str, role: str | None = None) -> str:
+    """The URL with our session's settings, the ones that the caller gave left as they are; ``role`` is one to act as."""
     parts = urlsplit(url)
     query = dict(parse_qsl(parts.query, keep_blank_values=True))
-    options = f"{query.pop('options', '')} {_SESSION_SETTINGS}".strip()
-    query = {**_DEFAULTS, **query, "options": options, "application_name": application[:63]}
+    options = f"{_limits()} {query.pop('options', '')} {_SESSION_SETTINGS}".strip()
+    if role is not None:
+        options += " -c role=" + re.sub(r"([\\ ])", r"\\\1", role)
+    timeout = {"connect_timeout": str(settings.connect_timeout())}
+    query = {**timeout, **_DEFAULTS, **query, "options": options, "application_name": application[:63]}
     return f"{url.partition('?')[0]}?{urlencode(query, quote_via=quote)}"
 
 
-def psycopg2_connect(url: str, application: str = "airflow-lineage") -> psycopg2.extensions.connection:
-    """A psycopg2 connection with our session's settings."""
+def with_connect_timeout(url: str) -> str:
+    """The URL with this process's connect timeout in it, for other processes, whose settings may be others."""
+    parts = urlsplit(url)
+    query = dict(parse_qsl(parts.query, keep_blank_values=True))
+    query.setdefault("connect_timeout", str(settings.connect_timeout()))
+    return f"{url.partition('?')[0]}?{urlencode(query, quote_via=quote)}"
+
+
+def _limits() -> str:
+    seconds = settings.idle_timeout()
+    return f"-c idle_in_transaction_session_timeout={round((seconds or 0) * 1000)}"
+
+
+def psycopg2_connect(url: str, application: str = "airflow-lineage", role: str | None = None) -> psycopg2.extensions.connection:
+    """A psycopg2 connection with our session's settings; this process's alone, should it fork."""
     import psycopg2
 
-    return psycopg2.connect(connect_url(url, application))
+    connection = psycopg2.connect(connect_url(url, application, role))
+    alive = weakref.ref(connection)
+    forks.own(connection, lambda: _descriptors(alive()))
+    return connection
 
 
-def adbc_connect(url: str, application: str = "airflow-lineage") -> Any:
-    """An ADBC connection (DBAPI, a transaction is begun by the first statement) with our session's settings."""
-    import adbc_driver_postgresql.dbapi as adbc
-
-    return adbc.connect(connect_url(url, application))
+def _descriptors(connection: psycopg2.extensions.connection | None) -> tuple[int, ...]:
+    return () if connection is None or connection.closed else (connection.fileno(),)
 
 
-def make_engine(url: str) -> sa.Engine:
-    """A SQLAlchemy engine over psycopg2 that reads the URL as libpq does."""
+def adbc_connect(url: str, application: str = "airflow-lineage") -> AdbcConnection:
+    """An ADBC connection with our session's settings; this process's alone, should it fork."""
+    return AdbcConnection(connect_url(url, application))
+
+
+class Connector:
+    """Makes the connections of an engine. ``role`` may be set later: one to act as."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self.role: str | None = None
+
+    def __call__(self) -> psycopg2.extensions.connection:
+        """One connection."""
+        return psycopg2_connect(self.url, role=self.role)
+
+
+def make_engine(connect: Callable[[], psycopg2.extensions.connection]) -> sa.Engine:
+    """A SQLAlchemy engine over psycopg2 that reads URLs as libpq does."""
     import sqlalchemy as sa
 
     options = {"pool_size": 2, "max_overflow": 8, "pool_pre_ping": True}
-    return sa.create_engine("postgresql+psycopg2://", creator=lambda: psycopg2_connect(url), **options)
+    return sa.create_engine("postgresql+psycopg2://", creator=connect, **options)
 
 
 @contextmanager
@@ -102,15 +168,23 @@ def store_errors(doing: str, kind: type[LineageError] = StoreError) -> Iterator[
     try:
         yield
     except Exception as error:
+        if _is_about_text(error):
+            raise kind(redact(f"{doing}: a text has a character that PostgreSQL cannot hold: NUL, or half of a pair")) from error
         if not _from_a_driver(error):
             raise
-        raise translate(error, doing, kind) from error
+        made = translate(error, doing, kind)
+        # A driver's message with a password in it would be printed with the traceback.
+        raise made from (error if redact(str(error)) == str(error) else None)
 
 
 def translate(error: BaseException, doing: str, kind: type[LineageError] = StoreError) -> LineageError:
     """Our error for a driver's error."""
     cause = getattr(error, "orig", None) or error
     text = redact(f"{doing}: {str(cause).strip() or type(cause).__name__}")
+    if sqlstate(cause) == _NOT_PERMITTED:
+        return StoreNotPermitted(
+            f"this user of the results store may not do that, {text} ('airflow-lineage store grant' shows what each role may do)"
+        )
     if _unavailable(cause):
         return StoreUnavailable(f"the results store does not answer, {text}")
     return kind(f"the results store refused, {text}")
@@ -120,6 +194,11 @@ def sqlstate(error: BaseException) -> str | None:
     """PostgreSQL's five-character code of a driver's error, where it gives one."""
     cause = getattr(error, "orig", None) or error
     return getattr(cause, "pgcode", None) or getattr(cause, "sqlstate", None)
+
+
+def _is_about_text(error: Exception) -> bool:
+    """psycopg2 says by an error of Python's own that a text cannot be sent."""
+    return isinstance(error, UnicodeEncodeError) or (type(error) is ValueError and "NUL" in str(error))
 
 
 def _from_a_driver(error: BaseException) -> bool:

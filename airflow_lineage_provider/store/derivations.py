@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
 
-from airflow_lineage_provider.errors import RunNotComplete, StoreError
-from airflow_lineage_provider.store import catalog, schema
-from airflow_lineage_provider.store.ids import new_id
+from airflow_lineage_provider.errors import DerivationNotFound, RunNotComplete, RunNotFound, StoreError
+from airflow_lineage_provider.shown import shown
+from airflow_lineage_provider.store import schema
+from airflow_lineage_provider.store.ids import is_possible, new_id
 from airflow_lineage_provider.store.records import DerivationRecord, DerivationTable
 
 if TYPE_CHECKING:
@@ -41,9 +42,11 @@ def save(connection: sa.Connection, record: DerivationRecord) -> str:
 
 
 def _check_complete(connection: sa.Connection, run_id: str) -> None:
-    record = catalog.run(connection, run_id, lock=True)
-    if record.status != "complete":
-        raise RunNotComplete(f"run {run_id} is {record.status}: there is nothing to keep an answer about")
+    status = connection.execute(sa.text("SELECT lineage.hold_run(:run)"), {"run": run_id}).scalar()
+    if status is None:
+        raise RunNotFound(f"there is no run {run_id!r} in the results store")
+    if status != "complete":
+        raise RunNotComplete(f"run {run_id} is {status}: there is nothing to keep an answer about")
 
 
 def _table_row(derivation_id: str, position: int, name: str, table: DerivationTable) -> dict[str, Any]:
@@ -75,11 +78,13 @@ def load(connection: sa.Connection, derivation_id: str) -> DerivationRecord:
     """One derivation with its tables.
 
     Raises:
-        StoreError: there is no such derivation.
+        DerivationNotFound: there is no such derivation.
     """
+    if not is_possible(derivation_id):
+        raise DerivationNotFound(f"{shown(derivation_id)} is no derivation's id: it is missing, or not text that the store can hold")
     row = connection.execute(sa.select(schema.derivations).where(schema.derivations.c.id == derivation_id)).mappings().first()
     if row is None:
-        raise StoreError(f"there is no derivation {derivation_id!r} in the results store (its run may have been dropped)")
+        raise DerivationNotFound(f"there is no derivation {shown(derivation_id)} in the results store (its run may have been dropped)")
     tables = schema.derivation_tables
     found = connection.execute(sa.select(tables).where(tables.c.derivation_id == derivation_id).order_by(tables.c.position)).mappings()
     return replace(_record(row), tables={entry["name"]: _table(entry) for entry in found})

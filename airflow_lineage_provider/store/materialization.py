@@ -5,12 +5,22 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from airflow_lineage_provider import settings
+from airflow_lineage_provider.store.connection import with_connect_timeout
 from airflow_lineage_provider.store.layout import Column, Layout
 from airflow_lineage_provider.store.load import PartitionLoader
 from airflow_lineage_provider.store.read import MaterializationReader, row_column
 from airflow_lineage_provider.store.sqltext import DATA_SCHEMA, qualified
 
 Kind = Literal["result", "segment", "source"]
+
+
+@dataclass(frozen=True)
+class ExecutorUrls:
+    """The URLs by which Spark's executors reach the store: to load a run's tables, and to read them for a derivation."""
+
+    loader: str = field(repr=False)
+    reader: str = field(repr=False)
 
 
 @dataclass(frozen=True)
@@ -35,7 +45,7 @@ class Materialization:
     kind: Kind
     table_name: str
     layout: Layout = field(repr=False)
-    url: str = field(repr=False)
+    urls: ExecutorUrls = field(repr=False)
     rows: int | None = None
     row_count_hint: int | None = None
     escaped: frozenset[str] = frozenset()
@@ -76,7 +86,8 @@ class Materialization:
 
     def loader(self, transport: Literal["auto", "adbc", "psycopg2"] = "auto") -> PartitionLoader:
         """What loads the partitions, from any process."""
-        return PartitionLoader(self.url, self.run_id, self.id, self.name, self.table_name, self.layout, transport)
+        url, silence, limit = with_connect_timeout(self.urls.loader), settings.store_silence(), settings.store_limit()
+        return PartitionLoader(url, self.run_id, self.id, self.name, self.table_name, self.layout, transport, silence, limit)
 
     def reader(self) -> MaterializationReader:
         """What reads ranges of rows, from any process.
@@ -84,4 +95,4 @@ class Materialization:
         Raises:
             StoreError: no column has the role ``row``.
         """
-        return MaterializationReader(self.url, self.table, self.layout, row_column(self.layout, self.name))
+        return MaterializationReader(self.urls.reader, self.table, self.layout, row_column(self.layout, self.name))

@@ -1,4 +1,4 @@
-"""Arrays, maps, structs, variants and calendar intervals as JSON text, losslessly.
+"""Arrays, maps, structs and variants as JSON text, losslessly.
 
 Numbers stay numbers; what JSON cannot say is text: NaN and infinities (``"NaN"``, ``"Infinity"``, ``"-Infinity"``), decimals,
 binary (base64). Dates are days and timestamps microseconds since 1970. A map is a list of pairs, in its order; a struct is an object,
@@ -94,8 +94,6 @@ def _scalars_to_plain(array: pa.Array, name: str) -> list[Any]:
             return list(array.cast(pa.int32()).to_pylist())
         case "timestamp" | "timestamp_ntz" | "time" | "interval day to second":
             return list(array.cast(pa.int64()).to_pylist())
-        case "interval":
-            return [None if value is None else list(value) for value in array.to_pylist()]
         case _:
             return list(array.to_pylist())
 
@@ -174,7 +172,5 @@ def _scalars_from_plain(values: list[Any], name: str, arrow: pa.DataType) -> pa.
             return pa.array(values, pa.int32()).cast(arrow)
         case "timestamp" | "timestamp_ntz" | "time" | "interval day to second":
             return pa.array(values, pa.int64()).cast(arrow)
-        case "interval":
-            return pa.array([None if value is None else pa.MonthDayNano(value) for value in values], arrow)
         case _:
             return pa.array(values, arrow)

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
 import sqlalchemy as sa
 
 from airflow_lineage_provider.errors import RunNotComplete, StoreError
-from airflow_lineage_provider.store import catalog, outputs, schema
+from airflow_lineage_provider.reasons.kept import KeptUdf
+from airflow_lineage_provider.store import catalog, kept_udfs, outputs, schema
 from airflow_lineage_provider.store.connection import sqlstate
-from airflow_lineage_provider.store.materialization import Materialization
+from airflow_lineage_provider.store.materialization import ExecutorUrls, Materialization
 from airflow_lineage_provider.store.types import storage_type
 
 log = logging.getLogger(__name__)
@@ -24,7 +25,7 @@ _TOO_LONG = "54000"
 
 def publish(
     connection: sa.Connection,
-    url: str,
+    urls: ExecutorUrls,
     run_id: str,
     *,
     output: Any,
@@ -32,6 +33,7 @@ def publish(
     timings: Any,
     row_counts: Any,
     indexes: Indexes,
+    udfs: Iterable[KeptUdf] = (),
 ) -> None:
     """Complete a run. Loads that are going on are waited for; later ones are refused.
 
@@ -43,7 +45,7 @@ def publish(
     record = catalog.run(connection, run_id, lock=True)
     if record.status != "running":
         raise RunNotComplete(f"run {run_id} cannot be published: it is {record.status}{': ' + record.error if record.error else ''}")
-    stored = {found.name: found for found in catalog.stored(connection, url, run_id)}
+    stored = {found.name: found for found in catalog.stored(connection, urls, run_id)}
     unknown = set(indexes) - set(stored)
     if unknown:
         raise StoreError(f"indexes are asked for unknown materializations {sorted(unknown)}; run {run_id} has {sorted(stored)}")
@@ -52,7 +54,9 @@ def publish(
         for columns in indexes.get(name, ()):
             _index(connection, found, columns)
         catalog.execute_text(connection, f"ANALYZE {found.table}")
+    catalog.end_loads(connection, run_id)
     outputs.enter(connection, run_id, places)
+    kept_udfs.enter(connection, run_id, udfs)
     values = {"output": output, "timings": timings, "row_counts": row_counts}
     catalog.update_run(connection, run_id, status="complete", finished=datetime.now(UTC), **values)
 

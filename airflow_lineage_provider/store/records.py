@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 if TYPE_CHECKING:
     import pyarrow as pa
 
-RunStatus = Literal["running", "complete", "failed", "dropped"]
+RunStatus = Literal["running", "complete", "incomplete", "failed", "dropped"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,13 +20,13 @@ class RunRecord:
     Attributes:
         id: sortable by time; empty until `Store.begin_run` gives one.
         pipeline: its name.
-        status: ``running``, ``complete``, ``failed`` or ``dropped``.
+        status: ``running``, ``complete``, ``incomplete`` (the result stands, its lineage does not), ``failed`` or ``dropped``.
         started, finished: with time zone.
         strategy, reasons: as the run was asked for.
         params: the pipeline's parameters.
         plan: JSON text of the plan's codec.
         segments, inputs, udfs, conf, timings, row_counts, output, versions, choices: anything that Python's ``json`` can write.
-        error: why it failed.
+        error: why it failed, or is incomplete.
         airflow: dag_id, run_id, task_id, map_index and try_number, where Airflow ran it.
     """
 

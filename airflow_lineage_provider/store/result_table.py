@@ -2,24 +2,38 @@
 
 from __future__ import annotations
 
-import secrets
-from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from airflow_lineage_provider.errors import LoadFailed
-from airflow_lineage_provider.store.connection import normalise, redact, store_errors
+from airflow_lineage_provider.store.connection import normalise, psycopg2_connect, redact, store_errors
 from airflow_lineage_provider.store.convert import storage_schema, to_storage
+from airflow_lineage_provider.store.fingerprint import place_query
 from airflow_lineage_provider.store.layout import PARTITION, Column, Layout, make_layout
 from airflow_lineage_provider.store.sqltext import identifier, literal, qualified
+from airflow_lineage_provider.store.staging import mark, staging_name
 from airflow_lineage_provider.store.transport import open_transport
 
 if TYPE_CHECKING:
+    import psycopg2.extensions
     import pyarrow as pa
 
 Mode = Literal["error", "overwrite", "append"]
 _APPLICATION = "lineage-result"
+
+
+def result_layout(name: str, columns: Sequence[Column]) -> Layout:
+    """The columns of the user's table.
+
+    Raises:
+        LoadFailed: two columns have one name, or there are more than a table can have.
+    """
+    layout = make_layout(columns)
+    if layout.packed or [place.physical for place in layout.places] != [column.name for column in columns]:
+        raise LoadFailed(f"the result cannot be PostgreSQL table {name}: it has too many columns, or names that PostgreSQL cannot hold")
+    return layout
 
 
 @dataclass(frozen=True)
@@ -44,8 +58,9 @@ class ResultTable:
     mode: Mode
 
     @staticmethod
-    def begin(url: str, name: str, columns: Sequence[Column], mode: Mode) -> ResultTable:
-        """Make the staging table.
+    @contextmanager
+    def staged(url: str, name: str, columns: Sequence[Column], mode: Mode) -> Iterator[ResultTable]:
+        """Make the staging table, which is gone at the end, whatever the end is: should this process be killed, the next writer drops it.
 
         Args:
             url: ``postgresql://…``.
@@ -57,15 +72,20 @@ class ResultTable:
             LoadFailed: the table exists (``error``), two columns have one name, or there are more than a table can have.
             StoreUnavailable: the database does not answer.
         """
+        normal, schema = normalise(url), name.rpartition(".")[0] or "public"
+        with store_errors(f"preparing table {name} in {redact(url)}", LoadFailed), staging_name(normal, schema) as staging:
+            yield ResultTable._begin(normal, name, columns, mode, staging)
+
+    @staticmethod
+    def _begin(url: str, name: str, columns: Sequence[Column], mode: Mode, staging: str) -> ResultTable:
         schema, _, table = name.rpartition(".")
-        layout = make_layout(columns)
-        if layout.packed or [place.physical for place in layout.places] != [column.name for column in columns]:
-            raise LoadFailed(f"the result cannot be PostgreSQL table {name}: it has too many columns, or names that PostgreSQL cannot hold")
-        made = ResultTable(normalise(url), schema or "public", table, f"lineage_staging_{secrets.token_hex(8)}", layout, mode)
+        layout = result_layout(name, columns)
+        made = ResultTable(url, schema or "public", table, staging, layout, mode)
         with made._errors("preparing"), open_transport(made.url, _APPLICATION) as transport:
             if mode == "error" and transport.scalar(f"SELECT to_regclass({literal(made._target)})::text") is not None:
                 raise LoadFailed(f"table {name} exists already in {redact(made.url)}; use +overwrite or +append, or another name")
             transport.execute(f"CREATE TABLE {made._staging} ({', '.join(layout.ddl())})")
+            transport.execute(mark(made._staging))
             transport.commit()
         return made
 
@@ -92,8 +112,13 @@ class ResultTable:
             transport.commit()
         return rows
 
-    def publish(self) -> None:
-        """Put the rows in place and drop the staging table, in one transaction."""
+    def publish(self, note: Callable[..., None] | None = None) -> None:
+        """Put the rows in place and drop the staging table, in one transaction.
+
+        Args:
+            note: of rows that are appended, called before anybody can see them: with the table's place, and ``transaction`` and ``rows``,
+                by which `undo_append` knows them.
+        """
         columns = ", ".join(identifier(column.name) for column in self.layout.columns)
         rows = f"SELECT {columns} FROM {self._staging}"
         with self._errors("publishing"), open_transport(self.url, _APPLICATION) as transport:
@@ -104,13 +129,10 @@ class ResultTable:
                 transport.execute(f"INSERT INTO {self._target} ({columns}) {rows}")
             else:
                 transport.execute(f"CREATE TABLE {self._target} AS {rows}")
+            if note is not None and self.mode == "append":
+                rows = transport.scalar(f"SELECT count(*) FROM {self._staging}")
+                note(transport.scalar(place_query(self._target)), transaction=transport.scalar("SELECT txid_current()"), rows=rows)
             transport.execute(f"DROP TABLE {self._staging}")
-            transport.commit()
-
-    def discard(self) -> None:
-        """Drop the staging table: the result's table stays as it was."""
-        with self._errors("discarding"), open_transport(self.url, _APPLICATION) as transport:
-            transport.execute(f"DROP TABLE IF EXISTS {self._staging}")
             transport.commit()
 
     @property
@@ -123,3 +145,64 @@ class ResultTable:
 
     def _errors(self, doing: str) -> AbstractContextManager[None]:
         return store_errors(f"{doing} table {self.schema}.{self.table} in {redact(self.url)}", LoadFailed)
+
+
+def undo_append(
+    url: str,
+    name: str,
+    run_id: str,
+    how: Mapping[str, Any],
+    amend: Callable[..., None],
+    now: Callable[[], Mapping[str, Any] | None],
+) -> int:
+    """Take out the rows that a run which failed has appended; how many there were.
+
+    They are the rows of its transaction that nobody has changed since. Unless these are all of them, nothing is taken out.
+
+    Args:
+        url, name: the table.
+        run_id: the run.
+        how: ``transaction`` and ``rows``; ``undone``, the transaction that was to take them out, where this was tried before.
+        amend: called with ``undone`` before the rows are gone.
+        now: what ``how`` is by now, as another may be taking them out meanwhile; None: they have been taken out.
+
+    Raises:
+        LoadFailed: some were changed, or the table was made anew since; or the transaction is still going on.
+        StoreUnavailable: the database does not answer.
+    """
+    schema, _, table = name.rpartition(".")
+    target, transaction, rows = qualified(schema or "public", table), int(how["transaction"]), int(how["rows"])
+    doing = f"taking out what run {run_id} appended to table {name} in {redact(url)}"
+    settled = f"see to its rows, then drop the run ('airflow-lineage drop {run_id}')"
+    with store_errors(doing, LoadFailed), closing(psycopg2_connect(normalise(url), _APPLICATION)) as connection:
+        with connection.cursor() as cursor:
+            status = _status(cursor, transaction)
+            if status == "aborted" or rows == 0 or _is_undone(cursor, how):
+                return 0
+            if status == "in progress":
+                raise LoadFailed(f"run {run_id} failed and is still appending to {name} in {redact(url)}: try again when it has ended")
+            cursor.execute(f"DELETE FROM {target} WHERE xmin::text = %s", (str(transaction % (1 << 32)),))
+            found = cursor.rowcount
+            if found != rows:
+                if found == 0 and _is_undone(cursor, now()):
+                    return 0
+                raise LoadFailed(
+                    f"run {run_id} failed after it had appended {rows:,} rows to {name} in {redact(url)}, of which {found:,} are"
+                    f" as it wrote them: nothing is taken out and nothing appended; {settled}"
+                )
+            cursor.execute("SELECT txid_current()")
+            (undone,) = cursor.fetchone() or (None,)
+            amend(undone=undone)
+        connection.commit()
+    return rows
+
+
+def _status(cursor: psycopg2.extensions.cursor, transaction: int) -> str | None:
+    """What became of a transaction; None where it was too long ago."""
+    cursor.execute("SELECT txid_status(%s)", (transaction,))
+    (status,) = cursor.fetchone() or (None,)
+    return status
+
+
+def _is_undone(cursor: psycopg2.extensions.cursor, how: Mapping[str, Any] | None) -> bool:
+    return how is None or ("undone" in how and _status(cursor, int(how["undone"])) == "committed")

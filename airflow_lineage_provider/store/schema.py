@@ -11,8 +11,9 @@ from airflow_lineage_provider.errors import StoreError
 from airflow_lineage_provider.store.sqltext import CATALOG_SCHEMA
 from airflow_lineage_provider.store.textescape import escape, unescape
 
-HEAD = "0003"
+HEAD = "0005"
 VERSION_TABLE = "schema_version"
+STATUSES = ("running", "complete", "incomplete", "failed", "dropped")
 
 metadata = sa.MetaData(schema=CATALOG_SCHEMA)
 
@@ -57,7 +58,7 @@ runs = sa.Table(
     metadata,
     sa.Column("id", sa.Text, primary_key=True),
     sa.Column("pipeline", SafeText, nullable=False),
-    sa.Column("status", sa.Text, sa.CheckConstraint("status IN ('running', 'complete', 'failed', 'dropped')"), nullable=False),
+    sa.Column("status", sa.Text, sa.CheckConstraint(f"status IN ({', '.join(map(repr, STATUSES))})"), nullable=False),
     sa.Column("started", _time, nullable=False),
     sa.Column("finished", _time),
     sa.Column("strategy", SafeText, nullable=False),
@@ -150,4 +151,16 @@ reasons = sa.Table(
     sa.Column("digest", sa.Text, primary_key=True),
     sa.Column("value", SafeText),
     sa.Column("reason", SafeText),
+)
+
+kept_udfs = sa.Table(
+    "kept_udfs",
+    metadata,
+    sa.Column("run_id", sa.Text, sa.ForeignKey("lineage.runs.id", ondelete="CASCADE"), primary_key=True),
+    sa.Column("version", sa.Text, primary_key=True),
+    sa.Column("name", SafeText, nullable=False),
+    sa.Column("content", sa.Text, nullable=False),
+    sa.Column("python", sa.Text, nullable=False),
+    sa.Column("libraries", JsonText, nullable=False),
+    sa.Column("payload", sa.LargeBinary, nullable=False),
 )

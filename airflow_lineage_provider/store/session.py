@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import logging
+import os
 import threading
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from airflow_lineage_provider import settings
 from airflow_lineage_provider.errors import StoreError
 from airflow_lineage_provider.plan.datatypes import from_arrow
-from airflow_lineage_provider.store import convert
+from airflow_lineage_provider.store import convert, forks
+from airflow_lineage_provider.store.adbc import AdbcConnection
 from airflow_lineage_provider.store.connection import adbc_connect, redact, sqlstate, store_errors
 from airflow_lineage_provider.store.layout import Column, Layout, make_layout, physical_names
 from airflow_lineage_provider.store.result import typed_result
@@ -30,10 +33,15 @@ class ConnectionPool:
 
     def __init__(self, url: str) -> None:
         self._url = url
-        self._idle: list[Any] = []
+        self.forked()
+        forks.on_fork(self)
+
+    def forked(self) -> None:
+        """Begin anew: idle connections are their process's."""
+        self._idle: list[AdbcConnection] = []
         self._lock = threading.Lock()
 
-    def take(self) -> Any:
+    def take(self) -> AdbcConnection:
         """A connection that answers."""
         while True:
             with self._lock:
@@ -44,7 +52,7 @@ class ConnectionPool:
                 return connection
             discard(connection)
 
-    def give_back(self, connection: Any) -> None:
+    def give_back(self, connection: AdbcConnection) -> None:
         """Return a connection that has no open transaction and no temporary tables."""
         with self._lock:
             if len(self._idle) < _IDLE:
@@ -60,18 +68,22 @@ class ConnectionPool:
             discard(connection)
 
 
-def discard(connection: Any) -> None:
+def _kilobytes() -> int:
+    limit = settings.temp_file_limit()
+    return -1 if limit is None else limit
+
+
+def discard(connection: AdbcConnection) -> None:
     """Close a connection that may be lost already."""
     with suppress(Exception):
         connection.close()
 
 
-def _answers(connection: Any) -> bool:
+def _answers(connection: AdbcConnection) -> bool:
     try:
         with connection.cursor() as cursor:
             cursor.execute("SELECT 1")
             cursor.fetchall()
-        connection.rollback()
         return True
     except Exception:
         log.info("an idle connection to the results store was lost; another one is made")
@@ -108,22 +120,25 @@ class Session:
         self._pool = pool
         self._url = url
         self._timeout = timeout
-        self._connection: Any = None
+        self._connection: AdbcConnection | None = None
+        self._process = 0
         self._uploads: dict[str, str] = {}
 
     def __enter__(self) -> Session:
         with store_errors(f"connecting to {redact(self._url)}"):
             self._connection = self._pool.take()
+        self._process = os.getpid()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
         connection, self._connection = self._connection, None
+        if connection is None or self._process != os.getpid():
+            return
         try:
             connection.rollback()
             if self._uploads:
                 with connection.cursor() as cursor:
                     cursor.execute(f"DROP TABLE {', '.join(self._uploads.values())}")
-                connection.commit()
         except Exception:
             discard(connection)
         else:
@@ -151,8 +166,11 @@ class Session:
         settings = (
             f"SELECT set_config('transaction_read_only', 'on', true), set_config('TimeZone', {literal(timezone)}, true),"
             f" set_config('statement_timeout', '{milliseconds}', true)"
+            # A superuser's to set; other users have what an administrator gave them.
+            f", CASE WHEN current_setting('is_superuser') = 'on' THEN set_config('temp_file_limit', '{_kilobytes()}', true) END"
         )
         try:
+            connection.begin()
             with connection.cursor() as cursor:
                 cursor.execute(settings)
                 cursor.fetchall()
@@ -168,13 +186,19 @@ class Session:
         match sqlstate(error):
             case "57014":
                 return StoreError(f"the query took longer than {self._timeout} s (AIRFLOW_LINEAGE_STATEMENT_TIMEOUT) and was ended")
+            case "53400":
+                return StoreError(
+                    f"the query needed more temporary space than the limit (AIRFLOW_LINEAGE_TEMP_FILE_LIMIT): {redact(str(error))}"
+                )
             case "42P01":
                 return StoreError(f"a table of the query is gone, its run was probably dropped: {redact(str(error))}")
         return error
 
-    def _open(self) -> Any:
+    def _open(self) -> AdbcConnection:
         if self._connection is None:
             raise StoreError("this session of the results store is closed; use it inside its 'with' block")
+        if self._process != os.getpid():
+            raise StoreError("this session of the results store was opened by the process that this one was forked from; open another")
         return self._connection
 
     def upload(self, name: str, table: pa.Table, columns: Sequence[Column] | None = None) -> Upload:
@@ -202,7 +226,9 @@ class Session:
     def _create(self, name: str, quoted: str, layout: Layout, batches: list[pa.RecordBatch]) -> None:
         connection = self._open()
         try:
+            connection.begin()
             with connection.cursor() as cursor:
+                cursor.execute("SET LOCAL transaction_read_only = off")  # a user may be read-only by default
                 cursor.execute(f"CREATE TEMPORARY TABLE {identifier(name)} ({', '.join(layout.ddl())})")
                 if batches[0].num_rows:
                     cursor.adbc_ingest(name, batches[0], mode="append", temporary=True)

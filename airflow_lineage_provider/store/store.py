@@ -7,13 +7,28 @@ import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider import settings
-from airflow_lineage_provider.errors import RunNotFound
-from airflow_lineage_provider.store import catalog, derivations, embedded, lifecycle, migrate, outputs, publish
-from airflow_lineage_provider.store.connection import make_engine, normalise, redact, store_errors, tcp_form
+from airflow_lineage_provider.errors import RunNotComplete, RunNotFound, StoreError
+from airflow_lineage_provider.store import (
+    catalog,
+    derivations,
+    embedded,
+    finding,
+    forks,
+    kept_udfs,
+    lifecycle,
+    migrate,
+    outputs,
+    pending,
+    publish,
+    roles,
+)
+from airflow_lineage_provider.store.connection import Connector, make_engine, normalise, redact, store_errors, tcp_form
 from airflow_lineage_provider.store.convert import from_storage
+from airflow_lineage_provider.store.handover import Patience, bounded
 from airflow_lineage_provider.store.ids import new_id
 from airflow_lineage_provider.store.layout import Column
 from airflow_lineage_provider.store.materialization import Kind, Materialization
@@ -25,6 +40,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
     import sqlalchemy as sa
 
+    from airflow_lineage_provider.reasons.kept import KeptUdf
+
 
 class Store:
     """PostgreSQL with the catalog and the materializations. Open it with `Store.open`; it may be shared between threads.
@@ -32,15 +49,26 @@ class Store:
     Every method raises StoreUnavailable when the server does not answer and StoreError when it refuses.
 
     Attributes:
-        url: libpq URL, with the password: executors connect by it. `redact` it before it is shown.
+        url: libpq URL, with the password; executors have others (`roles`). `redact` it before it is shown.
     """
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, embedded_in: Path | None = None) -> None:
         self.url = url
-        self._engine = make_engine(url)
+        self._home = embedded_in
+        self._connector = Connector(url)
+        self._engine = make_engine(self._connector)
+        self._executors = roles.executor_urls(url, embedded_in is not None)
         self._pool = ConnectionPool(url)
         self._locks: dict[str, lifecycle.RunLock] = {}
-        self._finalizer = weakref.finalize(self, _close, os.getpid(), self._locks, self._pool, self._engine)
+        self._owner = [os.getpid()]
+        self._finalizer = weakref.finalize(self, _close, self._owner, self._locks, self._pool, self._engine)
+        forks.on_fork(self)
+
+    def forked(self) -> None:
+        """In a forked child: the connections are the parent's, and so are the runs that it has running."""
+        self._locks.clear()
+        self._engine.dispose(close=False)
+        self._owner[0] = os.getpid()
 
     @staticmethod
     def open(url: str | None = None) -> Store:
@@ -55,18 +83,21 @@ class Store:
             StoreError: the URL is not PostgreSQL's, or the user may not make the schema.
             EnvironmentProblem: the embedded server cannot run here.
         """
-        store = Store(_resolve(url))
+        resolved, home = _resolve(url)
+        store = Store(resolved, home)
         try:
-            with store_errors(f"opening {redact(store.url)}"):
-                migrate.ensure_schema(store._engine, redact(store.url))
-                lifecycle.clean_up(store._engine)
-                days = settings.retention_days()
-                if days is not None:
-                    lifecycle.retire(store._engine, days)
+            patience = Patience(store.url, settings.store_silence(), settings.store_limit())
+            bounded(lambda: store._begin(pending.place_of(url or settings.store_url())), patience, "opening it")
         except BaseException:
             store.close()
             raise
         return store
+
+    def _begin(self, place: str) -> None:
+        with store_errors(f"opening {redact(self.url)}"):
+            self._prepare()
+            lifecycle.tidy(self._engine, settings.retention_days())
+            pending.deliver(place, self.mark_incomplete)
 
     @staticmethod
     def upgrade(url: str | None = None) -> None:
@@ -76,13 +107,58 @@ class Store:
             StoreUnavailable: the server does not answer or start.
             StoreSchemaTooNew: the schema is newer than this code.
         """
-        resolved = _resolve(url)
-        engine = make_engine(resolved)
+        store = Store(*_resolve(url))
         try:
-            with store_errors(f"upgrading {redact(resolved)}"):
-                migrate.upgrade(engine, redact(resolved))
+            with store_errors(f"upgrading {redact(store.url)}"):
+                store._act_as_owner()
+                migrate.upgrade(store._engine, redact(store.url))
+                store._grant_executors()
         finally:
-            engine.dispose()
+            store.close()
+
+    @staticmethod
+    def grant(url: str | None = None) -> None:
+        """Make the roles of `roles.script` and grant them what they need (``airflow-lineage store grant --apply``).
+
+        Raises:
+            StoreNotPermitted: the user may not make roles.
+        """
+        store = Store(*_resolve(url))
+        try:
+            with store_errors(f"granting roles in {redact(store.url)}"):
+                migrate.ensure_schema(store._engine, redact(store.url))
+                with store._engine.begin() as connection:
+                    roles.apply(connection)
+        finally:
+            store.close()
+
+    def _prepare(self) -> None:
+        self._act_as_owner()
+        migrate.ensure_schema(self._engine, redact(self.url))
+        self._grant_executors()
+
+    def _act_as_owner(self) -> None:
+        """Where the store belongs to a role that the user may act as: what is made from now on belongs to it, too."""
+        with self._engine.connect() as connection:
+            self._connector.role = roles.owner(connection)
+        if self._connector.role is not None:
+            self._engine.dispose()
+
+    def _grant_executors(self) -> None:
+        if self._home is None:
+            return
+        administrator = make_engine(Connector(self.url))
+        try:
+            roles.prepare_embedded(administrator, self.url)
+        finally:
+            administrator.dispose()
+        if self._connector.role is None:
+            self._act_as_owner()
+
+    def may_derive(self) -> bool:
+        """Whether this user may keep derivations and reasons."""
+        with self._transaction("asking what this user may do") as connection:
+            return roles.may_derive(connection)
 
     @property
     def tcp_url(self) -> str:
@@ -91,7 +167,7 @@ class Store:
 
     def close(self) -> None:
         """Close every connection. Runs that this store still has running are failed by the next `open`."""
-        _close(os.getpid(), self._locks, self._pool, self._engine)
+        _close(self._owner, self._locks, self._pool, self._engine)
 
     def __enter__(self) -> Store:
         return self
@@ -139,7 +215,7 @@ class Store:
             PlanError: a type is not one of Spark's.
         """
         with self._transaction(f"creating materialization {name!r}") as connection:
-            return catalog.create_materialization(connection, self.url, run_id, name, kind, columns, row_count_hint)
+            return catalog.create_materialization(connection, self._executors, run_id, name, kind, columns, row_count_hint)
 
     def publish_run(
         self,
@@ -150,6 +226,7 @@ class Store:
         timings: Any = None,
         row_counts: Any = None,
         indexes: publish.Indexes | None = None,
+        udfs: Iterable[KeptUdf] = (),
     ) -> None:
         """Complete a run, in one transaction: indexes, statistics, row counts, status.
 
@@ -158,18 +235,17 @@ class Store:
             output, timings, row_counts: kept as JSON in the run's record.
             places: what the run wrote, each place with its version: `written` finds the run by it.
             indexes: for materializations, by name, lists of columns that are looked up together.
+            udfs: those that are kept with the run.
 
         Raises:
             RunNotComplete: the run is not running any more (another process found its lock free and failed it).
             StoreError: an index names an unknown materialization or column; nothing is published.
         """
         doing = f"publishing run {run_id}"
-        if run_id in self._locks:
-            with store_errors(doing):
-                self._locks[run_id].ensure()
+        self._ensure_lock(run_id, doing)
         with self._transaction(doing) as connection:
             arguments = {"output": output, "timings": timings, "row_counts": row_counts}
-            publish.publish(connection, self.url, run_id, places=places or {}, indexes=indexes or {}, **arguments)
+            publish.publish(connection, self._executors, run_id, places=places or {}, indexes=indexes or {}, udfs=udfs, **arguments)
         self._release(run_id)
 
     def fail_run(self, run_id: str, error: str) -> None:
@@ -179,9 +255,22 @@ class Store:
             RunNotFound: there is no such run.
             StoreError: it is complete.
         """
-        with store_errors(f"failing run {run_id} in {redact(self.url)}"):
-            lifecycle.fail(self._engine, run_id, error)
-        self._release(run_id)
+        try:
+            with store_errors(f"failing run {run_id} in {redact(self.url)}"):
+                lifecycle.fail(self._engine, run_id, error)
+        finally:  # where that could not be said, it can be seen
+            self._release(run_id)
+
+    def mark_incomplete(self, record: RunRecord, places: Mapping[str, str]) -> None:
+        """Say of a run that its result stands (at these places, each with its version) and its lineage does not.
+
+        What was loaded is dropped. A run that was never begun is entered. One that is complete after all, or was dropped, is left as it is.
+        """
+        try:
+            with store_errors(f"marking run {record.id} incomplete in {redact(self.url)}"):
+                lifecycle.incomplete(self._engine, record, places)
+        finally:
+            self._release(record.id)
 
     def drop_run(self, run_id: str) -> None:
         """Drop a run's tables, derivations and details; pipeline, times and the status ``dropped`` stay.
@@ -192,6 +281,11 @@ class Store:
         """
         with store_errors(f"dropping run {run_id} in {redact(self.url)}"):
             lifecycle.drop(self._engine, run_id)
+
+    def _ensure_lock(self, run_id: str, doing: str) -> None:
+        if run_id in self._locks:
+            with store_errors(doing):
+                self._locks[run_id].ensure()
 
     def _release(self, run_id: str) -> None:
         lock = self._locks.pop(run_id, None)
@@ -207,19 +301,31 @@ class Store:
         with self._transaction(f"reading run {run_id}") as connection:
             return catalog.run(connection, run_id)
 
+    def find_run(self, run_id: str, pipeline: str | None = None, *, whole: bool = False) -> RunRecord:
+        """One run by its id, or by an unambiguous beginning of it unless the ``whole`` id is asked for.
+
+        Raises:
+            RunNotFound: there is no such run, or it is of another pipeline.
+            AmbiguousRun: the ids of several runs begin like that.
+        """
+        with self._transaction("finding a run") as connection:
+            return finding.find(connection, run_id, pipeline, whole=whole)
+
     def runs(self, pipeline: str | None = None, limit: int = 100) -> list[RunRecord]:
         """The newest runs of a pipeline or of all, newest first."""
         with self._transaction("listing runs") as connection:
             return catalog.runs(connection, pipeline, limit)
 
-    def latest_run(self, pipeline: str) -> RunRecord:
-        """The newest complete run of a pipeline.
+    def latest_run(self, pipeline: str | None) -> RunRecord:
+        """The newest complete run of a pipeline, or (None) of all.
 
         Raises:
-            RunNotFound: it has none.
+            RunNotFound: there is none.
         """
-        with self._transaction(f"finding the latest run of {pipeline!r}") as connection:
+        with self._transaction("finding the latest run" + ("" if pipeline is None else f" of {pipeline!r}")) as connection:
             found = catalog.runs(connection, pipeline, 1, "complete")
+        if not found and pipeline is None:
+            raise RunNotFound(f"the results store {redact(self.url)} has no complete run; run a pipeline first")
         if not found:
             raise RunNotFound(f"pipeline {pipeline!r} has no complete run in the results store {redact(self.url)}")
         return found[0]
@@ -228,6 +334,55 @@ class Store:
         """What runs are known to have written to these places (files, database tables), the newest run first."""
         with self._transaction("finding the runs that wrote a table") as connection:
             return outputs.written(connection, places)
+
+    def kept_udf(self, run_id: str, version: str) -> KeptUdf | None:
+        """A UDF that was kept with a run, by its version; None where there is none. Its code is not executed here."""
+        with self._transaction(f"reading a UDF kept with run {run_id}") as connection:
+            return kept_udfs.load(connection, run_id, version)
+
+    def intend_append(self, run_id: str, place: str, how: Any, *, keeps_result: bool = False) -> None:
+        """Note that a run is going to append to a place, and how its rows there are known (JSON), until it is published.
+
+        ``keeps_result``: the run may end well without telling the store, so that its rows stay, unless it says that it failed.
+
+        Raises:
+            RunNotComplete: the run is not running any more (another process found its lock free and failed it).
+        """
+        doing = f"noting where run {run_id} appends"
+        self._ensure_lock(run_id, doing)
+        with self._transaction(doing) as connection:
+            if not catalog.take_running(connection, run_id, wait=True):
+                raise RunNotComplete(f"run {run_id} cannot append: it is not running any more")
+            outputs.intend(connection, run_id, place, how, keeps_result=keeps_result)
+
+    def unfinished_appends(self, place: str) -> list[tuple[str, Any]]:
+        """The runs that may have appended to a place and failed or died before they were published: id, and how their rows are known.
+
+        A run that is dropped is not among them: whoever drops it has seen to its rows.
+        """
+        doing = "finding runs that failed while they appended"
+        with self._transaction(doing) as connection:
+            running = [run_id for run_id, status, _ in outputs.intended(connection, place) if status == "running"]
+        with store_errors("ending runs that died while they appended"):
+            for run_id in running:
+                lifecycle.end_if_dead(self._engine, run_id)
+        with self._transaction(doing) as connection:
+            return [(run_id, how) for run_id, status, how in outputs.intended(connection, place) if status == "failed"]
+
+    def intended_append(self, run_id: str, place: str) -> Any:
+        """How the rows that a run may have appended to a place are known; None where that is settled."""
+        with self._transaction(f"reading where run {run_id} appends") as connection:
+            return outputs.intended_by(connection, run_id, place)
+
+    def amend_append(self, run_id: str, place: str, how: Any) -> None:
+        """Note how the rows that a run may have appended are known by now."""
+        with self._transaction(f"noting where run {run_id} appends") as connection:
+            outputs.amend(connection, run_id, place, how)
+
+    def settle_append(self, run_id: str, place: str) -> None:
+        """What a failed run has appended to a place is gone."""
+        with self._transaction(f"settling what run {run_id} appended") as connection:
+            outputs.settle(connection, run_id, place)
 
     # Materializations
 
@@ -239,7 +394,7 @@ class Store:
             RunNotComplete: it failed, was dropped, or is still going.
         """
         with self._transaction(f"reading run {run_id}") as connection:
-            return catalog.materializations(connection, self.url, run_id)
+            return catalog.materializations(connection, self._executors, run_id)
 
     def table_sizes(self, run_id: str) -> dict[str, int]:
         """The bytes of a run's materializations on disk, with their indexes, by name; of a dropped or unknown run none."""
@@ -305,7 +460,7 @@ class Store:
         """One derivation with its tables.
 
         Raises:
-            StoreError: there is no such derivation.
+            DerivationNotFound: there is no such derivation.
         """
         with self._transaction(f"reading derivation {derivation_id}") as connection:
             return derivations.load(connection, derivation_id)
@@ -330,9 +485,9 @@ class Store:
             derivations.save_reasons(connection, run_id, function, rows)
 
 
-def _close(pid: int, locks: dict[str, lifecycle.RunLock], pool: ConnectionPool, engine: sa.Engine) -> None:
+def _close(owner: list[int], locks: dict[str, lifecycle.RunLock], pool: ConnectionPool, engine: sa.Engine) -> None:
     """Also for a store that is forgotten; but a forked child must not say goodbye on its parent's connections."""
-    if os.getpid() != pid:
+    if os.getpid() not in owner:
         return
     for lock in locks.values():
         lock.release()
@@ -341,6 +496,12 @@ def _close(pid: int, locks: dict[str, lifecycle.RunLock], pool: ConnectionPool, 
     engine.dispose()
 
 
-def _resolve(url: str | None) -> str:
-    given = url or settings.store_url()
-    return normalise(given) if given else embedded.ensure_running().url
+def _resolve(url: str | None) -> tuple[str, Path | None]:
+    """The store's URL, and the home of the embedded server where it is one."""
+    if isinstance(url, str) and not url.strip():
+        raise StoreError("the URL of the results store is empty; leave it out where the settings should decide, or give postgresql://…")
+    given = settings.store_url() if url is None else url
+    if given is not None:
+        return normalise(given), None
+    server = embedded.ensure_running()
+    return server.url, server.home

@@ -36,10 +36,14 @@ class Transport(Protocol):
 def open_transport(url: str, application: str, kind: str = "auto") -> Iterator[Transport]:
     """A transport, closed (and rolled back unless committed) at the end."""
     adbc = kind == "adbc" or (kind == "auto" and adbc_installed())
-    connection = adbc_connect(url, application) if adbc else psycopg2_connect(url, application)
+    connection: Any = adbc_connect(url, application) if adbc else psycopg2_connect(url, application)
     cursor = connection.cursor()
     try:
-        yield AdbcTransport(connection, cursor) if adbc else Psycopg2Transport(connection, cursor)
+        if adbc:
+            connection.begin()
+            yield AdbcTransport(connection, cursor)
+        else:
+            yield Psycopg2Transport(connection, cursor)
     finally:
         # A lost connection cannot be closed properly, and must not hide the error that told of it.
         with suppress(Exception):

@@ -10,6 +10,7 @@ date, timestamp, timestamp_ntz             the same, microseconds
 time                                       time, or int8 (nanoseconds)  int8 when finer than microseconds
 binary                                     bytea
 interval year to month, day to second      int4 months, int8 µs
+interval (of no fixed length)              text                        as Spark writes it
 array, map, struct, variant, others        text                        JSON, see `nested`
 =========================================  ==========================  =============================================
 """
@@ -66,9 +67,9 @@ def storage_type(spark: str) -> StorageType:
         PlanError: the text is not a type of Spark's.
     """
     parsed = parse_type(spark)
-    if not isinstance(parsed, ScalarType) or parsed.name in ("variant", "geometry", "geography", "interval"):
+    if not isinstance(parsed, ScalarType) or parsed.name in ("variant", "geometry", "geography"):
         return StorageType(parsed, _TEXT, "text", _VARIABLE, json=True)
-    if parsed.name in ("string", "void"):
+    if parsed.name in ("string", "void", "interval"):
         return StorageType(parsed, _TEXT, "text", _VARIABLE)
     sql = _sql_type(parsed)
     return StorageType(parsed, sql, sql, _VARIABLE if parsed.name in ("decimal", "binary") else 8)

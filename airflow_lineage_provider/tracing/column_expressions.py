@@ -125,22 +125,24 @@ def _(expression: e.UdfCall, scope: Scope) -> Influences:
 
 @influences.register
 def _(expression: e.AggregateCall, scope: Scope) -> Influences:
-    kept = () if expression.filter is None else (expression.filter,)
-    # A percentile's or a mode's sort key is the very value; listagg's only sorts.
-    sorts = expression.function in _LISTS
-    values = expression.own_arguments if sorts else expression.arguments
-    keys = tuple(key.child for key in expression.sort_keys) if sorts else ()
-    kind = _kind(expression.function, AGGREGATION)
-    return together((all_through(values, kind, scope), all_through(keys, SORT, scope), all_through(kept, FILTER, scope)))
+    return _over_rows(expression, _kind(expression.function, AGGREGATION), scope)
 
 
 @influences.register
 def _(expression: e.WindowFunction, scope: Scope) -> Influences:
     """The arguments and the frame; `operators.Window` knows the partition and the order."""
-    kept = () if expression.filter is None else (expression.filter,)
     bounds = tuple(one for one in (expression.frame.lower, expression.frame.upper) if not isinstance(one, str))
-    values = all_through(expression.arguments, _window_kind(expression.function), scope)
-    return together((values, all_through(kept, FILTER, scope), all_through(bounds, WINDOW, scope)))
+    values = _over_rows(expression, _window_kind(expression.function), scope)
+    return together((values, all_through(bounds, WINDOW, scope)))
+
+
+def _over_rows(call: e.AggregateCall | e.WindowFunction, kind: Transformation, scope: Scope) -> Influences:
+    kept = () if call.filter is None else (call.filter,)
+    # A percentile's or a mode's sort key is the very value; listagg's only sorts.
+    sorts = call.function in _LISTS
+    values = call.own_arguments if sorts else call.arguments
+    keys = tuple(key.child for key in call.sort_keys) if sorts else ()
+    return together((all_through(values, kind, scope), all_through(keys, SORT, scope), all_through(kept, FILTER, scope)))
 
 
 @influences.register

@@ -173,6 +173,8 @@ def _(node: o.Generate, tracer: Tracer) -> Traced:
 @trace.register
 def _(node: o.PythonMap, tracer: Tracer) -> Traced:
     """Nothing is known of the function: every column that it is given may stand behind every column and row that it makes."""
+    if node.kind == "aggregated":
+        return _aggregated(node, trace(node.children[0], tracer))
     children = [trace(child, tracer) for child in node.children]
     given = together(child.columns[one.id] for plan, child in zip(node.children, children, strict=True) for one in plan.output)
     keys = together(child.columns[key.id] for child in children for key in node.keys if key.id in child.columns)
@@ -182,6 +184,17 @@ def _(node: o.PythonMap, tracer: Tracer) -> Traced:
     chosen = through(given, Transformation(subtype="FILTER", udfs=(node.udf,), opaque=True))
     rows = together((*(child.rows for child in children), chosen, *(through(keys, kind) for kind in known)))
     return Traced(columns={one.id: made for one in node.output}, rows=rows)
+
+
+def _aggregated(node: o.PythonMap, child: Traced) -> Traced:
+    """One row a group: its keys as they are, and of each function's columns its value."""
+    opaque = Transformation(subtype="AGGREGATION", udfs=(node.udf,), opaque=True)
+    made = {one.id: child.columns[key.id] for one, key in zip(node.output[: node.group_width], node.keys, strict=True)}
+    given = iter(node.children[0].output[node.group_width :])
+    for one, width in zip(node.output[node.group_width :], node.widths, strict=True):
+        made[one.id] = through(together(child.columns[next(given).id] for _ in range(width)), opaque)
+    keys = together(child.columns[key.id] for key in node.keys)
+    return Traced(columns=made, rows=together((child.rows, through(keys, GROUP_BY))))
 
 
 def _with_rows(traced: Traced, more: Influences) -> Traced:

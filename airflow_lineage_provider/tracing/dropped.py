@@ -8,6 +8,7 @@ from typing import Any
 
 from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.expressions import TRUE, AggregateCall, Alias, Attribute, Call, Expression, Literal, Named, conjuncts
+from airflow_lineage_provider.plan.lineage_keys import InputIdentity
 from airflow_lineage_provider.plan.segments import SegmentedPlan
 from airflow_lineage_provider.plan.walk import children, references, replace_attributes
 from airflow_lineage_provider.rewrite.fresh import FreshAttributes
@@ -127,14 +128,33 @@ def partners(node: o.Join, other: Forward, read: tuple[Attribute, ...], given_le
 def excluding(
     node: o.Join, other: Forward, read: tuple[Attribute, ...], given_leaf: int, most: int
 ) -> tuple[o.Plan, tuple[Attribute, ...]]:
-    """The first rows of a difference's right side that take given rows away: the number of the given row, and the right side's columns."""
+    """The first rows of a difference's right side that take given rows away: the number of the given row, the right side's columns, and
+    the lineage keys of the source rows that they are made of (`source_keys`).
+    """
     leaf, copies, _ = _given(other, read, given_leaf)
-    shown = node.right.output
+    shown = tuple(dict.fromkeys((*node.right.output, *(a for one in source_keys(other) for a in one.attributes))))
     right = prune(other.plan, shown)
     condition = None if node.condition is None else replace_attributes(node.condition, copies)
     joined = o.Join(left=leaf, right=right, kind="cross" if condition is None else "inner", condition=condition)
     limited = o.Limit(child=o.Project(child=joined, columns=(leaf.output[0], *shown)), count=most)
     return unique_names(limited), leaf.output
+
+
+def source_keys(one: Forward) -> tuple[InputIdentity, ...]:
+    """The source tables whose rows are known in each row by their keys: none behind groups, or behind rows that the run stored."""
+    given = {a.id for a in one.plan.output}
+    return tuple(each for each in one.inputs if each.kind == "source" and all(a.id in given for a in each.attributes))
+
+
+def leaves_below(plan: SegmentedPlan, node: o.Plan) -> tuple[int, ...]:
+    """The source leaves that an operator's rows are made of; what only a domain reads is not among them."""
+    if isinstance(node, o.Source):
+        return (node.leaf,)
+    if isinstance(node, o.SegmentOutput):
+        return leaves_below(plan, plan.segments[node.segment].plan)
+    if isinstance(node, o.Aggregate) and node.domain:
+        return ()
+    return tuple(dict.fromkeys(leaf for child in children(node) for leaf in leaves_below(plan, child)))
 
 
 def _given(other: Forward, read: tuple[Attribute, ...], number: int) -> tuple[o.SegmentOutput, dict[int, Expression], FreshAttributes]:

@@ -52,7 +52,7 @@ def readings(plan: ForwardPlan, materialized: Mapping[int, MaterializedSegment |
     for number, one in sorted(plan.segments.items()):
         found[number] = _reading(one, frozenset(wanted[number]), number in materialized, materialized.get(number))
         body = one.body.plan
-        seeds = (*found[number].computed, *_evidence(one.segment))
+        seeds = (*found[number].computed, *_evidence(plan, one.segment))
         ids = needed(body, seeds)
         for leaf in (node for node in operators(body) if isinstance(node, o.SegmentOutput) and node.segment >= 0):
             wanted[leaf.segment] |= {a.id for a in leaf.output if a.id in ids}
@@ -110,14 +110,15 @@ def _key_attributes(one: ForwardSegment) -> tuple[Attribute, ...]:
     return group_keys(one.segment) if one.segment.aggregations else one.body.identity_attributes
 
 
-def _evidence(segment: Segment) -> tuple[Attribute, ...]:
+def _evidence(plan: ForwardPlan, segment: Segment) -> tuple[Attribute, ...]:
     """Columns that no row's fate depends on, but what is said about it: sort keys, and the rows of a difference's right side."""
     found: list[Attribute] = []
     for node in operators(segment.plan):
         if isinstance(node, o.Sort):
             found.extend(a for key in node.order for a in references(key))
         if isinstance(node, o.Join) and node.kind == "left_anti":
-            found.extend(node.right.output)
+            keys = (a for one in child_of(plan, node, 1).inputs if one.kind == "source" for a in one.attributes)
+            found.extend((*node.right.output, *keys))
     return tuple(found)
 
 

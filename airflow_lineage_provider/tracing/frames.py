@@ -34,10 +34,11 @@ def lineage_frame(function: WindowFunction) -> WindowFrame:
 
     Aggregates, ``first_value`` and the like: their frame. ``row_number``: the rows up to this one; ``rank`` and ``dense_rank``: those
     and its peers, since the order among peers does not matter. ``percent_rank``, ``cume_dist``, ``ntile``: the whole partition,
-    whose size they divide by. ``lag`` and ``lead``: the row at the offset; with IGNORE NULLS all rows that may be looked at.
+    whose size they divide by. ``lag`` and ``lead``: the row at the offset; with IGNORE NULLS all rows that may be looked at,
+    as for ``counter_diff``, which looks for the last row that has a counter.
     """
     match function.function:
-        case "row_number":
+        case "row_number" | "counter_diff":
             return _SO_FAR
         case "rank" | "dense_rank":
             return _PEERS_SO_FAR

@@ -75,3 +75,9 @@ def test_the_pipeline_keeps_the_functions_name() -> None:
 def test_arguments_that_do_not_fit() -> None:
     with pytest.raises(TypeError, match="unexpected keyword argument 'year'"):
         bind(plain, [], {"year": 2025}, CONTEXT)
+
+
+def test_the_signature_is_that_of_the_bound_function() -> None:
+    """Context variables are bound: whoever checks the parameters before the call does not ask for them."""
+    bound = bind(lambda spark, month, ti: (spark, month, ti), [], {"month": 12}, CONTEXT)
+    inspect.signature(bound.run).bind(None, **bound.params)

@@ -103,6 +103,7 @@ def test_spark_configuration_is_the_connections_under_the_tasks() -> None:
     assert conf == {
         "spark.app.name": "app",
         "spark.master": "yarn",
+        "spark.ui.showConsoleProgress": "false",
         "spark.executor.memory": "2g",
         "spark.executor.cores": "4",
         "spark.ui.enabled": "false",

@@ -1,7 +1,8 @@
-"""Options of the operators that take one of a few words: refused when the DAG is read, passed on when the task runs."""
+"""Options of the operators: refused when the DAG is read, passed on when the task runs, and templates checked in between."""
 
 from __future__ import annotations
 
+import re
 from typing import Any, get_args
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from airflow_lineage_provider.explanation import Difference
 from airflow_lineage_provider.operators.derive import DeriveAugmentedLineageOperator
 from airflow_lineage_provider.operators.lineage_pyspark import LineagePySparkOperator
+from airflow_lineage_provider.output import Output
 from airflow_lineage_provider.tracing.strategies import STRATEGIES
 
 
@@ -26,7 +28,8 @@ class Facade:
         self.options = options
         return "a run"
 
-    def get(self, _run_id: str, pipeline: str | None = None) -> Facade:
+    def get(self, run_id: str, pipeline: str | None = None) -> Facade:
+        self.asked = (run_id, pipeline)
         return self
 
     def explain(self, _target: Any, **options: Any) -> str:
@@ -73,3 +76,82 @@ def test_whether_other_runs_are_traced_through_is_handed_on(across: bool) -> Non
 def test_a_wrong_difference_is_refused_when_the_dag_is_read() -> None:
     with pytest.raises(ValueError, match="task 'why': difference='all' is not known; it can be control, data, rows"):
         DeriveAugmentedLineageOperator(task_id="why", target="true", pipeline="loans", difference="all")  # type: ignore[arg-type]
+
+
+WRONG_TO_RUN = [
+    ({"strategy": "everything"}, "strategy='everything' is not known"),
+    ({"strategy": 3}, "strategy=3 is not known"),
+    ({"reasons": "eagre"}, "reasons='eagre' is not known; it can be lazy, eager"),
+    ({"output": "delta:/x+upsert"}, "mode 'upsert' is not known; it can be error, overwrite, append"),
+    ({"output": "delta:/x"}, "output format 'delta' is not known; it can be parquet, csv, json, orc"),
+    ({"output": "jdbc:mysql://host/db"}, "a jdbc: address is no output"),
+    ({"output": "postgresql://me:hunter2@host:port/db#t"}, "is not of PostgreSQL"),
+    ({"output": Output.path("/data/{{ ds }}")}, "an Output is not rendered"),
+    ({"keys": {"loans": "id"}}, "the key of table 'loans' is 'id'"),
+    ({"keys": ["loans"]}, "keys="),
+]
+WRONG_TO_DERIVE = [
+    ({"difference": "all"}, "difference='all' is not known; it can be control, data, rows"),
+    ({"limit": 0}, "limit=0 is no number of rows"),
+    ({"limit": "{{ params.limit }}"}, "is no number of rows"),
+    ({"limit": True}, "limit=True is no number of rows"),
+    ({"verify": "no"}, "verify='no' is not known; it can be True, False"),
+    ({"across": None}, "across=None is not known"),
+]
+
+
+@pytest.mark.parametrize(("options", "message"), WRONG_TO_RUN)
+def test_wrong_options_of_a_run_are_refused_when_the_dag_is_read(options: dict[str, Any], message: str) -> None:
+    from airflow.sdk import DAG, task
+
+    with pytest.raises(ValueError, match=f"task 'examine'.*{re.escape(message)}"):
+        LineagePySparkOperator(task_id="examine", python_callable=pipeline, **options)
+    with pytest.raises(ValueError, match=f"task 'examine'.*{re.escape(message)}"):
+        LineagePySparkOperator.partial(task_id="examine", python_callable=pipeline, **options).expand(op_kwargs=[{}])
+    with DAG("wrong"), pytest.raises(ValueError, match=f"task '@task.lineage_pyspark'.*{re.escape(message)}"):
+        task.lineage_pyspark(**options)(pipeline)
+    with DAG("overridden"), pytest.raises(ValueError, match=re.escape(message)):
+        task.lineage_pyspark()(pipeline).override(**options)()
+
+
+@pytest.mark.parametrize(("options", "message"), WRONG_TO_DERIVE)
+def test_wrong_options_of_a_derivation_are_refused_when_the_dag_is_read(options: dict[str, Any], message: str) -> None:
+    given = {"task_id": "why", "pipeline": "loans", **options}
+    with pytest.raises(ValueError, match=f"task 'why'.*{re.escape(message)}"):
+        DeriveAugmentedLineageOperator(target="true", **given)
+    with pytest.raises(ValueError, match=f"task 'why'.*{re.escape(message)}"):
+        DeriveAugmentedLineageOperator.partial(**given).expand(target=["true"])
+
+
+def test_no_password_is_in_the_message() -> None:
+    with pytest.raises(ValueError) as refused:
+        LineagePySparkOperator(task_id="examine", python_callable=pipeline, output="postgresql://me:hunter2@host:port/db#t")
+    assert "hunter2" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("template", "rendered", "message"),
+    [
+        ({"reasons": "{{ params.reasons }}"}, {"reasons": "eagre"}, "reasons='eagre' is not known"),
+        ({"output": "parquet:/data/x+{{ params.mode }}"}, {"result_output": "parquet:/data/x+upsert"}, "mode 'upsert' is not known"),
+        ({"keys": {"{{ params.table }}": ["id"]}}, {"keys": {"loans": []}}, "the key of table 'loans'"),
+    ],
+)
+def test_what_a_template_made_is_refused_before_spark_is_started(
+    template: dict[str, Any], rendered: dict[str, Any], message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    operator = LineagePySparkOperator(task_id="examine", python_callable=pipeline, **template)
+    for name, value in rendered.items():
+        assert name in operator.template_fields
+        setattr(operator, name, value)
+    monkeypatch.setattr(LineagePySparkOperator, "_run", lambda *_: pytest.fail("the task began"))
+    with pytest.raises(ValueError, match=message):
+        type(operator).execute.__wrapped__(operator, {})
+
+
+def test_another_tasks_result_is_known_only_when_the_task_runs() -> None:
+    from airflow.sdk import DAG, task
+
+    with DAG("late"):
+        made = task(lambda: "rerun", task_id="chooses")()
+        assert task.lineage_pyspark(strategy=made)(pipeline)().operator.strategy is made

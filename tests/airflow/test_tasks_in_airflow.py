@@ -47,11 +47,21 @@ def test_the_result_is_written_where_the_template_says(tasks: DagResult, folder:
 
 def test_xcom_names_the_run(tasks: DagResult, store: Store, folder: Path) -> None:
     result = tasks.result("mapped", map_index=1)
-    assert sorted(result) == ["output", "pipeline", "rows", "run_id", "seconds"]
+    assert sorted(result) == ["lineage", "lineage_lost", "output", "pipeline", "rows", "run_id", "seconds"]
+    assert (result["lineage"], result["lineage_lost"]) == ("complete", None)
     assert (result["pipeline"], result["rows"]) == ("lineage_tasks/mapped", 3)
     assert result["output"] == {"kind": "path", "target": f"{folder}/mapped-1", "format": "parquet", "mode": "overwrite"}
     assert result["seconds"] > 0
     assert store.run(result["run_id"]).status == "complete"
+
+
+def test_a_store_that_is_away_takes_the_lineage_and_not_the_result(tasks: DagResult, folder: Path) -> None:
+    assert tasks.states["without_store", -1] == "success"
+    result = tasks.result("without_store")
+    assert pq.read_table(folder / "kept").num_rows == 3
+    assert (result["lineage"], result["rows"], result["output"]["target"]) == ("incomplete", 3, f"{folder}/kept")
+    assert "does not answer" in result["lineage_lost"]
+    assert "secret" not in str(result)
 
 
 def test_the_run_knows_its_task_instance(tasks: DagResult, store: Store) -> None:

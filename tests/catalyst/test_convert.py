@@ -14,8 +14,8 @@ from airflow_lineage_provider.catalyst.tree import decode
 from airflow_lineage_provider.errors import PlanError, UnsupportedOperator
 from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.check import check, check_unique
-from airflow_lineage_provider.plan.expressions import Alias, Call, Literal
-from airflow_lineage_provider.plan.text import plan_text
+from airflow_lineage_provider.plan.expressions import Alias, Call, Literal, expression_of
+from airflow_lineage_provider.plan.text import expression_text, plan_text
 from airflow_lineage_provider.plan.walk import all_operators, expressions_in, operators, own_expressions
 from airflow_lineage_provider.rewrite.pipeline import PASSES
 from tests.catalyst.goldens import OPERATORS, Golden, load, names
@@ -123,7 +123,7 @@ def changed(golden: Golden, class_name: str, **fields: Any) -> Golden:
         ("drop_duplicates", "Deduplicate", {"dedupSpec": {"isWithinWatermark": True}}, "dropDuplicates of a stream"),
         ("drop_duplicates", "Deduplicate", {"class": "x.Tail"}, "tail"),
         ("one_row", "OneRowRelation", {"class": "x.MysteryRelation"}, "operator MysteryRelation|reading from MysteryRelation"),
-        ("one_row", "Upper", {"class": "x.Mystery"}, "expression Mystery"),
+        ("one_row", "Upper", {"class": "x.Mystery"}, "no name in SQL .Catalyst calls it Mystery."),
     ],
 )
 def test_what_cannot_be_said_is_refused(name: str, class_name: str, fields: dict[str, Any], message: str) -> None:
@@ -187,3 +187,46 @@ def test_a_plan_that_is_too_deep() -> None:
 def test_leaf_names() -> None:
     assert leaf_names(decode(load("outer_joins").document)) == {0: "client", 1: "debt", 2: "loan"}
     assert leaf_names(decode(load("self_join").document)) == {0: "client", 1: "client"}
+
+
+def with_constant(constant: dict[str, Any]) -> Golden:
+    """A plan that selects the constant."""
+    golden = load("one_row")
+    document = copy.deepcopy(golden.document)
+    document[0]["projectList"][0][1].update(constant)
+    return replace(golden, document=document)
+
+
+def part(value: str | None, kind: Any, **more: Any) -> dict[str, Any]:
+    return {"class": "x.Literal", "num-children": 0, "value": value, "dataType": kind, **more}
+
+
+@pytest.mark.parametrize(
+    ("constant", "text"),
+    [
+        (part("…", {"type": "array", "elementType": "integer"}, parts=[part("1", "integer"), part(None, "integer")]), "array(1, NULL)"),
+        (part("…", {"type": "array", "elementType": "integer"}, parts=[]), "cast(array() AS array<int>)"),
+        (
+            part(
+                "…", {"type": "map", "keyType": "string", "valueType": {"type": "array", "elementType": "date"}},
+                parts=[part("k", "string"), part("…", {"type": "array", "elementType": "date"}, parts=[part("2024-01-31", "date")])],
+            ),
+            "map('k', array('2024-01-31'))",
+        ),
+        (
+            part("…", {"type": "struct", "fields": [{"name": "a b", "type": "double", "metadata": {}}]}, parts=[part("NaN", "double")]),
+            "named_struct('a b', NaN)",
+        ),
+    ],
+)  # fmt: skip
+def test_nested_constants_are_made_of_their_parts(constant: dict[str, Any], text: str) -> None:
+    plan = with_constant(constant).convert().plan
+    assert isinstance(plan, o.Project)
+    assert expression_text(expression_of(plan.columns[0])) == text
+
+
+def test_a_constant_with_a_part_that_has_no_text_is_refused() -> None:
+    kind = {"type": "array", "elementType": "variant"}
+    constant = part("…", kind, parts=[part(None, "variant", unknown=True)])
+    with pytest.raises(UnsupportedOperator, match="a constant of type variant"):
+        with_constant(constant).convert()

@@ -35,6 +35,30 @@ def test_types(json_type: Any, text: str) -> None:
     assert ddl(json_type) == text
 
 
+def test_collations_are_told_beside_a_field() -> None:
+    kinds = {"type": "map", "keyType": "string", "valueType": {"type": "array", "elementType": "string"}}
+    told = {"m.key": "spark.UTF8_LCASE", "m.value.element": "icu.UNICODE_CI"}
+    field = {"name": "m", "type": kinds, "nullable": True, "metadata": {"__COLLATIONS": told}}
+    assert ddl({"type": "struct", "fields": [field]}) == "struct<m:map<string collate UTF8_LCASE,array<string collate UNICODE_CI>>>"
+    assert ddl({"type": "array", "elementType": "string collate UTF8_LCASE"}) == "array<string collate UTF8_LCASE>"
+
+
+@pytest.mark.parametrize(
+    ("json_type", "text"),
+    [
+        ("geometry(SRID:0)", "geometry(0)"), ("geometry(EPSG:3857)", "geometry(3857)"), ("geography(any, SPHERICAL)", "geography(any)"),
+        ("geography(OGC:CRS84, SPHERICAL)", "geography(4326)"),
+    ],
+)  # fmt: skip
+def test_shapes(json_type: str, text: str) -> None:
+    assert ddl(json_type) == text
+
+
+def test_a_reference_system_without_a_number_is_refused() -> None:
+    with pytest.raises(UnsupportedOperator, match="EPSG:9999"):
+        ddl("geometry(EPSG:9999)")
+
+
 def test_user_defined_types_are_refused() -> None:
     with pytest.raises(UnsupportedOperator, match="VectorUDT"):
         ddl({"type": "udt", "class": "org.apache.spark.ml.linalg.VectorUDT", "pyClass": None, "sqlType": struct()})

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import pyarrow as pa
 
 from airflow_lineage_provider.errors import RunNotFound
 from airflow_lineage_provider.explanation import EXACT, Explanation, RunSummary
-from airflow_lineage_provider.storage import SegmentNotStored, StoredTable
+from airflow_lineage_provider.storage import RecordedUdf, SegmentNotStored, StoredTable
 
 if TYPE_CHECKING:
     pass
@@ -47,13 +48,18 @@ class FakeRun:
     )
     not_stored: ClassVar[tuple[SegmentNotStored, ...]] = (SegmentNotStored(segment=1, kind="d", operator="▷ (id = id_2)", because=""),)
 
+    udfs: ClassVar[tuple[RecordedUdf, ...]] = (RecordedUdf(name="credit_exam", version="1", module="udfs.credit", found_in="module"),)
+
+    lineage_lost = ""
+
     def result_table(self, limit: int | None = None) -> pa.Table:
         return pa.table({"judge": ["Accept", "Reject"]}).slice(0, limit)
 
     def explain(
         self,
-        target: Any,
+        target: Any = None,
         *,
+        at: Any = None,
         limit: int | None = None,
         verify: bool = False,
         difference: str = "control",
@@ -63,6 +69,7 @@ class FakeRun:
     ) -> Explanation:
         FakeLineage.calls.append(("explain", self.id, target, limit, verify, self.lineage.spark))
         FakeLineage.calls.append(("difference", difference))
+        FakeLineage.calls.append(("at", at))
         progress("tracing")
         FakeLineage.on_explain(self.lineage.spark)
         return explanation()
@@ -79,7 +86,7 @@ class FakeLineage:
     on_explain: ClassVar[Any]
     on_run: ClassVar[Any]
 
-    def __init__(self, spark: Any = None, *, store: str | None = None) -> None:
+    def __init__(self, spark: Any = None, *, store: str | None = None, on_store_failure: str = "fail") -> None:
         self.spark = spark
         self.calls.append(("open", spark, store))
 
@@ -99,8 +106,8 @@ class FakeLineage:
         self.calls.append(("runs", pipeline, limit))
         return [SUMMARY][:limit]
 
-    def get(self, run_id: str = "latest", pipeline: str | None = None) -> FakeRun:
-        if run_id.startswith("no"):
+    def get(self, run_id: str = "latest", pipeline: str | None = None, *, whole: bool = False) -> FakeRun:
+        if run_id.startswith("no") or (whole and not re.fullmatch(r"run-\d", run_id)):
             raise RunNotFound(f"there is no run {run_id!r}")
         return FakeRun(self, run_id)
 

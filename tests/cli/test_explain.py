@@ -67,3 +67,14 @@ def test_the_page_is_written_and_said(calls: list[tuple[Any, ...]], capfd: pytes
     assert "page written to why.html" in out.err
     assert main(["derivation", "derivation-1", "--html", "no/such/folder/why.html"]) == 1
     assert "the page cannot be written to 'no/such/folder/why.html'" in capfd.readouterr().err
+
+
+def test_columns_are_kept_back(calls: list[tuple[Any, ...]], tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    page = tmp_path / "why.html"
+    asked = ["explain", "latest", "judge = 'Reject'", "--html", str(page)]
+    for options, told in (([], True), (["--hide", "client.*name", "--mask", "id"], False)):
+        for form in ([], ["--json"]):
+            assert main([*asked, *options, *form]) == 0
+            text = capfd.readouterr().out + page.read_text(encoding="utf-8")
+            assert ("Joa" in text, "0002" in text) == (told, told)
+    assert main(["explain", "latest", "true", "--hide", "*"]) == 0

@@ -91,7 +91,28 @@ def test_drop_does_not_guess_an_answer(
     assert named(calls, "drop") == [("drop", "run-1")]
 
 
+@pytest.mark.parametrize("run", ["", "latest", "run-", "None"])
+def test_drop_takes_a_whole_id_alone(calls: list[tuple[Any, ...]], run: str, capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["drop", "run-1", run, "--yes"]) == 2
+    assert not named(calls, "drop")
+
+
+def test_an_empty_store_is_not_the_embedded_server(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr("airflow_lineage_provider.store.embedded.stop", lambda: pytest.fail("stopped"))
+    monkeypatch.setattr("airflow_lineage_provider.store.embedded.ensure_running", lambda: pytest.fail("started"))
+    assert main(["store", "stop", "--store", ""]) == 2
+    assert main(["runs", "--store", " "]) == 1
+    assert "URL of the results store is empty" in capfd.readouterr().err
+
+
 def test_stop_stops_only_the_embedded_server(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr("airflow_lineage_provider.store.embedded.stop", lambda: pytest.fail("stopped"))
     assert main(["store", "stop", "--store", "postgresql://x"]) == 2
     assert "only the embedded server" in capfd.readouterr().err
+
+
+def test_the_roles_are_printed_as_sql(capfd: pytest.CaptureFixture[str]) -> None:
+    from airflow_lineage_provider.store import roles_script
+
+    assert main(["store", "grant"]) == 0
+    assert capfd.readouterr().out == roles_script()

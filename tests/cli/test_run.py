@@ -14,6 +14,7 @@ import pytest
 from airflow_lineage_provider.cli import arguments, main
 from airflow_lineage_provider.errors import StoreUnavailable
 from airflow_lineage_provider.explanation import Difference
+from airflow_lineage_provider.options import ON_STORE_FAILURE
 from airflow_lineage_provider.tracing.strategies import STRATEGIES
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ def test_run_a_function_of_a_file(calls: list[tuple[Any, ...]], capfd: pytest.Ca
     assert run[2] == {
         "name": "judged", "params": {"month": 12, "id": "0002", "list": ["a", 1], "odd": "NaN"}, "output": "parquet:/tmp/x+overwrite",
         "strategy": "function_materialization", "reasons": "eager", "keys": {"client": ("id", "kind")},
+        "on_store_failure": "fail",
     }  # fmt: skip
     assert named(calls, "spark") == [("spark", "local[1]", {"a.b": "c=d"})]
     assert ("open", "a session", "postgresql://x") in calls
@@ -67,6 +69,7 @@ def test_the_strategy_is_passed_on(strategy: str, calls: list[tuple[Any, ...]], 
 def test_the_words_are_those_of_the_facade() -> None:
     assert arguments.STRATEGIES == STRATEGIES
     assert get_args(Difference) == arguments.DIFFERENCES
+    assert arguments.ON_STORE_FAILURE == ON_STORE_FAILURE
 
 
 def test_a_result_that_is_only_where_it_was_written_is_not_computed_again(
@@ -156,6 +159,7 @@ def test_a_parameter_given_twice(calls: list[tuple[Any, ...]], capfd: pytest.Cap
         (["explain", "latest", "true", "--rows", "-1"], "not a whole number from 0 up"),
         (["run", "x.sql", "--reasons", "never"], "invalid choice"),
         (["run", "x.sql", "--strategy", "everything"], "invalid choice"),
+        (["run", "x.sql", "--on-store-failure", "shrug"], "invalid choice"),
         (["explain", "latest", "true", "--difference", "all"], "invalid choice"),
         (["store", "burn"], "invalid choice"),
     ],

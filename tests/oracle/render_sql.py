@@ -30,7 +30,6 @@ def to_sql(node: q.Node, tables: q.Tables, style: str) -> str:
     return nested(node, tables)
 
 
-
 @dataclass(frozen=True)
 class _Block:
     """A SELECT in the making: what each column is, in terms of what stands in FROM."""

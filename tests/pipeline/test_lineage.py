@@ -242,7 +242,8 @@ def test_source_lineage(lineage: tuple[Lineage, Any], case: str, spark: SparkSes
     for name, table in found.source.items():
         rids[name[0]] |= set(table.column("rid").to_pylist())
     assert (rids["t"], rids["u"]) == (of_t, of_u)
-    assert {one.level for one in found.guarantees.values()} == {"exact"}, found.guarantees
+    # shout declares no reason.
+    assert {one.level for name, one in found.guarantees.items() if name != "shout"} == {"exact"}, found.guarantees
 
 
 @pytest.mark.parametrize("lineage", KINDS, indirect=True)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from airflow_lineage_provider import Lineage
+from airflow_lineage_provider import Explanation, Lineage, reasoned_udf
 from airflow_lineage_provider.store import Store
 
 pytestmark = pytest.mark.spark
@@ -121,4 +121,27 @@ def test_a_difference_can_be_left_out_or_enumerated(lineage: Lineage) -> None:
     assert data.source["u"].num_rows == 0
     rows = run.explain("r = 3", difference="rows", save=False)
     assert sorted(rows.source["u"].column("rid").to_pylist()) == [1, 2, 3]
+    assert [(one.sources, one.rows, one.listed) for one in rows.controls] == [(("u",), (0,), True)]
     run.close()
+
+
+@reasoned_udf("int")
+def twice(x: int) -> int:
+    return 2 * x
+
+
+def test_the_rows_of_a_difference_are_in_no_decision(lineage: Lineage, spark: SparkSession) -> None:
+    twice.register(spark)
+    inner = "SELECT g FROM u WHERE NOT EXISTS (SELECT 1 FROM t AS w WHERE w.x > 35 AND w.g = u.g)"
+    run = lineage.run(f"SELECT r, twice(x) AS v FROM (SELECT rid AS r, x FROM t WHERE g NOT IN ({inner} AND g = 'c'))", name="decisions")
+    for difference in ("control", "rows"):
+        found = run.explain("r = 3", difference=difference, save=False)
+        assert {(link["source"], link["source_row"]) for link in found.links["twice"].to_pylist()} == {("t", _place(found, "t", 3))}
+        # The right side's own difference let rows of u through, and not the row that was asked about.
+        assert [(one.sources, one.rows) for one in found.controls] == [(("u", "t"), (0,))]
+        assert {link["source"] for link in found.links["target"].to_pylist()} == ({"t", "u"} if difference == "rows" else {"t"})
+    run.close()
+
+
+def _place(found: Explanation, table: str, rid: int) -> int:
+    return list(found.source[table].column("rid").to_pylist()).index(rid)

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.types import DoubleType, LongType
 
 from airflow_lineage_provider import Lineage
 from airflow_lineage_provider.errors import PlanError
@@ -59,6 +60,21 @@ def arrow_counted(key: tuple[Any, ...], group: pa.Table) -> pa.Table:
     return pa.table({"key": pa.array([key[0].as_py()], pa.string()), "n": pa.array([group.num_rows], pa.int64())})
 
 
+@F.pandas_udf(DoubleType())  # type: ignore[call-overload]
+def spread(values: pd.Series) -> float:
+    return float(values.max() - values.min())
+
+
+@F.pandas_udf(LongType())  # type: ignore[call-overload]
+def weighed(values: pd.Series, weights: pd.Series) -> int:
+    return int((values * weights).sum())
+
+
+@F.pandas_udf(LongType())  # type: ignore[call-overload]
+def how_many(rids: pd.Series) -> int:
+    return len(rids)
+
+
 Pipeline = Callable[[SparkSession], DataFrame]
 # (pipeline, target, rids of a, rids of b)
 GROUPED: dict[str, tuple[Pipeline, str, set[int], set[int]]] = {
@@ -82,6 +98,17 @@ GROUPED: dict[str, tuple[Pipeline, str, set[int], set[int]]] = {
     "an arrow group": (
         lambda s: s.table("a").groupBy("s").applyInArrow(arrow_counted, "key string, n long"), "key = 'a'", {0, 2, 4, 6}, set(),
     ),
+    "an aggregate function": (lambda s: s.table("a").groupBy("s").agg(spread("rid").alias("d")), "s = 'a'", {0, 2, 4, 6}, set()),
+    "aggregate functions by a computed key, in expressions": (
+        lambda s: s.table("a").groupBy((F.col("rid") % 4).alias("p")).agg((spread("rid") + 1).alias("d"), weighed("rid", "k").alias("w"))
+        .where("d > 2"),
+        "p = 3", {3, 7}, set(),
+    ),
+    "an aggregate function of all rows": (lambda s: s.table("a").where("k = 1").agg(spread("rid").alias("d")), "d = 6", {1, 4, 7}, set()),
+    "an aggregate function in SQL, joined": (
+        lambda s: s.sql("SELECT b.s, of_rids(a.rid) AS d FROM a JOIN b ON a.k = b.k GROUP BY b.s HAVING count_rids(a.rid) > 1"),
+        "s = 'b'", {1, 4, 7}, {101},
+    ),
     "a group over a join, then grouped again": (
         lambda s: s.table("a").join(s.table("b").select("s", F.col("rid").alias("other")), "s").groupBy("k")
         .applyInPandas(largest, "rid int").groupBy().agg(F.max("rid").alias("m")),
@@ -95,6 +122,8 @@ def lineage(spark: SparkSession, store: Store, tmp_path: Path) -> Iterator[Linea
     for name, rows in (("a", A_ROWS), ("b", B_ROWS)):
         spark.createDataFrame(rows, "rid int, k int, s string").coalesce(1).write.parquet(str(tmp_path / name))
         spark.read.parquet(str(tmp_path / name)).createOrReplaceTempView(name)
+    spark.udf.register("of_rids", spread)
+    spark.udf.register("count_rids", how_many)
     yield Lineage(spark, store=store)
     for name in ("a", "b"):
         spark.catalog.dropTempView(name)

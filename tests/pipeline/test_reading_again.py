@@ -31,6 +31,27 @@ def test_a_second_run_reads_the_files_again(lineage: Lineage, spark: SparkSessio
     assert second.result.storageLevel.useMemory or second.result.collect() == [(2,)]
 
 
+@pytest.mark.parametrize("strategy", ["function_materialization", "rerun"])
+def test_files_added_to_a_table_with_reader_options(lineage: Lineage, spark: SparkSession, tmp_path: Path, strategy: str) -> None:
+    """The files that the run read are read again alone, as the table reads them: header, separator and the text of NULL."""
+    (tmp_path / "first.csv").write_text("id;word\n1;one\n2;-\n")
+    spark.sql(
+        f"CREATE TABLE added_to (id INT, word STRING) USING csv OPTIONS (header 'true', sep ';', nullValue '-') LOCATION '{tmp_path}'"
+    )
+    try:
+        run = lineage.run("SELECT count(*) AS n, max(word) AS most FROM added_to", keys={"added_to": ["id"]}, strategy=strategy)
+        (tmp_path / "second.csv").write_text("id;word\n3;three\n")
+        spark.catalog.refreshTable("added_to")
+        found = run.explain("n = 2")
+        assert found.guarantee.level == "exact"
+        assert sorted(found.source["added_to"].to_pylist(), key=lambda row: row["id"]) == [
+            {"id": 1, "word": "one"},
+            {"id": 2, "word": None},
+        ]
+    finally:
+        spark.sql("DROP TABLE added_to")
+
+
 def test_a_union_of_judged_rows_with_columns_that_nobody_reads(lineage: Lineage, spark: SparkSession, tmp_path: Path) -> None:
     view(spark, tmp_path, "w", [(1, "a", "p"), (2, "a", "q"), (3, "b", "r")], "rid int, g string, note string")
     view(spark, tmp_path, "v", [(11, "a", "p"), (12, "c", "q")], "rid int, g string, note string")

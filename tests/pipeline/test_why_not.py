@@ -129,6 +129,48 @@ def test_a_difference_names_the_rows_that_excluded(lineage: Lineage) -> None:
     assert sorted(other["y"] for other in row.others) == [1, 2]
     assert row.others_count == 2
     assert row.values == {"g": "a"}
+    assert fate.drop.text == "rows of u exclude it (g = a)"
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "NOT EXISTS (SELECT 1 FROM u WHERE u.g = t.g AND u.y > 1)",
+        "NOT EXISTS (SELECT NULL FROM u WHERE u.g = t.g AND u.y > 1)",
+        "g NOT IN (SELECT g FROM u WHERE y > 1 AND g IS NOT NULL)",
+        "NOT EXISTS (SELECT 1 FROM (SELECT g AS k FROM u WHERE y > 1) AS v WHERE v.k = t.g)",
+    ],
+)
+def test_the_row_that_excluded_is_shown_with_its_table_and_all_columns(lineage: Lineage, condition: str) -> None:
+    found = asked(lineage, f"SELECT rid FROM t WHERE {condition}", "rid = 1", table="t")
+    (fate,) = found.fates
+    assert fate.drop is not None
+    assert fate.drop.text.startswith("rows of u exclude it")
+    (row,) = fate.drop.rows
+    assert row.other_rows == ({"u": {"rid": 12, "g": "a", "y": 2}},)
+    screen = Console(file=io.StringIO(), width=200)
+    found.show(screen)
+    assert "excluded by u: rid 12, g a, y 2" in screen.file.getvalue()  # type: ignore[attr-defined]
+    (document,) = found.to_dict()["fates"]
+    assert document["drop"]["rows"][0]["other_rows"] == [{"u": {"rid": 12, "g": "a", "y": 2}}]
+
+
+def test_every_table_that_excluded_is_named(lineage: Lineage) -> None:
+    sql = "SELECT rid FROM t WHERE NOT EXISTS (SELECT 1 FROM u JOIN t AS s ON u.g = s.g WHERE u.g = t.g AND s.x = 20 AND u.y = 1)"
+    fate = next(one for one in asked(lineage, sql, "rid = 1", table="t").fates if one.drop and one.drop.reason == "difference")
+    assert fate.drop is not None
+    assert fate.drop.text == "rows of u and t exclude it (g = a)"
+    (row,) = fate.drop.rows
+    assert row.other_rows == ({"u": {"rid": 11, "g": "a", "y": 1}, "t": {"rid": 2, "g": "a", "x": 20}},)
+
+
+def test_groups_that_excluded_have_no_rows_of_their_own(lineage: Lineage) -> None:
+    sql = "SELECT rid FROM t WHERE g NOT IN (SELECT g FROM u WHERE g IS NOT NULL GROUP BY g)"
+    (fate,) = asked(lineage, sql, "rid = 1", table="t").fates
+    assert fate.drop is not None
+    assert fate.drop.text.startswith("rows of u exclude it")
+    assert [list(one.values()) for one in fate.drop.rows[0].others] == [["a"]]
+    assert fate.drop.rows[0].other_rows == ({},)
 
 
 @pytest.mark.parametrize("strategy", ["rerun", "full_materialization", "auto"])

@@ -62,7 +62,7 @@ CASES: dict[str, tuple[str, str, dict[int, Told]]] = {
     "semi-join": (
         "SELECT rid FROM t WHERE g IN (SELECT g FROM u)",
         "t",
-        {1: 1, 2: 1, **dict.fromkeys((3, 4, 5, 6), ("semi_join", "no row of the other side"))},
+        {1: 1, 2: 1, **dict.fromkeys((3, 4, 5, 6), ("semi_join", "no row of u goes with it"))},
     ),
     "semi-join, the right side": (
         "SELECT rid FROM t LEFT SEMI JOIN u ON t.g = u.g",

@@ -70,6 +70,8 @@ def test_rows(data: Any, model: Any) -> None:
         strongest = max(reason.features, key=lambda each: abs(each.contribution))
         assert strongest.feature == "a"
         assert (strongest.contribution > 0) == ((rows.a.iloc[at] > 0) == (reason.label == "yes"))
+        assert reason.fit is not None
+        assert 0 < reason.fit <= 1
         assert abs(reason.residual or 0) < 0.6  # an approximation, and it says by how much
 
 
@@ -124,6 +126,10 @@ def test_texts(text_model: Any) -> None:
     weights = {text[each.start : each.end]: each.weight for each in reason.spans}
     assert max(weights, key=lambda word: weights[word]) == "bad"
     assert [each.start for each in reason.spans] == sorted(each.start for each in reason.spans)
+    assert (reason.label, reason.output_space) == ("neg", "probability")
+    assert reason.output == pytest.approx(text_model.predict_proba([text]).max())
+    assert reason.fit is not None
+    assert 0 < reason.fit <= 1
     assert from_json(texts[2].as_py()).spans == from_json(texts[3].as_py()).spans == ()  # type: ignore[union-attr]
 
 

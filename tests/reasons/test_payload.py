@@ -168,3 +168,15 @@ def test_a_reason_that_json_cannot_hold_is_refused(reason: object) -> None:
 def test_a_span_beyond_its_text_is_refused() -> None:
     with pytest.raises(PayloadError, match="has 3 characters"):
         TextSpans((Span(0, 4, 1.0),), "abc")
+
+
+def test_fields_that_came_later_are_written_only_where_they_say_something() -> None:
+    spans = TextSpans((Span(0, 1, 0.5),), "ab")
+    assert to_json(spans) == (
+        '{"kind":"text_spans","method":{},"spans":[{"end":1,"label":null,"start":0,"weight":0.5}],"text":"ab","version":1}'
+    )
+    assert "fit" not in to_json(Attributions((), 0.5))
+    said = TextSpans((), "ab", label="pos", output=0.75, output_space="probability", fit=0.5)
+    assert from_json(to_json(said)) == said
+    fitted = Attributions((), 0.5, fit=float("nan"))
+    assert '"fit":{"$float":"NaN"}' in to_json(fitted)

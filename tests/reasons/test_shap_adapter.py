@@ -30,7 +30,7 @@ from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
 from airflow_lineage_provider.errors import EnvironmentProblem, UdfDeclarationError, UdfFailed
-from airflow_lineage_provider.reasons import ReasonedUdf
+from airflow_lineage_provider.reasons import ReasonedUdf, shap_explainers
 from airflow_lineage_provider.reasons.payload import Attributions, from_json
 from airflow_lineage_provider.reasons.shap_adapter import shap_udf
 from airflow_lineage_provider.reasons.shap_explainers import shaped
@@ -59,21 +59,85 @@ def reasons_of(udf: ReasonedUdf, frame: pd.DataFrame) -> tuple[list[Any], list[A
 CLASSIFIERS = [
     (RandomForestClassifier(10, random_state=0, n_jobs=2), "tree, interventional", "tree, interventional", "probability"),
     (DecisionTreeClassifier(max_depth=5, random_state=0), "tree, interventional", "tree, interventional", "probability"),
-    (GradientBoostingClassifier(n_estimators=10, random_state=0), "tree, interventional", "exact", "log-odds"),
-    (HistGradientBoostingClassifier(max_iter=10, random_state=0), "tree, interventional", "tree, interventional", "log-odds"),
+    (GradientBoostingClassifier(n_estimators=10, random_state=0), "exact", "exact", "probability"),
+    (HistGradientBoostingClassifier(max_iter=10, random_state=0), "exact", "exact", "probability"),
     (
         make_pipeline(SimpleImputer(), StandardScaler(), RandomForestClassifier(10, random_state=0)),
         "tree, interventional",
         None,
         "probability",
     ),
-    (LogisticRegression(), "linear", "linear", "log-odds"),
-    (make_pipeline(StandardScaler(), LogisticRegression()), "linear", "linear", "log-odds"),
+    (LogisticRegression(), "exact", "exact", "probability"),
+    (make_pipeline(StandardScaler(), LogisticRegression()), "exact", "exact", "probability"),
     (make_pipeline(PolynomialFeatures(), LogisticRegression(max_iter=2000)), "exact", "exact", "probability"),
     (RidgeClassifier(), "linear", "linear", "raw"),
     (KNeighborsClassifier(), "exact", "exact", "probability"),
     (SVC(), "exact", "exact", "raw"),
 ]
+
+
+UNITS = [
+    (GradientBoostingClassifier(n_estimators=10, random_state=0), "log-odds", "tree, interventional"),
+    (HistGradientBoostingClassifier(max_iter=10, random_state=0), "log-odds", "tree, interventional"),
+    (LogisticRegression(), "log-odds", "linear"),
+    (make_pipeline(PolynomialFeatures(), LogisticRegression(max_iter=2000)), "log-odds", "exact"),
+    (LogisticRegression(), "probability", "exact"),
+    (RandomForestClassifier(10, random_state=0), "probability", "tree, interventional"),
+    (RidgeClassifier(), "raw", "linear"),
+]
+
+
+@pytest.mark.parametrize(("model", "unit", "explainer"), UNITS, ids=lambda each: each if isinstance(each, str) else type(each).__name__)
+def test_the_unit_is_the_users_choice(data: Any, model: Any, unit: Any, explainer: str) -> None:
+    frame, target = data
+    model.fit(frame, np.where(target > 0, "yes", "no"))
+    _, reasons = reasons_of(shap_udf(model, FEATURES, name="u", background=frame, unit=unit), frame.head(5))
+    assert {(one.output_space, one.method["explainer"]) for one in reasons} == {(unit, explainer)}
+    assert max(abs(one.residual or 0) for one in reasons) < 1e-6
+
+
+def test_many_features_keep_the_unit_that_is_exact() -> None:
+    random = np.random.RandomState(1)
+    frame = pd.DataFrame(random.normal(size=(60, 9)), columns=list("abcdefghi"))
+    model = LogisticRegression().fit(frame, np.where(frame.a > 0, "yes", "no"))
+    for unit, space, explainer in ((None, "log-odds", "linear"), ("probability", "probability", "permutation")):
+        udf = shap_udf(model, list(frame.columns), name="u", background=frame.head(20), unit=unit)  # type: ignore[arg-type]
+        (reason,) = reasons_of(udf, frame.head(1))[1]
+        assert (reason.output_space, reason.method["explainer"]) == (space, explainer)
+
+
+def test_a_unit_that_the_model_does_not_have_is_refused(data: Any) -> None:
+    frame, target = data
+    forest = RandomForestClassifier(3, random_state=0).fit(frame, target > 0)
+    with pytest.raises(UdfDeclarationError, match="its model gives no 'log-odds' numbers to explain; unit can be probability"):
+        shap_udf(forest, FEATURES, name="u", background=frame, unit="log-odds")
+
+
+def test_a_unit_that_is_not_chosen_is_no_part_of_the_version(data: Any) -> None:
+    frame, target = data
+    model = LogisticRegression().fit(frame, target > 0)
+    default, chosen = (shap_udf(model, FEATURES, name="u", background=frame, unit=unit) for unit in (None, "log-odds"))  # type: ignore[arg-type]
+    # Runs of before there was a choice can still be explained.
+    assert json.loads(default._extra) == ["shap adapter 1", "label", "None", FEATURES]
+    assert default.version != chosen.version
+
+
+def test_no_call_of_shap_is_so_long_that_it_draws_a_progress_bar(data: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    now, sizes = [0.0], []
+    monkeypatch.setattr(shap_explainers.time, "perf_counter", lambda: now[0])
+
+    def call(part: pd.DataFrame, seconds_a_row: float) -> Any:
+        sizes.append(len(part))
+        now[0] += seconds_a_row * len(part)
+        return part.to_numpy()
+
+    frame = data[0].head(250)
+    quick = list(shap_explainers.in_short_calls(frame, lambda part: call(part, 0.0001)))
+    assert sizes == [1, 100, 100, 49]
+    assert np.concatenate(quick).tolist() == frame.to_numpy().tolist()
+    sizes.clear()
+    list(shap_explainers.in_short_calls(frame.head(20), lambda part: call(part, 0.25)))
+    assert sizes == [1, 6, 6, 6, 1]
 
 
 @pytest.mark.parametrize(("model", "binary", "several", "space"), CLASSIFIERS, ids=lambda each: type(each).__name__)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -110,12 +111,24 @@ def test_on_the_page() -> None:
     assert "#controls" not in to_html(examples.paper())
 
 
+def test_a_table_whose_rows_are_listed_is_not_one_whose_rows_are_not() -> None:
+    (control,) = passed().controls
+    listed = passed(controls=(replace(control, listed=True),), source=passed().source | {"blacklist": pa.table({"id": [8, 9]})})
+    for text in (Page(to_html(passed())).words, shown(passed())):
+        assert "Its rows are not listed." in text
+        assert "All its rows are among the source rows" not in text
+    for text in (Page(to_html(listed)).words, shown(listed, width=160)):
+        assert "rows are not listed" not in text
+        assert "All its rows are among the source rows" in text
+    assert "It decided as a whole, so all its rows are listed." in Page(to_html(listed)).words
+
+
 def test_hostile_controls_stay_text() -> None:
     control = Control(segment=0, operator=examples.NASTY, sources=(examples.NASTY,), rows=(0,))
     choices = (Choice(segment=0, stored=True, because=examples.NASTY),)
     hostile = passed(controls=(control,), choices=choices, source={examples.NASTY: pa.table({"x": pa.array([], pa.int64())})})
     text = to_html(hostile)
-    assert not [tag for tag, _ in Page(text).tags if tag == "script"]
+    assert [tag for tag, _ in Page(text).tags].count("script") == 1
     assert "\x1b" not in text + shown(hostile)
 
 
@@ -123,7 +136,7 @@ def test_in_the_document() -> None:
     document = passed().to_dict()
     assert document["controls"] == [{
         "segment": 0, "kind": "difference", "operator": "▷ (id_1 = id_2)", "sources": ["blacklist"], "rows": [0, 2], "run": "",
-        "text": "no row of blacklist (the whole table) kept these rows out: rows #1, #3",
+        "listed": False, "text": "no row of blacklist (the whole table) kept these rows out: rows #1, #3",
     }]  # fmt: skip
     (first, *_) = document["segments"]
     assert (first["materialized"], first["because"]) == (True, "it is the result")

@@ -21,15 +21,15 @@ def test_it_is_json_to_the_letter(make: Any) -> None:
 def test_the_papers_document() -> None:
     document = examples.paper().to_dict()
     assert sorted(document) == sorted([
-        "document", "version", "id", "asked", "headline", "result_rows", "seconds", "run", "guarantee", "target", "source", "intermediate",
-        "reasons", "controls", "runs", "stale", "verified", "verification", "segments", "queries",
+        "document", "version", "id", "asked", "answer", "headline", "result_rows", "seconds", "run", "guarantee", "target", "source",
+        "intermediate", "reasons", "controls", "runs", "stale", "verified", "verification", "segments", "queries",
     ])  # fmt: skip
     assert document["target"]["rows"] == [["Reject", 1]]
     assert document["target"]["links"][0] == {"row": 0, "source": "client", "source_row": 0}
     assert document["source"]["debt"] == {
         "columns": [{"name": "ClientID", "type": "string"}, {"name": "Debt", "type": "int64"}, {"name": "Date", "type": "date32[day]"}],
         "rows": [["0002", 1350, "2022-12-17"]],
-        "guarantee": {"level": "exact", "cause": ""},
+        "guarantee": {"level": "exact", "cause": "", "origin": "known"},
     }
     (decision,) = document["reasons"]["credit_exam"]["decisions"]
     assert decision["arguments"][0] == {"name": "income", "type": "int64", "value": 2200}

@@ -44,7 +44,7 @@ def test_what_was_traced_through_other_runs() -> None:
 
 def test_every_kind_of_reason_and_worth() -> None:
     text = shown(examples.many_kinds(), width=160)
-    assert re.search(r"amount = 20000.0\s+│█{12} \+0.305", text)
+    assert re.search(r"amount = 20000\s+│█{12} \+0.305", text)
     assert "residual +0.05: the contributions do not add up to the output" in text
     assert "The service was terrible[negative −0.42]" in text
     assert "• lip 0.93 at 8, 6, 20 × 14" in text

@@ -11,12 +11,14 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from airflow_lineage_provider.explanation import Guarantee
+from airflow_lineage_provider.explanation import Guarantee, weakest
 from airflow_lineage_provider.reasons import payload
 from airflow_lineage_provider.render import reason_text as words
-from airflow_lineage_provider.render.decisions import decisions, links_by_row, value_counts
+from airflow_lineage_provider.render.decisions import decisions, links_by_row, outcomes
+from airflow_lineage_provider.render.document import to_dict
+from airflow_lineage_provider.render.html import to_html
 from airflow_lineage_provider.render.values import column_values, number, rows_of, seconds_text, text_of, visible
-from airflow_lineage_provider.render.wording import guarantee_of, headline, made_from, verification_text, worth
+from airflow_lineage_provider.render.wording import guarantee_of, guarantee_text, headline, made_from, verification_text, worth
 from tests.render import explanation_examples as examples
 
 
@@ -47,6 +49,19 @@ def test_a_table_without_a_recorded_guarantee_is_never_exact() -> None:
     assert guarantee_of(bare, "client").level == "unavailable"
     assert "client is unavailable" in worth(bare)
     assert guarantee_of(explanation, "client") == Guarantee(level="exact")
+
+
+def test_rows_that_were_made_in_the_session_are_no_plain_exact_answer() -> None:
+    unknown = Guarantee(level="exact", cause="made in the session: lineage ends here", origin="unknown")
+    explanation = dataclasses.replace(examples.paper(), guarantees={**examples.paper().guarantees, "client": unknown})
+    assert explanation.guarantee == unknown
+    assert weakest(unknown, Guarantee(level="exact")) == unknown
+    assert weakest(unknown, Guarantee(level="superset", cause="c")).origin == "unknown"
+    assert worth(explanation) == "client is of unknown origin, all else is exact"
+    assert guarantee_text(unknown) == "? exact rows, origin unknown: made in the session: lineage ends here"
+    assert to_dict(explanation)["guarantee"]["origin"] == "unknown"
+    assert '<span class="badge superset"' in to_html(explanation)
+    assert "exact rows, origin unknown" in to_html(explanation)
 
 
 @pytest.mark.parametrize(
@@ -112,6 +127,21 @@ def test_a_date_that_python_cannot_hold_is_still_shown() -> None:
     assert "12921" in str(column_values(far)[1])
 
 
+def test_text_that_is_no_utf_8_is_still_shown() -> None:
+    raw = pa.array([b"a\xff", b"ok"])
+    text = pa.StringArray.from_buffers(2, raw.buffers()[1], raw.buffers()[2])
+    far = pa.array([0, 4_000_000], pa.int32()).cast(pa.date32())
+    offsets = pa.array([0, 1, 2], pa.int32())
+    nested = [pa.ListArray.from_arrays(offsets, text), pa.MapArray.from_arrays(offsets, text, far)]
+    table = pa.table([text, *nested, pa.StructArray.from_arrays([text, far], ["s", "d"])], names=["text", "list", "map", "struct"])
+    (first, second) = rows_of(table)
+    assert first == ("a\\xff", ["a\\xff"], [("a\\xff", dt.date(1970, 1, 1))], {"s": "a\\xff", "d": dt.date(1970, 1, 1)})
+    assert (second[0], second[3]["d"]) == ("ok", "12921-08-18")
+    explanation = examples.explanation(source={"broken": table}, links={"target": examples.links((0, "broken", 0))})
+    for shown in (to_html(explanation), str(to_dict(explanation))):
+        assert "a\\xff" in shown.replace("\\\\", "\\")
+
+
 def test_rows_of_a_table_whose_names_repeat() -> None:
     table = pa.table([pa.array([1, 2]), pa.array([3, 4])], names=["x", "x"])
     assert rows_of(table, [1]) == [(2, 4)]
@@ -127,7 +157,7 @@ def test_decisions_are_read_by_position() -> None:
     (decision,) = decisions(examples.explanation(reasons={"f": table}, links={"f": examples.links((0, "t", 5))}), "f")
     assert decision.arguments == (("value", "in"), ("reason", 7))
     assert (decision.value, decision.reason, decision.sources) == ("out", payload.Json(["x"]), {"t": (5,)})
-    assert value_counts(table) == [("out", 1)]
+    assert outcomes(table) == [("out", 1)]
 
 
 # --- reasons ------------------------------------------------------------------------------------------------------------
@@ -147,7 +177,7 @@ def test_bars_are_sorted_by_size_and_the_rest_is_summed() -> None:
 def test_a_contribution_that_is_not_finite_is_shown_first_and_hides_no_other() -> None:
     reason = payload.Attributions(_features(("a", 1, 0.5), ("b", 2, math.inf), ("c", 3, math.nan)), 0.0, 1.0)
     chart = words.bar_chart(reason, 5)
-    assert [(bar.feature, bar.number) for bar in chart.bars] == [("b", "∞"), ("c", "not a number"), ("a", "+0.5")]
+    assert [(bar.feature, bar.number) for bar in chart.bars] == [("b", "∞"), ("c", "not a number"), ("a", "+0.50")]
     assert math.isnan(chart.sum)
     assert words.adds_up(reason) is False
 
@@ -159,15 +189,6 @@ def test_the_residual_is_always_said() -> None:
     assert words.adds_up(off) is False
     assert "residual +0.05: the contributions do not add up to the output" in words.sum_text(off)
     assert "not known" in words.sum_text(payload.Attributions((), 0.1))
-
-
-def test_reasons_in_a_sentence() -> None:
-    assert words.sentence(None) == "no reason declared"
-    assert words.sentence(payload.Json({"Debt", "LoanAmount"})) == "because of Debt, LoanAmount"
-    assert words.sentence(examples.attributions()).startswith("mostly amount = 20000.0 (+0.305), debt = 1350.0 (+0.212)")
-    assert words.sentence(payload.Mask((2, 3), ((1, 2),), "lesion")) == "2 of 6 cells for 'lesion'"
-    assert words.sentence(payload.TextSpans((payload.Span(0, 3, -0.5),), "bad day")) == "mostly “bad” (−0.5)"
-    assert words.sentence(payload.Json(None)) == "null"
 
 
 def test_a_reason_of_a_later_release_is_kept_with_the_problem() -> None:

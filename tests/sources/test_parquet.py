@@ -28,6 +28,6 @@ def test_columns_that_the_file_declares_as_views(tmp_path: Path, kind: pa.DataTy
         leaf=0,
     )
     keys = pa.table({"key_0": pa.array([5, 5], pa.int64()), "key_1": pa.array([7, 1], pa.int64())})
-    found = read_positions(source, {"5": str(tmp_path / "a.parquet")}, keys)
+    found = read_positions(source, {"5": str(tmp_path / "a.parquet")}, keys, {})
     assert found.column("key_1").to_pylist() == [1, 7]
     assert found.column(2).to_pylist() == [column[1].as_py(), column[7].as_py()]

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
+import sys
+import tomllib
 from importlib import metadata
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
-from airflow_lineage_provider.errors import EnvironmentProblem, PySparkConflict, SparkConnectUnsupported
+from airflow_lineage_provider.errors import EnvironmentProblem, PySparkConflict
 from airflow_lineage_provider.spark import environment
-from airflow_lineage_provider.spark.environment import check_pyspark, damaged_files, java_problem, java_version
-from airflow_lineage_provider.spark.session import require_classic
+from airflow_lineage_provider.spark.environment import REQUIREMENT, check_pyspark, damaged_files, java_problem, java_version, repair
+
+ROOT = Path(__file__).parents[2]
 
 
 def test_this_installation_is_whole() -> None:
@@ -21,48 +24,119 @@ def test_this_installation_is_whole() -> None:
     assert java_problem() is None
 
 
-def make_distribution(folder: Path, name: str, version: str, content: str) -> None:
-    (folder / "pyspark").mkdir(exist_ok=True)
-    (folder / "pyspark" / "version.py").write_text(content)
-    digest = base64.urlsafe_b64encode(hashlib.sha256(content.encode()).digest()).rstrip(b"=").decode()
-    info = folder / f"{name.replace('-', '_')}-{version}.dist-info"
+def make_distribution(place: Path, name: str, version: str, files: dict[str, str]) -> None:
+    """Install a distribution of these files into a site-packages, over what is there, as pip does."""
+    info = place / f"{name.replace('-', '_')}-{version}.dist-info"
     info.mkdir()
     (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
-    (info / "RECORD").write_text(f"pyspark/version.py,sha256={digest},{len(content)}\n")
+    with (info / "RECORD").open("w") as record:
+        for path, content in files.items():
+            (place / path).parent.mkdir(parents=True, exist_ok=True)
+            (place / path).write_text(content)
+            digest = base64.urlsafe_b64encode(hashlib.sha256(content.encode()).digest()).rstrip(b"=").decode()
+            record.write(f"{path},sha256={digest},{len(content)}\n")
+
+
+def client_files(version: str) -> dict[str, str]:
+    return {
+        "pyspark/__init__.py": f"# {version}",
+        "pyspark/version.py": f'__version__: str = "{version}"',
+        "pyspark/sql/session.py": f"# {version}",
+    }
+
+
+def pyspark_files(version: str) -> dict[str, str]:
+    return client_files(version) | {"pyspark/core/context.py": f"# {version}"}
 
 
 @pytest.fixture
 def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty site-packages."""
+    """An empty site-packages, the only one that imports look in."""
+    for name in [name for name in sys.modules if name.split(".")[0] == "pyspark"]:
+        monkeypatch.delitem(sys.modules, name)
     monkeypatch.setattr("sys.path", [str(tmp_path)])
     return tmp_path
 
 
 def test_no_pyspark(installed: Path) -> None:
-    with pytest.raises(EnvironmentProblem, match="pip install"):
+    with pytest.raises(EnvironmentProblem, match=re.escape("pip install 'pyspark>=4.2,<4.4'")):
         check_pyspark()
 
 
 def test_a_client_alone_has_no_jvm(installed: Path) -> None:
-    make_distribution(installed, "pyspark-client", "4.3.0", "client")
-    with pytest.raises(EnvironmentProblem, match=r"pyspark-client 4\.3\.0 has no JVM"):
+    make_distribution(installed, "pyspark-client", "4.2.0", client_files("4.2.0"))
+    with pytest.raises(EnvironmentProblem, match=r"pyspark-client 4\.2\.0 has no JVM.*pip install 'pyspark==4\.2\.0'"):
         check_pyspark()
 
 
-def test_another_version_in_the_same_folder(installed: Path) -> None:
-    make_distribution(installed, "pyspark", "4.3.0", "a")
-    make_distribution(installed, "pyspark-client", "4.0.1", "b")
-    with pytest.raises(PySparkConflict, match=r"pip uninstall .* && pip install .*'pyspark==4\.3\.0'"):
-        check_pyspark()
-
-
-def test_files_of_the_same_version_that_are_not_its_own(installed: Path) -> None:
-    make_distribution(installed, "pyspark", "4.3.0", "a")
+@pytest.mark.parametrize("first", ["pyspark", "pyspark-client"])
+def test_both_of_one_version_are_one_whole_pyspark(installed: Path, first: str) -> None:
+    """Whichever was installed last: the files that both have are the same."""
+    files = {"pyspark": pyspark_files("4.2.0"), "pyspark-client": client_files("4.2.0")}
+    for name in sorted(files, key=lambda name: name != first):
+        make_distribution(installed, name, "4.2.0", files[name])
     check_pyspark()
-    (installed / "pyspark" / "version.py").write_text("b")
-    assert damaged_files(metadata.distribution("pyspark")) == ["pyspark/version.py"]
-    with pytest.raises(PySparkConflict, match=r"pyspark/version\.py"):
+
+
+def test_another_version_over_the_files(installed: Path) -> None:
+    make_distribution(installed, "pyspark", "4.3.0", pyspark_files("4.3.0"))
+    make_distribution(installed, "pyspark-client", "4.2.0", client_files("4.2.0"))
+    with pytest.raises(PySparkConflict) as refused:
         check_pyspark()
+    assert "pyspark 4.3.0 and pyspark-client 4.2.0 are installed there" in str(refused.value)
+    assert "pyspark/__init__.py, pyspark/version.py, pyspark/sql/session.py are missing or not its own" in str(refused.value)
+    assert str(refused.value).endswith("pip install --force-reinstall --no-deps pyspark==4.2.0 pyspark-client==4.2.0")
+
+
+def test_the_files_decide_and_not_what_else_says_it_is_installed(installed: Path) -> None:
+    """As after ``pip install --force-reinstall --no-deps pyspark``: the client's files are gone, its record is not."""
+    make_distribution(installed, "pyspark-client", "4.2.0", client_files("4.2.0"))
+    make_distribution(installed, "pyspark", "4.3.0", pyspark_files("4.3.0"))
+    check_pyspark()
+
+
+def test_a_file_that_is_missing(installed: Path) -> None:
+    make_distribution(installed, "pyspark", "4.3.0", pyspark_files("4.3.0"))
+    (installed / "pyspark" / "sql" / "session.py").unlink()
+    assert damaged_files(metadata.distribution("pyspark")) == ["pyspark/sql/session.py"]
+    with pytest.raises(PySparkConflict, match=r"session\.py is missing.* pip install --force-reinstall --no-deps pyspark==4\.3\.0$"):
+        check_pyspark()
+
+
+def test_a_pyspark_that_nobody_installed(installed: Path) -> None:
+    """spark-submit puts its own on the path; a platform's has no records."""
+    for path, content in pyspark_files("4.2.0").items():
+        (installed / path).parent.mkdir(parents=True, exist_ok=True)
+        (installed / path).write_text(content)
+    check_pyspark()
+
+
+@pytest.mark.parametrize("version", ["3.5.4", "4.1.0", "4.4.0", "5.0.0"])
+def test_a_version_that_is_not_known_to_work(installed: Path, version: str) -> None:
+    make_distribution(installed, "pyspark", version, pyspark_files(version))
+    with pytest.raises(EnvironmentProblem, match=r"works with PySpark 4\.2 to 4\.3, and .* is " + re.escape(version)):
+        check_pyspark()
+
+
+@pytest.mark.parametrize(
+    ("versions", "command"),
+    [
+        ({"pyspark": "4.3.0"}, "pyspark==4.3.0"),
+        ({"pyspark": "3.5.1"}, "pyspark==4.2.0"),
+        ({"pyspark": "4.3.0", "pyspark-client": "4.2.0"}, "pyspark==4.2.0 pyspark-client==4.2.0"),
+        ({"pyspark": "4.2.1", "pyspark-client": "4.0.4"}, "pyspark==4.2.0 pyspark-client==4.2.0"),
+        ({"pyspark": "4.2.0", "pyspark-client": "4.3.0"}, "pyspark==4.3.0 pyspark-client==4.3.0"),
+    ],
+)
+def test_the_repair(versions: dict[str, str], command: str) -> None:
+    assert repair(versions) == f"pip install --force-reinstall --no-deps {command}"
+
+
+def test_the_package_requires_what_the_check_accepts() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert REQUIREMENT in project["dependencies"]
+    assert {f"{name}==4.2.0" for name in ("pyspark", "pyspark-client")} <= set(project["optional-dependencies"]["airflow"])
+    assert repair({"pyspark": "4.3.0", "pyspark-client": "1"}).endswith("pyspark==4.2.0 pyspark-client==4.2.0")
 
 
 @pytest.mark.parametrize(
@@ -90,9 +164,3 @@ def test_no_java_and_an_old_one(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
     assert "/nowhere" in str(java_problem())
     with pytest.raises(EnvironmentProblem):
         environment.check_java()
-
-
-def test_a_connect_session_is_refused() -> None:
-    session = SimpleNamespace(_jvm=None)
-    with pytest.raises(SparkConnectUnsupported, match=r"without \.remote"):
-        require_classic(session)  # type: ignore[arg-type]

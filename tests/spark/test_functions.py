@@ -28,12 +28,7 @@ _LEFT_OUT = {
 # In a long list of expressions Spark's parser takes these for the ends of nested types.
 _UNPARSED = ">>"
 # What has no name of its own in SQL, or holds what the arguments do not show: refused, never said wrongly.
-_REFUSED = {
-    "contains", "endswith", "startswith", "collate", "from_xml", "to_xml", "schema_of_xml", "lpad", "rpad", "make_timestamp",
-    "make_timestamp_ltz", "make_timestamp_ntz", "try_make_timestamp", "try_make_timestamp_ltz", "try_make_timestamp_ntz", "try_reflect",
-    "st_geogfromwkb", "st_setsrid", "st_srid", "st_geomfromwkb", "st_asbinary",
-    "collation",
-}  # fmt: skip
+_REFUSED = {"try_make_timestamp", "try_make_timestamp_ltz", "try_make_timestamp_ntz", "try_reflect"}
 _BATCH = 60
 
 
@@ -85,7 +80,7 @@ def test_every_function_means_the_same(spark: SparkSession) -> None:
         if len(columns) == 1 and _UNPARSED not in expression and all(is_deterministic(column) for column in columns):
             said.append(expression)
     assert refused <= _REFUSED
-    assert len(said) > 800
+    assert len(said) > 750  # 4.2 has fewer functions than 4.3
     for start in range(0, len(said), _BATCH):
         assert_same(spark, said[start : start + _BATCH])
 
@@ -111,23 +106,19 @@ def assert_same(spark: SparkSession, expressions: list[str]) -> None:
 
 
 def test_every_window_function_and_generator_gives_the_same_rows(spark: SparkSession) -> None:
-    """Each in a query of its own; only a function whose rows are not known is refused."""
+    """Each in a query of its own."""
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
 
     different: list[str] = []
     compared = 0
-    for name, expression in examples(spark):
+    for _name, expression in examples(spark):
         if not (_WINDOW.search(expression) or _MAKES_ROWS.match(expression)):
             continue
         try:
             df = spark.sql(f"SELECT {expression}")
             expected = rows(df)
         except (PySparkException, Py4JError):
-            continue
-        if name == "counter_diff":
-            with pytest.raises(UnsupportedOperator, match="the window function"):
-                capture(df)
             continue
         compared += 1
         if rows_of(spark, capture(df)) != expected:

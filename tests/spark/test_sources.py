@@ -14,7 +14,6 @@ import pytest
 from airflow_lineage_provider.errors import SourceUnavailable, SparkRequired, UnsupportedOperator
 from airflow_lineage_provider.plan.operators import Relation, Source
 from airflow_lineage_provider.spark.capture import CapturedPipeline, capture
-from airflow_lineage_provider.spark.relations import safe_url
 from airflow_lineage_provider.spark.sources import changed, reopen, version_of
 from tests.spark.pipelines import rows
 
@@ -135,19 +134,6 @@ def test_jdbc_without_its_password(spark: SparkSession, tmp_path: Path) -> None:
     with pytest.raises(SourceUnavailable, match="gone"):
         reopen(spark, gone)
     spark.conf.unset("spark.airflow_lineage.jdbc.user")
-
-
-@pytest.mark.parametrize(
-    ("url", "safe"),
-    [
-        ("jdbc:postgresql://me:hush@host:5432/db?ssl=true", "jdbc:postgresql://host:5432/db?ssl=true"),
-        ("jdbc:postgresql://host/db?user=me&password=hush&ssl=true", "jdbc:postgresql://host/db?ssl=true"),
-        ("jdbc:sqlserver://host;user=me;password=hush;database=x", "jdbc:sqlserver://host;database=x"),
-        ("jdbc:postgresql://host/db", "jdbc:postgresql://host/db"),
-    ],
-)
-def test_urls_lose_user_and_password(url: str, safe: str) -> None:
-    assert safe_url(url) == safe
 
 
 def test_a_missing_column_is_named(spark: SparkSession) -> None:

@@ -36,6 +36,8 @@ TYPES = {
     "raw": "binary",
     "loan amount": "int",
     "Order": "int",
+    "gap": "interval day to second",
+    "dur": "interval year to month",
 }
 COLUMNS = [(name, attribute(number, name, kind)) for number, (name, kind) in enumerate(TYPES.items())]
 SPELLED = {column.id: ColumnRef(name) for name, column in COLUMNS}
@@ -121,6 +123,36 @@ MEANINGS: list[tuple[str, str, str]] = [
     ("true", "TRUE", "TRUE"),
     ("1 = 1", "1 = 1", "1 = 1"),
     ("judge = '${env:HOME}'", "judge = '\\u0024{env:HOME}'", "judge = '${env:HOME}'"),
+    ("gap > interval '1' hour", "gap > CAST('INTERVAL \\'1\\' HOUR' AS interval hour)", "gap > CAST('3600000000' AS BIGINT)"),
+    ("interval 2 days < gap", "CAST('INTERVAL \\'2\\' DAY' AS interval day) < gap", "CAST('172800000000' AS BIGINT) < gap"),
+    (
+        "gap in (interval '1.5' seconds)",
+        "gap IN (CAST('INTERVAL \\'1.500000\\' SECOND' AS interval second))",
+        "gap IN (CAST('1500000' AS BIGINT))",
+    ),
+    ("gap = interval 3 weeks", "gap = CAST('INTERVAL \\'21\\' DAY' AS interval day)", "gap = CAST('1814400000000' AS BIGINT)"),
+    (
+        "gap <= interval '-25:01:01.5' hour to second",
+        "gap <= CAST('INTERVAL \\'-25:01:01.500000\\' HOUR TO SECOND' AS interval hour to second)",
+        "gap <= CAST('-90061500000' AS BIGINT)",
+    ),
+    (
+        "dur = interval '1-2' year to month",
+        "dur = CAST('INTERVAL \\'1-2\\' YEAR TO MONTH' AS interval year to month)",
+        "dur = CAST('14' AS INT)",
+    ),
+    (
+        "dur <=> interval '-2' years",
+        "dur IS NOT DISTINCT FROM CAST('INTERVAL \\'-2\\' YEAR' AS interval year)",
+        "dur IS NOT DISTINCT FROM CAST('-24' AS INT)",
+    ),
+    ("gap is null or dur is not null", "gap IS NULL OR dur IS NOT NULL", "gap IS NULL OR dur IS NOT NULL"),
+    (
+        "at - interval 1 hour 30 minutes > at",
+        "`at` - (CAST('INTERVAL \\'1\\' HOUR' AS interval hour) + CAST('INTERVAL \\'30\\' MINUTE' AS interval minute)) > `at`",
+        SPARK_ONLY,
+    ),
+    ("gap / 2 > -interval '1' day", "gap / 2 > (-(CAST('INTERVAL \\'1\\' DAY' AS interval day)))", SPARK_ONLY),
     ("judge = '; DROP TABLE x; --'", "judge = '; DROP TABLE x; --'", "judge = '; DROP TABLE x; --'"),
 ]
 
@@ -139,7 +171,8 @@ def test_meaning(target: str, in_spark: str, in_postgres: str) -> None:
 @pytest.mark.spark
 def test_spark_takes_every_meaning_as_the_user_wrote_it(spark: SparkSession) -> None:
     """What is written out selects the same rows as the user's own text."""
-    values = """named_struct('id', {0}, 'big', {0}L, 'small', {0}S, 'judge', {1}, 'day', DATE '{2}', 'at', TIMESTAMP_LTZ '{2} 10:00:00',
+    values = """named_struct('id', {0}, 'gap', INTERVAL '1' HOUR * {0}, 'dur',
+            INTERVAL '2' MONTH * {0}, 'big', {0}L, 'small', {0}S, 'judge', {1}, 'day', DATE '{2}', 'at', TIMESTAMP_LTZ '{2} 10:00:00',
         'local', TIMESTAMP_NTZ '{2} 00:00:00', 'score', {3}D, 'ratio', {3}F, 'amount', CAST({4} AS DECIMAL(10,2)), 'ok', {5},
         'who', named_struct('age', {0}, 'full name', 'x', 'pet', named_struct('kind', 'cat')), 'tags', array('x', 'y'),
         'pets', array(named_struct('kind', 'x'), named_struct('kind', 'y')),
@@ -213,7 +246,18 @@ REFUSED: list[tuple[str, str]] = [
     ("who.size = 1", "size is not a field; fields: age, full name, pet"),
     ("id.x = 1", "has no fields"),
     ("id[0] = 1", "neither an array nor a map"),
-    ("id > interval 1 day", "interval"),
+    ("id > interval 1 day", "compares int with interval day"),
+    ("gap > '1 hour'", "compares interval day to second with string; write INTERVAL"),
+    ("gap between 1 and 2", "compares interval day to second with int"),
+    ("gap in (interval '1' month)", "compares interval day to second with interval month"),
+    ("gap > interval '1 hour 30 minutes'", "DAY TO SECOND"),
+    ("gap > interval '1'", "an interval that a target cannot have"),
+    ("gap > interval id hours", "an interval that a target cannot have"),
+    ("gap = interval '1 25:00' day to minute", "does not say day to minute"),
+    ("gap = interval '1' second to hour", "does not say second to hour"),
+    ("gap > interval 200000000 days", "does not say days"),
+    ("dur = interval '1-12' year to month", "does not say year to month"),
+    ("dur = interval '1' fortnight", "fortnight"),
     ("filter(tags, x -> x = 'a') = tags", "filter, which is not|lambda"),
     ("id = 123456789012345678901234567890123456789", "38 digits"),
     ("cast(judge as varchar(3)) = 'x'", "cast to string"),
@@ -339,7 +383,8 @@ def test_operators_bind_as_in_spark(spark: SparkSession, data: st.DataObject) ->
 def test_targets_run_in_postgres(postgres: cursor) -> None:
     postgres.execute(
         """DROP TABLE IF EXISTS asked; CREATE TABLE asked (id int, big bigint, judge text, day date, at timestamptz,
-        local timestamp, score double precision, ratio real, amount numeric(10,2), ok boolean, raw bytea, "loan amount" int, "Order" int)"""
+        local timestamp, score double precision, ratio real, amount numeric(10,2), ok boolean, raw bytea, "loan amount" int, "Order" int,
+        gap bigint, dur int)"""
     )
     for target, _, written in MEANINGS:
         if written != SPARK_ONLY:

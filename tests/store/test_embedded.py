@@ -17,6 +17,7 @@ import pytest
 
 from airflow_lineage_provider.errors import EnvironmentProblem, RunNotComplete, StoreUnavailable
 from airflow_lineage_provider.store import RunRecord, Store, embedded, stop_embedded
+from airflow_lineage_provider.store.pid_file import is_postmaster
 from tests.store.conftest import sql
 
 
@@ -57,10 +58,10 @@ def test_processes_share_a_server_that_outlives_them(home: Path) -> None:
         assert {record.id for record in store.runs()} == {run for run, _ in found}
         assert int(found[0][1]) == embedded.ensure_running().pid
         assert sql(store.tcp_url, "SELECT inet_server_addr()::text") == [("127.0.0.1/32",)]
-    assert embedded._is_postmaster(int(found[0][1]), home)
+    assert is_postmaster(int(found[0][1]), home)
     assert oct((home / "postgres.password").stat().st_mode & 0o777) == "0o600"
     assert stop_embedded()
-    assert not embedded._is_postmaster(int(found[0][1]), home)
+    assert not is_postmaster(int(found[0][1]), home)
     assert not stop_embedded()
 
 

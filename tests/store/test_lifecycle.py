@@ -16,7 +16,7 @@ import pyarrow as pa
 import pytest
 
 from airflow_lineage_provider.errors import LoadFailed, RunNotComplete, RunNotFound, StoreError, StoreUnavailable
-from airflow_lineage_provider.store import Column, DerivationRecord, DerivationTable, RunRecord, Store, lifecycle
+from airflow_lineage_provider.store import Column, DerivationRecord, DerivationTable, RunRecord, Store, embedded, lifecycle
 from airflow_lineage_provider.store.ids import new_id
 from tests.store.conftest import sql
 
@@ -246,3 +246,44 @@ def test_a_store_that_is_forgotten_closes_itself(empty_url: str) -> None:
     del store
     gc.collect()
     _until(lambda: sql(empty_url, "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()") == [(1,)])
+
+
+@pytest.mark.parametrize("held", ["row", "table"])
+def test_opening_does_not_wait_for_a_dead_run_that_another_transaction_holds(empty_url: str, held: str) -> None:
+    import psycopg2
+
+    with Store.open(empty_url) as store:
+        run = store.begin_run(RunRecord(pipeline="dead"))
+        table = store.create_materialization(run, "m", "segment", COLUMNS).table
+    stuck = psycopg2.connect(empty_url)
+    with stuck.cursor() as cursor:
+        cursor.execute(f"SELECT 1 FROM lineage.runs WHERE id = '{run}' FOR UPDATE" if held == "row" else f"SELECT * FROM {table}")
+    started = time.monotonic()
+    with Store.open(empty_url) as store:
+        assert time.monotonic() - started < 3
+        assert store.run(run).status == "running"
+        assert store.query("SELECT 1 AS one").num_rows == 1
+    stuck.close()
+    with Store.open(empty_url) as store:
+        assert store.run(run).status == "failed"
+
+
+def test_a_load_that_outlived_its_driver_is_ended(empty_url: str) -> None:
+    import psycopg2
+
+    with Store.open(empty_url) as store:
+        run = store.begin_run(RunRecord(pipeline="dead"))
+    load = psycopg2.connect(empty_url, application_name=f"lineage-load:{run}")
+    with load.cursor() as cursor:
+        cursor.execute(f"SELECT 1 FROM lineage.runs WHERE id = '{run}' FOR SHARE")
+    with Store.open(empty_url) as store:
+        assert store.run(run).status == "failed"
+
+
+def test_loading_and_uploading_begin_one_transaction(store: Store, begin: Callable[[], str], server: embedded.Server) -> None:
+    made = store.create_materialization(begin(), "m", "segment", COLUMNS)
+    made.loader("adbc").load(0, 0, iter([BATCH]))
+    with store.session() as session:
+        session.upload("t", pa.table({"a": [1]}))
+    said = "".join(piece.read_text() for piece in (server.home / "log").iterdir())
+    assert "already a transaction in progress" not in said

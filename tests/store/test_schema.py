@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from airflow_lineage_provider.errors import StoreError, StoreSchemaTooNew, StoreSchemaTooOld, StoreUnavailable
 from airflow_lineage_provider.store import RunRecord, Store, migrate, schema
-from airflow_lineage_provider.store.connection import make_engine, normalise, redact, tcp_form
+from airflow_lineage_provider.store.connection import Connector, make_engine, normalise, redact, tcp_form
 from tests.store.conftest import sql
 
 
@@ -19,7 +19,7 @@ def test_the_migrations_make_what_the_code_expects(empty_url: str) -> None:
 
     assert migrate.known_versions()[0] == schema.HEAD
     Store.open(empty_url).close()
-    engine = make_engine(empty_url)
+    engine = make_engine(Connector(empty_url))
     options = {"include_schemas": True, "version_table_schema": "lineage", "version_table": schema.VERSION_TABLE, "compare_type": True}
     with engine.connect() as connection:
         context = MigrationContext.configure(connection, opts=options)
@@ -72,7 +72,7 @@ def test_down_and_up_again(empty_url: str) -> None:
     from alembic import command
 
     Store.open(empty_url).close()
-    engine = make_engine(empty_url)
+    engine = make_engine(Connector(empty_url))
     with engine.begin() as connection:
         config = migrate._config()
         config.attributes["connection"] = connection

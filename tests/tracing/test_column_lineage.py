@@ -246,6 +246,14 @@ def test_a_python_function_of_rows_may_do_anything_with_any_column() -> None:
     assert found == {*chosen, "t.a FILTER perhaps by f", "u.k GROUP_BY", "u.k JOIN", "t.a GROUP_BY", "t.a JOIN"}
 
 
+def test_an_aggregate_function_in_python_makes_its_value_of_its_own_columns() -> None:
+    key, value = generated(2)
+    by_key = o.PythonMap(
+        children=(U,), kind="aggregated", udf="f", call=1, eval_type=202, output=(key, value), keys=(K,), calls=(1,), widths=(1,)
+    )
+    assert told(by_key) == {"g0": {"u.k IDENTITY"}, "g1": {"u.v AGGREGATION perhaps by f"}, "*": {"u.k GROUP_BY"}}
+
+
 # --- whole plans --------------------------------------------------------------------------------------------------------
 
 EXAMPLE_4 = {
@@ -351,7 +359,7 @@ CAPTURED = {
         "*": {"t2.income FILTER"},
     },
     "limits": {**CLIENT, "*": {"t0.id SORT"}},
-    "python_udf": {**CLIENT, "judge": {"t0.income TRANSFORMATION by <lambda>"}, "*": {"t0.income FILTER by <lambda>"}},
+    "python_udf": {**CLIENT, "judge": {"t0.income TRANSFORMATION by lambda"}, "*": {"t0.income FILTER by lambda"}},
 }
 
 

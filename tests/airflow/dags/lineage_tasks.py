@@ -13,7 +13,11 @@ from airflow_lineage_provider.operators.lineage_pyspark import LineagePySparkOpe
 
 @dag(schedule=None, params={"folder": Param("", type="string")})
 def lineage_tasks() -> None:
-    @task.lineage_pyspark(output="parquet:{{ params.folder }}/mapped-{{ ti.map_index }}+overwrite", lineage_name="{{ dag.dag_id }}/mapped")
+    @task.lineage_pyspark(
+        output="parquet:{{ params.folder }}/mapped-{{ ti.map_index }}+overwrite",
+        lineage_name="{{ dag.dag_id }}/mapped",
+        clear_params=["rows", "factor"],
+    )
     def mapped(spark: Any, rows: int, factor: int) -> Any:
         return spark.sql(f"SELECT id, id * {factor} AS scaled FROM range({rows})")
 
@@ -32,6 +36,13 @@ def lineage_tasks() -> None:
         fragile.register(spark)
         return spark.sql("SELECT id, fragile(id) AS value FROM range(3)")
 
+    @task.lineage_pyspark(
+        store="postgresql://nobody:secret@127.0.0.1:1/away", on_store_failure="keep_result", output="{{ params.folder }}/kept+overwrite"
+    )
+    def without_store(spark: Any) -> Any:
+        return spark.sql("SELECT id FROM range(3)")
+
+    without_store()
     mapped.partial(factor=10).expand(rows=[2, 3])
     second_time_lucky()
 
@@ -41,7 +52,7 @@ def classic_operators() -> None:
     def numbers(spark: Any, rows: int, ds: str) -> Any:
         return spark.sql(f"SELECT id, id % 2 = 1 AS odd, '{ds}' AS ds FROM range({rows})")
 
-    run = LineagePySparkOperator(task_id="numbers", python_callable=numbers, op_kwargs={"rows": "{{ 2 * 5 }}"})
+    run = LineagePySparkOperator(task_id="numbers", python_callable=numbers, op_kwargs={"rows": "{{ 2 * 5 }}"}, clear_params=["rows"])
     by_id = DeriveAugmentedLineageOperator(
         task_id="by_id", run_id="{{ ti.xcom_pull(task_ids='numbers')['run_id'] }}", target="odd AND ds = '{{ ds }}'", verify=True
     )

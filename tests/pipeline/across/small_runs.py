@@ -13,7 +13,7 @@ ORDERS = [(1, "ann", 10), (2, "ann", 20), (3, "bob", 30), (4, "bob", 5), (5, "cy
 CLIENTS = [("ann", "UK"), ("bob", "US"), ("cy", "UK")]
 
 
-@reasoned_udf("string")
+@reasoned_udf("string", features={"x": "pounds"})
 def extent(x: int) -> str:
     return "big" if x >= 20 else "small"
 

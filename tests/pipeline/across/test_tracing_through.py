@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from airflow_lineage_provider import Lineage
+from airflow_lineage_provider import Feature, Lineage
 from airflow_lineage_provider.errors import SparkRequired
 from airflow_lineage_provider.store import Store
 from tests.pipeline.across.small_runs import behind, exact, sources, sql, totals
@@ -173,6 +173,9 @@ def test_reasons_of_all_runs(lineage: Lineage, tables: Path) -> None:
     calls = {row: found.reasons["extent_2"].column(1)[row].as_py() for row in range(3)}
     assert {amount: behind(found, row, links="extent_2")["orders"] for row, amount in calls.items()} == {10: [1], 5: [4], 7: [5, 6]}
     assert exact(found)
+    # What the UDF's author calls things is in the answer, and in the one that is kept.
+    for answer in (found, lineage.derivation(found.id)):
+        assert [answer.reasons[name].names.argument(0) for name in answer.reasons] == [Feature("pounds")] * 2
 
 
 def test_a_difference_over_a_runs_output(lineage: Lineage, tables: Path) -> None:
@@ -185,6 +188,17 @@ def test_a_difference_over_a_runs_output(lineage: Lineage, tables: Path) -> None
     assert [(one.sources, one.rows, one.run) for one in found.controls] == [(("totals",), (0,), b.id)]
     assert found.intermediate["totals"].rows.num_rows == 0
     assert sources(found, "client") == {"clients": ["cy"]}
+
+
+def test_the_rows_of_a_difference_upstream_are_in_no_decision(lineage: Lineage, tables: Path) -> None:
+    text = "SELECT rid, amount FROM {orders} LEFT ANTI JOIN {clients} ON clients.client = orders.client AND country = 'US'"
+    a = lineage.run(sql(text, orders=str(tables / "orders"), clients=str(tables / "clients")), name="a", output=str(tables / "kept"))
+    b = lineage.run(sql("SELECT rid, extent(amount) AS s FROM {kept}", kept=str(tables / "kept")), name="b")
+    found = b.explain("rid = 5", difference="rows", save=False)
+    assert found.source["clients"].num_rows == 3
+    assert {link["source"] for link in found.links["target"].to_pylist()} == {"orders", "clients"}
+    assert {link["source"] for link in found.links["extent"].to_pylist()} == {"orders"}
+    assert [(one.sources, one.rows, one.run, one.listed) for one in found.controls] == [(("clients",), (0,), a.id, True)]
 
 
 def test_verification_is_of_the_run_that_was_asked(lineage: Lineage, tables: Path) -> None:

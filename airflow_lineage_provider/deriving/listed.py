@@ -1,0 +1,35 @@
+"""Rows that are at hand, as a condition that they meet and few others: what goes down the plan where segments are made again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from airflow_lineage_provider.deriving.literals import literal_of
+from airflow_lineage_provider.plan.expressions import TRUE, Attribute, Call, Expression, conjunction, disjunction
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_LISTED = 1_000
+_LISTABLE = ("boolean", "tinyint", "smallint", "int", "bigint", "string", "date")
+
+
+def listed(columns: Sequence[tuple[Attribute, pa.ChunkedArray]]) -> Expression:
+    """Columns with few values must have one of them; whatever else the rows have in common is left out."""
+    terms = [_listed(a, column) for a, column in columns if a.type in _LISTABLE]
+    return conjunction(tuple(term for term in terms if term is not None)) or TRUE
+
+
+def _listed(attribute: Attribute, column: pa.ChunkedArray) -> Expression | None:
+    values = list(dict.fromkeys(column.to_pylist()))
+    if len(values) > _LISTED:
+        return None
+    terms: list[Expression] = []
+    known = [value for value in values if value is not None]
+    if known:
+        constants = (literal_of(attribute.type, value) for value in known)
+        terms.append(Call(function="in", arguments=(attribute, *constants), type="boolean"))
+    if len(known) < len(values):
+        terms.append(Call(function="isnull", arguments=(attribute,), type="boolean"))
+    return disjunction(tuple(terms))

@@ -1,0 +1,229 @@
+"""A target given as rows: found by their values, or by their positions in the result."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from airflow_lineage_provider.deriving.given_rows import Cells, given_rows
+from airflow_lineage_provider.deriving.listed import listed
+from airflow_lineage_provider.deriving.literals import has_literals, literal_of
+from airflow_lineage_provider.deriving.target import checked, numbers_where
+from airflow_lineage_provider.deriving.values import MISSING, Column
+from airflow_lineage_provider.errors import InvalidTarget, ResultNotStored, TargetTooLarge
+from airflow_lineage_provider.plan.datatypes import ArrayType, DataType, MapType, ScalarType, StructType, parse_type
+from airflow_lineage_provider.plan.expressions import TRUE, Attribute, Call, Expression, conjunction, disjunction
+from airflow_lineage_provider.plan.lineage_keys import ROW
+from airflow_lineage_provider.plan.text import expression_text
+from airflow_lineage_provider.shown import shown
+
+if TYPE_CHECKING:
+    from airflow_lineage_provider.deriving.engines import Engines
+    from airflow_lineage_provider.deriving.rows import SegmentRows
+    from airflow_lineage_provider.recording import RecordedPlan
+    from airflow_lineage_provider.store import Materialization, Store
+
+_CANDIDATES = 1_000_000
+_MOST_COMPARED = 100
+_SHOWN = 20
+
+
+def rows_condition(given: Any, columns: Sequence[tuple[str, Attribute]], recorded: RecordedPlan) -> tuple[Expression, str]:
+    """Rows as a condition over columns, and as text.
+
+    :raises InvalidTarget, TargetTooLarge: they are no rows of these columns, or have values that no condition can say.
+    """
+    rows = _typed(given_rows(given, columns), columns, recorded)
+    for row in rows:
+        for attribute, value in row:
+            if not has_literals(attribute.type):
+                raise InvalidTarget(
+                    f"target row: {shown(value)} of column {attribute.name!r} ({attribute.type}) cannot be compared here; leave "
+                    "the column out or use a predicate"
+                )
+    condition = disjunction(tuple(_condition(row) for row in rows)) or TRUE
+    return condition, _asked(rows, condition)
+
+
+class RowsTarget:
+    """The rows of the result that are like the rows that are given, in all columns that these name."""
+
+    def __init__(self, given: Any, recorded: RecordedPlan, limit: int, total: int | None) -> None:
+        """:raises InvalidTarget, TargetTooLarge: they are no rows of the result's columns."""
+        columns = list(zip(recorded.plan.names, recorded.plan.output, strict=True))
+        self._rows = _typed(given_rows(given, columns), columns, recorded)
+        self._compared = [row for row in self._rows if _beyond(row)]
+        if len(self._compared) > _MOST_COMPARED:
+            raise TargetTooLarge(
+                f"the target has {len(self._compared):,} rows with arrays, maps, structs or intervals in them, more than {_MOST_COMPARED}; "
+                "name the rows by their positions, at=[…]"
+            )
+        self.asked = _asked(self._rows, self.condition())
+        self._limit, self._total = limit, total
+
+    def condition(self) -> Expression:
+        """What the rows meet: all that constants can say of them."""
+        return disjunction(tuple(_condition(row) for row in self._rows)) or TRUE
+
+    def numbers(self, rows: SegmentRows, recorded: RecordedPlan, engines: Engines, store: Store) -> list[int]:
+        """The numbers of the rows.
+
+        :raises EmptyTarget, TargetTooLarge, SparkRequired: as `target.matching_rows`.
+        """
+        found: set[int] = set()
+        plain = tuple(_condition(row) for row in self._rows if not _beyond(row))
+        condition = disjunction(plain)
+        if condition is not None:
+            found.update(numbers_where(condition, rows, recorded, engines, store, self._limit + 1))
+        for row in self._compared:
+            numbers = numbers_where(_condition(row), rows, recorded, engines, store, _CANDIDATES)
+            if len(numbers) == _CANDIDATES:
+                raise TargetTooLarge(f"{_CANDIDATES:,} rows or more look like {self.asked}: name more columns, or the row's position")
+            found.update(_alike(_beyond(row), rows, recorded, numbers))
+        return checked(sorted(found), self.asked, recorded, self._limit, self._total)
+
+
+class PositionTarget:
+    """Rows of the result by their positions, counted from 0 in the order of `Run.result_table`."""
+
+    def __init__(self, at: Any, recorded: RecordedPlan, stored: Materialization | None, store: Store, limit: int, strategy: str) -> None:
+        """:raises InvalidTarget, TargetTooLarge: they are no positions of the result.
+        :raises ResultNotStored: rows that are made again need not come in the same order.
+        """
+        if stored is None or 0 not in recorded.materialized:
+            raise ResultNotStored(
+                f"the run did not store its result (strategy {strategy}), and rows that are made again have no positions: ask by a "
+                "predicate or by values, or run the pipeline with another strategy"
+            )
+        wanted = positions_of(at)
+        if len(wanted) > limit:
+            raise TargetTooLarge(f"{len(wanted):,} positions are more than {limit:,} rows; name fewer, or raise the limit")
+        self.asked = _positions_text(wanted)
+        self._recorded, self._stored, self._store = recorded, stored, store
+        self._found = self._numbers(wanted)
+        if len(self._found) < len(wanted):
+            rows = stored.rows if stored.rows is not None else store.query(f"SELECT count(*) AS n FROM {stored.table}").column(0)[0].as_py()
+            has = f"{rows:,} rows, at positions 0 to {rows - 1:,}" if rows else "no rows"
+            raise InvalidTarget(f"the result has no row at one of the {self.asked}: it has {has}")
+
+    def _numbers(self, wanted: Sequence[int]) -> list[int]:
+        row = self._stored.sql_column(ROW)
+        ranked = f"SELECT {row} AS number, row_number() OVER (ORDER BY {row}) - 1 AS place FROM {self._stored.table}"
+        where = f"{row} IN (SELECT number FROM ({ranked}) AS ranked WHERE place IN ({', '.join(map(str, wanted))}))"
+        found = self._store.read(self._stored, columns=[ROW], where=where, order_by=[ROW])
+        return [int(number) for number in found.column(0).to_pylist()]
+
+    def condition(self) -> Expression:
+        """What the rows meet, and few others."""
+        names = dict(self._recorded.materialized[0].columns)
+        where = f"{self._stored.sql_column(ROW)} IN ({', '.join(map(str, self._found))})"
+        columns = [names[a.id] for a in self._recorded.plan.output]
+        found = self._store.read(self._stored, columns=list(dict.fromkeys(columns)), where=where)
+        return listed([(a, found.column(name)) for a, name in zip(self._recorded.plan.output, columns, strict=True)])
+
+    def numbers(self, rows: SegmentRows, recorded: RecordedPlan, engines: Engines, store: Store) -> list[int]:
+        """The numbers of the rows."""
+        return self._found
+
+
+def positions_of(at: Any) -> list[int]:
+    """Positions as they are given: a number, several, or text such as ``0,3``; ascending, each once.
+
+    :raises InvalidTarget: they are none.
+    """
+    if isinstance(at, str):
+        parts = [part.strip() for part in at.split(",")]
+        given: list[Any] = [int(part) if part.isascii() and part.isdigit() and len(part) < 19 else part for part in parts]
+    else:
+        given = list(at) if isinstance(at, Iterable) and not isinstance(at, bytes) else [at]
+    found = [_position(one) for one in given]
+    if not found:
+        raise InvalidTarget("no position is given; at=[0, 3] are the result's first and fourth rows")
+    return sorted(set(found))
+
+
+def _position(given: Any) -> int:
+    try:
+        position = -1 if isinstance(given, bool) else operator.index(given)
+    except TypeError:
+        position = -1
+    if not 0 <= position < 2**62:
+        raise InvalidTarget(f"{shown(given)} is no position: the result's rows are counted from 0, in the order of its rows")
+    return position
+
+
+def _positions_text(positions: Sequence[int]) -> str:
+    listed = ", ".join(map(str, positions[:_SHOWN])) + (f", … ({len(positions):,} in all)" if len(positions) > _SHOWN else "")
+    return f"{'position' if len(positions) == 1 else 'positions'} {listed} of the result"
+
+
+def _typed(rows: list[Cells], columns: Sequence[tuple[str, Attribute]], recorded: RecordedPlan) -> list[Cells]:
+    zone = dict(recorded.plan.conf).get("spark.sql.session.timeZone")
+    kept = {attribute.id: Column(name, attribute.type, zone) for name, attribute in columns}
+    # pandas' missing values stay what they are: what they mean is said by the condition.
+    return [tuple((a, value if value is MISSING else kept[a.id].typed(value)) for a, value in row) for row in rows]
+
+
+def _condition(row: Cells) -> Expression:
+    terms = [_term(a, value) for a, value in row if has_literals(a.type)]
+    return conjunction(tuple(terms)) or TRUE
+
+
+def _term(attribute: Attribute, value: Any) -> Expression:
+    if value is MISSING:
+        null = Call(function="isnull", arguments=(attribute,), type="boolean")
+        floats = attribute.type in ("float", "double")
+        return disjunction((null, _term(attribute, float("nan")))) or null if floats else null
+    if value is None:
+        return Call(function="isnull", arguments=(attribute,), type="boolean")
+    return Call(function="<=>", arguments=(attribute, literal_of(attribute.type, value)), type="boolean")
+
+
+def _asked(rows: Sequence[Cells], condition: Expression) -> str:
+    if len(rows) > _SHOWN:
+        return f"{len(rows):,} rows given by their values"
+    beyond = [f"{a.name} = {shown(value)}" for row in rows for a, value in _beyond(row)]
+    said = [] if condition == TRUE else [expression_text(condition)]
+    return " and ".join([*said, *beyond])
+
+
+def _beyond(row: Cells) -> Cells:
+    """The cells that constants cannot say."""
+    return tuple((a, value) for a, value in row if not has_literals(a.type))
+
+
+def _alike(cells: Cells, rows: SegmentRows, recorded: RecordedPlan, numbers: list[int]) -> list[int]:
+    """Those of the rows that have these values: NaN is one value, and the entries of a map have no order."""
+    if not numbers:
+        return []
+    names = dict((rows.restored.recorded if rows.restored else recorded).materialized[0].columns)
+    columns = [names[a.id] for a, _ in cells]
+    wanted = [same(parse_type(a.type), None if value is MISSING else value) for a, value in cells]
+    found = rows.read(0, [ROW, *dict.fromkeys(columns)], numbers)
+    alike = set(range(found.num_rows))
+    for (attribute, _), name, value in zip(cells, columns, wanted, strict=True):
+        try:
+            values = found.column(name).to_pylist()
+        except (ValueError, OverflowError) as problem:
+            what = f"column {attribute.name!r} has values that cannot be compared ({problem})"
+            raise InvalidTarget(f"{what}; name the row by its position, at=[…]") from problem
+        alike &= {at for at, one in enumerate(values) if same(parse_type(attribute.type), one) == value}
+    return [int(found.column(ROW)[at].as_py()) for at in sorted(alike)]
+
+
+def same(kind: DataType, value: Any) -> Any:
+    """A value as one that is equal where Spark's is: NaN is one value, zero has no sign, a map's entries have no order."""
+    match kind:
+        case _ if value is None:
+            return None
+        case ArrayType(element):
+            return tuple(same(element, one) for one in value)
+        case MapType(key, item):
+            return frozenset((same(key, one), same(item, other)) for one, other in value)
+        case StructType(fields):
+            return tuple(same(field.type, value[field.name]) for field in fields)
+        case ScalarType("float" | "double"):
+            return "NaN" if value != value else value + 0.0
+        case _:
+            return tuple(value) if isinstance(value, tuple) else value

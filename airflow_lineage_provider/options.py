@@ -1,0 +1,103 @@
+"""What the options of a run and of a question can be. The library, the operators and the command check them here, before any work."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, get_args
+
+from airflow_lineage_provider.errors import InvalidOption
+from airflow_lineage_provider.explanation import Difference
+from airflow_lineage_provider.output import Output
+from airflow_lineage_provider.shown import shown
+from airflow_lineage_provider.tracing.strategies import STRATEGIES
+
+REASONS = ("lazy", "eager")
+ON_STORE_FAILURE = ("fail", "keep_result")
+_LONGEST_NAME = 1_000
+
+
+def check_options(options: Mapping[str, Any]) -> None:
+    """Refuse what an option cannot be, before anything is done with it; options that are not known here are left alone.
+
+    :raises InvalidOption: naming the option, its value and what it can be. :raises InvalidOutput: for the option ``output``.
+    """
+    for name, value in options.items():
+        if name in _CHECKS:
+            _CHECKS[name](name, value)
+
+
+def _one_of(known: Sequence[str]) -> Callable[[str, Any], None]:
+    def check(name: str, value: Any) -> None:
+        if not isinstance(value, str) or value not in known:
+            raise InvalidOption(f"{name}={shown(value)} is not known; it can be {', '.join(known)}")
+
+    return check
+
+
+def _flag(name: str, value: Any) -> None:
+    if not isinstance(value, bool):
+        raise InvalidOption(f"{name}={shown(value)} is not known; it can be True, False")
+
+
+def _count(name: str, value: Any) -> None:
+    if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
+        raise InvalidOption(f"{name}={shown(value)} is no number of rows; it can be a whole number from 1 up")
+
+
+def _keys(name: str, value: Any) -> None:
+    if value is None:
+        return
+    if not isinstance(value, Mapping):
+        raise InvalidOption(f"{name}={shown(value)} is not understood; it can be {{table: [column, …]}}")
+    for table, columns in value.items():
+        names = list(columns) if isinstance(columns, Sequence) and not isinstance(columns, str | bytes) else []
+        if not isinstance(table, str) or not names or not all(isinstance(each, str) and each for each in names):
+            given = f"{name}: the key of table {shown(table)} is {shown(columns)}"
+            raise InvalidOption(f"{given}; it can be a list of the names of its columns")
+        if len(set(names)) < len(names):
+            raise InvalidOption(f"{name}: the key of table {shown(table)} names a column twice: {shown(columns)}")
+
+
+def _params(name: str, value: Any) -> None:
+    if value is not None and not (isinstance(value, Mapping) and all(isinstance(each, str) for each in value)):
+        # The values are not told: they may be secret.
+        raise InvalidOption(f"{name} is of type {type(value).__name__}; it can be a mapping of names to values")
+
+
+def _text(name: str, value: Any) -> None:
+    if value is None:
+        return
+    if not isinstance(value, str) or not value.strip() or len(value) > _LONGEST_NAME or not _is_text(value):
+        raise InvalidOption(f"{name}={shown(value)} is no name; it can be a text of up to {_LONGEST_NAME:,} characters")
+
+
+def _is_text(value: str) -> bool:
+    """Whether a store can hold the text: NUL and halves of pairs are no characters."""
+    return "\x00" not in value and not any("\ud800" <= character <= "\udfff" for character in value)
+
+
+def _natural(name: str, value: Any) -> None:
+    if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 0):
+        raise InvalidOption(f"{name}={shown(value)} is no number of rows; it can be a whole number from 0 up")
+
+
+def _output(_name: str, value: Any) -> None:
+    if value is not None:
+        Output.parse(value)
+
+
+_CHECKS: Mapping[str, Callable[[str, Any], None]] = {
+    "name": _text,
+    "table": _text,
+    "rows": _natural,
+    "strategy": _one_of(STRATEGIES),
+    "reasons": _one_of(REASONS),
+    "on_store_failure": _one_of(ON_STORE_FAILURE),
+    "output": _output,
+    "keys": _keys,
+    "params": _params,
+    "difference": _one_of(get_args(Difference)),
+    "across": _flag,
+    "verify": _flag,
+    "limit": _count,
+}

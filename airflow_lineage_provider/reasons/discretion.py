@@ -1,0 +1,100 @@
+"""Columns that are not to be shown: hidden ones are left out, of masked ones the names are told and the values are not.
+
+Patterns are those of a shell (``*``, ``?``), of a column's name or ``table.column``, whatever the case. What is shown to people is kept
+back: pages, terminals, documents, messages of errors. What is stored, and what a program reads of an answer, is as it is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Any
+
+from airflow_lineage_provider import settings
+
+MASK = "•••"
+
+_LITERAL = re.compile(r"'(?:[^'\\]|\\.|'')*'|(?<![\w•])-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?(?!\w)")
+
+
+@dataclass(frozen=True)
+class Discretion:
+    """Patterns of columns to hide and to mask."""
+
+    hide: tuple[str, ...] = ()
+    mask: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, hide: Sequence[str] = (), mask: Sequence[str] = ()) -> Discretion:
+        """These patterns, and those of the settings, which no argument takes back."""
+        return cls(_patterns([*settings.hidden_columns(), *_listed(hide)]), _patterns([*settings.masked_columns(), *_listed(mask)]))
+
+    def __bool__(self) -> bool:
+        return bool(self.hide or self.mask)
+
+    def __or__(self, other: Discretion) -> Discretion:
+        return Discretion(_patterns([*self.hide, *other.hide]), _patterns([*self.mask, *other.mask]))
+
+    def hides(self, column: str, table: str = "") -> bool:
+        """Is the column to be left out?"""
+        return _matches(self.hide, column, table)
+
+    def masks(self, column: str, table: str = "") -> bool:
+        """Are the column's values not to be told? (A hidden one is not masked.)"""
+        return not self.hides(column, table) and _matches(self.mask, column, table)
+
+    def withholds(self, column: str, table: str = "") -> bool:
+        """Are the column's values to be told to nobody?"""
+        return self.hides(column, table) or self.masks(column, table)
+
+    def without_values(self, text: str, withheld: Iterable[tuple[str, Any]]) -> str:
+        """A message without the values of columns that are withheld: ``withheld`` are arguments with their values."""
+        for name, value in withheld:
+            if self.withholds(name) and value is not None and str(value):
+                for told in sorted({str(value), repr(value)}, key=len, reverse=True):
+                    text = re.sub(rf"(?<!\w){re.escape(told)}(?!\w)", MASK, text)
+        return text
+
+
+NO_DISCRETION = Discretion()
+
+
+@dataclass(frozen=True)
+class Redaction:
+    """The names of columns that an answer's tables were shown without, or without values."""
+
+    hidden: frozenset[str] = frozenset()
+    masked: frozenset[str] = frozenset()
+
+    def __bool__(self) -> bool:
+        return bool(self.hidden or self.masked)
+
+    def text(self, text: str) -> str:
+        """SQL, an operator or a message: where it names such a column, without the names of hidden ones and without all literals."""
+        if not self or _named(self.hidden | self.masked).search(text) is None:
+            return text
+        shown = _named(self.hidden).sub(MASK, text) if self.hidden else text
+        return _LITERAL.sub(MASK, shown)
+
+
+NOTHING_WITHHELD = Redaction()
+
+
+def _named(names: frozenset[str]) -> re.Pattern[str]:
+    # Plans tell columns of the same name apart by a number.
+    return re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, sorted(names, key=len, reverse=True)))})(?:_\d+)?(?!\w)", re.IGNORECASE)
+
+
+def _listed(given: Sequence[str]) -> list[str]:
+    return given.split(",") if isinstance(given, str) else list(given)
+
+
+def _patterns(given: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(each.strip().casefold() for each in given if each.strip()))
+
+
+def _matches(patterns: tuple[str, ...], column: str, table: str) -> bool:
+    names = (column.casefold(), f"{table}.{column}".casefold())
+    return any(fnmatchcase(name, pattern) for pattern in patterns for name in names)

@@ -1,0 +1,246 @@
+"""An answer as it may be shown: without the columns that are hidden, and without the values of those that are masked."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from airflow_lineage_provider.decided import Reasons
+from airflow_lineage_provider.errors import PayloadError
+from airflow_lineage_provider.reasons.discretion import MASK, Discretion, Redaction
+from airflow_lineage_provider.reasons.features import Names
+from airflow_lineage_provider.reasons.payload import Attribution, Attributions, Json, TextSpans, from_json, to_json
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from airflow_lineage_provider.explanation import Explanation, Guarantee
+    from airflow_lineage_provider.tracing.trace import TracingQuery
+    from airflow_lineage_provider.why_not import Descendant, Fate, WhyNot
+
+HIDDEN = "hidden columns"
+_PLAIN = re.compile(r"_\d+$")
+
+
+def shown(explanation: Explanation, hide: Sequence[str] = (), mask: Sequence[str] = ()) -> Explanation:
+    """The explanation without what is withheld; the same where nothing is."""
+    discretion = Discretion.of(hide, mask)
+    redaction = _redaction(_names(explanation), discretion) if discretion else Redaction()
+    if not redaction:
+        return explanation
+    tell = redaction.text
+    reasons = {name: _reasons(made, discretion) for name, made in explanation.reasons.items()}
+    kept = {value for made in reasons.values() for column in made.rows.columns[1:-2] for value in _texts(column)}
+    target = table_shown(explanation.target, discretion)
+    return replace(
+        explanation,
+        redaction=redaction,
+        asked=tell(explanation.asked),
+        run=replace(explanation.run, error=tell(explanation.run.error)),
+        target=target,
+        source={name: table_shown(table, discretion, name) for name, table in explanation.source.items()},
+        intermediate={
+            name: replace(one, rows=table_shown(one.rows, discretion, name), queries=_queries(one.queries, redaction))
+            for name, one in explanation.intermediate.items()
+        },
+        reasons=reasons,
+        images={path: image for path, image in explanation.images.items() if path in kept},
+        guarantees={name: _guarantee(one, redaction) for name, one in explanation.guarantees.items()},
+        controls=tuple(replace(one, operator=tell(one.operator)) for one in explanation.controls),
+        stale=tuple(tell(one) for one in explanation.stale),
+        # A verification tells rows without the names of their columns.
+        verification=tell(explanation.verification) if target is explanation.target else "what differs is not shown",
+        queries=_queries(explanation.queries, redaction),
+        choices=tuple(replace(one, because=tell(one.because)) for one in explanation.choices),
+    )
+
+
+def why_not_shown(found: WhyNot, hide: Sequence[str] = (), mask: Sequence[str] = ()) -> WhyNot:
+    """The answer to a why-not question without what is withheld."""
+    discretion = Discretion.of(hide, mask)
+    names = [*found.rows.column_names, *(name for fate in found.fates for row in _rows(fate) for name in _named_values(row))]
+    redaction = _redaction([(name, found.table) for name in names], discretion) if discretion else Redaction()
+    if not redaction:
+        return found
+    return replace(
+        found,
+        asked=redaction.text(found.asked),
+        rows=table_shown(found.rows, discretion, found.table),
+        fates=tuple(_fate(fate, discretion, redaction) for fate in found.fates),
+        guarantee=_guarantee(found.guarantee, redaction),
+        stale=tuple(redaction.text(one) for one in found.stale),
+    )
+
+
+def table_shown(table: pa.Table, discretion: Discretion, name: str = "") -> pa.Table:
+    """A table without the columns that are hidden, and with a mask for the values of those that are masked (or have such a field)."""
+    import pyarrow as pa
+
+    columns = [(at, field) for at, field in enumerate(table.schema) if not discretion.hides(field.name, name)]
+    masked = {at for at, field in columns if discretion.masks(field.name, name) or any(map(discretion.withholds, _fields(field.type)))}
+    if len(columns) == table.num_columns and not masked:
+        return table
+    arrays = [pa.array([MASK] * table.num_rows, pa.string()) if at in masked else table.column(at) for at, _ in columns]
+    if not arrays:  # a table of no columns forgets its rows
+        return pa.table([pa.array([MASK] * table.num_rows, pa.string())], names=[HIDDEN])
+    return pa.table(arrays, names=[field.name for _, field in columns])
+
+
+def _fields(kind: pa.DataType) -> Iterator[str]:
+    """The names of the fields within a nested type."""
+    import pyarrow as pa
+
+    if pa.types.is_nested(kind):
+        for at in range(kind.num_fields):
+            field = kind.field(at)
+            if pa.types.is_struct(kind):
+                yield field.name
+            yield from _fields(field.type)
+
+
+def _names(explanation: Explanation) -> Iterator[tuple[str, str]]:
+    """The names of all columns, arguments and features, with the tables that they are of."""
+    tables: dict[str, Any] = {"": explanation.target} | dict(explanation.source)
+    tables |= {name: one.rows for name, one in explanation.intermediate.items()}
+    for name, table in tables.items():
+        yield from ((field.name, name) for field in table.schema)
+        yield from ((inner, name) for field in table.schema for inner in _fields(field.type))
+    for made in explanation.reasons.values():
+        yield from ((name, "") for name in made.rows.column_names[1:-2])
+        yield from ((name, "") for name in _feature_names(made))
+
+
+def _feature_names(made: Reasons) -> set[str]:
+    found = map(_read, _texts(made.rows.columns[-1]))
+    return {one.feature for reason in found if isinstance(reason, Attributions) for one in reason.features}
+
+
+def _redaction(names: Any, discretion: Discretion) -> Redaction:
+    every = list(names)
+    hidden = frozenset(name for name, table in every if discretion.hides(name, table))
+    return Redaction(hidden, frozenset(name for name, table in every if discretion.masks(name, table)))
+
+
+def _reasons(made: Reasons, discretion: Discretion) -> Reasons:
+    import pyarrow as pa
+
+    rows = made.rows
+    arguments = range(1, rows.num_columns - 2)
+    kept = [at for at in arguments if not discretion.hides(rows.column_names[at])]
+    pairs = zip(rows.columns[-1].to_pylist(), _withheld(made, discretion), strict=True)
+    texts = [_reason(text, discretion, withheld) for text, withheld in pairs]
+    judged = table_shown(rows.select(kept), discretion) if kept else rows.select([])
+    columns = [rows.column(0), *judged.columns, rows.column(rows.num_columns - 2), pa.array(texts, pa.string())]
+    named = pa.table(columns, names=[rows.column_names[0], *judged.column_names, *rows.column_names[-2:]])
+    return Reasons(named, names=_names_shown(made.names, kept, discretion, rows.column_names))
+
+
+def _withheld(made: Reasons, discretion: Discretion) -> list[list[Any]]:
+    """For each decision the values of its arguments that are withheld."""
+    names = made.rows.column_names
+    columns = [made.rows.column(at).to_pylist() for at in range(1, len(names) - 2) if discretion.withholds(names[at])]
+    return [list(row) for row in zip(*columns, strict=True)] if columns else [[]] * made.rows.num_rows
+
+
+def _names_shown(names: Names, kept: list[int], discretion: Discretion, columns: list[str]) -> Names:
+    places = {at - 1: place for place, at in enumerate(kept)}
+    moved = {name: places[place] for name, place in names.places.items() if place in places}
+    masked = {name for name, place in names.places.items() if discretion.withholds(name) or discretion.withholds(columns[place + 1])}
+    told = {name: one for name, one in names.features.items() if name not in masked}
+    return Names(told, {name: place for name, place in moved.items() if name in told}, names.outcome)
+
+
+def _reason(text: str | None, discretion: Discretion, withheld: list[Any]) -> str | None:
+    """A reason without the features, and the texts, that are withheld. What contributed is still told: the sum stays the output."""
+    reason = _read(text)
+    match reason:
+        case None if text is None:
+            return None
+        case None:
+            return to_json(Json("a reason that this release cannot read is not shown: it may tell what is withheld"))
+        case Attributions():
+            return to_json(replace_features(reason, discretion))
+        case TextSpans() if reason.text is not None and reason.text in withheld:
+            return to_json(TextSpans((), None, reason.method, reason.label, reason.output, reason.output_space, reason.fit))
+        case Json():
+            return to_json(Json(_value(reason.value, discretion)))
+    return text
+
+
+def replace_features(reason: Attributions, discretion: Discretion) -> Attributions:
+    """The hidden features as one, with the sum of their contributions; of masked ones no value."""
+    shown = [
+        Attribution(one.feature, MASK if discretion.masks(one.feature) else one.value, one.contribution)
+        for one in reason.features
+        if not discretion.hides(one.feature)
+    ]
+    hidden = [one.contribution for one in reason.features if discretion.hides(one.feature)]
+    rest = [Attribution(HIDDEN, MASK, sum(hidden))] if hidden else []
+    return Attributions(
+        (*shown, *rest), reason.base_value, reason.output, reason.output_space, reason.label, reason.method, reason.fit
+    )  # fmt: skip
+
+
+def _value(value: Any, discretion: Discretion) -> Any:
+    if isinstance(value, Mapping):
+        pairs = {key: one for key, one in value.items() if not discretion.hides(key)}
+        return {key: MASK if discretion.masks(key) else _value(one, discretion) for key, one in pairs.items()}
+    if isinstance(value, list):
+        return [_value(one, discretion) for one in value if not (isinstance(one, str) and discretion.hides(one))]
+    return value
+
+
+def _read(text: str | None) -> Any:
+    try:
+        return None if text is None else from_json(text)
+    except PayloadError:
+        return None
+
+
+def _texts(column: Any) -> list[str]:
+    return [value for value in column.to_pylist() if isinstance(value, str)]
+
+
+def _guarantee(guarantee: Guarantee, redaction: Redaction) -> Guarantee:
+    return replace(guarantee, cause=redaction.text(guarantee.cause))
+
+
+def _queries(queries: tuple[TracingQuery, ...], redaction: Redaction) -> tuple[TracingQuery, ...]:
+    return tuple(replace(query, sql=redaction.text(query.sql)) for query in queries)
+
+
+# --- why not ------------------------------------------------------------------------------------------------------------
+
+
+def _rows(fate: Fate) -> tuple[Descendant, ...]:
+    return fate.drop.rows if fate.drop is not None else ()
+
+
+def _named_values(row: Descendant) -> Iterator[str]:
+    for values in (row.values, *row.others):
+        yield from values
+
+
+def _fate(fate: Fate, discretion: Discretion, redaction: Redaction) -> Fate:
+    path = tuple(replace(step, operator=redaction.text(step.operator)) for step in fate.path)
+    if fate.drop is None:
+        return replace(fate, path=path)
+    rows = tuple(_descendant(row, discretion, redaction) for row in fate.drop.rows)
+    return replace(fate, path=path, drop=replace(fate.drop, text=redaction.text(fate.drop.text), rows=rows))
+
+
+def _descendant(row: Descendant, discretion: Discretion, redaction: Redaction) -> Descendant:
+    return replace(
+        row,
+        values=_of_plan(row.values, discretion),
+        terms=tuple(replace(term, text=redaction.text(term.text)) for term in row.terms),
+        others=tuple(_of_plan(other, discretion) for other in row.others),
+    )
+
+
+def _of_plan(values: Mapping[str, Any], discretion: Discretion) -> dict[str, Any]:
+    """Values by name; plans tell columns of the same name apart by a number."""
+    kept = {name: value for name, value in values.items() if not discretion.hides(_PLAIN.sub("", name)) and not discretion.hides(name)}
+    return {name: MASK if discretion.masks(_PLAIN.sub("", name)) or discretion.masks(name) else value for name, value in kept.items()}

@@ -1,0 +1,214 @@
+"""Can a frame be written to a place? Found out before the pipeline is computed: in our words, and with nothing left behind.
+
+What only shows while rows are written (a disk that fills up, a database that is stopped) is not found here.
+"""
+
+from __future__ import annotations
+
+import secrets
+from typing import TYPE_CHECKING, Any
+
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
+
+from airflow_lineage_provider.catalyst.datatypes import ddl
+from airflow_lineage_provider.errors import InvalidOutput, LoadFailed, StoreNotPermitted
+from airflow_lineage_provider.store import Column
+from airflow_lineage_provider.store.connection import redact
+from airflow_lineage_provider.store.result_check import check_result_table
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructType
+
+    from airflow_lineage_provider.store.result_table import Mode
+
+_INSTEAD = "use +overwrite or +append, or another place"
+# Whether a file format can hold a type is known to these alone.
+_FORMATS = {"parquet": "ParquetFileFormat", "csv": "CSVFileFormat", "json": "JsonFileFormat", "orc": "OrcFileFormat"}
+
+
+def check_path(frame: DataFrame, path: str, format: str, mode: Mode) -> None:
+    """:raises InvalidOutput: the frame cannot be written as files of this format at this path."""
+    spark = frame.sparkSession
+    _check_format(spark, format)
+    _check_columns(frame, format, f"files of {format}")
+    place, files = _file_system(spark, path)
+    try:
+        there = files.exists(place)
+        if there and mode == "error":
+            raise InvalidOutput(f"the output {path} exists already; {_INSTEAD}")
+        if there and mode == "append" and files.getFileStatus(place).isDirectory():
+            _check_same_columns(frame.schema, _schema_at(spark, path, format), format, path)
+        _check_writable(spark, files, place if there and mode == "append" else _folder_above(files, place, there), path)
+    except (Py4JJavaError, PySparkException) as error:
+        raise InvalidOutput(f"the output {redact(path)} cannot be used: {_cause(error)}") from error
+
+
+def check_table(frame: DataFrame, name: str, mode: Mode) -> None:
+    """:raises InvalidOutput: the frame cannot be written as this table of Spark's catalog."""
+    spark = frame.sparkSession
+    format = str(spark.conf.get("spark.sql.sources.default"))
+    try:
+        parts = _parts(spark, name)
+        if len(parts) > 1 and not spark.catalog.databaseExists(".".join(f"`{part.replace('`', '``')}`" for part in parts[:-1])):
+            raise InvalidOutput(f"the output table {name} cannot be made: there is no database {'.'.join(parts[:-1])}")
+        there = spark.catalog.tableExists(name)
+        if there and mode == "error":
+            raise InvalidOutput(f"the output table {name} exists already; {_INSTEAD}")
+        if there and mode == "append":
+            _check_assignable(frame, spark.table(name), name)
+    except (Py4JJavaError, PySparkException) as error:
+        raise InvalidOutput(f"the output table {name} cannot be used: {_cause(error)}") from error
+    _check_columns(frame, format, f"a table of {format}")
+
+
+def check_postgres(frame: DataFrame, url: str, name: str, mode: Mode) -> None:
+    """:raises InvalidOutput: the frame cannot be written as this PostgreSQL table. :raises StoreUnavailable: the server does not answer."""
+    columns = [Column(name=field.name, type=ddl(field.jsonValue()["type"])) for field in frame.schema]
+    try:
+        check_result_table(url, name, columns, mode)
+    except (LoadFailed, StoreNotPermitted) as error:
+        raise InvalidOutput(str(error)) from error
+
+
+def _check_format(spark: SparkSession, format: str) -> None:
+    jvm: Any = spark._jvm
+    if format.lower() in _FORMATS:
+        return
+    try:
+        jvm.org.apache.spark.sql.execution.datasources.DataSource.lookupDataSource(format, spark._jsparkSession.sessionState().conf())
+    except (Py4JJavaError, PySparkException) as error:
+        raise InvalidOutput(f"output format {format!r} is not known to this Spark; it can be {', '.join(_FORMATS)}") from error
+
+
+def _check_columns(frame: DataFrame, format: str, what: str) -> None:
+    """Names that are not twice there, and types that the format can hold."""
+    spark = frame.sparkSession
+    names = frame.columns
+    if not names:
+        raise InvalidOutput(f"the result has no columns: it cannot be written as {what}")
+    same = names if spark.conf.get("spark.sql.caseSensitive") == "true" else [name.lower() for name in names]
+    twice = sorted({name for name, key in zip(names, same, strict=True) if same.count(key) > 1})
+    if twice:
+        raise InvalidOutput(f"the result has several columns named {', '.join(twice)}: they cannot be written as {what}; name them apart")
+    if format.lower() not in _FORMATS:
+        return
+    package = getattr(spark._jvm.org.apache.spark.sql.execution.datasources, format.lower())  # type: ignore[union-attr]
+    known, schema = getattr(package, _FORMATS[format.lower()])(), frame._jdf.schema()
+    for at, field in enumerate(frame.schema):
+        if not known.supportDataType(schema.apply(at).dataType()):
+            raise InvalidOutput(f"column {field.name} is of type {field.dataType.simpleString()}, which {format} cannot hold")
+
+
+def _file_system(spark: SparkSession, path: str) -> tuple[Any, Any]:
+    """The path as Hadoop has it, and its file system."""
+    jvm: Any = spark._jvm
+    scheme = path.partition(":")[0]
+    try:
+        place = jvm.org.apache.hadoop.fs.Path(path)
+        files = place.getFileSystem(spark._jsparkSession.sessionState().newHadoopConf())
+        return files.makeQualified(place), files
+    except (Py4JJavaError, PySparkException) as error:
+        if "No FileSystem for scheme" in str(error) or "ClassNotFoundException" in str(error):
+            raise InvalidOutput(
+                f"the output {redact(path)} cannot be reached: this Spark has no file system for {scheme!r} (its jar is missing, "
+                "or it is no file system)"
+            ) from error
+        raise InvalidOutput(f"the output {redact(path)} cannot be reached: {_cause(error)}") from error
+
+
+def _schema_at(spark: SparkSession, path: str, format: str) -> StructType | None:
+    """The columns of the files that are there; None where there are none."""
+    try:
+        return spark.read.format(format).load(path).schema
+    except PySparkException as error:
+        if error.getCondition() in ("UNABLE_TO_INFER_SCHEMA", "EMPTY_SCHEMA_NOT_SUPPORTED_FOR_DATASOURCE"):
+            return None
+        raise
+
+
+def _check_same_columns(ours: StructType, there: StructType | None, format: str, path: str) -> None:
+    """Rows of other columns beside those that are there would make both unreadable, or be read as something else."""
+    if there is None or not there.fields:
+        return
+    if format == "csv":  # the names are not in the files, and everything is text
+        same = len(ours) == len(there)
+    elif format == "json":  # a column that is NULL everywhere is not in the files
+        same = set(there.names) <= set(ours.names)
+    else:
+        same = _named_types(ours) == _named_types(there)
+    if not same:
+        raise InvalidOutput(
+            f"the output {path} has rows of other columns, to which the result cannot be appended: {_told(there)} there, {_told(ours)} here"
+        )
+
+
+def _check_assignable(frame: DataFrame, there: DataFrame, name: str) -> None:
+    """By name, as `saveAsTable` appends; every value must fit by Spark's rules of assignment."""
+    cast = frame.sparkSession._jvm.org.apache.spark.sql.catalyst.expressions.Cast  # type: ignore[union-attr]
+    ours, theirs = frame._jdf.schema(), there._jdf.schema()
+    exact = frame.sparkSession.conf.get("spark.sql.caseSensitive") == "true"
+    places = {(each if exact else each.lower()): at for at, each in enumerate(there.columns)}
+    found = [places.get(each if exact else each.lower()) for each in frame.columns]
+    fits = all(
+        at is not None and cast.canANSIStoreAssign(ours.apply(own).dataType(), theirs.apply(at).dataType()) for own, at in enumerate(found)
+    )
+    if not fits or len(frame.columns) != len(there.columns):
+        raise InvalidOutput(
+            f"the output table {name} has other columns, to which the result cannot be appended: "
+            f"{_told(there.schema)} there, {_told(frame.schema)} here"
+        )
+
+
+def _folder_above(files: Any, place: Any, there: bool) -> Any:
+    """Where something has to be made or replaced: the folder above, or above that, which is there."""
+    above = place.getParent() or place
+    while not there and not files.exists(above) and above.getParent() is not None:
+        above = above.getParent()
+    return above
+
+
+def _check_writable(spark: SparkSession, files: Any, folder: Any, path: str) -> None:
+    """Makes a folder there and takes it away again: rights, mounts and quotas have no other true answer."""
+    jvm: Any = spark._jvm
+    if not files.getFileStatus(folder).isDirectory():
+        raise InvalidOutput(f"the output {path} cannot be written: {_plain(folder)} is a file, not a folder")
+    trial = jvm.org.apache.hadoop.fs.Path(folder, f".lineage-{secrets.token_hex(8)}")
+    try:
+        made = files.mkdirs(trial)
+    except (Py4JJavaError, PySparkException) as error:
+        raise InvalidOutput(f"the output {path} cannot be written: {_plain(folder)} takes no new files ({_cause(error)})") from error
+    if not made:
+        raise InvalidOutput(f"the output {path} cannot be written: {_plain(folder)} takes no new files")
+    files.delete(trial, True)
+
+
+def _parts(spark: SparkSession, name: str) -> list[str]:
+    found = spark._jsparkSession.sessionState().sqlParser().parseMultipartIdentifier(name)
+    return [str(found.apply(at)) for at in range(found.size())]
+
+
+def _named_types(schema: StructType) -> set[tuple[str, str]]:
+    return {(field.name, field.dataType.simpleString()) for field in schema}
+
+
+def _told(schema: StructType) -> str:
+    named = [f"{field.name} {field.dataType.simpleString()}" for field in schema]
+    return ", ".join(named[:20]) + (f" and {len(named) - 20} more" if len(named) > 20 else "")
+
+
+def _plain(place: Any) -> str:
+    return redact(str(place.toString()).removeprefix("file:"))
+
+
+def _cause(error: Exception) -> str:
+    """The last thing that Java says went wrong, in one line."""
+    if isinstance(error, PySparkException):
+        text = str(error)
+    else:
+        root = error.java_exception  # type: ignore[attr-defined]
+        while root.getCause() is not None:
+            root = root.getCause()
+        text = f"{root.getClass().getSimpleName()}: {root.getMessage()}"
+    return redact(text.strip().splitlines()[0])

@@ -1,0 +1,72 @@
+"""Constant moments that are compared with columns, in the run's time zone.
+
+Spark reads ``timestamp'2024-01-01 00:00:00'`` as a moment in the session's time zone. Compared with a ``timestamp_ntz`` column, it takes
+the column's local times as moments of that zone too. Around a change of clocks two local times may be one moment; elsewhere the moments are
+in the order of the local times, so that the constant may as well be a local time. Which moment a local time is needs no table of zones
+where the zone is a fixed offset. In both cases PostgreSQL can compare; in all others Spark must.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from airflow_lineage_provider.plan.expressions import Call, Expression, Literal
+from airflow_lineage_provider.plan.walk import transform_expression
+
+_COMPARISONS = frozenset({"=", "<=>", "<", "<=", ">", ">=", "in"})
+_LOCAL = re.compile(r"\d{4}-\d{2}-\d{2}[ T]\d{2}:\d{2}:\d{2}(?:\.\d{1,6})?")
+_UTC = frozenset({"UTC", "GMT", "Z", "Etc/UTC"})
+_OFFSET = re.compile(r"[+-](?:0\d|1[0-7]):[0-5]\d")
+# The longest change of clocks was a day (Samoa, 2011).
+_NEAR = tuple(timedelta(hours=hours) for hours in range(-50, 51, 10))
+
+
+def in_zone(condition: Expression, zone: str) -> Expression:
+    """The condition with constant moments as the compared columns have them, where that certainly means the same."""
+
+    def changed(part: Expression) -> Expression:
+        if not isinstance(part, Call) or part.function not in _COMPARISONS:
+            return part
+        kinds = {side.type for side in part.arguments if not isinstance(side, Literal)}
+        if len(kinds) != 1 or not kinds <= {"timestamp", "timestamp_ntz"}:
+            return part
+        kind = kinds.pop()
+        sides = [_as(side, kind, zone) if isinstance(side, Literal) else side for side in part.arguments]
+        # Spark finds one type for all of them: all are changed, or none is.
+        known = tuple(side for side in sides if side is not None)
+        return replace(part, arguments=known) if len(known) == len(sides) else part
+
+    read: Expression = transform_expression(condition, changed)
+    return read
+
+
+def _as(literal: Literal, kind: str, zone: str) -> Literal | None:
+    text = literal.value
+    if text is None or (literal.type == kind == "timestamp_ntz"):
+        return literal
+    if literal.type != "timestamp":
+        return None
+    local = _LOCAL.fullmatch(text) is not None
+    if kind == "timestamp_ntz":
+        return replace(literal, type=kind) if local and _keeps_order(text, zone) else None
+    offset = "+00:00" if zone in _UTC else zone if _OFFSET.fullmatch(zone) else None
+    if not local:
+        return literal
+    return None if offset is None else replace(literal, value=f"{text}{offset}")
+
+
+def _keeps_order(text: str, zone: str) -> bool:
+    """Whether no clock is changed near a local time."""
+    if zone in _UTC or _OFFSET.fullmatch(zone):
+        return True
+    from zoneinfo import ZoneInfo
+
+    try:
+        # A name without a region may be another zone to Java (EST).
+        rules = ZoneInfo(zone) if "/" in zone else None
+        moment = datetime.fromisoformat(text).replace(tzinfo=rules)
+        return rules is not None and len({(moment + away).utcoffset() for away in _NEAR}) == 1
+    except (KeyError, ValueError, OSError, OverflowError):  # an unknown zone is a KeyError
+        return False

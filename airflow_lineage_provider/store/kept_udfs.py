@@ -1,0 +1,72 @@
+"""UDFs that are kept with their runs, and how the UDFs of a run are found again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import sqlalchemy as sa
+
+from airflow_lineage_provider import settings
+from airflow_lineage_provider.errors import UdfUnavailable, UdfVersionMismatch
+from airflow_lineage_provider.reasons import kept, registry
+from airflow_lineage_provider.reasons.kept import KeptUdf
+from airflow_lineage_provider.store import schema
+
+if TYPE_CHECKING:
+    from airflow_lineage_provider.reasons import ReasonedUdf
+    from airflow_lineage_provider.store.records import RunRecord
+    from airflow_lineage_provider.store.store import Store
+
+
+def enter(connection: sa.Connection, run_id: str, udfs: Iterable[KeptUdf]) -> None:
+    """Keep UDFs with a run; one of a version."""
+    for one in {each.version: each for each in udfs}.values():
+        values = {"version": one.version, "name": one.name, "content": one.content, "python": one.python, "payload": one.payload}
+        connection.execute(schema.kept_udfs.insert().values(run_id=run_id, libraries=dict(one.libraries), **values))
+
+
+def load(connection: sa.Connection, run_id: str, version: str) -> KeptUdf | None:
+    """A kept UDF of a run; None where there is none."""
+    table = schema.kept_udfs
+    row = connection.execute(sa.select(table).where(table.c.run_id == run_id, table.c.version == version)).mappings().first()
+    if row is None:
+        return None
+    texts = {name: row[name] for name in ("name", "version", "content", "python", "libraries")}
+    return KeptUdf(**texts, payload=bytes(row["payload"]))
+
+
+class UdfsOfRun:
+    """The UDFs that decided in a run, by the numbers of their function operators."""
+
+    def __init__(self, store: Store, record: RunRecord) -> None:
+        self._store = store
+        self._run_id = record.id
+        self._loaded: dict[str, ReasonedUdf] = {}
+        self.descriptions: Mapping[int, Mapping[str, Any]] = {one["function"]: one for one in record.udfs}
+
+    def find(self, function: int) -> ReasonedUdf:
+        """The very UDF: one that this process has or can import, else the one that the run kept, whose code is then executed.
+
+        :raises UdfUnavailable, UdfVersionMismatch: there is none of that version.
+        """
+        description = self.descriptions[function]
+        try:
+            found = registry.find(description)
+            registry.check_version(found, description)
+        except (UdfUnavailable, UdfVersionMismatch) as problem:
+            return self._kept(description, problem)
+        return found
+
+    def _kept(self, description: Mapping[str, Any], problem: UdfUnavailable | UdfVersionMismatch) -> ReasonedUdf:
+        version = str(description.get("version"))
+        if not description.get("kept"):
+            why = description.get("not_kept")
+            raise type(problem)(f"{problem} It was not kept with the run: {why}." if why else str(problem)) from problem
+        if not settings.load_kept_udfs():
+            raise type(problem)(
+                f"{problem} It is kept with the run, and loading it is switched off (AIRFLOW_LINEAGE_LOAD_KEPT_UDFS=0)."
+            ) from problem
+        if version not in self._loaded:
+            self._loaded[version] = kept.restored(self._store.kept_udf(self._run_id, version), description)
+        return self._loaded[version]

@@ -1,0 +1,110 @@
+"""Intervals in sources and results: stored, read again, and asked for."""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+from airflow_lineage_provider import Lineage, Run
+from airflow_lineage_provider.errors import EmptyTarget, InvalidTarget
+from airflow_lineage_provider.store import Store
+
+pytestmark = pytest.mark.spark
+
+ROWS = """
+    (1, interval '1 02:03:04.5' day to second, interval '1-2' year to month, interval '26' hour, interval '1' year),
+    (2, interval '0 00:30:00' day to second, interval '-0-1' year to month, interval '-1' hour, interval '-3' year),
+    (3, NULL, NULL, NULL, NULL)
+"""
+# make_interval gives an interval of no fixed length, which Spark writes into no file and compares with nothing.
+MADE = (
+    "array(dur) AS durs",
+    "map('k', named_struct('d', dur, 'h', hours, 'y', years)) AS deep",
+    "make_interval(1, 2, 3, id, 5, 6, 7.5) AS loose",
+)
+
+
+@pytest.fixture(scope="module")
+def run(spark: SparkSession, store: Store, tmp_path_factory: pytest.TempPathFactory) -> Run:
+    path = str(tmp_path_factory.mktemp("intervals") / "spans")
+    spark.sql(f"SELECT * FROM VALUES {ROWS} AS t(id, gap, dur, hours, years)").write.parquet(path)
+    return Lineage(spark, store=store).run(lambda session: session.read.parquet(path).selectExpr("*", *MADE), name="spans")
+
+
+TARGETS: list[tuple[Any, list[int]]] = [
+    ("gap > interval '1' hour", [1]),
+    ("gap = interval '1 02:03:04.5' day to second", [1]),
+    ("gap between interval 1 minute and interval 1 hour", [2]),
+    ("gap + interval '30' minute = interval '1' hour", [2]),
+    ("hours < interval '0' second", [2]),
+    ("dur = interval '1-2' year to month", [1]),
+    ("dur < interval '1' month", [2]),
+    ("years in (interval '12' month, interval '2' year)", [1]),
+    ("dur is null", [3]),
+    ({"gap": dt.timedelta(minutes=30)}, [2]),
+    ([{"gap": None, "dur": None}], [3]),
+    ({"dur": 14, "hours": dt.timedelta(hours=26)}, [1]),
+    ({"dur": "INTERVAL '1-2' YEAR TO MONTH"}, [1]),
+    ({"years": "INTERVAL '-36' MONTH"}, [2]),
+    ({"durs": [14]}, [1]),
+    ({"loose": "1 years 2 months 23 days 5 hours 6 minutes 7.5 seconds"}, [2]),
+]
+
+
+@pytest.mark.parametrize(("target", "expected"), TARGETS, ids=[str(target)[:40] for target, _ in TARGETS])
+def test_targets(run: Run, target: Any, expected: list[int]) -> None:
+    found = run.explain(target)
+    assert found.guarantee.level == "exact"
+    assert found.source["spans"].column("id").to_pylist() == expected
+    assert found.target.column("id").to_pylist() == expected
+
+
+def test_values_are_those_of_spark(run: Run) -> None:
+    rows = {row["id"]: row for row in run.result_table().to_pylist()}
+    assert rows[1]["gap"] == dt.timedelta(days=1, hours=2, minutes=3, seconds=4.5)
+    assert [rows[i]["dur"] for i in (1, 2, 3)] == [14, -1, None]
+    assert [rows[i]["years"] for i in (1, 2, 3)] == [12, -36, None]
+    assert rows[2]["durs"] == [-1]
+    assert rows[2]["deep"] == [("k", {"d": -1, "h": dt.timedelta(hours=-1), "y": -36})]
+    assert rows[1]["loose"] == run.result.where("id = 1").selectExpr("CAST(loose AS string)").collect()[0][0]
+    assert rows[1]["gap"] == run.result.where("id = 1").select("gap").collect()[0][0]
+
+
+def test_a_column_of_spark(run: Run) -> None:
+    assert run.explain(F.col("dur") > F.expr("interval '1' month")).target.column("id").to_pylist() == [1]
+
+
+def test_by_position_and_every_value_of_a_row(run: Run) -> None:
+    table = run.result_table()
+    at = table.column("id").to_pylist().index(2)
+    assert run.explain(at=at).source["spans"].column("dur").to_pylist() == [-1]
+    assert run.explain(table.slice(at, 1)).source["spans"].column("id").to_pylist() == [2]
+
+
+def test_without_spark(run: Run, store: Store) -> None:
+    """What is compared with constants needs no session: the rows to show are Spark's to read."""
+    again = Lineage(None, store=store).get(run.id)
+    for target in ("gap > interval '1' hour", "dur = interval '1-2' year to month", {"hours": dt.timedelta(hours=26), "dur": 14}):
+        assert again.explain(target).target.column("id").to_pylist() == [1]
+
+
+def test_what_is_no_interval(run: Run) -> None:
+    for target in ("gap > 3600", "dur = '1-2'", "gap > interval '1' month", {"gap": 5}, {"dur": "1-2"}):
+        with pytest.raises(InvalidTarget, match="interval"):
+            run.explain(target)
+    with pytest.raises(EmptyTarget):
+        run.explain("dur = interval '100' year")
+
+
+@pytest.mark.parametrize("strategy", ["function_materialization", "rerun"])
+def test_groups_and_data_of_the_session(lineage: Lineage, spark: SparkSession, strategy: str) -> None:
+    spark.sql(f"SELECT * FROM VALUES {ROWS} AS t(id, gap, dur, hours, years)").createOrReplaceTempView("spans_here")
+    sql = "SELECT dur, max(gap) AS longest, count(*) AS n FROM spans_here GROUP BY dur"
+    found = lineage.run(sql, name="groups", strategy=strategy).explain("dur = interval '14' month")
+    assert found.target.to_pylist() == [{"dur": 14, "longest": dt.timedelta(days=1, hours=2, minutes=3, seconds=4.5), "n": 1}]
+    assert found.guarantee.level == "exact"
+    assert [table.column("id").to_pylist() for table in found.source.values()] == [[1]]

@@ -1,0 +1,69 @@
+"""Pipelines that go through the driver: lineage ends at rows that were made in the session, and says so."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+from airflow_lineage_provider import Lineage
+
+pytestmark = pytest.mark.spark
+
+DETOURS: dict[str, Callable[[SparkSession, DataFrame], DataFrame]] = {
+    "pandas": lambda spark, loans: spark.createDataFrame(loans.toPandas()),
+    "arrow": lambda spark, loans: spark.createDataFrame(loans.toArrow()),
+    "collect": lambda spark, loans: spark.createDataFrame(loans.collect(), loans.schema),
+    "rdd": lambda _, loans: loans.rdd.toDF(loans.schema),
+    "parallelize": lambda spark, loans: spark.sparkContext.parallelize(loans.collect()).toDF(loans.schema),
+    "checkpoint": lambda _, loans: loans.localCheckpoint(),
+    "cached": lambda spark, loans: spark.createDataFrame(loans.collect(), loans.schema).cache(),
+}
+
+
+@pytest.mark.parametrize("way", DETOURS)
+def test_a_way_through_the_driver(lineage: Lineage, spark: SparkSession, tmp_path: Path, way: str) -> None:
+    path, limits = str(tmp_path / "loans"), str(tmp_path / "limits")
+    spark.sql("SELECT * FROM VALUES (1, 10.5D), (2, 20.5D) AS v(id, amount)").coalesce(1).write.parquet(path)
+    spark.sql("SELECT * FROM VALUES (1, 5), (2, 6) AS v(id, most)").coalesce(1).write.parquet(limits)
+
+    def pipeline(session: SparkSession) -> DataFrame:
+        detour = DETOURS[way](session, session.read.parquet(path)).alias("detour")
+        return detour.join(session.read.parquet(limits), "id").where("amount > most")
+
+    found = lineage.run(pipeline, name=way).explain("id = 1")
+    detour, limit = sorted(found.source, key=lambda name: name == "limits")
+    assert found.source[detour].to_pylist() == [{"id": 1, "amount": 10.5}]
+    assert (found.guarantees[detour].level, found.guarantees[detour].origin) == ("exact", "unknown")
+    assert "lineage ends here" in found.guarantees[detour].cause
+    assert (found.guarantees[limit].origin, found.guarantees[limit].cause) == ("known", "")
+    assert found.guarantee.origin == "unknown"
+    assert _everywhere(lineage, found)
+
+
+def _everywhere(lineage: Lineage, found: Any) -> bool:
+    """Whether page, JSON, terminal and the stored answer say it."""
+    import io
+
+    from rich.console import Console
+
+    screen = io.StringIO()
+    found.show(Console(file=screen, width=200))
+    again = lineage.derivation(found.id)
+    said = "origin unknown"
+    return (
+        said in found.to_html()
+        and said in screen.getvalue()
+        and {found.to_dict()["guarantee"]["origin"], again.guarantee.origin} == {"unknown"}
+    )
+
+
+def test_rows_that_nobody_asked_about_have_no_origin(lineage: Lineage, spark: SparkSession, tmp_path: Path) -> None:
+    path = str(tmp_path / "loans")
+    spark.range(3).coalesce(1).write.parquet(path)
+    run = lineage.run(lambda session: session.read.parquet(path).union(session.createDataFrame([(9,)], "id long")), name="union")
+    assert run.explain("id = 1").guarantee.origin == "known"
+    assert run.explain("id = 9").guarantee.origin == "unknown"

@@ -1,0 +1,153 @@
+"""Columns that are hidden or masked are told nowhere: not in tables, reasons, SQL, operators, questions, documents or errors."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from airflow_lineage_provider.decided import Reasons
+from airflow_lineage_provider.explanation import Control, Explanation, Guarantee, Image
+from airflow_lineage_provider.plan import expressions as e
+from airflow_lineage_provider.plan import operators as o
+from airflow_lineage_provider.plan.expressions import Attribute
+from airflow_lineage_provider.plan.segments import SegmentedPlan
+from airflow_lineage_provider.reasons import payload
+from airflow_lineage_provider.reasons.discretion import MASK, Discretion, Redaction
+from airflow_lineage_provider.reasons.features import Feature, Names
+from airflow_lineage_provider.render.html import to_html
+from airflow_lineage_provider.render.withheld import shown, table_shown, why_not_shown
+from airflow_lineage_provider.rewrite.segment import segment
+from airflow_lineage_provider.tracing.trace import TracingQuery
+from airflow_lineage_provider.why_not import Descendant, Drop, Fate, Step, Term, WhyNot
+from tests.render import explanation_examples as examples
+from tests.render.test_terminal import shown as in_terminal
+
+SECRET = 777123
+"""A value that stands nowhere else."""
+
+
+def plan() -> SegmentedPlan:
+    columns = tuple(Attribute(id=at, name=name, type="int") for at, name in enumerate(("id", "black_2", "ssn")))
+    condition = e.Call(function="=", arguments=(columns[1], e.Literal(value=str(SECRET), type="int")), type="boolean")
+    source = o.Source(relation=o.Relation(name="client", kind="table"), output=columns, columns=("id", "black", "ssn"), leaf=0)
+    return segment(o.Filter(child=source, condition=condition), columns[:1], ("id",))
+
+
+def answer(**changes: Any) -> Explanation:
+    features = (("income", 2200, 0.25), ("black", SECRET, 0.125), ("ssn", SECRET, 0.5))
+    reason = payload.Attributions(tuple(payload.Attribution(*one) for one in features), 0.0, 0.875)
+    decided = examples.reasons({"income": [2200], "black": [SECRET], "ssn": [SECRET]}, ["Reject"], [reason])
+    said = Names({"black": Feature("ethnicity", values={SECRET: "of old"})}, {"black": 1})
+    values: dict[str, Any] = {
+        "asked": f"black = {SECRET}",
+        "target": pa.table({"id": [1], "Black": [SECRET]}),
+        "source": {"client": pa.table({"id": [1], "black": [SECRET], "ssn": [str(SECRET)], "nested": [{"ssn": SECRET}]})},
+        "reasons": {"credit_exam": Reasons(decided, names=said)},
+        "guarantees": {"client": Guarantee(level="superset", cause=f"decided for {{'ssn': {SECRET}}}")},
+        "controls": (Control(segment=0, operator=f"▷ (black_3 = {SECRET})", sources=("client",), rows=(0,)),),
+        "queries": (TracingQuery(segment=0, engine="postgresql", sql=f"SELECT 1 WHERE BLACK = '{SECRET}'", seconds=0.1, rows=1),),
+        "verified": False, "verification": f"the pipeline gives (1, {SECRET})", "plan": plan(),
+    }  # fmt: skip
+    return examples.explanation(**(values | changes))
+
+
+WAYS: list[Callable[..., str]] = [
+    lambda made, **options: to_html(shown(made, **options)),
+    lambda made, **options: made.to_html(**options),
+    lambda made, **options: in_terminal(shown(made, **options), width=200),
+    lambda made, **options: json.dumps(made.to_dict(**options)),
+]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_hidden_columns_are_told_nowhere(way: Callable[..., str]) -> None:
+    whole, without = way(answer()), way(answer(), hide=["black"], mask=["ssn"])
+    assert str(SECRET) in whole
+    assert re.search("black", whole, re.IGNORECASE)
+    assert str(SECRET) not in without
+    assert not re.search("black", without, re.IGNORECASE)
+    assert not re.search("ethnicity|of old", without)
+    assert "ssn" in without
+    assert MASK in without or json.dumps(MASK)[1:-1] in without
+
+
+def test_masked_columns_are_named_and_have_no_values() -> None:
+    text = answer().to_html(mask="black,ssn")
+    assert str(SECRET) not in text
+    assert "black" in text
+    assert "2 columns" in text or "3 columns" in text
+
+
+def test_the_settings_hide_and_arguments_only_add(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AIRFLOW_LINEAGE_HIDE", "client.black, bl?ck")
+    monkeypatch.setenv("AIRFLOW_LINEAGE_MASK", "SS*")
+    for text in (answer().to_html(), answer().to_html(hide=["income"])):
+        assert str(SECRET) not in text
+    assert "income" not in answer().to_html(hide=["income"])
+
+
+def test_what_a_hidden_feature_contributed_is_still_in_the_sum() -> None:
+    (reason,) = shown(answer(), hide=["black"]).reasons["credit_exam"].payloads()
+    assert isinstance(reason, payload.Attributions)
+    assert [(one.feature, one.contribution) for one in reason.features] == [("income", 0.25), ("ssn", 0.5), ("hidden columns", 0.125)]
+    assert reason.residual == 0
+
+
+def test_names_stay_with_their_arguments() -> None:
+    names = shown(answer(), hide=["income"]).reasons["credit_exam"].names
+    assert names.argument(0) == Feature("ethnicity", values={SECRET: "of old"})
+
+
+def test_nothing_changes_where_nothing_is_withheld() -> None:
+    made = answer()
+    assert shown(made) is made
+    assert shown(made, hide=["no_such_column"]) is made
+
+
+def test_tables() -> None:
+    table = pa.table([pa.array([1]), pa.array([2]), pa.array([{"a": [{"ssn": 3}]}])], names=["a", "a", "deep"])
+    assert table_shown(table, Discretion(hide=("a",), mask=("ssn",))).to_pylist() == [{"deep": MASK}]
+    assert table_shown(table, Discretion(hide=("*",))).to_pylist() == [{"hidden columns": MASK}]
+    assert table_shown(table, Discretion(hide=("t.a",)), "u") is table
+    assert table_shown(table, Discretion(hide=("t.a",)), "t").column_names == ["deep"]
+
+
+def test_texts_and_other_reasons() -> None:
+    spans = payload.TextSpans((payload.Span(0, 3, 0.5),), "bad day", label="sad")
+    given = [spans, payload.Json({"ssn": SECRET, "black": 1, "why": ["black", "age"]}), '{"kind":"later","ssn":1}']
+    table = examples.reasons({"letter": ["bad day", "x", "y"], "photo": ["/a.png", "/b.png", "/c.png"]}, [1, 2, 3], given)
+    made = examples.explanation(reasons={"f": table}, images={"/a.png": Image(problem="?")})
+    without = shown(made, hide=["letter", "black", "photo"], mask=["ssn"])
+    first, second, third = without.reasons["f"].rows.columns[-1].to_pylist()
+    assert payload.from_json(first) == payload.TextSpans((), None, label="sad")
+    assert payload.from_json(second) == payload.Json({"ssn": MASK, "why": ["age"]})
+    assert "later" not in third
+    assert without.images == {}
+
+
+def test_only_texts_that_name_a_column_lose_their_literals() -> None:
+    redaction = Redaction(frozenset({"black"}), frozenset({"ssn"}))
+    assert redaction.text("income = 2200") == "income = 2200"
+    assert redaction.text("(black_2 = 1) AND x_3 > 2.5e3") == f"({MASK} = {MASK}) AND x_3 > {MASK}"
+    assert redaction.text("SSN IN ('it''s', 'b')") == f"SSN IN ({MASK}, {MASK})"
+    assert redaction.text("blackbird = 1") == "blackbird = 1"
+
+
+def test_why_not() -> None:
+    step = Step(segment=0, operator=f"σ (black = {SECRET})", descendants=1)
+    row = Descendant(values={"black_2": SECRET, "id": 1}, terms=(Term(text=f"black = {SECRET}"),), others=({"ssn": SECRET},))
+    drop = Drop(reason="selection", text=f"(black = {SECRET}) is false (black = {SECRET})", rows=(row,))
+    found = WhyNot(
+        run=examples.run(), asked=f"ssn = {SECRET}", table="client", rows=pa.table({"id": [1], "black": [SECRET], "ssn": [SECRET]}),
+        copies=(1,), fates=(Fate(row=0, leaf=0, path=(step, step), lost=1, drop=drop),),
+    )  # fmt: skip
+    assert str(SECRET) in json.dumps(found.to_dict())
+    without = json.dumps(found.to_dict(hide=["black"], mask=["ssn"]))
+    assert str(SECRET) not in without
+    assert "black" not in without
+    assert why_not_shown(found) is found

@@ -1,0 +1,69 @@
+"""Outputs as texts: what is understood, and what is refused before anybody connects or computes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from airflow_lineage_provider.errors import InvalidOutput
+from airflow_lineage_provider.output import Output
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "target", "format", "mode"),
+    [
+        ("/data/judged", "path", "/data/judged", "parquet", "error"),
+        (Path("/data/judged"), "path", "/data/judged", "parquet", "error"),
+        ("/data/judged+append", "path", "/data/judged", "parquet", "append"),
+        ("/data/a+b/judged+error", "path", "/data/a+b/judged", "parquet", "error"),
+        ("/data/at:noon", "path", "/data/at:noon", "parquet", "error"),
+        ("csv:judged+overwrite", "path", "judged", "csv", "overwrite"),
+        ("orc:s3a://bucket/judged", "path", "s3a://bucket/judged", "orc", "error"),
+        ("abfss://box@account.dfs.core.windows.net/judged", "path", "abfss://box@account.dfs.core.windows.net/judged", "parquet", "error"),
+        ("file:/data/judged", "path", "file:/data/judged", "parquet", "error"),
+        ("C:/data/judged", "path", "C:/data/judged", "parquet", "error"),
+        ("table:bank.judged+append", "table", "bank.judged", "parquet", "append"),
+        ("postgres://me@host/db#judged", "postgres", "judged", "parquet", "error"),
+    ],
+)
+def test_what_is_understood(text: str | Path, kind: str, target: str, format: str, mode: str) -> None:
+    found = Output.parse(text)
+    assert (found.kind, found.target, found.format, found.mode) == (kind, target, format, mode)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "is not understood"),
+        ("judged", "is not understood"),
+        ("parquet:", "is not understood"),
+        ("delta:/data/judged", "format 'delta' is not known"),
+        ("avro://data/judged", "format 'avro' is not known"),
+        ("parqet:/data/judged", "format 'parqet' is not known; it can be parquet, csv, json, orc"),
+        ("/data/judged+upsert", "mode 'upsert' is not known"),
+        ("/data/judged+Append", "mode 'Append' is not known"),
+        ("jdbc:postgresql://host/db#judged", "postgresql://user@host/database#table"),
+        ("mysql://host/db#judged", "format 'mysql' is not known"),
+        ("https://host/judged", "format 'https' is not known"),
+        ("postgresql://me@host/db", "is not understood"),
+        ("postgresql://me@host:five/db#t", "is not of PostgreSQL"),
+        ("postgresql://me@host/db#a.b.c", "is not TABLE or SCHEMA.TABLE"),
+        ("postgresql://me@host/db#.t", "is not TABLE or SCHEMA.TABLE"),
+        (7, "output is 7"),
+    ],
+)
+def test_what_is_not(text: str, message: str) -> None:
+    with pytest.raises(InvalidOutput, match=message):
+        Output.parse(text)
+
+
+def test_an_output_that_is_made_in_code_is_checked_too() -> None:
+    for make in (
+        lambda: Output.path("/x", mode="upsert"),  # type: ignore[arg-type]
+        lambda: Output.path(""),
+        lambda: Output.path("/x", format=""),
+        lambda: Output.postgres("mysql://h/d", "t"),
+    ):
+        with pytest.raises(InvalidOutput):
+            make()
