@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import importlib
 import os
 import re
 import shutil
@@ -99,6 +100,8 @@ def damaged_files(distribution: metadata.Distribution) -> list[str]:
 def _folder() -> Path | None:
     """Where ``import pyspark`` finds, or has found, the package."""
     loaded = sys.modules.get("pyspark")
+    # What was installed a moment ago, in a notebook's cell: folders are listed again only when their time has changed, which is coarse.
+    importlib.invalidate_caches()
     origin = loaded.__file__ if loaded is not None else getattr(find_spec("pyspark"), "origin", None)
     return Path(origin).parent if origin else None
 

@@ -17,9 +17,9 @@ from tests.pipeline.test_lineage import SCHEMAS, T, U
 pytestmark = pytest.mark.spark
 
 DECLARED = (
-    "CREATE OR REPLACE TEMPORARY FUNCTION twice(n INT) RETURNS INT RETURN 2 * n",
-    "CREATE OR REPLACE TEMPORARY FUNCTION most(k STRING) RETURNS INT RETURN (SELECT max(y) FROM u WHERE u.g = k)",
-    "CREATE OR REPLACE TEMPORARY FUNCTION of_group(k STRING) RETURNS TABLE (y INT) RETURN SELECT u.y FROM u WHERE u.g = k",
+    "CREATE OR REPLACE TEMPORARY FUNCTION doubled_in_sql(n INT) RETURNS INT RETURN 2 * n",
+    "CREATE OR REPLACE TEMPORARY FUNCTION most_in_sql(k STRING) RETURNS INT RETURN (SELECT max(y) FROM u WHERE u.g = k)",
+    "CREATE OR REPLACE TEMPORARY FUNCTION of_group_in_sql(k STRING) RETURNS TABLE (y INT) RETURN SELECT u.y FROM u WHERE u.g = k",
     "DECLARE OR REPLACE VARIABLE least INT DEFAULT 30",
 )
 
@@ -41,10 +41,10 @@ CASES: dict[str, tuple[str | Callable[..., Any], str, set[int], set[int]]] = {
         {6},
         {11, 12},
     ),
-    "a SQL function": ("SELECT rid AS r, twice(x) AS d FROM t WHERE twice(x) > 50", "r = 3", {3}, set()),
-    "a SQL function that asks a table": ("SELECT rid AS r, most(g) AS m FROM t", "r = 1", {1}, {11, 12}),
-    "a SQL table function": ("SELECT y FROM of_group('a')", "y = 2", set(), {12}),
-    "a SQL table function, lateral": ("SELECT t.rid AS r, f.y FROM t, LATERAL of_group(t.g) AS f", "r = 2 AND y = 1", {2}, {11}),
+    "a SQL function": ("SELECT rid AS r, doubled_in_sql(x) AS d FROM t WHERE doubled_in_sql(x) > 50", "r = 3", {3}, set()),
+    "a SQL function that asks a table": ("SELECT rid AS r, most_in_sql(g) AS m FROM t", "r = 1", {1}, {11, 12}),
+    "a SQL table function": ("SELECT y FROM of_group_in_sql('a')", "y = 2", set(), {12}),
+    "a SQL table function, lateral": ("SELECT t.rid AS r, f.y FROM t, LATERAL of_group_in_sql(t.g) AS f", "r = 2 AND y = 1", {2}, {11}),
     "a session variable": ("SELECT g, count(*) AS c FROM t WHERE x >= least GROUP BY g", "g = 'b'", {3, 5}, set()),
     "a limit that is computed": ("SELECT rid AS r FROM t ORDER BY rid LIMIT 1 + 1", "true", {1, 2}, set()),
     # The first of its group has a frame of itself; the second's has both, but no value is made of it.
@@ -100,7 +100,7 @@ def lineage(spark: SparkSession, store: Store, tmp_path_factory: pytest.TempPath
     for statement in DECLARED:
         spark.sql(statement)
     yield Lineage(spark, store=store)
-    for name in ("twice", "most", "of_group"):
+    for name in ("doubled_in_sql", "most_in_sql", "of_group_in_sql"):
         spark.sql(f"DROP TEMPORARY FUNCTION {name}")
     spark.sql("DROP TEMPORARY VARIABLE least")
     for name in SCHEMAS:

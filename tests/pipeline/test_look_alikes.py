@@ -184,9 +184,12 @@ def test_a_limit_in_a_lateral_join_has_its_rows_alone(lineage: Lineage, limit: s
     run.close()
 
 
-def test_a_limit_whose_order_spark_loses_is_refused(lineage: Lineage) -> None:
-    with pytest.raises(UnsupportedOperator, match=r"by a column that the subquery does not select.*Select the column that you sort by"):
-        lineage.run("SELECT rid, (SELECT u.rid FROM u WHERE u.d <= t.d ORDER BY u.d DESC LIMIT 1) AS other FROM t")
+@pytest.mark.parametrize(("rid", "latest"), [(1, {11}), (2, {13}), (3, {13}), (4, set()), (5, {14})])
+def test_the_first_by_a_column_that_is_not_selected(lineage: Lineage, rid: int, latest: set[int]) -> None:
+    run = lineage.run("SELECT rid, (SELECT u.rid FROM u WHERE u.d <= t.d ORDER BY u.d DESC LIMIT 1) AS other FROM t")
+    assert {row["rid"]: row["other"] for row in run.result.collect()}[rid] == next(iter(latest), None)
+    assert set(run.explain(f"rid = {rid}", save=False).source["u"].column("rid").to_pylist()) == latest
+    run.close()
 
 
 @pytest.mark.parametrize("strategy", ["function_materialization", "full_materialization", "rerun"])

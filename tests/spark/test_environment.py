@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import importlib
 import re
 import sys
 import tomllib
@@ -35,6 +36,7 @@ def make_distribution(place: Path, name: str, version: str, files: dict[str, str
             (place / path).write_text(content)
             digest = base64.urlsafe_b64encode(hashlib.sha256(content.encode()).digest()).rstrip(b"=").decode()
             record.write(f"{path},sha256={digest},{len(content)}\n")
+    importlib.invalidate_caches()
 
 
 def client_files(version: str) -> dict[str, str]:
