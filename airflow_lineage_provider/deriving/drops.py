@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from airflow_lineage_provider.deriving.rows_behind import rows_behind, table_names
 from airflow_lineage_provider.errors import TracingError
 from airflow_lineage_provider.plan import operators as o
+from airflow_lineage_provider.plan.base import no_rule
 from airflow_lineage_provider.plan.expressions import Attribute
 from airflow_lineage_provider.plan.text import expression_text, operator_text
 from airflow_lineage_provider.plan.walk import children
@@ -184,7 +185,11 @@ def _reason(node: o.Plan) -> Reason:
             return "limit"
         case o.Generate():
             return "generator"
-    return "operator"
+        case o.Source() | o.SegmentOutput() | o.Project() | o.Aggregate() | o.Distinct() | o.Union() | o.Sort():
+            return "operator"
+        case o.FunctionOperator() | o.Window() | o.PythonMap():
+            return "operator"
+    raise no_rule(node, "why a row was dropped")
 
 
 def _sides(plan: ForwardPlan, place: Place, following: Following) -> str:

@@ -44,6 +44,7 @@ def weakest(*guarantees: Guarantee | None) -> Guarantee:
 
 def _of_function(segment: Segment) -> Guarantee | None:
     node = segment.plan
+    o.check_known(node, "the guarantee of a trace")
     if not isinstance(node, o.PythonMap) or node.passed:
         return None
     if node.keys:

@@ -5,21 +5,10 @@ from __future__ import annotations
 from collections import Counter
 
 from airflow_lineage_provider.errors import PlanCheckError
-from airflow_lineage_provider.plan.expressions import AggregateCall, Alias, Attribute, attribute_of
-from airflow_lineage_provider.plan.operators import (
-    Aggregate,
-    FunctionOperator,
-    Generate,
-    Join,
-    Plan,
-    Project,
-    PythonMap,
-    SegmentOutput,
-    Source,
-    Union,
-    Window,
-)
-from airflow_lineage_provider.plan.walk import all_operators, children, expressions_in, operators, own_expressions
+from airflow_lineage_provider.plan.base import unknown
+from airflow_lineage_provider.plan.expressions import EXPRESSION_CLASSES, AggregateCall, Alias, Attribute, SortKey, attribute_of
+from airflow_lineage_provider.plan.operators import Aggregate, Plan, Project, check_known
+from airflow_lineage_provider.plan.walk import all_operators, children, expressions_in, made_by, operators, own_expressions
 
 
 def check(plan: Plan) -> None:
@@ -27,9 +16,10 @@ def check(plan: Plan) -> None:
 
     References to missing attributes are already refused by the operators' constructors; this checks what needs the whole tree.
 
-    :raises PlanCheckError: naming the operator and the attribute.
+    :raises PlanCheckError: naming the operator and the attribute. :raises UnsupportedOperator: a class that plans do not have.
     """
     for node in operators(plan):
+        _check_class(node)
         _check_output(node)
         _check_aggregate_calls(node)
 
@@ -46,23 +36,6 @@ def check_unique(plan: Plan) -> None:
             raise PlanCheckError(f"{count} attributes are named {name}")
 
 
-def made_by(plan: Plan) -> tuple[Attribute, ...]:
-    """The attributes that this operator makes, rather than passes on."""
-    if isinstance(plan, Source | SegmentOutput | Union | PythonMap):
-        return plan.output
-    if isinstance(plan, Generate):
-        return plan.generated
-    if isinstance(plan, Window):
-        return tuple(function.attribute for function in plan.functions)
-    if isinstance(plan, Join):
-        return () if plan.exists is None else (plan.exists,)
-    if isinstance(plan, Project | Aggregate):
-        return tuple(column.attribute for column in plan.columns if isinstance(column, Alias))
-    if isinstance(plan, FunctionOperator):
-        return (plan.value,) if plan.reason is None else (plan.value, plan.reason)
-    return ()
-
-
 def is_canonical(aggregate: Aggregate) -> bool:
     """Whether an aggregation gives its keys, which are attributes, and then single aggregate calls."""
     width = len(aggregate.keys)
@@ -73,6 +46,13 @@ def is_canonical(aggregate: Aggregate) -> bool:
         and keys == aggregate.keys
         and all(isinstance(call, Alias) and isinstance(call.child, AggregateCall) for call in calls)
     )
+
+
+def _check_class(node: Plan) -> None:
+    check_known(node, "the plan checker")
+    for part in (part for own in own_expressions(node) for part in expressions_in(own)):
+        if not isinstance(part, (*EXPRESSION_CLASSES, Alias, SortKey)):
+            raise unknown(part, "the plan checker")
 
 
 def _check_output(node: Plan) -> None:

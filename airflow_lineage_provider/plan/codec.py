@@ -11,6 +11,7 @@ from typing import Any
 
 from airflow_lineage_provider.errors import PlanVersionError
 from airflow_lineage_provider.plan import expressions, lineage_keys, operators, segments
+from airflow_lineage_provider.plan.base import unknown
 
 VERSION = 1
 
@@ -35,7 +36,10 @@ _CLASSES: dict[str, type] = {
 
 
 def to_json(node: Any) -> str:
-    """A plan, pipeline or segmented plan as JSON text."""
+    """A plan, pipeline or segmented plan as JSON text.
+
+    :raises UnsupportedOperator: it holds a class that `from_json` would not know.
+    """
     return json.dumps({"version": VERSION, "plan": _encode(node)}, separators=(",", ":"), ensure_ascii=False)
 
 
@@ -56,6 +60,8 @@ def from_json(text: str) -> Any:
 
 def _encode(value: Any) -> Any:
     if is_dataclass(value) and not isinstance(value, type):
+        if type(value) is not _CLASSES.get(type(value).__name__):
+            raise unknown(value, "storing a plan")
         return {"is": type(value).__name__} | {f.name: _encode(getattr(value, f.name)) for f in fields(value)}
     if isinstance(value, tuple):
         return [_encode(item) for item in value]

@@ -7,15 +7,17 @@ An `Attribute` is a column of some operator's output, known by its ``id`` throug
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, get_args
 from typing import Literal as OneOf
+
+from airflow_lineage_provider.plan.base import ExpressionNode
 
 if TYPE_CHECKING:
     from airflow_lineage_provider.plan.operators import Plan
 
 
 @dataclass(frozen=True, kw_only=True)
-class Attribute:
+class Attribute(ExpressionNode):
     """A column of an operator's output, and a reference to it."""
 
     id: int
@@ -25,7 +27,7 @@ class Attribute:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Literal:
+class Literal(ExpressionNode):
     """A constant. ``value`` is the text that Spark casts back to ``type`` (hexadecimal for binary), None for NULL."""
 
     value: str | None
@@ -33,7 +35,7 @@ class Literal:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Call:
+class Call(ExpressionNode):
     """A SQL function or operator by the name that the session's function registry gives it (``upper``, ``+``, ``and``, ``in`` …).
 
     ``in`` has the value first and the list after it; ``when`` (CASE WHEN) has condition, value, condition, value, …,
@@ -46,7 +48,7 @@ class Call:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Cast:
+class Cast(ExpressionNode):
     """CAST (``safe=False``) or TRY_CAST (``safe=True``) to ``type``, under the session's ANSI setting."""
 
     child: Expression
@@ -55,7 +57,7 @@ class Cast:
 
 
 @dataclass(frozen=True, kw_only=True)
-class GetField:
+class GetField(ExpressionNode):
     """A field of a struct, or of every struct in an array."""
 
     child: Expression
@@ -64,7 +66,7 @@ class GetField:
 
 
 @dataclass(frozen=True, kw_only=True)
-class GetItem:
+class GetItem(ExpressionNode):
     """``child[key]``: an array's item counted from 0, or a map's value."""
 
     child: Expression
@@ -73,7 +75,7 @@ class GetItem:
 
 
 @dataclass(frozen=True, kw_only=True)
-class LambdaVariable:
+class LambdaVariable(ExpressionNode):
     """A lambda function's parameter."""
 
     name: str
@@ -81,7 +83,7 @@ class LambdaVariable:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Lambda:
+class Lambda(ExpressionNode):
     """``(x, y) -> body``, an argument of a higher-order function."""
 
     parameters: tuple[LambdaVariable, ...]
@@ -90,7 +92,7 @@ class Lambda:
 
 
 @dataclass(frozen=True, kw_only=True)
-class UdfCall:
+class UdfCall(ExpressionNode):
     """A call of a Python UDF that still stands inside an expression (`rewrite.pull_out_udfs` takes it out).
 
     ``call`` is Catalyst's result id: two calls with the same id are one call written twice. ``function`` numbers the Python functions of
@@ -111,7 +113,7 @@ Direction = OneOf["asc nulls first", "asc nulls last", "desc nulls first", "desc
 
 
 @dataclass(frozen=True, kw_only=True)
-class _OverRows:
+class _OverRows(ExpressionNode):
     """A function over rows, of a group or of a window.
 
     ``within_group`` are directions: as many of the last arguments are the sort keys in ``WITHIN GROUP (ORDER BY …)``.
@@ -169,7 +171,7 @@ class WindowFunction(_OverRows):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ScalarSubquery:
+class ScalarSubquery(ExpressionNode):
     """A subquery that gives one value: NULL for no row, an error for several (`rewrite.scalar_subqueries` makes it a join).
 
     It is not correlated: `spark.capture` has Catalyst turn correlated subqueries into joins.
@@ -212,9 +214,7 @@ Expression: TypeAlias = (
 )
 Named: TypeAlias = Attribute | Alias
 
-EXPRESSION_CLASSES = (
-    Attribute, Literal, Call, Cast, GetField, GetItem, LambdaVariable, Lambda, UdfCall, AggregateCall, WindowFunction, ScalarSubquery,
-)  # fmt: skip
+EXPRESSION_CLASSES: tuple[type[ExpressionNode], ...] = get_args(Expression)
 
 TRUE = Literal(value="true", type="boolean")
 

@@ -4,8 +4,8 @@ Every operator says what the lineage of a row of its output is: by definition 5 
 them by a rule of ours that the docstring states. How the rules are carried out is in `tracing.annotate` (rows that go
 back to single rows) and `tracing.links` (rows that go back to sets).
 
-Every operator is a frozen dataclass whose ``output`` (the attributes that it gives) is derived from its fields.
-References are checked when an operator is made: an expression may only use what the children give.
+Every operator is a frozen dataclass that declares what it makes and its rule of lineage (`plan.base`); ``output``, the attributes that it
+gives, is derived from its fields. References are checked when an operator is made: an expression may only use what the children give.
 """
 
 from __future__ import annotations
@@ -13,8 +13,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Literal as OneOf
+from typing import get_args
 
 from airflow_lineage_provider.errors import PlanCheckError
+from airflow_lineage_provider.plan.base import LineageRule, Operator, unknown
 from airflow_lineage_provider.plan.expressions import Alias, Attribute, Call, Expression, Named, SortKey, attribute_of, expression_of
 
 JoinKind = OneOf["inner", "cross", "left", "right", "full", "left_semi", "left_anti", "existence"]
@@ -38,7 +40,7 @@ class Relation:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Source:
+class Source(Operator, makes=("output",), lineage=LineageRule.SOURCE):
     """A source table: a leaf. ``leaf`` is its position among the leaves of the captured plan, left to right from 0.
 
     Lineage: the row itself (definition 6, 1).
@@ -57,7 +59,7 @@ class Source:
 
 
 @dataclass(frozen=True, kw_only=True)
-class SegmentOutput:
+class SegmentOutput(Operator, makes=("output",), lineage=LineageRule.SEGMENT):
     """A leaf that stands for the output of another segment (made by `rewrite.segment`)."""
 
     segment: int
@@ -65,7 +67,7 @@ class SegmentOutput:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Project:
+class Project(Operator, makes=(), computes=("columns",), lineage=LineageRule.ONE_ROW):
     """Projection with duplicates kept: each column is an attribute of the child or an alias of an expression.
 
     Lineage: the one row that it was made from (definition 5, for bags as in definition 1 of the forward-lineage paper).
@@ -83,7 +85,7 @@ class Project:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Filter:
+class Filter(Operator, makes=(), lineage=LineageRule.ONE_ROW):
     """Selection: the rows for which the condition is true. Lineage: the row (definition 5). A sample is a selection on a random number."""
 
     child: Plan
@@ -98,7 +100,7 @@ class Filter:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Join:
+class Join(Operator, makes=("exists",), lineage=None):
     """Join of two inputs. No condition is a cross product (or, for an outer join, ``true``).
 
     ``existence`` gives every left row with one more column, ``exists``: whether it has a partner (EXISTS or IN inside another
@@ -134,9 +136,15 @@ class Join:
         """Whether the right side says which left rows go, and gives no row of its own."""
         return self.kind == "left_anti" or self.difference
 
+    @property
+    def lineage(self) -> LineageRule:
+        if self.is_difference:
+            return LineageRule.WHOLE_SIDE
+        return LineageRule.PARTNERS if self.kind in ("left_semi", "existence") else LineageRule.BOTH_PARTNERS
+
 
 @dataclass(frozen=True, kw_only=True)
-class Aggregate:
+class Aggregate(Operator, makes=(), computes=("columns",), lineage=None):
     """Grouping and aggregation.
 
     As captured, ``keys`` are any expressions and ``columns`` mix keys and aggregate functions, as in Catalyst. After
@@ -164,9 +172,13 @@ class Aggregate:
     def output(self) -> tuple[Attribute, ...]:
         return tuple(attribute_of(column) for column in self.columns)
 
+    @property
+    def lineage(self) -> LineageRule:
+        return LineageRule.NOTHING if self.domain else LineageRule.GROUP
+
 
 @dataclass(frozen=True, kw_only=True)
-class Distinct:
+class Distinct(Operator, makes=(), lineage=LineageRule.GROUP):
     """Duplicates removed: an aggregation without functions (`rewrite.canonical_aggregates`). Lineage: all equal rows (definition 5)."""
 
     child: Plan
@@ -177,7 +189,7 @@ class Distinct:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Union:
+class Union(Operator, makes=("output",), lineage=LineageRule.ONE_BRANCH):
     """UNION ALL by position. ``output`` are attributes of its own; every child has as many.
 
     Lineage: the row of the branch that it comes from (definition 5, for bags). UNION is a `Distinct` over it.
@@ -193,7 +205,7 @@ class Union:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Sort:
+class Sort(Operator, makes=(), lineage=LineageRule.ONE_ROW):
     """ORDER BY (``is_global``) or SORT BY. Lineage: the row."""
 
     child: Plan
@@ -209,7 +221,7 @@ class Sort:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Limit:
+class Limit(Operator, makes=(), lineage=LineageRule.ONE_ROW):
     """The first ``count`` rows after ``offset`` rows; None is no limit (OFFSET alone). Lineage: the row, not those that it outdid."""
 
     child: Plan
@@ -222,7 +234,7 @@ class Limit:
 
 
 @dataclass(frozen=True, kw_only=True)
-class FunctionOperator:
+class FunctionOperator(Operator, makes=("value", "reason"), lineage=LineageRule.ONE_ROW):
     """The function operator φ (definition 4): the child's rows with the UDF's value and, in reasoning mode, its reason.
 
     Arguments are attributes of the child (`rewrite.pull_out_udfs` computes expressions in a projection below).
@@ -253,7 +265,7 @@ class FunctionOperator:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Window:
+class Window(Operator, makes=(), computes=("functions",), lineage=None):
     """The child's rows with the values of window functions, all over one partitioning and order (each with a frame of its own).
 
     ``functions`` are aliases of window functions. After `rewrite.canonical_windows` partition and sort keys are attributes.
@@ -277,9 +289,13 @@ class Window:
     def output(self) -> tuple[Attribute, ...]:
         return self.child.output + tuple(function.attribute for function in self.functions)
 
+    @property
+    def lineage(self) -> LineageRule:
+        return LineageRule.ONE_ROW if self.limits else LineageRule.FRAME
+
 
 @dataclass(frozen=True, kw_only=True)
-class Generate:
+class Generate(Operator, makes=("generated",), lineage=LineageRule.ONE_ROW):
     """Each row of the child once for every row that the generator makes of it (explode, inline, grouping sets …).
 
     ``outer``: a row of which it makes none stays, with NULLs. Lineage: the row.
@@ -299,7 +315,7 @@ class Generate:
 
 
 @dataclass(frozen=True, kw_only=True)
-class PythonMap:
+class PythonMap(Operator, makes=("output", "passed_as"), lineage=LineageRule.PYTHON):
     """Rows that a Python function makes of batches (``map``), of groups, or of pairs of groups of rows (``cogrouped``).
 
     mapInPandas, mapInArrow, applyInPandas, applyInArrow; and the one row a group that aggregate functions in Python make (``aggregated``).
@@ -354,9 +370,7 @@ Plan = (
     | PythonMap
 )
 
-OPERATOR_CLASSES = (
-    Source, SegmentOutput, Project, Filter, Join, Aggregate, Distinct, Union, Sort, Limit, FunctionOperator, Window, Generate, PythonMap,
-)  # fmt: skip
+OPERATOR_CLASSES: tuple[type[Operator], ...] = get_args(Plan)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -370,6 +384,15 @@ class Pipeline:
     def __post_init__(self) -> None:
         if len(self.names) != len(self.plan.output):
             raise PlanCheckError(f"{len(self.names)} names for {len(self.plan.output)} result columns")
+
+
+def check_known(node: object, function: str) -> None:
+    """For functions that follow what the classes declare, and so have no cases.
+
+    :raises UnsupportedOperator: no plan has operators of this class; ``function`` says in words what has no rule for it.
+    """
+    if not isinstance(node, OPERATOR_CLASSES):
+        raise unknown(node, function)
 
 
 def check_references(operator: str, expressions: Iterable[Expression], available: tuple[Attribute, ...]) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 from airflow_lineage_provider.plan import expressions as e
 from airflow_lineage_provider.plan import operators as o
+from airflow_lineage_provider.plan.base import unknown
 from airflow_lineage_provider.plan.segments import SegmentedPlan
 from airflow_lineage_provider.plan.walk import children
 
@@ -34,7 +35,7 @@ def expression_text(expression: Any) -> str:
 @singledispatch
 def operator_text(plan: Any) -> str:
     """One operator on one line."""
-    raise TypeError(f"no text for {type(plan).__name__}")
+    raise unknown(plan, "the text of a plan")
 
 
 @operator_text.register
@@ -118,7 +119,7 @@ def _(plan: o.PythonMap) -> str:
 
 @singledispatch
 def _expression(expression: Any) -> str:
-    raise TypeError(f"no text for {type(expression).__name__}")
+    raise unknown(expression, "the text of an expression")
 
 
 @_expression.register

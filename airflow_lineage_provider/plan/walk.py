@@ -7,13 +7,12 @@ from dataclasses import fields, replace
 from functools import cache
 from typing import Any, TypeVar
 
-from airflow_lineage_provider.plan.expressions import EXPRESSION_CLASSES, Alias, Attribute, Expression, ScalarSubquery, SortKey
-from airflow_lineage_provider.plan.operators import OPERATOR_CLASSES, FunctionOperator, Plan
+from airflow_lineage_provider.plan.base import ExpressionNode, Operator
+from airflow_lineage_provider.plan.expressions import Alias, Attribute, Expression, ScalarSubquery, SortKey
+from airflow_lineage_provider.plan.operators import FunctionOperator, Plan, check_known
 
 Node = TypeVar("Node")
-_EXPRESSION_PARTS = (*EXPRESSION_CLASSES, Alias, SortKey)
-# Fields with the attributes that an operator makes, not with what it reads.
-_MADE = ("output", "value", "reason", "exists", "generated", "passed_as")
+_EXPRESSION_PARTS = (ExpressionNode, Alias, SortKey)
 
 
 @cache
@@ -27,13 +26,13 @@ def _field_names(cls: Any) -> tuple[str, ...]:
 
 def children(plan: Plan) -> tuple[Plan, ...]:
     """The inputs of an operator, left to right."""
-    found: list[Plan] = []
+    found: list[Any] = []
     for name in _field_names(type(plan)):
         value = getattr(plan, name)
-        if isinstance(value, OPERATOR_CLASSES):
+        if isinstance(value, Operator):
             found.append(value)
         elif isinstance(value, tuple):
-            found.extend(item for item in value if isinstance(item, OPERATOR_CLASSES))
+            found.extend(item for item in value if isinstance(item, Operator))
     return tuple(found)
 
 
@@ -42,7 +41,7 @@ def with_children(plan: Plan, new: tuple[Plan, ...]) -> Plan:
     if all(a is b for a, b in zip(children(plan), new, strict=True)):
         return plan
     remaining = iter(new)
-    return _replace_fields(plan, OPERATOR_CLASSES, lambda _: next(remaining))
+    return _replace_fields(plan, (Operator,), lambda _: next(remaining))
 
 
 def _replace_fields(node: Node, classes: tuple[type, ...], function: Callable[[Any], Any]) -> Node:
@@ -67,6 +66,21 @@ def operators(plan: Plan) -> Iterator[Plan]:
     yield plan
     for child in children(plan):
         yield from operators(child)
+
+
+def made_by(plan: Plan) -> tuple[Attribute, ...]:
+    """The attributes that an operator makes, rather than passes on, as its class declares.
+
+    :raises UnsupportedOperator: it is no operator of a plan.
+    """
+    check_known(plan, "what an operator makes")
+    found: dict[Attribute, None] = {}
+    for name in type(plan).makes:
+        value = getattr(plan, name)
+        found |= dict.fromkeys(value if isinstance(value, tuple) else () if value is None else (value,))
+    for name in type(plan).computes:
+        found |= dict.fromkeys(column.attribute for column in getattr(plan, name) if isinstance(column, Alias))
+    return tuple(found)
 
 
 def subqueries(plan: Plan) -> tuple[ScalarSubquery, ...]:
@@ -99,10 +113,10 @@ def subexpressions(expression: Expression | Alias | SortKey) -> tuple[Any, ...]:
         if isinstance(expression, Alias) and name == "attribute":
             continue
         value = getattr(expression, name)
-        if isinstance(value, EXPRESSION_CLASSES):
+        if isinstance(value, ExpressionNode):
             found.append(value)
         elif isinstance(value, tuple):
-            found.extend(item for item in value if isinstance(item, EXPRESSION_CLASSES))
+            found.extend(item for item in value if isinstance(item, ExpressionNode))
     return tuple(found)
 
 
@@ -120,7 +134,7 @@ def references(expression: Expression | Alias | SortKey) -> tuple[Attribute, ...
 
 def map_parts(expression: Any, function: Callable[[Any], Any]) -> Any:
     """The expression with each of its direct parts replaced."""
-    return _replace_fields(expression, EXPRESSION_CLASSES, function)
+    return _replace_fields(expression, (ExpressionNode,), function)
 
 
 def transform_expression(expression: Any, function: Callable[[Any], Any]) -> Any:
@@ -128,7 +142,7 @@ def transform_expression(expression: Any, function: Callable[[Any], Any]) -> Any
     if isinstance(expression, Alias):
         child = transform_expression(expression.child, function)
         return expression if child is expression.child else replace(expression, child=child)
-    rebuilt = _replace_fields(expression, EXPRESSION_CLASSES, lambda part: transform_expression(part, function))
+    rebuilt = _replace_fields(expression, (ExpressionNode,), lambda part: transform_expression(part, function))
     return rebuilt if isinstance(rebuilt, SortKey) else function(rebuilt)
 
 
@@ -136,7 +150,7 @@ def own_expressions(plan: Plan) -> tuple[Any, ...]:
     """The expressions of this operator itself (aliases and sort keys whole), not of its children."""
     found: list[Any] = []
     for name in _field_names(type(plan)):
-        if name in _MADE:
+        if name in type(plan).makes:
             continue
         value = getattr(plan, name)
         if isinstance(value, _EXPRESSION_PARTS):
@@ -151,7 +165,7 @@ def map_expressions(plan: Plan, function: Callable[[Any], Any]) -> Plan:
     changed: dict[str, Any] = {}
     for name in _field_names(type(plan)):
         value = getattr(plan, name)
-        if name in _MADE:
+        if name in type(plan).makes:
             continue
         if isinstance(value, _EXPRESSION_PARTS):
             new = function(value)
@@ -189,7 +203,7 @@ def rename_attributes(plan: Plan, names: Mapping[int, str]) -> Plan:
         if isinstance(value, Attribute):
             new = names.get(value.id, value.name)
             return value if new == value.name else replace(value, name=new)
-        return _replace_fields(value, (*_EXPRESSION_PARTS, *OPERATOR_CLASSES), rename)
+        return _replace_fields(value, (*_EXPRESSION_PARTS, Operator), rename)
 
     renamed: Plan = rename(plan)
     return renamed

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from airflow_lineage_provider.plan import expressions as e
 from airflow_lineage_provider.plan import operators as o
-from airflow_lineage_provider.plan.expressions import AggregateCall, Call, UdfCall, WindowFunction
+from airflow_lineage_provider.plan.base import no_rule
+from airflow_lineage_provider.plan.expressions import AggregateCall, WindowFunction
 from airflow_lineage_provider.plan.walk import expressions_in, own_expressions
 
 # Besides what is random, what depends on the clock or on how the rows are laid out: none of it can be repeated months later.
@@ -33,12 +35,21 @@ ROUNDING = frozenset({
 
 def is_deterministic(expression: Any) -> bool:
     """Whether nothing inside is random or depends on the clock."""
-    for part in expressions_in(expression):
-        if isinstance(part, Call) and part.function in NON_DETERMINISTIC and not (part.function == "unix_timestamp" and part.arguments):
-            return False
-        if isinstance(part, UdfCall) and not part.deterministic:
-            return False
-    return True
+    return all(map(_is_deterministic, expressions_in(expression)))
+
+
+def _is_deterministic(part: e.Expression | e.Alias | e.SortKey) -> bool:
+    """Whether a part, given its own parts' values, has one value."""
+    match part:
+        case e.Call():
+            return part.function not in NON_DETERMINISTIC or (part.function == "unix_timestamp" and bool(part.arguments))
+        case e.UdfCall():
+            return part.deterministic
+        case e.Attribute() | e.Literal() | e.Cast() | e.GetField() | e.GetItem() | e.LambdaVariable() | e.Lambda() | e.ScalarSubquery():
+            return True
+        case e.AggregateCall() | e.WindowFunction() | e.Alias() | e.SortKey():
+            return True
+    raise no_rule(part, "whether a value can be computed again")
 
 
 # Functions that only a window has.
@@ -57,11 +68,23 @@ def is_repeatable(node: o.Plan) -> bool:
 
 def is_repeatable_but_for_rounding(node: o.Plan) -> bool:
     """Whether running the operator again over the same rows surely gives the same rows, last digits of floating-point sums aside."""
-    if isinstance(node, o.Limit | o.PythonMap):
+    if not _passes_on_its_rows(node):
         return False
     chosen = any(call.function in ORDER_DEPENDENT for call in _aggregate_calls(node))
     chosen = chosen or not all(map(_is_tie_free, _window_functions(node)))
     return not chosen and all(is_deterministic(own) for own in own_expressions(node))
+
+
+def _passes_on_its_rows(node: o.Plan) -> bool:
+    """Whether the operator, its expressions aside, makes the same rows of the same rows."""
+    match node:
+        case o.Limit() | o.PythonMap():
+            return False
+        case o.Source() | o.SegmentOutput() | o.Project() | o.Filter() | o.Join() | o.Aggregate() | o.Distinct() | o.Union() | o.Sort():
+            return True
+        case o.FunctionOperator() | o.Window() | o.Generate():
+            return True
+    raise no_rule(node, "whether rows can be made again")
 
 
 def _is_tie_free(function: WindowFunction) -> bool:

@@ -10,6 +10,7 @@ which attributes make the result, and in which order, is kept beside the plan.
 from __future__ import annotations
 
 from airflow_lineage_provider.plan import operators as o
+from airflow_lineage_provider.plan.base import no_rule
 from airflow_lineage_provider.plan.expressions import Attribute
 from airflow_lineage_provider.plan.walk import children, with_children
 
@@ -20,8 +21,20 @@ def drop_pruning_projections(plan: o.Plan) -> o.Plan:
 
 
 def _drop(node: o.Plan, *, by_position: bool) -> o.Plan:
-    rebuilt = with_children(node, tuple(_drop(child, by_position=isinstance(node, o.Union | o.PythonMap)) for child in children(node)))
+    rebuilt = with_children(node, tuple(_drop(child, by_position=_reads_by_position(node)) for child in children(node)))
     return rebuilt.child if isinstance(rebuilt, o.Project) and not by_position and _is_pruning(rebuilt) else rebuilt
+
+
+def _reads_by_position(node: o.Plan) -> bool:
+    """Whether the operator takes all columns of its inputs, in their order."""
+    match node:
+        case o.Union() | o.PythonMap():
+            return True
+        case o.Source() | o.SegmentOutput() | o.Project() | o.Filter() | o.Join() | o.Aggregate() | o.Distinct() | o.Sort() | o.Limit():
+            return False
+        case o.FunctionOperator() | o.Window() | o.Generate():
+            return False
+    raise no_rule(node, "dropping projections")
 
 
 def _is_pruning(node: o.Project) -> bool:

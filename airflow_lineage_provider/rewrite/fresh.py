@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from itertools import count
 
-from airflow_lineage_provider.plan.check import made_by
 from airflow_lineage_provider.plan.expressions import Attribute
 from airflow_lineage_provider.plan.operators import Plan
-from airflow_lineage_provider.plan.walk import all_operators
+from airflow_lineage_provider.plan.walk import all_operators, made_by
 
 
 class FreshAttributes:

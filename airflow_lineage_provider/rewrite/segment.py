@@ -20,6 +20,7 @@ from enum import IntEnum
 
 from airflow_lineage_provider.errors import UnsupportedOperator
 from airflow_lineage_provider.plan import operators as o
+from airflow_lineage_provider.plan.base import LineageRule
 from airflow_lineage_provider.plan.expressions import Attribute
 from airflow_lineage_provider.plan.segments import Segment, SegmentedPlan, SegmentKind
 from airflow_lineage_provider.plan.text import operator_text
@@ -55,20 +56,22 @@ def segment(plan: o.Plan, output: tuple[Attribute, ...], names: tuple[str, ...],
 
 def kind_of(node: o.Plan) -> SegmentKind:
     """The kind of the segment that an operator is the top of."""
-    match node:
-        case o.Join(is_difference=True):
+    o.check_known(node, "segmentation")
+    match node.lineage:
+        case LineageRule.WHOLE_SIDE:
             return "d"
-        case o.Join(kind="left_semi"):
-            return "semi_join"
-        case o.Join(kind="existence"):
-            return "existence"
-        case o.Window(limits=False):
+        case LineageRule.PARTNERS:
+            return "existence" if isinstance(node, o.Join) and node.exists is not None else "semi_join"
+        case LineageRule.FRAME:
             return "window"
-        case o.PythonMap():
+        case LineageRule.PYTHON:
             return "python"
-        case o.Aggregate(domain=True):
+        case LineageRule.NOTHING:
             return "domain"
-    return "non_d"
+        case LineageRule.SOURCE | LineageRule.SEGMENT | LineageRule.ONE_ROW | LineageRule.ONE_BRANCH:
+            return "non_d"
+        case LineageRule.BOTH_PARTNERS | LineageRule.GROUP:
+            return "non_d"
 
 
 def _refuse_unrepeatable(domain: o.Aggregate) -> None:

@@ -12,6 +12,7 @@ from itertools import count
 from typing import Any
 
 from airflow_lineage_provider.plan import operators as o
+from airflow_lineage_provider.plan.base import no_rule
 from airflow_lineage_provider.plan.expressions import Alias, Attribute, Named, attribute_of
 from airflow_lineage_provider.plan.walk import children, map_subqueries, transform_expression
 
@@ -79,7 +80,9 @@ def _in_scope(plan: o.Plan, inputs: tuple[o.Plan, ...], scope: Scope, new: New) 
             return o.Sort(child=inputs[0], order=order, is_global=plan.is_global), scope
         case o.Distinct() | o.Limit():
             return replace(plan, child=inputs[0]), scope
-    raise TypeError(f"unique_attributes does not know {type(plan).__name__}: it runs before function operators are pulled out")
+        case o.FunctionOperator() | o.Source() | o.SegmentOutput() | o.Union():
+            raise TypeError(f"{type(plan).__name__} cannot stand there: attributes are numbered before function operators are pulled out")
+    raise no_rule(plan, "numbering attributes")
 
 
 def _joined(plan: o.Join, inputs: tuple[o.Plan, ...], scope: Scope) -> o.Join:

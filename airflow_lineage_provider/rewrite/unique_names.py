@@ -7,10 +7,9 @@ The row-number column of materializations is nobody else's name.
 from __future__ import annotations
 
 from airflow_lineage_provider.plan import operators as o
-from airflow_lineage_provider.plan.check import made_by
 from airflow_lineage_provider.plan.expressions import Attribute
 from airflow_lineage_provider.plan.lineage_keys import ROW
-from airflow_lineage_provider.plan.walk import operators, rename_attributes
+from airflow_lineage_provider.plan.walk import made_by, operators, rename_attributes
 
 
 def unique_names(plan: o.Plan) -> o.Plan:

@@ -16,6 +16,7 @@ from sqlglot import exp
 
 from airflow_lineage_provider.errors import UdfUnavailable, UnsupportedOperator
 from airflow_lineage_provider.plan import operators as o
+from airflow_lineage_provider.plan.base import unknown
 from airflow_lineage_provider.plan.expressions import Attribute, Call, Expression, LambdaVariable, attribute_of, expression_of
 from airflow_lineage_provider.plan.walk import expressions_in, operators, own_expressions
 from airflow_lineage_provider.sql import nodes
@@ -81,7 +82,7 @@ def _lambda_variables(plan: o.Plan) -> set[str]:
 
 @singledispatch
 def _lower(plan: Any, _context: Context) -> Block:
-    raise TypeError(f"no SQL for {type(plan).__name__}")
+    raise unknown(plan, "writing SQL")
 
 
 @_lower.register

@@ -10,6 +10,7 @@ from sqlglot import exp
 
 from airflow_lineage_provider.errors import PlanCheckError, UnsupportedOperator
 from airflow_lineage_provider.plan import expressions as e
+from airflow_lineage_provider.plan.base import unknown
 from airflow_lineage_provider.sql import nodes
 from airflow_lineage_provider.sql.literals import composed, spark_literal
 from airflow_lineage_provider.sql.names import identifier
@@ -46,7 +47,7 @@ def spark_expression(expression: Any, scope: Scope) -> exp.Expr:
 
     :raises UnsupportedOperator: Spark's SQL has no text for it.
     """
-    raise TypeError(f"no SQL for {type(expression).__name__}")
+    raise unknown(expression, "writing SQL for Spark")
 
 
 @spark_expression.register

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from airflow_lineage_provider.plan import operators as o
+from airflow_lineage_provider.plan.base import LineageRule, no_rule
 from airflow_lineage_provider.plan.expressions import TRUE, Alias, Attribute, Cast, Literal, Named
 from airflow_lineage_provider.plan.lineage_keys import InputIdentity, SourceIdentity
 from airflow_lineage_provider.plan.segments import Segment, SegmentedPlan
@@ -76,23 +77,38 @@ def inline(plan: o.Plan, context: Context) -> o.Plan:
 
 
 def _annotate(node: o.Plan, context: Context, fresh: FreshAttributes) -> Annotated:
-    if isinstance(node, o.Source):
-        return _source(node, context, fresh)
-    if isinstance(node, o.SegmentOutput):
-        return _segment_output(node, context, fresh)
-    if isinstance(node, o.Aggregate) and node.domain:
-        # Nobody goes back to it; but it tells apart the rows that a join makes with it.
-        return Annotated(plan=inline(node, context), inputs=(domain_identity(node),))
-    if isinstance(node, o.Aggregate | o.Distinct):
-        raise TypeError("identities do not pass through an aggregation: annotate what stands below it")
+    match node:
+        case o.Source():
+            return _source(node, context, fresh)
+        case o.SegmentOutput():
+            return _segment_output(node, context, fresh)
+        case o.Aggregate() if node.domain:
+            # Nobody goes back to it; but it tells apart the rows that a join makes with it.
+            return Annotated(plan=inline(node, context), inputs=(domain_identity(node),))
+        case o.Union():
+            return _union(node, [_annotate(child, context, fresh) for child in node.children], fresh)
+        case o.Project() | o.Filter() | o.Sort() | o.Limit() | o.FunctionOperator() | o.Generate() | o.Join() | o.Window():
+            return _passed_on(node, context, fresh)
+        case o.Aggregate() | o.Distinct() | o.PythonMap():
+            raise _of_sets(node)
+    raise no_rule(node, "the identity of rows")
+
+
+def _passed_on(node: o.Plan, context: Context, fresh: FreshAttributes) -> Annotated:
+    """Rows that are each made of one row of every input."""
+    if node.lineage not in (LineageRule.ONE_ROW, LineageRule.BOTH_PARTNERS):
+        raise _of_sets(node)
     inner = [_annotate(child, context, fresh) for child in children(node)]
-    if isinstance(node, o.Union):
-        return _union(node, inner, fresh)
     inputs = tuple(identity for child in inner for identity in child.inputs)
     rebuilt = with_children(node, tuple(child.plan for child in inner))
     if isinstance(rebuilt, o.Project):
         rebuilt = _project(rebuilt, inputs)
     return Annotated(plan=rebuilt, inputs=inputs)
+
+
+def _of_sets(node: o.Plan) -> TypeError:
+    """The rows of such an operator go back to sets of rows."""
+    return TypeError(f"identities do not pass through {type(node).__name__} ({node.lineage.value}): annotate what stands below it")
 
 
 def _source(node: o.Source, context: Context, fresh: FreshAttributes) -> Annotated:

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from functools import singledispatch
 from typing import TYPE_CHECKING
 
-from airflow_lineage_provider.errors import UnsupportedOperator
 from airflow_lineage_provider.plan import expressions as e
+from airflow_lineage_provider.plan.base import unknown
 from airflow_lineage_provider.tracing.column_transformation import (
     AGGREGATION,
     CONDITIONAL,
@@ -66,7 +66,7 @@ def influences(expression: e.Expression, scope: Scope) -> Influences:
 
     :raises UnsupportedOperator: for a class of expression without a rule.
     """
-    raise UnsupportedOperator(f"column lineage has no rule for the expression {type(expression).__name__}")
+    raise unknown(expression, "column lineage")
 
 
 def all_through(some: Iterable[e.Expression], outer: Transformation, scope: Scope) -> Influences:

@@ -10,8 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import singledispatch
 
-from airflow_lineage_provider.errors import PlanCheckError, UnsupportedOperator
+from airflow_lineage_provider.errors import PlanCheckError
 from airflow_lineage_provider.plan import operators as o
+from airflow_lineage_provider.plan.base import unknown
 from airflow_lineage_provider.plan.expressions import Expression, attribute_of, expression_of
 from airflow_lineage_provider.plan.segments import SegmentedPlan
 from airflow_lineage_provider.tracing.column_expressions import Scope, Traced, all_through, influences, of_udf
@@ -54,7 +55,7 @@ def trace(node: o.Plan, tracer: Tracer) -> Traced:
 
     :raises UnsupportedOperator: for an operator or an expression without a rule.
     """
-    raise UnsupportedOperator(f"column lineage has no rule for the operator {type(node).__name__}")
+    raise unknown(node, "column lineage")
 
 
 @trace.register

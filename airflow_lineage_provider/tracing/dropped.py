@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from airflow_lineage_provider.plan import operators as o
+from airflow_lineage_provider.plan.base import no_rule
 from airflow_lineage_provider.plan.expressions import TRUE, AggregateCall, Alias, Attribute, Call, Expression, Literal, Named, conjuncts
 from airflow_lineage_provider.plan.lineage_keys import InputIdentity
 from airflow_lineage_provider.plan.segments import SegmentedPlan
@@ -61,7 +62,11 @@ def _deciding(node: o.Plan) -> tuple[Any, ...]:
         case o.Limit():
             sort = order_of(node)
             return () if sort is None else sort.order
-    return ()
+        case o.Source() | o.SegmentOutput() | o.Project() | o.Join() | o.Aggregate() | o.Distinct() | o.Union() | o.Sort():
+            return ()
+        case o.FunctionOperator() | o.Window() | o.PythonMap():
+            return ()
+    raise no_rule(node, "what an operator decides by")
 
 
 def judged(node: o.Plan, child: Forward, side: int = 0, *, one_by_one: bool = False) -> Judged:

@@ -27,6 +27,7 @@ from dataclasses import dataclass, field, replace
 
 from airflow_lineage_provider.errors import UnsupportedOperator
 from airflow_lineage_provider.plan import operators as o
+from airflow_lineage_provider.plan.base import no_rule
 from airflow_lineage_provider.plan.expressions import (
     TRUE,
     WHOLE_PARTITION,
@@ -219,9 +220,13 @@ class _Rewriter:
                 return replace(inner[0], plan=replace(node, child=inner[0].plan))
             case o.Window():
                 return self._window(node, inner[0])
-        raise UnsupportedOperator(
-            f"what became of a row cannot be followed through {operator_text(node)}: only its code knows which rows it makes of which"
-        )
+            case o.PythonMap() | o.Limit():
+                # A limit at the top of its segment is read from the store; there is none elsewhere.
+                why = "only its code knows which rows it makes of which"
+                raise UnsupportedOperator(f"what became of a row cannot be followed through {operator_text(node)}: {why}")
+            case o.Source() | o.SegmentOutput():
+                raise TypeError(f"{type(node).__name__} has no inputs to follow rows from")
+        raise no_rule(node, "following rows forwards")
 
     def _source(self, node: o.Source) -> Forward:
         identity = self.sources[node.leaf]

@@ -9,12 +9,11 @@ from typing import Any
 from airflow_lineage_provider.catalyst.datatypes import is_orderable
 from airflow_lineage_provider.errors import PlanCheckError, TracingError
 from airflow_lineage_provider.plan import operators as o
-from airflow_lineage_provider.plan.check import made_by
 from airflow_lineage_provider.plan.expressions import TRUE, AggregateCall, Alias, Attribute, Call, Literal
 from airflow_lineage_provider.plan.lineage_keys import MaterializedSegment
 from airflow_lineage_provider.plan.segments import Segment
 from airflow_lineage_provider.plan.text import operator_text
-from airflow_lineage_provider.plan.walk import children, operators, own_expressions, references
+from airflow_lineage_provider.plan.walk import children, made_by, operators, own_expressions, references
 from airflow_lineage_provider.rewrite.determinism import is_deterministic, is_repeatable, is_repeatable_but_for_rounding
 from airflow_lineage_provider.rewrite.fresh import FreshAttributes
 from airflow_lineage_provider.rewrite.unique_names import unique_names

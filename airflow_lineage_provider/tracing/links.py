@@ -56,6 +56,7 @@ def link_queries(segment: Segment, context: Context, stored: MaterializedSegment
             return () if join.is_difference else (_partners(join, annotate(join.right, context), target),)
         case o.PythonMap() as function:
             return _function_rows(function, context, target)
+    o.check_known(segment.plan, "tracing rows to sets of rows")
     return (_linked(annotate(segment.aggregations[-1].child, context), group_keys(segment), target),)
 
 
@@ -78,6 +79,7 @@ def read_by_links(segment: Segment, context: Context) -> frozenset[int]:
             return needed(inline(join.right, context), condition)
         case o.PythonMap() as function:
             return frozenset[int]().union(*(needed(inline(c, context), k) for c, k in _sides(function)))
+    o.check_known(segment.plan, "tracing rows to sets of rows")
     return needed(inline(segment.aggregations[-1].child, context), group_keys(segment)) if segment.aggregations else frozenset()
 
 

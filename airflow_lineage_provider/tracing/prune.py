@@ -7,6 +7,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
 from airflow_lineage_provider.plan import operators as o
+from airflow_lineage_provider.plan.base import no_rule
 from airflow_lineage_provider.plan.expressions import TRUE, Alias, Attribute, Named, attribute_of
 from airflow_lineage_provider.plan.walk import children, operators, own_expressions, references, with_children
 from airflow_lineage_provider.rewrite.fresh import FreshAttributes
@@ -33,8 +34,12 @@ def needed(plan: o.Plan, wanted: Iterable[Attribute]) -> frozenset[int]:
                 ids.update(r.id for part in (*kept, *node.partition, *node.order) for r in references(part) if kept)
             case o.PythonMap():
                 ids.update(attribute.id for child in node.children for attribute in child.output)
-            case _:
+            case o.Filter() | o.Join() | o.Sort() | o.Generate():
                 ids.update(r.id for own in own_expressions(node) for r in references(own))
+            case o.Source() | o.SegmentOutput() | o.Limit():
+                pass
+            case _:
+                raise no_rule(node, "which columns are needed")
     return frozenset(ids)
 
 
@@ -63,7 +68,9 @@ def _prune(node: o.Plan, ids: AbstractSet[int], fresh: FreshAttributes) -> o.Pla
             return _prune(node.left, ids, fresh)
         case o.SegmentOutput():
             return replace(node, output=tuple(a for a in node.output if a.id in ids))
-    return with_children(node, tuple(_prune(child, ids, fresh) for child in children(node)))
+        case o.Source() | o.Filter() | o.Join() | o.Distinct() | o.Sort() | o.Limit() | o.FunctionOperator() | o.Generate() | o.PythonMap():
+            return with_children(node, tuple(_prune(child, ids, fresh) for child in children(node)))
+    raise no_rule(node, "leaving out columns")
 
 
 def _prune_union(node: o.Union, ids: AbstractSet[int], fresh: FreshAttributes) -> o.Union:

@@ -23,6 +23,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from airflow_lineage_provider.plan import operators as o
+from airflow_lineage_provider.plan.base import no_rule
 from airflow_lineage_provider.plan.expressions import Alias, Attribute, Call, Cast, Expression, Literal, conjunction, conjuncts
 from airflow_lineage_provider.plan.segments import SegmentedPlan
 from airflow_lineage_provider.plan.walk import expressions_in, references, replace_attributes
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 Terms = tuple[Expression, ...]
+_Through = o.Project | o.Aggregate | o.Window | o.Generate | o.FunctionOperator
 
 # Functions that give a value for every argument: evaluated on rows that the plan would have dropped before, they still do not fail.
 _TOTAL = frozenset({
@@ -161,6 +163,12 @@ def _push(node: o.Plan, terms: Terms, leaves: _Leaves | None, *, keep: bool) -> 
             return _push_union(node, terms, leaves)
         case o.Join():
             return _push_join(node, terms, leaves, keep)
+        case o.Project() | o.Aggregate() | o.Window() | o.Generate() | o.FunctionOperator():
+            return _push_through(node, terms, leaves, keep)
+    raise no_rule(node, "pushing conditions down")
+
+
+def _push_through(node: _Through, terms: Terms, leaves: _Leaves | None, keep: bool) -> o.Plan:
     given = _passed_on(node)
     through = tuple(term for term in terms if all(a.id in given for a in references(term)))
     below = tuple(term for term in (replace_attributes(t, given) for t in through) if _is_safe(term))
@@ -169,7 +177,7 @@ def _push(node: o.Plan, terms: Terms, leaves: _Leaves | None, *, keep: bool) -> 
     return _filtered(replace(node, child=child), rest, keep)
 
 
-def _passed_on(node: o.Plan) -> Mapping[int, Expression]:
+def _passed_on(node: _Through) -> Mapping[int, Expression]:
     """What the attributes that a term may go through with are below the operator."""
     match node:
         case o.Project():
@@ -182,7 +190,6 @@ def _passed_on(node: o.Plan) -> Mapping[int, Expression]:
             return {key.id: key for key in node.partition if isinstance(key, Attribute)}
         case o.Generate() | o.FunctionOperator():
             return {attribute.id: attribute for attribute in node.child.output}
-    raise TypeError(f"push_down does not know {type(node).__name__}")
 
 
 def _filtered(node: o.Plan, terms: Terms, keep: bool) -> o.Plan:

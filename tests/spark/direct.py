@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider.plan import expressions as e
 from airflow_lineage_provider.plan import operators as o
-from airflow_lineage_provider.plan.check import check, made_by
+from airflow_lineage_provider.plan.check import check
 from airflow_lineage_provider.plan.walk import (
     all_operators,
     children,
+    made_by,
     rename_attributes,
     subqueries,
     transform_expression,

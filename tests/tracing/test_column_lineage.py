@@ -12,9 +12,7 @@ from airflow_lineage_provider.plan import expressions as e
 from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.segments import Segment, SegmentedPlan
 from airflow_lineage_provider.rewrite.pipeline import rewrite
-from airflow_lineage_provider.tracing.column_expressions import influences
 from airflow_lineage_provider.tracing.column_lineage import column_lineage
-from airflow_lineage_provider.tracing.column_operators import trace
 from tests.catalyst import goldens
 from tests.plan.paper_plans import equal, example_4, source
 from tests.tracing.told_columns import one_segment, told
@@ -42,19 +40,6 @@ def made(expression: e.Expression, child: o.Plan = T) -> set[str]:
 
 def more(condition: e.Expression, child: o.Plan = T) -> o.Filter:
     return o.Filter(child=child, condition=condition)
-
-
-# --- every class has a rule ---------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("one", o.OPERATOR_CLASSES)
-def test_every_operator_has_a_rule(one: type) -> None:
-    assert trace.dispatch(one) is not trace.dispatch(object)
-
-
-@pytest.mark.parametrize("one", e.EXPRESSION_CLASSES)
-def test_every_expression_has_a_rule(one: type) -> None:
-    assert influences.dispatch(one) is not influences.dispatch(object)
 
 
 # --- expressions --------------------------------------------------------------------------------------------------------
