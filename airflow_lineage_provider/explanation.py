@@ -37,11 +37,12 @@ EXACT = Guarantee(level="exact")
 _ORDER = {"exact": 0, "superset": 1, "unavailable": 2}
 
 
-def weakest(*guarantees: Guarantee) -> Guarantee:
-    """The weakest of several guarantees, with the causes of all that are as weak, and of an unknown origin."""
-    level = max(guarantees, key=lambda one: _ORDER[one.level], default=EXACT).level
-    unknown = any(one.origin == "unknown" for one in guarantees)
-    causes = dict.fromkeys(one.cause for one in guarantees if one.cause and (one.level == level or one.origin == "unknown"))
+def weakest(*guarantees: Guarantee | None) -> Guarantee:
+    """The weakest of several guarantees (None is no remark), with the causes of all that are as weak, and of an unknown origin."""
+    given = [one for one in guarantees if one is not None]
+    level = max(given, key=lambda one: _ORDER[one.level], default=EXACT).level
+    unknown = any(one.origin == "unknown" for one in given)
+    causes = dict.fromkeys(one.cause for one in given if one.cause and (one.level == level or one.origin == "unknown"))
     return Guarantee(level=level, cause="; ".join(causes), origin="unknown" if unknown else "known")
 
 

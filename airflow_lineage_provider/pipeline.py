@@ -16,9 +16,10 @@ from airflow_lineage_provider.explanation import Difference, Explanation, Guaran
 from airflow_lineage_provider.given_pipeline import pipeline_name
 from airflow_lineage_provider.options import check_options
 from airflow_lineage_provider.output import Output
+from airflow_lineage_provider.progress import Progress
 from airflow_lineage_provider.recording import RecordedPlan
 from airflow_lineage_provider.recording import read as read_record
-from airflow_lineage_provider.render.progress import Progress, watched
+from airflow_lineage_provider.render.progress import watched
 from airflow_lineage_provider.secrecy import Secrets, recorded_params
 from airflow_lineage_provider.secrecy.failures import guarded
 from airflow_lineage_provider.secrecy.sealing import given_again

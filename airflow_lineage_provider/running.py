@@ -21,6 +21,7 @@ from airflow_lineage_provider.plan.lineage_keys import ROW
 from airflow_lineage_provider.plan.segments import SegmentedPlan
 from airflow_lineage_provider.plan.text import segments_text
 from airflow_lineage_provider.plan.walk import functions_of
+from airflow_lineage_provider.progress import Progress
 from airflow_lineage_provider.recording import RecordedPlan, RecordedSource, inputs_document, plan_text, segments_document
 from airflow_lineage_provider.rewrite.passed_keys import functions_of_batches, with_passed_keys
 from airflow_lineage_provider.rewrite.pipeline import rewrite
@@ -42,7 +43,6 @@ if TYPE_CHECKING:
     from airflow_lineage_provider.spark.run import Execution
     from airflow_lineage_provider.store.run_store import RunStore
 
-Progress = Callable[[str], None]
 
 
 @dataclass(frozen=True, kw_only=True)

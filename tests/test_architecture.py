@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[1] / PACKAGE
 
 # Every part may import the parts of its own layer and of the layers below it; nothing points upward.
 LAYERS: tuple[frozenset[str], ...] = (
-    frozenset({"errors", "settings", "shown", "own_imports", "named_modules", "__init__"}),
+    frozenset({"errors", "settings", "progress", "shown", "own_imports", "named_modules", "__init__"}),
     frozenset({"secrecy"}),
     frozenset({"plan"}),
     frozenset({"catalyst", "rewrite"}),

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout, suppress
 from typing import TYPE_CHECKING, Any, TextIO
 
-from airflow_lineage_provider.render.progress import SoFar
+from airflow_lineage_provider.progress import SoFar
 from airflow_lineage_provider.render.values import seconds_text, visible
 
 if TYPE_CHECKING:

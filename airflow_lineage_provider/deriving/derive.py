@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
@@ -12,15 +12,17 @@ from airflow_lineage_provider import settings
 from airflow_lineage_provider.decided import Reasons
 from airflow_lineage_provider.deriving.controls import controls
 from airflow_lineage_provider.deriving.engines import Engines
-from airflow_lineage_provider.deriving.opaque import opaque, weakest
+from airflow_lineage_provider.deriving.opaque import opaque
 from airflow_lineage_provider.deriving.reasons import ReasonReader
 from airflow_lineage_provider.deriving.rows import SegmentRows
 from airflow_lineage_provider.deriving.sources import KeptRows, Key, SourceReader, SourceRows, key_tuples
 from airflow_lineage_provider.deriving.target import PredicateTarget, is_predicate
 from airflow_lineage_provider.deriving.target_rows import PositionTarget, RowsTarget
 from airflow_lineage_provider.errors import AnswerTooLarge, InvalidTarget, SparkRequired
-from airflow_lineage_provider.explanation import Control, Difference, Explanation, Guarantee, RunSummary
+from airflow_lineage_provider.explanation import Control, Difference, Explanation, Guarantee, RunSummary, weakest
 from airflow_lineage_provider.plan.lineage_keys import ROW
+from airflow_lineage_provider.plan.names import free_name
+from airflow_lineage_provider.progress import Progress
 from airflow_lineage_provider.reasons.features import Names
 from airflow_lineage_provider.recording import RecordedPlan, choices_of
 from airflow_lineage_provider.store.kept_udfs import UdfsOfRun
@@ -35,7 +37,6 @@ if TYPE_CHECKING:
     from airflow_lineage_provider.spark.tracing import SparkTracing
     from airflow_lineage_provider.store import Materialization, RunRecord, Store
 
-Progress = Callable[[str], None]
 
 
 @dataclass(kw_only=True)
@@ -313,10 +314,3 @@ def _links(traced: Trace, found: FoundSources) -> pa.Table:
     })  # fmt: skip
 
 
-def free_name(name: str, taken: Collection[str]) -> str:
-    """The name, with a number where it is taken."""
-    candidate, number = name, 1
-    while candidate in taken:
-        number += 1
-        candidate = f"{name}_{number}"
-    return candidate

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from airflow_lineage_provider.deriving.derive import free_name
 from airflow_lineage_provider.explanation import Control, Guarantee, Intermediate, weakest
+from airflow_lineage_provider.plan.names import free_name
 
 if TYPE_CHECKING:
     import pyarrow as pa

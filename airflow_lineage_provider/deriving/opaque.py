@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from airflow_lineage_provider.explanation import Guarantee
+from airflow_lineage_provider.explanation import Guarantee, weakest
 from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.segments import Segment, SegmentedPlan
 from airflow_lineage_provider.plan.walk import operators
 from airflow_lineage_provider.tracing.trace import Trace
-
-LEVELS = ("exact", "superset", "unavailable")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,13 +31,6 @@ def opaque(plan: SegmentedPlan, traced: Trace) -> Opaque:
             else:
                 found.segments[below.number] = weakest(guarantee, found.segments.get(below.number))
     return found
-
-
-def weakest(*guarantees: Guarantee | None) -> Guarantee:
-    """The weakest guarantee; of equally weak ones the first. An unknown origin stays one."""
-    given = [one for one in guarantees if one is not None]
-    weak = max(given, key=lambda one: LEVELS.index(one.level))
-    return replace(weak, origin="unknown" if any(one.origin == "unknown" for one in given) else "known")
 
 
 def _of_function(segment: Segment) -> Guarantee | None:

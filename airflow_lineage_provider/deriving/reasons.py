@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from airflow_lineage_provider.errors import ReasonError, ReasonValueMismatch
 from airflow_lineage_provider.explanation import EXACT, Guarantee
 from airflow_lineage_provider.plan.lineage_keys import ROW, MaterializedSegment
+from airflow_lineage_provider.plan.names import free_name
 from airflow_lineage_provider.plan.operators import FunctionOperator
 from airflow_lineage_provider.reasons.discretion import MASK, Discretion
 from airflow_lineage_provider.reasons.values import same_values
@@ -137,11 +138,7 @@ def _argument_names(function: FunctionOperator) -> dict[str, Any]:
     """The arguments by name; an attribute that is passed twice stands twice."""
     names: dict[str, Any] = {}
     for attribute in function.arguments:
-        name, number = attribute.name, 1
-        while name in names:
-            number += 1
-            name = f"{attribute.name}_{number}"
-        names[name] = attribute
+        names[free_name(attribute.name, names)] = attribute
     return names
 
 
@@ -168,12 +165,10 @@ def _table(names: list[str], inputs: list[Any], values: Any, reasons: Any) -> pa
     taken = set(names)
     fixed = {}
     for wanted, column in (("value", values), ("reason", reasons)):
-        name = wanted
-        while name in taken:
-            name = f"{name}_"
+        name = free_name(wanted, taken)
         taken.add(name)
         fixed[name] = column
-    row = "row" if "row" not in taken else "row_"
+    row = free_name("row", taken)
     numbers = pa.array(range(len(values)), pa.int64())
     return pa.table([numbers, *inputs, *fixed.values()], names=[row, *names, *fixed])
 

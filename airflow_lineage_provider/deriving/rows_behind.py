@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from airflow_lineage_provider.deriving.derive import free_name, tables_of
+from airflow_lineage_provider.deriving.derive import tables_of
 from airflow_lineage_provider.deriving.sources import Key, SourceReader, key_tuples
 from airflow_lineage_provider.errors import TracingError
+from airflow_lineage_provider.plan.names import free_name
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -14,6 +14,7 @@ from airflow_lineage_provider.errors import EmptyTarget, SparkRequired, TargetTo
 from airflow_lineage_provider.explanation import EXACT, Guarantee, RunSummary
 from airflow_lineage_provider.plan.expressions import TRUE
 from airflow_lineage_provider.plan.text import operator_text
+from airflow_lineage_provider.progress import Progress
 from airflow_lineage_provider.recording import RecordedPlan
 from airflow_lineage_provider.store.kept_udfs import UdfsOfRun
 from airflow_lineage_provider.tracing.forward import ForwardPlan, Place, asked_table, forward, way
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from airflow_lineage_provider.spark.tracing import SparkTracing
     from airflow_lineage_provider.store import RunRecord
 
-Progress = Callable[[str], None]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,29 +4,16 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol
 
+from airflow_lineage_provider.progress import Progress, unwatched
 from airflow_lineage_provider.render.values import seconds_text, visible
 
 if TYPE_CHECKING:
     from rich.console import Console
-
-Progress = Callable[[str], None]
-
-
-class SoFar(str):
-    """How far the stage has come that was told last: no stage of its own."""
-
-    __slots__ = ()
-
-
-def is_watched(progress: Progress) -> bool:
-    """Whether anybody is told."""
-    return progress is not _silent
-
 
 class _Line(Protocol):
     """One line that is written over and over, and stands still in the end."""
@@ -48,7 +35,7 @@ def watched(progress: Progress | bool | None, what: str) -> Iterator[Progress]:
         return
     line = _line(progress)
     if line is None:
-        yield _silent
+        yield unwatched
         return
     started = time.perf_counter()
     try:
@@ -126,5 +113,3 @@ class _PlainLine:
     end = say
 
 
-def _silent(_stage: str) -> None:
-    """Progress that nobody watches."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.expressions import Attribute
 from airflow_lineage_provider.plan.lineage_keys import ROW
+from airflow_lineage_provider.plan.names import free_name
 from airflow_lineage_provider.plan.walk import made_by, operators, rename_attributes
 
 
@@ -17,7 +18,7 @@ def unique_names(plan: o.Plan) -> o.Plan:
     taken = {ROW}
     names: dict[int, str] = {}
     for attribute in _in_order(plan):
-        names[attribute.id] = _free(attribute.name, taken)
+        names[attribute.id] = free_name(attribute.name, taken, folded=True)
         taken.add(names[attribute.id].casefold())
     return rename_attributes(plan, names)
 
@@ -29,9 +30,3 @@ def _in_order(plan: o.Plan) -> list[Attribute]:
     return list(dict.fromkeys([*found, *rest]))
 
 
-def _free(name: str, taken: set[str]) -> str:
-    candidate, number = name, 1
-    while candidate.casefold() in taken:
-        number += 1
-        candidate = f"{name}_{number}"
-    return candidate

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
-from airflow_lineage_provider.render.progress import Progress, SoFar, is_watched
+from airflow_lineage_provider.progress import Progress, SoFar, is_watched
 from airflow_lineage_provider.render.values import seconds_text
 
 if TYPE_CHECKING:

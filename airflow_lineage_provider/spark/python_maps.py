@@ -15,6 +15,7 @@ from pyspark.util import PythonEvalType
 
 from airflow_lineage_provider.errors import UnsupportedOperator
 from airflow_lineage_provider.plan import operators as o
+from airflow_lineage_provider.plan.names import free_name
 from airflow_lineage_provider.spark.captured_udf import register
 
 if TYPE_CHECKING:
@@ -131,10 +132,7 @@ def _under_user_names(node: o.PythonMap, frames: Sequence[DataFrame]) -> list[Da
 
 
 def _key_name(number: int, taken: Sequence[str]) -> str:
-    name = f"lineage_group_{number}"
-    while name in taken:
-        name += "_"
-    return name
+    return free_name(f"lineage_group_{number}", taken)
 
 
 def _group(frame: DataFrame, width: int) -> Any:

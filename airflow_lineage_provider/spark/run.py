@@ -24,6 +24,7 @@ from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.lineage_keys import ROW, SourceIdentity
 from airflow_lineage_provider.plan.segments import SegmentedPlan
 from airflow_lineage_provider.plan.walk import operators, transform_up
+from airflow_lineage_provider.progress import Progress
 from airflow_lineage_provider.spark.arrow_border import carried
 from airflow_lineage_provider.spark.identity import with_identity
 from airflow_lineage_provider.spark.python_maps import applied
@@ -45,7 +46,6 @@ if TYPE_CHECKING:
     from airflow_lineage_provider.store.result_table import Mode
     from airflow_lineage_provider.store.run_store import RunStore
 
-Progress = Callable[[str], None]
 
 SETTINGS = threading.RLock()
 """Held by who changes the session's settings for a while, and by who reads a plan that was analyzed under them."""

@@ -18,6 +18,7 @@ from airflow_lineage_provider.errors import UdfUnavailable, UnsupportedOperator
 from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.base import unknown
 from airflow_lineage_provider.plan.expressions import Attribute, Call, Expression, LambdaVariable, attribute_of, expression_of
+from airflow_lineage_provider.plan.names import free_name
 from airflow_lineage_provider.plan.walk import expressions_in, operators, own_expressions
 from airflow_lineage_provider.sql import nodes
 from airflow_lineage_provider.sql.aggregates import aggregated, distinct
@@ -217,9 +218,7 @@ def _(plan: o.FunctionOperator, context: Context) -> Block:
 def _taken_apart(plan: o.FunctionOperator, reason: Attribute, block: Block, call: exp.Expr, context: Context) -> Block:
     """One call in a subquery, which Spark does not write twice, and the struct's two fields outside it."""
     taken = {attribute.name.casefold() for attribute in plan.output}
-    name = f"{plan.value.name}_with_reason"
-    while name.casefold() in taken:
-        name += "_"
+    name = free_name(f"{plan.value.name}_with_reason", taken, folded=True)
     both = Attribute(id=plan.value.id, name=name, type=f"struct<value:{plan.value.type},reason:{reason.type}>")
     inner = replace(block, output=(*plan.child.output, both), scope={**block.scope, both.id: call}, pinned=True)
     outer = context.nested(inner)

@@ -7,12 +7,12 @@ one that cannot (``x * 0``), as every lineage from a program's text does. Which 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider.errors import InvalidTarget
+from airflow_lineage_provider.plan.names import free_name
 from airflow_lineage_provider.plan.operators import Relation, Source
 from airflow_lineage_provider.plan.segments import SegmentedPlan
 from airflow_lineage_provider.plan.walk import all_operators
@@ -145,15 +145,13 @@ def _source_columns(plan: SegmentedPlan, by_leaf: bool) -> dict[Origin, SourceCo
     for leaf, source in sorted(leaves.items()):
         same = (source.relation, source.columns, leaf if source.relation.kind == "local" else None)
         if same not in tables:
-            tables[same] = _free(source.relation.name, tables.values())
+            tables[same] = free_name(source.relation.name, tables.values())
         told_apart = leaf if by_leaf else None
         for at, column in enumerate(source.columns):
             found[leaf, at] = SourceColumn(table=tables[same], column=column, relation=source.relation, leaf=told_apart)
     return found
 
 
-def _free(name: str, taken: Collection[str]) -> str:
-    return next(one for number in count(1) if (one := name if number == 1 else f"{name}_{number}") not in taken)
 
 
 def _record(one: ColumnInput, column: OutputColumn | None) -> dict[str, Any]:

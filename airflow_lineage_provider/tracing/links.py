@@ -20,7 +20,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from airflow_lineage_provider.plan import operators as o
-from airflow_lineage_provider.plan.expressions import Attribute, Call, Expression, Named, conjunction
+from airflow_lineage_provider.plan.expressions import Attribute, Call, Expression, Named, conjunction, disjunction
 from airflow_lineage_provider.plan.lineage_keys import MaterializedSegment
 from airflow_lineage_provider.plan.segments import Segment
 from airflow_lineage_provider.plan.walk import references, replace_attributes
@@ -142,7 +142,9 @@ def _frame_rows(node: o.Window, body: Annotated, target: pa.Table) -> Annotated:
     terms = [_equal(key, copies[key.id], _has_nulls(target, i)) for i, key in enumerate(keys)]
     if pairs:
         assert body.position is not None
-        terms.append(_any_of([_between(body.position, copies[low.id], copies[high.id]) for low, high in pairs]))
+        within = disjunction(tuple(_between(body.position, copies[low.id], copies[high.id]) for low, high in pairs))
+        assert within is not None
+        terms.append(within)
     read = keys if body.position is None else (*keys, body.position)
     return _query(body, read, leaf, conjunction(tuple(terms)))
 
@@ -151,13 +153,6 @@ def _between(position: Attribute, low: Attribute, high: Attribute) -> Expression
     after = Call(function=">=", arguments=(position, low), type="boolean")
     before = Call(function="<=", arguments=(position, high), type="boolean")
     return Call(function="and", arguments=(after, before), type="boolean")
-
-
-def _any_of(terms: list[Expression]) -> Expression:
-    result = terms[0]
-    for term in terms[1:]:
-        result = Call(function="or", arguments=(result, term), type="boolean")
-    return result
 
 
 # --- Python functions ----------------------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.expressions import Attribute
 from airflow_lineage_provider.plan.lineage_keys import MaterializedSegment, SourceIdentity
+from airflow_lineage_provider.plan.names import free_name
 from airflow_lineage_provider.plan.segments import Segment, SegmentedPlan
 from airflow_lineage_provider.plan.walk import functions_of, operators, transform_up
 from airflow_lineage_provider.rewrite.fresh import FreshAttributes
@@ -35,9 +36,7 @@ def with_reasons(plan: SegmentedPlan, reasoned: Set[int]) -> SegmentedPlan:
     def reason(node: o.Plan) -> o.Plan:
         if not isinstance(node, o.FunctionOperator) or node.function not in reasoned:
             return node
-        name = f"{node.value.name}_reason"
-        while name.casefold() in taken:
-            name += "_"
+        name = free_name(f"{node.value.name}_reason", taken, folded=True)
         taken.add(name.casefold())
         return replace(node, reason=fresh.attribute(name, "string"))
 

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from airflow_lineage_provider.cli.streams import Streams
-from airflow_lineage_provider.render.progress import SoFar
+from airflow_lineage_provider.progress import SoFar
 
 
 class Terminal(io.StringIO):
