@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
+from fractions import Fraction
 from typing import Any, TypeAlias
 
 from airflow_lineage_provider.errors import PayloadError
@@ -283,10 +284,23 @@ def _parse(value: Any, part: type[Any] | None) -> Any:
 def _residual(output: float | None, base: float, features: tuple[Attribution, ...]) -> float | None:
     if output is None:
         return None
-    contributions = [each.contribution for each in features]
-    if not all(math.isfinite(each) for each in (output, base, *contributions)):
+    return total((output, -base, *(-each.contribution for each in features)))
+
+
+def total(values: Iterable[float]) -> float:
+    """The sum, rounded once; NaN where a value is not finite, infinity where the sum is beyond the largest double."""
+    given = tuple(values)
+    if not all(map(math.isfinite, given)):
         return math.nan
-    return math.fsum((output, -base, *(-each for each in contributions)))
+    try:
+        return math.fsum(given)
+    except OverflowError:
+        # A sum on the way is beyond the largest double; the whole may not be.
+        exact = sum(map(Fraction, given), Fraction())
+    try:
+        return float(exact)
+    except OverflowError:
+        return math.inf if exact > 0 else -math.inf
 
 
 def _number(value: Any, what: str) -> float:

@@ -10,7 +10,7 @@ from typing import Any
 
 from airflow_lineage_provider.errors import PayloadError
 from airflow_lineage_provider.reasons.features import NOTHING_SAID, Names
-from airflow_lineage_provider.reasons.payload import Attribution, Attributions, Box, Json, Mask, Payload, TextSpans, from_json
+from airflow_lineage_provider.reasons.payload import Attribution, Attributions, Box, Json, Mask, Payload, TextSpans, from_json, total
 from airflow_lineage_provider.render.naming import feature_of, label_of, named
 from airflow_lineage_provider.render.values import brief, number, text_of, visible
 
@@ -103,8 +103,7 @@ def _share(contribution: float, largest: float) -> float:
 
 
 def _sum(features: Iterable[Any]) -> float:
-    contributions = [each.contribution for each in features]
-    return math.fsum(contributions) if all(math.isfinite(each) for each in contributions) else math.nan
+    return total(each.contribution for each in features)
 
 
 def explained(reason: Attributions | TextSpans) -> str:

@@ -113,6 +113,13 @@ def test_the_residual_is_computed_and_shown() -> None:
     assert math.isnan(Attributions((("a", 1, math.nan),), 0.5, 1.0).residual or 0)
 
 
+def test_a_residual_of_huge_numbers() -> None:
+    """Sums on the way to it may be beyond the largest double, and it may be itself."""
+    huge = 1.5e308
+    assert Attributions((("a", 1, huge), ("b", 1, huge), ("c", 1, -huge)), base_value=-huge, output=1.0).residual == 1.0
+    assert Attributions((("a", 1, -huge),), base_value=-huge, output=huge).residual == math.inf
+
+
 def test_numbers_that_json_lacks() -> None:
     text = to_json(Attributions((("a", math.nan, math.inf),), base_value=-math.inf))
     record = json.loads(text)
