@@ -78,7 +78,7 @@ _PLAIN = {
 }
 _DAY_TIME = {"day", "hour", "minute", "second"}
 _YEAR_MONTH = {"year", "month"}
-_WORD = re.compile(r"\s*([A-Za-z_][A-Za-z_0-9]*)")
+_WORD = re.compile(r"\s*([^\W\d]\w*)")
 _NUMBERS = re.compile(r"\s*\(\s*((?:any|\d+)(?:\s*,\s*\d+)*)\s*\)", re.IGNORECASE)
 _INTERVAL = re.compile(r"\s+(year|month|day|hour|minute|second)\b(?:\s+to\s+(year|month|day|hour|minute|second)\b)?", re.IGNORECASE)
 _COLLATION = re.compile(r"\s+collate\s+[\w.`]+", re.IGNORECASE)

@@ -19,6 +19,7 @@ from airflow_lineage_provider.errors import PayloadError, UdfFailed
 from airflow_lineage_provider.reasons import payload
 from airflow_lineage_provider.reasons.discretion import MASK, NO_DISCRETION, Discretion
 from airflow_lineage_provider.reasons.values import NOT_OF_THE_TYPE, converted, from_python
+from airflow_lineage_provider.reasons.variants import has_variant, to_variants
 
 Vectorized = Literal[False, "pandas", "arrow"]
 Array: TypeAlias = "pa.Array | pa.ChunkedArray"
@@ -73,7 +74,7 @@ class Batch:
 
     def rows(self) -> list[tuple[Any, ...]]:
         """The arguments of each row as Python values."""
-        return list(zip(*(each.to_pylist(maps_as_pydicts="strict") for each in self.arrays), strict=True))
+        return list(zip(*map(_python_column, self.arrays), strict=True))
 
     def inputs(self, row: tuple[Any, ...]) -> str:
         """A row's arguments for a message: ``income=3400, debt=810``, each shortened."""
@@ -174,6 +175,11 @@ class Batch:
             return None if reason is None else payload.to_json(reason)
         except PayloadError as error:
             raise self.failed(str(error), self.slice(at).rows()[0]) from error
+
+
+def _python_column(array: pa.Array) -> list[Any]:
+    values: list[Any] = array.to_pylist(maps_as_pydicts="strict")
+    return [to_variants(value, array.type) for value in values] if has_variant(array.type) else values
 
 
 def _plain_pairs(names: Sequence[str], row: tuple[Any, ...]) -> list[tuple[str, Any]]:

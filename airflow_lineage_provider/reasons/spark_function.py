@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import pyarrow as pa
 
 from airflow_lineage_provider.errors import UdfFailed
+from airflow_lineage_provider.reasons.ddl import spark_ddl
 from airflow_lineage_provider.reasons.workers_python import choose_workers_python
 
 if TYPE_CHECKING:
@@ -65,8 +66,14 @@ def spark_function(udf: ReasonedUdf, mode: Literal["normal", "reasoning"], keys:
 
     if mode not in ("normal", "reasoning"):
         raise ValueError(f"mode is {mode!r}; it can be 'normal' or 'reasoning'")
-    value = from_arrow_type(udf.value_type, prefer_timestamp_ntz=True)
-    returns = value if mode == "normal" else StructType().add("value", value).add("reason", StringType())
+    returns: Any
+    if "collate" in udf.returns.lower():
+        # Arrow's strings have no collation; Spark reads the text.
+        value = spark_ddl(udf.returns)
+        returns = value if mode == "normal" else f"struct<value: {value}, reason: string>"
+    else:
+        kind = from_arrow_type(udf.value_type, prefer_timestamp_ntz=True)
+        returns = kind if mode == "normal" else StructType().add("value", kind).add("reason", StringType())
     call = _OnBatches(udf, mode, keys)
 
     def on_batches(*arrays: pa.Array) -> pa.Array:  # these hints tell Spark which kind of Arrow UDF it is

@@ -10,6 +10,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from airflow_lineage_provider.reasons.variants import from_variants, has_variant
+
 NOT_OF_THE_TYPE = (pa.ArrowException, TypeError, ValueError, OverflowError, AttributeError)
 """What a conversion raises."""
 
@@ -49,6 +51,8 @@ def converted(result: Any, kind: pa.DataType) -> pa.Array:
 
 def from_python(values: list[Any], kind: pa.DataType) -> pa.Array:
     """Python values as an array of the declared type."""
+    if has_variant(kind):
+        values = [from_variants(value, kind) for value in values]
     _check_all(values, kind)
     return pa.array(values, type=kind)
 

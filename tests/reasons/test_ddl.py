@@ -6,7 +6,8 @@ import pyarrow as pa
 import pytest
 
 from airflow_lineage_provider.errors import UdfDeclarationError
-from airflow_lineage_provider.reasons.ddl import arrow_type
+from airflow_lineage_provider.plan.datatypes import to_arrow
+from airflow_lineage_provider.reasons.ddl import arrow_type, spark_ddl
 
 UTC = pa.timestamp("us", tz="UTC")
 
@@ -34,10 +35,22 @@ UTC = pa.timestamp("us", tz="UTC")
 )
 def test_types(ddl: str, wanted: pa.DataType) -> None:
     assert arrow_type(ddl) == wanted
+    assert arrow_type(ddl) == arrow_type(spark_ddl(ddl))
+
+
+@pytest.mark.parametrize("ddl", ["time", "time(3)", "string collate UTF8_LCASE", "variant", "array<time>", "struct<a: variant>"])
+def test_every_type_is_that_of_plans(ddl: str) -> None:
+    assert arrow_type(ddl) == to_arrow(ddl)
+
+
+@pytest.mark.parametrize(("ddl", "advice"), [("interval year to month", "make_ym_interval"), ("array<interval>", "make_interval")])
+def test_what_python_cannot_give_to_spark(ddl: str, advice: str) -> None:
+    with pytest.raises(UdfDeclarationError, match=rf"cannot return the Spark type '{ddl}' from Python.*{advice}"):
+        arrow_type(ddl)
 
 
 @pytest.mark.parametrize(
-    "ddl", ["", "strng", "array<int", "array<>", "decimal(39,1)", "decimal(5,6)", "int>", "map<int>", "interval year to month", "int;"]
+    "ddl", ["", "strng", "array<int", "array<>", "decimal(39,1)", "decimal(5,6)", "int>", "map<int>", "int;"]
 )
 def test_what_spark_would_not_take(ddl: str) -> None:
     with pytest.raises(UdfDeclarationError, match="cannot read the Spark type"):

@@ -236,3 +236,53 @@ def test_a_udf_of_a_script(tmp_path: Path) -> None:
     ran = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True, check=True).stdout.splitlines()
     assert ran[:2] == ["['low', 'low', 'high']", '{"kind":"json","value":["limit","x"],"version":1}']
     assert ran[2].startswith("__main__ ")
+
+
+# --- types that only newer Sparks have ----------------------------------------------------------------------------------
+
+
+@reasoned_udf("time")
+def an_hour_later(at: dt.time | None) -> dt.time | None:
+    return None if at is None else at.replace(hour=(at.hour + 1) % 24)
+
+
+@an_hour_later.with_reason
+def _(at: dt.time | None) -> tuple[dt.time | None, Any]:
+    return an_hour_later.main(at), {"from": str(at)}
+
+
+@reasoned_udf("string collate UTF8_LCASE")
+def kind_of(text: str) -> str:
+    return text[:1]
+
+
+@reasoned_udf("struct<doc: variant, all: array<variant>>")
+def wrapped(doc: Any) -> Any:
+    return None if doc is None else {"doc": doc, "all": [doc, None]}
+
+
+@pytest.mark.parametrize("mode", ["normal", "reasoning"])
+def test_times(spark: SparkSession, mode: str, request: pytest.FixtureRequest) -> None:
+    spark.conf.set("spark.sql.timeType.enabled", "true")
+    request.addfinalizer(lambda: spark.conf.unset("spark.sql.timeType.enabled"))
+    frame = spark.sql("SELECT time'22:59:01' AS at UNION ALL SELECT NULL")
+    called = an_hour_later.spark_function(mode)("at")  # type: ignore[arg-type]
+    found = frame.select((called if mode == "normal" else called.value).alias("later"))
+    assert found.schema["later"].dataType.simpleString() == "time(6)"
+    assert {row.later for row in found.collect()} == {dt.time(23, 59, 1), None}
+
+
+@pytest.mark.parametrize("mode", ["normal", "reasoning"])
+def test_collated_strings(spark: SparkSession, mode: str) -> None:
+    called = kind_of.spark_function(mode)("text")  # type: ignore[arg-type]
+    texts = spark.sql("SELECT explode(array('Apple', 'avocado')) AS text")
+    found = texts.select((called if mode == "normal" else called.value).alias("kind"))
+    assert found.schema["kind"].dataType.simpleString() == "string collate UTF8_LCASE"
+    assert found.distinct().count() == 1
+
+
+def test_variants(spark: SparkSession) -> None:
+    frame = spark.sql("""SELECT parse_json('{"a": [1, 2]}') AS doc UNION ALL SELECT NULL""")
+    made = frame.select(wrapped.column("doc").alias("made"))
+    found = made.selectExpr("to_json(made.doc) AS doc", "to_json(made.all[0]) AS first", "size(made.all) AS n")
+    assert {tuple(row) for row in found.collect()} == {('{"a":[1,2]}', '{"a":[1,2]}', 2), (None, None, None)}

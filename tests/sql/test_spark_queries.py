@@ -94,7 +94,7 @@ def test_two_function_operators_in_a_row(counted: SparkSession) -> None:
 def test_the_helper_column_steps_aside() -> None:
     people = source(0, "people", attribute(1, "judge_with_reason"), attribute(2, "income"))
     sql = lower(operator(reason=True, child=people), {("source", 0): table(people)}, dialect="spark", udfs={0: "f"})
-    assert "judge_with_reason_.value AS judge" in sql
+    assert "judge_with_reason_2.value AS judge" in sql
 
 
 def test_a_udf_without_a_name_and_one_left_in_an_expression() -> None:
