@@ -14,9 +14,6 @@ from airflow_lineage_provider.sql import nodes
 from airflow_lineage_provider.sql.block import Block, is_steady, uses
 from airflow_lineage_provider.sql.context import Context
 from airflow_lineage_provider.sql.nodes import Scope
-from airflow_lineage_provider.sql.postgres_expressions import without_negative_zero
-from airflow_lineage_provider.sql.problems import PortabilityProblem
-from airflow_lineage_provider.sql.types import FLOATS, portable, postgres_type, spark_type
 
 
 def aggregated(plan: o.Aggregate, block: Block, context: Context) -> Block:
@@ -42,16 +39,8 @@ def _aggregates_in_place(plan: o.Aggregate, block: Block, expressions: list[Expr
 
 def _key_scope(keys: tuple[Expression, ...], scope: Scope, context: Context) -> Scope:
     """The scope in which floating-point keys are what Spark's grouping makes of them."""
-    if context.dialect == "spark":
-        return scope
-    changed: dict[int, exp.Expr] = {}
-    for key in keys:
-        kind = portable(key.type, expression_text(key))
-        if kind.name in FLOATS and not isinstance(key, Attribute):
-            raise PortabilityProblem(expression_text(key), f"it is a computed grouping key of type {key.type}")
-        if kind.name in FLOATS and isinstance(key, Attribute):
-            changed[key.id] = without_negative_zero(context.write(key, scope), kind)
-    return {**scope, **changed}
+    nodes_of = {key: context.dialect.grouped(key, context.write(key, scope)) for key in keys}
+    return {**scope, **{key.id: node for key, node in nodes_of.items() if isinstance(key, Attribute)}}
 
 
 def _key(key: Expression, scope: Scope, context: Context) -> exp.Expr:
@@ -59,8 +48,7 @@ def _key(key: Expression, scope: Scope, context: Context) -> exp.Expr:
     if references(key):
         return node
     # A bare number would be a column's position.
-    kind = spark_type(key.type) if context.dialect == "spark" else postgres_type(key.type, expression_text(key))
-    return nodes.cast(node, kind)
+    return nodes.cast(node, context.dialect.type_name(key.type, expression_text(key)))
 
 
 def distinct(block: Block, context: Context) -> Block:
@@ -69,11 +57,5 @@ def distinct(block: Block, context: Context) -> Block:
         block = context.nested(block)
     if not block.output:
         return replace(block, limit=1)
-    if context.dialect == "spark":
-        return replace(block, distinct=True)
-    scope = dict(block.scope)
-    for attribute in block.output:
-        node = context.write(attribute, block.scope)
-        kind = portable(attribute.type, f"the column {attribute.name}")
-        scope[attribute.id] = without_negative_zero(node, kind) if kind.name in FLOATS else node
-    return replace(block, scope=scope, distinct=True)
+    scope = {a.id: context.dialect.grouped(a, context.write(a, block.scope)) for a in block.output}
+    return replace(block, scope={**block.scope, **scope}, distinct=True)

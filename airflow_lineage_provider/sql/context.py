@@ -10,13 +10,13 @@ from sqlglot import exp
 
 from airflow_lineage_provider.errors import PlanCheckError
 from airflow_lineage_provider.plan.expressions import Attribute, Expression
+from airflow_lineage_provider.plan.names import free_name
 from airflow_lineage_provider.plan.operators import SegmentOutput, Source
 from airflow_lineage_provider.sql import nodes
 from airflow_lineage_provider.sql.block import Block, Item, opaque_outputs, select
-from airflow_lineage_provider.sql.names import POSTGRES_NAME_BYTES, Dialect, identifier
+from airflow_lineage_provider.sql.dialects import SqlDialect
+from airflow_lineage_provider.sql.names import POSTGRES_NAME_BYTES, identifier
 from airflow_lineage_provider.sql.nodes import Scope
-from airflow_lineage_provider.sql.postgres_expressions import PostgresWriter
-from airflow_lineage_provider.sql.spark_expressions import spark_expression
 from airflow_lineage_provider.sql.tables import ColumnRef, LeafKey, TableRef, leaf_key
 
 
@@ -24,36 +24,35 @@ from airflow_lineage_provider.sql.tables import ColumnRef, LeafKey, TableRef, le
 class Context:
     """``taken``: names that no further alias may have, without regard to case."""
 
-    dialect: Dialect
+    dialect: SqlDialect
     tables: Mapping[LeafKey, TableRef]
     udfs: Mapping[int, str]
-    postgres: PostgresWriter
     taken: set[str] = field(default_factory=set)
 
     def write(self, expression: Expression, scope: Scope) -> exp.Expr:
         """An expression whose value is read."""
-        return self.postgres.write(expression, scope) if self.dialect == "postgres" else spark_expression(expression, scope)
+        return self.dialect.write(expression, scope)
 
     def passed_on(self, expression: Expression, scope: Scope) -> exp.Expr:
         """An expression in a list of results."""
-        return self.postgres.passed_on(expression, scope) if self.dialect == "postgres" else spark_expression(expression, scope)
+        return self.dialect.passed_on(expression, scope)
 
     def alias(self, wish: str) -> exp.Identifier:
         """A table alias that no other one of the query has."""
         longest = POSTGRES_NAME_BYTES - 6
-        base = wish if 0 < len(wish.encode()) <= longest else "t"
-        name, number = base, 1
-        while name.casefold() in self.taken:
-            number += 1
-            name = f"{base}_{number}"
+        name = free_name(wish if 0 < len(wish.encode()) <= longest else "t", self.taken, folded=True)
         self.taken.add(name.casefold())
-        return identifier(name, self.dialect)
+        return self.identifier(name)
+
+    def identifier(self, name: str) -> exp.Identifier:
+        """A name as a node, quoted where the dialect needs it."""
+        return identifier(name, self.dialect.name)
 
     def leaf(self, leaf: Source | SegmentOutput) -> Block:
         """A leaf as a SELECT of its columns."""
         table = self._table(leaf)
         alias = self.alias(table.label or table.name[-1])
-        parts = [identifier(part, self.dialect) for part in table.name]
+        parts = [self.identifier(part) for part in table.name]
         name: exp.Expr = parts[0]
         for part in parts[1:]:
             name = exp.Dot(this=name, expression=part)
@@ -62,7 +61,7 @@ class Context:
             return self._computed_leaf(leaf, columns, exp.Table(this=name), alias)
         same = len(parts) == 1 and parts[0].name == alias.name
         relation = exp.Table(this=name, alias=None if same else exp.TableAlias(this=alias))
-        scope = {n: nodes.column(alias, identifier(column.text, self.dialect), column.opaque) for n, (_, column) in columns.items()}
+        scope = {n: nodes.column(alias, self.identifier(column.text), column.opaque) for n, (_, column) in columns.items()}
         return Block(output=leaf.output, scope=scope, items=(Item(relation=relation),))
 
     def _table(self, leaf: Source | SegmentOutput) -> TableRef:
@@ -77,10 +76,10 @@ class Context:
     def _computed_leaf(
         self, leaf: Source | SegmentOutput, columns: Mapping[int, tuple[Attribute, ColumnRef]], table: exp.Table, alias: exp.Identifier
     ) -> Block:
-        inner = {number: nodes.spelled(column, self.dialect) for number, (_, column) in columns.items()}
-        query = select(Block(output=leaf.output, scope=inner, items=(Item(relation=table),)), self.dialect)
+        inner = {number: nodes.spelled(column, self.dialect.name) for number, (_, column) in columns.items()}
+        query = select(Block(output=leaf.output, scope=inner, items=(Item(relation=table),)), self.dialect.name)
         relation = exp.Subquery(this=query, alias=exp.TableAlias(this=alias))
-        scope = {n: nodes.column(alias, identifier(a.name, self.dialect), column.opaque) for n, (a, column) in columns.items()}
+        scope = {n: nodes.column(alias, self.identifier(a.name), column.opaque) for n, (a, column) in columns.items()}
         return Block(output=leaf.output, scope=scope, items=(Item(relation=relation),))
 
     def nested(self, block: Block) -> Block:
@@ -91,6 +90,6 @@ class Context:
             raise PlanCheckError(f"a subquery has several columns named {', '.join(repeated)}; rewrite.unique_names keeps them apart")
         inner, opaque = replace(block, output=output), opaque_outputs(block)
         alias = self.alias("q")
-        relation = exp.Subquery(this=select(inner, self.dialect), alias=exp.TableAlias(this=alias))
-        scope = {a.id: nodes.column(alias, identifier(a.name, self.dialect), a.id in opaque) for a in output}
+        relation = exp.Subquery(this=select(inner, self.dialect.name), alias=exp.TableAlias(this=alias))
+        scope = {a.id: nodes.column(alias, self.identifier(a.name), a.id in opaque) for a in output}
         return Block(output=block.output, scope=scope, items=(Item(relation=relation),))

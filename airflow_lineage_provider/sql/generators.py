@@ -10,8 +10,6 @@ from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.sql import nodes
 from airflow_lineage_provider.sql.block import Block, Item, is_steady
 from airflow_lineage_provider.sql.context import Context
-from airflow_lineage_provider.sql.names import identifier
-from airflow_lineage_provider.sql.problems import PortabilityProblem
 
 # They stand in FROM only.
 _TABLE_FUNCTIONS = frozenset({"variant_explode"})
@@ -24,12 +22,11 @@ def generated(plan: o.Generate, block: Block, context: Context) -> Block:
 
     :raises PortabilityProblem: in PostgreSQL, which has other generators.
     """
-    if context.dialect == "postgres":
-        raise PortabilityProblem(f"the generator {plan.generator.function}", "it is not proved to give the same rows there")
+    context.dialect.check_generator(plan)
     if not block.is_bare:
         block = context.nested(block)
     alias = context.alias("g")
-    names = [identifier(attribute.name, context.dialect) for attribute in plan.generated]
+    names = [context.identifier(attribute.name) for attribute in plan.generated]
     call = context.write(plan.generator, block.scope)
     columns = exp.TableAlias(this=alias, columns=names)
     made = {a.id: nodes.column(alias, name) for a, name in zip(plan.generated, names, strict=True)}

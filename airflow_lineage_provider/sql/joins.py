@@ -12,12 +12,10 @@ from sqlglot import exp
 
 from airflow_lineage_provider.errors import PlanCheckError
 from airflow_lineage_provider.plan import operators as o
-from airflow_lineage_provider.plan.expressions import Attribute, Call, Expression, conjuncts
-from airflow_lineage_provider.plan.walk import references
+from airflow_lineage_provider.plan.expressions import Attribute, Expression
 from airflow_lineage_provider.sql import nodes
 from airflow_lineage_provider.sql.block import Block, Item, is_steady, reads_computed
 from airflow_lineage_provider.sql.context import Context
-from airflow_lineage_provider.sql.problems import PortabilityProblem
 
 
 def join_blocks(plan: o.Join, left: Block, right: Block, context: Context) -> Block:
@@ -34,8 +32,8 @@ def join_blocks(plan: o.Join, left: Block, right: Block, context: Context) -> Bl
     left = context.nested(left) if plan.kind in ("right", "full") and not left.is_bare else left
     bare = plan.kind in ("left", "full")
     right = context.nested(right) if len(right.items) > 1 or (bare and not right.is_bare) else right
-    if plan.kind == "full" and context.dialect == "postgres":
-        _check_full_join(plan)
+    if plan.kind == "full":
+        context.dialect.check_full_join(plan)
     item = _item(plan, right, _condition(plan.condition, left, right, context))
     steady = plan.condition is None or is_steady(plan.condition)
     return Block(
@@ -64,12 +62,12 @@ def _condition(condition: Expression | None, left: Block, right: Block, context:
 
 
 def _semi_join(plan: o.Join, left: Block, right: Block, context: Context) -> Block:
-    if context.dialect == "spark" and len(right.items) > 1:
+    if context.dialect.has_semi_joins and len(right.items) > 1:
         right = context.nested(right)
     condition = _condition(plan.condition, left, right, context)
     terms = (*((condition,) if condition is not None else ()), *right.where)
     on = nodes.connected(exp.And, terms) if terms else None
-    if context.dialect == "postgres":
+    if not context.dialect.has_semi_joins:
         exists = _exists(right, on)
         return replace(left, where=(*left.where, exists if plan.kind == "left_semi" else exp.Not(this=exists)))
     (only,) = right.items
@@ -94,18 +92,3 @@ def _exists(right: Block, condition: exp.Expr | None) -> exp.Expr:
         query.set("where", exp.Where(this=condition))
     return exp.Exists(this=query)
 
-
-def _check_full_join(plan: o.Join) -> None:
-    """PostgreSQL plans a full join by merging or hashing alone: every term must be ``left column = right column``."""
-    sides = ({a.id for a in plan.left.output}, {a.id for a in plan.right.output})
-    terms = () if plan.condition is None else conjuncts(plan.condition)
-    if not terms or not all(_is_equality(term, sides) for term in terms):
-        raise PortabilityProblem("a full outer join", "its condition is not made of equalities between the two sides")
-
-
-def _is_equality(term: Expression, sides: tuple[set[int], set[int]]) -> bool:
-    if not isinstance(term, Call) or term.function not in ("=", "=="):
-        return False
-    found = [{attribute.id for attribute in references(argument)} for argument in term.arguments]
-    plain = all(isinstance(argument, Attribute) for argument in term.arguments)
-    return plain and any(found[0] <= one and found[1] <= other for one, other in (sides, sides[::-1]))

@@ -24,14 +24,13 @@ from airflow_lineage_provider.sql import nodes
 from airflow_lineage_provider.sql.aggregates import aggregated, distinct
 from airflow_lineage_provider.sql.block import Block, is_steady, reads_computed, select, uses
 from airflow_lineage_provider.sql.context import Context
+from airflow_lineage_provider.sql.dialects import SparkDialect, SqlDialect
 from airflow_lineage_provider.sql.generators import generated
 from airflow_lineage_provider.sql.joins import join_blocks
 from airflow_lineage_provider.sql.names import Dialect, identifier
 from airflow_lineage_provider.sql.ordering import limited, sorted_block
-from airflow_lineage_provider.sql.postgres_expressions import PostgresWriter
-from airflow_lineage_provider.sql.problems import PortabilityProblem
+from airflow_lineage_provider.sql.postgres import PostgresDialect
 from airflow_lineage_provider.sql.tables import ColumnRef, LeafKey, TableRef
-from airflow_lineage_provider.sql.types import scalar
 from airflow_lineage_provider.sql.windows import windowed
 
 
@@ -56,15 +55,23 @@ def lower(
     """
     if not plan.output:
         raise UnsupportedOperator("the result has no columns, which SQL cannot say; give it one")
-    context = Context(dialect, tables, udfs or {}, PostgresWriter(ansi), _hiding_names(plan, tables))
+    context = Context(_dialect(dialect, ansi), tables, udfs or {}, _hiding_names(plan, tables))
     return nodes.to_text(select(_lower(plan, context), dialect), dialect)
 
 
 def lower_expression(expression: Expression, columns: Mapping[int, ColumnRef], *, dialect: Dialect, ansi: bool = True) -> str:
     """An expression as SQL over columns, by attribute id, that need no qualifier. Raises as `lower`."""
-    context = Context(dialect, {}, {}, PostgresWriter(ansi))
+    context = Context(_dialect(dialect, ansi), {}, {})
     scope = {number: nodes.spelled(column, dialect) for number, column in columns.items()}
     return nodes.to_text(context.write(expression, scope), dialect, pretty=False)
+
+
+def _dialect(name: Dialect, ansi: bool) -> SqlDialect:
+    match name:
+        case "spark":
+            return SparkDialect()
+        case "postgres":
+            return PostgresDialect(ansi)
 
 
 def _hiding_names(plan: o.Plan, tables: Mapping[LeafKey, TableRef]) -> set[str]:
@@ -183,26 +190,23 @@ def _(plan: o.Union, context: Context) -> Block:
         block = _lower(child, context)
         block = context.nested(block) if block.whole is not None or block.order or block.is_limited else block
         _check_union(plan, child, context)
-        queries.append(select(block, context.dialect, names))
+        queries.append(select(block, context.dialect.name, names))
         opaque |= {a.id for a, own in zip(plan.output, child.output, strict=True) if nodes.is_opaque(block.scope[own.id])}
     query: exp.Query = queries[0]
     for other in queries[1:]:
         query = exp.Union(this=query, expression=other, distinct=False)
-    scope = {a.id: nodes.column(None, identifier(a.name, context.dialect), a.id in opaque) for a in plan.output}
+    scope = {a.id: nodes.column(None, context.identifier(a.name), a.id in opaque) for a in plan.output}
     return Block(output=plan.output, scope=scope, whole=query)
 
 
 def _check_union(plan: o.Union, child: o.Plan, context: Context) -> None:
     for own, common in zip(child.output, plan.output, strict=True):
-        same = own.type == common.type or (scalar(own.type) is not None and scalar(own.type) == scalar(common.type))
-        if context.dialect == "postgres" and not same:
-            raise PortabilityProblem(f"the union's column {common.name}", f"it is of type {common.type}, in one input of {own.type}")
+        context.dialect.check_union(own, common)
 
 
 @_lower.register
 def _(plan: o.FunctionOperator, context: Context) -> Block:
-    if context.dialect == "postgres":
-        raise PortabilityProblem(f"the UDF {plan.udf}", "it runs in Spark's Python workers")
+    context.dialect.check_function(plan)
     name = context.udfs.get(plan.function)
     if name is None:
         raise UdfUnavailable(f"no SQL function is registered for the UDF {plan.udf} (function operator {plan.function})")

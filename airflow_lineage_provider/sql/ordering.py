@@ -12,14 +12,11 @@ from airflow_lineage_provider.plan.walk import references
 from airflow_lineage_provider.sql import nodes
 from airflow_lineage_provider.sql.block import Block, reads_computed
 from airflow_lineage_provider.sql.context import Context
-from airflow_lineage_provider.sql.names import identifier
-from airflow_lineage_provider.sql.problems import PortabilityProblem
 
 
 def sorted_block(plan: o.Sort, block: Block, context: Context) -> Block:
     """ORDER BY (or SORT BY) on the SELECT that the child was lowered to, or over it."""
-    if not plan.is_global and context.dialect == "postgres":
-        raise PortabilityProblem("SORT BY", "there are no partitions to sort within")
+    context.dialect.check_sort(plan)
     if not _sorts_in_place(plan, block, context):
         block = context.nested(block)
     # A constant key orders nothing, and a bare number would be a column's position.
@@ -34,8 +31,7 @@ def _sorts_in_place(plan: o.Sort, block: Block, context: Context) -> bool:
         return False
     named = [key for key in plan.order if _is_by_name(key, block)]
     others = [key for key in plan.order if key not in named]
-    # PostgreSQL knows output columns in ORDER BY as bare names only, without a collation.
-    bare = context.dialect == "spark" or all(key.child.type != "string" for key in named)
+    bare = context.dialect.orders_by_expressions or all(key.child.type != "string" for key in named)
     return bare and not reads_computed(block, others) and not (others and (block.group is not None or block.distinct))
 
 
@@ -45,11 +41,10 @@ def _is_by_name(key: SortKey, block: Block) -> bool:
 
 
 def _ordered(key: SortKey, block: Block, context: Context) -> exp.Expr:
-    write = context.postgres.ordered_by if context.dialect == "postgres" else context.write
-    node = write(key.child, block.scope)
+    node = context.dialect.ordered_by(key.child, block.scope)
     if isinstance(key.child, Attribute) and _is_by_name(key, block):
-        node = nodes.column(None, identifier(key.child.name, context.dialect))
-    return nodes.ordered(node, key.ascending, key.nulls_first, context.dialect)
+        node = nodes.column(None, context.identifier(key.child.name))
+    return nodes.ordered(node, key.ascending, key.nulls_first, context.dialect.name)
 
 
 def limited(plan: o.Limit, block: Block, context: Context) -> Block:

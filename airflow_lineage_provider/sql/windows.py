@@ -14,7 +14,6 @@ from airflow_lineage_provider.sql.block import Block, reads_computed
 from airflow_lineage_provider.sql.context import Context
 from airflow_lineage_provider.sql.literals import composed, spark_literal
 from airflow_lineage_provider.sql.nodes import Scope
-from airflow_lineage_provider.sql.problems import PortabilityProblem
 from airflow_lineage_provider.sql.spark_expressions import over_rows
 
 # Their frames are their own, which SQL does not say.
@@ -26,8 +25,7 @@ def windowed(plan: o.Window, block: Block, context: Context) -> Block:
 
     :raises PortabilityProblem: in PostgreSQL, whose frames and rules about NULLs are not proved to be Spark's.
     """
-    if context.dialect == "postgres":
-        raise PortabilityProblem("a window function", "its frames are not proved to mean the same there")
+    context.dialect.check_window()
     keys = (*plan.partition, *(key.child for key in plan.order))
     if not block.is_rows or reads_computed(block, (*(f.child for f in plan.functions), *keys)):
         block = context.nested(block)
