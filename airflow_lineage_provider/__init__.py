@@ -11,29 +11,54 @@ own_imports.leave_current_folder()  # before any other import
 from importlib import import_module  # noqa: E402
 from typing import TYPE_CHECKING, Any  # noqa: E402
 
+from airflow_lineage_provider._version import __version__  # noqa: E402
+
 if TYPE_CHECKING:
-    from airflow_lineage_provider.pipeline import Explanation as Explanation
+    from airflow_lineage_provider import errors as errors
+    from airflow_lineage_provider.explanation import Explanation as Explanation
+    from airflow_lineage_provider.explanation import Guarantee as Guarantee
+    from airflow_lineage_provider.output import Output as Output
     from airflow_lineage_provider.pipeline import Lineage as Lineage
     from airflow_lineage_provider.pipeline import Run as Run
     from airflow_lineage_provider.reasons import Feature as Feature
+    from airflow_lineage_provider.reasons import ReasonedUdf as ReasonedUdf
+    from airflow_lineage_provider.reasons import payload as payload
     from airflow_lineage_provider.reasons import reasoned_udf as reasoned_udf
+    from airflow_lineage_provider.reasons.lime_adapter import lime_tabular_udf as lime_tabular_udf
+    from airflow_lineage_provider.reasons.lime_adapter import lime_text_udf as lime_text_udf
+    from airflow_lineage_provider.reasons.shap_adapter import shap_udf as shap_udf
     from airflow_lineage_provider.secrecy import Secret as Secret
-
-__version__ = "0.1.0"
+    from airflow_lineage_provider.tracing.column_lineage import ColumnLineage as ColumnLineage
+    from airflow_lineage_provider.why_not import WhyNot as WhyNot
 
 _HOMES = {
-    "Lineage": "airflow_lineage_provider.pipeline",
-    "Run": "airflow_lineage_provider.pipeline",
-    "Explanation": "airflow_lineage_provider.pipeline",
-    "Feature": "airflow_lineage_provider.reasons",
-    "Secret": "airflow_lineage_provider.secrecy",
-    "reasoned_udf": "airflow_lineage_provider.reasons",
+    "ColumnLineage": "tracing.column_lineage",
+    "Explanation": "explanation",
+    "Feature": "reasons",
+    "Guarantee": "explanation",
+    "Lineage": "pipeline",
+    "Output": "output",
+    "ReasonedUdf": "reasons",
+    "Run": "pipeline",
+    "Secret": "secrecy",
+    "WhyNot": "why_not",
+    "errors": "errors",
+    "lime_text_udf": "reasons.lime_adapter",
+    "lime_tabular_udf": "reasons.lime_adapter",
+    "payload": "reasons.payload",
+    "reasoned_udf": "reasons",
+    "shap_udf": "reasons.shap_adapter",
 }
 
-__all__ = ["Explanation", "Feature", "Lineage", "Run", "Secret", "__version__", "reasoned_udf"]
+__all__ = ["__version__", *_HOMES]
 
 
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}; it has {', '.join(__all__)}")
-    return getattr(import_module(_HOMES[name]), name)
+    module = import_module(f"{__name__}.{_HOMES[name]}")
+    return module if _HOMES[name].rpartition(".")[2] == name else getattr(module, name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

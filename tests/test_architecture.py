@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
+from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ ROOT = Path(__file__).parents[1] / PACKAGE
 
 # Every part may import the parts of its own layer and of the layers below it; nothing points upward.
 LAYERS: tuple[frozenset[str], ...] = (
-    frozenset({"errors", "settings", "progress", "shown", "own_imports", "named_modules", "__init__"}),
+    frozenset({"_version", "errors", "settings", "progress", "shown", "own_imports", "named_modules", "__init__"}),
     frozenset({"secrecy"}),
     frozenset({"plan"}),
     frozenset({"catalyst", "rewrite"}),
@@ -137,3 +138,28 @@ def test_importing_the_package_loads_nothing_heavy() -> None:
         "assert not heavy, heavy"
     )
     subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT.parent, timeout=60)
+
+
+def test_what_users_need_is_importable_from_the_top() -> None:
+    """Each name is what its own module calls so, and ``from airflow_lineage_provider import …`` is what type checkers see, too."""
+    import airflow_lineage_provider as top
+
+    for name in top.__all__:
+        found = getattr(top, name)
+        assert name in dir(top)
+        assert name == "__version__" or getattr(found, "__name__", name).rpartition(".")[2] == name
+    declared = {
+        alias.asname
+        for node in ast.walk(ast.parse((ROOT / "__init__.py").read_text()))
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+        if alias.asname
+    }
+    assert declared == set(top.__all__) - {"__version__"}
+
+
+def test_the_version_stands_at_one_place() -> None:
+    from airflow_lineage_provider._version import __version__
+
+    assert metadata.version("airflow-provider-lineage") == __version__
+    assert (ROOT / "py.typed").is_file()
