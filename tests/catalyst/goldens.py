@@ -1,7 +1,7 @@
 """Recorded plans: what Spark said of a pipeline, and the operator tree that it must become.
 
-``python -m tests.catalyst.goldens`` records them again from `tests.spark.pipelines` (needs a JVM); read the difference before
-keeping it.
+``python -m tests.catalyst.goldens`` records them again from `tests.spark.pipelines` (needs a JVM), or those that are named after it; read
+the difference before keeping it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ OPERATORS = Path(__file__).parent / "operators"
 _RECORDED = (
     "not_in_correlated", "exists_case", "scalar_twice", "scalar_nested", "correlated_count", "correlated_single", "lateral_left",
     "ranks", "offsets", "choosing", "range_of_types", "explode_map", "inline_outer", "unpivot", "cube", "pivot", "intersect_all",
-    "except_all", "drop_duplicates", "tablesample",
+    "except_all", "drop_duplicates", "tablesample", "by_expression", "frames", "two_windows", "correlated_single_unequal",
+    "exists_grouped", "in_or", "listagg", "time_window_sliding", "top_of_each",
 )  # fmt: skip
 # What no converter reads, and what differs from run to run.
 _NOISE = ("metadata", "jvmId", "qualifier", "nonInheritableMetadataKeys", "explicitMetadata", "hint", "hints", "catalogTable", "session")
@@ -84,7 +85,7 @@ def _classes(value: Any) -> Iterator[str]:
             yield from _classes(item)
 
 
-def record() -> None:
+def record(*wanted: str) -> None:
     import os
     import tempfile
 
@@ -96,7 +97,7 @@ def record() -> None:
     from airflow_lineage_provider.spark.relations import relation_of
     from tests.spark import operator_pipelines
     from tests.spark.operator_pipelines import make
-    from tests.spark.pipelines import PIPELINES, frame
+    from tests.spark.pipelines import PIPELINES, PYTHON, frame
     from tests.spark.tables import make_tables
 
     with tempfile.TemporaryDirectory() as folder:
@@ -107,7 +108,8 @@ def record() -> None:
         FOLDER.mkdir(exist_ok=True)
         OPERATORS.mkdir(exist_ok=True)
         operators = {name: operator_pipelines.PIPELINES[name] for name in _RECORDED}
-        for name, pipeline in (PIPELINES | operators).items():
+        chosen = {name: one for name, one in (PIPELINES | operators | PYTHON).items() if not wanted or name in wanted}
+        for name, pipeline in chosen.items():
             analyzed = frame(spark, pipeline)._jdf.queryExecution().analyzed()
             document, completion, _ = read(spark, analyzed)
             document = slim(document)
@@ -116,7 +118,7 @@ def record() -> None:
             golden = Golden(name=name, document=document, function_names=known, relations=tuple(Relation(**r) for r in relations), plan=[])
             plan = plan_text(golden.convert().plan).split("\n")
             stored = {"plan": plan, "relations": relations, "function_names": known, "document": document}
-            folder_of = OPERATORS if name in operators else FOLDER
+            folder_of = FOLDER if name in PIPELINES else OPERATORS
             (folder_of / f"{name}.json").write_text(_text(stored))
         spark.stop()
 
@@ -130,4 +132,4 @@ def _text(stored: Mapping[str, Any]) -> str:
 
 
 if __name__ == "__main__":
-    record()
+    record(*sys.argv[1:])

@@ -139,3 +139,26 @@ def _comparable(value: Any) -> Any:
     if isinstance(value, dict):
         return sorted((repr(key), _comparable(item)) for key, item in value.items())
     return [_comparable(item) for item in value] if isinstance(value, list | tuple) else value
+
+
+# --- Python functions over rows, batches and groups: recorded, and run by the tests of pipelines ------------------------
+
+
+def limited_udf(spark: SparkSession) -> DataFrame:
+    """A limit above a UDF, which goes below it."""
+    from pyspark.sql import functions as F
+
+    doubled = F.udf(lambda income: None if income is None else 2 * income, "int")
+    return spark.table("client").select("id", doubled("income").alias("doubled")).limit(2)
+
+
+def batches(spark: SparkSession) -> DataFrame:
+    return spark.table("client").select("id", "income").mapInPandas(lambda frames: frames, "id string, income int").where("income > 0")
+
+
+def groups(spark: SparkSession) -> DataFrame:
+    client = spark.table("client").groupBy("country")
+    return client.applyInPandas(lambda frame: frame[["country", "income"]], "country string, income int")
+
+
+PYTHON: dict[str, Pipeline] = {"limited_udf": limited_udf, "batches": batches, "groups": groups}
