@@ -26,7 +26,7 @@ from airflow_lineage_provider.progress import Progress
 from airflow_lineage_provider.reasons.features import Names
 from airflow_lineage_provider.recording import RecordedPlan, choices_of
 from airflow_lineage_provider.store.kept_udfs import UdfsOfRun
-from airflow_lineage_provider.tracing.links import TAG
+from airflow_lineage_provider.tracing.reserved import TAG
 from airflow_lineage_provider.tracing.trace import Trace, TracingQuery, trace
 
 if TYPE_CHECKING:

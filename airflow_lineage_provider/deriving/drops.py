@@ -26,6 +26,7 @@ from airflow_lineage_provider.tracing.dropped import (
 )
 from airflow_lineage_provider.tracing.forward import ForwardPlan, Place
 from airflow_lineage_provider.tracing.forward_columns import child_of
+from airflow_lineage_provider.tracing.reserved import GIVEN
 from airflow_lineage_provider.why_not import Descendant, Drop, Reason, Term, Truth
 
 if TYPE_CHECKING:
@@ -38,8 +39,6 @@ MOST_DESCENDANTS = 3
 
 MOST_OTHERS = 5
 """So many rows of a difference's right side are shown for each."""
-
-_GIVEN = -5
 
 
 def drops_of(plan: ForwardPlan, place: Place, tags: Sequence[int], following: Following) -> dict[int, Drop]:
@@ -128,12 +127,12 @@ def _with_partners(plan: ForwardPlan, place: Place, found: list[_Dropped], follo
     read = judged(node, own, place.side).read
     given = _table(found, read)
     try:
-        query = partners(node, other, read, _GIVEN)
+        query = partners(node, other, read, GIVEN)
         counts = {row[0]: row[1:] for row in _rows(following.table(query.plan, given, query.given))}
         terms = [expression_text(term) for term in query.terms]
         found = [_counted(one, terms, counts[number], node.condition is not None) for number, one in enumerate(found)]
         if node.kind == "left_anti":
-            chosen, leaf = excluding(node, other, read, _GIVEN, MOST_OTHERS * len(found))
+            chosen, leaf = excluding(node, other, read, GIVEN, MOST_OTHERS * len(found))
             others = following.table(chosen, given, leaf)
             behind = rows_behind(source_keys(other), others.select(range(1, others.num_columns)), chosen.output[1:], following)
             rows = _rows(others)

@@ -10,7 +10,7 @@ from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.recording import RecordedPlan
 from airflow_lineage_provider.sql import ColumnRef, PortabilityProblem, lower
 from airflow_lineage_provider.tracing.binding import Key, LeafTable, bind, leaf_keys, target_table
-from airflow_lineage_provider.tracing.links import TARGET
+from airflow_lineage_provider.tracing.reserved import TARGET
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -17,8 +17,9 @@ from airflow_lineage_provider.plan.text import operator_text
 from airflow_lineage_provider.progress import Progress
 from airflow_lineage_provider.recording import RecordedPlan
 from airflow_lineage_provider.store.kept_udfs import UdfsOfRun
-from airflow_lineage_provider.tracing.forward import ForwardPlan, Place, asked_table, forward, way
+from airflow_lineage_provider.tracing.forward import ForwardPlan, Place, forward, way
 from airflow_lineage_provider.tracing.forward_columns import Reading, counted, doubt_text, readings, ties
+from airflow_lineage_provider.tracing.reserved import asked_table
 from airflow_lineage_provider.why_not import Fate, Step, WhyNot
 
 if TYPE_CHECKING:

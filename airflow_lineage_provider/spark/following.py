@@ -23,8 +23,9 @@ from airflow_lineage_provider.spark.run import quoted, under_settings
 from airflow_lineage_provider.spark.tracing import SparkTracing, Views, arrow_frame, read_materialization, spark_errors
 from airflow_lineage_provider.sql import ColumnRef, lower
 from airflow_lineage_provider.tracing.binding import Key, LeafTable, bind, leaf_keys
-from airflow_lineage_provider.tracing.forward import Forward, ForwardPlan, ForwardSegment, asked_table
+from airflow_lineage_provider.tracing.forward import Forward, ForwardPlan, ForwardSegment
 from airflow_lineage_provider.tracing.forward_columns import Reading, pruned, stored_keys
+from airflow_lineage_provider.tracing.reserved import asked_table, is_reserved
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -194,4 +195,4 @@ class Following:
 
 def name_of(attribute: Attribute) -> str:
     """The column of a frame that holds an attribute."""
-    return f"a{attribute.id}" if attribute.id >= 0 else f"m{-attribute.id}"
+    return f"m{-attribute.id}" if is_reserved(attribute.id) else f"a{attribute.id}"

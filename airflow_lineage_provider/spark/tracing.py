@@ -17,8 +17,8 @@ from airflow_lineage_provider.spark.session import carefully
 from airflow_lineage_provider.spark.sources import files_as_read, reopen
 from airflow_lineage_provider.sql import ColumnRef, lower
 from airflow_lineage_provider.tracing.binding import Key, LeafTable, bind, leaf_keys, target_leaf, target_table
-from airflow_lineage_provider.tracing.links import TARGET
 from airflow_lineage_provider.tracing.push_down import narrowed
+from airflow_lineage_provider.tracing.reserved import TARGET
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -17,6 +17,7 @@ from airflow_lineage_provider.plan.segments import Segment, SegmentedPlan
 from airflow_lineage_provider.plan.walk import children, references, transform_up, with_children
 from airflow_lineage_provider.rewrite.fresh import FreshAttributes
 from airflow_lineage_provider.tracing.frames import with_bounds
+from airflow_lineage_provider.tracing.reserved import row_number
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,11 +130,6 @@ def _segment_output(node: o.SegmentOutput, context: Context, fresh: FreshAttribu
 def domain_identity(node: o.Aggregate) -> InputIdentity:
     """The values of a domain, which its first attribute numbers."""
     return InputIdentity(kind="domain", number=node.output[0].id, attributes=node.output)
-
-
-def row_number(segment: int) -> Attribute:
-    """The row number of a materialized segment: the same attribute whenever the segment is annotated, and no other's id."""
-    return Attribute(id=-1000 - segment, name=f"lineage_segment_{segment}_row", type="bigint", nullable=False)
 
 
 def _grouped(segment: Segment, context: Context, fresh: FreshAttributes) -> Annotated:

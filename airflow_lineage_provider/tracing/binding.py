@@ -11,6 +11,7 @@ from airflow_lineage_provider.plan.expressions import Attribute
 from airflow_lineage_provider.plan.lineage_keys import ROW
 from airflow_lineage_provider.plan.walk import operators
 from airflow_lineage_provider.sql import ColumnRef, LeafKey, TableRef
+from airflow_lineage_provider.tracing.reserved import is_reserved
 
 Key = LeafKey
 """``("source", leaf)`` or ``("segment", number)``, as `sql.lower` names leaves."""
@@ -40,7 +41,7 @@ class LeafTable:
         """
         if attribute.id in self.by_id:
             return self.by_id[attribute.id]
-        if attribute.id >= 0:
+        if not is_reserved(attribute.id):
             raise PlanCheckError(f"{attribute.name}#{attribute.id} is read from {self.label or self.name}, which does not hold it")
         return self.column(ROW)
 

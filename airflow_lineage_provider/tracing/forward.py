@@ -48,8 +48,9 @@ from airflow_lineage_provider.plan.walk import children
 from airflow_lineage_provider.rewrite.determinism import is_deterministic
 from airflow_lineage_provider.rewrite.fresh import FreshAttributes
 from airflow_lineage_provider.tracing import tags as t
-from airflow_lineage_provider.tracing.annotate import domain_identity, group_keys, row_number
+from airflow_lineage_provider.tracing.annotate import domain_identity, group_keys
 from airflow_lineage_provider.tracing.frames import frames
+from airflow_lineage_provider.tracing.reserved import asked_table, row_number
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,11 +91,6 @@ class ForwardPlan:
     plan: SegmentedPlan
     segments: Mapping[int, ForwardSegment]
     made: Mapping[int, Forward] = field(repr=False)
-
-
-def asked_table(leaf: int) -> int:
-    """The segment number under which a plan reads the rows that are asked about, of a source leaf: tags, and the lineage key."""
-    return -10 - leaf
 
 
 def forward(plan: SegmentedPlan, sources: Mapping[int, SourceIdentity], stored: AbstractSet[int], asked: AbstractSet[int]) -> ForwardPlan:

@@ -17,9 +17,10 @@ from airflow_lineage_provider.plan.walk import children, made_by, operators, own
 from airflow_lineage_provider.rewrite.determinism import is_deterministic, is_repeatable, is_repeatable_but_for_rounding
 from airflow_lineage_provider.rewrite.fresh import FreshAttributes
 from airflow_lineage_provider.rewrite.unique_names import unique_names
-from airflow_lineage_provider.tracing.annotate import group_keys, row_number
+from airflow_lineage_provider.tracing.annotate import group_keys
 from airflow_lineage_provider.tracing.forward import Forward, ForwardPlan, ForwardSegment
 from airflow_lineage_provider.tracing.prune import needed, prune
+from airflow_lineage_provider.tracing.reserved import is_reserved, row_number
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,7 +54,7 @@ def readings(plan: ForwardPlan, materialized: Mapping[int, MaterializedSegment |
         body = one.body.plan
         seeds = (*found[number].computed, *_evidence(plan, one.segment))
         ids = needed(body, seeds)
-        for leaf in (node for node in operators(body) if isinstance(node, o.SegmentOutput) and node.segment >= 0):
+        for leaf in (node for node in operators(body) if isinstance(node, o.SegmentOutput) and not is_reserved(node.segment)):
             wanted[leaf.segment] |= {a.id for a in leaf.output if a.id in ids}
     return found
 

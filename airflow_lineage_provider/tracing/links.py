@@ -29,19 +29,10 @@ from airflow_lineage_provider.rewrite.unique_names import unique_names
 from airflow_lineage_provider.tracing.annotate import Annotated, Context, annotate, group_keys, inline, link_attributes
 from airflow_lineage_provider.tracing.frames import frames, with_position
 from airflow_lineage_provider.tracing.prune import needed, prune
+from airflow_lineage_provider.tracing.reserved import TAG_ATTRIBUTE, TARGET
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-TARGET = -1
-"""The segment number under which a tracing query reads its targets."""
-
-TAG = "lineage_tag"
-
-
-def tag_attribute() -> Attribute:
-    """The number of the row that is asked about, beside each target."""
-    return Attribute(id=-1, name=TAG, type="bigint", nullable=False)
 
 
 def link_queries(segment: Segment, context: Context, stored: MaterializedSegment | None, target: pa.Table) -> tuple[Annotated, ...]:
@@ -179,7 +170,7 @@ def _target(body: o.Plan, attributes: tuple[Attribute, ...]) -> tuple[o.SegmentO
     fresh = FreshAttributes(body, o.SegmentOutput(segment=TARGET, output=attributes))
     copies = {a.id: fresh.attribute(f"target_{a.name}", a.type, a.nullable) for a in attributes}
     present = fresh.attribute("target_present", "boolean", nullable=False)
-    output = (tag_attribute(), present, *(copies[a.id] for a in attributes))
+    output = (TAG_ATTRIBUTE, present, *(copies[a.id] for a in attributes))
     return o.SegmentOutput(segment=TARGET, output=output), copies
 
 
@@ -188,7 +179,7 @@ def _query(body: Annotated, read: tuple[Attribute, ...], leaf: o.SegmentOutput, 
     wanted = tuple(dict.fromkeys((*read, *body.identity_attributes)))
     pruned = prune(body.plan, wanted)
     joined = o.Join(left=pruned, right=leaf, kind="cross" if condition is None else "inner", condition=condition)
-    columns: tuple[Named, ...] = (tag_attribute(), *body.identity_attributes)
+    columns: tuple[Named, ...] = (TAG_ATTRIBUTE, *body.identity_attributes)
     return replace(body, plan=unique_names(o.Distinct(child=o.Project(child=joined, columns=columns))))
 
 

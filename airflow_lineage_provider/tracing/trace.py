@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Protocol
 
 from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.expressions import TRUE, Alias, Attribute, Call, Named
-from airflow_lineage_provider.plan.lineage_keys import ROW, InputIdentity, MaterializedSegment, SourceIdentity
+from airflow_lineage_provider.plan.lineage_keys import InputIdentity, MaterializedSegment, SourceIdentity
 from airflow_lineage_provider.plan.segments import Segment, SegmentedPlan
 from airflow_lineage_provider.tracing.annotate import Annotated, Context, group_keys
-from airflow_lineage_provider.tracing.links import TAG, TARGET, link_queries, tag_attribute, whole_side_query
+from airflow_lineage_provider.tracing.links import link_queries, whole_side_query
+from airflow_lineage_provider.tracing.reserved import STORED_ROW, TAG, TAG_ATTRIBUTE, TARGET, TARGET_PRESENT, TARGET_ROW
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -135,31 +136,27 @@ def _execute(segment: Segment, plan: o.Plan, target: pa.Table, found: Trace, exe
     return rows
 
 
-def _rows(stored: MaterializedSegment, columns: tuple[Attribute, ...]) -> tuple[o.Plan, Attribute]:
-    """The stored rows whose numbers are the targets', and the tag."""
-    tag = tag_attribute()
-    wanted = Attribute(id=-2, name="target_row", type="bigint", nullable=False)
-    row = Attribute(id=-3, name=ROW, type="bigint", nullable=False)
-    rows = o.SegmentOutput(segment=stored.segment, output=(row, *columns))
-    target = o.SegmentOutput(segment=TARGET, output=(tag, wanted))
-    condition = Call(function="=", arguments=(row, wanted), type="boolean")
-    return o.Join(left=rows, right=target, kind="inner", condition=condition), tag
+def _rows(stored: MaterializedSegment, columns: tuple[Attribute, ...]) -> o.Plan:
+    """The stored rows whose numbers are the targets', and the tag (`TAG_ATTRIBUTE`)."""
+    rows = o.SegmentOutput(segment=stored.segment, output=(STORED_ROW, *columns))
+    target = o.SegmentOutput(segment=TARGET, output=(TAG_ATTRIBUTE, TARGET_ROW))
+    condition = Call(function="=", arguments=(STORED_ROW, TARGET_ROW), type="boolean")
+    return o.Join(left=rows, right=target, kind="inner", condition=condition)
 
 
 def _stored_keys(stored: MaterializedSegment) -> Annotated:
     """A materialized segment without aggregation: its rows hold their lineage keys; tracing is a look-up."""
     query = Annotated(plan=o.SegmentOutput(segment=stored.segment, output=()), inputs=stored.inputs)
-    rows, tag = _rows(stored, query.identity_attributes)
-    return replace(query, plan=o.Project(child=rows, columns=(tag, *query.identity_attributes)))
+    rows = _rows(stored, query.identity_attributes)
+    return replace(query, plan=o.Project(child=rows, columns=(TAG_ATTRIBUTE, *query.identity_attributes)))
 
 
 def _groups_of_rows(segment: Segment, stored: MaterializedSegment) -> tuple[o.Plan, InputIdentity]:
     """A materialized segment with an aggregation: the groups of the target rows, as an unmaterialized one's targets are given."""
     keys = group_keys(segment)
-    rows, tag = _rows(stored, keys)
-    present = Attribute(id=-4, name="target_present", type="boolean", nullable=False)
-    columns: tuple[Named, ...] = (tag, Alias(child=TRUE, attribute=present), *keys)
-    link = InputIdentity(kind="link", number=segment.number, attributes=(present, *keys))
+    rows = _rows(stored, keys)
+    columns: tuple[Named, ...] = (TAG_ATTRIBUTE, Alias(child=TRUE, attribute=TARGET_PRESENT), *keys)
+    link = InputIdentity(kind="link", number=segment.number, attributes=(TARGET_PRESENT, *keys))
     return o.Distinct(child=o.Project(child=rows, columns=columns)), link
 
 

@@ -27,9 +27,9 @@ from airflow_lineage_provider.sql.names import Dialect
 from airflow_lineage_provider.sql.problems import PortabilityProblem
 from airflow_lineage_provider.sql.tables import ColumnRef, LeafKey, TableRef, leaf_key
 from airflow_lineage_provider.tracing.forward import forward
-from airflow_lineage_provider.tracing.links import TARGET
 from airflow_lineage_provider.tracing.program import Program, programs
 from airflow_lineage_provider.tracing.push_down import restricted
+from airflow_lineage_provider.tracing.reserved import TARGET
 from airflow_lineage_provider.tracing.strategies import choose, stored_segments
 from airflow_lineage_provider.tracing.trace import TracedRun, trace
 

@@ -18,8 +18,8 @@ from airflow_lineage_provider.plan.expressions import (
 )
 from airflow_lineage_provider.plan.text import plan_text
 from airflow_lineage_provider.rewrite.segment import segment
-from airflow_lineage_provider.tracing.links import TARGET
 from airflow_lineage_provider.tracing.push_down import narrowed, push_down, restricted
+from airflow_lineage_provider.tracing.reserved import TARGET
 
 
 def attribute(number: int, name: str, type: str = "int") -> Attribute:
