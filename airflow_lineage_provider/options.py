@@ -64,6 +64,16 @@ def _params(name: str, value: Any) -> None:
         raise InvalidOption(f"{name} is of type {type(value).__name__}; it can be a mapping of names to values")
 
 
+def _mapping(name: str, value: Any) -> None:
+    if value is not None and not isinstance(value, Mapping):
+        raise InvalidOption(f"{name} is of type {type(value).__name__}; it can be a mapping of names to values")
+
+
+def _names(name: str, value: Any) -> None:
+    if value is not None and not (isinstance(value, list | tuple | set | frozenset) and all(isinstance(each, str) for each in value)):
+        raise InvalidOption(f"{name}={shown(value)} is not understood; it can be a list of names")
+
+
 def _text(name: str, value: Any) -> None:
     if value is None:
         return
@@ -96,8 +106,12 @@ _CHECKS: Mapping[str, Callable[[str, Any], None]] = {
     "output": _output,
     "keys": _keys,
     "params": _params,
+    "clear_params": _names,
+    "secret_params": _names,
+    "airflow": _mapping,
     "difference": _one_of(get_args(Difference)),
     "across": _flag,
     "verify": _flag,
+    "save": _flag,
     "limit": _count,
 }

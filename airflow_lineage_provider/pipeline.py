@@ -115,7 +115,8 @@ class Lineage:
 
         Of ``params`` the record has dates, truth values and those that ``clear_params`` names (``*`` stands for any letters); of the others
         a keyed digest, so that equality can be seen. One that became a literal of the plan is recorded there, as the plan is needed to
-        trace. Those that ``secret_params`` names, or that are given as `Secret`, are not stored there either: `Run.explain` is given them
+        trace, and so is the value of a session variable (``DECLARE VARIABLE``). Those that ``secret_params`` names (parameters, and session
+        variables: ``key``, or ``session.key``), or that are given as `Secret`, are not stored there either: `Run.explain` is given them
         again.
 
         :raises SparkRequired: there is no session.
@@ -130,15 +131,16 @@ class Lineage:
 
         on_failure = self.on_store_failure if on_store_failure is None else on_store_failure
         options = {"name": name, "strategy": strategy, "reasons": reasons, "output": output, "keys": keys, "params": params}
-        check_options({**options, "on_store_failure": on_failure})
+        named = {"clear_params": clear_params, "secret_params": secret_params, "airflow": airflow}
+        check_options({**options, **named, "on_store_failure": on_failure})
         if self.spark is None:
             raise SparkRequired("running a pipeline needs a Spark session: Lineage(spark)")
-        plain, secrets = Secrets.of(params or {}, secret_params)
+        plain, secrets = Secrets.of(params or {}, secret_params or ())
         request = Request(
             pipeline=pipeline,
             name=name or pipeline_name(pipeline),
             params=plain,
-            recorded_params=recorded_params(plain, clear_params, secrets.values),
+            recorded_params=recorded_params(plain, clear_params or (), secrets.values),
             secrets=secrets,
             output=None if output is None else Output.parse(output),
             strategy=strategy,
@@ -362,6 +364,7 @@ class Run:
         from airflow_lineage_provider.store.kept_udfs import UdfsOfRun
 
         check_options({"limit": limit, "verify": verify, "difference": difference, "across": across})
+        check_options({"save": save, "params": params, "airflow": airflow})
         self._check_complete()
         most, given = settings.target_limit() if limit is None else limit, params or {}
         if save and not self._lineage.store.may_derive():
@@ -442,6 +445,7 @@ class Run:
         """
         from airflow_lineage_provider.deriving.why_not import why_not
 
+        check_options({"table": table, "limit": limit, "params": params})
         secrets = self._secrets(params or {})
         recorded = self._bound(secrets)
         spark = self._spark_tracing(recorded)

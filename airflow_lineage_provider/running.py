@@ -25,7 +25,7 @@ from airflow_lineage_provider.progress import Progress
 from airflow_lineage_provider.recording import RecordedPlan, RecordedSource, inputs_document, plan_text, segments_document
 from airflow_lineage_provider.rewrite.passed_keys import functions_of_batches, with_passed_keys
 from airflow_lineage_provider.rewrite.pipeline import rewrite
-from airflow_lineage_provider.secrecy import Secrets
+from airflow_lineage_provider.secrecy import Secrets, recorded_params
 from airflow_lineage_provider.secrecy.failures import guarded, told
 from airflow_lineage_provider.secrecy.known import AIRFLOW
 from airflow_lineage_provider.secrecy.parameters import recorded_value, texts_of
@@ -84,8 +84,9 @@ def execute(spark: SparkSession, store: RunStore, request: Request, progress: Pr
 
     started = time.perf_counter()
     progress("reading the plan")
+    frame, captured, request = _captured(spark, request)
     with guarded(request.secrets.message):
-        prepared = _prepare(spark, store, request)
+        prepared = _prepare(spark, store, request, frame, captured)
     record = replace(_record(prepared, request), started=datetime.now(UTC))
     record = replace(record, id=store.begin(record))
     execution = Execution(spark=spark, run_id=record.id, store=store, progress=progress, conf=record.conf)
@@ -138,16 +139,33 @@ def _result(execution: Execution, prepared: _Prepared, request: Request, journal
     return result, None
 
 
-def _prepare(spark: SparkSession, store: RunStore, request: Request) -> _Prepared:
+def _captured(spark: SparkSession, request: Request) -> tuple[DataFrame, CapturedPipeline, Request]:
+    """The user's frame and its plan, and the request with the values of secret session variables, which the plan has."""
     from airflow_lineage_provider.spark.capture import capture
-    from airflow_lineage_provider.spark.identity import file_hashes, source_identity
     from airflow_lineage_provider.spark.ready import require_ready
-    from airflow_lineage_provider.spark.run import SETTINGS, sources_of
+    from airflow_lineage_provider.spark.run import SETTINGS
+    from airflow_lineage_provider.spark.variables import values_now, values_of
 
     require_ready(spark)
-    with SETTINGS:  # a derivation in another thread runs under the settings of its own run
-        frame = frame_of(spark, request.pipeline, request.params, request.name)
-        captured = capture(frame)
+
+    def message(text: str) -> str:
+        found = values_now(spark, request.secrets.variables) if request.secrets.variables else {}
+        return replace(request.secrets, withheld=(*request.secrets.withheld, *texts_of(list(found.values())))).message(text)
+
+    with guarded(message):
+        with SETTINGS:  # a derivation in another thread runs under the settings of its own run
+            frame = frame_of(spark, request.pipeline, request.params, request.name)
+            captured = capture(frame)
+        secrets = request.secrets.with_variables(values_of(captured.variables, request.secrets.names))
+    variables = {name: secrets.values[name] for name in request.secrets.variables}
+    recorded = {**request.recorded_params, **recorded_params(variables, secret=variables)}
+    return frame, captured, replace(request, secrets=secrets, recorded_params=recorded)
+
+
+def _prepare(spark: SparkSession, store: RunStore, request: Request, frame: DataFrame, captured: CapturedPipeline) -> _Prepared:
+    from airflow_lineage_provider.spark.identity import file_hashes, source_identity
+    from airflow_lineage_provider.spark.run import sources_of
+
     if request.output is not None:
         request.output.check(frame)
     pipeline = captured.pipeline

@@ -15,6 +15,7 @@ import os
 import re
 import secrets
 import tempfile
+from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -35,7 +36,10 @@ def digest(value: Any) -> str:
     :raises EnvironmentProblem: the key's file is damaged.
     """
     key = _key()
-    text = json.dumps(value, sort_keys=True, default=_described)
+    try:
+        text = json.dumps(value, sort_keys=True, default=_described)
+    except (TypeError, ValueError):  # keys that are no texts, numbers of thousands of digits
+        text = json.dumps(_plain(value), default=_described)
     made = hmac.new(key, f"{type(value).__name__}:{text}".encode("utf-8", "backslashreplace"), hashlib.sha256)
     return f"hmac-sha256:{_name(key)}:{made.hexdigest()[:32]}"
 
@@ -49,6 +53,15 @@ def same_key(recorded: str) -> bool:
     """Whether a digest was made with the key at hand, so that it can be compared."""
     found = _FORM.fullmatch(recorded)
     return found is not None and found[1] == _name(_key())
+
+
+def _plain(value: Any) -> Any:
+    """A value of which JSON can write everything."""
+    if isinstance(value, Mapping):
+        return sorted((json.dumps([_plain(key), _plain(each)], default=_described) for key, each in value.items()))
+    if isinstance(value, list | tuple):
+        return [_plain(each) for each in value]
+    return hex(value) if isinstance(value, int) else value
 
 
 def _described(value: Any) -> str:

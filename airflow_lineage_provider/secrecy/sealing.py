@@ -1,4 +1,4 @@
-"""Secret parameters: out of the recorded plan, and back into it for a derivation.
+"""Secret parameters and session variables: out of the recorded plan, and back into it for a derivation.
 
 A literal of the plan that holds a secret's value is stored with ``⟪secret:NAME:I⟫`` in the value's place (I numbers the values of a list).
 What the record of a plan is otherwise made of, names of columns and paths, cannot be taken apart: a secret there is refused before the run.
@@ -9,7 +9,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import datetime
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
@@ -24,28 +25,50 @@ _NUMBERS = re.compile(r"tinyint|smallint|int|bigint|float|double|decimal.*")
 
 @dataclass(frozen=True)
 class Secrets:
-    """Secret parameters with their values; ``withheld`` are texts that messages leave out besides."""
+    """Secret parameters with their values; ``withheld`` are texts that messages leave out besides; ``variables`` names those that must be
+    session variables, whose values are known when the plan is.
+    """
 
     values: Mapping[str, Any] = field(default_factory=dict, repr=False)
     withheld: tuple[str, ...] = field(default=(), repr=False)
+    variables: tuple[str, ...] = ()
 
     @staticmethod
     def of(params: Mapping[str, Any], names: Any = ()) -> tuple[dict[str, Any], Secrets]:
         """The parameters as the pipeline gets them, and which of them are secret: those given as `Secret`, and those of these names.
 
-        :raises ParameterError: a name is no parameter, or a secret is too short to be told from the rest of a plan.
+        :raises ParameterError: a secret is too short to be told from the rest of a plan, or of a type that cannot be sealed.
         """
-        unknown = sorted(set(names) - set(params))
-        if unknown:
-            raise ParameterError(f"secret_params names {', '.join(unknown)}, which is no parameter of {', '.join(params) or 'none'}")
         plain = {name: value.value if isinstance(value, Secret) else value for name, value in params.items()}
         secret = {name: plain[name] for name, value in params.items() if isinstance(value, Secret) or name in names}
-        for name, value in secret.items():
-            if any(len(text) < SHORTEST for text in _leaves(value)):
-                raise ParameterError(
-                    f"secret parameter {name!r} has less than {SHORTEST} characters: it could not be told from the rest of a plan"
-                )
-        return plain, Secrets(secret, tuple(text for value in plain.values() for text in texts_of(value)))
+        _check_sealable(secret)
+        texts = tuple(text for value in plain.values() for text in texts_of(value))
+        return plain, Secrets(secret, texts, tuple(sorted(set(names) - set(params))))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What is secret: parameters, and what must be session variables."""
+        return (*self.values, *self.variables)
+
+    def with_variables(self, found: Mapping[str, Any]) -> Secrets:
+        """With the session variables of these names (any of `names`) that the plan reads.
+
+        :raises ParameterError: a name is neither a parameter nor one of them, or both, with two values; or a value cannot be sealed.
+        """
+        missing = [name for name in self.variables if name not in found]
+        if missing:
+            raise ParameterError(
+                f"secret_params names {', '.join(missing)}, which is neither a parameter nor a session variable that the pipeline reads; "
+                "nothing was run"
+            )
+        both = [name for name, value in self.values.items() if name in found and _leaves(found[name]) != _leaves(value)]
+        if both:
+            raise ParameterError(
+                f"{both[0]} is a secret parameter and a session variable with another value: name the variable session.{both[0]} besides"
+            )
+        variables = {name: found[name] for name in self.variables}
+        _check_sealable(variables)
+        return replace(self, values={**self.values, **variables}, variables=())
 
     def sealed(self, plan: str) -> str:
         """A plan's JSON text with the secrets out of its literals and of the options of its sources.
@@ -62,20 +85,22 @@ class Secrets:
 
     def check_absent(self, document: Any, what: str) -> None:
         """:raises ParameterError: a part of the record that cannot be sealed has a secret."""
-        texts = list(_strings(document)) if self.values else []
+        texts = [*_strings(document), *_limits(document)] if self.values else []
         for name, value in self.values.items():
-            if any(stands_in(each, text) for each in _leaves(value) for text in texts):
+            if any(stands_in(each, _MARK.sub(" ", text)) for each in _leaves(value) for text in texts):
                 raise ParameterError(
                     f"the value of secret parameter {name!r} stands in the {what} of the run outside of a literal: in the name of a column "
-                    "(give it one of its own, AS …), of a table, function or file. Nothing was run"
+                    "(give it one of its own, AS …), of a table, function or file, or as a LIMIT. Nothing was run"
                 )
 
     def sealed_literal(self, text: str, type_text: str) -> str:
         """A literal's value as it is stored."""
-        for leaf, mark in self._marks():
-            is_number = _NUMBERS.fullmatch(type_text) is not None
-            text = text.replace(leaf, mark) if not is_number else mark if _same_number(text, leaf) else text
-        return text
+        marks = self._marks()
+        if _NUMBERS.fullmatch(type_text) is not None:
+            return next((mark for leaf, mark in marks if _same_number(text, leaf)), text)
+        # In one pass: a value may be a part of what stands in another's place.
+        by_leaf = dict(reversed(marks))
+        return re.sub("|".join(re.escape(leaf) for leaf, _ in marks), lambda one: by_leaf[one[0]], text) if marks else text
 
     def _marks(self) -> list[tuple[str, str]]:
         """Values and what stands in their places, the longest first: one may be a part of another."""
@@ -167,13 +192,34 @@ def _strings(node: Any) -> Iterator[str]:
             yield from _strings(each)
 
 
+def _limits(node: Any) -> Iterator[str]:
+    """The numbers of rows in a plan that are no literals."""
+    if isinstance(node, Mapping):
+        if node.get("is") == "Limit":
+            yield from (str(node[name]) for name in ("count", "offset"))
+        node = list(node.values())
+    if isinstance(node, list | tuple):
+        for each in node:
+            yield from _limits(each)
+
+
+def _check_sealable(secrets: Mapping[str, Any]) -> None:
+    for name, value in secrets.items():
+        if re.search("[⟪⟫]", name):
+            raise ParameterError(f"secret parameter {name!r} has ⟪ or ⟫ in its name, by which secrets are marked in a plan")
+        if any(len(text) < SHORTEST for text in _leaves(value)):
+            raise ParameterError(
+                f"secret parameter {name!r} has less than {SHORTEST} characters: it could not be told from the rest of a plan"
+            )
+
+
 def _leaves(value: Any) -> tuple[str, ...]:
     """The texts that a secret's value, or those in a list of them, have in a plan."""
     if isinstance(value, list | tuple):
         return tuple(text for each in value for text in _leaves(each))
     if isinstance(value, bytes | bytearray):
         return (bytes(value).hex().upper(),)
-    if value is None or isinstance(value, bool | Mapping | set | frozenset):
+    if value is None or isinstance(value, bool | datetime | Mapping | set | frozenset):  # a moment has other texts in a plan than here
         raise ParameterError(f"a secret parameter is a text, a number, a date, bytes or a list of them, not {type(value).__name__}")
     return (str(value),)
 

@@ -39,7 +39,7 @@ class CapturedPipeline:
     ``leaves`` are DataFrames over the very leaves of the user's plan, by ``Source.leaf``: what the user's DataFrame would
     read, with columns in the order of ``Source.columns``. ``sources`` are the plan's sources in the same order.
     ``udfs`` are the Python UDF calls by their result id (``UdfCall.call``). ``doubtful`` are the sources of which the session keeps rows
-    that may be others than these.
+    that may be others than these. ``variables`` are the plan's references to session variables.
     """
 
     pipeline: Pipeline
@@ -47,6 +47,7 @@ class CapturedPipeline:
     sources: tuple[Source, ...]
     udfs: Mapping[int, CapturedUdf]
     doubtful: frozenset[int] = frozenset()
+    variables: tuple[JavaObject, ...] = ()
 
 
 def capture(df: DataFrame) -> CapturedPipeline:
@@ -91,6 +92,7 @@ def _captured(df: DataFrame) -> CapturedPipeline:
         sources=tuple(sources[number] for number in range(len(converted.leaves))),
         udfs={number: captured_udf(number, call) for number, call in completion.udfs.items()},
         doubtful=frozenset(number for number, one in sources.items() if is_doubtful(one.relation, shall.doubtful)),
+        variables=tuple(completion.variables),
     )
 
 

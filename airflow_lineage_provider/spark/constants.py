@@ -50,11 +50,11 @@ def _item(holder: JavaObject, at: int, kind: JavaObject) -> dict[str, Any]:
     value, name = holder.get(at, kind), str(kind.typeName())
     if name in NESTED:
         return {**node, "value": "…", "parts": parts(value, kind)}
-    text = _text(value, name)
+    text = text_of(value, name)
     return {**node, "value": text, "unknown": text is None}
 
 
-def _text(value: Any, name: str) -> str | None:
+def text_of(value: Any, name: str) -> str | None:
     """The text of one of Catalyst's values, as `toJSON` writes a literal's."""
     match name:
         case "date":

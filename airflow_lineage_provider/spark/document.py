@@ -30,13 +30,15 @@ _READ_LITERALS = ("binary", "timestamp")
 class Completion:
     """One pass over a plan's document and its JVM tree, subqueries included.
 
-    ``udfs`` are the JVM's Python UDF calls by result id; ``leaves`` the JVM's operators that read data, numbered in the document.
+    ``udfs`` are the JVM's Python UDF calls by result id; ``leaves`` the JVM's operators that read data, numbered in the document;
+    ``variables`` the references to session variables.
     """
 
     def __init__(self, spark: SparkSession) -> None:
         self._spark = spark
         self.udfs: dict[int, JavaObject] = {}
         self.leaves: list[JavaObject] = []
+        self.variables: list[JavaObject] = []
         self._functions: list[JavaObject] = []
         self._subqueries: list[tuple[JavaObject, dict[str, Any]]] = []
         self._field_numbers: dict[str, dict[str, int]] = {}
@@ -71,8 +73,10 @@ class Completion:
 
         if node[name][0]["class"].endswith(".Literal"):
             return
+        said = self._value(node, name, plan)
+        self._expression(iter(node[name]), said)  # for the variables in it
         try:
-            value = self._value(node, name, plan).eval(None)
+            value = said.eval(None)
         except Py4JError:  # what only the optimizer can compute is refused when it is converted
             return
         if isinstance(value, int):
@@ -195,6 +199,7 @@ class Completion:
 
     def _variable(self, node: dict[str, Any], expression: JavaObject) -> None:
         """A session variable is the constant that it holds."""
+        self.variables.append(expression)
         known, literal = constants.current_value(expression)
         node.clear()
         node.update(known)

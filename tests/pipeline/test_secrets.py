@@ -122,6 +122,59 @@ def test_the_arguments_of_a_sql_text_may_be_secret(lineage: Lineage, store: Stor
     check_nowhere(store, lineage_home)
 
 
+@pytest.fixture
+def variables(spark: SparkSession) -> Iterator[None]:
+    declared = {"api_key": f"STRING DEFAULT '{CANARY}'", "pin": "INT DEFAULT 471147", "moment": "TIMESTAMP DEFAULT current_timestamp()"}
+    for name, told in declared.items():
+        spark.sql(f"DECLARE OR REPLACE VARIABLE {name} {told}")
+    yield
+    for name in declared:
+        spark.sql(f"DROP TEMPORARY VARIABLE {name}")
+
+
+def test_session_variables_may_be_secret(lineage: Lineage, store: Store, lineage_home: Path, table: None, variables: None) -> None:
+    query = "SELECT rid, g, rid + pin AS n FROM w WHERE g <> api_key AND rid IN (SELECT rid FROM w WHERE g <> concat(session.api_key, 'x'))"
+    run = lineage.run(query, secret_params=["API_KEY", "session.pin"], strategy="rerun")
+    assert sorted(run.record.params) == ["API_KEY", "session.pin"]
+    assert all(recorded.startswith("secret:hmac") for recorded in run.record.params.values())
+    with pytest.raises(SecretRequired, match="'API_KEY'"):
+        lineage.get(run.id).explain("rid = 1")
+    with pytest.raises(SecretMismatch, match=r"'session\.pin'"):
+        run.explain("rid = 1", params={"API_KEY": CANARY, "session.pin": "471147"})
+    found = lineage.get(run.id).explain("rid = 1", params={"API_KEY": CANARY, "session.pin": 471147}, verify=True)
+    assert (found.source["w"].column("rid").to_pylist(), found.verified) == ([1], True)
+    assert "471147" not in lineage.store.run(run.id).plan
+    check_nowhere(store, lineage_home, json.dumps(found.to_dict()), found.to_html(), repr(run.record))
+
+
+def test_what_of_session_variables_cannot_be_secret_is_refused(
+    lineage: Lineage, spark: SparkSession, store: Store, lineage_home: Path, table: None, variables: None
+) -> None:
+    def set_between(session: SparkSession) -> DataFrame:
+        before = session.sql("SELECT * FROM w WHERE g <> api_key")
+        session.sql(f"SET VAR api_key = '{CANARY}2'")
+        return before.unionAll(session.sql("SELECT * FROM w WHERE g <> api_key"))
+
+    def raises(session: SparkSession) -> DataFrame:
+        raise RuntimeError(f"the service refused {session.sql('SELECT api_key').first()[0]}")  # type: ignore[index]
+
+    refused = {
+        "is of type timestamp: a secret is": ("SELECT * FROM w WHERE current_timestamp() > moment", ["moment"]),
+        "stands in the plan of the run outside of a literal": ("SELECT * FROM w LIMIT pin", ["pin"]),
+        "neither a parameter nor a session variable": ("SELECT * FROM w WHERE rid <> pin", ["pin", "api_key"]),
+        "has several values in the plan": (set_between, ["api_key"]),
+        r"the service refused \*\*\*": (raises, ["api_key"]),
+    }  # fmt: skip
+    before = len(lineage.runs())
+    told = []
+    for text, (query, names) in refused.items():
+        with pytest.raises(LineageError, match=text) as raised:
+            lineage.run(query, secret_params=names)
+        told.append(str(raised.value))
+    assert len(lineage.runs()) == before
+    check_nowhere(store, lineage_home, *told)
+
+
 def test_reader_options_are_recorded_by_allow_list(
     lineage: Lineage, spark: SparkSession, store: Store, lineage_home: Path, tmp_path: Path
 ) -> None:

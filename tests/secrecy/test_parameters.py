@@ -53,6 +53,19 @@ def test_equality_can_be_seen() -> None:
     assert len(set(first.values())) == 4
 
 
+ODD = {
+    "keys": {1: "a", "1": "b", None: (2,)}, "tuple": {(1, 2): 10**5_000}, "nested": [{7: {8: object}}], "long": 10**5_000, "half": "\ud800"
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("value", ODD.values(), ids=ODD)
+def test_every_value_has_a_digest(value: Any) -> None:
+    assert is_digest(digest(value))
+    assert digest(value) != digest([value])
+    if isinstance(value, dict):
+        assert digest(value) == digest(dict(reversed(value.items())))
+
+
 def test_what_the_user_names_is_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
     given = {"month": 12, "places": {"a": Path("/x")}, "key": "c4nary"}
     assert recorded_params(given, ["month", "pl*"]) == {"month": 12, "places": {"a": "/x"}, "key": recorded_params(given)["key"]}

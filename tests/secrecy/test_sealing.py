@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pytest
 from airflow_lineage_provider.errors import ParameterError, RunFailed, SecretMismatch, SecretRequired, StoreError
 from airflow_lineage_provider.plan import codec
 from airflow_lineage_provider.plan.expressions import Attribute, Call, Literal
-from airflow_lineage_provider.plan.operators import Filter, Pipeline, Relation, Source
+from airflow_lineage_provider.plan.operators import Filter, Limit, Pipeline, Relation, Source
 from airflow_lineage_provider.secrecy import Secret, Secrets, recorded_params
 from airflow_lineage_provider.secrecy.digests import _key_of
 from airflow_lineage_provider.secrecy.failures import guarded, told
@@ -60,6 +61,14 @@ def test_the_longest_secret_goes_first_and_lists_are_numbered() -> None:
     assert codec.from_json(secrets.bound(sealed)) == codec.from_json(text)
 
 
+def test_a_secret_may_be_a_part_of_what_stands_in_anothers_place() -> None:
+    text = plan(Literal(value="the secret is c4nary-key", type="string"))
+    _, secrets = Secrets.of({"first": Secret("c4nary-key"), "other": Secret("secret"), "third": Secret("first")})
+    sealed = secrets.sealed(text)
+    assert codec.from_json(sealed).plan.condition.arguments[1].value == "the ⟪secret:other:0⟫ is ⟪secret:first:0⟫"
+    assert codec.from_json(secrets.bound(sealed)) == codec.from_json(text)
+
+
 def test_what_cannot_be_sealed_is_refused() -> None:
     _, secrets = Secrets.of({"key": Secret("c4nary-key")})
     with pytest.raises(ParameterError, match="'key' stands in the plan of the run outside of a literal"):
@@ -72,8 +81,28 @@ def test_what_cannot_be_sealed_is_refused() -> None:
         Secrets.of({"pin": Secret(12)})
     with pytest.raises(ParameterError, match="not bool"):
         Secrets.of({"flag": Secret(True)})
-    with pytest.raises(ParameterError, match="secret_params names other, which is no parameter of key"):
-        Secrets.of({"key": "x"}, ["other"])
+    with pytest.raises(ParameterError, match="⟪ or ⟫ in its name"):
+        Secrets.of({"a⟫b": Secret("c4nary-key")})
+    with pytest.raises(ParameterError, match="not datetime"):
+        Secrets.of({"moment": Secret(datetime(2025, 12, 1))})
+    numbered = Limit(child=codec.from_json(plan()).plan, count=4711)
+    with pytest.raises(ParameterError, match="'pin' stands in the plan of the run outside of a literal"):
+        Secrets.of({"pin": Secret(4711)})[1].sealed(codec.to_json(Pipeline(plan=numbered, names=("a",))))
+
+
+def test_secrets_that_are_no_parameters_are_session_variables() -> None:
+    _, secrets = Secrets.of({"key": Secret("c4nary-key")}, ["other"])
+    assert secrets.names == ("key", "other")
+    with pytest.raises(ParameterError, match="secret_params names other, which is neither a parameter nor a session variable"):
+        secrets.with_variables({})
+    with pytest.raises(ParameterError, match=r"key is a secret parameter and a session variable with another value.*session\.key"):
+        secrets.with_variables({"other": "c4nary-too", "key": "yet another"})
+    with pytest.raises(ParameterError, match="'other' has less than 4"):
+        secrets.with_variables({"other": 12})
+    found = secrets.with_variables({"other": "c4nary-too", "key": "c4nary-key"})
+    assert found.values == {"key": "c4nary-key", "other": "c4nary-too"}
+    sealed = found.sealed(plan(Literal(value="c4nary-too", type="string")))
+    assert set(needed_secrets(sealed)) == {"key", "other"}
 
 
 def test_secrets_are_given_again_and_compared(monkeypatch: pytest.MonkeyPatch) -> None:
