@@ -1,7 +1,8 @@
 """Free text (messages of errors, most of all) without the secrets in it.
 
 A text cannot be judged by a list of what is harmless. Three nets, one behind the other: the values that are known to be withheld,
-the structure of URLs, and ``name=value`` with a telling name.
+the structure of URLs, and ``name=value`` with a telling name. Each net takes time in proportion to the text: messages quote what they
+were given, and that may be long.
 """
 
 from __future__ import annotations
@@ -11,11 +12,16 @@ from collections.abc import Iterable
 
 from airflow_lineage_provider.secrecy.urls import HIDDEN, shown_url
 
-_TOKEN = re.compile(r"(?:jdbc:[^\s'\"`<>)\]]+|[A-Za-z][\w+.\-]*://[^\s'\"`<>]+)", re.IGNORECASE)
+_TOKEN = re.compile(r"(?:jdbc:[^\s'\"`<>)\]]+|[A-Za-z][\w+.\-]{0,40}://[^\s'\"`<>]+)", re.IGNORECASE)
 # A login whose password has blanks: up to the last @ of the line that no other URL stands before.
-_LOGIN_WITH_BLANKS = re.compile(r"(://[^\s/@:'\"]*:)(?!\d{1,5}(?:[/\s,;)\]]|$))((?:(?!://)[^\n@])*\s(?:(?!://)[^\n])*)(@[\w.\-\[\]]*)")
-_TELLING = r"password|passwd|pwd|passphrase|secret|token|credential|(?:api|access|account|private)[_.\-]?key|\bsig"
-_PAIR = re.compile(rf"([\w.\-]*(?:{_TELLING})[\w.\-]*\s*=\s*)(\{{[^}}]*\}}|\"[^\"]*\"|'[^']*'|[^\s,;&)\"']+)", re.IGNORECASE)
+_LOGIN_WITH_BLANKS = re.compile(
+    r"(://[^\s/@:'\"]{0,256}:)(?!\d{1,5}(?:[/\s,;)\]]|$))((?:(?!://)[^\n@]){0,1000}\s(?:(?!://)[^\n]){0,1000})(@[\w.\-\[\]]*)"
+)
+_TELLING = re.compile(
+    r"password|passwd|pwd|passphrase|secret|token|credential|(?:api|access|account|private)[_.\-]?key|\bsig", re.IGNORECASE
+)
+_NAME = re.compile(r"(?<![\w.\-])([\w.\-]++)\s*+=\s*+")
+_VALUE = re.compile(r"\{[^}]*\}|\"[^\"]*\"|'[^']*'|[^\s,;&)\"']+")
 SHORTEST = 4
 
 
@@ -25,7 +31,18 @@ def shown_text(text: str, withheld: Iterable[str] = ()) -> str:
         text = replaced(text, value, HIDDEN)
     text = _LOGIN_WITH_BLANKS.sub(rf"\1{HIDDEN}\3", text)
     text = _TOKEN.sub(lambda one: _shown_token(one[0]), text)
-    return _PAIR.sub(lambda one: one[0] if one[2].strip("'\"") == HIDDEN else f"{one[1]}{HIDDEN}", text)
+    return _without_pairs(text)
+
+
+def _without_pairs(text: str) -> str:
+    """The text without what stands behind ``=`` where a telling name stands before it."""
+    told, done = [], 0
+    for name in _NAME.finditer(text):
+        value = _VALUE.match(text, name.end()) if name.start() >= done and _TELLING.search(name[1]) else None
+        if value is not None and value[0].strip("'\"") != HIDDEN:
+            told += [text[done : value.start()], HIDDEN]
+            done = value.end()
+    return "".join([*told, text[done:]])
 
 
 def _shown_token(token: str) -> str:

@@ -8,6 +8,8 @@ from urllib.parse import unquote
 from airflow_lineage_provider.secrecy.known import CREDENTIALS, URL_PROPERTIES
 
 HIDDEN = "***"
+LONGEST = 8_000
+"""The most characters of a URL that is taken apart."""
 _SCHEME = re.compile(r"([A-Za-z][\w+.\-]*)://")
 _USER = re.compile(r"[\w.\-~%+$]{1,128}")
 _HOST = r"(?:[\w.\-~%]*|\[[\w:.%]*\])(?::\d{0,5})?"
@@ -22,6 +24,8 @@ _ORACLE = re.compile(r"(jdbc:oracle:\w+:)[^@]*@(//)?([\w.\-/:,\[\]]+)", re.IGNOR
 
 def shown_url(url: str) -> str:
     """A URL with its host, port, path and user; passwords, tokens and what is not known to be harmless are ``***``."""
+    if len(url) > LONGEST:
+        return HIDDEN
     if url[:5].lower() == "jdbc:":
         kept, withheld = database_url(url)
         return kept + (f"?{HIDDEN}" if withheld else "") if kept else f"jdbc:{HIDDEN}"
@@ -86,6 +90,8 @@ def database_url(url: str) -> tuple[str, dict[str, str]]:
     The whole URL is withheld, under the name ``url``, where it is of no known form: passwords stand in many places there
     (``jdbc:oracle:thin:scott/tiger@…``, ``jdbc:mysql://address=(host=…)(password=…)/db``).
     """
+    if len(url) > LONGEST:
+        return "", {"url": url}
     base, properties = re.match(r"([^?;&]*)(.*)", url, re.DOTALL).groups()  # type: ignore[union-attr]
     if base.lower().startswith("jdbc:db2:"):  # jdbc:db2://host:50000/db:user=…;password=…;
         found = re.match(r"([^=]*):([^:=]+=.*)", url, re.DOTALL)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from airflow_lineage_provider.errors import StoreError
@@ -132,3 +134,19 @@ def test_a_store_url_that_libpq_would_take_apart_is_refused(url: str) -> None:
 def test_encoded_urls_are_accepted() -> None:
     assert odd_store_url("postgresql://u:p%20%40%2F%23%3F@[::1]:5432,h2:1/d?host=%2Frun&options=-c%20a%3Db") is None
     assert odd_store_url("postgresql:///d?host=%2Frun") is None
+
+
+LONG = [
+    "x" * 200_000, "9" * 200_000, "a b" * 60_000, "://x:" + "a b" * 60_000, "://" * 60_000, "a=b&" * 50_000, "password" * 25_000,
+    "jdbc:a" + ":a" * 90_000,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", LONG, ids=lambda text: text[:12])
+def test_the_time_that_a_long_text_takes_is_in_proportion(text: str) -> None:
+    started = time.process_time()
+    shown_text(f"{text} password=c4nary-key")
+    shown_url(f"postgresql://{text}\x00")
+    database_url(f"jdbc:postgresql:{text}\x00")
+    assert time.process_time() - started < 10
+    assert "c4nary" not in shown_text(f"{text} password=c4nary-key")
