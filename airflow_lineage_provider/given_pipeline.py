@@ -57,6 +57,7 @@ def frame_of(spark: SparkSession, pipeline: Callable[..., Any] | str | DataFrame
 
 
 def _of_sql(spark: SparkSession, text: str, params: Mapping[str, Any], name: str) -> DataFrame:
+    from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
 
     if not text.strip():
@@ -65,6 +66,10 @@ def _of_sql(spark: SparkSession, text: str, params: Mapping[str, Any], name: str
         return spark.sql(text, args=dict(params)) if params else spark.sql(text)
     except PySparkException as problem:
         raise PlanError(f"the SQL of pipeline {name} cannot be read: {str(problem).strip()}") from problem
+    except (TypeError, ValueError, AttributeError, ArithmeticError, Py4JError) as problem:  # on the way to the JVM: what is no Unicode, say
+        told = f"{type(problem).__name__}: {str(problem).strip()[:1_000]}"
+        given = f" and its parameters ({', '.join(params)})" if params else ""
+        raise PlanError(f"Spark does not take the SQL text of pipeline {name}{given}: {told}") from problem
 
 
 def _check_parameters(pipeline: Callable[..., Any], params: Mapping[str, Any], name: str) -> None:

@@ -5,13 +5,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
 from airflow_lineage_provider import Lineage, reasoned_udf
@@ -27,11 +25,8 @@ from airflow_lineage_provider.reasons import payload
 from airflow_lineage_provider.sql import ColumnRef, PortabilityProblem, lower_expression
 from airflow_lineage_provider.store import Store
 from airflow_lineage_provider.store.connection import connect_url, normalise, redact, tcp_form
+from tests.doors.fuzzed import answers, fuzzed
 from tests.doors.strategies import WORDS, anything, predicates, texts
-
-LONG = "FUZZ_INPUTS" in os.environ
-EXAMPLES = int(os.environ.get("FUZZ_INPUTS", "25"))
-SEED = int(os.environ.get("FUZZ_SEED", "20261122"))
 
 COLUMNS = [
     ("id", "int"), ("name", "string"), ("score", "double"), ("ratio", "float"), ("price", "decimal(10,2)"), ("flag", "boolean"),
@@ -43,30 +38,6 @@ COLUMNS = [
 OUTPUT = tuple(Attribute(id=at, name=f"{name}_{at}", type=kind) for at, (name, kind) in enumerate(COLUMNS))
 CONF = (("spark.sql.caseSensitive", "false"), ("spark.sql.session.timeZone", "Europe/Berlin"))
 RECORDED: Any = SimpleNamespace(plan=SimpleNamespace(names=tuple(name for name, _ in COLUMNS), output=OUTPUT, conf=CONF))
-
-
-def fuzzed(**drawn: st.SearchStrategy[Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """A property over drawn inputs: a few examples always the same, or many from a seed that is told."""
-
-    def decorate(test: Callable[..., None]) -> Callable[..., None]:
-        checks = [HealthCheck.too_slow, HealthCheck.function_scoped_fixture, HealthCheck.data_too_large, HealthCheck.filter_too_much]
-        chosen = settings(
-            max_examples=EXAMPLES, deadline=None, database=None, suppress_health_check=checks, print_blob=True,
-            phases=(Phase.explicit, Phase.generate, Phase.shrink) if LONG else (Phase.explicit, Phase.generate),
-        )  # fmt: skip
-        return seed(SEED)(chosen(given(**drawn)(test)))
-
-    return decorate
-
-
-def answers(ask: Callable[[], Any]) -> None:
-    """It answers, or refuses by name and in few words."""
-    refused = ""
-    try:
-        ask()
-    except LineageError as error:
-        refused = str(error)
-    assert len(refused) < 5_000
 
 
 def both_dialects(condition: Any) -> None:
