@@ -28,7 +28,7 @@ def _rounds(seed: int, rounds: int, chosen: tuple[Workload, ...], workload: Work
     if workload == "store" and not disk:
         print("no small disk can be mounted here (it takes root): the disk is not filled", flush=True)
     failed = 0
-    with world(disk=disk) as made:
+    with world(disk=disk, cluster=workload == "cluster") as made:
         seconds = undisturbed(made, workload)
         print(f"{workload}: an undisturbed run takes {seconds:.1f} s", flush=True)
         for plan in plans(seed, rounds, chosen, disk):

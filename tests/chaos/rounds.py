@@ -32,13 +32,16 @@ class Outcome:
 
 
 def undisturbed(world: World, workload: Workload) -> float:
-    """The seconds that a run takes when nobody disturbs it.
+    """The seconds that a driver takes when nobody disturbs it, and the server is there: the first one makes it.
 
     :raises AssertionError: it does not even work then.
     """
-    started = time.monotonic()
     wrong = [*check_next_run(world, workload), *problems(world, workload)]
     assert not wrong, "\n".join(wrong)
+    started = time.monotonic()
+    driver = world.start(workload)
+    assert _ended(driver), "an undisturbed driver hangs"
+    assert driver.returncode == 0, f"an undisturbed driver ended with {driver.returncode}"
     return time.monotonic() - started
 
 

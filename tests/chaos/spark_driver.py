@@ -13,6 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 from airflow_lineage_provider import Lineage, reasoned_udf
 from airflow_lineage_provider.output import Output
 from tests.chaos.work import OUTPUT, PIPELINE, QUERY
+from tests.clusters import session
 
 
 @reasoned_udf("bigint")
@@ -27,16 +28,8 @@ def pipeline(spark: SparkSession, folder: str) -> DataFrame:
 
 
 def main(master: str, folder: str) -> None:
-    spark = (
-        SparkSession.builder.master(master)
-        .config("spark.ui.enabled", "false")
-        .config("spark.driver.host", "127.0.0.1")
-        .config("spark.driver.bindAddress", "127.0.0.1")
-        .config("spark.executor.memory", "512m")
-        .config("spark.sql.shuffle.partitions", "2")
-        .config("spark.sql.files.maxPartitionBytes", "2000")
-        .getOrCreate()
-    )
+    # Two executors on a cluster, and several tasks for them.
+    spark = session(master, {"spark.executor.cores": "1", "spark.sql.files.maxPartitionBytes": "2000"})
     spark.sparkContext.setLogLevel("OFF")
     slow_double.register(spark)
     with Lineage(spark) as lineage:

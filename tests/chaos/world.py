@@ -17,8 +17,8 @@ import psutil  # type: ignore[import-untyped]
 from airflow_lineage_provider.store import stop_embedded
 from tests.chaos.plans import Workload
 from tests.chaos.work import write_source
+from tests.clusters import ROOT, Cluster, environment, standalone
 
-ROOT = Path(__file__).parents[2]
 MARK = "LINEAGE_CHAOS"
 PAUSE = 0.08
 DISK_MB = 400
@@ -31,6 +31,7 @@ class World:
     home: Path
     source: Path
     disk: bool = False
+    cluster: Cluster | None = None
     drivers: list[subprocess.Popen[str]] = field(default_factory=list)
 
     def start(self, workload: Workload) -> subprocess.Popen[str]:
@@ -38,24 +39,22 @@ class World:
         arguments = {
             "store": ["tests.chaos.store_driver", str(PAUSE)],
             "local": ["tests.chaos.spark_driver", "local[2,4]", str(self.source)],
-            "cluster": ["tests.chaos.spark_driver", "local-cluster[2,1,1024]", str(self.source)],
+            "cluster": ["tests.chaos.spark_driver", self.cluster.master if self.cluster else "", str(self.source)],
         }[workload]
-        environment = os.environ | {
-            "AIRFLOW_LINEAGE_HOME": str(self.home), "PYTHONPATH": str(ROOT), "PYSPARK_PYTHON": sys.executable,
-            "SPARK_LOCAL_IP": "127.0.0.1", MARK: str(self.home),
-        }  # fmt: skip
-        environment.pop("AIRFLOW_LINEAGE_STORE", None)
         log = (self.source.parent / f"driver-{len(self.drivers)}.log").open("w")
         command = [sys.executable, "-m", *arguments]
         with log:
-            made = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=log, text=True)
+            made = subprocess.Popen(command, cwd=ROOT, env=_environment(self.home), stdout=subprocess.PIPE, stderr=log, text=True)
         self.drivers.append(made)
         return made
 
     def processes(self) -> list[psutil.Process]:
-        """What the drivers started and is still there: they hand a variable of the environment on. PostgreSQL has none of it."""
+        """What the drivers started and is still there: they, and the cluster, hand a variable of the environment on. PostgreSQL has none
+        of it.
+        """
+        servers = self.cluster.pids if self.cluster else ()
         found = []
-        for process in psutil.process_iter():
+        for process in (one for one in psutil.process_iter() if one.pid not in servers):
             try:
                 if process.environ().get(MARK) == str(self.home) and process.status() != psutil.STATUS_ZOMBIE:
                     found.append(process)
@@ -74,9 +73,17 @@ class World:
             driver.wait()
 
 
+def _environment(home: Path) -> dict[str, str]:
+    made = environment(AIRFLOW_LINEAGE_HOME=str(home), **{MARK: str(home)})
+    made.pop("AIRFLOW_LINEAGE_STORE", None)
+    return made
+
+
 @contextmanager
-def world(*, disk: bool = False) -> Iterator[World]:
-    """A new world, taken down at the end. Not below pytest's own temporary folder: PostgreSQL does not run as root.
+def world(*, disk: bool = False, cluster: bool = False) -> Iterator[World]:
+    """A new world, with a standalone cluster where one is asked for; it is taken down at the end.
+
+    Not below pytest's own temporary folder: PostgreSQL does not run as root.
 
     :raises OSError: ``disk``, and no file system can be mounted here.
     """
@@ -95,7 +102,11 @@ def world(*, disk: bool = False) -> Iterator[World]:
     before = os.environ.get("AIRFLOW_LINEAGE_HOME")
     os.environ["AIRFLOW_LINEAGE_HOME"] = str(home)
     try:
-        yield made
+        if cluster:
+            with standalone(folder, **{MARK: str(home)}) as made.cluster:
+                yield made
+        else:
+            yield made
     finally:
         made.end()
         stop_embedded(home)

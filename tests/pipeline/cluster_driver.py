@@ -8,23 +8,13 @@ from __future__ import annotations
 import json
 import sys
 
-from pyspark.sql import SparkSession
-
 from airflow_lineage_provider import Lineage
+from tests.clusters import session
 from udfs.paper_credit_exam import credit_exam
 
 
 def main(master: str, folder: str) -> None:
-    spark = (
-        SparkSession.builder.master(master)
-        .config("spark.ui.enabled", "false")
-        .config("spark.driver.host", "127.0.0.1")
-        .config("spark.driver.bindAddress", "127.0.0.1")
-        .config("spark.executor.memory", "512m")
-        .config("spark.cores.max", "2")
-        .config("spark.sql.shuffle.partitions", "2")
-        .getOrCreate()
-    )
+    spark = session(master, {})
     applications = [(n, 1000 + 10 * n, 50 * n, 200 * n) for n in range(100)]
     spark.createDataFrame(applications, "id int, income int, debt int, amount int").repartition(4).write.parquet(f"{folder}/applications")
     spark.read.parquet(f"{folder}/applications").createOrReplaceTempView("applications")
