@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 ROOT = Path(__file__).parents[1]
+SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+"""JVMs that end before a better compiler pays."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,7 @@ def session(master: str, conf: Mapping[str, str]) -> SparkSession:
     loopback = {
         "spark.ui.enabled": "false", "spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1",
         "spark.executor.memory": "512m", "spark.cores.max": "2", "spark.sql.shuffle.partitions": "2",
+        "spark.driver.extraJavaOptions": SHORT_LIVED, "spark.executor.extraJavaOptions": SHORT_LIVED,
     }  # fmt: skip
     for name, value in {**loopback, **conf}.items():
         builder = builder.config(name, value)

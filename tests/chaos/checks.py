@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -40,10 +41,13 @@ def problems(world: World, workload: Workload, patience: float = PATIENCE) -> li
     return [*found, *_files(world)]
 
 
-def check_next_run(world: World, workload: Workload) -> list[str]:
+def check_next_run(world: World, workload: Workload, timeout: float) -> list[str]:
     """An undisturbed run after a round gives what it always gives, and can be explained."""
     driver = world.start(workload)
-    out, _ = driver.communicate(timeout=180)
+    try:
+        out, _ = driver.communicate(timeout=timeout)
+    except subprocess.TimeoutExpired:
+        return [f"the next run, driver {driver.pid}, hangs"]
     if driver.returncode or "complete" not in out:
         log = (world.source.parent / f"driver-{len(world.drivers) - 1}.log").read_text()
         return [f"the next run ended with {driver.returncode}: {log[-1500:]}"]

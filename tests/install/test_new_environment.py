@@ -112,6 +112,7 @@ def installing() -> tuple[list[str], list[str]]:
 def environment() -> Iterator[Environment]:
     made = Environment()
     (made.work / "job.py").write_text(JOB)
+    (made.work / "first.py").write_text(next(one.text for one in snippets(ROOT / "README.md") if one.kind == "python"))
     yield made
     made.close()
 
@@ -121,6 +122,7 @@ def test_it_works_with_no_repair_and_mends_what_was_mixed(environment: Environme
     for command in installing()[way]:
         environment.activated(command)
     environment.activated("pip check")
+    environment.program("python", "first.py")
     assert "explained 4.2.0" in environment.program("python", "job.py")
     assert "judged" in environment.program("airflow-lineage", "runs")
     providers = environment.program("airflow", "providers", "list", "--output", "plain")
