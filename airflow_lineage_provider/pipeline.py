@@ -167,7 +167,7 @@ class Lineage:
 
         :raises RunNotFound: there is none, or nothing was given for an id. :raises AmbiguousRun: several runs' ids begin like that.
         """
-        if run_id == "latest" and not whole:
+        if isinstance(run_id, str) and run_id == "latest" and not whole:  # a Series compares with no text
             return Run(self, self.store.latest_run(pipeline))
         return Run(self, self.store.find_run(run_id, pipeline, whole=whole))
 

@@ -6,11 +6,20 @@ import time
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
-from airflow_lineage_provider import settings
+from airflow_lineage_provider import Lineage, settings
 from airflow_lineage_provider.deriving.target import condition_of
-from airflow_lineage_provider.errors import InvalidOption, InvalidSetting, InvalidTarget, LineageError, StoreError, UdfDeclarationError
+from airflow_lineage_provider.errors import (
+    InvalidOption,
+    InvalidSetting,
+    InvalidTarget,
+    LineageError,
+    RunNotFound,
+    StoreError,
+    UdfDeclarationError,
+)
 from airflow_lineage_provider.options import check_options
 from airflow_lineage_provider.plan.expressions import Attribute
 from airflow_lineage_provider.reasons.declaration import installed_versions
@@ -113,6 +122,12 @@ def test_a_pipeline_that_the_store_cannot_hold_has_no_runs(store: Store, pipelin
     assert store.runs(pipeline) == []
     with pytest.raises(LineageError):
         store.latest_run(pipeline)
+
+
+@pytest.mark.parametrize("run_id", [np.array(["latest", "latest"]), 7, None, ["latest"]], ids=repr)
+def test_what_is_no_text_is_no_id(store: Store, run_id: Any) -> None:
+    with pytest.raises(RunNotFound):
+        Lineage(store=store).get(run_id)
 
 
 class Rude:
