@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from pyspark.sql import DataFrame, SparkSession
 
 from airflow_lineage_provider import Lineage, Secret
+from airflow_lineage_provider.errors import InvalidOption, LineageError, PlanError
 from airflow_lineage_provider.pipeline import Run
 from airflow_lineage_provider.store import Store
 from tests.doors.fuzzed import answers, fuzzed
@@ -102,6 +103,23 @@ def test_params(lineage: Lineage, name: str, value: Any, secret: bool) -> None:
     for pipeline in (f"SELECT id, name FROM doors WHERE name <> :{known}", formatting):
         given = {known: Secret(value) if secret else value}
         answers(lambda pipeline=pipeline, given=given: lineage.run(pipeline, name="odd", params=given, progress=False).close())  # type: ignore[misc]
+
+
+@pytest.mark.parametrize(
+    ("pipeline", "given", "kind"),
+    [
+        ("SELECT '\ud800'", {}, PlanError),
+        ("SELECT :key", {"params": {"key": object()}}, PlanError),
+        ("SELECT :key", {"params": {"key": Secret(object())}}, LineageError),
+        ("SELECT 1", {"secret_params": 7}, InvalidOption),
+        ("SELECT 1", {"clear_params": "key"}, InvalidOption),
+        ("SELECT 1", {"airflow": ["dag"]}, InvalidOption),
+    ],
+    ids=["half a character", "an object", "a secret object", "no names", "a text for names", "no mapping"],
+)
+def test_refused_by_name(lineage: Lineage, pipeline: str, given: dict[str, Any], kind: type[Exception]) -> None:
+    with pytest.raises(kind):
+        lineage.run(pipeline, progress=False, **given)
 
 
 def test_the_fixed_sample_reaches_an_answer(run: Run) -> None:
