@@ -42,7 +42,9 @@ def frame_of(spark: SparkSession, pipeline: Callable[..., Any] | str | DataFrame
     :raises PlanError: it gives none, is no pipeline, does not take these parameters, or Spark cannot read its SQL.
     """
     if isinstance(pipeline, str):
-        return _of_sql(spark, pipeline, params, name)
+        from airflow_lineage_provider.spark.sql_text import frame_of_text
+
+        return frame_of_text(spark, pipeline, params, name)
     if _is_frame(pipeline):
         if params:
             raise PlanError(f"pipeline {name} is a frame that stands already: it takes no parameters ({', '.join(params)})")
@@ -54,22 +56,6 @@ def frame_of(spark: SparkSession, pipeline: Callable[..., Any] | str | DataFrame
     if not _is_frame(made):
         raise PlanError(f"pipeline {name} returned {_what(made)}; {_FORMS}")
     return _spark_frame(made)
-
-
-def _of_sql(spark: SparkSession, text: str, params: Mapping[str, Any], name: str) -> DataFrame:
-    from py4j.protocol import Py4JError
-    from pyspark.errors import PySparkException
-
-    if not text.strip():
-        raise PlanError(f"pipeline {name} is an empty SQL text: it needs one SELECT")
-    try:
-        return spark.sql(text, args=dict(params)) if params else spark.sql(text)
-    except PySparkException as problem:
-        raise PlanError(f"the SQL of pipeline {name} cannot be read: {str(problem).strip()}") from problem
-    except (TypeError, ValueError, AttributeError, ArithmeticError, Py4JError) as problem:  # on the way to the JVM: what is no Unicode, say
-        told = f"{type(problem).__name__}: {str(problem).strip()[:1_000]}"
-        given = f" and its parameters ({', '.join(params)})" if params else ""
-        raise PlanError(f"Spark does not take the SQL text of pipeline {name}{given}: {told}") from problem
 
 
 def _check_parameters(pipeline: Callable[..., Any], params: Mapping[str, Any], name: str) -> None:

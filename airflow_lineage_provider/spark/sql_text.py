@@ -1,0 +1,34 @@
+"""The frame of a pipeline that is a SQL text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+
+from airflow_lineage_provider.errors import PlanError
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+_ON_THE_WAY = (TypeError, ValueError, AttributeError, ArithmeticError, Py4JError)
+"""What comes of a text that is no Unicode, or of a parameter that is no value of Spark's, before Spark sees either."""
+
+
+def frame_of_text(spark: SparkSession, text: str, params: Mapping[str, Any], name: str) -> DataFrame:
+    """The frame that the text gives with these parameters.
+
+    :raises PlanError: Spark cannot read it, or not take it.
+    """
+    if not text.strip():
+        raise PlanError(f"pipeline {name} is an empty SQL text: it needs one SELECT")
+    try:
+        return spark.sql(text, args=dict(params)) if params else spark.sql(text)
+    except PySparkException as problem:
+        raise PlanError(f"the SQL of pipeline {name} cannot be read: {str(problem).strip()}") from problem
+    except _ON_THE_WAY as problem:
+        told = f"{type(problem).__name__}: {str(problem).strip()[:1_000]}"
+        given = f" and its parameters ({', '.join(params)})" if params else ""
+        raise PlanError(f"Spark does not take the SQL text of pipeline {name}{given}: {told}") from problem
