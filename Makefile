@@ -1,7 +1,7 @@
 # Everything starts here: `make demo` and `make test` do all set-up themselves (see .ci/setup).
 .DEFAULT_GOAL := help
 PARALLEL := --numprocesses logical --maxprocesses 4 --dist worksteal
-.PHONY: help setup demo test test-install fuzz fuzz-inputs tpch tpcds chaos check bench clean
+.PHONY: help setup demo test quick test-install fuzz fuzz-inputs tpch tpcds chaos check bench clean
 
 help: ## Show this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -14,6 +14,9 @@ demo: setup ## Run the loan examination in Airflow on Spark, and explain a rejec
 
 test: setup ## Run all tests
 	.venv/bin/pytest $(PARALLEL)
+
+quick: setup ## Run the tests that need neither Spark, nor Airflow, nor PostgreSQL
+	.venv/bin/pytest $(PARALLEL) -m "not spark and not airflow and not postgres"
 
 test-install: setup ## Install with plain pip into new environments, as the README says, and run a job on Spark in each (minutes)
 	TEST_INSTALL=1 .venv/bin/pytest tests/install

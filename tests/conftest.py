@@ -25,6 +25,27 @@ settings.register_profile("sample", derandomize=True, database=None, deadline=No
 settings.load_profile("sample")
 
 
+_MARKER_OF = {"spark": "spark", "lineage_home": "postgres", "store": "postgres", "postgres": "postgres"}
+_MARKER_OF_FOLDER = {"airflow": "airflow", "store": "postgres", "chaos": "postgres"}
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What a test needs is read from its fixtures and its folder: a marker that somebody must remember is forgotten."""
+    for item in items:
+        fixtures = getattr(item, "fixturenames", ())
+        needed = {marker for fixture, marker in _MARKER_OF.items() if fixture in fixtures}
+        folder = item.path.relative_to(Path(__file__).parent).parts[0]
+        for marker in sorted({*needed, _MARKER_OF_FOLDER[folder]} if folder in _MARKER_OF_FOLDER else needed):
+            item.add_marker(marker)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Tests that are chosen for needing no Spark find no Java: one that starts a JVM by itself fails here, and gets its marker."""
+    if "not spark" in str(config.option.markexpr):
+        os.environ["JAVA_HOME"] = "/no/java/without/the/marker/spark"
+
+
 @pytest.fixture(scope="session")
 def lineage_home() -> Iterator[Path]:
     """The home of the tests' own embedded PostgreSQL, which every test of the session may use.

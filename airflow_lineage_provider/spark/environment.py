@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import csv
 import hashlib
 import importlib
 import os
@@ -87,14 +88,20 @@ def _check_version(folder: Path) -> None:
 
 def damaged_files(distribution: metadata.Distribution) -> list[str]:
     """Which Python files are missing, or are not what the distribution installed (its RECORD). Packages without hashes have none."""
-    damaged: list[str] = []
-    for path in distribution.files or ():
-        if path.suffix != ".py" or path.parts[0] != "pyspark" or path.hash is None:
-            continue
-        located = Path(str(path.locate()))
-        if not located.is_file() or _digest(located, path.hash.mode) != path.hash.value:
-            damaged.append(str(path))
-    return damaged
+    # Not `distribution.files`: newer Pythons, and a backport that Airflow brings, leave missing files out of it.
+    recorded = csv.reader((distribution.read_text("RECORD") or "").splitlines())
+    hashes = {row[0]: row[1] for row in recorded if len(row) > 1 and row[1]}
+    return [
+        path
+        for path, told in hashes.items()
+        if path.startswith("pyspark/") and path.endswith(".py") and not _is_whole(Path(str(distribution.locate_file(path))), told)
+    ]
+
+
+def _is_whole(path: Path, told: str) -> bool:
+    """Whether a file is there, and has the hash that its record tells: ``sha256=…``."""
+    algorithm, _, digest = told.partition("=")
+    return path.is_file() and _digest(path, algorithm) == digest
 
 
 def _folder() -> Path | None:

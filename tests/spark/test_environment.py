@@ -11,6 +11,7 @@ import tomllib
 from importlib import metadata
 from pathlib import Path
 
+import importlib_metadata
 import pytest
 
 from airflow_lineage_provider.errors import EnvironmentProblem, PySparkConflict
@@ -20,6 +21,7 @@ from airflow_lineage_provider.spark.environment import REQUIREMENT, check_pyspar
 ROOT = Path(__file__).parents[2]
 
 
+@pytest.mark.spark
 def test_this_installation_is_whole() -> None:
     check_pyspark()
     assert java_problem() is None
@@ -97,7 +99,11 @@ def test_the_files_decide_and_not_what_else_says_it_is_installed(installed: Path
     check_pyspark()
 
 
-def test_a_file_that_is_missing(installed: Path) -> None:
+@pytest.mark.parametrize("finder", ["importlib.metadata", "importlib_metadata"])
+def test_a_file_that_is_missing(installed: Path, finder: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The backport's finder, which imports of Airflow install, tells of files that are there alone."""
+    if finder == "importlib_metadata":
+        monkeypatch.setattr(sys, "meta_path", [importlib_metadata.MetadataPathFinder(), *sys.meta_path])
     make_distribution(installed, "pyspark", "4.3.0", pyspark_files("4.3.0"))
     (installed / "pyspark" / "sql" / "session.py").unlink()
     assert damaged_files(metadata.distribution("pyspark")) == ["pyspark/sql/session.py"]
