@@ -21,7 +21,7 @@ quick: setup ## Run the tests that need neither Spark, nor Airflow, nor PostgreS
 test-install: setup ## Install with plain pip into new environments, as the README says, and run a job on Spark in each (minutes)
 	TEST_INSTALL=1 .venv/bin/pytest tests/install
 
-fuzz: setup ## Check FUZZ_EXAMPLES (2000) random pipelines, drawn from FUZZ_SEED, against plain Spark and the oracle
+fuzz: setup ## Check FUZZ_EXAMPLES (2000) random pipelines, drawn from FUZZ_SEED, against plain Spark and the oracle; stopped, it goes on with the same seed
 	FUZZ_EXAMPLES=$${FUZZ_EXAMPLES:-2000} FUZZ_SEED=$${FUZZ_SEED:-$(shell date +%s)} .venv/bin/pytest $(PARALLEL) $${FUZZ_TESTS:-tests/oracle/test_fuzz.py}
 
 fuzz-inputs: setup ## Give every public door FUZZ_INPUTS (2000) odd inputs, drawn from FUZZ_SEED: it answers, or refuses by name

@@ -1,0 +1,94 @@
+"""The record of a long series: what passed is not drawn again, what failed is, and nothing that was written down is lost."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from hypothesis.errors import UnsatisfiedAssumption
+
+from tests.oracle.series import Block, Series
+
+
+def block(number: int, examples: int = 50) -> Block:
+    return Block("test_fuzz", "all", number, examples)
+
+
+class Odd(Exception):
+    """Of a pipeline that nothing can be said of."""
+
+
+def why(error: Exception) -> str | None:
+    return "odd" if isinstance(error, Odd) else None
+
+
+def one(counted: Block, error: BaseException | None = None) -> None:
+    """A pipeline that ends like that; Hypothesis is told of those that are rejected, as it is."""
+    with suppress(UnsatisfiedAssumption), counted.one(why):
+        if error is not None:
+            raise error
+
+
+def drawn(series: Series, number: int, end: BaseException | None = None) -> None:
+    with series.written(block(number)) as counted:
+        one(counted)
+        one(counted, Odd())
+        one(counted, end)
+
+
+@pytest.fixture
+def series(tmp_path: Path) -> Series:
+    return Series(7, tmp_path / "new", "abc")
+
+
+def test_what_passed_is_known_again(series: Series, tmp_path: Path) -> None:
+    drawn(series, 0)
+    assert series.has_passed(block(0))
+    assert not series.has_passed(block(1))
+    assert not series.has_passed(block(0, examples=20))
+    assert not series.has_passed(Block("test_fuzz", "paper", 0, 50))
+    assert not Series(8, tmp_path / "new", "abc").has_passed(block(0))
+    assert not Series(7, tmp_path / "new", "abd").has_passed(block(0))
+
+
+def test_what_failed_is_drawn_again_and_told(series: Series) -> None:
+    drawn(series, 0)
+    with pytest.raises(AssertionError):
+        drawn(series, 1, AssertionError("the result is not what plain Spark gives"))
+    assert not series.has_passed(block(1))
+    told = series.told()
+    assert "3 pipelines passed, 2 rejected (2 odd), 1 failed; 2 blocks" in told[0]
+    assert told[1:] == ["block 1 of test_fuzz failed: AssertionError: the result is not what plain Spark gives"]
+    drawn(series, 1)
+    assert series.has_passed(block(1))
+    assert "4 pipelines passed, 2 rejected (2 odd), 0 failed; 2 blocks" in series.told()[0]
+
+
+def test_after_a_failure_nothing_is_counted() -> None:
+    """Hypothesis goes on from there to simpler cases."""
+    counted = block(0)
+    with pytest.raises(ValueError):
+        one(counted, ValueError())
+    one(counted)
+    one(counted, Odd())
+    assert (counted.passed, counted.rejected.total()) == (0, 0)
+
+
+def test_a_rejected_pipeline_is_no_example_to_hypothesis() -> None:
+    with pytest.raises(UnsatisfiedAssumption), block(0).one(why):
+        raise Odd
+
+
+def test_a_line_that_was_cut(series: Series) -> None:
+    drawn(series, 0)
+    with series.file.open("a") as file:
+        file.write('{"test": "test_fuzz", "blo\n')
+    drawn(series, 2)
+    assert [one.block for one in series.blocks().values()] == [0, 2]
+
+
+def test_a_stopped_block_is_not_written_down(series: Series) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        drawn(series, 0, KeyboardInterrupt())
+    assert not series.has_passed(block(0))
