@@ -12,14 +12,13 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
-from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from pyspark import StorageLevel, TaskContext
+from pyspark import StorageLevel
 from pyspark.sql import functions as F
 
 from airflow_lineage_provider.catalyst.datatypes import ddl
-from airflow_lineage_provider.errors import PlanCheckError, StoreError
+from airflow_lineage_provider.errors import PlanCheckError
 from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.lineage_keys import ROW, SourceIdentity
 from airflow_lineage_provider.plan.segments import SegmentedPlan
@@ -27,6 +26,7 @@ from airflow_lineage_provider.plan.walk import operators, transform_up
 from airflow_lineage_provider.progress import Progress
 from airflow_lineage_provider.spark.arrow_border import carried
 from airflow_lineage_provider.spark.identity import with_identity
+from airflow_lineage_provider.spark.on_executors import LOADED, WRITTEN, loading_partitions, writing_partitions
 from airflow_lineage_provider.spark.python_maps import applied
 from airflow_lineage_provider.spark.session import KEPT_ROWS, apply_conf, carefully
 from airflow_lineage_provider.sql import ColumnRef, lower
@@ -35,12 +35,10 @@ from airflow_lineage_provider.tracing.binding import Key, LeafTable, bind
 from airflow_lineage_provider.tracing.program import Program
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
     from airflow_lineage_provider.reasons import ReasonedUdf
     from airflow_lineage_provider.spark.captured_udf import CapturedUdf
-    from airflow_lineage_provider.store import PartitionLoader
     from airflow_lineage_provider.store.layout import Role
     from airflow_lineage_provider.store.materialization import Kind
     from airflow_lineage_provider.store.result_table import Mode
@@ -258,8 +256,8 @@ def load(execution: Execution, frame: DataFrame, name: str, kind: Kind, columns:
         return
     # mapInArrow does not take every column name that Spark does (backticks): the columns travel under numbers.
     chosen = frame.select(*(F.col(quoted(column.name)).alias(f"c{i}") for i, column in enumerate(columns)))
-    loading = _loading(made.loader(), [column.name for column in columns], execution.store.keeps_result)
-    counts = carried(chosen).mapInArrow(loading, "rows bigint, compute double, store double, problem string").collect()
+    loading = loading_partitions(made.loader(), [column.name for column in columns], execution.store.keeps_result)
+    counts = carried(chosen).mapInArrow(loading, LOADED).collect()
     for problem in sorted({row["problem"] for row in counts if row["problem"]})[:1]:
         execution.store.lose(problem)
     execution.rows[name] = sum(row["rows"] for row in counts)
@@ -269,58 +267,6 @@ def load(execution: Execution, frame: DataFrame, name: str, kind: Kind, columns:
     waited = execution.timings[name] - stored / execution.spark.sparkContext.defaultParallelism
     execution.timings[f"{name}.compute"] = max(sum(row["compute"] for row in counts), waited)
     execution.timings[f"{name}.store"] = stored
-
-
-_GIVEN_UP: dict[str, str] = {}
-"""Runs whose store this worker process has found to be away, and why: the other partitions need not find it out again."""
-
-
-def _loading(
-    loader: PartitionLoader, names: list[str], keeps_result: bool
-) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    def load_partition(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        import pyarrow
-
-        context = TaskContext.get()
-        assert context is not None
-        started = time.perf_counter()
-        given = Stopwatch(batches)
-        named = (batch.rename_columns(names) for batch in given)
-        problem = _GIVEN_UP.get(loader.run_id)
-        try:
-            first = next(named, None)
-            # An empty partition needs no transaction, unless an earlier attempt of it may have written rows.
-            if problem is None and (first is not None or context.attemptNumber()):
-                loader.load(context.partitionId(), context.attemptNumber(), chain([first] if first is not None else [], named))
-        except StoreError as error:
-            if not keeps_result:
-                raise
-            _GIVEN_UP[loader.run_id] = problem = str(error)
-        for _ in given:  # what is not sent any more is made all the same, and kept
-            pass
-        store = time.perf_counter() - started - given.seconds
-        row = {"rows": [given.rows], "compute": [given.seconds], "store": [store], "problem": pyarrow.array([problem], pyarrow.string())}
-        yield pyarrow.RecordBatch.from_pydict(row)
-
-    return load_partition
-
-
-class Stopwatch(Iterator["pa.RecordBatch"]):
-    """Batches, their rows so far, and the seconds that were spent waiting for them: what making them took."""
-
-    def __init__(self, batches: Iterator[pa.RecordBatch]) -> None:
-        self._batches = batches
-        self.seconds = 0.0
-        self.rows = 0
-
-    def __next__(self) -> pa.RecordBatch:
-        started = time.perf_counter()
-        try:
-            batch = next(self._batches)
-        finally:
-            self.seconds += time.perf_counter() - started
-        self.rows += batch.num_rows
-        return batch
 
 
 def write_postgres(frame: DataFrame, url: str, table: str, mode: Mode, note: Callable[..., None] | None = None) -> None:
@@ -333,20 +279,8 @@ def write_postgres(frame: DataFrame, url: str, table: str, mode: Mode, note: Cal
     columns = [Column(name=field.name, type=ddl(field.jsonValue()["type"])) for field in frame.schema]
     numbered = frame.toDF(*(f"c{i}" for i in range(len(columns))))
     with ResultTable.staged(url, table, columns, mode) as result:
-        carried(numbered).mapInArrow(_writing(result, [column.name for column in columns]), "rows bigint").collect()
+        carried(numbered).mapInArrow(writing_partitions(result, [column.name for column in columns]), WRITTEN).collect()
         result.publish(note)
-
-
-def _writing(result: ResultTable, names: list[str]) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    def write_partition(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        import pyarrow
-
-        context = TaskContext.get()
-        assert context is not None
-        rows = result.load(context.partitionId(), (batch.rename_columns(names) for batch in batches))
-        yield pyarrow.RecordBatch.from_pydict({"rows": pyarrow.array([rows], pyarrow.int64())})
-
-    return write_partition
 
 
 def result_frame(frame: DataFrame, columns: tuple[str, ...], names: tuple[str, ...]) -> DataFrame:

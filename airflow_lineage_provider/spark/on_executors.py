@@ -1,0 +1,108 @@
+"""What Spark's Python workers do with the rows of a run: send a partition to the store, or to a table.
+
+Every new worker imports this module before its first row, so it imports little: no SQL, no SQLAlchemy.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import chain
+from typing import TYPE_CHECKING, TypeAlias
+
+from pyspark import TaskContext
+
+from airflow_lineage_provider.errors import StoreError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from airflow_lineage_provider.store import PartitionLoader, ResultTable
+
+Batches: TypeAlias = "Iterator[pa.RecordBatch]"
+
+LOADED = "rows bigint, compute double, store double, problem string"
+"""What `loading_partitions` tells of a partition."""
+WRITTEN = "rows bigint"
+"""What `writing_partitions` tells of a partition."""
+
+_GIVEN_UP: dict[str, str] = {}
+"""Runs whose store this worker process has found to be away, and why: the other partitions need not find it out again."""
+
+
+def loading_partitions(loader: PartitionLoader, names: list[str], keeps_result: bool) -> Callable[[Batches], Batches]:
+    """For ``mapInArrow``: load a partition, whose columns have these names; one row comes back (`LOADED`)."""
+    loading = _Loading(loader, names, keeps_result)
+
+    def load_partition(batches: Batches) -> Batches:
+        # Travels by value, and what it calls by the name of its module, whose memory of runs (`_GIVEN_UP`) is the process's.
+        return loading.load(batches)
+
+    return load_partition
+
+
+def writing_partitions(result: ResultTable, names: list[str]) -> Callable[[Batches], Batches]:
+    """For ``mapInArrow``: write a partition into a result's table; one row comes back (`WRITTEN`)."""
+
+    def write_partition(batches: Batches) -> Batches:
+        import pyarrow
+
+        rows = result.load(_task().partitionId(), (batch.rename_columns(names) for batch in batches))
+        yield pyarrow.RecordBatch.from_pydict({"rows": pyarrow.array([rows], pyarrow.int64())})
+
+    return write_partition
+
+
+@dataclass(frozen=True)
+class _Loading:
+    loader: PartitionLoader
+    names: list[str]
+    keeps_result: bool
+
+    def load(self, batches: Batches) -> Batches:
+        import pyarrow
+
+        task, loader = _task(), self.loader
+        started = time.perf_counter()
+        given = Stopwatch(batches)
+        named = (batch.rename_columns(self.names) for batch in given)
+        problem = _GIVEN_UP.get(loader.run_id)
+        try:
+            first = next(named, None)
+            # An empty partition needs no transaction, unless an earlier attempt of it may have written rows.
+            if problem is None and (first is not None or task.attemptNumber()):
+                loader.load(task.partitionId(), task.attemptNumber(), chain([first] if first is not None else [], named))
+        except StoreError as error:
+            if not self.keeps_result:
+                raise
+            _GIVEN_UP[loader.run_id] = problem = str(error)
+        for _ in given:  # what is not sent any more is made all the same, and kept
+            pass
+        store = time.perf_counter() - started - given.seconds
+        row = {"rows": [given.rows], "compute": [given.seconds], "store": [store], "problem": pyarrow.array([problem], pyarrow.string())}
+        yield pyarrow.RecordBatch.from_pydict(row)
+
+
+class Stopwatch(Iterator["pa.RecordBatch"]):
+    """Batches, their rows so far, and the seconds that were spent waiting for them: what making them took."""
+
+    def __init__(self, batches: Batches) -> None:
+        self._batches = batches
+        self.seconds = 0.0
+        self.rows = 0
+
+    def __next__(self) -> pa.RecordBatch:
+        started = time.perf_counter()
+        try:
+            batch = next(self._batches)
+        finally:
+            self.seconds += time.perf_counter() - started
+        self.rows += batch.num_rows
+        return batch
+
+
+def _task() -> TaskContext:
+    context = TaskContext.get()
+    assert context is not None
+    return context
