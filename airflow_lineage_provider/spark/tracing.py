@@ -166,12 +166,16 @@ def arrow_frame(spark: SparkSession, table: pa.Table, types: Sequence[str]) -> D
 
 def read_materialization(spark: SparkSession, store: Store, materialization: Materialization) -> DataFrame:
     """A materialization as a frame; the executors read it from the store by ranges of row numbers."""
+    import pyarrow as pa
+
     types = [column.type for column in materialization.columns]
     names = [column.name for column in materialization.columns]
     ranges = _ranges(store.partitions(materialization))
     if not ranges:
         return received(spark.createDataFrame([], schema_of(types)), types).toDF(*names)
-    frame = spark.createDataFrame(ranges, "lower bigint, upper bigint").repartition(min(len(ranges), spark.sparkContext.defaultParallelism))
+    # From Arrow it is a local relation, of which every core has its part without a shuffle.
+    bounds = {name: pa.array([one[at] for one in ranges], pa.int64()) for at, name in enumerate(("lower", "upper"))}
+    frame = spark.createDataFrame(pa.table(bounds))
     return received(frame.mapInArrow(_reading(materialization.reader()), schema_of(types)), types).toDF(*names)
 
 
