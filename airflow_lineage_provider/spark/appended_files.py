@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from airflow_lineage_provider.spark import file_listing
+from airflow_lineage_provider.spark.jvm_classes import java_class
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -40,8 +41,7 @@ def files_named_after(spark: SparkSession, run_id: str) -> Iterator[None]:
 
 def root_of_path(spark: SparkSession, path: str) -> str:
     """A path with its file system's name, as everybody calls it."""
-    jvm: Any = spark._jvm
-    place = jvm.org.apache.hadoop.fs.Path(path)
+    place = java_class(spark, "org.apache.hadoop.fs.Path")(path)
     return str(place.getFileSystem(spark._jsparkSession.sessionState().newHadoopConf()).makeQualified(place).toString())
 
 
@@ -55,8 +55,7 @@ def root_of_table(spark: SparkSession, name: str) -> str | None:
 
 def remove_files(spark: SparkSession, root: str, run_id: str) -> int:
     """Delete a run's files under a folder; how many there were."""
-    jvm: Any = spark._jvm
-    place = jvm.org.apache.hadoop.fs.Path(root)
+    place = java_class(spark, "org.apache.hadoop.fs.Path")(root)
     system = place.getFileSystem(spark._jsparkSession.sessionState().newHadoopConf())
     if not system.exists(place):
         return 0

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import reduce
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from airflow_lineage_provider.spark.jvm_classes import java_class
 from airflow_lineage_provider.spark.jvm_trees import SUBQUERIES, class_name, has, items, operators
 
 if TYPE_CHECKING:
@@ -31,14 +32,13 @@ def calls_first(spark: SparkSession, plan: JavaObject) -> JavaObject:
 
 class _Mover:
     def __init__(self, spark: SparkSession) -> None:
-        jvm: Any = spark._jvm
         self._spark = spark
-        self._utils = jvm.org.apache.spark.api.python.PythonUtils
-        self._map = jvm.java.util.HashMap
-        self._list = jvm.java.util.ArrayList
-        self._none = jvm.scala.Option.empty()
-        self._expressions = jvm.org.apache.spark.sql.catalyst.expressions
-        self._logical = jvm.org.apache.spark.sql.catalyst.plans.logical
+        self._utils = java_class(spark, "org.apache.spark.api.python.PythonUtils")
+        self._map = java_class(spark, "java.util.HashMap")
+        self._list = java_class(spark, "java.util.ArrayList")
+        self._none = java_class(spark, "scala.Option").empty()
+        self._expressions = java_class(spark, "org.apache.spark.sql.catalyst.expressions")
+        self._logical = java_class(spark, "org.apache.spark.sql.catalyst.plans.logical")
 
     def plan(self, plan: JavaObject) -> JavaObject:
         changed = self._map()

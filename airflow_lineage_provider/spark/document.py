@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from airflow_lineage_provider.catalyst.literals import instant
 from airflow_lineage_provider.catalyst.tree import is_tree
 from airflow_lineage_provider.spark import constants
+from airflow_lineage_provider.spark.jvm_classes import java_class
 from airflow_lineage_provider.spark.relations import scala_map
 
 if TYPE_CHECKING:
@@ -144,26 +145,25 @@ class Completion:
 
     def _texts(self, pivot: JavaObject) -> list[str | None] | None:
         """The values of a pivot as texts that cast back; None for those that `_parts` gives."""
-        jvm: Any = self._spark._jvm
         kind = pivot.pivotColumn().dataType()
         if str(kind.typeName()) in ("struct", "array", "map", "binary"):
             return None
-        types, expressions = jvm.org.apache.spark.sql.types, jvm.org.apache.spark.sql.catalyst.expressions
-        values = jvm.org.apache.spark.sql.catalyst.util.GenericArrayData(pivot.pivotColumnValues())
+        types = java_class(self._spark, "org.apache.spark.sql.types")
+        expressions = java_class(self._spark, "org.apache.spark.sql.catalyst.expressions")
+        values = java_class(self._spark, "org.apache.spark.sql.catalyst.util.GenericArrayData")(pivot.pivotColumnValues())
         array = expressions.Literal.create(values, types.ArrayType(kind, True))
-        zone = jvm.scala.Some(self._spark.conf.get("spark.sql.session.timeZone"))
+        zone = java_class(self._spark, "scala.Some")(self._spark.conf.get("spark.sql.session.timeZone"))
         text, mode = types.DataType.fromDDL("array<string>"), expressions.EvalMode.LEGACY()
         found = expressions.Cast(array, text, zone, mode).eval(None)
         return [None if found.isNullAt(i) else str(found.getUTF8String(i).toString()) for i in range(found.numElements())]
 
     def _parts(self, pivot: JavaObject) -> list[dict[str, Any]] | None:
         """The values of a pivot over several columns, or over an array, as literals."""
-        jvm: Any = self._spark._jvm
         kind = pivot.pivotColumn().dataType()
         if str(kind.typeName()) not in (*constants.NESTED, "binary"):
             return None
-        values = jvm.org.apache.spark.sql.catalyst.util.GenericArrayData(pivot.pivotColumnValues())
-        return constants.parts(values, jvm.org.apache.spark.sql.types.ArrayType(kind, True))
+        values = java_class(self._spark, "org.apache.spark.sql.catalyst.util.GenericArrayData")(pivot.pivotColumnValues())
+        return constants.parts(values, java_class(self._spark, "org.apache.spark.sql.types.ArrayType")(kind, True))
 
     def _missing_fields(self, node: dict[str, Any], expression: JavaObject) -> None:
         for name in [name for name, value in node.items() if value is None]:

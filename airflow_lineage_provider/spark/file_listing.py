@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import fnmatch
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from airflow_lineage_provider.errors import SparkRequired
 from airflow_lineage_provider.plan.operators import Relation
+from airflow_lineage_provider.spark.jvm_classes import java_class
 from airflow_lineage_provider.spark.local_files import hidden, is_local, list_local
 
 if TYPE_CHECKING:
@@ -32,8 +33,7 @@ def file_index(leaf: JavaObject) -> JavaObject | None:
 def listed(spark: SparkSession, index: JavaObject) -> Files:
     """The files that Spark will read: URI to bytes and modification time in milliseconds. One question for all files."""
     if index.getClass().getSimpleName() == "CatalogFileIndex":
-        jvm: Any = spark._jvm
-        index = index.filterPartitions(jvm.org.apache.spark.api.python.PythonUtils.toSeq([]))
+        index = index.filterPartitions(java_class(spark, "org.apache.spark.api.python.PythonUtils").toSeq([]))
     text = str(index.allFiles().mkString("\n"))
     return {path: (int(size), int(modified)) for path, size, modified in _STATUS.findall(text)}
 
@@ -54,10 +54,9 @@ def list_roots(spark: SparkSession | None, relation: Relation) -> Files:
 
 def _remote(spark: SparkSession, relation: Relation, nested: bool, pattern: str | None) -> Files:
     """Hadoop's file systems, listed by the driver."""
-    jvm: Any = spark._jvm
     found: Files = {}
     for root in relation.paths:
-        path = jvm.org.apache.hadoop.fs.Path(root)
+        path = java_class(spark, "org.apache.hadoop.fs.Path")(root)
         system = path.getFileSystem(spark._jsparkSession.sessionState().newHadoopConf())
         if not system.exists(path):
             continue

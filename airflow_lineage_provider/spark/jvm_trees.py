@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from airflow_lineage_provider.spark.jvm_classes import java_class
+
 if TYPE_CHECKING:
     from py4j.java_gateway import JavaObject
     from pyspark.sql import DataFrame, SparkSession
@@ -21,8 +23,8 @@ def has(spark: SparkSession, tree: JavaObject, pattern: str) -> bool:
 
 @lru_cache(maxsize=32)
 def _pattern(jvm: Any, name: str) -> JavaObject:
-    """Kept for as long as there is a JVM: each part of such a name is a question to it."""
-    return getattr(jvm.org.apache.spark.sql.catalyst.trees.TreePattern, name)()
+    """Kept for as long as there is a JVM."""
+    return getattr(getattr(jvm, "org.apache.spark.sql.catalyst.trees.TreePattern"), name)()
 
 
 def items(seq: JavaObject) -> list[JavaObject]:
@@ -39,8 +41,7 @@ def frame_over(spark: SparkSession, plan: JavaObject) -> DataFrame:
     """A DataFrame over a plan, or over one node of it."""
     from pyspark.sql.classic.dataframe import DataFrame
 
-    jvm: Any = spark._jvm
-    return DataFrame(jvm.org.apache.spark.sql.classic.Dataset.ofRows(spark._jsparkSession, plan), spark)
+    return DataFrame(java_class(spark, "org.apache.spark.sql.classic.Dataset").ofRows(spark._jsparkSession, plan), spark)
 
 
 def operators(plan: JavaObject) -> Iterator[JavaObject]:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider.plan.operators import Relation
 from airflow_lineage_provider.spark import file_listing
+from airflow_lineage_provider.spark.jvm_classes import java_class
 from airflow_lineage_provider.spark.jvm_trees import class_name, items
 from airflow_lineage_provider.spark.relations import relation_of
 
@@ -55,8 +56,7 @@ def _over(spark: SparkSession, plan: JavaObject, children: list[JavaObject]) -> 
     """The plan over other children; itself where they are its own."""
     if all(one.equals(other) for one, other in zip(children, items(plan.children()), strict=True)):
         return plan
-    jvm: Any = spark._jvm
-    return plan.withNewChildren(jvm.org.apache.spark.api.python.PythonUtils.toSeq(children))
+    return plan.withNewChildren(java_class(spark, "org.apache.spark.api.python.PythonUtils").toSeq(children))
 
 
 def is_doubtful(relation: Relation, doubtful: frozenset[Relation]) -> bool:
@@ -150,9 +150,8 @@ def _sources(plan: JavaObject) -> Iterator[JavaObject]:
 
 def _session_data(spark: SparkSession, kept: JavaObject) -> JavaObject:
     """Kept rows as data of the session, under the same attributes."""
-    jvm: Any = spark._jvm
-    dataset = jvm.org.apache.spark.sql.classic.Dataset.ofRows(spark._jsparkSession, kept)
-    module = jvm.java.lang.Class.forName("org.apache.spark.sql.execution.LogicalRDD$").getField("MODULE$").get(None)
+    dataset = java_class(spark, "org.apache.spark.sql.classic.Dataset").ofRows(spark._jsparkSession, kept)
+    module = java_class(spark, "java.lang.Class").forName("org.apache.spark.sql.execution.LogicalRDD$").getField("MODULE$").get(None)
     made = next(method for method in module.getClass().getMethods() if method.getName() == "fromDataset")
     # What comes after the rows and their frame says whether it is a stream, and (since Spark 4.3) whether it is a checkpoint.
     return module.fromDataset(dataset.queryExecution().toRdd(), dataset, *[False] * (made.getParameterCount() - 2))
@@ -160,33 +159,30 @@ def _session_data(spark: SparkSession, kept: JavaObject) -> JavaObject:
 
 def _another(spark: SparkSession, leaf: JavaObject) -> JavaObject:
     """The same source as a relation of its own, unlike any other to Spark."""
-    jvm: Any = spark._jvm
     if class_name(leaf) == "LogicalRelation":
         relation = leaf.relation()
         if class_name(relation) == "HadoopFsRelation":
             fields = _fields(relation, options=_marked(spark, relation.options()))
             return _with(spark, leaf, relation=relation.copy(*fields, relation.sparkSession()))
         if class_name(relation) == "JDBCRelation":
-            parts = _array(spark, jvm.org.apache.spark.Partition, list(relation.parts()))
+            parts = _array(spark, java_class(spark, "org.apache.spark.Partition"), list(relation.parts()))
             return _with(spark, leaf, relation=relation.copy(*_fields(relation, parts=parts), relation.sparkSession()))
     elif class_name(leaf) == "DataSourceV2Relation":
-        options = jvm.java.util.HashMap(leaf.options().asCaseSensitiveMap())
+        options = java_class(spark, "java.util.HashMap")(leaf.options().asCaseSensitiveMap())
         options.put(_MARK, uuid.uuid4().hex)
-        return _with(spark, leaf, options=jvm.org.apache.spark.sql.util.CaseInsensitiveStringMap(options))
+        return _with(spark, leaf, options=java_class(spark, "org.apache.spark.sql.util.CaseInsensitiveStringMap")(options))
     return leaf
 
 
 def _marked(spark: SparkSession, options: JavaObject) -> JavaObject:
-    jvm: Any = spark._jvm
-    marked = jvm.java.util.HashMap(jvm.scala.jdk.javaapi.CollectionConverters.asJava(options))
+    marked = java_class(spark, "java.util.HashMap")(java_class(spark, "scala.jdk.javaapi.CollectionConverters").asJava(options))
     marked.put(_MARK, uuid.uuid4().hex)
-    return jvm.org.apache.spark.api.python.PythonUtils.toScalaMap(marked)
+    return java_class(spark, "org.apache.spark.api.python.PythonUtils").toScalaMap(marked)
 
 
 def _with(spark: SparkSession, leaf: JavaObject, **changed: Any) -> JavaObject:
     """A node of a plan with some of its fields changed."""
-    jvm: Any = spark._jvm
-    return leaf.makeCopy(_array(spark, jvm.java.lang.Object, _fields(leaf, **changed)))
+    return leaf.makeCopy(_array(spark, java_class(spark, "java.lang.Object"), _fields(leaf, **changed)))
 
 
 def _array(spark: SparkSession, kind: Any, values: list[Any]) -> JavaObject:

@@ -13,6 +13,7 @@ from pyspark.errors import PySparkException
 
 from airflow_lineage_provider.catalyst.datatypes import ddl
 from airflow_lineage_provider.errors import InvalidOutput, LoadFailed, StoreNotPermitted
+from airflow_lineage_provider.spark.jvm_classes import java_class
 from airflow_lineage_provider.store import Column
 from airflow_lineage_provider.store.connection import redact
 from airflow_lineage_provider.store.result_check import check_result_table
@@ -73,11 +74,11 @@ def check_postgres(frame: DataFrame, url: str, name: str, mode: Mode) -> None:
 
 
 def _check_format(spark: SparkSession, format: str) -> None:
-    jvm: Any = spark._jvm
     if format.lower() in _FORMATS:
         return
     try:
-        jvm.org.apache.spark.sql.execution.datasources.DataSource.lookupDataSource(format, spark._jsparkSession.sessionState().conf())
+        sources = java_class(spark, "org.apache.spark.sql.execution.datasources.DataSource")
+        sources.lookupDataSource(format, spark._jsparkSession.sessionState().conf())
     except (Py4JJavaError, PySparkException) as error:
         raise InvalidOutput(f"output format {format!r} is not known to this Spark; it can be {', '.join(_FORMATS)}") from error
 
@@ -94,8 +95,8 @@ def _check_columns(frame: DataFrame, format: str, what: str) -> None:
         raise InvalidOutput(f"the result has several columns named {', '.join(twice)}: they cannot be written as {what}; name them apart")
     if format.lower() not in _FORMATS:
         return
-    package = getattr(spark._jvm.org.apache.spark.sql.execution.datasources, format.lower())  # type: ignore[union-attr]
-    known, schema = getattr(package, _FORMATS[format.lower()])(), frame._jdf.schema()
+    name = f"org.apache.spark.sql.execution.datasources.{format.lower()}.{_FORMATS[format.lower()]}"
+    known, schema = java_class(spark, name)(), frame._jdf.schema()
     for at, field in enumerate(frame.schema):
         if not known.supportDataType(schema.apply(at).dataType()):
             raise InvalidOutput(f"column {field.name} is of type {field.dataType.simpleString()}, which {format} cannot hold")
@@ -103,10 +104,9 @@ def _check_columns(frame: DataFrame, format: str, what: str) -> None:
 
 def _file_system(spark: SparkSession, path: str) -> tuple[Any, Any]:
     """The path as Hadoop has it, and its file system."""
-    jvm: Any = spark._jvm
     scheme = path.partition(":")[0]
     try:
-        place = jvm.org.apache.hadoop.fs.Path(path)
+        place = java_class(spark, "org.apache.hadoop.fs.Path")(path)
         files = place.getFileSystem(spark._jsparkSession.sessionState().newHadoopConf())
         return files.makeQualified(place), files
     except (Py4JJavaError, PySparkException) as error:
@@ -146,7 +146,7 @@ def _check_same_columns(ours: StructType, there: StructType | None, format: str,
 
 def _check_assignable(frame: DataFrame, there: DataFrame, name: str) -> None:
     """By name, as `saveAsTable` appends; every value must fit by Spark's rules of assignment."""
-    cast = frame.sparkSession._jvm.org.apache.spark.sql.catalyst.expressions.Cast  # type: ignore[union-attr]
+    cast = java_class(frame.sparkSession, "org.apache.spark.sql.catalyst.expressions.Cast")
     ours, theirs = frame._jdf.schema(), there._jdf.schema()
     exact = frame.sparkSession.conf.get("spark.sql.caseSensitive") == "true"
     places = {(each if exact else each.lower()): at for at, each in enumerate(there.columns)}
@@ -171,10 +171,9 @@ def _folder_above(files: Any, place: Any, there: bool) -> Any:
 
 def _check_writable(spark: SparkSession, files: Any, folder: Any, path: str) -> None:
     """Makes a folder there and takes it away again: rights, mounts and quotas have no other true answer."""
-    jvm: Any = spark._jvm
     if not files.getFileStatus(folder).isDirectory():
         raise InvalidOutput(f"the output {path} cannot be written: {_plain(folder)} is a file, not a folder")
-    trial = jvm.org.apache.hadoop.fs.Path(folder, f".lineage-{secrets.token_hex(8)}")
+    trial = java_class(spark, "org.apache.hadoop.fs.Path")(folder, f".lineage-{secrets.token_hex(8)}")
     try:
         made = files.mkdirs(trial)
     except (Py4JJavaError, PySparkException) as error:

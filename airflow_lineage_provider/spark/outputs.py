@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from airflow_lineage_provider.plan.operators import Relation
 from airflow_lineage_provider.spark import file_listing
+from airflow_lineage_provider.spark.jvm_classes import java_class
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -23,8 +24,7 @@ _PART = re.compile(
 
 def files_at(spark: SparkSession, path: str) -> Files:
     """The data files directly under a path now."""
-    jvm: Any = spark._jvm
-    place = jvm.org.apache.hadoop.fs.Path(path)
+    place = java_class(spark, "org.apache.hadoop.fs.Path")(path)
     root = str(place.getFileSystem(spark._jsparkSession.sessionState().newHadoopConf()).makeQualified(place).toString())
     return file_listing.list_roots(spark, Relation(name=path, kind="files", paths=(root,)))
 

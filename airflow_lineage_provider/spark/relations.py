@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from airflow_lineage_provider.errors import UnsupportedOperator
 from airflow_lineage_provider.plan.operators import Relation
 from airflow_lineage_provider.secrecy.options import WITHHELD_URL, recorded_options
 from airflow_lineage_provider.secrecy.urls import database_url
+from airflow_lineage_provider.spark.jvm_classes import java_class
 
 if TYPE_CHECKING:
     from py4j.java_gateway import JavaObject
@@ -59,9 +60,8 @@ def relation_of(spark: SparkSession, leaf: JavaObject, name: str) -> Relation:
 
 def scala_map(spark: SparkSession, value: JavaObject) -> dict[str, str]:
     """A Scala map, or a case-insensitive one of Java's, as a dict."""
-    jvm: Any = spark._jvm
     if "scala." in value.getClass().getName() or "CaseInsensitiveMap" in value.getClass().getName():
-        value = jvm.scala.jdk.javaapi.CollectionConverters.asJava(value)
+        value = java_class(spark, "scala.jdk.javaapi.CollectionConverters").asJava(value)
     return {str(key): str(item) for key, item in dict(value).items()}
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from airflow_lineage_provider.spark.jvm_classes import java_class
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
@@ -16,14 +18,12 @@ def since(spark: SparkSession, major: int, minor: int) -> bool:
 
 def inline_cte(spark: SparkSession) -> Any:
     """Spark's rule that writes every common table expression out where it is read, and keeps no definition that nobody reads."""
-    jvm: Any = spark._jvm
     later = (False,) if since(spark, 4, 3) else ()
-    return jvm.org.apache.spark.sql.catalyst.optimizer.InlineCTE(True, False, *later)
+    return java_class(spark, "org.apache.spark.sql.catalyst.optimizer.InlineCTE")(True, False, *later)
 
 
 def python_function(spark: SparkSession, name: str, function: Any, type_: Any, eval_type: int, deterministic: bool) -> Any:
     """A Python UDF as Spark's SQL calls it."""
-    jvm: Any = spark._jvm
     transpiled: tuple[Any, ...] = ([], []) if since(spark, 4, 3) else ()
-    made = jvm.org.apache.spark.sql.execution.python.UserDefinedPythonFunction
+    made = java_class(spark, "org.apache.spark.sql.execution.python.UserDefinedPythonFunction")
     return made(name, function, type_, eval_type, deterministic, *transpiled)

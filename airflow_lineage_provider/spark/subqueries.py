@@ -8,10 +8,11 @@ Spark runs the query, so that even their answers about NULLs are Spark's. Only s
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from airflow_lineage_provider.errors import UnsupportedOperator
 from airflow_lineage_provider.spark.calls_first import calls_first
+from airflow_lineage_provider.spark.jvm_classes import java_class
 from airflow_lineage_provider.spark.jvm_trees import SUBQUERIES, class_name, has, items, operators, parts
 from airflow_lineage_provider.spark.releases import inline_cte
 
@@ -157,12 +158,13 @@ def replaced(spark: SparkSession, plan: JavaObject, change: Callable[[JavaObject
 
 def _with(spark: SparkSession, plan: JavaObject, new: Sequence[tuple[JavaObject, JavaObject]]) -> JavaObject:
     """The plan with expressions replaced by others."""
-    jvm: Any = spark._jvm
-    found = jvm.java.util.HashMap()
+    if not new:
+        return plan
+    found = java_class(spark, "java.util.HashMap")()
     for old, other in new:
         found.put(old, other)
     # A Scala map is a partial function, which is what a transformation takes.
-    return plan if found.isEmpty() else plan.transformAllExpressions(jvm.org.apache.spark.api.python.PythonUtils.toScalaMap(found))
+    return plan.transformAllExpressions(java_class(spark, "org.apache.spark.api.python.PythonUtils").toScalaMap(found))
 
 
 def _marked(spark: SparkSession, exists: JavaObject) -> JavaObject:
@@ -170,10 +172,9 @@ def _marked(spark: SparkSession, exists: JavaObject) -> JavaObject:
 
     Spark would ask for one row of it instead, and the lineage would be that row, whichever it is.
     """
-    jvm: Any = spark._jvm
-    always = jvm.java.util.ArrayList()
-    always.add(jvm.org.apache.spark.sql.catalyst.expressions.Literal.TrueLiteral())
-    return exists.withNewOuterAttrs(jvm.org.apache.spark.api.python.PythonUtils.toSeq(always))
+    always = java_class(spark, "java.util.ArrayList")()
+    always.add(java_class(spark, "org.apache.spark.sql.catalyst.expressions.Literal").TrueLiteral())
+    return exists.withNewOuterAttrs(java_class(spark, "org.apache.spark.api.python.PythonUtils").toSeq(always))
 
 
 def _stripped(spark: SparkSession, plan: JavaObject) -> JavaObject:
@@ -214,7 +215,6 @@ def _at_least_one(count: JavaObject) -> bool:
 
 def applied(spark: SparkSession, rules: tuple[str, ...], plan: JavaObject) -> JavaObject:
     """The plan after some of Catalyst's rules."""
-    jvm: Any = spark._jvm
     for rule in rules:
-        plan = jvm.java.lang.Class.forName(f"{_CATALYST}{rule}$").getField("MODULE$").get(None).apply(plan)
+        plan = java_class(spark, "java.lang.Class").forName(f"{_CATALYST}{rule}$").getField("MODULE$").get(None).apply(plan)
     return plan
