@@ -46,6 +46,26 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ["JAVA_HOME"] = "/no/java/without/the/marker/spark"
 
 
+# For thousands of small queries. Sessions that tests start themselves (in Airflow, on clusters, in scripts) have Spark's own settings.
+_CHEAP = {
+    "spark.ui.enabled": "false",
+    "spark.sql.shuffle.partitions": "2",
+    # Compiling a query costs more than running it.
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    # Room for the rubbish of some queries: collecting it in the gigabyte that is Spark's default is a fifth of all work. And room for
+    # compiled code: with one compiler Java has 48 MB, throws away what it has compiled of Spark, and compiles it again.
+    "spark.driver.memory": "2g",
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xmn1g -XX:ReservedCodeCacheSize=256m",
+    # Spark keeps the plans of the last thousand queries for its UI, as texts, of all forms that a plan has had.
+    "spark.sql.ui.retainedExecutions": "10",
+    "spark.ui.retainedJobs": "20",
+    "spark.ui.retainedStages": "20",
+    "spark.ui.retainedTasks": "100",
+    "spark.sql.ui.explainMode": "simple",
+}
+
+
 @pytest.fixture(scope="session")
 def lineage_home() -> Iterator[Path]:
     """The home of the tests' own embedded PostgreSQL, which every test of the session may use.
@@ -67,9 +87,24 @@ def lineage_home() -> Iterator[Path]:
 def store(lineage_home: Path) -> Iterator[Store]:
     """A results store on that server."""
     from airflow_lineage_provider.store import Store
+    from airflow_lineage_provider.store.embedded import ensure_running
 
+    hurry(ensure_running(lineage_home).url)
     with Store.open() as opened:
         yield opened
+
+
+def hurry(url: str) -> None:
+    """Let a server of the tests wait for no disk: what is lost when the machine stops is the tests'."""
+    import psycopg2
+
+    connection = psycopg2.connect(url)
+    connection.autocommit = True
+    with connection.cursor() as cursor:
+        for setting in ("fsync", "synchronous_commit", "full_page_writes"):
+            cursor.execute(f"ALTER SYSTEM SET {setting} = off")
+        cursor.execute("SELECT pg_reload_conf()")
+    connection.close()
 
 
 @pytest.fixture(scope="session")
@@ -77,28 +112,19 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """A local Spark session."""
     from pyspark.sql import SparkSession
 
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    from airflow_lineage_provider.spark.worker_daemon import local_workers
 
-    warehouse = tmp_path_factory.mktemp("warehouse")
-    session = (
-        SparkSession.builder.master("local[2]")
-        .appName("lineage tests")
-        .config("spark.ui.enabled", "false")
-        .config("spark.sql.shuffle.partitions", "2")
-        .config("spark.sql.warehouse.dir", str(warehouse))
-        .config("spark.sql.session.timeZone", "UTC")
-        # Thousands of small queries: compiling each costs more than running it. Sessions that tests start themselves (in Airflow, on
-        # clusters, in scripts) compile.
-        .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
-        .config("spark.sql.codegen.wholeStage", "false")
-        .config("spark.sql.codegen.factoryMode", "NO_CODEGEN")
-        # Spark keeps the plans of the last thousand queries for its UI, as texts: those of the random pipelines fill the heap.
-        .config("spark.sql.ui.retainedExecutions", "10")
-        .config("spark.ui.retainedJobs", "20")
-        .config("spark.ui.retainedStages", "20")
-        .config("spark.ui.retainedTasks", "100")
-        .getOrCreate()
-    )
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    chosen = {
+        "spark.master": "local[2]",
+        "spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse")),
+        "spark.sql.session.timeZone": "UTC",
+        **_CHEAP,
+    }
+    builder = SparkSession.builder.appName("lineage tests")
+    for name, value in local_workers(chosen).items():
+        builder = builder.config(name, value)
+    session = builder.getOrCreate()
     session.sparkContext.setLogLevel("ERROR")
     yield session
     session.stop()

@@ -76,7 +76,7 @@ def test_a_library_that_starts_a_thread(tmp_path: Path) -> None:
     (tmp_path / "threads_at_import.py").write_text(
         "import threading, time\nthreading.Thread(target=time.sleep, args=(60,), daemon=True).start()\n"
     )
-    # Whatever is imported first (a file for the start of any Python) imports it, when it imports pyarrow.
+    # It comes in by way of a library that the daemon imports.
     (tmp_path / "numpy.py").write_text("import threads_at_import\nraise ImportError('a numpy of the test')\n")
     (tmp_path / "last").mkdir()
     given = {WORKERS_PATH: str(tmp_path / "last"), "PYTHONSAFEPATH": "1"}
