@@ -20,6 +20,7 @@ from airflow_lineage_provider.deriving.target import PredicateTarget, is_predica
 from airflow_lineage_provider.deriving.target_rows import PositionTarget, RowsTarget
 from airflow_lineage_provider.errors import AnswerTooLarge, InvalidTarget, SparkRequired
 from airflow_lineage_provider.explanation import Control, Difference, Explanation, Guarantee, RunSummary, weakest
+from airflow_lineage_provider.plan.interval_columns import with_interval_types
 from airflow_lineage_provider.plan.lineage_keys import ROW
 from airflow_lineage_provider.plan.names import free_name
 from airflow_lineage_provider.progress import Progress
@@ -210,7 +211,8 @@ class Deriver:
         names = dict(self.recorded.materialized[0].columns)
         columns = [names[a.id] for a in self.recorded.plan.output]
         found = rows.read(0, [*dict.fromkeys(columns), ROW], numbers)
-        return found.select([found.column_names.index(name) for name in columns]).rename_columns(list(self.recorded.plan.names))
+        chosen = found.select([found.column_names.index(name) for name in columns]).rename_columns(list(self.recorded.plan.names))
+        return with_interval_types(chosen, [a.type for a in self.recorded.plan.output])
 
     def _sources(self, traced: Trace, answer: _Answer) -> FoundSources:
         """Every source table once, whatever number of leaves read it (a self-join reads one table twice)."""

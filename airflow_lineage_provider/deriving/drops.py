@@ -11,6 +11,7 @@ from airflow_lineage_provider.errors import TracingError
 from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.base import no_rule
 from airflow_lineage_provider.plan.expressions import Attribute
+from airflow_lineage_provider.plan.interval_columns import shown_as
 from airflow_lineage_provider.plan.text import expression_text, operator_text
 from airflow_lineage_provider.plan.walk import children
 from airflow_lineage_provider.tracing.dropped import (
@@ -95,14 +96,14 @@ def _truths(values: Sequence[bool | None], *, one_by_one: bool) -> list[Truth | 
 
 
 def _named(attributes: Sequence[Attribute], values: Sequence[Any]) -> dict[str, Any]:
-    """Values by name; a name that is there already gets a number."""
+    """Values by name, as they are shown; a name that is there already gets a number."""
     named: dict[str, Any] = {}
     for attribute, value in zip(attributes, values, strict=True):
         name, number = attribute.name, 1
         while name in named:
             number += 1
             name = f"{attribute.name}_{number}"
-        named[name] = value
+        named[name] = shown_as(attribute.type)(value)
     return named
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from airflow_lineage_provider.errors import SourceUnavailable, SparkRequired
 from airflow_lineage_provider.explanation import EXACT, Guarantee
+from airflow_lineage_provider.plan.interval_columns import with_interval_types
 from airflow_lineage_provider.plan.lineage_keys import ROW
 from airflow_lineage_provider.recording import RecordedSource
 from airflow_lineage_provider.sources.parquet import CannotReadHere, read_positions
@@ -129,7 +130,8 @@ class SourceReader:
 
 def _table(source: RecordedSource, rows: pa.Table) -> pa.Table:
     width = len(source.identity.columns)
-    return rows.select(range(width, rows.num_columns)).rename_columns(list(source.source.columns))
+    own = rows.select(range(width, rows.num_columns)).rename_columns(list(source.source.columns))
+    return with_interval_types(own, [a.type for a in source.source.output])
 
 
 def _positions(source: RecordedSource, rows: pa.Table) -> dict[Key, tuple[int, ...]]:
@@ -196,7 +198,8 @@ def _with_origin(source: RecordedSource, found: Mapping[Key, tuple[int, ...]], w
     if source.source.relation.kind != "local" or not source.source.columns or not found:
         return worth
     text = (
-        f"{source.source.relation.name} was made in the session (of a pandas frame, a list, an RDD, a checkpoint, a cache, VALUES): "
+        f"{source.source.relation.name} was made in the session (of a pandas frame, a list, an RDD, a checkpoint, a cache, VALUES, "
+        "a recursive query): "
         "what its rows were made from is not known, and lineage ends here"
     )
     return replace(worth, cause=f"{worth.cause}; {text}" if worth.cause else text, origin="unknown")
@@ -215,5 +218,5 @@ def _empty(source: RecordedSource) -> pa.Table:
 
     from airflow_lineage_provider.plan.datatypes import to_arrow
 
-    names = source.source.columns
-    return pa.table([pa.array([], to_arrow(a.type)) for a in source.source.output], names=list(names))
+    types = [a.type for a in source.source.output]
+    return with_interval_types(pa.table([pa.array([], to_arrow(one)) for one in types], names=list(source.source.columns)), types)

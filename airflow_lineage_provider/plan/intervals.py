@@ -38,6 +38,14 @@ def text_of(amount: int, start: str, end: str) -> str:
     return f"INTERVAL '{body}' {start.upper()}" + ("" if start == end else f" TO {end.upper()}")
 
 
+def shown(amount: int, start: str, end: str) -> str:
+    """Months or microseconds as Spark shows them: two digits at least but for days, and seconds without zeros at their end."""
+    text = text_of(amount, start, end)
+    if start in _IN_A_CLOCK:
+        text = re.sub(r"^(INTERVAL '-?)(\d[:.'])", r"\g<1>0\2", text)
+    return re.sub(r"(\.\d*?)0+'", lambda found: "'" if found[1] == "." else f"{found[1]}'", text)
+
+
 def _year_month(months: int, start: str, end: str) -> str:
     sign, size = ("-" if months < 0 else ""), abs(months)
     years, rest = divmod(size, 12)

@@ -91,7 +91,7 @@ def table_view(
     shown = list(chosen[: min(most_rows, max(1, CELLS // max(1, part.num_columns)))])
     values = rows_of(part, shown)
     rows = [tuple(cell(value) for value in row) for row in values]
-    columns = tuple((visible(field.name), visible(type_name(field.type))) for field in part.schema)
+    columns = tuple((visible(field.name), visible(type_name(field))) for field in part.schema)
     return TableView(
         anchor=anchor,
         columns=columns,

@@ -131,7 +131,7 @@ def table(rows: pa.Table, width: int, most: int) -> RenderableType:
     shown = rows.slice(0, most)
     cells = [[text_of(value, CELL) for value in row] for row in rows_of(shown)]
     numeric = [is_number(value) for value in rows_of(rows.slice(0, 1))[0]]
-    heads = [(shortened(visible(f.name), CELL), shortened(visible(type_name(f.type)), TYPE)) for f in rows.schema]
+    heads = [(shortened(visible(f.name), CELL), shortened(visible(type_name(f)), TYPE)) for f in rows.schema]
     fit = _columns_that_fit(heads, cells, width - 8)
     made = _plain_table()
     made.add_column("\n#", style="dim", justify="right")

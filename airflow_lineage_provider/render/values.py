@@ -10,6 +10,8 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider.errors import PlanError
+from airflow_lineage_provider.plan import intervals
+from airflow_lineage_provider.plan.interval_columns import shown_as, spark_type_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -53,6 +55,8 @@ def _text(value: Any, limit: int | None) -> str:
         return str(jsonable(value))
     if isinstance(value, dt.date | dt.time):
         return value.isoformat(sep=" ") if isinstance(value, dt.datetime) else value.isoformat()
+    if isinstance(value, dt.timedelta):
+        return intervals.shown(intervals.micros_of(value), "day", "second")
     if isinstance(value, Mapping | list | tuple | set | frozenset):
         return json.dumps(jsonable(value), ensure_ascii=False)
     return str(value)
@@ -132,7 +136,15 @@ def rows_of(table: pa.Table, indices: Iterable[int] | None = None) -> list[tuple
     chosen = table if indices is None else table.take(pa.array(indices, pa.int64()))
     if not chosen.num_columns:
         return [()] * chosen.num_rows
-    return list(zip(*(column_values(column) for column in chosen.columns), strict=True))
+    values = (_shown_values(column, field) for column, field in zip(chosen.columns, chosen.schema, strict=True))
+    return list(zip(*values, strict=True))
+
+
+def _shown_values(column: pa.ChunkedArray, field: pa.Field) -> list[Any]:
+    """A column's values; intervals as Spark writes them, where the column says that it has some."""
+    kind = spark_type_of(field)
+    values = column_values(column)
+    return values if kind is None else list(map(shown_as(kind), values))
 
 
 def number(value: float, *, sign: bool = False) -> str:
@@ -192,11 +204,11 @@ def seconds_text(seconds: float) -> str:
     return f"{minutes:,} min {rest} s"
 
 
-def type_name(kind: pa.DataType) -> str:
-    """An Arrow type under the name that Spark has for it, Arrow's own where it has none."""
+def type_name(field: pa.Field) -> str:
+    """A column's type under the name that Spark has for it, Arrow's own where it has none."""
     from airflow_lineage_provider.plan.datatypes import from_arrow
 
     try:
-        return from_arrow(kind)
+        return spark_type_of(field) or from_arrow(field.type)
     except PlanError:
-        return str(kind)
+        return str(field.type)

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import datetime as dt
+import io
+import json
+import uuid
+from pathlib import Path
 from typing import Any
 
+import psycopg2
 import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
+from rich.console import Console
 
 from airflow_lineage_provider import Lineage, Run
 from airflow_lineage_provider.errors import EmptyTarget, InvalidTarget
+from airflow_lineage_provider.output import Output
 from airflow_lineage_provider.store import Store
 
 pytestmark = pytest.mark.spark
@@ -98,6 +105,77 @@ def test_what_is_no_interval(run: Run) -> None:
             run.explain(target)
     with pytest.raises(EmptyTarget):
         run.explain("dur = interval '100' year")
+
+
+def test_they_are_shown_as_spark_shows_them(run: Run) -> None:
+    explanation = run.explain("id = 1", save=False)
+    page, said = Console(width=400, record=True, file=io.StringIO()), Console(width=400, record=True, file=io.StringIO())
+    explanation.show(page)
+    run.why_not("id = 2").show(said)
+    rows = {row["id"]: row for row in run.result.selectExpr("id", *(f"CAST({one} AS string)" for one in SHOWN)).collect()}
+    first, second, html = page.export_text(), said.export_text(), explanation.to_html()
+    for name in ("gap", "dur", "hours", "years"):
+        assert rows[1][name] in first
+        assert rows[1][name].replace("'", "&#39;") in html or rows[1][name] in html
+        assert rows[2][name] in second
+    assert json.loads(json.dumps(explanation.to_dict()))["target"]["rows"][0][2] == "INTERVAL '1-2' YEAR TO MONTH"
+    assert "interval year to month" in first
+    kept = run._lineage.derivation(run.explain("id = 1").id)
+    again = Console(width=400, record=True, file=io.StringIO())
+    kept.show(again)
+    assert rows[1]["dur"] in again.export_text()
+
+
+SHOWN = ("gap", "dur", "hours", "years")
+
+
+def test_verified(run: Run) -> None:
+    for target in ("dur = interval '1-2' year to month", {"gap": None}, "hours < interval '0' second"):
+        assert run.explain(target, verify=True, save=False).verified is True
+
+
+WHY_NOT: list[tuple[Any, list[int]]] = [
+    ("dur < interval '1' month", [2]),
+    ({"gap": dt.timedelta(minutes=30)}, [2]),
+    ({"dur": "INTERVAL '1-2' YEAR TO MONTH", "hours": dt.timedelta(hours=26)}, [1]),
+    ([{"years": -36}, {"dur": None}], [2, 3]),
+]
+
+
+@pytest.mark.parametrize(("rows", "expected"), WHY_NOT, ids=[str(rows)[:40] for rows, _ in WHY_NOT])
+def test_why_not(lineage: Lineage, spark: SparkSession, run: Run, rows: Any, expected: list[int]) -> None:
+    found = run.why_not(rows)
+    assert sorted(found.rows.column("id").to_pylist()) == expected
+    assert all(found.survived(row) for row in range(len(expected)))
+
+
+def test_why_an_interval_was_not_long_enough(lineage: Lineage, spark: SparkSession, tmp_path: Path) -> None:
+    path = str(tmp_path / "spans")
+    spark.sql(f"SELECT * FROM VALUES {ROWS} AS t(id, gap, dur, hours, years)").write.parquet(path)
+    (fate,) = lineage.run(f"SELECT id FROM parquet.`{path}` WHERE dur > interval '1' year", name="long").why_not("id = 2").fates
+    assert fate.drop is not None
+    assert "dur = INTERVAL '-0-1' YEAR TO MONTH" in fate.drop.text
+
+
+def test_a_table_in_the_users_database(lineage: Lineage, spark: SparkSession, store: Store, tmp_path: Path) -> None:
+    """PostgreSQL has no interval as Spark's: months, and microseconds, as the store has them."""
+    path, name = str(tmp_path / "spans"), f"spans_{uuid.uuid4().hex[:8]}"
+    spark.sql(f"SELECT * FROM VALUES {ROWS} AS t(id, gap, dur, hours, years)").write.parquet(path)
+    output = Output.postgres(store.url, f"public.{name}")
+    run = lineage.run(lambda session: session.read.parquet(path).selectExpr("*", *MADE), name="to a table", output=output)
+    try:
+        written = store.query(f"SELECT id, gap, dur, hours, years, durs, loose FROM public.{name} ORDER BY id").to_pylist()
+        day = ((26 * 60 + 3) * 60 + 4) * 1_000_000 + 500_000
+        assert written[0] == {
+            "id": 1, "gap": day, "dur": 14, "hours": 26 * 3_600_000_000, "years": 12, "durs": "[14]",
+            "loose": "1 years 2 months 22 days 5 hours 6 minutes 7.5 seconds",
+        }  # fmt: skip
+        assert [row["dur"] for row in written] == [14, -1, None]
+        assert run.explain("dur = interval '1-2' year to month").target.column("id").to_pylist() == [1]
+    finally:
+        run.close()
+        with psycopg2.connect(store.url.replace("+psycopg2", "")) as connection, connection.cursor() as cursor:
+            cursor.execute(f"DROP TABLE public.{name}")
 
 
 @pytest.mark.parametrize("strategy", ["function_materialization", "rerun"])
