@@ -416,8 +416,9 @@ class Run:
 
     def why_not(
         self,
-        rows: Target,
+        rows: Target | None = None,
         *,
+        at: int | Sequence[int] | str | None = None,
         table: str | None = None,
         limit: int = WHY_NOT_LIMIT,
         params: Mapping[str, Any] | None = None,
@@ -426,8 +427,9 @@ class Run:
         """What became of source rows: which operator dropped them, or that they are in the lineage of the result.
 
         ``rows`` is a predicate over the columns of a source table, or rows, as `explain` takes them; ``table`` names the table as
-        `Explanation.source` does, and may be left out where one table alone has all the columns. ``limit`` is the most rows that the
-        question may match.
+        `Explanation.source` does, and may be left out where one table alone has all the columns. In place of rows, ``at`` names them by
+        their positions in the table, counted from 0: a Parquet table has its files in the order of their paths, another the order of its
+        key, or of the copy that the run stored. ``limit`` is the most rows that the question may match.
 
         A row of an operator's output *descends* from a source row when the source row is in its source lineage: rows live on in what is
         projected, selected and joined from them, in their group, in the frames of windows that see them, and on the right side of a
@@ -450,7 +452,7 @@ class Run:
         recorded = self._bound(secrets)
         spark = self._spark_tracing(recorded)
         with guarded(secrets.message), watched(progress, f"why not, {self.record.pipeline}") as told:
-            found = why_not(rows, table, self.record, recorded, spark, summary=self.summary, limit=limit, progress=told)
+            found = why_not(rows, table, self.record, recorded, spark, at=at, summary=self.summary, limit=limit, progress=told)
         return without_secrets(found, secrets)
 
     def _spark_tracing(self, recorded: RecordedPlan) -> Any:

@@ -166,7 +166,8 @@ def _show(made: argparse.ArgumentParser) -> None:
 
 def _why_not(made: argparse.ArgumentParser) -> None:
     made.add_argument("run", metavar="RUN", help="the run's id, an unambiguous beginning of it, or latest")
-    made.add_argument("rows", metavar="ROWS", help="a SQL predicate over the columns of a source table, or a JSON array of rows")
+    made.add_argument("rows", metavar="ROWS", nargs="?", help="a SQL predicate over the columns of a source table, or a JSON array of rows")
+    made.add_argument("--at", metavar="N[,N]", help="in place of ROWS: rows by their positions in the table, counted from 0")
     made.add_argument("--table", metavar="NAME", help="the source table (default: the one that has all the columns)")
     made.add_argument("--pipeline", metavar="NAME", help="with latest: of this pipeline")
     made.add_argument("--limit", type=_natural, metavar="N", help="the most source rows that the question may match")

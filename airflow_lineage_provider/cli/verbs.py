@@ -168,7 +168,9 @@ def _explained(options: Namespace, out: Streams, target: Any, spark: Any) -> Exp
 def why_not(options: Namespace, out: Streams) -> int:
     """Say what became of source rows. Spark is started when the question is known to be one."""
     load_imports(options.imports)
-    rows = _target(options.rows)
+    if (options.rows is None) == (options.at is None):
+        raise InvalidTarget("say which source rows are meant, once: ROWS, or their positions, --at 0,3")
+    rows = None if options.rows is None else _target(options.rows)
     try:
         found = _what_became(options, out, rows, None)
     except SparkRequired as needed:
@@ -189,7 +191,7 @@ def _what_became(options: Namespace, out: Streams, rows: Any, spark: Any) -> Why
     limit = WHY_NOT_LIMIT if options.limit is None else options.limit
     with _lineage(options, spark) as lineage:
         found = lineage.get(options.run, options.pipeline)
-        return found.why_not(rows, table=options.table, limit=limit, progress=out.progress, **_given(options))
+        return found.why_not(rows, at=options.at, table=options.table, limit=limit, progress=out.progress, **_given(options))
 
 
 def columns(options: Namespace, out: Streams) -> int:

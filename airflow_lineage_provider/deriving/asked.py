@@ -1,13 +1,14 @@
-"""Which source rows a person asks about: the table, the condition, the places where the plan reads it."""
+"""Which source rows a person asks about: the table, what its rows meet or where they stand, the places where the plan reads it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider.deriving.derive import tables_of
-from airflow_lineage_provider.deriving.target import condition_of
+from airflow_lineage_provider.deriving.target import condition_of, is_predicate
+from airflow_lineage_provider.deriving.target_rows import GivenRows, positions_of, positions_text
 from airflow_lineage_provider.errors import InvalidTarget
 from airflow_lineage_provider.recording import RecordedPlan, RecordedSource
 from airflow_lineage_provider.sql.predicate_text import parse_expression
@@ -15,25 +16,34 @@ from airflow_lineage_provider.sql.predicate_text import parse_expression
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from airflow_lineage_provider.plan.expressions import Expression
+    from airflow_lineage_provider.plan.expressions import Attribute, Expression
 
 
 @dataclass(frozen=True, kw_only=True)
 class Asked:
-    """Rows of one source table; ``leaves`` are the places where the plan reads it."""
+    """Rows of one source table: those that meet the condition, those like ``given``, or those ``at`` positions.
+
+    ``leaves`` are the places where the plan reads the table.
+    """
 
     table: str
     leaves: tuple[RecordedSource, ...]
-    condition: Expression
     text: str
+    condition: Expression | None = None
+    given: GivenRows | None = None
+    at: Sequence[int] = ()
 
 
-def asked_of(rows: Any, table: str | None, recorded: RecordedPlan, spark: SparkSession | None = None) -> Asked:
-    """The table whose rows are meant, and the condition over its columns.
+def asked_of(rows: Any, table: str | None, recorded: RecordedPlan, spark: SparkSession | None = None, *, at: Any = None) -> Asked:
+    """The table whose rows are meant, and which rows: ``rows`` is a predicate or rows, or None where ``at`` has positions.
 
     :raises InvalidTarget: there is no such table, it has not all of the columns, or several have; the message lists the tables.
     """
+    if (rows is None) == (at is None):
+        raise InvalidTarget("say which source rows are meant, once: a predicate or rows, or positions, at=[0, 3]")
     tables = tables_of(recorded)
+    if at is not None:
+        return _at(at, table, tables)
     if isinstance(rows, str):
         parse_expression(rows)  # what is no condition at all is said before any table is looked at
     if table is not None:
@@ -54,6 +64,20 @@ def asked_of(rows: Any, table: str | None, recorded: RecordedPlan, spark: SparkS
     raise InvalidTarget(f"{which} the columns of the question; name one with table=…. The run's source tables: {_listed(tables)}")
 
 
+def _at(at: Any, table: str | None, tables: Mapping[str, list[RecordedSource]]) -> Asked:
+    positions = positions_of(at)
+    if table is None and len(tables) != 1:
+        raise InvalidTarget(f"positions are those of one table: name it with table=…. The run's source tables: {_listed(tables)}")
+    name = next(iter(tables)) if table is None else _named(table, tables)
+    leaves = tables[name]
+    if leaves[0].identity.kind == "row_digest":
+        raise InvalidTarget(
+            f"the rows of {name} have no positions: nothing numbers them; ask by a predicate or by values, or run the pipeline with a key "
+            f"of the table, keys={{{name!r}: [column]}}"
+        )
+    return Asked(table=name, leaves=tuple(leaves), text=positions_text(positions, name), at=positions)
+
+
 def _named(table: str, tables: Mapping[str, list[RecordedSource]]) -> str:
     exact = [name for name in tables if name == table] or [name for name in tables if name.casefold() == table.casefold()]
     if len(exact) != 1:
@@ -67,12 +91,15 @@ def _listed(tables: Mapping[str, list[RecordedSource]]) -> str:
 
 def _asked(rows: Any, name: str, leaves: list[RecordedSource], recorded: RecordedPlan, spark: SparkSession | None) -> Asked:
     source = leaves[0].source
-    columns = list(zip(source.columns, source.output, strict=True))
+    columns: list[tuple[str, Attribute]] = list(zip(source.columns, source.output, strict=True))
     try:
-        condition, text = condition_of(rows, columns, recorded, spark)
+        if is_predicate(rows):
+            condition, text = condition_of(rows, columns, recorded, spark)
+            return Asked(table=name, leaves=tuple(leaves), text=text, condition=condition)
+        given = GivenRows(rows, columns, recorded)
     except InvalidTarget as problem:
         # The words are those of a question about the result.
         raise InvalidTarget(
             str(problem).replace("column of the result", f"column of {name}").replace("the result has", f"{name} has")
         ) from None
-    return Asked(table=name, leaves=tuple(leaves), condition=condition, text=text)
+    return Asked(table=name, leaves=tuple(leaves), text=given.asked, given=given)

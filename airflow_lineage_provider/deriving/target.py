@@ -11,6 +11,7 @@ from airflow_lineage_provider.errors import EmptyTarget, InvalidTarget, SparkReq
 from airflow_lineage_provider.plan.expressions import Attribute, Expression
 from airflow_lineage_provider.plan.lineage_keys import ROW
 from airflow_lineage_provider.recording import RecordedPlan
+from airflow_lineage_provider.shown import shown
 from airflow_lineage_provider.sql import ColumnRef, PortabilityProblem, lower_expression, parse_predicate
 
 if TYPE_CHECKING:
@@ -32,9 +33,9 @@ def target_expression(target: Any, recorded: RecordedPlan, spark: SparkSession |
 def condition_of(
     target: Any, columns: Sequence[tuple[str, Attribute]], recorded: RecordedPlan, spark: SparkSession | None = None
 ) -> tuple[Expression, str]:
-    """A predicate (text, or a Spark `Column`) or rows as a condition over columns, under the run's settings, and as text.
+    """A predicate (text, or a Spark `Column`) as a condition over columns, under the run's settings, and as text.
 
-    :raises InvalidTarget: it does not parse, names another column, or is longer than the setting allows.
+    :raises InvalidTarget: it is none, does not parse, names another column, or is longer than the setting allows.
     :raises SparkRequired: it is a `Column`, and there is no session to read it.
     """
     if isinstance(target, str):
@@ -45,9 +46,7 @@ def condition_of(
         if spark is None:
             raise SparkRequired("a target that is a Column is read by Spark: give a Spark session, or write the condition as text")
         return condition_of_column(spark, target, columns, dict(recorded.plan.conf))
-    from airflow_lineage_provider.deriving.target_rows import rows_condition
-
-    return rows_condition(target, columns, recorded)
+    raise InvalidTarget(f"{shown(target)} ({type(target).__name__}) is no predicate")
 
 
 def is_predicate(target: Any) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider.deriving.given_rows import Cells, given_rows
@@ -19,39 +19,24 @@ from airflow_lineage_provider.plan.text import expression_text
 from airflow_lineage_provider.shown import shown
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from airflow_lineage_provider.deriving.engines import Engines
     from airflow_lineage_provider.deriving.rows import SegmentRows
     from airflow_lineage_provider.recording import RecordedPlan
     from airflow_lineage_provider.store import Materialization, Store
 
-_CANDIDATES = 1_000_000
+CANDIDATES = 1_000_000
+"""So many rows are not compared in this process."""
 _MOST_COMPARED = 100
 _SHOWN = 20
 
 
-def rows_condition(given: Any, columns: Sequence[tuple[str, Attribute]], recorded: RecordedPlan) -> tuple[Expression, str]:
-    """Rows as a condition over columns, and as text.
+class GivenRows:
+    """Rows that are given by their values: what constants can say of them, and what has to be compared in this process."""
 
-    :raises InvalidTarget, TargetTooLarge: they are no rows of these columns, or have values that no condition can say.
-    """
-    rows = _typed(given_rows(given, columns), columns, recorded)
-    for row in rows:
-        for attribute, value in row:
-            if not has_literals(attribute.type):
-                raise InvalidTarget(
-                    f"target row: {shown(value)} of column {attribute.name!r} ({attribute.type}) cannot be compared here; leave "
-                    "the column out or use a predicate"
-                )
-    condition = disjunction(tuple(_condition(row) for row in rows)) or TRUE
-    return condition, _asked(rows, condition)
-
-
-class RowsTarget:
-    """The rows of the result that are like the rows that are given, in all columns that these name."""
-
-    def __init__(self, given: Any, recorded: RecordedPlan, limit: int, total: int | None) -> None:
-        """:raises InvalidTarget, TargetTooLarge: they are no rows of the result's columns."""
-        columns = list(zip(recorded.plan.names, recorded.plan.output, strict=True))
+    def __init__(self, given: Any, columns: Sequence[tuple[str, Attribute]], recorded: RecordedPlan) -> None:
+        """:raises InvalidTarget, TargetTooLarge: they are no rows of these columns."""
         self._rows = _typed(given_rows(given, columns), columns, recorded)
         self._compared = [row for row in self._rows if _beyond(row)]
         if len(self._compared) > _MOST_COMPARED:
@@ -60,11 +45,34 @@ class RowsTarget:
                 "name the rows by their positions, at=[…]"
             )
         self.asked = _asked(self._rows, self.condition())
-        self._limit, self._total = limit, total
 
     def condition(self) -> Expression:
         """What the rows meet: all that constants can say of them."""
         return disjunction(tuple(_condition(row) for row in self._rows)) or TRUE
+
+    @property
+    def plain(self) -> Expression | None:
+        """What those rows meet that constants say wholly; None where there is none."""
+        return disjunction(tuple(_condition(row) for row in self._rows if not _beyond(row)))
+
+    @property
+    def compared(self) -> Iterator[tuple[Expression, Cells]]:
+        """For each of the others what constants say, and the cells that they cannot."""
+        return ((_condition(row), _beyond(row)) for row in self._compared)
+
+
+class RowsTarget:
+    """The rows of the result that are like the rows that are given, in all columns that these name."""
+
+    def __init__(self, given: Any, recorded: RecordedPlan, limit: int, total: int | None) -> None:
+        """:raises InvalidTarget, TargetTooLarge: they are no rows of the result's columns."""
+        self._given = GivenRows(given, list(zip(recorded.plan.names, recorded.plan.output, strict=True)), recorded)
+        self.asked = self._given.asked
+        self._limit, self._total = limit, total
+
+    def condition(self) -> Expression:
+        """What the rows meet: all that constants can say of them."""
+        return self._given.condition()
 
     def numbers(self, rows: SegmentRows, recorded: RecordedPlan, engines: Engines, store: Store) -> list[int]:
         """The numbers of the rows.
@@ -72,16 +80,19 @@ class RowsTarget:
         :raises EmptyTarget, TargetTooLarge, SparkRequired: as `target.matching_rows`.
         """
         found: set[int] = set()
-        plain = tuple(_condition(row) for row in self._rows if not _beyond(row))
-        condition = disjunction(plain)
-        if condition is not None:
-            found.update(numbers_where(condition, rows, recorded, engines, store, self._limit + 1))
-        for row in self._compared:
-            numbers = numbers_where(_condition(row), rows, recorded, engines, store, _CANDIDATES)
-            if len(numbers) == _CANDIDATES:
-                raise TargetTooLarge(f"{_CANDIDATES:,} rows or more look like {self.asked}: name more columns, or the row's position")
-            found.update(_alike(_beyond(row), rows, recorded, numbers))
+        if self._given.plain is not None:
+            found.update(numbers_where(self._given.plain, rows, recorded, engines, store, self._limit + 1))
+        for condition, cells in self._given.compared:
+            numbers = numbers_where(condition, rows, recorded, engines, store, CANDIDATES)
+            refuse_too_many(len(numbers), self.asked)
+            found.update(_alike(cells, rows, recorded, numbers))
         return checked(sorted(found), self.asked, recorded, self._limit, self._total)
+
+
+def refuse_too_many(candidates: int, asked: str) -> None:
+    """:raises TargetTooLarge: so many rows would have to be compared, one by one."""
+    if candidates >= CANDIDATES:
+        raise TargetTooLarge(f"{CANDIDATES:,} rows or more look like {asked}: name more columns, or the row's position")
 
 
 class PositionTarget:
@@ -99,7 +110,7 @@ class PositionTarget:
         wanted = positions_of(at)
         if len(wanted) > limit:
             raise TargetTooLarge(f"{len(wanted):,} positions are more than {limit:,} rows; name fewer, or raise the limit")
-        self.asked = _positions_text(wanted)
+        self.asked = positions_text(wanted)
         self._recorded, self._stored, self._store = recorded, stored, store
         self._found = self._numbers(wanted)
         if len(self._found) < len(wanted):
@@ -153,9 +164,10 @@ def _position(given: Any) -> int:
     return position
 
 
-def _positions_text(positions: Sequence[int]) -> str:
+def positions_text(positions: Sequence[int], what: str = "the result") -> str:
+    """Positions for people."""
     listed = ", ".join(map(str, positions[:_SHOWN])) + (f", … ({len(positions):,} in all)" if len(positions) > _SHOWN else "")
-    return f"{'position' if len(positions) == 1 else 'positions'} {listed} of the result"
+    return f"{'position' if len(positions) == 1 else 'positions'} {listed} of {what}"
 
 
 def _typed(rows: list[Cells], columns: Sequence[tuple[str, Attribute]], recorded: RecordedPlan) -> list[Cells]:
@@ -194,22 +206,31 @@ def _beyond(row: Cells) -> Cells:
 
 
 def _alike(cells: Cells, rows: SegmentRows, recorded: RecordedPlan, numbers: list[int]) -> list[int]:
-    """Those of the rows that have these values: NaN is one value, and the entries of a map have no order."""
+    """Those of the rows that have these values."""
     if not numbers:
         return []
     names = dict((rows.restored.recorded if rows.restored else recorded).materialized[0].columns)
-    columns = [names[a.id] for a, _ in cells]
-    wanted = [same(parse_type(a.type), None if value is MISSING else value) for a, value in cells]
-    found = rows.read(0, [ROW, *dict.fromkeys(columns)], numbers)
-    alike = set(range(found.num_rows))
-    for (attribute, _), name, value in zip(cells, columns, wanted, strict=True):
+    found = rows.read(0, [ROW, *dict.fromkeys(names[a.id] for a, _ in cells)], numbers)
+    alike = rows_alike(cells, {a.id: found.column(names[a.id]) for a, _ in cells}, found.num_rows)
+    return [int(found.column(ROW)[at].as_py()) for at in alike]
+
+
+def rows_alike(cells: Cells, columns: Mapping[int, pa.ChunkedArray], rows: int) -> list[int]:
+    """Which of the rows have these values, by attribute: NaN is one value, and the entries of a map have no order.
+
+    :raises InvalidTarget: a column has values that Python has none for.
+    """
+    alike = set(range(rows))
+    for attribute, value in cells:
+        kind = parse_type(attribute.type)
+        wanted = same(kind, None if value is MISSING else value)
         try:
-            values = found.column(name).to_pylist()
+            values = columns[attribute.id].to_pylist()
         except (ValueError, OverflowError) as problem:
             what = f"column {attribute.name!r} has values that cannot be compared ({problem})"
             raise InvalidTarget(f"{what}; name the row by its position, at=[…]") from problem
-        alike &= {at for at, one in enumerate(values) if same(parse_type(attribute.type), one) == value}
-    return [int(found.column(ROW)[at].as_py()) for at in sorted(alike)]
+        alike &= {at for at, one in enumerate(values) if same(kind, one) == wanted}
+    return sorted(alike)
 
 
 def same(kind: DataType, value: Any) -> Any:

@@ -8,11 +8,13 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from airflow_lineage_provider.deriving.asked import Asked, asked_of
+from airflow_lineage_provider.deriving.asked import asked_of
 from airflow_lineage_provider.deriving.drops import drops_of
-from airflow_lineage_provider.errors import EmptyTarget, SparkRequired, TargetTooLarge
+from airflow_lineage_provider.deriving.found_rows import found_rows
+from airflow_lineage_provider.errors import SparkRequired
 from airflow_lineage_provider.explanation import EXACT, Guarantee, RunSummary
 from airflow_lineage_provider.plan.expressions import TRUE
+from airflow_lineage_provider.plan.interval_columns import with_interval_types
 from airflow_lineage_provider.plan.text import operator_text
 from airflow_lineage_provider.progress import Progress
 from airflow_lineage_provider.recording import RecordedPlan
@@ -43,21 +45,21 @@ class _Way:
 
 def why_not(
     rows: Any, table: str | None, record: RunRecord, recorded: RecordedPlan, spark: SparkTracing | None, *,
-    summary: RunSummary, limit: int, progress: Progress,
+    at: Any = None, summary: RunSummary, limit: int, progress: Progress,
 ) -> WhyNot:  # fmt: skip
-    """What became of the rows of a source table.
+    """What became of the rows of a source table: those that ``rows`` says, or those at the positions ``at``.
 
     :raises InvalidTarget, EmptyTarget, TargetTooLarge: the question cannot be answered as it is asked.
     :raises SparkRequired: there is no session. :raises SourceUnavailable: a source has vanished, or a rerun would be of other data.
     :raises UnsupportedOperator, TracingError: what became of the rows cannot be told.
     """
     started = time.perf_counter()
-    asked = asked_of(rows, table, recorded, None if spark is None else spark.spark)
+    asked = asked_of(rows, table, recorded, None if spark is None else spark.spark, at=at)
     if spark is None:
         raise SparkRequired("following source rows to the result runs the pipeline's operators again: give a Spark session, Lineage(spark)")
     stale = _stale(recorded, spark)
     progress("finding the source rows")
-    found = _found(asked, spark, limit)
+    found = found_rows(asked, spark, limit)
     keys = [name for name in found.column_names if name.startswith("key_")]
     ways = tuple(
         _Way(leaf=one.source.leaf, places=way(recorded.plan, one.source.leaf), first=i * found.num_rows)
@@ -70,33 +72,19 @@ def why_not(
         fates = follower.fates()
         doubts = follower.doubts()
     copies = tuple(found.column("copies").to_pylist())
-    table_rows = found.drop_columns([*keys, "copies"]).rename_columns(list(asked.leaves[0].source.columns))
+    source = asked.leaves[0].source
+    table_rows = found.drop_columns([*keys, "copies"]).rename_columns(list(source.columns))
     return WhyNot(
         run=summary,
         asked=asked.text,
         table=asked.table,
-        rows=table_rows,
+        rows=with_interval_types(table_rows, [a.type for a in source.output]),
         copies=copies,
         fates=fates,
         guarantee=_guarantee(asked.table, copies, stale, doubts),
         stale=stale,
         seconds=time.perf_counter() - started,
     )
-
-
-def _found(asked: Asked, spark: SparkTracing, limit: int) -> pa.Table:
-    from airflow_lineage_provider.spark.asked_rows import asked_rows, count_rows
-
-    source = asked.leaves[0]
-    found = asked_rows(spark, source, asked.condition, limit + 1)
-    if not found.num_rows:
-        raise EmptyTarget(
-            f"no row of {asked.table} matches {asked.text}; it has {count_rows(spark, source):,} rows with columns "
-            f"{', '.join(source.source.columns)}"
-        )
-    if found.num_rows > limit:
-        raise TargetTooLarge(f"{asked.text} matches more than {limit:,} rows of {asked.table}; narrow it, or raise the limit")
-    return found
 
 
 def _stale(recorded: RecordedPlan, spark: SparkTracing) -> tuple[str, ...]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
+from pyspark.sql import Window
 from pyspark.sql import functions as F
 
 from airflow_lineage_provider.plan.expressions import Expression
@@ -28,10 +30,46 @@ def asked_rows(tracing: SparkTracing, source: RecordedSource, condition: Express
         frame, keys = _frame(tracing, source, stack)
         columns = {a.id: ColumnRef(text=f"c{i}") for i, a in enumerate(source.source.output)}
         text = lower_expression(condition, columns, dialect="spark", ansi=tracing.recorded.ansi)
-        names = [f"c{i}" for i in range(len(source.source.columns))]
-        found = frame.where(text).groupBy(*keys).agg(F.count(F.lit(1)).alias("copies"), F.first(F.struct(*names)).alias("row"))
-        chosen = found.select(*(F.col(key).alias(f"key_{i}") for i, key in enumerate(keys)), "copies", "row.*")
-        return to_arrow(chosen.orderBy(*(f"key_{i}" for i in range(len(keys)))).limit(most))
+        chosen = _by_key(frame.where(text), keys, source)
+        return to_arrow(chosen.orderBy(*_named_keys(keys)).limit(most))
+
+
+def rows_at(tracing: SparkTracing, source: RecordedSource, positions: Sequence[int]) -> pa.Table:
+    """The rows at these positions of the table, as `asked_rows` gives them; fewer where the table has not so many.
+
+    A table of files has the order of the files' paths, and in each file its own; other tables have the order of their lineage key.
+
+    :raises SourceUnavailable: the source has vanished or cannot be read. :raises TracingError: Spark failed otherwise.
+    """
+    with ExitStack() as stack:
+        frame, keys = _frame(tracing, source, stack)
+        chosen, names = _by_key(frame, keys, source), _named_keys(keys)
+        order = names
+        if source.identity.kind == "file_position":
+            chosen, order = chosen.join(F.broadcast(_ranks(tracing, source)), names[0], "left"), ["rank", *names[1:]]
+        first = chosen.orderBy(*order).limit(max(positions) + 1)
+        numbered = first.withColumn("place", F.row_number().over(Window.orderBy(*order)) - 1)
+        found = numbered.where(F.col("place").isin(list(positions))).orderBy("place")
+        return to_arrow(found.drop("place", "rank"))
+
+
+def _ranks(tracing: SparkTracing, source: RecordedSource) -> DataFrame:
+    """Each file's hash, and its place in the order of the paths."""
+    import pyarrow as pa
+
+    by_path = sorted(source.files, key=lambda number: source.files[number])
+    ranks = pa.table({"key_0": pa.array([int(number) for number in by_path], pa.int64()), "rank": list(range(len(by_path)))})
+    return tracing.spark.createDataFrame(ranks)
+
+
+def _by_key(frame: DataFrame, keys: list[str], source: RecordedSource) -> DataFrame:
+    names = [f"c{i}" for i in range(len(source.source.columns))]
+    found = frame.groupBy(*keys).agg(F.count(F.lit(1)).alias("copies"), F.first(F.struct(*names)).alias("row"))
+    return found.select(*(F.col(key).alias(f"key_{i}") for i, key in enumerate(keys)), "copies", "row.*")
+
+
+def _named_keys(keys: list[str]) -> list[str]:
+    return [f"key_{i}" for i in range(len(keys))]
 
 
 def count_rows(tracing: SparkTracing, source: RecordedSource) -> int:
