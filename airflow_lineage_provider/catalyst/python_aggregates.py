@@ -14,8 +14,9 @@ from airflow_lineage_provider.plan import expressions as e
 from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.walk import expressions_in, map_parts
 
-# Without keys all rows are one group, and no rows are none: as with a key that all rows share.
-_ALL = e.Literal(value="1", type="int")
+ALL_ROWS = e.Literal(value="true", type="boolean")
+"""The key of all rows, where there is no other: no rows are no group, as with a key that all rows share."""
+
 
 
 def has_python_aggregates(node: TreeNode) -> bool:
@@ -29,7 +30,7 @@ def python_aggregate(node: TreeNode, child: o.Plan, context: Context) -> o.Plan:
     :raises UnsupportedOperator: an argument or a key cannot be said.
     """
     inside = context.over(child.output)
-    grouped = tuple([expression(key, inside.at("GROUP BY")) for key in node.trees("groupingExpressions")]) or (_ALL,)
+    grouped = tuple([expression(key, inside.at("GROUP BY")) for key in node.trees("groupingExpressions")]) or (ALL_ROWS,)
     columns = tuple([named(column, inside) for column in node.trees("aggregateExpressions")])
     calls = tuple({call.call: call for column in columns for call in expressions_in(column) if _is_aggregate(call)}.values())
     keys = tuple(context.alias(f"key_{i}", key) for i, key in enumerate(grouped))

@@ -20,7 +20,6 @@ _BY_OFFSET = frozenset({"Lag", "Lead", "NthValue"})
 # Which rows they read is known; of others it is not.
 _KNOWN = _RANKS | _BY_OFFSET | {"RowNumber", "CumeDist", "NTile", "CounterDiff", "CounterDiffWithStartTime"}
 _ANY_ORDER = e.Literal(value="1", type="int")
-_PYTHON_ADVICE = "Collect the window's rows with collect_list(…) OVER (…) and call a UDF on the list"
 _NUMBERS = frozenset({"tinyint", "smallint", "int", "bigint", "float", "double"})
 
 
@@ -55,8 +54,6 @@ def _function(alias: TreeNode, context: Context) -> e.Alias:
 
 
 def _call(node: TreeNode, frame: e.WindowFrame, context: Context) -> e.WindowFunction:
-    if node.name in ("PythonUDF", "PythonUDAF"):
-        context.refuse(f"the Python function {node.fields['name']} over a window", _PYTHON_ADVICE)
     if node.name == "AggregateExpression":
         return _aggregate(node, frame, context)
     if node.name not in _KNOWN:
@@ -72,9 +69,11 @@ def _call(node: TreeNode, frame: e.WindowFrame, context: Context) -> e.WindowFun
 
 def _aggregate(node: TreeNode, frame: e.WindowFrame, context: Context) -> e.WindowFunction:
     function = node.child("aggregateFunction")
-    if function.name in ("NthValue", "PythonUDAF"):
+    if function.name == "NthValue":
         return _call(function, frame, context)
     called = aggregates.aggregate_call(node, context, expression)
+    if isinstance(called, e.UdfCall):
+        return e.WindowFunction(function=called.udf, arguments=called.arguments, type=called.type, frame=frame, call=called.call)
     if not isinstance(called, e.AggregateCall):
         context.refuse("a pivot over a window")
     found = e.WindowFunction(

@@ -164,10 +164,14 @@ WHOLE_PARTITION = WindowFrame(kind="rows", lower="unbounded", upper="unbounded")
 
 @dataclass(frozen=True, kw_only=True)
 class WindowFunction(_OverRows):
-    """A function over the rows of a window: ranking (``row_number``, ``lag`` …) or any aggregate function (`operators.Window`)."""
+    """A function over the rows of a window: ranking (``row_number``, ``lag`` …) or any aggregate function (`operators.Window`).
+
+    ``call`` is Catalyst's result id of a function in Python, as in `UdfCall`: then ``function`` is the name that a person knows it by.
+    """
 
     frame: WindowFrame
     ignore_nulls: bool = False
+    call: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -22,10 +22,12 @@ from airflow_lineage_provider.spark.function_names import function_names
 from airflow_lineage_provider.spark.jvm_trees import frame_over
 from airflow_lineage_provider.spark.kept_rows import as_read, is_doubtful, past_kept_rows
 from airflow_lineage_provider.spark.one_value import has_ctes, refuse_shared_random_ctes, with_current_time
+from airflow_lineage_provider.spark.recursion import without_recursion
 from airflow_lineage_provider.spark.session import require_classic, sql_conf
 from airflow_lineage_provider.spark.sources import relation_of
 from airflow_lineage_provider.spark.subqueries import has_subqueries, inlined, without_sql_functions, without_subqueries
 from airflow_lineage_provider.tracing.prune import prune
+from airflow_lineage_provider.tracing.unread_aggregates import without_unread_aggregates
 
 if TYPE_CHECKING:
     from py4j.java_gateway import JavaObject
@@ -76,7 +78,7 @@ def _told(problem: Exception) -> str:
 
 def _captured(df: DataFrame) -> CapturedPipeline:
     spark = df.sparkSession
-    shall = as_read(spark, df._jdf.queryExecution().analyzed())
+    shall = as_read(spark, without_recursion(spark, df._jdf.queryExecution().analyzed()))
     document, completion, names = read(spark, shall.plan)
     conf = sql_conf(spark)
     converted = convert(
@@ -86,8 +88,9 @@ def _captured(df: DataFrame) -> CapturedPipeline:
         settings=settings_of(conf),
     )
     sources = {node.leaf: node for node in all_operators(converted.plan) if isinstance(node, Source)}
+    plan = without_unread_aggregates(without_unused_index(converted.plan))
     return CapturedPipeline(
-        pipeline=Pipeline(plan=without_unused_index(converted.plan), names=tuple(df.columns), conf=tuple(sorted(conf.items()))),
+        pipeline=Pipeline(plan=plan, names=tuple(df.columns), conf=tuple(sorted(conf.items()))),
         leaves=tuple(frame_over(spark, past_kept_rows(spark, completion.leaves[number])) for number in converted.leaves),
         sources=tuple(sources[number] for number in range(len(converted.leaves))),
         udfs={number: captured_udf(number, call) for number, call in completion.udfs.items()},

@@ -49,10 +49,10 @@ def past_kept_rows(spark: SparkSession, plan: JavaObject) -> JavaObject:
     children = items(plan.children())
     if not children:
         return _another(spark, plan) if _kept(spark, plan) is not None else plan
-    return _over(spark, plan, [past_kept_rows(spark, child) for child in children])
+    return over(spark, plan, [past_kept_rows(spark, child) for child in children])
 
 
-def _over(spark: SparkSession, plan: JavaObject, children: list[JavaObject]) -> JavaObject:
+def over(spark: SparkSession, plan: JavaObject, children: list[JavaObject]) -> JavaObject:
     """The plan over other children; itself where they are its own."""
     if all(one.equals(other) for one, other in zip(children, items(plan.children()), strict=True)):
         return plan
@@ -83,10 +83,10 @@ def _read(spark: SparkSession, plan: JavaObject, doubtful: set[Relation]) -> Jav
         return plan  # its rows are stored with the run, and are read from what Spark keeps
     kept = _kept(spark, plan)
     if kept is None:
-        return _over(spark, plan, [_read(spark, child, doubtful) for child in items(plan.children())])
+        return over(spark, plan, [_read(spark, child, doubtful) for child in items(plan.children())])
     judged = _unchanged(spark, plan, kept)
     if judged is False:
-        return _session_data(spark, kept.withOutput(plan.output()))
+        return session_data(spark, kept.withOutput(plan.output()))
     if judged is None:
         doubtful |= {replace(relation_of(spark, leaf, ""), name="") for leaf in _sources(plan)}
     return plan
@@ -148,9 +148,9 @@ def _sources(plan: JavaObject) -> Iterator[JavaObject]:
         yield from _sources(inner)
 
 
-def _session_data(spark: SparkSession, kept: JavaObject) -> JavaObject:
-    """Kept rows as data of the session, under the same attributes."""
-    dataset = java_class(spark, "org.apache.spark.sql.classic.Dataset").ofRows(spark._jsparkSession, kept)
+def session_data(spark: SparkSession, plan: JavaObject) -> JavaObject:
+    """The rows of a plan as data of the session, under the same attributes."""
+    dataset = java_class(spark, "org.apache.spark.sql.classic.Dataset").ofRows(spark._jsparkSession, plan)
     module = java_class(spark, "java.lang.Class").forName("org.apache.spark.sql.execution.LogicalRDD$").getField("MODULE$").get(None)
     made = next(method for method in module.getClass().getMethods() if method.getName() == "fromDataset")
     # What comes after the rows and their frame says whether it is a stream, and (since Spark 4.3) whether it is a checkpoint.

@@ -28,6 +28,7 @@ from airflow_lineage_provider.spark.arrow_border import carried
 from airflow_lineage_provider.spark.identity import with_identity
 from airflow_lineage_provider.spark.on_executors import LOADED, WRITTEN, loading_partitions, writing_partitions
 from airflow_lineage_provider.spark.python_maps import applied
+from airflow_lineage_provider.spark.python_windows import with_window_functions
 from airflow_lineage_provider.spark.session import KEPT_ROWS, apply_conf, carefully
 from airflow_lineage_provider.sql import ColumnRef, lower
 from airflow_lineage_provider.store import Column, ResultTable
@@ -140,7 +141,9 @@ def run_program(
 ) -> DataFrame:
     """Compute a segment, store it, and give the frame that segments above read (with its row number)."""
     number = program.segment.number
-    plan = _with_python_maps(execution, program.plan, tables, udfs, captured)
+    owner = f"lineage_{execution.run_id.replace('-', '_')}"
+    plan = with_window_functions(execution.spark, program.plan, captured, owner, execution.functions)
+    plan = _with_python_maps(execution, plan, tables, udfs, captured)
     text = lower(plan, bind(plan, tables), dialect="spark", udfs=udfs)
     with under_settings(execution.spark, execution.conf):
         frame = carefully(execution.spark, lambda: execution.keep(numbered(execution.spark.sql(text), execution.run_id)))

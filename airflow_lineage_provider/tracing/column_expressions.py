@@ -7,7 +7,7 @@ CONDITIONAL; the branches are taken as they are. A field of a struct, an item of
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import singledispatch
 from typing import TYPE_CHECKING
 
@@ -132,7 +132,8 @@ def _(expression: e.AggregateCall, scope: Scope) -> Influences:
 def _(expression: e.WindowFunction, scope: Scope) -> Influences:
     """The arguments and the frame; `operators.Window` knows the partition and the order."""
     bounds = tuple(one for one in (expression.frame.lower, expression.frame.upper) if not isinstance(one, str))
-    values = _over_rows(expression, _window_kind(expression.function), scope)
+    python = replace(AGGREGATION, udfs=(expression.function,), opaque=True)
+    values = _over_rows(expression, _window_kind(expression.function) if expression.call is None else python, scope)
     return together((values, all_through(bounds, WINDOW, scope)))
 
 

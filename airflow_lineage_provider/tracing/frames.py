@@ -35,8 +35,10 @@ def lineage_frame(function: WindowFunction) -> WindowFrame:
     Aggregates, ``first_value`` and the like: their frame. ``row_number``: the rows up to this one; ``rank`` and ``dense_rank``: those
     and its peers, since the order among peers does not matter. ``percent_rank``, ``cume_dist``, ``ntile``: the whole partition,
     whose size they divide by. ``lag`` and ``lead``: the row at the offset; with IGNORE NULLS all rows that may be looked at,
-    as for ``counter_diff``, which looks for the last row that has a counter.
+    as for ``counter_diff``, which looks for the last row that has a counter. A function in Python is given its frame, whatever its name.
     """
+    if function.call is not None:
+        return function.frame
     match function.function:
         case "row_number" | "counter_diff":
             return _SO_FAR

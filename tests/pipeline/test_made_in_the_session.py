@@ -67,3 +67,23 @@ def test_rows_that_nobody_asked_about_have_no_origin(lineage: Lineage, spark: Sp
     run = lineage.run(lambda session: session.read.parquet(path).union(session.createDataFrame([(9,)], "id long")), name="union")
     assert run.explain("id = 1").guarantee.origin == "known"
     assert run.explain("id = 9").guarantee.origin == "unknown"
+
+
+@pytest.mark.parametrize("strategy", ["function_materialization", "rerun"])
+def test_a_recursive_query(lineage: Lineage, spark: SparkSession, tmp_path: Path, strategy: str) -> None:
+    for name, rows in (("parts", "(1, 0), (2, 1), (3, 2), (4, 0)"), ("prices", "(1, 5), (2, 6), (3, 7), (4, 8)")):
+        columns = "id, above" if name == "parts" else "id, price"
+        spark.sql(f"SELECT * FROM VALUES {rows} AS v({columns})").coalesce(1).write.parquet(str(tmp_path / name))
+    text = (
+        f"WITH RECURSIVE below AS (SELECT 1 AS id, 0 AS depth UNION ALL SELECT p.id, depth + 1 FROM parquet.`{tmp_path}/parts` p "
+        f"JOIN below ON p.above = below.id) SELECT below.id, depth, price FROM below JOIN parquet.`{tmp_path}/prices` p ON p.id = below.id"
+    )
+    run = lineage.run(text, name="below", strategy=strategy)
+    assert sorted(map(tuple, run.result.collect())) == [(1, 0, 5), (2, 1, 6), (3, 2, 7)]
+    run.close()
+    found = lineage.get(run.id).explain("id = 3")
+    assert found.source["p"].to_pylist() == [{"id": 3, "price": 7}]
+    (below,) = set(found.source) - {"p"}
+    assert found.source[below].to_pylist() == [{"id": 3, "depth": 2}]
+    assert (found.guarantees[below].level, found.guarantees[below].origin) == ("exact", "unknown")
+    assert "a recursive query" in found.guarantees[below].cause

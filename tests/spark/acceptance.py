@@ -1,8 +1,9 @@
 """How many of a folder's SQL queries are accepted: ``python -m tests.spark.acceptance FOLDER [--show]``.
 
 The folder has ``.sql`` files in the form of Spark's own SQL tests (``--SET name=value``, ``--IMPORT file``, ``--QUERY-DELIMITER-START`` are
-understood), each run in a session of its own. Every query that Spark itself runs is captured, rewritten, said in SQL again and run: it is
-*accepted* when that gives the same rows, *refused* when an error of ours names why not, and *wrong* otherwise.
+understood), each run in a session of its own, with the Python functions that Spark's tests name (``tests.spark.python_functions``). Every
+query that Spark itself runs is captured, rewritten, said in SQL again and run: it is *accepted* when that gives the same rows, *refused*
+when an error of ours names why not, and *wrong* otherwise.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Literal
 
 from airflow_lineage_provider.errors import LineageError
+from tests.spark.python_functions import register_python_functions
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -87,6 +89,7 @@ def ask_file(spark: SparkSession, name: str, text: str) -> Iterator[Asked]:
     database = f"asked_{next(_NUMBERS)}"
     spark.sql(f"CREATE DATABASE {database}")
     spark.sql(f"USE {database}")
+    register_python_functions(spark)
     try:
         for statement in filter(None, statements(text)):
             found = ask(spark, name, statement.replace("\\;", ";"))
@@ -152,6 +155,14 @@ def _different(found: Sequence[str], expected: Sequence[str]) -> str:
     return f"{len(found)} rows for {len(expected)}; not Spark's: {ours[:2]}; missing: {theirs[:2]}"[:600]
 
 
+def told_by_folder(every: Sequence[Asked]) -> str:
+    """The figures of each folder, and of all."""
+    folders: dict[str, list[Asked]] = {}
+    for one in every:
+        folders.setdefault(str(Path(one.file).parent), []).append(one)
+    return "\n".join([*(f"{name}: {told(asked)}" for name, asked in sorted(folders.items())), told(every)])
+
+
 def told(every: Sequence[Asked]) -> str:
     """The figures."""
     counts = Counter(one.verdict for one in every)
@@ -171,7 +182,7 @@ def _main(folder: Path, show: bool) -> None:
                 print(f"{one.verdict}: {one.file}\n    {one.why}", flush=True)
                 if show:
                     print("    " + one.query.replace("\n", "\n    "), flush=True)
-        print(told(every))
+        print(told_by_folder(every))
         spark.stop()
 
 

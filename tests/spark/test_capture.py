@@ -14,11 +14,13 @@ from airflow_lineage_provider.plan import codec
 from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.check import check
 from airflow_lineage_provider.plan.expressions import UdfCall
-from airflow_lineage_provider.plan.walk import all_operators, expressions_in, operators, own_expressions
+from airflow_lineage_provider.plan.walk import all_operators, expressions_in, operators, own_expressions, transform_up
 from airflow_lineage_provider.rewrite.pipeline import PASSES
 from airflow_lineage_provider.spark.capture import CapturedPipeline, capture, register_captured_udf
+from airflow_lineage_provider.spark.python_maps import applied
+from airflow_lineage_provider.spark.python_windows import with_window_functions
 from airflow_lineage_provider.spark.session import apply_conf
-from airflow_lineage_provider.sql import lower
+from airflow_lineage_provider.sql import ColumnRef, lower
 from airflow_lineage_provider.tracing.binding import Key, LeafTable, bind
 from tests.spark.pipelines import PIPELINES, Pipeline, frame, rows
 
@@ -44,10 +46,31 @@ def executed(spark: SparkSession, captured: CapturedPipeline) -> Iterator[DataFr
         if isinstance(node, o.FunctionOperator):
             udfs[node.function] = f"captured_{node.function}"
             register_captured_udf(spark, captured, node.call, udfs[node.function])
+    registered: list[str] = []
+    plan = with_window_functions(spark, plan, captured.udfs, "captured", registered)
+    plan = _applied(spark, plan, captured, tables, udfs)
     with apply_conf(spark, dict(captured.pipeline.conf)):
         yield spark.sql(lower(plan, bind(plan, tables), dialect="spark", udfs=udfs)).toDF(*captured.pipeline.names)
     for number in range(len(captured.leaves)):
         spark.catalog.dropTempView(f"leaf_{number}")
+    for name in registered:
+        spark.sql(f"DROP TEMPORARY FUNCTION {name}")
+
+
+def _applied(spark: SparkSession, plan: o.Plan, captured: CapturedPipeline, tables: dict[Key, LeafTable], udfs: dict[int, str]) -> o.Plan:
+    """The plan over views of what functions of batches and groups give."""
+
+    def called(node: o.Plan) -> o.Plan:
+        if not isinstance(node, o.PythonMap):
+            return node
+        texts = [lower(child, bind(child, tables), dialect="spark", udfs=udfs) for child in node.children]
+        applied(node, captured.udfs, [spark.sql(text) for text in texts]).createOrReplaceTempView(f"python_{node.call}")
+        leaf = o.SegmentOutput(segment=-1_000_000 - node.call, output=node.output)
+        spelled = {a.id: ColumnRef(text=a.name) for a in node.output}
+        tables["segment", leaf.segment] = LeafTable(name=(f"python_{node.call}",), by_id=spelled)
+        return leaf
+
+    return transform_up(plan, called)
 
 
 @pytest.mark.parametrize("pipeline", PIPELINES.values(), ids=PIPELINES.keys())

@@ -165,10 +165,27 @@ def test_several_rows_for_a_value_that_nobody_reads_are_none(spark: SparkSession
     assert rows_of(spark, capture(df)) == rows(df)
 
 
-def test_recursive_queries_are_refused(spark: SparkSession) -> None:
-    text = "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r WHERE n < 3) SELECT * FROM r"
-    with pytest.raises(UnsupportedOperator, match=r"a recursive common table expression \(WITH RECURSIVE\) is not supported"):
-        capture(spark.sql(text))
+RECURSIVE = {
+    "read twice": "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r WHERE n < 5) SELECT * FROM r a JOIN r b ON a.n = b.n + 1",
+    "ended by a limit": "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r) SELECT n AS m FROM r LIMIT 7",
+    "one that reads another": (
+        "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r WHERE n < 3), "
+        "s(n) AS (SELECT n FROM r UNION ALL SELECT n * 2 FROM s WHERE n < 8) SELECT n, count(*) AS c FROM s GROUP BY n"
+    ),
+    "in a subquery": (
+        "SELECT a FROM t WHERE a < (SELECT max(n) FROM (WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r WHERE n < 3) "
+        "SELECT * FROM r))"
+    ),
+    "over a table": "WITH RECURSIVE r(a) AS (SELECT min(a) FROM t UNION ALL SELECT r.a + 1 FROM r JOIN t ON t.a = r.a) SELECT * FROM r",
+}
+
+
+@pytest.mark.parametrize("text", RECURSIVE.values(), ids=RECURSIVE.keys())
+def test_the_rows_of_recursive_queries_are_data_of_the_session(spark: SparkSession, text: str) -> None:
+    df = spark.sql(text)
+    captured = capture(df)
+    assert "local" in {source.relation.kind for source in captured.sources}
+    assert rows_of(spark, captured) == rows(df)
 
 
 def test_transposed_rows_are_refused(spark: SparkSession) -> None:
@@ -222,18 +239,6 @@ def _frequent_items(spark: SparkSession) -> DataFrame:
     return spark.table("t").stat.freqItems(["a"])
 
 
-def _window_aggregate(spark: SparkSession) -> DataFrame:
-    import pandas as pd
-    from pyspark.sql import Window
-    from pyspark.sql.functions import pandas_udf
-
-    def mean(values: pd.Series) -> float:
-        return float(values.mean())
-
-    mean.__annotations__ = {"values": pd.Series, "return": float}
-    return spark.table("t").select(pandas_udf(mean, "double")("b").over(Window.partitionBy("s")))
-
-
 def _outer_call(spark: SparkSession) -> DataFrame:
     spark.udf.register("twice", lambda x: None if x is None else 2 * x, "int")
     return spark.sql("SELECT a, (SELECT d FROM u WHERE c > twice(a)) AS d FROM t")
@@ -265,7 +270,6 @@ def _tail(spark: SparkSession) -> DataFrame:
         ("SELECT count(*) FROM (SELECT CAST(at AS timestamp_ntz) AS at FROM days) GROUP BY window(at, '1 day')", "without time zone"),
         (_frequent_items, r"freqItems()"),
         ("SELECT TRANSFORM (a) USING 'cat' AS (x) FROM t", "TRANSFORM … USING a script"),
-        (_window_aggregate, "the Python function mean over a window"),
         (_table_function, "a Python table function"),
         (_with_replacement, "a sample with replacement"),
         (_tail, "MapInPandas with barrier=True"),

@@ -5,3 +5,4 @@ SELECT DISTINCT collate(depot, 'utf8_lcase') AS d FROM parcel EXCEPT SELECT 'SOU
 SELECT id, depot = 'SOUTH' COLLATE utf8_lcase AS s, collation(depot COLLATE unicode_ci_rtrim) AS c, array(depot COLLATE utf8_lcase) AS a, replace(depot COLLATE utf8_lcase, 'O', '0') AS r, 'Kypper' COLLATE sv < 'Köpfe' AS k, contains(depot COLLATE unicode_ci, 'SOU') AS x FROM parcel;
 SELECT max(c) OVER (ORDER BY c) AS m, named_struct('c', c) AS s FROM (SELECT depot COLLATE unicode AS c FROM parcel) ORDER BY c;
 SELECT named_struct('xs', array(depot COLLATE utf8_lcase), 'm', map('k' COLLATE unicode, depot COLLATE unicode_ci)) AS s, s.xs[0] = 'NORTH' AS n FROM parcel;
+SELECT id, levenshtein(depot COLLATE utf8_lcase, lower(depot)) AS l, levenshtein(c, depot) AS m FROM (SELECT id, depot, depot COLLATE unicode AS c FROM parcel);
