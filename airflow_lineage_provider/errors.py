@@ -31,6 +31,7 @@
     │   └── SourceUnavailable         a source has vanished or cannot be read
     ├── StoreError                    the results store
     │   ├── StoreUnavailable          it does not answer
+    │   │   ├── StoreTooSlow          it answers, and not within the limit that was set
     │   │   ├── StoreInUse            the embedded server's folder is in use where it cannot be reached from here
     │   │   └── StoreDamaged          a file of the embedded server's folder is damaged
     │   ├── StoreNotPermitted         its user may not do that
@@ -168,6 +169,10 @@ class StoreError(LineageError):
 
 class StoreUnavailable(StoreError):
     """The results store does not answer."""
+
+
+class StoreTooSlow(StoreUnavailable):
+    """The results store answers, and takes longer than it may (AIRFLOW_LINEAGE_STORE_LIMIT)."""
 
 
 class StoreInUse(StoreUnavailable):

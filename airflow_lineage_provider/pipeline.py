@@ -8,7 +8,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from airflow_lineage_provider import settings
 from airflow_lineage_provider.errors import ResultNotStored, RunNotComplete, SparkRequired, StoreNotPermitted
@@ -26,6 +26,7 @@ from airflow_lineage_provider.secrecy.sealing import given_again
 from airflow_lineage_provider.secrecy.showing import without_secrets
 from airflow_lineage_provider.storage import RecordedUdf, SegmentNotStored, StoredTable, recorded_udfs, segments_not_stored, stored_tables
 from airflow_lineage_provider.store import RunRecord, Store, pending
+from airflow_lineage_provider.store.revival import Restarts
 from airflow_lineage_provider.store.run_store import FAILURES, RunStore
 from airflow_lineage_provider.tracing.column_lineage import ColumnLineage, column_lineage
 from airflow_lineage_provider.why_not import WhyNot
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
     from airflow_lineage_provider.spark.run import Execution
 
 __all__ = ["ColumnLineage", "Explanation", "Guarantee", "Lineage", "Output", "Run", "RunSummary", "WhyNot"]
+
+T = TypeVar("T")
 
 Target: TypeAlias = "str | Column | Row | Mapping[str, Any] | Sequence[Mapping[str, Any] | Row] | pd.DataFrame | pa.Table"
 """Which rows are meant: a predicate, or rows by their values."""
@@ -157,9 +160,23 @@ class Lineage:
             record = store.ask(f"reading run {record.id}", lambda opened: opened.run(record.id), record)
         return Run(self, record, execution=execution, result=result)
 
+    def lasting(self, question: Callable[[], T]) -> T:
+        """The answer to a question of which nothing is lost when it is asked again: it is, when the embedded server died in the middle.
+
+        :raises StoreUnavailable: the server does not start again, or dies again and again; a server that was given by its URL is away.
+        """
+        restarts = Restarts()
+        while True:
+            store = self.store
+            try:
+                return question()
+            except Exception as error:
+                if not restarts.mend(store, error):
+                    raise
+
     def runs(self, pipeline: str | None = None, limit: int = 50) -> list[RunSummary]:
         """The newest runs, newest first."""
-        return [_summary(record) for record in self.store.runs(pipeline, limit)]
+        return [_summary(record) for record in self.lasting(lambda: self.store.runs(pipeline, limit))]
 
     def get(self, run_id: str = "latest", pipeline: str | None = None, *, whole: bool = False) -> Run:
         """A recorded run by its id (or an unambiguous beginning of it), or ``latest``, the newest complete one; ``pipeline`` is the
@@ -168,15 +185,16 @@ class Lineage:
         :raises RunNotFound: there is none, or nothing was given for an id. :raises AmbiguousRun: several runs' ids begin like that.
         """
         if isinstance(run_id, str) and run_id == "latest" and not whole:  # a Series compares with no text
-            return Run(self, self.store.latest_run(pipeline))
-        return Run(self, self.store.find_run(run_id, pipeline, whole=whole))
+            return Run(self, self.lasting(lambda: self.store.latest_run(pipeline)))
+        return Run(self, self.lasting(lambda: self.store.find_run(run_id, pipeline, whole=whole)))
 
     def drop(self, run_id: str) -> None:
         """Drop a run's materializations and derivations; that there was a run stays known.
 
         :raises RunNotFound: there is no run with this id: neither a beginning of one nor ``latest`` will do.
         """
-        self.store.drop_run(self.get(run_id, whole=True).id)
+        found = self.get(run_id, whole=True).id
+        self.lasting(lambda: self.store.drop_run(found))
 
     def derivation(self, derivation_id: str) -> Explanation:
         """A stored derivation, as it was answered.
@@ -185,8 +203,8 @@ class Lineage:
         """
         from airflow_lineage_provider.deriving.record import restored
 
-        record = self.store.derivation(derivation_id)
-        return restored(record, _summary(self.store.run(record.run_id)))
+        record = self.lasting(lambda: self.store.derivation(derivation_id))
+        return restored(record, _summary(self.lasting(lambda: self.store.run(record.run_id))))
 
     def close(self) -> None:
         """Close the store's connections, when this object opened them."""
@@ -253,7 +271,7 @@ class Run:
             if self._lineage.spark is None:
                 raise SparkRequired("the result as a Spark frame needs a Spark session: Lineage(spark); or use result_table()")
             plan = self._with_result()
-            stored = self._lineage.store.materializations(self.id)["result"]
+            stored = self._lineage.lasting(lambda: self._lineage.store.materializations(self.id))["result"]
             names = dict(plan.materialized[0].columns)
             frame = read_materialization(self._lineage.spark, self._lineage.store, stored).orderBy(ROW)
             self._result = result_frame(frame, tuple(names[a.id] for a in plan.plan.output), plan.plan.names)
@@ -274,10 +292,11 @@ class Run:
             frame = self._result if limit is None else self._result.limit(limit)
             return to_arrow(frame.toDF(*(f"c{i}" for i in range(len(frame.columns))))).rename_columns(frame.columns)
         plan = self._with_result()
-        stored = self._lineage.store.materializations(self.id)["result"]
+        stored = self._lineage.lasting(lambda: self._lineage.store.materializations(self.id))["result"]
         names = dict(plan.materialized[0].columns)
         columns = [names[a.id] for a in plan.plan.output]
-        rows = self._lineage.store.read(stored, columns=[*dict.fromkeys(columns), ROW], order_by=[ROW], limit=limit)
+        chosen = [*dict.fromkeys(columns), ROW]
+        rows = self._lineage.lasting(lambda: self._lineage.store.read(stored, columns=chosen, order_by=[ROW], limit=limit))
         return rows.select([rows.column_names.index(name) for name in columns]).rename_columns(list(plan.plan.names))
 
     def _with_result(self) -> RecordedPlan:
@@ -293,7 +312,7 @@ class Run:
 
         :raises RunNotComplete: the run failed, was dropped, or is still going.
         """
-        return stored_tables(self._lineage.store, self.record, self.plan)
+        return self._lineage.lasting(lambda: stored_tables(self._lineage.store, self.record, self.plan))
 
     @property
     def not_stored(self) -> tuple[SegmentNotStored, ...]:
@@ -367,12 +386,13 @@ class Run:
         check_options({"save": save, "params": params, "airflow": airflow})
         self._check_complete()
         most, given = settings.target_limit() if limit is None else limit, params or {}
-        if save and not self._lineage.store.may_derive():
+        if save and not self._lineage.lasting(lambda: self._lineage.store.may_derive()):
             raise StoreNotPermitted(
                 "this user of the results store may read it and not keep derivations: explain(…, save=False), or --no-save, writes nothing"
             )
         secrets, what = self._secrets(given), f"explain {self.record.pipeline}"
-        with guarded(secrets.message), watched(progress, what) as stages, heartbeat(self._lineage.spark, stages) as told:
+
+        def question(told: Progress) -> Explanation:
             derived = self._deriver(told, across, save, secrets).derive(
                 target, at=at, summary=self.summary, limit=most, difference=difference
             )
@@ -387,6 +407,9 @@ class Run:
             explanation = without_secrets(explanation, secrets)
             explanation = with_images(explanation)
             return saved(explanation, self._lineage.store, airflow or {}) if save else explanation
+
+        with guarded(secrets.message), watched(progress, what) as stages, heartbeat(self._lineage.spark, stages) as told:
+            return self._lineage.lasting(lambda: question(told))
 
     def _secrets(self, given: Mapping[str, Any]) -> Secrets:
         return given_again(self.id, self.record.plan, self.record.params or {}, given) if self.record.status == "complete" else Secrets()
@@ -449,10 +472,14 @@ class Run:
 
         check_options({"table": table, "limit": limit, "params": params})
         secrets = self._secrets(params or {})
-        recorded = self._bound(secrets)
-        spark = self._spark_tracing(recorded)
-        with guarded(secrets.message), watched(progress, f"why not, {self.record.pipeline}") as told:
-            found = why_not(rows, table, self.record, recorded, spark, at=at, summary=self.summary, limit=limit, progress=told)
+        recorded, what = self._bound(secrets), f"why not, {self.record.pipeline}"
+
+        def question(told: Progress) -> WhyNot:
+            spark = self._spark_tracing(recorded)
+            return why_not(rows, table, self.record, recorded, spark, at=at, summary=self.summary, limit=limit, progress=told)
+
+        with guarded(secrets.message), watched(progress, what) as stages:
+            found = self._lineage.lasting(lambda: question(stages))
         return without_secrets(found, secrets)
 
     def _spark_tracing(self, recorded: RecordedPlan) -> Any:

@@ -114,10 +114,10 @@ def _publish(store: RunStore, record: RunRecord, places: Mapping[str, str], prep
     """Make the run visible: complete, or, where its lineage is lost, incomplete."""
     said = {"output": record.output, "timings": record.timings, "row_counts": record.row_counts, "udfs": prepared.keeping.kept}
 
-    def publish(opened: Store) -> None:
-        opened.publish_run(record.id, places=places, indexes=_indexes(prepared), **said)
+    def publish(opened: Store, again: bool = False) -> None:
+        opened.publish_run(record.id, places=places, indexes=_indexes(prepared), again=again, **said)
 
-    store.ask(f"publishing run {record.id}", publish, None)
+    store.ask(f"publishing run {record.id}", publish, None, lambda opened: publish(opened, True))
     if not store.lost:
         return replace(record, status="complete")
     incomplete = replace(record, status="incomplete", error=f"lineage incomplete: {store.lost}")

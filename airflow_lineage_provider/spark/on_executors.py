@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from pyspark import TaskContext
 
-from airflow_lineage_provider.errors import StoreError
+from airflow_lineage_provider.errors import StoreError, StoreTooSlow, StoreUnavailable
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -22,18 +22,21 @@ if TYPE_CHECKING:
 
 Batches: TypeAlias = "Iterator[pa.RecordBatch]"
 
-LOADED = "rows bigint, compute double, store double, problem string"
+LOADED = "rows bigint, compute double, store double, problem string, away boolean"
 """What `loading_partitions` tells of a partition."""
 WRITTEN = "rows bigint"
 """What `writing_partitions` tells of a partition."""
 
-_GIVEN_UP: dict[str, str] = {}
-"""Runs whose store this worker process has found to be away, and why: the other partitions need not find it out again."""
+_GIVEN_UP: dict[tuple[str, str, int], str] = {}
+"""Loads (run, materialization, try) for which this worker process has found the store to be away, and why: the other partitions need not
+find it out again."""
 
 
-def loading_partitions(loader: PartitionLoader, names: list[str], keeps_result: bool) -> Callable[[Batches], Batches]:
-    """For ``mapInArrow``: load a partition, whose columns have these names; one row comes back (`LOADED`)."""
-    loading = _Loading(loader, names, keeps_result)
+def loading_partitions(
+    loader: PartitionLoader, names: list[str], keeps_result: bool, mends_loads: bool, number: int
+) -> Callable[[Batches], Batches]:
+    """For ``mapInArrow``: load a partition, whose columns have these names, in this try; one row comes back (`LOADED`)."""
+    loading = _Loading(loader, names, keeps_result, mends_loads, number)
 
     def load_partition(batches: Batches) -> Batches:
         # Travels by value, and what it calls by the name of its module, whose memory of runs (`_GIVEN_UP`) is the process's.
@@ -59,6 +62,8 @@ class _Loading:
     loader: PartitionLoader
     names: list[str]
     keeps_result: bool
+    mends_loads: bool
+    number: int
 
     def load(self, batches: Batches) -> Batches:
         import pyarrow
@@ -67,21 +72,23 @@ class _Loading:
         started = time.perf_counter()
         given = Stopwatch(batches)
         named = (batch.rename_columns(self.names) for batch in given)
-        problem = _GIVEN_UP.get(loader.run_id)
+        tried = (loader.run_id, loader.name, self.number)
+        problem, away = _GIVEN_UP.get(tried), True
         try:
             first = next(named, None)
             # An empty partition needs no transaction, unless an earlier attempt of it may have written rows.
-            if problem is None and (first is not None or task.attemptNumber()):
+            if problem is None and (first is not None or task.attemptNumber() or self.number):
                 loader.load(task.partitionId(), task.attemptNumber(), chain([first] if first is not None else [], named))
         except StoreError as error:
-            if not self.keeps_result:
+            away = isinstance(error, StoreUnavailable) and not isinstance(error, StoreTooSlow)
+            if not (self.keeps_result or (self.mends_loads and away)):
                 raise
-            _GIVEN_UP[loader.run_id] = problem = str(error)
+            _GIVEN_UP[tried] = problem = str(error)
         for _ in given:  # what is not sent any more is made all the same, and kept
             pass
         store = time.perf_counter() - started - given.seconds
-        row = {"rows": [given.rows], "compute": [given.seconds], "store": [store], "problem": pyarrow.array([problem], pyarrow.string())}
-        yield pyarrow.RecordBatch.from_pydict(row)
+        told = {"rows": [given.rows], "compute": [given.seconds], "store": [store]}
+        yield pyarrow.RecordBatch.from_pydict({**told, "problem": pyarrow.array([problem], pyarrow.string()), "away": [away]})
 
 
 class Stopwatch(Iterator["pa.RecordBatch"]):

@@ -36,12 +36,12 @@ from airflow_lineage_provider.tracing.binding import Key, LeafTable, bind
 from airflow_lineage_provider.tracing.program import Program
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame, Row, SparkSession
 
     from airflow_lineage_provider.reasons import ReasonedUdf
     from airflow_lineage_provider.spark.captured_udf import CapturedUdf
     from airflow_lineage_provider.store.layout import Role
-    from airflow_lineage_provider.store.materialization import Kind
+    from airflow_lineage_provider.store.materialization import Kind, Materialization
     from airflow_lineage_provider.store.result_table import Mode
     from airflow_lineage_provider.store.run_store import RunStore
 
@@ -259,17 +259,39 @@ def load(execution: Execution, frame: DataFrame, name: str, kind: Kind, columns:
         return
     # mapInArrow does not take every column name that Spark does (backticks): the columns travel under numbers.
     chosen = frame.select(*(F.col(quoted(column.name)).alias(f"c{i}") for i, column in enumerate(columns)))
-    loading = loading_partitions(made.loader(), [column.name for column in columns], execution.store.keeps_result)
-    counts = carried(chosen).mapInArrow(loading, LOADED).collect()
-    for problem in sorted({row["problem"] for row in counts if row["problem"]})[:1]:
-        execution.store.lose(problem)
-    execution.rows[name] = sum(row["rows"] for row in counts)
+    tries = _loaded(execution, chosen, made, [column.name for column in columns])
+    execution.rows[name] = sum(row["rows"] for row in tries[-1])
     execution.timings[name] = time.perf_counter() - started
-    stored = sum(row["store"] for row in counts)
+    # What was made in the first try is kept for the others.
+    computed, stored = (sum(row[what] for counts in tries for row in counts) for what in ("compute", "store"))
     # Earlier stages (shuffles) are in no task of the last one: they are what is left of the whole time.
     waited = execution.timings[name] - stored / execution.spark.sparkContext.defaultParallelism
-    execution.timings[f"{name}.compute"] = max(sum(row["compute"] for row in counts), waited)
+    execution.timings[f"{name}.compute"] = max(computed, waited)
     execution.timings[f"{name}.store"] = stored
+
+
+def _loaded(execution: Execution, frame: DataFrame, made: Materialization, names: list[str]) -> list[list[Row]]:
+    """What every partition told, of every try: a load during which the embedded server died is made again, from the kept rows.
+
+    A partition's load replaces what an earlier one of it wrote.
+    """
+    tries: list[list[Row]] = []
+    while True:
+        store = execution.store
+        loading = loading_partitions(made.loader(), names, store.keeps_result, store.mends_loads, len(tries))
+        tries.append(carried(frame).mapInArrow(loading, LOADED).collect())
+        problems = sorted((row["away"], row["problem"]) for row in tries[-1] if row["problem"])
+        if not problems:
+            return tries
+        away, problem = problems[0]  # one that trying again does not mend, where there is any
+        if not away:
+            execution.store.lose(problem)
+            return tries
+        there = execution.store.load_again(made, problem)
+        if there is None:
+            return tries
+        execution.progress(f"storing {made.name} again: the results store was lost, and answers again")
+        made = there
 
 
 def write_postgres(frame: DataFrame, url: str, table: str, mode: Mode, note: Callable[..., None] | None = None) -> None:

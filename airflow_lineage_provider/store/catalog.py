@@ -96,9 +96,16 @@ def _hand_over(connection: sa.Connection, table: str) -> None:
 
 
 def create_materialization(
-    connection: sa.Connection, urls: ExecutorUrls, run_id: str, name: str, kind: Kind, columns: Sequence[Column], row_count_hint: int | None
+    connection: sa.Connection,
+    urls: ExecutorUrls,
+    run_id: str,
+    name: str,
+    kind: Kind,
+    columns: Sequence[Column],
+    row_count_hint: int | None,
+    again: bool,
 ) -> Materialization:
-    """Enter a materialization and make its table.
+    """Enter a materialization and make its table; where this was asked for before, and the answer was lost, that may have been done.
 
     Raises:
         LoadFailed: the run is not running, has a materialization of this name already, or two columns have one name.
@@ -107,6 +114,10 @@ def create_materialization(
     record = run(connection, run_id, lock=True)
     if record.status != "running":
         raise LoadFailed(f"run {run_id} is {record.status}: it takes no more materializations")
+    if again:
+        made_before = next((one for one in stored(connection, urls, run_id) if one.name == name), None)
+        if made_before is not None:
+            return made_before
     if connection.execute(_by_name(run_id, name)).first() is not None:
         raise LoadFailed(f"run {run_id} already has a materialization named {name!r}")
     layout = make_layout(columns)

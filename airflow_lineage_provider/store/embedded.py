@@ -15,6 +15,7 @@ Layout of the home folder; every file is its owner's alone, and written whole (`
     postgres.password   of the owner's role; those of the others are derived from it
     postgres.port       the TCP port, kept from start to start while it is free
     postgres.log, log/  what the server said while it started, and since
+    runs/               a file for every run that is going on, held while its driver lives (`run_lock`)
     postgres/           the data
     run/                the socket (in a temporary folder instead when the path is too long for a socket)
 """
@@ -78,10 +79,10 @@ def ensure_running(home: Path | None = None) -> Server:
         StoreUnavailable: the server does not start; the message has the end of its log.
     """
     home = _resolved(home)
-    found = _running(home)
+    found = running(home)
     if found is None:
         with starting(home):
-            found = _running(home) or _start(home)
+            found = running(home) or _start(home)
     server_log.prune(home)
     return found
 
@@ -169,7 +170,7 @@ def _wait_for_life(home: Path) -> Server | None:
     patience = _RECOVERY_SECONDS if owner is None or owner.is_here() else _UNREACHABLE_SECONDS
     deadline = time.monotonic() + patience
     while True:
-        found = _running(home)
+        found = running(home)
         if found is not None:
             return found
         with server_life.life(home) as lock:
@@ -189,7 +190,7 @@ def _wait(home: Path) -> Server:
     """A server that is replaying its log answers a while after it was started."""
     deadline = time.monotonic() + _START_SECONDS
     while time.monotonic() < deadline:
-        server = _running(home)
+        server = running(home)
         if server is not None:
             return server
         time.sleep(0.2)
@@ -243,7 +244,7 @@ def _launch(home: Path, user: ServerUser, lock: int) -> None:
     start_log.unlink(missing_ok=True)
     start_log.touch(mode=0o600)
     user.own(start_log)
-    chosen = {"unix_socket_permissions": "0700", **server_log.options(home)}
+    chosen = {"unix_socket_permissions": "0700", server_life.HOME_SETTING: str(home), **server_log.options(home)}
     options = ["-h", "127.0.0.1", "-p", str(_choose_port(home)), "-k", str(sockets)]
     options += [word for name, value in chosen.items() for word in ("-c", f"{name}={value}")]
     arguments = ["start", "-w", "-t", str(_START_SECONDS), "-D", str(data), "-l", str(start_log), "-o", shlex.join(options)]
@@ -293,7 +294,7 @@ def _set_password(home: Path, user: ServerUser) -> None:
 # Reaching it
 
 
-def _running(home: Path) -> Server | None:
+def running(home: Path) -> Server | None:
     """The server, when it answers and takes this home's password.
 
     Raises:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from airflow_lineage_provider.errors import StoreUnavailable
+from airflow_lineage_provider.errors import StoreTooSlow, StoreUnavailable
 from airflow_lineage_provider.store.connection import psycopg2_connect, redact
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class Patience:
         :raises StoreUnavailable: there is no use in it.
         """
         if self.limit and waited >= self.limit:
-            raise StoreUnavailable(f"the results store took longer than {self.limit:g} s (AIRFLOW_LINEAGE_STORE_LIMIT), {doing}")
+            raise StoreTooSlow(f"the results store took longer than {self.limit:g} s (AIRFLOW_LINEAGE_STORE_LIMIT), {doing}")
         try:
             psycopg2_connect(self.url).close()
         except Exception as error:

@@ -1,31 +1,20 @@
-"""Who owns a running run, what happens to the runs of the dead, and how runs are ended, dropped and retired.
-
-The owner of a run holds an advisory lock on a connection of its own for as long as the run goes on. PostgreSQL releases the lock when the
-connection dies, however it dies; whoever can take the lock of a running run knows that its owner is gone.
-"""
+"""What happens to the runs of the dead, and how runs are ended, dropped and retired."""
 
 from __future__ import annotations
 
-import hashlib
 import logging
-import os
-import socket
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import fields
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 
 from airflow_lineage_provider.errors import StoreError
-from airflow_lineage_provider.store import catalog, outputs, schema
-from airflow_lineage_provider.store.connection import psycopg2_connect, sqlstate, store_errors
+from airflow_lineage_provider.store import catalog, outputs, run_lock, schema
+from airflow_lineage_provider.store.connection import sqlstate, store_errors
 from airflow_lineage_provider.store.load import application_name
 from airflow_lineage_provider.store.records import RunRecord
-
-if TYPE_CHECKING:
-    import psycopg2.extensions
 
 log = logging.getLogger(__name__)
 
@@ -41,57 +30,6 @@ _MAY_CLEAN_UP = sa.text(
 )
 _KEPT = {"id", "pipeline", "status", "started", "finished", "strategy", "reasons"}
 _DETAILS = [field.name for field in fields(RunRecord) if field.name not in _KEPT]
-
-
-def lock_key(run_id: str) -> int:
-    """The advisory lock's number for a run: 64 bits, so that two runs do not meet."""
-    return int.from_bytes(hashlib.sha256(f"airflow-lineage run {run_id}".encode()).digest()[:8], "big", signed=True)
-
-
-class RunLock:
-    """The lock of a running run, on a connection of its own."""
-
-    def __init__(self, url: str, run_id: str) -> None:
-        self._url = url
-        self._key = lock_key(run_id)
-        self.run_id = run_id
-        self._connection = self._take()
-
-    def _take(self) -> psycopg2.extensions.connection:
-        connection = psycopg2_connect(self._url, f"lineage-run:{self.run_id}")
-        connection.autocommit = True
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT pg_try_advisory_lock(%s)", (self._key,))
-            row = cursor.fetchone()
-        if not row or not row[0]:
-            connection.close()
-            raise StoreError(f"run {self.run_id} is being ended by another process")
-        return connection
-
-    def ensure(self) -> None:
-        """Take the lock again when its connection was lost (the server was restarted, say)."""
-        import psycopg2
-
-        try:
-            with self._connection.cursor() as cursor:
-                cursor.execute("SELECT 1")
-        except psycopg2.Error:
-            self.release()
-            self._connection = self._take()
-
-    def release(self) -> None:
-        """Give the lock up, even while another thread waits on the connection for a server that has stopped."""
-        import psycopg2
-
-        try:
-            with socket.socket(fileno=os.dup(self._connection.fileno())) as line:
-                line.shutdown(socket.SHUT_RDWR)
-        except (OSError, psycopg2.Error):
-            log.debug("run %s's lock has no connection any more", self.run_id)
-        try:
-            self._connection.close()
-        except psycopg2.Error:
-            log.debug("the connection of run %s's lock was lost before", self.run_id)
 
 
 def fail(engine: sa.Engine, run_id: str, error: str) -> None:
@@ -143,9 +81,10 @@ def drop(engine: sa.Engine, run_id: str) -> None:
 
     def change(connection: sa.Connection) -> None:
         record = catalog.run(connection, run_id, lock=True)
-        if record.status == "running" and not _owner_is_dead(connection, run_id):
+        if record.status == "running" and not run_lock.owner_is_dead(connection, run_id):
             raise StoreError(f"run {run_id} is still running: it can be dropped when it has ended")
         _make_tombstone(connection, run_id)
+        run_lock.forget(connection, run_id)
 
     _against_loads(engine, run_id, change)
 
@@ -188,13 +127,9 @@ def end_if_dead(engine: sa.Engine, run_id: str) -> None:
     if _fail_if_dead(engine, run_id):
         return
     with engine.begin() as connection:
-        dead = _owner_is_dead(connection, run_id) and catalog.run(connection, run_id).status == "running"
+        dead = run_lock.owner_is_dead(connection, run_id) and catalog.run(connection, run_id).status == "running"
     if dead:
         raise StoreError(f"the driver of run {run_id} died, and another transaction holds the run's record: try again when it has ended")
-
-
-def _owner_is_dead(connection: sa.Connection, run_id: str) -> bool:
-    return bool(connection.execute(sa.text("SELECT pg_try_advisory_xact_lock(:key)"), {"key": lock_key(run_id)}).scalar())
 
 
 def tidy(engine: sa.Engine, days: int | None) -> None:
@@ -228,12 +163,13 @@ def _fail_if_dead(engine: sa.Engine, run_id: str) -> bool:
         try:
             with engine.begin() as connection:
                 connection.execute(sa.text(f"SET LOCAL lock_timeout = '{_A_MOMENT}'"))
-                if not _owner_is_dead(connection, run_id):
+                if not run_lock.owner_is_dead(connection, run_id):
                     return False
                 if catalog.take_running(connection, run_id, wait=last):
                     told = DEAD + _STANDS if outputs.let_stand(connection, run_id) else DEAD
                     catalog.update_run(connection, run_id, status="failed", finished=datetime.now(UTC), error=told)
                     catalog.drop_data(connection, run_id)
+                    run_lock.forget(connection, run_id)
                     log.warning("run %s: %s", run_id, told)
                     return True
         except Exception as error:

@@ -52,6 +52,7 @@ def written(connection: sa.Connection, places: Iterable[str]) -> list[WrittenPla
 
 def intend(connection: sa.Connection, run_id: str, place: str, how: Any, *, keeps_result: bool) -> None:
     """Note that a run is going to append to a place, until it is published."""
+    settle(connection, run_id, place)  # a note whose answer was lost is made again
     note = json.dumps({"how": how, "keeps_result": keeps_result})
     connection.execute(schema.outputs.insert().values(run_id=run_id, place=f"{_APPENDING}{place}", version=note))
 

@@ -34,8 +34,11 @@ def publish(
     row_counts: Any,
     indexes: Indexes,
     udfs: Iterable[KeptUdf] = (),
+    again: bool = False,
 ) -> None:
     """Complete a run. Loads that are going on are waited for; later ones are refused.
+
+    ``again``: this was asked for before, and the answer was lost; where it was done, nothing is left to do.
 
     Raises:
         RunNotFound: there is no such run.
@@ -43,6 +46,8 @@ def publish(
         StoreError: ``indexes`` names an unknown materialization or column.
     """
     record = catalog.run(connection, run_id, lock=True)
+    if again and record.status == "complete":
+        return
     if record.status != "running":
         raise RunNotComplete(f"run {run_id} cannot be published: it is {record.status}{': ' + record.error if record.error else ''}")
     stored = {found.name: found for found in catalog.stored(connection, urls, run_id)}

@@ -1,4 +1,5 @@
-"""The store as one run uses it: every call is bounded, and by choice a store that fails takes the run's lineage, not its result."""
+"""The store as one run uses it: every call is bounded, an embedded server that dies is started again and asked again, and by choice a store
+that fails takes the run's lineage, not its result."""
 
 from __future__ import annotations
 
@@ -8,10 +9,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from airflow_lineage_provider import settings
-from airflow_lineage_provider.errors import EnvironmentProblem, LineageError, StoreError
+from airflow_lineage_provider.errors import EnvironmentProblem, LineageError, StoreError, StoreUnavailable
 from airflow_lineage_provider.store import pending
 from airflow_lineage_provider.store.handover import Patience, bounded
 from airflow_lineage_provider.store.ids import new_id
+from airflow_lineage_provider.store.revival import Restarts
 
 if TYPE_CHECKING:
     from airflow_lineage_provider.store.materialization import Materialization
@@ -37,18 +39,19 @@ class RunStore:
     def __init__(self, open_store: Callable[[], Store], place: str, *, keeps_result: bool = False, lost: str = "") -> None:
         self._open = open_store
         self._place = place
+        self._restarts = Restarts()
         self.keeps_result = keeps_result
         self.lost = lost
 
-    def ask(self, doing: str, call: Callable[[Store], T], instead: T) -> T:
-        """The store's answer; ``instead`` where the lineage is lost.
+    def ask(self, doing: str, call: Callable[[Store], T], instead: T, again: Callable[[Store], T] | None = None) -> T:
+        """The store's answer; ``instead`` where the lineage is lost. ``again`` is called when an answer was lost, where it is not ``call``.
 
         :raises StoreError: the store fails, and the result is not to be kept without it.
         """
         if self.lost:
             return instead
         try:
-            return self._bounded(doing, call)
+            return self._bounded(doing, call, again)
         except FAILURES as error:
             if not self.keeps_result:
                 raise
@@ -63,13 +66,39 @@ class RunStore:
 
     def begin(self, record: RunRecord) -> str:
         """Enter the run; its id, which it has also where it could not be entered."""
-        run_id = record.id or new_id()
-        return self.ask(f"beginning run {run_id}", lambda store: store.begin_run(replace(record, id=run_id)), run_id)
+        made = replace(record, id=record.id or new_id())
+        doing = f"beginning run {made.id}"
+        return self.ask(doing, lambda store: store.begin_run(made), made.id, lambda store: store.begin_run(made, again=True))
 
     def create_materialization(self, run_id: str, name: str, *arguments: Any) -> Materialization | None:
         """Where a segment is stored; None where the lineage is lost."""
-        doing = f"creating materialization {name!r}"
-        return self.ask(doing, lambda store: store.create_materialization(run_id, name, *arguments), None)
+
+        def create(store: Store, again: bool = False) -> Materialization:
+            return store.create_materialization(run_id, name, *arguments, again=again)
+
+        return self.ask(f"creating materialization {name!r}", create, None, lambda store: create(store, True))
+
+    @property
+    def mends_loads(self) -> bool:
+        """Whether a load that the store does not take is told to the driver (`load_again`), and is no failure of the task."""
+        return self.keeps_result or self._open().is_started_again
+
+    def load_again(self, made: Materialization, cause: str) -> Materialization | None:
+        """After a load that the store did not answer: where it is to be made again; None where the lineage is lost.
+
+        :raises StoreUnavailable: nowhere, and the result is not to be kept without it.
+        """
+        error = StoreUnavailable(cause)
+        try:
+            store = self._open()
+            if not self._restarts.mend(store, error):
+                raise error
+            return store.reached(made)
+        except FAILURES as problem:
+            if not self.keeps_result:
+                raise
+            self.lose(str(problem))
+            return None
 
     def fail(self, run_id: str, error: str) -> None:
         """Say that the run failed.
@@ -86,6 +115,12 @@ class RunStore:
             log.warning("the results store is told when it is opened here again that run %s is incomplete: %s", record.id, error)
             pending.leave(self._place, record, places)
 
-    def _bounded(self, doing: str, call: Callable[[Store], T]) -> T:
-        store = self._open()
-        return bounded(lambda: call(store), Patience(store.url, settings.store_silence(), settings.store_limit()), doing)
+    def _bounded(self, doing: str, call: Callable[[Store], T], again: Callable[[Store], T] | None = None) -> T:
+        while True:  # so often as the store lets itself be started again
+            store, asked = self._open(), call
+            try:
+                return bounded(lambda: asked(store), Patience(store.url, settings.store_silence(), settings.store_limit()), doing)  # noqa: B023
+            except StoreUnavailable as error:
+                if not self._restarts.mend(store, error):
+                    raise
+                call = again or call

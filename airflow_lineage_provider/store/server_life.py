@@ -25,6 +25,8 @@ from airflow_lineage_provider.store.home_files import make_home, open_private, r
 
 log = logging.getLogger(__name__)
 
+HOME_SETTING = "lineage.home"
+"""The server's setting that tells its clients where its home is."""
 _LOCK = "postgres.alive"
 _NOTE = "postgres.owner"
 

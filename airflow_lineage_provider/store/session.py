@@ -41,6 +41,10 @@ class ConnectionPool:
         self._idle: list[AdbcConnection] = []
         self._lock = threading.Lock()
 
+    def move(self, url: str) -> None:
+        """The server is to be reached by another URL from now on."""
+        self._url = url
+
     def take(self) -> AdbcConnection:
         """A connection that answers."""
         while True:

@@ -34,6 +34,8 @@ from airflow_lineage_provider.store.layout import Column
 from airflow_lineage_provider.store.materialization import Kind, Materialization
 from airflow_lineage_provider.store.read import select_sql
 from airflow_lineage_provider.store.records import DerivationRecord, RunRecord
+from airflow_lineage_provider.store.revival import Revival
+from airflow_lineage_provider.store.run_lock import RunLock
 from airflow_lineage_provider.store.session import ConnectionPool, Session
 
 if TYPE_CHECKING:
@@ -52,14 +54,14 @@ class Store:
         url: libpq URL, with the password; executors have others (`roles`). `redact` it before it is shown.
     """
 
-    def __init__(self, url: str, embedded_in: Path | None = None) -> None:
+    def __init__(self, url: str, server: embedded.Server | None = None) -> None:
         self.url = url
-        self._home = embedded_in
+        self._revival = None if server is None else Revival(server)
         self._connector = Connector(url)
         self._engine = make_engine(self._connector)
-        self._executors = roles.executor_urls(url, embedded_in is not None)
+        self._executors = roles.executor_urls(url, server is not None)
         self._pool = ConnectionPool(url)
-        self._locks: dict[str, lifecycle.RunLock] = {}
+        self._locks: dict[str, RunLock] = {}
         self._owner = [os.getpid()]
         self._finalizer = weakref.finalize(self, _close, self._owner, self._locks, self._pool, self._engine)
         forks.on_fork(self)
@@ -69,6 +71,8 @@ class Store:
         self._locks.clear()
         self._engine.dispose(close=False)
         self._owner[0] = os.getpid()
+        if self._revival is not None:
+            self._revival.forked()
 
     @staticmethod
     def open(url: str | None = None) -> Store:
@@ -83,8 +87,7 @@ class Store:
             StoreError: the URL is not PostgreSQL's, or the user may not make the schema.
             EnvironmentProblem: the embedded server cannot run here.
         """
-        resolved, home = _resolve(url)
-        store = Store(resolved, home)
+        store = Store(*_resolve(url))
         try:
             patience = Patience(store.url, settings.store_silence(), settings.store_limit())
             bounded(lambda: store._begin(pending.place_of(url or settings.store_url())), patience, "opening it")
@@ -145,7 +148,7 @@ class Store:
             self._engine.dispose()
 
     def _grant_executors(self) -> None:
-        if self._home is None:
+        if self._revival is None:
             return
         administrator = make_engine(Connector(self.url))
         try:
@@ -154,6 +157,59 @@ class Store:
             administrator.dispose()
         if self._connector.role is None:
             self._act_as_owner()
+
+    @property
+    def is_started_again(self) -> bool:
+        """Whether a server that dies is started again (`start_again`): the embedded one is, and none that was given by its URL."""
+        return self._revival is not None
+
+    @property
+    def home(self) -> Path:
+        """The folder of the embedded server that this process starts."""
+        if self._revival is None:
+            raise StoreError(f"{redact(self.url)} is no embedded server of this process's")
+        return self._revival.home
+
+    def is_ended_by(self, error: BaseException) -> bool:
+        """Whether an error may come of the end of a server that is started again."""
+        return self._revival is not None and self._revival.concerns(error)
+
+    def start_again(self, error: BaseException) -> embedded.Server:
+        """The embedded server, started after the error that came of its end; `go_over` to it.
+
+        Raises:
+            StoreUnavailable: it does not start.
+            StoreError: this process starts no server.
+        """
+        if self._revival is None:
+            raise StoreError(f"{redact(self.url)} is no embedded server of this process's: it is not started again") from error
+        return self._revival.start(error)
+
+    def go_over(self, server: embedded.Server) -> None:
+        """Connect to a server that was started again; the runs of this store are its own again.
+
+        Raises:
+            StoreUnavailable: it died again.
+            StoreError: another process has ended a run of this store meanwhile.
+        """
+        assert self._revival is not None
+        with self._revival.lock, store_errors(f"opening {redact(self.url)} again"):
+            self._revival.pid = server.pid
+            self._move(server.url)
+            self._prepare()
+            for lock in list(self._locks.values()):
+                lock.ensure(self.url)
+
+    def _move(self, url: str) -> None:
+        """The server may have another port and another socket than before."""
+        self.url = self._connector.url = url
+        self._pool.move(url)
+        self._executors = roles.executor_urls(url, True)
+        self._engine.dispose()
+
+    def reached(self, materialization: Materialization) -> Materialization:
+        """A materialization, as the executors reach it now."""
+        return replace(materialization, urls=self._executors)
 
     def may_derive(self) -> bool:
         """Whether this user may keep derivations and reasons."""
@@ -185,8 +241,10 @@ class Store:
 
     # Runs
 
-    def begin_run(self, record: RunRecord) -> str:
+    def begin_run(self, record: RunRecord, *, again: bool = False) -> str:
         """Enter a run as running, owned by this store until it is published, failed, or this process ends; its id.
+
+        ``again``, here and elsewhere: this was asked for before, and the answer was lost; it may have been done.
 
         Raises:
             StoreError: a run of this id exists, or a field cannot be written as JSON.
@@ -194,10 +252,11 @@ class Store:
         made = replace(record, id=record.id or new_id())
         doing = f"beginning run {made.id}"
         with store_errors(doing):
-            lock = lifecycle.RunLock(self.url, made.id)
+            lock = (self._locks.get(made.id) if again else None) or RunLock(self.url, made.id)
         try:
             with self._transaction(doing) as connection:
-                catalog.insert_run(connection, made)
+                if not (again and catalog.find(connection, made.id)):
+                    catalog.insert_run(connection, made)
         except BaseException:
             lock.release()
             raise
@@ -205,7 +264,7 @@ class Store:
         return made.id
 
     def create_materialization(
-        self, run_id: str, name: str, kind: Kind, columns: Sequence[Column], row_count_hint: int | None = None
+        self, run_id: str, name: str, kind: Kind, columns: Sequence[Column], row_count_hint: int | None = None, *, again: bool = False
     ) -> Materialization:
         """Make the table of a materialization, which nobody sees before `publish_run`.
 
@@ -215,7 +274,7 @@ class Store:
             PlanError: a type is not one of Spark's.
         """
         with self._transaction(f"creating materialization {name!r}") as connection:
-            return catalog.create_materialization(connection, self._executors, run_id, name, kind, columns, row_count_hint)
+            return catalog.create_materialization(connection, self._executors, run_id, name, kind, columns, row_count_hint, again)
 
     def publish_run(
         self,
@@ -227,6 +286,7 @@ class Store:
         row_counts: Any = None,
         indexes: publish.Indexes | None = None,
         udfs: Iterable[KeptUdf] = (),
+        again: bool = False,
     ) -> None:
         """Complete a run, in one transaction: indexes, statistics, row counts, status.
 
@@ -244,7 +304,7 @@ class Store:
         doing = f"publishing run {run_id}"
         self._ensure_lock(run_id, doing)
         with self._transaction(doing) as connection:
-            arguments = {"output": output, "timings": timings, "row_counts": row_counts}
+            arguments = {"output": output, "timings": timings, "row_counts": row_counts, "again": again}
             publish.publish(connection, self._executors, run_id, places=places or {}, indexes=indexes or {}, udfs=udfs, **arguments)
         self._release(run_id)
 
@@ -285,7 +345,7 @@ class Store:
     def _ensure_lock(self, run_id: str, doing: str) -> None:
         if run_id in self._locks:
             with store_errors(doing):
-                self._locks[run_id].ensure()
+                self._locks[run_id].ensure(self.url)
 
     def _release(self, run_id: str) -> None:
         lock = self._locks.pop(run_id, None)
@@ -485,7 +545,7 @@ class Store:
             derivations.save_reasons(connection, run_id, function, rows)
 
 
-def _close(owner: list[int], locks: dict[str, lifecycle.RunLock], pool: ConnectionPool, engine: sa.Engine) -> None:
+def _close(owner: list[int], locks: dict[str, RunLock], pool: ConnectionPool, engine: sa.Engine) -> None:
     """Also for a store that is forgotten; but a forked child must not say goodbye on its parent's connections."""
     if os.getpid() not in owner:
         return
@@ -496,12 +556,12 @@ def _close(owner: list[int], locks: dict[str, lifecycle.RunLock], pool: Connecti
     engine.dispose()
 
 
-def _resolve(url: str | None) -> tuple[str, Path | None]:
-    """The store's URL, and the home of the embedded server where it is one."""
+def _resolve(url: str | None) -> tuple[str, embedded.Server | None]:
+    """The store's URL, and the embedded server where it is this process's to start."""
     if isinstance(url, str) and not url.strip():
         raise StoreError("the URL of the results store is empty; leave it out where the settings should decide, or give postgresql://…")
     given = settings.store_url() if url is None else url
     if given is not None:
         return normalise(given), None
     server = embedded.ensure_running()
-    return server.url, server.home
+    return server.url, server

@@ -20,7 +20,7 @@ PATIENCE = 30
 """Seconds after which what a killed process leaves (connections, children) must be gone."""
 FILES = {
     "digest.key", "log", "postgres", "postgres.alive", "postgres.lock", "postgres.log", "postgres.owner", "postgres.password",
-    "postgres.port", "run",
+    "postgres.port", "run", "runs",
 }  # fmt: skip
 
 
@@ -136,6 +136,8 @@ def _files(world: World) -> Iterator[str]:
     for path in sorted(world.home.iterdir()):
         if path.name not in FILES:
             yield f"{path} was left in the home folder"
+    for path in sorted((world.home / "runs").glob("*")):
+        yield f"{path} says that a run's driver lives, and nobody runs it"
 
 
 def _value(workload: Workload) -> str:

@@ -1,0 +1,168 @@
+"""Who owns a running run, and whether its owner still lives.
+
+The owner of a run holds an advisory lock on a connection of its own for as long as the run goes on. PostgreSQL releases the lock when the
+connection dies, however it dies; whoever can take the lock of a running run knows that its owner is gone.
+
+A server that dies forgets its locks, while the drivers live. So the owner of a run in the embedded store also holds the lock of a file in
+the server's home folder, which the kernel releases when the owner's process ends: its run is its own until it has taken the other lock
+again. Whoever uses the embedded server knows the folder from the server, by whatever URL it came.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import logging
+import os
+import socket
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import sqlalchemy as sa
+
+from airflow_lineage_provider.errors import EnvironmentProblem, StoreError
+from airflow_lineage_provider.store import forks, server_life
+from airflow_lineage_provider.store.connection import psycopg2_connect
+from airflow_lineage_provider.store.home_files import open_private, try_lock
+
+if TYPE_CHECKING:
+    import psycopg2.extensions
+
+log = logging.getLogger(__name__)
+
+_FOLDER = "runs"
+_HOME = f"SELECT current_setting('{server_life.HOME_SETTING}', true)"
+
+
+def lock_key(run_id: str) -> int:
+    """The advisory lock's number for a run: 64 bits, so that two runs do not meet."""
+    return int.from_bytes(hashlib.sha256(f"airflow-lineage run {run_id}".encode()).digest()[:8], "big", signed=True)
+
+
+class RunLock:
+    """The locks of a running run."""
+
+    def __init__(self, url: str, run_id: str) -> None:
+        self.run_id = run_id
+        self._taking = threading.Lock()
+        self._connection, home = _take(url, run_id)
+        self._sign = _sign_of_life(home, run_id)
+
+    def ensure(self, url: str) -> None:
+        """Take the lock again when its connection was lost (the server was restarted, say).
+
+        Raises:
+            StoreError: another process has found the owner dead, and is ending the run.
+        """
+        import psycopg2
+
+        with self._taking:
+            try:
+                with self._connection.cursor() as cursor:
+                    cursor.execute("SELECT 1")
+            except psycopg2.Error:
+                _hang_up(self._connection)
+                self._connection, _ = _take(url, self.run_id)
+
+    def release(self) -> None:
+        """Give the run up, even while another thread waits on the connection for a server that has stopped."""
+        _hang_up(self._connection)
+        sign, self._sign = self._sign, None
+        if sign is not None:
+            sign.take_down()
+
+
+def _take(url: str, run_id: str) -> tuple[psycopg2.extensions.connection, str | None]:
+    """A connection that holds the run's lock, and the home of the server."""
+    connection = psycopg2_connect(url, f"lineage-run:{run_id}")
+    connection.autocommit = True
+    with connection.cursor() as cursor:
+        cursor.execute(_HOME)
+        (home,) = cursor.fetchone() or (None,)
+        cursor.execute("SELECT pg_try_advisory_lock(%s)", (lock_key(run_id),))
+        taken = cursor.fetchone() == (True,)
+    if not taken:
+        connection.close()
+        raise StoreError(f"run {run_id} is being ended by another process")
+    return connection, home
+
+
+def _hang_up(connection: psycopg2.extensions.connection) -> None:
+    import psycopg2
+
+    try:
+        with socket.socket(fileno=os.dup(connection.fileno())) as line:
+            line.shutdown(socket.SHUT_RDWR)
+    except (OSError, psycopg2.Error):
+        log.debug("a run's lock has no connection any more")
+    try:
+        connection.close()
+    except psycopg2.Error:
+        log.debug("the connection of a run's lock was lost before")
+
+
+# The file
+
+
+class _Sign:
+    """A file that is locked for as long as this process lives and owns the run."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._descriptor = descriptor = open_private(path)
+        try_lock(descriptor)
+        forks.own(self, lambda: (descriptor,))
+
+    def take_down(self) -> None:
+        """Remove the file, and unlock it: whoever has opened it meanwhile finds it free."""
+        with contextlib.suppress(OSError):
+            self._path.unlink()
+        forks.disown(self)
+        os.close(self._descriptor)
+
+
+def _sign_of_life(home: str | None, run_id: str) -> _Sign | None:
+    """None where the server is no embedded one, or one that this process cannot reach by its home."""
+    path = _path(home, run_id)
+    if path is None:
+        return None
+    try:
+        path.parent.mkdir(mode=0o700, exist_ok=True)
+        return _Sign(path)
+    except (OSError, EnvironmentProblem) as error:
+        log.debug("run %s shows no sign of life in %s: %s", run_id, path.parent, error)
+        return None
+
+
+def _path(home: str | None, run_id: str) -> Path | None:
+    if not home or not os.path.exists(os.path.join(home, "postgres.alive")):  # false, too, where this user may not look
+        return None
+    return Path(home) / _FOLDER / f"{lock_key(run_id) & (1 << 64) - 1:016x}"
+
+
+def owner_is_dead(connection: sa.Connection, run_id: str) -> bool:
+    """Whether nobody owns a run; until the transaction ends nobody can."""
+    home = connection.execute(sa.text(_HOME)).scalar()
+    if _is_held(_path(home, run_id)):
+        return False
+    return bool(connection.execute(sa.text("SELECT pg_try_advisory_xact_lock(:key)"), {"key": lock_key(run_id)}).scalar())
+
+
+def _is_held(path: Path | None) -> bool:
+    if path is None:
+        return False
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+    except OSError:
+        return False
+    with forks.owned_descriptor(descriptor):
+        return not try_lock(descriptor)
+
+
+def forget(connection: sa.Connection, run_id: str) -> None:
+    """Remove the file that a dead owner left."""
+    path = _path(connection.execute(sa.text(_HOME)).scalar(), run_id)
+    if path is not None:
+        with contextlib.suppress(OSError):
+            path.unlink(missing_ok=True)
