@@ -42,6 +42,7 @@
     │   ├── DerivationNotFound        no such derivation
     │   ├── RunNotComplete            the run failed, was dropped, or is still going
     │   ├── ResultNotStored           the run's strategy did not store its result
+    │   ├── AppendInProgress          another run that appends the same is still going
     │   └── LoadFailed                a materialization could not be loaded
     ├── ParameterError                a parameter of a run cannot be recorded as it was asked
     │   ├── SecretRequired            a secret parameter is needed again, and was not given
@@ -217,6 +218,10 @@ class ResultNotStored(StoreError):
 
 class LoadFailed(StoreError):
     """A materialization could not be loaded."""
+
+
+class AppendInProgress(StoreError):
+    """Another run that appends the same (``append_key``) is still going."""
 
 
 class ParameterError(LineageError):

@@ -7,6 +7,9 @@ whoever appends to that place next takes those rows out first: a task that is tr
 
 A run that keeps its result whatever the store does may have ended well without the store's knowledge. What it appended is taken out only
 where it said itself that it failed; where its driver is gone, its rows stay.
+
+An append that has a key (who asked for it: a task of a DAG run, say) is made once: its note stays when the run is recorded, and a later run
+that appends as the same key takes out what the earlier one appended, as a part of its own append.
 """
 
 from __future__ import annotations
@@ -17,30 +20,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider.secrecy.urls import shown_place
+from airflow_lineage_provider.store.note import Note
 
 if TYPE_CHECKING:
     from airflow_lineage_provider.store.run_store import RunStore
+    from airflow_lineage_provider.store.store import Store
 
 log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True)
-class Note:
-    """A note of an append.
-
-    Attributes:
-        run_id: the run that appended.
-        place: where.
-        how: how its rows there are known.
-        amend: adds to the note what is known of taking them out.
-        now: how the note says it by now; None where the rows have been taken out by another.
-    """
-
-    run_id: str
-    place: str
-    how: Mapping[str, Any]
-    amend: Callable[..., None]
-    now: Callable[[], Mapping[str, Any] | None]
 
 
 Undo = Callable[[Note], int]
@@ -53,22 +39,44 @@ class Journal:
     Attributes:
         store: the store as the run uses it.
         run_id: the run that is going to append.
+        key: what identifies its appends; empty where nothing does.
         own: where it appends, and how its rows there are known.
+        instead_of: the runs whose rows it has replaced.
     """
 
     store: RunStore
     run_id: str
+    key: str = ""
     own: list[tuple[str, Mapping[str, Any]]] = field(default_factory=list)
+    instead_of: list[str] = field(default_factory=list)
 
-    def intend(self, place: str, **how: Any) -> None:
-        """Note that the run appends to a place, and how its rows there are known.
+    def intend(self, places: Sequence[str], **how: Any) -> list[Note]:
+        """Note that the run appends to a place, by all its names, and how its rows there are known; what it replaces of earlier runs.
 
+        :raises AppendInProgress: another run that is still going appends the same.
         :raises StoreError: the store fails, and the result is not to be kept without it.
         """
-        self.own.append((place, how))
-        keeps_result = self.store.keeps_result
-        doing = f"noting where run {self.run_id} appends"
-        self.store.ask(doing, lambda opened: opened.intend_append(self.run_id, place, how, keeps_result=keeps_result), None)
+        self.own.append((places[0], how))
+        keeps_result, nothing = self.store.keeps_result, list[tuple[str, str, Any]]()
+
+        def note(store: Store) -> list[tuple[str, str, Any]]:
+            return store.intend_append(self.run_id, places, how, keeps_result=keeps_result, key=self.key)
+
+        found = self.store.ask(f"noting where run {self.run_id} appends", note, nothing)
+        return [self._note(run_id, place, known) for run_id, place, known in found]
+
+    def replaced(self, notes: Iterable[Note], removed: int) -> None:
+        """What earlier runs appended is gone."""
+        for note in notes:
+            self.instead_of.append(note.run_id)
+            self._settled(note.run_id, note.place)
+        if removed:
+            log.info("run %s replaces what earlier runs appended as %s: %d are taken out", self.run_id, self.key, removed)
+
+    @property
+    def keyed(self) -> list[tuple[str, Mapping[str, Any], str]]:
+        """The run's own appends that stay known by their key."""
+        return [(place, how, self.key) for place, how in self.own] if self.key else []
 
     def settle(self, places: Iterable[str], undo: Undo) -> None:
         """Take out what failed runs left at a place, by all its names.
@@ -95,7 +103,7 @@ class Journal:
         def amend(**more: Any) -> None:
             self.store.ask(doing, lambda opened: opened.amend_append(run_id, place, {**how, **more}), None)
 
-        return Note(run_id, place, how, amend, lambda: self.store.ask(doing, lambda opened: opened.intended_append(run_id, place), how))
+        return Note(run_id, place, how, amend, lambda: self.store.ask(doing, lambda opened: opened.noted_append(run_id, place), how))
 
     def _unfinished(self, place: str) -> Sequence[tuple[str, Any]]:
         return self.store.ask("finding runs that failed while they appended", lambda opened: opened.unfinished_appends(place), [])

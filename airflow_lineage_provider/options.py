@@ -99,6 +99,7 @@ def _output(_name: str, value: Any) -> None:
 _CHECKS: Mapping[str, Callable[[str, Any], None]] = {
     "name": _text,
     "table": _text,
+    "append_key": _text,
     "rows": _natural,
     "strategy": _one_of(STRATEGIES),
     "reasons": _one_of(REASONS),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, get_args
 from typing import Literal as OneOf
@@ -18,7 +18,8 @@ from airflow_lineage_provider.shown import shown
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from airflow_lineage_provider.journal import Journal, Note
+    from airflow_lineage_provider.journal import Journal
+    from airflow_lineage_provider.store.note import Note
 
 Mode = OneOf["error", "overwrite", "append"]
 MODES: tuple[Mode, ...] = get_args(Mode)
@@ -141,12 +142,12 @@ class Output:
             return _not_known(f"the files that were written could not be listed: {problem}")
 
     def _save(self, frame: DataFrame, appending: Journal | None) -> None:
-        """Write files. What is appended is known as the run's by its files' names."""
+        """Write files. What is appended is known as the run's by its files' names; what it replaces is removed when it is there."""
         from airflow_lineage_provider.spark.appended_files import files_named_after, naming
 
-        writer = frame.write.mode(self.mode)
+        writer, replaced = frame.write.mode(self.mode), list["Note"]()
         if appending is not None:
-            appending.intend(self._places(frame.sparkSession)[0])
+            replaced = appending.intend(self._places(frame.sparkSession))
         if self.kind == "path":
             options = {} if appending is None else naming(appending.run_id)
             writer.format(self.format).options(**options).save(self.target)
@@ -155,6 +156,16 @@ class Output:
         else:  # no option: the table would keep it, and the files of later writers would bear this run's name
             with files_named_after(frame.sparkSession, appending.run_id):
                 writer.saveAsTable(self.target)
+        if appending is not None and replaced:
+            self._remove_replaced(frame.sparkSession, appending, replaced)
+
+    def _remove_replaced(self, spark: SparkSession, appending: Journal, replaced: Sequence[Note]) -> None:
+        """Remove the files of earlier runs whose rows are appended again."""
+        from airflow_lineage_provider.spark.appended_files import remove_files
+
+        root = self._places(spark)[0]
+        appending.replaced(replaced, sum(remove_files(spark, root, note.run_id) for note in replaced))
+        self._refresh(spark)
 
     def _places(self, spark: SparkSession) -> list[str]:
         """The names of the place that a journal may know it by, the one of now first: a table has no folder before it is there."""
@@ -176,19 +187,22 @@ class Output:
         :raises StoreError: the store fails, and the result is not to be kept without it.
         """
         from airflow_lineage_provider.spark.appended_files import remove_files
-        from airflow_lineage_provider.store.result_table import undo_append
+        from airflow_lineage_provider.store.appended_rows import undo_append
 
         places = self._places(spark)
 
         def undo(note: Note) -> int:
             if self.kind == "postgres":
-                return undo_append(self.url, self.target, note.run_id, note.how, note.amend, note.now)
+                return undo_append(self.url, self.target, note)
             return remove_files(spark, places[0], note.run_id)
 
         if own:
             journal.settle_own(undo)
         else:
             journal.settle(places, undo)
+        self._refresh(spark)
+
+    def _refresh(self, spark: SparkSession) -> None:
         if self.kind == "table" and spark.catalog.tableExists(self.target):
             spark.catalog.refreshTable(self.target)
 
@@ -208,7 +222,8 @@ class Output:
                 before = found[1] if found else None
             except Exception:  # the write itself will say what is wrong with the database
                 before = "unknown"
-        write_postgres(frame, self.url, self.target, self.mode, None if journal is None else journal.intend)
+        write_postgres(frame, self.url, self.target, self.mode, journal)
+        instead_of = [] if journal is None else journal.instead_of
         try:
             made = table_fingerprint(self.url, self.target)
         except Exception as problem:
@@ -217,7 +232,7 @@ class Output:
             return _not_known("the table was dropped by somebody else")
         return Written(
             places={made[0]: made[1]},
-            version={"kind": "rows", "place": made[0], "version": made[1], "before": before},
+            version={"kind": "rows", "place": made[0], "version": made[1], "before": before, "instead_of": instead_of},
         )
 
     def describe(self) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from airflow_lineage_provider import settings
-from airflow_lineage_provider.errors import ResultNotStored, RunNotComplete, SparkRequired, StoreNotPermitted
+from airflow_lineage_provider.errors import InvalidOption, ResultNotStored, RunNotComplete, SparkRequired, StoreNotPermitted
 from airflow_lineage_provider.explanation import Difference, Explanation, Guarantee, RunSummary
 from airflow_lineage_provider.given_pipeline import pipeline_name
 from airflow_lineage_provider.options import check_options
@@ -24,6 +24,7 @@ from airflow_lineage_provider.secrecy import Secrets, recorded_params
 from airflow_lineage_provider.secrecy.failures import guarded
 from airflow_lineage_provider.secrecy.sealing import given_again
 from airflow_lineage_provider.secrecy.showing import without_secrets
+from airflow_lineage_provider.shown import shown
 from airflow_lineage_provider.storage import RecordedUdf, SegmentNotStored, StoredTable, recorded_udfs, segments_not_stored, stored_tables
 from airflow_lineage_provider.store import RunRecord, Store, pending
 from airflow_lineage_provider.store.revival import Restarts
@@ -103,6 +104,7 @@ class Lineage:
         reasons: str = "lazy",
         keys: Mapping[str, Sequence[str]] | None = None,
         on_store_failure: str | None = None,
+        append_key: str | None = None,
         airflow: Mapping[str, Any] | None = None,
         progress: Progress | bool | None = None,
     ) -> Run:
@@ -113,6 +115,8 @@ class Lineage:
         (`tracing.strategies`): ``function_materialization``, ``rerun``, ``full_materialization`` or ``auto``. ``keys`` names the
         primary keys of source tables that have no better row identity (anything but Parquet). ``on_store_failure`` is that of this object,
         unless it is said: with ``keep_result`` a store that fails costs the run its lineage (`Run.lineage_lost` says why) and nothing else.
+        ``append_key`` identifies what is appended (an ``output`` with ``+append``): a later run that appends to the same place as the same
+        key replaces these rows, and adds nothing to them.
         ``progress`` is called with each stage; without one the stages are shown where there is a terminal or a notebook (False: nowhere;
         True: on standard error, whatever it is).
 
@@ -135,7 +139,10 @@ class Lineage:
         on_failure = self.on_store_failure if on_store_failure is None else on_store_failure
         options = {"name": name, "strategy": strategy, "reasons": reasons, "output": output, "keys": keys, "params": params}
         named = {"clear_params": clear_params, "secret_params": secret_params, "airflow": airflow}
-        check_options({**options, **named, "on_store_failure": on_failure})
+        check_options({**options, **named, "on_store_failure": on_failure, "append_key": append_key})
+        written = None if output is None else Output.parse(output)
+        if append_key is not None and (written is None or written.mode != "append"):
+            raise InvalidOption(f"append_key={shown(append_key)} is for an output that is appended to (+append)")
         if self.spark is None:
             raise SparkRequired("running a pipeline needs a Spark session: Lineage(spark)")
         plain, secrets = Secrets.of(params or {}, secret_params or ())
@@ -145,11 +152,12 @@ class Lineage:
             params=plain,
             recorded_params=recorded_params(plain, clear_params or (), secrets.values),
             secrets=secrets,
-            output=None if output is None else Output.parse(output),
+            output=written,
             strategy=strategy,
             reasons=reasons,
             keys=keys or {},
             airflow=airflow or {},
+            append_key=append_key or "",
         )
         keeps_result = on_failure == "keep_result"
         place, away = pending.place_of(self._url or settings.store_url()), self._away if keeps_result else ""

@@ -59,6 +59,7 @@ class Request:
     reasons: str
     keys: Mapping[str, Sequence[str]]
     airflow: Mapping[str, Any]
+    append_key: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,7 +91,7 @@ def execute(spark: SparkSession, store: RunStore, request: Request, progress: Pr
     record = replace(_record(prepared, request), started=datetime.now(UTC))
     record = replace(record, id=store.begin(record))
     execution = Execution(spark=spark, run_id=record.id, store=store, progress=progress, conf=record.conf)
-    journal = Journal(store, record.id)
+    journal = Journal(store, record.id, request.append_key)
     try:
         with apply_conf(spark, KEPT_ROWS):
             result, written = _result(execution, prepared, request, journal)
@@ -98,7 +99,7 @@ def execute(spark: SparkSession, store: RunStore, request: Request, progress: Pr
         execution.timings["total"] = time.perf_counter() - started
         output = request.output.describe() | {"version": written.version} if request.output and written else None
         record = replace(record, output=output, timings=execution.timings, row_counts=execution.rows, finished=datetime.now(UTC))
-        record = _publish(store, record, written.places if written else {}, prepared)
+        record = _publish(store, record, written.places if written else {}, prepared, journal)
     except BaseException as error:
         raised = told(_explained(error, prepared), request.secrets.message)
         if _record_failure(store, record.id, raised) and request.output is not None and journal.own:
@@ -110,7 +111,7 @@ def execute(spark: SparkSession, store: RunStore, request: Request, progress: Pr
     return record, execution, result
 
 
-def _publish(store: RunStore, record: RunRecord, places: Mapping[str, str], prepared: _Prepared) -> RunRecord:
+def _publish(store: RunStore, record: RunRecord, places: Mapping[str, str], prepared: _Prepared, journal: Journal) -> RunRecord:
     """Make the run visible: complete, or, where its lineage is lost, incomplete."""
     said = {"output": record.output, "timings": record.timings, "row_counts": record.row_counts, "udfs": prepared.keeping.kept}
 
@@ -121,7 +122,7 @@ def _publish(store: RunStore, record: RunRecord, places: Mapping[str, str], prep
     if not store.lost:
         return replace(record, status="complete")
     incomplete = replace(record, status="incomplete", error=f"lineage incomplete: {store.lost}")
-    store.incomplete(incomplete, places)
+    store.incomplete(incomplete, places, journal.keyed)
     return incomplete
 
 

@@ -104,6 +104,10 @@ def _run(made: argparse.ArgumentParser) -> None:
         help="where the result is written: PATH, parquet:PATH, csv:PATH or table:NAME, +overwrite or +append at the end",
     )
     made.add_argument(
+        "--append-key", metavar="KEY",
+        help="with +append: what is appended; another run that appends as this key to the same place replaces these rows",
+    )  # fmt: skip
+    made.add_argument(
         "--strategy", default=STRATEGIES[0], choices=STRATEGIES,
         help="what is stored: segments with UDFs and the result; nothing; all segments; what is worth it (default: %(default)s)",
     )  # fmt: skip

@@ -38,7 +38,9 @@ def run(options: Namespace, out: Streams) -> int:
     pipeline, name = load_pipeline(options.pipeline)
     secret = secret_params(options.secret_params)
     params = _once([*options.param, *secret.items()], "--param")
-    secrecy = {"clear_params": options.clear_param} if options.clear_param else {}
+    further = {"clear_params": options.clear_param} if options.clear_param else {}
+    if options.append_key is not None:
+        further["append_key"] = options.append_key
     with ExitStack() as stack:
         # The store first: that it is down should not be found out after Spark's start.
         out.progress("opening the results store")
@@ -51,7 +53,7 @@ def run(options: Namespace, out: Streams) -> int:
         made = lineage.run(
             pipeline, name=options.name or name, params=params, output=options.output, strategy=options.strategy,
             reasons=options.reasons, keys=_once(options.key, "--key"), on_store_failure=options.on_store_failure, progress=out.progress,
-            **secrecy,
+            **further,
         )  # fmt: skip
         stack.callback(made.close)
         # A result that was only written somewhere would have to be computed again to be shown.

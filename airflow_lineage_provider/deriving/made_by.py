@@ -77,15 +77,18 @@ def _made(places: list[WrittenPlace], read: int) -> MadeBy:
 def _of_rows(store: Store, source: RecordedSource, reader: str) -> MadeBy:
     """A table that runs append to is what the last one made of the version before it."""
     runs: dict[str, WrittenPlace] = {}
-    written = store.written([source.version["place"]])
+    replaced: set[str] = set()
+    written, before = store.written([source.version["place"]]), reader
     version: str | None = version_text(source.version["count"], source.version["checksum"])
     while version is not None and not version.startswith("0:"):
-        before = min(runs, default=reader)
         made = next((one for one in written if one.version == version and one.run_id < before), None)
         if made is None or made.status != "complete":
-            return MadeBy(runs=runs | ({made.run_id: made} if made else {}), files={}, complete=False)
-        runs[made.run_id] = made
-        version = store.run(made.run_id).output["version"]["before"]
+            return MadeBy(runs=runs | ({made.run_id: made} if made and made.run_id not in replaced else {}), files={}, complete=False)
+        if made.run_id not in replaced:  # its rows were there, and are not any more
+            runs[made.run_id] = made
+        said = store.run(made.run_id).output["version"]
+        replaced |= set(said.get("instead_of", ()))
+        before, version = made.run_id, said["before"]
     return MadeBy(runs=runs, files={}, complete=bool(runs))
 
 

@@ -12,7 +12,7 @@ from airflow_lineage_provider.hooks.rendered import is_blank
 from airflow_lineage_provider.operators.bound_pipeline import bind, without_session
 from airflow_lineage_provider.operators.masking import mask_params, mask_urls
 from airflow_lineage_provider.operators.options import check_when_read, check_when_run
-from airflow_lineage_provider.operators.run_context import airflow_context
+from airflow_lineage_provider.operators.run_context import airflow_context, task_instance_key
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from airflow_lineage_provider.pipeline import Run
 
 
-TEMPLATED = frozenset({"strategy", "reasons", "output", "keys", "on_store_failure"})
+TEMPLATED = frozenset({"strategy", "reasons", "output", "keys", "on_store_failure", "append_key"})
 """Options that may be templates: those are checked when the task starts."""
 
 
@@ -36,7 +36,8 @@ class LineagePySparkOperator(PythonOperator):
 
     The XCom result is ``{"run_id", "pipeline", "rows", "output", "seconds", "lineage", "lineage_lost"}``, ``lineage`` being ``complete`` or
     ``incomplete``, and ``lineage_lost`` the cause or None. A try that fails is recorded as failed and leaves the runs
-    of other tries as they are. What it has appended (``+append``) is taken out before a retry appends; after ``error`` use overwrite.
+    of other tries as they are. What one try has appended (``+append``) is replaced by the next, also where the task had succeeded and was
+    cleared; after ``error`` use overwrite.
 
     Args:
         python_callable: the pipeline.
@@ -53,6 +54,8 @@ class LineagePySparkOperator(PythonOperator):
             again.
         on_store_failure: what becomes of the task when the results store is missing, slow, or dies in the middle: ``fail``, or
             ``keep_result``: the result is written, and the run is marked incomplete. (templated)
+        append_key: what is appended, for an output with ``+append``: another task that appends as the same key to the same place replaces
+            these rows. By default the task instance: dag, DAG run, task, map index. (templated)
         store_conn_id: Airflow connection to the results store's PostgreSQL. (templated)
         store: its URL instead; with neither the settings decide. (templated)
         lineage_name: the pipeline's name in the store; ``dag_id.task_id`` by default. (templated)
@@ -71,6 +74,7 @@ class LineagePySparkOperator(PythonOperator):
         "reasons",
         "keys",
         "on_store_failure",
+        "append_key",
         "store_conn_id",
         "store",
         "lineage_name",
@@ -96,6 +100,7 @@ class LineagePySparkOperator(PythonOperator):
         clear_params: Sequence[str] = (),
         secret_params: Sequence[str] = (),
         on_store_failure: Literal["fail", "keep_result"] = "fail",
+        append_key: str | None = None,
         store_conn_id: str | None = None,
         store: str | None = None,
         lineage_name: str | None = None,
@@ -106,13 +111,15 @@ class LineagePySparkOperator(PythonOperator):
         self.config_kwargs = config_kwargs or {}
         # A task's ``output`` is its XCom already.
         self.result_output = output
-        self._named = [name for name, value in (("result_output", output), ("lineage_name", lineage_name)) if value is not None]
+        named = {"result_output": output, "lineage_name": lineage_name, "append_key": append_key}
+        self._named = [name for name, value in named.items() if value is not None]
         self.strategy = strategy
         self.reasons = reasons
         self.keys = keys
         self.clear_params = clear_params
         self.secret_params = secret_params
         self.on_store_failure = on_store_failure
+        self.append_key = append_key
         check_when_read(self.task_id, self._options(), TEMPLATED)
         self.store_conn_id = store_conn_id
         self.store = store
@@ -134,7 +141,8 @@ class LineagePySparkOperator(PythonOperator):
     def _options(self) -> dict[str, Any]:
         return {
             "strategy": self.strategy, "reasons": self.reasons, "output": self.result_output, "keys": self.keys,
-            "on_store_failure": self.on_store_failure, "clear_params": self.clear_params, "secret_params": self.secret_params,
+            "on_store_failure": self.on_store_failure, "append_key": self.append_key,
+            "clear_params": self.clear_params, "secret_params": self.secret_params,
         }  # fmt: skip
 
     def execute(self, context: Context) -> dict[str, Any]:
@@ -160,10 +168,18 @@ class LineagePySparkOperator(PythonOperator):
                 pipeline.run,
                 name=self.lineage_name or f"{self.dag_id}.{self.task_id}",
                 params=pipeline.params,
-                **self._options(),
+                **{**self._options(), "append_key": self._append_key(context)},
                 airflow=airflow_context(context),
                 progress=self.log.info,
             )
+
+    def _append_key(self, context: Mapping[str, Any]) -> str | None:
+        """The key that was given, or, where rows are appended, the task instance's."""
+        from airflow_lineage_provider.output import Output
+
+        if self.append_key is not None or self.result_output is None or Output.parse(self.result_output).mode != "append":
+            return self.append_key
+        return task_instance_key(context)
 
     def _xcom(self, run: Run) -> dict[str, Any]:
         from airflow_lineage_provider.output import Output

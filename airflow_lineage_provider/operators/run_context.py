@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -17,3 +18,9 @@ def airflow_context(context: Mapping[str, Any]) -> dict[str, Any]:
         "try_number": ti.try_number,
         "logical_date": logical_date.isoformat() if logical_date else None,
     }
+
+
+def task_instance_key(context: Mapping[str, Any]) -> str:
+    """What the tries of one task instance have in common, of a retry as of a task that was cleared, and no other task instance has."""
+    ti = context["ti"]
+    return json.dumps(["airflow", ti.dag_id, ti.run_id, ti.task_id, -1 if ti.map_index is None else ti.map_index])

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from airflow_lineage_provider.spark.captured_udf import CapturedUdf
     from airflow_lineage_provider.store.layout import Role
     from airflow_lineage_provider.store.materialization import Kind, Materialization
+    from airflow_lineage_provider.store.note import Notes
     from airflow_lineage_provider.store.result_table import Mode
     from airflow_lineage_provider.store.run_store import RunStore
 
@@ -294,10 +295,10 @@ def _loaded(execution: Execution, frame: DataFrame, made: Materialization, names
         made = there
 
 
-def write_postgres(frame: DataFrame, url: str, table: str, mode: Mode, note: Callable[..., None] | None = None) -> None:
+def write_postgres(frame: DataFrame, url: str, table: str, mode: Mode, notes: Notes | None = None) -> None:
     """Write a frame to a PostgreSQL table: loaded beside it by the executors, put in place in one transaction.
 
-    ``note`` is called before appended rows can be seen (`ResultTable.publish`).
+    ``notes`` is told of appended rows before they can be seen (`ResultTable.publish`).
 
     :raises LoadFailed, StoreUnavailable: what was there before is unchanged.
     """
@@ -305,7 +306,7 @@ def write_postgres(frame: DataFrame, url: str, table: str, mode: Mode, note: Cal
     numbered = frame.toDF(*(f"c{i}" for i in range(len(columns))))
     with ResultTable.staged(url, table, columns, mode) as result:
         carried(numbered).mapInArrow(writing_partitions(result, [column.name for column in columns]), WRITTEN).collect()
-        result.publish(note)
+        result.publish(notes)
 
 
 def result_frame(frame: DataFrame, columns: tuple[str, ...], names: tuple[str, ...]) -> DataFrame:

@@ -24,7 +24,6 @@ from __future__ import annotations
 
 import logging
 import os
-import secrets
 import shlex
 import shutil
 import socket
@@ -37,21 +36,19 @@ from urllib.parse import quote
 
 from airflow_lineage_provider import settings
 from airflow_lineage_provider.errors import StoreDamaged, StoreInUse, StoreUnavailable
-from airflow_lineage_provider.store import programs, server_life, server_log
+from airflow_lineage_provider.store import programs, server_data, server_life, server_log
 from airflow_lineage_provider.store.home_files import make_home, read_text, starting, write_whole
 from airflow_lineage_provider.store.pid_file import PidFile, is_postmaster, read_pid_file
 from airflow_lineage_provider.store.server_user import ServerUser, owner_of, server_user
 
 log = logging.getLogger(__name__)
 
-USER = "lineage"
 DATABASE = "lineage"
 _LONGEST_SOCKET_PATH = 100
 _START_SECONDS = 60
 _RECOVERY_SECONDS = 20
 _UNREACHABLE_SECONDS = 5
 _DAMAGE_SECONDS = 2
-_INITDB_OPTIONS = ["--auth=scram-sha-256", "--encoding=UTF8", "--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--locale=C"]
 
 
 @dataclass(frozen=True)
@@ -136,10 +133,10 @@ def _start(home: Path) -> Server:
         if lock is None:
             raise server_life.in_use(home)
         if not (data / "PG_VERSION").exists():
-            _initialise(home, user)
+            server_data.initialise(home, user)
         _clear_away(home)
-        if _password(home) is None:
-            _set_password(home, user)
+        if server_data.password(home) is None:
+            server_data.set_password(home, user)
         server_life.note(home)
         _launch(home, user, lock)
     try:
@@ -148,7 +145,7 @@ def _start(home: Path) -> Server:
         log.warning("the embedded PostgreSQL in %s does not take the password of its file: it gets a new one", home)
         _stop(home)
     with server_life.life(home) as lock:
-        _set_password(home, user)
+        server_data.set_password(home, user)
         _launch(home, user, _taken(lock, home))
     return _wait(home)
 
@@ -197,43 +194,6 @@ def _wait(home: Path) -> Server:
     raise StoreUnavailable(f"the embedded PostgreSQL in {home} runs but does not answer.\n{server_log.tail(home)}")
 
 
-def _initialise(home: Path, user: ServerUser) -> None:
-    """Make the data folder under another name and rename it, so that a killed initialisation leaves nothing half-made."""
-    new = home / "postgres.new"
-    shutil.rmtree(new, ignore_errors=True)
-    new.mkdir(mode=0o700)
-    user.own(new)
-    password = secrets.token_urlsafe(24)
-    with tempfile.NamedTemporaryFile("w", prefix="lineage-") as file:
-        file.write(password)
-        file.flush()
-        user.own(Path(file.name))
-        programs.run("initdb", ["-D", str(new), "-U", USER, f"--pwfile={file.name}", *_INITDB_OPTIONS], user)
-    with open(new / "postgresql.conf", "a") as conf:
-        conf.write(_configuration())
-    write_whole(home / "postgres.password", password)
-    new.rename(home / "postgres")
-
-
-def _configuration() -> str:
-    """Few, safe departures from PostgreSQL's defaults: one host, bulk loads, no replication."""
-    lines = [
-        "",
-        "# airflow-lineage",
-        "timezone = 'UTC'",
-        "max_connections = 200",
-        "wal_level = minimal",
-        "max_wal_senders = 0",
-        "max_wal_size = 4GB",
-        "checkpoint_timeout = 15min",
-    ]
-    shm = Path("/dev/shm")
-    if shm.is_dir() and shutil.disk_usage(shm).total < 1 << 30:
-        # Containers give /dev/shm 64 MB, which parallel hash joins exceed.
-        lines.append("dynamic_shared_memory_type = mmap")
-    return "\n".join(lines) + "\n"
-
-
 def _launch(home: Path, user: ServerUser, lock: int) -> None:
     """Start the server, which takes the lock over. The log's settings are given at the start: homes of earlier releases have none."""
     data, start_log, sockets = home / "postgres", server_log.start_file(home), _socket_folder(home)
@@ -273,24 +233,6 @@ def _clear_away(home: Path) -> None:
         leftover.unlink(missing_ok=True)
 
 
-# The password
-
-
-def _password(home: Path) -> str | None:
-    """The owner's password; None where the file is missing or cannot be one."""
-    text = (read_text(home / "postgres.password") or "").strip()
-    return text if text and text.isascii() and text.isprintable() and " " not in text else None
-
-
-def _set_password(home: Path, user: ServerUser) -> None:
-    """Give the owner's role a new password, while no server runs."""
-    log.warning("%s is missing or damaged: the embedded PostgreSQL gets a new password", home / "postgres.password")
-    password = secrets.token_urlsafe(24)
-    said = f"ALTER ROLE {USER} PASSWORD '{password}'\n"
-    programs.run("postgres", ["--single", "-D", str(home / "postgres"), "postgres"], user, said=said)
-    write_whole(home / "postgres.password", password)
-
-
 # Reaching it
 
 
@@ -306,7 +248,7 @@ def running(home: Path) -> Server | None:
     folder = _reachable_socket_folder(home, found)
     if folder is None:
         return None
-    url = _url(folder, found.port, _password(home) or "")
+    url = _url(folder, found.port, server_data.password(home) or "")
     match _answer(url):
         case "yes":
             return Server(url, found.pid, home)
@@ -320,7 +262,7 @@ def running(home: Path) -> Server | None:
 
 
 def _url(folder: Path, port: int, password: str) -> str:
-    return f"postgresql://{USER}:{quote(password, safe='')}@/{DATABASE}?host={quote(str(folder), safe='')}&port={port}"
+    return f"postgresql://{server_data.USER}:{quote(password, safe='')}@/{DATABASE}?host={quote(str(folder), safe='')}&port={port}"
 
 
 def _answer(url: str) -> Literal["yes", "no", "refused"]:

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import sqlalchemy as sa
 
 from airflow_lineage_provider.errors import StoreError
-from airflow_lineage_provider.store import catalog, outputs, run_lock, schema
+from airflow_lineage_provider.store import append_notes, catalog, outputs, run_lock, schema
 from airflow_lineage_provider.store.connection import sqlstate, store_errors
 from airflow_lineage_provider.store.load import application_name
 from airflow_lineage_provider.store.records import RunRecord
 
 log = logging.getLogger(__name__)
+
+Appended = Sequence[tuple[str, Any, str]]
+"""What a run has appended: where, how its rows there are known (JSON), and the append's key."""
 
 DEAD = "the driver ended before the run was complete"
 _STANDS = "; what it may have appended stays, as it was to keep its result whatever the store does (on_store_failure='keep_result')"
@@ -51,7 +55,7 @@ def fail(engine: sa.Engine, run_id: str, error: str) -> None:
     _against_loads(engine, run_id, change)
 
 
-def incomplete(engine: sa.Engine, record: RunRecord, places: Mapping[str, str]) -> None:
+def incomplete(engine: sa.Engine, record: RunRecord, places: Mapping[str, str], appended: Appended) -> None:
     """Say of a run that its result stands and its lineage does not; a run that was never entered is entered. What was loaded is dropped.
 
     A run that is complete after all (its publishing was not seen to end), or that was dropped, is left as it is.
@@ -64,6 +68,9 @@ def incomplete(engine: sa.Engine, record: RunRecord, places: Mapping[str, str]) 
         elif found.status in ("complete", "incomplete", "dropped"):
             return
         catalog.drop_data(connection, record.id)
+        append_notes.stay(connection, record.id)
+        for place, how, key in appended:
+            append_notes.enter(connection, record.id, place, how, key)
         outputs.enter(connection, record.id, places)
         said = {name: getattr(record, name) for name in ("finished", "error", "output", "timings", "row_counts")}
         catalog.update_run(connection, record.id, status="incomplete", **said)
@@ -84,6 +91,7 @@ def drop(engine: sa.Engine, run_id: str) -> None:
         if record.status == "running" and not run_lock.owner_is_dead(connection, run_id):
             raise StoreError(f"run {run_id} is still running: it can be dropped when it has ended")
         _make_tombstone(connection, run_id)
+        append_notes.forget(connection, run_id)  # whoever drops it has seen to its rows
         run_lock.forget(connection, run_id)
 
     _against_loads(engine, run_id, change)
@@ -166,7 +174,7 @@ def _fail_if_dead(engine: sa.Engine, run_id: str) -> bool:
                 if not run_lock.owner_is_dead(connection, run_id):
                     return False
                 if catalog.take_running(connection, run_id, wait=last):
-                    told = DEAD + _STANDS if outputs.let_stand(connection, run_id) else DEAD
+                    told = DEAD + _STANDS if append_notes.let_stand(connection, run_id) else DEAD
                     catalog.update_run(connection, run_id, status="failed", finished=datetime.now(UTC), error=told)
                     catalog.drop_data(connection, run_id)
                     run_lock.forget(connection, run_id)
@@ -184,7 +192,7 @@ def _fail_if_dead(engine: sa.Engine, run_id: str) -> bool:
 def retire(engine: sa.Engine, days: int) -> list[str]:
     """Drop the runs that ended more than so many days ago; their ids. One whose appended rows are still to be taken out waits for that."""
     runs = schema.runs
-    old = (runs.c.finished < datetime.now(UTC) - timedelta(days=days)) & ~outputs.is_noted()
+    old = (runs.c.finished < datetime.now(UTC) - timedelta(days=days)) & ~append_notes.is_noted()
     with engine.connect() as connection:
         query = sa.select(runs.c.id).where(runs.c.status.in_(("complete", "incomplete", "failed")), old).order_by(runs.c.id)
         found = list(connection.execute(query).scalars())

@@ -9,20 +9,23 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, urlsplit
 
 from airflow_lineage_provider import settings
 from airflow_lineage_provider.store.records import RunRecord
+
+if TYPE_CHECKING:
+    from airflow_lineage_provider.store.lifecycle import Appended
 
 log = logging.getLogger(__name__)
 
 _TIMES = ("started", "finished")
 
 
-def leave(place: str, record: RunRecord, places: Mapping[str, str]) -> None:
+def leave(place: str, record: RunRecord, places: Mapping[str, str], appended: Appended = ()) -> None:
     """Keep what is to be said of an incomplete run; a home that cannot be written is only noted in the log."""
-    document = {"store": place, "places": dict(places), "record": asdict(record)}
+    document = {"store": place, "places": dict(places), "appended": list(appended), "record": asdict(record)}
     try:
         folder = _folder()
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -34,7 +37,7 @@ def leave(place: str, record: RunRecord, places: Mapping[str, str]) -> None:
         log.warning("run %s is incomplete, and that cannot be kept for the results store in %s: %s", record.id, _folder(), error)
 
 
-def deliver(place: str, say: Callable[[RunRecord, Mapping[str, str]], None]) -> None:
+def deliver(place: str, say: Callable[[RunRecord, Mapping[str, str], Appended], None]) -> None:
     """Say what was kept for this store, and forget it. What is wrong with it is only noted in the log: it is nobody's question now."""
     folder = _folder()
     for file in sorted(folder.glob("*.json")) if folder.is_dir() else ():
@@ -42,7 +45,8 @@ def deliver(place: str, say: Callable[[RunRecord, Mapping[str, str]], None]) -> 
             document = json.loads(file.read_text(encoding="utf-8"))
             if document["store"] != place:
                 continue
-            say(_record(document["record"]), document["places"])
+            appended = [(where, how, key) for where, how, key in document.get("appended", ())]
+            say(_record(document["record"]), document["places"], appended)
             file.unlink(missing_ok=True)
         except Exception as error:
             log.warning("what %s has to say to the results store cannot be said: %s", file, error)

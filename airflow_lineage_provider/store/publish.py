@@ -11,7 +11,7 @@ import sqlalchemy as sa
 
 from airflow_lineage_provider.errors import RunNotComplete, StoreError
 from airflow_lineage_provider.reasons.kept import KeptUdf
-from airflow_lineage_provider.store import catalog, kept_udfs, outputs, schema
+from airflow_lineage_provider.store import append_notes, catalog, kept_udfs, outputs, schema
 from airflow_lineage_provider.store.connection import sqlstate
 from airflow_lineage_provider.store.materialization import ExecutorUrls, Materialization
 from airflow_lineage_provider.store.types import storage_type
@@ -60,6 +60,7 @@ def publish(
             _index(connection, found, columns)
         catalog.execute_text(connection, f"ANALYZE {found.table}")
     catalog.end_loads(connection, run_id)
+    append_notes.stay(connection, run_id)
     outputs.enter(connection, run_id, places)
     kept_udfs.enter(connection, run_id, udfs)
     values = {"output": output, "timings": timings, "row_counts": row_counts}

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, closing, contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from airflow_lineage_provider.errors import LoadFailed
-from airflow_lineage_provider.store.connection import normalise, psycopg2_connect, redact, store_errors
+from airflow_lineage_provider.store.appended_rows import take_out
+from airflow_lineage_provider.store.connection import normalise, redact, store_errors
 from airflow_lineage_provider.store.convert import storage_schema, to_storage
 from airflow_lineage_provider.store.fingerprint import place_query
 from airflow_lineage_provider.store.layout import PARTITION, Column, Layout, make_layout
+from airflow_lineage_provider.store.note import Note, Notes
 from airflow_lineage_provider.store.sqltext import identifier, literal, qualified
 from airflow_lineage_provider.store.staging import mark, staging_name
 from airflow_lineage_provider.store.transport import open_transport
 
 if TYPE_CHECKING:
-    import psycopg2.extensions
     import pyarrow as pa
 
 Mode = Literal["error", "overwrite", "append"]
@@ -112,16 +113,19 @@ class ResultTable:
             transport.commit()
         return rows
 
-    def publish(self, note: Callable[..., None] | None = None) -> None:
+    def publish(self, notes: Notes | None = None) -> None:
         """Put the rows in place and drop the staging table, in one transaction.
 
         Args:
-            note: of rows that are appended, called before anybody can see them: with the table's place, and ``transaction`` and ``rows``,
-                by which `undo_append` knows them.
+            notes: told of rows that are appended before anybody can see them; what they replace is taken out in the same transaction.
+
+        Raises:
+            LoadFailed: the table cannot be written, or some of the rows that are to be replaced were changed since.
         """
         columns = ", ".join(identifier(column.name) for column in self.layout.columns)
-        rows = f"SELECT {columns} FROM {self._staging}"
-        with self._errors("publishing"), open_transport(self.url, _APPLICATION) as transport:
+        rows, replaced, removed = f"SELECT {columns} FROM {self._staging}", list[Note](), 0
+        # Not through ADBC, whose driver makes a COPY of each query: a DELETE that counts is none.
+        with self._errors("publishing"), open_transport(self.url, _APPLICATION, "psycopg2") as transport:
             exists = transport.scalar(f"SELECT to_regclass({literal(self._target)})::text") is not None
             if exists and self.mode == "overwrite":
                 transport.execute(f"DROP TABLE {self._target}")
@@ -129,11 +133,19 @@ class ResultTable:
                 transport.execute(f"INSERT INTO {self._target} ({columns}) {rows}")
             else:
                 transport.execute(f"CREATE TABLE {self._target} AS {rows}")
-            if note is not None and self.mode == "append":
-                rows = transport.scalar(f"SELECT count(*) FROM {self._staging}")
-                note(transport.scalar(place_query(self._target)), transaction=transport.scalar("SELECT txid_current()"), rows=rows)
+            if notes is not None and self.mode == "append":
+                count = transport.scalar(f"SELECT count(*) FROM {self._staging}")
+                place = transport.scalar(place_query(self._target))
+                replaced = notes.intend([place], transaction=transport.scalar("SELECT txid_current()"), rows=count)
+                removed = sum(take_out(transport, self._target, self._shown, note) for note in replaced)
             transport.execute(f"DROP TABLE {self._staging}")
             transport.commit()
+        if notes is not None:
+            notes.replaced(replaced, removed)
+
+    @property
+    def _shown(self) -> str:
+        return f"{self.schema}.{self.table} in {redact(self.url)}"
 
     @property
     def _target(self) -> str:
@@ -144,65 +156,4 @@ class ResultTable:
         return qualified(self.schema, self.staging)
 
     def _errors(self, doing: str) -> AbstractContextManager[None]:
-        return store_errors(f"{doing} table {self.schema}.{self.table} in {redact(self.url)}", LoadFailed)
-
-
-def undo_append(
-    url: str,
-    name: str,
-    run_id: str,
-    how: Mapping[str, Any],
-    amend: Callable[..., None],
-    now: Callable[[], Mapping[str, Any] | None],
-) -> int:
-    """Take out the rows that a run which failed has appended; how many there were.
-
-    They are the rows of its transaction that nobody has changed since. Unless these are all of them, nothing is taken out.
-
-    Args:
-        url, name: the table.
-        run_id: the run.
-        how: ``transaction`` and ``rows``; ``undone``, the transaction that was to take them out, where this was tried before.
-        amend: called with ``undone`` before the rows are gone.
-        now: what ``how`` is by now, as another may be taking them out meanwhile; None: they have been taken out.
-
-    Raises:
-        LoadFailed: some were changed, or the table was made anew since; or the transaction is still going on.
-        StoreUnavailable: the database does not answer.
-    """
-    schema, _, table = name.rpartition(".")
-    target, transaction, rows = qualified(schema or "public", table), int(how["transaction"]), int(how["rows"])
-    doing = f"taking out what run {run_id} appended to table {name} in {redact(url)}"
-    settled = f"see to its rows, then drop the run ('airflow-lineage drop {run_id}')"
-    with store_errors(doing, LoadFailed), closing(psycopg2_connect(normalise(url), _APPLICATION)) as connection:
-        with connection.cursor() as cursor:
-            status = _status(cursor, transaction)
-            if status == "aborted" or rows == 0 or _is_undone(cursor, how):
-                return 0
-            if status == "in progress":
-                raise LoadFailed(f"run {run_id} failed and is still appending to {name} in {redact(url)}: try again when it has ended")
-            cursor.execute(f"DELETE FROM {target} WHERE xmin::text = %s", (str(transaction % (1 << 32)),))
-            found = cursor.rowcount
-            if found != rows:
-                if found == 0 and _is_undone(cursor, now()):
-                    return 0
-                raise LoadFailed(
-                    f"run {run_id} failed after it had appended {rows:,} rows to {name} in {redact(url)}, of which {found:,} are"
-                    f" as it wrote them: nothing is taken out and nothing appended; {settled}"
-                )
-            cursor.execute("SELECT txid_current()")
-            (undone,) = cursor.fetchone() or (None,)
-            amend(undone=undone)
-        connection.commit()
-    return rows
-
-
-def _status(cursor: psycopg2.extensions.cursor, transaction: int) -> str | None:
-    """What became of a transaction; None where it was too long ago."""
-    cursor.execute("SELECT txid_status(%s)", (transaction,))
-    (status,) = cursor.fetchone() or (None,)
-    return status
-
-
-def _is_undone(cursor: psycopg2.extensions.cursor, how: Mapping[str, Any] | None) -> bool:
-    return how is None or ("undone" in how and _status(cursor, int(how["undone"])) == "committed")
+        return store_errors(f"{doing} table {self._shown}", LoadFailed)

@@ -16,6 +16,7 @@ from airflow_lineage_provider.store.ids import new_id
 from airflow_lineage_provider.store.revival import Restarts
 
 if TYPE_CHECKING:
+    from airflow_lineage_provider.store.lifecycle import Appended
     from airflow_lineage_provider.store.materialization import Materialization
     from airflow_lineage_provider.store.records import RunRecord
     from airflow_lineage_provider.store.store import Store
@@ -107,13 +108,13 @@ class RunStore:
         """
         self._bounded(f"failing run {run_id}", lambda store: store.fail_run(run_id, error))
 
-    def incomplete(self, record: RunRecord, places: Mapping[str, str]) -> None:
+    def incomplete(self, record: RunRecord, places: Mapping[str, str], appended: Appended = ()) -> None:
         """Say that the run's result stands without its lineage: to the store, or, while it is away, to this machine."""
         try:
-            self._bounded(f"marking run {record.id} incomplete", lambda store: store.mark_incomplete(record, places))
+            self._bounded(f"marking run {record.id} incomplete", lambda store: store.mark_incomplete(record, places, appended))
         except LineageError as error:
             log.warning("the results store is told when it is opened here again that run %s is incomplete: %s", record.id, error)
-            pending.leave(self._place, record, places)
+            pending.leave(self._place, record, places, appended)
 
     def _bounded(self, doing: str, call: Callable[[Store], T], again: Callable[[Store], T] | None = None) -> T:
         while True:  # so often as the store lets itself be started again

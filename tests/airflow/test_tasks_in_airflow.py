@@ -89,6 +89,11 @@ def test_a_failed_try_is_recorded_as_failed_and_the_next_beside_it(tasks: DagRes
     assert tasks.tries["second_time_lucky", -1] == 2
 
 
+def test_a_task_that_is_tried_again_after_its_run_was_recorded_appends_once(tasks: DagResult, store: Store, folder: Path) -> None:
+    assert [run.status for run in store.runs("lineage_tasks.appended")] == ["complete", "complete"]
+    assert pq.read_table(folder / "appended").num_rows == 3
+
+
 def test_context_variables_are_not_parameters(tasks: DagResult, store: Store) -> None:
     assert store.run(tasks.result("second_time_lucky")["run_id"]).params == {}
 

@@ -66,6 +66,13 @@ def test_the_strategy_is_passed_on(strategy: str, calls: list[tuple[Any, ...]], 
     capfd.readouterr()
 
 
+def test_what_is_appended_is_passed_on(calls: list[tuple[Any, ...]], capfd: pytest.CaptureFixture[str]) -> None:
+    Path("judged.sql").write_text("SELECT 1")
+    assert main(["run", "judged.sql", "--output", "/tmp/x+append", "--append-key", "january"]) == 0
+    assert named(calls, "run")[0][2]["append_key"] == "january"
+    capfd.readouterr()
+
+
 def test_the_words_are_those_of_the_facade() -> None:
     assert arguments.STRATEGIES == STRATEGIES
     assert get_args(Difference) == arguments.DIFFERENCES

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import signal
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -9,7 +12,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from airflow_lineage_provider import Lineage, running
-from airflow_lineage_provider.errors import LoadFailed
+from airflow_lineage_provider.errors import InvalidOption, LoadFailed
 from airflow_lineage_provider.store import Store
 from tests.pipeline.small_files import view
 from tests.store.conftest import sql
@@ -51,13 +54,13 @@ class Killed(BaseException):
     """The driver's end, between writing the output and publishing the run."""
 
 
-def killed(spark: SparkSession, url: str, output: str) -> None:
+def killed(spark: SparkSession, url: str, output: str, at: str = "publish_run", **options: str) -> None:
     """A run whose driver is gone after the output was written: nobody records the failure, or cleans up."""
     with pytest.MonkeyPatch.context() as patch, Store.open(url) as own:
-        patch.setattr(Store, "publish_run", _dies)
+        patch.setattr(Store, at, _dies)
         patch.setattr(running, "_record_failure", lambda *_: False)
         with pytest.raises(Killed):
-            Lineage(spark, store=own).run(PIPELINE, name="killed", output=output)
+            Lineage(spark, store=own).run(PIPELINE, name="killed", output=output, **options)
 
 
 def _dies(*_: object, **__: object) -> None:
@@ -118,3 +121,88 @@ def test_rows_that_were_changed_since_are_nobody_s_to_delete(lineage: Lineage, s
     lineage.run(PIPELINE, output=output).close()
     assert sql(lineage.store.url, "SELECT count(*) FROM public.changed_since") == [(6,)]
     sql(lineage.store.url, "DROP TABLE public.changed_since")
+
+
+def test_what_is_appended_as_one_key_is_replaced(lineage: Lineage, spark: SparkSession, place: Place, w: None) -> None:
+    for times in (1, 2, 3):  # a task that is cleared, or whose worker died before it could say that it had succeeded
+        lineage.run(PIPELINE, output=place.output, append_key="january").close()
+        assert place.count() == 3
+        assert times == 3 or lineage.runs(limit=1)[0].status == "complete"
+    lineage.run(PIPELINE, output=place.output, append_key="february").close()
+    lineage.run(PIPELINE, output=place.output).close()
+    assert place.count() == 9
+    lineage.run("SELECT rid, g FROM w WHERE rid = 1", output=place.output, append_key="january").close()
+    assert place.count() == 7, "rows of other keys, and of none, stay"
+
+
+@pytest.mark.parametrize("at", ["publish_run", "settle_append"])
+def test_a_try_that_dies_while_it_replaces(lineage: Lineage, spark: SparkSession, place: Place, w: None, at: str) -> None:
+    lineage.run(PIPELINE, output=place.output, append_key="k").close()
+    killed(spark, lineage.store.url, place.output, at, append_key="k")
+    lineage.run(PIPELINE, output=place.output, append_key="k").close()
+    assert place.count() == 3
+
+
+def test_a_driver_that_keeps_its_result_and_dies(lineage: Lineage, spark: SparkSession, place: Place, w: None) -> None:
+    """Nobody knows whether it ended well: its rows stay, until the same is appended again."""
+    killed(spark, lineage.store.url, place.output, on_store_failure="keep_result", append_key="k")
+    lineage.run(PIPELINE, output=place.output, append_key="another").close()
+    assert place.count() == 6
+    lineage.run(PIPELINE, output=place.output, append_key="k").close()
+    assert place.count() == 6
+
+
+def test_a_key_is_for_what_is_appended(lineage: Lineage, w: None, tmp_path: Path) -> None:
+    for output in (None, str(tmp_path / "out"), f"{tmp_path}/out+overwrite"):
+        with pytest.raises(InvalidOption, match=r"append_key='k' is for an output that is appended to"):
+            lineage.run(PIPELINE, output=output, append_key="k")
+    for key in ("", " ", 7):
+        with pytest.raises(InvalidOption, match="append_key"):
+            lineage.run(PIPELINE, output=f"{tmp_path}/out+append", append_key=key)  # type: ignore[arg-type]
+
+
+DRIVER = """
+import os, signal, sys
+from pyspark.sql import SparkSession
+from airflow_lineage_provider import Lineage
+from airflow_lineage_provider.store import Store
+
+url, output, moment = sys.argv[1:]
+publish, settle = Store.publish_run, Store.settle_append
+
+def die(*_, **__):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+def published(*given, **named):
+    publish(*given, **named)
+    die()
+
+if moment == "written":
+    Store.publish_run = die
+elif moment == "published":
+    Store.publish_run = published
+elif moment == "replacing":
+    Store.settle_append = die
+spark = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
+Lineage(spark, store=url).run("SELECT id FROM range(3)", output=output, append_key="task", progress=False)
+"""
+
+
+@pytest.mark.parametrize("kind", ["files", "postgres"])
+def test_a_worker_that_is_killed_appends_once(lineage: Lineage, spark: SparkSession, kind: str, tmp_path: Path) -> None:
+    """The process is killed: once it has written, once it has published, and once it has replaced what the try before it left."""
+    url, table, folder = lineage.store.url, f"killed_{tmp_path.name}", str(tmp_path / "out")
+    output = f"{folder}+append" if kind == "files" else f"{url}#{table}+append"
+
+    def count() -> int:
+        if kind == "files":
+            return spark.read.parquet(folder).count()
+        return int(str(sql(url, f'SELECT count(*) FROM public."{table}"')[0][0]))
+
+    for moment in ("written", "published", "replacing"):
+        driver = subprocess.run([sys.executable, "-c", DRIVER, url, output, moment], capture_output=True, text=True, timeout=180)
+        assert driver.returncode == -signal.SIGKILL, driver.stderr[-2000:]
+        assert count() == 3, moment
+    lineage.run("SELECT id FROM range(3)", output=output, append_key="task").close()
+    assert count() == 3
+    sql(url, f'DROP TABLE IF EXISTS public."{table}"')

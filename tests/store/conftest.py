@@ -11,7 +11,7 @@ from pathlib import Path
 import psycopg2
 import pytest
 
-from airflow_lineage_provider.store import RunRecord, Store, embedded
+from airflow_lineage_provider.store import RunRecord, Store, embedded, server_data
 
 _databases = itertools.count(1)
 
@@ -19,10 +19,10 @@ _databases = itertools.count(1)
 @pytest.fixture(scope="session", autouse=True)
 def unsafe_disks() -> Iterator[None]:
     """Servers that do not wait for the disk: a test's data need not survive a power cut."""
-    configuration = embedded._configuration()
+    configuration = server_data._configuration()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(embedded, "_INITDB_OPTIONS", [*embedded._INITDB_OPTIONS, "--no-sync"])
-        patch.setattr(embedded, "_configuration", lambda: f"{configuration}fsync = off\n")
+        patch.setattr(server_data, "_INITDB_OPTIONS", [*server_data._INITDB_OPTIONS, "--no-sync"])
+        patch.setattr(server_data, "_configuration", lambda: f"{configuration}fsync = off\n")
         yield
 
 

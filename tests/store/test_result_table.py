@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -15,7 +15,8 @@ import pytest
 
 from airflow_lineage_provider.errors import LoadFailed
 from airflow_lineage_provider.store import Column, ResultTable
-from airflow_lineage_provider.store.result_table import undo_append
+from airflow_lineage_provider.store.appended_rows import undo_append
+from airflow_lineage_provider.store.note import Note
 from tests.store.conftest import sql
 
 COLUMNS = [Column("a", "int")]
@@ -23,9 +24,7 @@ BATCH = pa.record_batch({"a": pa.array([1, 2], pa.int32())})
 
 WRITER = """
 import sys, time
-from airflow_lineage_provider.errors import LoadFailed
 from airflow_lineage_provider.store import Column, ResultTable
-from airflow_lineage_provider.store.result_table import undo_append
 with ResultTable.staged(sys.argv[1], "t", [Column("a", "int")], "append") as result:
     print(result.staging, flush=True)
     time.sleep(60)
@@ -70,21 +69,39 @@ def test_a_stranger_s_table_of_such_a_name_stays(empty_url: str) -> None:
 
 
 class Noted(dict[str, Any]):
-    """A note of an append to table ``t``, as the journal keeps it."""
+    """A note of an append to table ``t``, and the journal that keeps it."""
 
-    def undo(self, url: str, how: Mapping[str, Any] | None = None) -> int:
-        return undo_append(url, "t", "a-run", self if how is None else how, self.update, lambda: self)
+    def __init__(self, *replaced: Noted) -> None:
+        self.to_replace, self.removed = replaced, -1
+
+    def intend(self, places: Sequence[str], **how: Any) -> list[Note]:
+        self.update(how)
+        return [one.note() for one in self.to_replace]
+
+    def replaced(self, notes: Iterable[Note], removed: int) -> None:
+        self.removed = removed
+
+    def note(
+        self, how: Mapping[str, Any] | None = None, amend: Callable[..., None] | None = None, now: Mapping[str, Any] | None = None
+    ) -> Note:
+        return Note("a-run", "t", dict(self) if how is None else how, amend or self.update, lambda: now)
+
+    def undo(self, url: str) -> int:
+        return undo_append(url, "t", self.note(now=self))
+
+
+def append(url: str, notes: Noted) -> Noted:
+    with ResultTable.staged(url, "t", COLUMNS, "append") as result:
+        result.load(0, iter([BATCH]))
+        result.publish(notes)
+    return notes
 
 
 @pytest.fixture
 def appended(empty_url: str) -> Noted:
     """Two rows of a run beside two of somebody else."""
-    noted = Noted()
     sql(empty_url, "CREATE TABLE t AS SELECT a FROM (VALUES (8), (9)) v (a)")
-    with ResultTable.staged(empty_url, "t", COLUMNS, "append") as result:
-        result.load(0, iter([BATCH]))
-        result.publish(lambda place, **how: noted.update(how))
-    return noted
+    return append(empty_url, Noted())
 
 
 def test_rows_are_taken_out_once_however_often_it_is_tried(empty_url: str, appended: Noted) -> None:
@@ -94,18 +111,40 @@ def test_rows_are_taken_out_once_however_often_it_is_tried(empty_url: str, appen
         raise KeyError
 
     with pytest.raises(KeyError):
-        undo_append(empty_url, "t", "a-run", appended, dies, lambda: appended)
+        undo_append(empty_url, "t", appended.note(amend=dies))
     assert sql(empty_url, "SELECT count(*) FROM t") == [(4,)], "nothing is taken out that is not noted"
     assert appended.undo(empty_url) == 2
     assert sql(empty_url, "SELECT a FROM t ORDER BY a") == [(8,), (9,)]
     assert appended.undo(empty_url) == 0, "who took them out died before that was settled"
-    assert appended.undo(empty_url, before) == 0, "another took them out meanwhile"
-    assert undo_append(empty_url, "t", "a-run", before, appended.update, lambda: None) == 0, "and has settled it"
+    assert undo_append(empty_url, "t", appended.note(before, now=appended)) == 0, "another took them out meanwhile"
+    assert undo_append(empty_url, "t", appended.note(before)) == 0, "and has settled it"
     with pytest.raises(LoadFailed, match="of which 0 are as it wrote them"):
-        undo_append(empty_url, "t", "a-run", before, appended.update, lambda: before)
+        undo_append(empty_url, "t", appended.note(before, now=before))
+
+
+def test_rows_are_replaced_in_one_step(empty_url: str, appended: Noted) -> None:
+    class Dies(Noted):
+        def intend(self, places: Sequence[str], **how: Any) -> list[Note]:
+            assert sql(empty_url, "SELECT a FROM t ORDER BY a") == [(1,), (2,), (8,), (9,)], "others see the rows of before"
+            super().intend(places, **how)
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        append(empty_url, Dies(appended))
+    assert sql(empty_url, "SELECT a FROM t ORDER BY a") == [(1,), (2,), (8,), (9,)]
+    again = append(empty_url, Noted(appended))
+    assert again.removed == 2
+    assert sql(empty_url, "SELECT a FROM t ORDER BY a") == [(1,), (2,), (8,), (9,)]
+    once_more = append(empty_url, Noted(appended, again))  # who replaced the first died before that was settled
+    assert once_more.removed == 2
+    assert sql(empty_url, "SELECT a FROM t ORDER BY a") == [(1,), (2,), (8,), (9,)]
+    sql(empty_url, "UPDATE t SET a = 7 WHERE a = 1")
+    with pytest.raises(LoadFailed, match=r"of which 1 are as it wrote them: nothing is taken out and nothing appended.*drop a-run"):
+        append(empty_url, Noted(once_more))
+    assert sql(empty_url, "SELECT a FROM t ORDER BY a") == [(2,), (7,), (8,), (9,)]
 
 
 def test_a_try_that_was_rolled_back_is_none(empty_url: str, appended: Noted) -> None:
     (undone,) = sql(empty_url, "SELECT txid_current()")[0]
     sql(empty_url, "BEGIN; SELECT txid_current(); ROLLBACK")
-    assert appended.undo(empty_url, {**appended, "undone": int(str(undone)) + 1}) == 2
+    assert undo_append(empty_url, "t", appended.note({**appended, "undone": int(str(undone)) + 1})) == 2

@@ -11,6 +11,12 @@ from airflow_lineage_provider.operators.derive import DeriveAugmentedLineageOper
 from airflow_lineage_provider.operators.lineage_pyspark import LineagePySparkOperator
 
 
+def _dies_once(context: Any, result: Any) -> None:
+    """A worker that dies once its run is recorded, and before Airflow hears of it."""
+    if context["ti"].try_number == 1:
+        raise RuntimeError("the worker died")
+
+
 @dag(schedule=None, params={"folder": Param("", type="string")})
 def lineage_tasks() -> None:
     @task.lineage_pyspark(
@@ -42,6 +48,11 @@ def lineage_tasks() -> None:
     def without_store(spark: Any) -> Any:
         return spark.sql("SELECT id FROM range(3)")
 
+    @task.lineage_pyspark(retries=1, retry_delay=timedelta(0), output="{{ params.folder }}/appended+append", post_execute=_dies_once)
+    def appended(spark: Any) -> Any:
+        return spark.sql("SELECT id FROM range(3)")
+
+    appended()
     without_store()
     mapped.partial(factor=10).expand(rows=[2, 3])
     second_time_lucky()

@@ -219,3 +219,18 @@ def test_a_postgresql_table(lineage: Lineage, tables: Path, store: Store, jdbc: 
     changed = b.explain("client = 'bob'")  # as many rows as there were, but others
     assert changed.stale == (f"{table}: {table} has other rows than it had",)
     assert sources(changed) == {"orders": [3, 4]}
+
+
+def test_rows_that_a_later_run_replaced_are_that_run_s(lineage: Lineage, tables: Path, store: Store, jdbc: dict[str, str]) -> None:
+    """The same rows, appended twice as one key: they were made once, and what others appended between is known still."""
+    table, text = "across_replaced", "SELECT client, sum(amount) AS total FROM {orders} WHERE rid % 2 = 1 GROUP BY client"
+    output, orders = Output.postgres(store.url, table, "append"), str(tables / "orders")
+    lineage.run(sql(text, orders=orders), name="a", output=output, append_key="k").close()
+    between = lineage.run("SELECT 'new' AS client, CAST(1 AS bigint) AS total", name="between", output=output)
+    again = lineage.run(sql(text, orders=orders), name="a", output=output, append_key="k")
+    reader = lineage.run(read_jdbc(jdbc, f"public.{table}"), name="b")
+    assert {who: reader.explain(f"client = '{who}'").runs[table] for who in ("new", "ann")} == {"new": between.id, "ann": again.id}
+    found = reader.explain("client = 'ann'")
+    assert exact(found), found.guarantees
+    assert sources(found) == {"orders": [1]}
+    execute(store.url, f"DROP TABLE public.{table}")

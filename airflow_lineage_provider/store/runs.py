@@ -1,0 +1,174 @@
+"""The runs of a store: begun, published, ended, dropped, and found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from airflow_lineage_provider.errors import RunNotFound
+from airflow_lineage_provider.store import catalog, finding, kept_udfs, lifecycle, outputs, publish
+from airflow_lineage_provider.store.connection import redact, store_errors
+from airflow_lineage_provider.store.ids import new_id
+from airflow_lineage_provider.store.layout import Column
+from airflow_lineage_provider.store.materialization import Kind, Materialization
+from airflow_lineage_provider.store.open_store import OpenStore
+from airflow_lineage_provider.store.records import RunRecord
+from airflow_lineage_provider.store.run_lock import RunLock
+
+if TYPE_CHECKING:
+    from airflow_lineage_provider.reasons.kept import KeptUdf
+
+
+class Runs(OpenStore):
+    """What a store does with runs."""
+
+    def begin_run(self, record: RunRecord, *, again: bool = False) -> str:
+        """Enter a run as running, owned by this store until it is published, failed, or this process ends; its id.
+
+        ``again``, here and elsewhere: this was asked for before, and the answer was lost; it may have been done.
+
+        Raises:
+            StoreError: a run of this id exists, or a field cannot be written as JSON.
+        """
+        made = replace(record, id=record.id or new_id())
+        doing = f"beginning run {made.id}"
+        with store_errors(doing):
+            lock = (self._locks.get(made.id) if again else None) or RunLock(self.url, made.id)
+        try:
+            with self._transaction(doing) as connection:
+                if not (again and catalog.find(connection, made.id)):
+                    catalog.insert_run(connection, made)
+        except BaseException:
+            lock.release()
+            raise
+        self._locks[made.id] = lock
+        return made.id
+
+    def create_materialization(
+        self, run_id: str, name: str, kind: Kind, columns: Sequence[Column], row_count_hint: int | None = None, *, again: bool = False
+    ) -> Materialization:
+        """Make the table of a materialization, which nobody sees before `publish_run`.
+
+        Raises:
+            LoadFailed: the run is not running, the name is taken, or two columns have one name.
+            RunNotFound: there is no such run.
+            PlanError: a type is not one of Spark's.
+        """
+        with self._transaction(f"creating materialization {name!r}") as connection:
+            return catalog.create_materialization(connection, self._executors, run_id, name, kind, columns, row_count_hint, again)
+
+    def publish_run(
+        self,
+        run_id: str,
+        *,
+        output: Any = None,
+        places: Mapping[str, str] | None = None,
+        timings: Any = None,
+        row_counts: Any = None,
+        indexes: publish.Indexes | None = None,
+        udfs: Iterable[KeptUdf] = (),
+        again: bool = False,
+    ) -> None:
+        """Complete a run, in one transaction: indexes, statistics, row counts, status.
+
+        Args:
+            run_id: the run.
+            output, timings, row_counts: kept as JSON in the run's record.
+            places: what the run wrote, each place with its version: `written` finds the run by it.
+            indexes: for materializations, by name, lists of columns that are looked up together.
+            udfs: those that are kept with the run.
+
+        Raises:
+            RunNotComplete: the run is not running any more (another process found its lock free and failed it).
+            StoreError: an index names an unknown materialization or column; nothing is published.
+        """
+        doing = f"publishing run {run_id}"
+        self._ensure_lock(run_id, doing)
+        with self._transaction(doing) as connection:
+            arguments = {"output": output, "timings": timings, "row_counts": row_counts, "again": again}
+            publish.publish(connection, self._executors, run_id, places=places or {}, indexes=indexes or {}, udfs=udfs, **arguments)
+        self._release(run_id)
+
+    def fail_run(self, run_id: str, error: str) -> None:
+        """Mark a run failed, drop its tables and end its loads; the record keeps the error.
+
+        Raises:
+            RunNotFound: there is no such run.
+            StoreError: it is complete.
+        """
+        try:
+            with store_errors(f"failing run {run_id} in {redact(self.url)}"):
+                lifecycle.fail(self._engine, run_id, error)
+        finally:  # where that could not be said, it can be seen
+            self._release(run_id)
+
+    def mark_incomplete(self, record: RunRecord, places: Mapping[str, str], appended: lifecycle.Appended = ()) -> None:
+        """Say of a run that its result stands (at these places, each with its version) and its lineage does not.
+
+        ``appended`` are its appends that have a key, which the store may not have heard of. What was loaded is dropped. A run
+        that never was begun is entered; one that is complete after all, or was dropped, is left as it is.
+        """
+        try:
+            with store_errors(f"marking run {record.id} incomplete in {redact(self.url)}"):
+                lifecycle.incomplete(self._engine, record, places, appended)
+        finally:
+            self._release(record.id)
+
+    def drop_run(self, run_id: str) -> None:
+        """Drop a run's tables, derivations and details; pipeline, times and the status ``dropped`` stay.
+
+        Raises:
+            RunNotFound: there is no such run.
+            StoreError: it is still running.
+        """
+        with store_errors(f"dropping run {run_id} in {redact(self.url)}"):
+            lifecycle.drop(self._engine, run_id)
+
+    def run(self, run_id: str) -> RunRecord:
+        """One run.
+
+        Raises:
+            RunNotFound: there is no such run.
+        """
+        with self._transaction(f"reading run {run_id}") as connection:
+            return catalog.run(connection, run_id)
+
+    def find_run(self, run_id: str, pipeline: str | None = None, *, whole: bool = False) -> RunRecord:
+        """One run by its id, or by an unambiguous beginning of it unless the ``whole`` id is asked for.
+
+        Raises:
+            RunNotFound: there is no such run, or it is of another pipeline.
+            AmbiguousRun: the ids of several runs begin like that.
+        """
+        with self._transaction("finding a run") as connection:
+            return finding.find(connection, run_id, pipeline, whole=whole)
+
+    def runs(self, pipeline: str | None = None, limit: int = 100) -> list[RunRecord]:
+        """The newest runs of a pipeline or of all, newest first."""
+        with self._transaction("listing runs") as connection:
+            return catalog.runs(connection, pipeline, limit)
+
+    def latest_run(self, pipeline: str | None) -> RunRecord:
+        """The newest complete run of a pipeline, or (None) of all.
+
+        Raises:
+            RunNotFound: there is none.
+        """
+        with self._transaction("finding the latest run" + ("" if pipeline is None else f" of {pipeline!r}")) as connection:
+            found = catalog.runs(connection, pipeline, 1, "complete")
+        if not found and pipeline is None:
+            raise RunNotFound(f"the results store {redact(self.url)} has no complete run; run a pipeline first")
+        if not found:
+            raise RunNotFound(f"pipeline {pipeline!r} has no complete run in the results store {redact(self.url)}")
+        return found[0]
+
+    def written(self, places: Iterable[str]) -> list[outputs.WrittenPlace]:
+        """What runs are known to have written to these places (files, database tables), the newest run first."""
+        with self._transaction("finding the runs that wrote a table") as connection:
+            return outputs.written(connection, places)
+
+    def kept_udf(self, run_id: str, version: str) -> KeptUdf | None:
+        """A UDF that was kept with a run, by its version; None where there is none. Its code is not executed here."""
+        with self._transaction(f"reading a UDF kept with run {run_id}") as connection:
+            return kept_udfs.load(connection, run_id, version)
