@@ -37,6 +37,7 @@ chaos: setup ## Kill drivers, loaders, executors and PostgreSQL at random moment
 
 check: setup ## Lint, and check the types
 	.venv/bin/ruff check .
+	.venv/bin/ruff format --check .
 	.venv/bin/mypy airflow_lineage_provider dags udfs
 
 bench: setup ## Measure: the cost of recording, deriving against rerunning, loading

@@ -44,7 +44,6 @@ if TYPE_CHECKING:
     from airflow_lineage_provider.store.run_store import RunStore
 
 
-
 @dataclass(frozen=True, kw_only=True)
 class Request:
     """What the user asked for."""

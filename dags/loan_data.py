@@ -36,7 +36,7 @@ YEAR = 1990
 CLIENT = [
     "married", "dep", "emp", "yjob", "self", "atotinc", "cototinc", "liq", "netw", "rep", "lines", "mortg", "cons", "unem", "sch", "old",
     "black", "hispan", "male", "white", "mortno", "mortperf", "mortlat1", "mortlat2", "chist", "thick",
-]
+]  # fmt: skip
 """Columns of loanapp that describe the applicant."""
 
 DEBT = ["hexp", "other"]

@@ -18,7 +18,6 @@ ALL_ROWS = e.Literal(value="true", type="boolean")
 """The key of all rows, where there is no other: no rows are no group, as with a key that all rows share."""
 
 
-
 def has_python_aggregates(node: TreeNode) -> bool:
     """Whether an ``Aggregate`` calls Python functions for its groups. Spark lets no other aggregate functions stand beside them."""
     return any(part.name == "PythonUDAF" for tree in node.trees("aggregateExpressions") for part in nodes(tree))

@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from airflow_lineage_provider.store import Materialization, RunRecord, Store
 
 
-
 @dataclass(kw_only=True)
 class _Answer:
     """An explanation in the making."""
@@ -314,5 +313,3 @@ def _links(traced: Trace, found: FoundSources) -> pa.Table:
         "source": pa.array([name for _, name, _ in rows], pa.string()),
         "source_row": pa.array([number for _, _, number in rows], pa.int64()),
     })  # fmt: skip
-
-

@@ -26,9 +26,7 @@ def table_names(recorded: RecordedPlan) -> dict[int, str]:
     return {one.source.leaf: name for name, group in tables_of(recorded).items() for one in group}
 
 
-def rows_behind(
-    sources: Sequence[InputIdentity], rows: pa.Table, columns: Sequence[Attribute], following: Following
-) -> list[TableRows]:
+def rows_behind(sources: Sequence[InputIdentity], rows: pa.Table, columns: Sequence[Attribute], following: Following) -> list[TableRows]:
     """For each row the source rows that it is made of, by table; a source that cannot be read any more is left out."""
     names = table_names(following.tracing.recorded)
     found: list[dict[str, Mapping[str, Any]]] = [{} for _ in range(rows.num_rows)]

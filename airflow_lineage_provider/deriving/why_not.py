@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from airflow_lineage_provider.store import RunRecord
 
 
-
 @dataclass(frozen=True, kw_only=True)
 class _Way:
     """A place where the plan reads the table: the operators up to the result, and the tag of the first row; the others count on."""

@@ -167,7 +167,6 @@ class DeriveAugmentedLineageOperator(BaseOperator):
             progress=self.log.info,
         )
 
-
     def _run(self) -> tuple[str, str | None]:
         """What names the run; a template that rendered to nothing must not lead to another pipeline's run."""
         from airflow_lineage_provider.errors import RunNotFound

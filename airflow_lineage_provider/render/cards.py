@@ -250,4 +250,3 @@ def _folded(reason: words.Reason | None, own: Mapping[str, Any]) -> tuple[str, .
     if isinstance(reason, Attributions | TextSpans) and reason.fit is not None:
         lines.append(words.fit_text(reason))
     return (*lines, words.method_text(own)) if own else tuple(lines)
-

@@ -15,6 +15,7 @@ from airflow_lineage_provider.render.values import seconds_text, visible
 if TYPE_CHECKING:
     from rich.console import Console
 
+
 class _Line(Protocol):
     """One line that is written over and over, and stands still in the end."""
 
@@ -111,5 +112,3 @@ class _PlainLine:
         print(text, file=sys.stderr, flush=True)
 
     end = say
-
-

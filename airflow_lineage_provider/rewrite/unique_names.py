@@ -28,5 +28,3 @@ def _in_order(plan: o.Plan) -> list[Attribute]:
     found = [attribute for node in operators(plan) if isinstance(node, o.Source | o.SegmentOutput) for attribute in node.output]
     rest = [attribute for node in reversed(list(operators(plan))) for attribute in made_by(node)]
     return list(dict.fromkeys([*found, *rest]))
-
-

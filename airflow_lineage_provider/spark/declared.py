@@ -16,9 +16,7 @@ if TYPE_CHECKING:
     from airflow_lineage_provider.store.kept_udfs import UdfsOfRun
 
 
-def declared_functions(
-    spark: SparkSession, plans: Iterable[o.Plan], udfs: UdfsOfRun, prefix: str, stack: ExitStack
-) -> dict[int, str]:
+def declared_functions(spark: SparkSession, plans: Iterable[o.Plan], udfs: UdfsOfRun, prefix: str, stack: ExitStack) -> dict[int, str]:
     """A temporary function for every function operator, dropped when the stack is closed. ``udfs`` are those of the run.
 
     :raises UdfUnavailable, UdfVersionMismatch: the UDFs at hand are not those of the run.

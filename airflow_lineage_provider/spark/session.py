@@ -58,9 +58,7 @@ def sql_conf(spark: SparkSession) -> dict[str, str]:
     Those alone that Spark itself knows (which are those that can be modified): a catalog's own, say, may be its password.
     """
     explicit = {
-        name: str(value)
-        for name, value in spark.conf.getAll.items()
-        if name.startswith(_MEANING) and spark.conf.isModifiable(name)
+        name: str(value) for name, value in spark.conf.getAll.items() if name.startswith(_MEANING) and spark.conf.isModifiable(name)
     }
     always = {name: str(spark.conf.get(name)) for name in _ALWAYS}
     return {**explicit, **always, **_PARSER}

@@ -91,4 +91,3 @@ def _exists(right: Block, condition: exp.Expr | None) -> exp.Expr:
     if condition is not None:
         query.set("where", exp.Where(this=condition))
     return exp.Exists(this=query)
-

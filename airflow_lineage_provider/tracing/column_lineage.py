@@ -152,8 +152,6 @@ def _source_columns(plan: SegmentedPlan, by_leaf: bool) -> dict[Origin, SourceCo
     return found
 
 
-
-
 def _record(one: ColumnInput, column: OutputColumn | None) -> dict[str, Any]:
     kind = one.transformation
     return {

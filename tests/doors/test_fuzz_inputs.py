@@ -86,8 +86,7 @@ def test_options(name: Any, value: Any) -> None:
     text=st.one_of(
         anything,
         st.tuples(
-            st.sampled_from(["parquet:", "table:", "delta:", "s3://", "postgresql://", "/"]), texts, st.sampled_from(["", "+append",
-            "+x"])
+            st.sampled_from(["parquet:", "table:", "delta:", "s3://", "postgresql://", "/"]), texts, st.sampled_from(["", "+append", "+x"])
         ).map("".join),
     )
 )
@@ -202,13 +201,11 @@ FIELDS = [
     "weight",
 ]
 RECORDS = st.fixed_dictionaries(
-    {"kind": st.sampled_from(["attributions", "text_spans", "boxes", "mask", "json"]), "version": st.sampled_from([1, 1, 1, 2, "1",
-    None])},
+    {"kind": st.sampled_from(["attributions", "text_spans", "boxes", "mask", "json"]), "version": st.sampled_from([1, 1, 1, 2, "1", None])},
     optional={
         name: st.one_of(
             JSON,
-            st.lists(st.dictionaries(st.sampled_from([*FIELDS, "feature", "contribution", "x", "y", "width", "height"]), JSON),
-            max_size=2),
+            st.lists(st.dictionaries(st.sampled_from([*FIELDS, "feature", "contribution", "x", "y", "width", "height"]), JSON), max_size=2),
         )
         for name in FIELDS[2:]
     },

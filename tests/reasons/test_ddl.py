@@ -49,9 +49,7 @@ def test_what_python_cannot_give_to_spark(ddl: str, advice: str) -> None:
         arrow_type(ddl)
 
 
-@pytest.mark.parametrize(
-    "ddl", ["", "strng", "array<int", "array<>", "decimal(39,1)", "decimal(5,6)", "int>", "map<int>", "int;"]
-)
+@pytest.mark.parametrize("ddl", ["", "strng", "array<int", "array<>", "decimal(39,1)", "decimal(5,6)", "int>", "map<int>", "int;"])
 def test_what_spark_would_not_take(ddl: str) -> None:
     with pytest.raises(UdfDeclarationError, match="cannot read the Spark type"):
         arrow_type(ddl)
