@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import pyarrow as pa
 
 from airflow_lineage_provider.errors import PlanError, UdfDeclarationError
@@ -18,7 +20,7 @@ def arrow_type(ddl: str) -> pa.DataType:
 
     :raises UdfDeclarationError: the text is not a data type that Spark takes from Python.
     """
-    found = _parsed(ddl)
+    _, found = _parsed(ddl)
     refused = next((_NOT_FROM_PYTHON[name] for name in _scalars(found) if name in _NOT_FROM_PYTHON), None)
     if refused is not None:
         raise UdfDeclarationError(f"cannot return the Spark type {ddl!r} from Python: PySpark takes no value of {refused}")
@@ -27,27 +29,19 @@ def arrow_type(ddl: str) -> pa.DataType:
 
 def spark_ddl(ddl: str) -> str:
     """The same type in a form that may stand inside another: ``struct<…>`` for the short form of a struct."""
-    return f"struct<{ddl}>" if _is_short_struct(ddl) else ddl
+    return _parsed(ddl)[0]
 
 
-def _parsed(ddl: str) -> DataType:
+def _parsed(ddl: str) -> tuple[str, DataType]:
+    """The type's text, in the form that may stand inside another, and the type."""
     try:
-        return parse_type(spark_ddl(ddl))
+        return ddl, parse_type(ddl)
     except PlanError as error:
+        if ddl.strip():
+            with suppress(PlanError):
+                struct = f"struct<{ddl}>"
+                return struct, parse_type(struct)
         raise UdfDeclarationError(f"cannot read the Spark type {ddl!r}: {error}. A DDL type is 'string', 'double', 'array<int>'") from error
-
-
-def _is_short_struct(ddl: str) -> bool:
-    try:
-        parse_type(ddl)
-    except PlanError:
-        pass
-    else:
-        return False
-    try:
-        return bool(ddl.strip()) and isinstance(parse_type(f"struct<{ddl}>"), StructType)
-    except PlanError:
-        return False
 
 
 def _scalars(kind: DataType) -> list[str]:

@@ -107,9 +107,12 @@ def _is_whole(path: Path, told: str) -> bool:
 def _folder() -> Path | None:
     """Where ``import pyspark`` finds, or has found, the package."""
     loaded = sys.modules.get("pyspark")
-    # What was installed a moment ago, in a notebook's cell: folders are listed again only when their time has changed, which is coarse.
-    importlib.invalidate_caches()
-    origin = loaded.__file__ if loaded is not None else getattr(find_spec("pyspark"), "origin", None)
+    if loaded is not None:
+        origin = loaded.__file__
+    else:
+        # What was installed a moment ago, in a notebook's cell: folders are listed again only when their time has changed, which is coarse.
+        importlib.invalidate_caches()
+        origin = getattr(find_spec("pyspark"), "origin", None)
     return Path(origin).parent if origin else None
 
 

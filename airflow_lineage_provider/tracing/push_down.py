@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 
 from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.base import no_rule
-from airflow_lineage_provider.plan.expressions import Alias, Attribute, Call, Cast, Expression, Literal, conjunction, conjuncts, disjunction
+from airflow_lineage_provider.plan.expressions import Alias, Attribute, Call, Cast, Expression, Literal, conjunction, conjuncts
 from airflow_lineage_provider.plan.segments import SegmentedPlan
 from airflow_lineage_provider.plan.walk import expressions_in, references, replace_attributes
 
@@ -124,7 +124,7 @@ def is_one_of(attribute: Attribute, values: tuple[Expression, ...], with_null: b
     if not with_null:
         return found
     null = Call(function="isnull", arguments=(attribute,), type="boolean")
-    return disjunction((found, null) if values else (null,)) or null
+    return Call(function="or", arguments=(found, null), type="boolean") if values else null
 
 
 def _is_safe(term: Expression) -> bool:

@@ -16,7 +16,7 @@ from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.base import LineageRule
 from airflow_lineage_provider.plan.check import check
 from airflow_lineage_provider.plan.datatypes import to_arrow
-from airflow_lineage_provider.plan.expressions import Attribute, Call, Literal
+from airflow_lineage_provider.plan.expressions import Call, Literal
 from airflow_lineage_provider.plan.lineage_keys import KeyColumn, SourceIdentity
 from airflow_lineage_provider.plan.segments import SegmentedPlan
 from airflow_lineage_provider.plan.text import plan_text
@@ -193,4 +193,4 @@ def rules_of(pipeline: o.Pipeline) -> set[LineageRule]:
 
 def output_names(plan: o.Plan) -> tuple[str, ...]:
     """Names for a result whose plan has some twice."""
-    return tuple(a.name for a in plan.output if isinstance(a, Attribute))
+    return tuple(a.name for a in plan.output)

@@ -9,24 +9,15 @@ import pandas as pd
 import pytest
 from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
-from pyspark.sql.types import DoubleType, LongType
+from pyspark.sql.types import LongType
 
 from airflow_lineage_provider import Lineage
 from airflow_lineage_provider.store import Store
+from tests.pipeline.test_python_functions import spread, weighed
 
 pytestmark = pytest.mark.spark
 
 ROWS = [(i, i % 3, "ab"[i % 2], None if i == 5 else i * 10) for i in range(8)]
-
-
-@F.pandas_udf(DoubleType())  # type: ignore[call-overload]
-def spread(values: pd.Series) -> float:
-    return float(values.max() - values.min())
-
-
-@F.pandas_udf(LongType())  # type: ignore[call-overload]
-def weighed(values: pd.Series, weights: pd.Series) -> int:
-    return int((values * weights).sum())
 
 
 @F.pandas_udf(LongType())  # type: ignore[call-overload]
