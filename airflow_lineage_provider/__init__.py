@@ -15,11 +15,10 @@ from airflow_lineage_provider._version import __version__  # noqa: E402
 
 if TYPE_CHECKING:
     from airflow_lineage_provider import errors as errors
-    from airflow_lineage_provider.explanation import Explanation as Explanation
-    from airflow_lineage_provider.explanation import Guarantee as Guarantee
-    from airflow_lineage_provider.output import Output as Output
+    from airflow_lineage_provider.answers.explanation import Explanation as Explanation
+    from airflow_lineage_provider.answers.guarantees import Guarantee as Guarantee
+    from airflow_lineage_provider.answers.why_not import WhyNot as WhyNot
     from airflow_lineage_provider.pipeline import Lineage as Lineage
-    from airflow_lineage_provider.pipeline import Run as Run
     from airflow_lineage_provider.reasons import Feature as Feature
     from airflow_lineage_provider.reasons import ReasonedUdf as ReasonedUdf
     from airflow_lineage_provider.reasons import payload as payload
@@ -27,21 +26,22 @@ if TYPE_CHECKING:
     from airflow_lineage_provider.reasons.lime_adapter import lime_tabular_udf as lime_tabular_udf
     from airflow_lineage_provider.reasons.lime_adapter import lime_text_udf as lime_text_udf
     from airflow_lineage_provider.reasons.shap_adapter import shap_udf as shap_udf
+    from airflow_lineage_provider.recorded_run import Run as Run
+    from airflow_lineage_provider.running.output import Output as Output
     from airflow_lineage_provider.secrecy import Secret as Secret
-    from airflow_lineage_provider.tracing.column_lineage import ColumnLineage as ColumnLineage
-    from airflow_lineage_provider.why_not import WhyNot as WhyNot
+    from airflow_lineage_provider.tracing.columns.lineage import ColumnLineage as ColumnLineage
 
 _HOMES = {
-    "ColumnLineage": "tracing.column_lineage",
-    "Explanation": "explanation",
+    "ColumnLineage": "tracing.columns.lineage",
+    "Explanation": "answers.explanation",
     "Feature": "reasons",
-    "Guarantee": "explanation",
+    "Guarantee": "answers.guarantees",
     "Lineage": "pipeline",
-    "Output": "output",
+    "Output": "running.output",
     "ReasonedUdf": "reasons",
-    "Run": "pipeline",
+    "Run": "recorded_run",
     "Secret": "secrecy",
-    "WhyNot": "why_not",
+    "WhyNot": "answers.why_not",
     "errors": "errors",
     "lime_text_udf": "reasons.lime_adapter",
     "lime_tabular_udf": "reasons.lime_adapter",

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, get_args
 
+from airflow_lineage_provider.answers.explanation import Difference
 from airflow_lineage_provider.errors import InvalidOption
-from airflow_lineage_provider.explanation import Difference
-from airflow_lineage_provider.output import Output
+from airflow_lineage_provider.running.output import Output
 from airflow_lineage_provider.shown import shown
 from airflow_lineage_provider.tracing.strategies import STRATEGIES
 

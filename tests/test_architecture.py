@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import functools
+import graphlib
 import subprocess
 import sys
 from importlib import metadata
@@ -22,18 +24,16 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"sql"}),
     frozenset({"tracing", "reasons", "sources"}),
     frozenset({"recording"}),
-    frozenset({"explanation", "decided", "why_not"}),
     frozenset({"store"}),
-    frozenset({"storage"}),
+    frozenset({"answers"}),
     frozenset({"spark", "render"}),
-    frozenset({"output", "journal", "given_pipeline"}),
+    frozenset({"running", "deriving"}),
     frozenset({"options"}),
-    frozenset({"running", "deriving", "keeping"}),
-    frozenset({"pipeline"}),
+    frozenset({"recorded_run", "pipeline"}),
     frozenset({"cli", "operators", "hooks", "decorators", "triggers", "web", "provider_info"}),
 )
 # Explanations are drawn and restored by parts that know them: imported when called, so that no import is a circle.
-LATE = frozenset({("explanation", "render"), ("why_not", "render")})
+LATE = frozenset({("answers", "render")})
 
 PURE = ("plan", "catalyst", "rewrite", "tracing", "sql")
 OWNERS = {
@@ -53,8 +53,16 @@ OWNERS = {
 }
 # Names for type checkers, and the facade's users hand sessions in: the import is inside a function or under TYPE_CHECKING.
 LAZY_USERS = {
-    "pyspark": {"reasons", "running", "given_pipeline", "pipeline", "deriving", "output", "cli", "hooks", "operators", "decorators"},
+    "pyspark": {"reasons", "running", "pipeline", "recorded_run", "deriving", "cli", "hooks", "operators", "decorators"},
 }
+
+
+# Within `spark`: what Spark says of a pipeline, running it, and reading a recorded run again; below them what all three need.
+SPARK = {"capturing": 1, "executing": 2, "rereading": 3}
+# What a person gets is asked for, and drawn, by the parts above; what makes it draws nothing.
+NEVER = {"deriving": {"render"}, "running": {"render"}, "spark": {"render"}, "answers": {"spark", "store"}, "render": {"spark", "store"}}
+# A value's digest has the code of the functions in it, and a function's code the values that it closes over.
+CIRCLES = ({"reasons.code", "reasons.fingerprint"},)
 
 
 def modules() -> list[Path]:
@@ -66,6 +74,16 @@ def part(path: Path) -> str:
     return relative.parts[0].removesuffix(".py")
 
 
+def for_types(tree: ast.AST) -> set[int]:
+    """The nodes that type checkers alone see."""
+    return {
+        id(inner)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test)
+        for inner in ast.walk(node)
+    }
+
+
 def imports(path: Path) -> list[tuple[str, bool]]:
     """Imported module names, and whether the import runs when the module is loaded."""
     tree = ast.parse(path.read_text())
@@ -75,12 +93,7 @@ def imports(path: Path) -> list[tuple[str, bool]]:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
         for inner in ast.walk(node)
     }
-    checked = {
-        id(inner)
-        for node in ast.walk(tree)
-        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test)
-        for inner in ast.walk(node)
-    }
+    checked = for_types(tree)
     found = []
     for node in ast.walk(tree):
         names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
@@ -107,6 +120,53 @@ def test_nothing_points_upward(path: Path) -> None:
         if other.startswith("__") or (own, other) in LATE or own == "__init__":
             continue
         assert layer(other) <= layer(own), f"{path.relative_to(ROOT)} imports {name}, which stands above it"
+
+
+def name_of(path: Path) -> str:
+    return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+
+
+@functools.cache
+def needed() -> dict[str, set[str]]:
+    """Every module to the modules of the package that it imports, when it is loaded or when it is called, but not for types alone."""
+    paths = {name_of(path): path for path in modules()}
+    found: dict[str, set[str]] = {}
+    for name, path in paths.items():
+        tree = ast.parse(path.read_text())
+        typed, others = for_types(tree), found.setdefault(name, set())
+        for node in ast.walk(tree):
+            if not isinstance(node, ast.ImportFrom) or id(node) in typed or not (node.module or "").startswith(PACKAGE):
+                continue
+            module = (node.module or "").removeprefix(PACKAGE).removeprefix(".")
+            inner = [f"{module}.{alias.name}".removeprefix(".") for alias in node.names]
+            others |= {one if one in paths else module for one in inner} & (set(paths) - {name})
+    return found
+
+
+def test_no_circles() -> None:
+    graph = needed()
+    allowed = {(one, other) for circle in CIRCLES for one in circle for other in circle}
+    sorter = graphlib.TopologicalSorter({name: {one for one in others if (name, one) not in allowed} for name, others in graph.items()})
+    try:
+        sorter.prepare()
+    except graphlib.CycleError as error:
+        raise AssertionError(f"these import each other in a circle: {' <- '.join(error.args[1])}") from None
+
+
+def test_the_parts_of_spark_stand_on_each_other() -> None:
+    for name, others in needed().items():
+        if not name.startswith("spark."):
+            continue
+        own = SPARK.get(name.split(".")[1], 0)
+        above = sorted(one for one in others if one.startswith("spark.") and SPARK.get(one.split(".")[1], 0) > own)
+        assert not above, f"{name} imports {', '.join(above)}, which stands above it"
+
+
+@pytest.mark.parametrize("own", NEVER)
+def test_who_makes_answers_draws_nothing(own: str) -> None:
+    for name, others in needed().items():
+        wrong = sorted(one for one in others if name.split(".")[0] == own and one.split(".")[0] in NEVER[own])
+        assert not wrong, f"{name} imports {', '.join(wrong)}"
 
 
 @pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(ROOT)))

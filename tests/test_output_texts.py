@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from airflow_lineage_provider.errors import InvalidOutput
-from airflow_lineage_provider.output import Output
+from airflow_lineage_provider.running.output import Output
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, NoReturn
 from airflow_lineage_provider.catalyst.datatypes import is_orderable
 from airflow_lineage_provider.errors import UnsupportedOperator
 from airflow_lineage_provider.plan.expressions import Alias, Attribute, Expression, ScalarSubquery
-from airflow_lineage_provider.plan.operators import Plan, Relation
+from airflow_lineage_provider.plan.operators import Plan
+from airflow_lineage_provider.plan.relation import Relation
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -11,7 +11,8 @@ from airflow_lineage_provider.catalyst.context import Context, Settings
 from airflow_lineage_provider.catalyst.operators import operator
 from airflow_lineage_provider.catalyst.tree import all_nodes, decode
 from airflow_lineage_provider.errors import PlanError, UnsupportedOperator
-from airflow_lineage_provider.plan.operators import Aggregate, Plan, Relation, Source
+from airflow_lineage_provider.plan.operators import Aggregate, Plan, Source
+from airflow_lineage_provider.plan.relation import Relation
 from airflow_lineage_provider.plan.walk import children, map_subqueries, with_children
 
 
@@ -35,7 +36,7 @@ def convert(
 ) -> Converted:
     """The operator tree of an analyzed plan.
 
-    ``document`` is ``toJSON()`` of the plan, completed by `spark.document` (types, evaluation modes); ``function_names``
+    ``document`` is ``toJSON()`` of the plan, completed by `spark.capturing.document` (types, evaluation modes); ``function_names``
     maps expression classes to SQL names; ``relations`` describe the plan's leaves by their numbers in the document.
 
     :raises UnsupportedOperator: something in the plan has no defined lineage; the message names it, its place and a way out.

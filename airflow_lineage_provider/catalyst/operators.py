@@ -90,7 +90,9 @@ def _once(columns: tuple[Named, ...], context: Context) -> tuple[Named, ...]:
 
 
 def _numbered_rows(node: TreeNode, context: Context) -> o.Plan:
-    """The default index of pandas on Spark: nearly always made and then left out. What reads it cannot be run again (`spark.capture`)."""
+    """The default index of pandas on Spark: nearly always made and then left out. What reads it cannot be run
+    again (`spark.capturing.capture`).
+    """
     child = _only_child(node, context)
     number = node.tree("sequenceAttr")
     if number is None:

@@ -12,7 +12,7 @@ from airflow_lineage_provider.catalyst.expressions import expression, named
 from airflow_lineage_provider.catalyst.tree import TreeNode, nodes
 from airflow_lineage_provider.plan import expressions as e
 from airflow_lineage_provider.plan import operators as o
-from airflow_lineage_provider.plan.walk import expressions_in, map_parts
+from airflow_lineage_provider.plan.expression_walk import expressions_in, map_parts
 
 ALL_ROWS = e.Literal(value="true", type="boolean")
 """The key of all rows, where there is no other: no rows are no group, as with a key that all rows share."""

@@ -16,8 +16,8 @@ from airflow_lineage_provider.catalyst.context import Context
 from airflow_lineage_provider.catalyst.datatypes import is_orderable, struct_ddl
 from airflow_lineage_provider.plan import expressions as e
 from airflow_lineage_provider.plan import operators as o
+from airflow_lineage_provider.plan.expression_walk import expressions_in, references, transform_expression
 from airflow_lineage_provider.plan.single_value import single_value
-from airflow_lineage_provider.plan.walk import expressions_in, references, transform_expression
 
 _COUNT = e.AggregateCall(function="count", arguments=(e.Literal(value="1", type="int"),), type="bigint")
 

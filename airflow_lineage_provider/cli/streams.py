@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout, suppress
 from typing import TYPE_CHECKING, Any, TextIO
 
+from airflow_lineage_provider.answers.values import seconds_text, visible
 from airflow_lineage_provider.progress import SoFar
-from airflow_lineage_provider.render.values import seconds_text, visible
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType

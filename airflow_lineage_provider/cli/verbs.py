@@ -15,9 +15,9 @@ from airflow_lineage_provider.cli.streams import Streams
 from airflow_lineage_provider.errors import InvalidTarget, LineageError, PlanError, SparkRequired
 
 if TYPE_CHECKING:
-    from airflow_lineage_provider.explanation import Explanation, RunSummary
+    from airflow_lineage_provider.answers.explanation import Explanation, RunSummary
+    from airflow_lineage_provider.answers.why_not import WhyNot
     from airflow_lineage_provider.pipeline import Lineage
-    from airflow_lineage_provider.why_not import WhyNot
 
 
 def _lineage(options: Namespace, spark: Any = None) -> Lineage:
@@ -187,7 +187,7 @@ def why_not(options: Namespace, out: Streams) -> int:
 
 
 def _what_became(options: Namespace, out: Streams, rows: Any, spark: Any) -> WhyNot:
-    from airflow_lineage_provider.pipeline import WHY_NOT_LIMIT
+    from airflow_lineage_provider.recorded_run import WHY_NOT_LIMIT
 
     out.progress("opening the results store")
     limit = WHY_NOT_LIMIT if options.limit is None else options.limit

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Literal
 
-from airflow_lineage_provider.explanation import Control
+from airflow_lineage_provider.answers.explanation import Control
 from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.text import operator_text
 from airflow_lineage_provider.plan.walk import operators

@@ -9,17 +9,18 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from airflow_lineage_provider import settings
-from airflow_lineage_provider.decided import Reasons
+from airflow_lineage_provider.answers.decided import Reasons
+from airflow_lineage_provider.answers.explanation import Control, Difference, Explanation, RunSummary
+from airflow_lineage_provider.answers.guarantees import Guarantee, weakest
 from airflow_lineage_provider.deriving.controls import controls
 from airflow_lineage_provider.deriving.engines import Engines
-from airflow_lineage_provider.deriving.opaque import opaque
+from airflow_lineage_provider.deriving.python_guarantees import opaque
 from airflow_lineage_provider.deriving.reasons import ReasonReader
 from airflow_lineage_provider.deriving.rows import SegmentRows
 from airflow_lineage_provider.deriving.sources import KeptRows, Key, SourceReader, SourceRows, key_tuples
 from airflow_lineage_provider.deriving.target import PredicateTarget, is_predicate
 from airflow_lineage_provider.deriving.target_rows import PositionTarget, RowsTarget
 from airflow_lineage_provider.errors import AnswerTooLarge, InvalidTarget, SparkRequired
-from airflow_lineage_provider.explanation import Control, Difference, Explanation, Guarantee, RunSummary, weakest
 from airflow_lineage_provider.plan.interval_columns import with_interval_types
 from airflow_lineage_provider.plan.lineage_keys import ROW
 from airflow_lineage_provider.plan.names import free_name
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 
     from airflow_lineage_provider.plan.expressions import Expression
     from airflow_lineage_provider.recording import RecordedSource
-    from airflow_lineage_provider.spark.tracing import SparkTracing
+    from airflow_lineage_provider.spark.rereading.tracing import SparkTracing
     from airflow_lineage_provider.store import Materialization, RunRecord, Store
 
 
@@ -172,8 +173,8 @@ class Deriver:
 
     def _rows(self, target: Target, stack: ExitStack) -> SegmentRows:
         """The rows of the run's segments; those that it did not store are made again, for this target."""
-        from airflow_lineage_provider.spark.restore import missing_segments, restore
-        from airflow_lineage_provider.spark.tracing import SparkTracing
+        from airflow_lineage_provider.spark.rereading.restore import missing_segments, restore
+        from airflow_lineage_provider.spark.rereading.tracing import SparkTracing
 
         if not missing_segments(self.record_plan):
             return SegmentRows(self.store, self.recorded, self.stored, None)

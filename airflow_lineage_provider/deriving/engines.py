@@ -15,7 +15,7 @@ from airflow_lineage_provider.tracing.reserved import TARGET
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from airflow_lineage_provider.spark.tracing import SparkTracing
+    from airflow_lineage_provider.spark.rereading.tracing import SparkTracing
     from airflow_lineage_provider.store import Materialization, Session
 
 _TARGET_KEY: Key = ("segment", TARGET)

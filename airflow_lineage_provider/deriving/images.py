@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
 from airflow_lineage_provider import settings
-from airflow_lineage_provider.explanation import Image
-from airflow_lineage_provider.render.pictures import image_type
+from airflow_lineage_provider.answers.explanation import Image
+from airflow_lineage_provider.answers.image_types import image_type
 
 if TYPE_CHECKING:
-    from airflow_lineage_provider.explanation import Explanation
+    from airflow_lineage_provider.answers.explanation import Explanation
 
 SUFFIXES = (".png", ".jpg", ".jpeg", ".gif", ".webp")
 IMAGES, ALL_BYTES = 200, 20_000_000

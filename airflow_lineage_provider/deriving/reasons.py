@@ -12,8 +12,8 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from airflow_lineage_provider.answers.guarantees import EXACT, Guarantee
 from airflow_lineage_provider.errors import ReasonError, ReasonValueMismatch
-from airflow_lineage_provider.explanation import EXACT, Guarantee
 from airflow_lineage_provider.plan.lineage_keys import ROW, MaterializedSegment
 from airflow_lineage_provider.plan.names import free_name
 from airflow_lineage_provider.plan.operators import FunctionOperator

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from airflow_lineage_provider.recording import RecordedPlan
-    from airflow_lineage_provider.spark.restore import Restored
+    from airflow_lineage_provider.spark.rereading.restore import Restored
     from airflow_lineage_provider.store import Materialization, Store
 
 

@@ -7,18 +7,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
+from airflow_lineage_provider.answers.guarantees import EXACT, Guarantee
 from airflow_lineage_provider.errors import SourceUnavailable, SparkRequired
-from airflow_lineage_provider.explanation import EXACT, Guarantee
 from airflow_lineage_provider.plan.interval_columns import with_interval_types
 from airflow_lineage_provider.plan.lineage_keys import ROW
 from airflow_lineage_provider.recording import RecordedSource
 from airflow_lineage_provider.sources.parquet import CannotReadHere, read_positions
-from airflow_lineage_provider.spark.sources import changed, files_as_read
+from airflow_lineage_provider.spark.rereading.sources import changed, files_as_read
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from airflow_lineage_provider.spark.tracing import SparkTracing
+    from airflow_lineage_provider.spark.rereading.tracing import SparkTracing
     from airflow_lineage_provider.store import Materialization, Store
 
 Key = tuple[Any, ...]

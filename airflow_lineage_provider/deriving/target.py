@@ -41,7 +41,7 @@ def condition_of(
     if isinstance(target, str):
         return parse_predicate(_bounded(target), columns, **_meaning(dict(recorded.plan.conf))), target
     if is_column(target):
-        from airflow_lineage_provider.spark.column_condition import condition_of_column
+        from airflow_lineage_provider.spark.rereading.column_condition import condition_of_column
 
         if spark is None:
             raise SparkRequired("a target that is a Column is read by Spark: give a Spark session, or write the condition as text")

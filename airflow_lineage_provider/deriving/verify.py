@@ -7,9 +7,9 @@ from contextlib import ExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from airflow_lineage_provider.answers.explanation import Explanation
 from airflow_lineage_provider.deriving.derive import tables_of
 from airflow_lineage_provider.errors import SparkRequired
-from airflow_lineage_provider.explanation import Explanation
 from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.walk import operators
 from airflow_lineage_provider.recording import RecordedPlan
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import SparkSession
 
-    from airflow_lineage_provider.spark.tracing import Views
+    from airflow_lineage_provider.spark.rereading.tracing import Views
     from airflow_lineage_provider.store.kept_udfs import UdfsOfRun
 
 
@@ -59,9 +59,9 @@ def _can_be_repeated(node: o.Plan) -> bool:
 
 def _rerun(explanation: Explanation, udfs: UdfsOfRun, recorded: RecordedPlan, spark: SparkSession) -> pa.Table:
     from airflow_lineage_provider.spark.arrow_border import to_arrow
-    from airflow_lineage_provider.spark.declared import declared_functions
-    from airflow_lineage_provider.spark.run import under_settings
-    from airflow_lineage_provider.spark.tracing import Views, spark_errors
+    from airflow_lineage_provider.spark.executing.run import under_settings
+    from airflow_lineage_provider.spark.rereading.declared import declared_functions
+    from airflow_lineage_provider.spark.rereading.tracing import Views, spark_errors
 
     nothing: frozenset[int] = frozenset()
     plan = inline(recorded.plan.root.plan, Context(plan=recorded.plan, materialized=nothing, sources={}))
@@ -76,7 +76,7 @@ def _rerun(explanation: Explanation, udfs: UdfsOfRun, recorded: RecordedPlan, sp
 
 
 def _source_tables(explanation: Explanation, recorded: RecordedPlan, spark: SparkSession, views: Views) -> dict[Key, LeafTable]:
-    from airflow_lineage_provider.spark.tracing import arrow_frame
+    from airflow_lineage_provider.spark.rereading.tracing import arrow_frame
 
     tables: dict[Key, LeafTable] = {}
     for name, group in tables_of(recorded).items():

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from airflow.sdk import Context
     from jinja2 import Environment
 
-    from airflow_lineage_provider.explanation import Difference, Explanation
+    from airflow_lineage_provider.answers.explanation import Difference, Explanation
     from airflow_lineage_provider.pipeline import Lineage
 
 

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
     from airflow_lineage_provider.hooks.lineage import LineageHook
-    from airflow_lineage_provider.output import Output
-    from airflow_lineage_provider.pipeline import Run
+    from airflow_lineage_provider.recorded_run import Run
+    from airflow_lineage_provider.running.output import Output
 
 
 TEMPLATED = frozenset({"strategy", "reasons", "output", "keys", "on_store_failure", "append_key"})
@@ -175,14 +175,14 @@ class LineagePySparkOperator(PythonOperator):
 
     def _append_key(self, context: Mapping[str, Any]) -> str | None:
         """The key that was given, or, where rows are appended, the task instance's."""
-        from airflow_lineage_provider.output import Output
+        from airflow_lineage_provider.running.output import Output
 
         if self.append_key is not None or self.result_output is None or Output.parse(self.result_output).mode != "append":
             return self.append_key
         return task_instance_key(context)
 
     def _xcom(self, run: Run) -> dict[str, Any]:
-        from airflow_lineage_provider.output import Output
+        from airflow_lineage_provider.running.output import Output
 
         summary = run.summary
         written = None if self.result_output is None else Output.parse(self.result_output).describe()

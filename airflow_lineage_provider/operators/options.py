@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from airflow_lineage_provider.options import check_options
-from airflow_lineage_provider.output import Output
+from airflow_lineage_provider.running.output import Output
 
 
 def check_when_read(task_id: str, options: Mapping[str, Any], templated: Collection[str]) -> None:

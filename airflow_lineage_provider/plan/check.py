@@ -6,9 +6,10 @@ from collections import Counter
 
 from airflow_lineage_provider.errors import PlanCheckError
 from airflow_lineage_provider.plan.base import unknown
+from airflow_lineage_provider.plan.expression_walk import expressions_in
 from airflow_lineage_provider.plan.expressions import EXPRESSION_CLASSES, AggregateCall, Alias, Attribute, SortKey, attribute_of
 from airflow_lineage_provider.plan.operators import Aggregate, Plan, Project, check_known
-from airflow_lineage_provider.plan.walk import all_operators, children, expressions_in, made_by, operators, own_expressions
+from airflow_lineage_provider.plan.walk import all_operators, children, made_by, operators, own_expressions
 
 
 def check(plan: Plan) -> None:

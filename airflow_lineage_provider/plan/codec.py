@@ -10,7 +10,7 @@ from dataclasses import fields, is_dataclass
 from typing import Any
 
 from airflow_lineage_provider.errors import PlanVersionError
-from airflow_lineage_provider.plan import expressions, lineage_keys, operators, segments
+from airflow_lineage_provider.plan import expressions, lineage_keys, operators, relation, segments
 from airflow_lineage_provider.plan.base import unknown
 
 VERSION = 1
@@ -27,7 +27,7 @@ _CLASSES: dict[str, type] = {
         expressions.SortKey,
         expressions.WindowFrame,
         *operators.OPERATOR_CLASSES,
-        operators.Relation,
+        relation.Relation,
         operators.Pipeline,
         segments.Segment,
         segments.SegmentedPlan,

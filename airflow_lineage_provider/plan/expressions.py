@@ -178,7 +178,7 @@ class WindowFunction(_OverRows):
 class ScalarSubquery(ExpressionNode):
     """A subquery that gives one value: NULL for no row, an error for several (`rewrite.scalar_subqueries` makes it a join).
 
-    It is not correlated: `spark.capture` has Catalyst turn correlated subqueries into joins.
+    It is not correlated: `spark.capturing.capture` has Catalyst turn correlated subqueries into joins.
     """
 
     plan: Plan

@@ -43,7 +43,7 @@ class InputIdentity:
 
     ``kind`` and ``number`` tell the input: ``source`` and its leaf; ``segment`` and the number of a materialized segment, whose row
     it is; ``link`` and the number of a segment whose rows go back to *sets* of rows (a group, a frame, the partners of a
-    semi-join): the attributes are what the set is found by (`tracing.links`). The first attribute is never NULL where the row
+    semi-join): the attributes are what the set is found by (`tracing.row_sets`). The first attribute is never NULL where the row
     has such a partner: NULL means that it has none (an outer join, another branch of a union). A ``domain`` (`operators.Aggregate`) is
     nobody's input: its values tell rows apart, and are not traced.
     """

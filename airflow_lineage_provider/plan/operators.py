@@ -2,7 +2,7 @@
 
 Every operator says what the lineage of a row of its output is: by definition 5 of the paper for its seven operators, and beyond
 them by a rule of ours that the docstring states. How the rules are carried out is in `tracing.annotate` (rows that go
-back to single rows) and `tracing.links` (rows that go back to sets).
+back to single rows) and `tracing.row_sets` (rows that go back to sets).
 
 Every operator is a frozen dataclass that declares what it makes and its rule of lineage (`plan.base`); ``output``, the attributes that it
 gives, is derived from its fields. References are checked when an operator is made: an expression may only use what the children give.
@@ -17,26 +17,11 @@ from typing import get_args
 
 from airflow_lineage_provider.errors import PlanCheckError
 from airflow_lineage_provider.plan.base import LineageRule, Operator, unknown
+from airflow_lineage_provider.plan.expression_walk import references
 from airflow_lineage_provider.plan.expressions import Alias, Attribute, Call, Expression, Named, SortKey, attribute_of, expression_of
+from airflow_lineage_provider.plan.relation import Relation
 
 JoinKind = OneOf["inner", "cross", "left", "right", "full", "left_semi", "left_anti", "existence"]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Relation:
-    """A source table, told so that it can be read again months later.
-
-    ``kind`` is ``files``, ``table`` (of the catalog), ``jdbc``, ``range`` or ``local`` (data that only this session holds);
-    ``name`` is what a person calls it. ``options`` are the kind's own: format, paths and reader options for files,
-    the table's name for ``table``, url and dbtable for ``jdbc`` (never a password), start/end/step for ``range``.
-    """
-
-    name: str
-    kind: OneOf["files", "table", "jdbc", "range", "local"]
-    format: str = ""
-    paths: tuple[str, ...] = ()
-    options: tuple[tuple[str, str], ...] = ()
-    partition_columns: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -397,8 +382,6 @@ def check_known(node: object, function: str) -> None:
 
 def check_references(operator: str, expressions: Iterable[Expression], available: tuple[Attribute, ...]) -> None:
     """Raise `PlanCheckError` when an expression uses an attribute that is not available."""
-    from airflow_lineage_provider.plan.walk import references
-
     known = {attribute.id for attribute in available}
     for expression in expressions:
         for attribute in references(expression):
@@ -409,5 +392,5 @@ def check_references(operator: str, expressions: Iterable[Expression], available
 
 __all__ = [
     "OPERATOR_CLASSES", "Aggregate", "Alias", "Distinct", "Filter", "FunctionOperator", "Generate", "Join", "JoinKind", "Limit", "Pipeline",
-    "Plan", "Project", "PythonMap", "Relation", "SegmentOutput", "Sort", "Source", "Union", "Window", "check_references",
+    "Plan", "Project", "PythonMap", "SegmentOutput", "Sort", "Source", "Union", "Window", "check_references",
 ]  # fmt: skip

@@ -1,13 +1,13 @@
-"""Walking and rebuilding plans and expressions, generically over dataclass fields: one place that knows what a child is."""
+"""Walking and rebuilding plans, generically over dataclass fields: one place that knows what a child is."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping
-from dataclasses import fields, replace
-from functools import cache
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from airflow_lineage_provider.plan.base import ExpressionNode, Operator
+from airflow_lineage_provider.plan.expression_walk import expressions_in, field_names, replace_fields, transform_expression
 from airflow_lineage_provider.plan.expressions import Alias, Attribute, Expression, ScalarSubquery, SortKey
 from airflow_lineage_provider.plan.operators import FunctionOperator, Plan, check_known
 
@@ -15,19 +15,10 @@ Node = TypeVar("Node")
 _EXPRESSION_PARTS = (ExpressionNode, Alias, SortKey)
 
 
-@cache
-def _names(cls: Hashable) -> tuple[str, ...]:
-    return tuple(f.name for f in fields(cls))  # type: ignore[arg-type]
-
-
-def _field_names(cls: Any) -> tuple[str, ...]:
-    return _names(cls)
-
-
 def children(plan: Plan) -> tuple[Plan, ...]:
     """The inputs of an operator, left to right."""
     found: list[Any] = []
-    for name in _field_names(type(plan)):
+    for name in field_names(type(plan)):
         value = getattr(plan, name)
         if isinstance(value, Operator):
             found.append(value)
@@ -41,24 +32,7 @@ def with_children(plan: Plan, new: tuple[Plan, ...]) -> Plan:
     if all(a is b for a, b in zip(children(plan), new, strict=True)):
         return plan
     remaining = iter(new)
-    return _replace_fields(plan, (Operator,), lambda _: next(remaining))
-
-
-def _replace_fields(node: Node, classes: tuple[type, ...], function: Callable[[Any], Any]) -> Node:
-    changed: dict[str, Any] = {}
-    for name in _field_names(type(node)):
-        value = getattr(node, name)
-        if isinstance(value, classes):
-            new = function(value)
-        elif isinstance(value, tuple) and any(isinstance(item, classes) for item in value):
-            new = tuple(function(item) if isinstance(item, classes) else item for item in value)
-            if all(a is b for a, b in zip(value, new, strict=True)):
-                new = value
-        else:
-            continue
-        if new is not value:
-            changed[name] = new
-    return replace(node, **changed) if changed else node  # type: ignore[type-var]
+    return replace_fields(plan, (Operator,), lambda _: next(remaining))
 
 
 def operators(plan: Plan) -> Iterator[Plan]:
@@ -106,50 +80,10 @@ def transform_up(plan: Plan, function: Callable[[Plan], Plan]) -> Plan:
     return function(with_children(plan, tuple(transform_up(child, function) for child in children(plan))))
 
 
-def subexpressions(expression: Expression | Alias | SortKey) -> tuple[Any, ...]:
-    """The direct parts of an expression, left to right."""
-    found: list[Any] = []
-    for name in _field_names(type(expression)):
-        if isinstance(expression, Alias) and name == "attribute":
-            continue
-        value = getattr(expression, name)
-        if isinstance(value, ExpressionNode):
-            found.append(value)
-        elif isinstance(value, tuple):
-            found.extend(item for item in value if isinstance(item, ExpressionNode))
-    return tuple(found)
-
-
-def expressions_in(expression: Expression | Alias | SortKey) -> Iterator[Any]:
-    """Every expression inside, the outermost first."""
-    yield expression
-    for part in subexpressions(expression):
-        yield from expressions_in(part)
-
-
-def references(expression: Expression | Alias | SortKey) -> tuple[Attribute, ...]:
-    """The attributes that an expression reads, in order of first use."""
-    return tuple(dict.fromkeys(part for part in expressions_in(expression) if isinstance(part, Attribute)))
-
-
-def map_parts(expression: Any, function: Callable[[Any], Any]) -> Any:
-    """The expression with each of its direct parts replaced."""
-    return _replace_fields(expression, (ExpressionNode,), function)
-
-
-def transform_expression(expression: Any, function: Callable[[Any], Any]) -> Any:
-    """Rebuild an expression from its leaves. An alias's own attribute is not an expression and stays."""
-    if isinstance(expression, Alias):
-        child = transform_expression(expression.child, function)
-        return expression if child is expression.child else replace(expression, child=child)
-    rebuilt = _replace_fields(expression, (ExpressionNode,), lambda part: transform_expression(part, function))
-    return rebuilt if isinstance(rebuilt, SortKey) else function(rebuilt)
-
-
 def own_expressions(plan: Plan) -> tuple[Any, ...]:
     """The expressions of this operator itself (aliases and sort keys whole), not of its children."""
     found: list[Any] = []
-    for name in _field_names(type(plan)):
+    for name in field_names(type(plan)):
         if name in type(plan).makes:
             continue
         value = getattr(plan, name)
@@ -163,7 +97,7 @@ def own_expressions(plan: Plan) -> tuple[Any, ...]:
 def map_expressions(plan: Plan, function: Callable[[Any], Any]) -> Plan:
     """The operator with its own expressions (aliases and sort keys whole) replaced; what it makes and its children stay."""
     changed: dict[str, Any] = {}
-    for name in _field_names(type(plan)):
+    for name in field_names(type(plan)):
         value = getattr(plan, name)
         if name in type(plan).makes:
             continue
@@ -191,11 +125,6 @@ def map_subqueries(plan: Plan, function: Callable[[ScalarSubquery], Expression])
     return map_expressions(plan, lambda own: transform_expression(own, replaced))
 
 
-def replace_attributes(expression: Any, new: Mapping[int, Expression]) -> Any:
-    """The expression with references replaced by id."""
-    return transform_expression(expression, lambda part: new.get(part.id, part) if isinstance(part, Attribute) else part)
-
-
 def rename_attributes(plan: Plan, names: Mapping[int, str]) -> Plan:
     """The plan with attributes renamed by id wherever they stand, made or read."""
 
@@ -203,7 +132,7 @@ def rename_attributes(plan: Plan, names: Mapping[int, str]) -> Plan:
         if isinstance(value, Attribute):
             new = names.get(value.id, value.name)
             return value if new == value.name else replace(value, name=new)
-        return _replace_fields(value, (*_EXPRESSION_PARTS, Operator), rename)
+        return replace_fields(value, (*_EXPRESSION_PARTS, Operator), rename)
 
     renamed: Plan = rename(plan)
     return renamed

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from airflow_lineage_provider.answers.values import shortened, text_of, visible
 from airflow_lineage_provider.reasons.payload import Attributions, Boxes, Json, Mask, TextSpans
 from airflow_lineage_provider.render import reason_text as words
 from airflow_lineage_provider.render.decisions import Decision, decisions, outcomes
@@ -13,12 +14,11 @@ from airflow_lineage_provider.render.naming import Named, named, outcome_exact, 
 from airflow_lineage_provider.render.pictures import box_picture, marked_text, mask_picture, picture_of, text_for
 from airflow_lineage_provider.render.sentence import SUMMARIZED, because
 from airflow_lineage_provider.render.tables import TableView
-from airflow_lineage_provider.render.values import shortened, text_of, visible
 from airflow_lineage_provider.render.wording import more
 
 if TYPE_CHECKING:
-    from airflow_lineage_provider.decided import Reasons
-    from airflow_lineage_provider.explanation import Explanation
+    from airflow_lineage_provider.answers.decided import Reasons
+    from airflow_lineage_provider.answers.explanation import Explanation
 
 DECISIONS = 200
 OPEN_DECISIONS = 3

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 from airflow_lineage_provider.render.document import run_dict
 
 if TYPE_CHECKING:
-    from airflow_lineage_provider.explanation import RunSummary
-    from airflow_lineage_provider.tracing.column_lineage import ColumnInput, ColumnLineage
+    from airflow_lineage_provider.answers.explanation import RunSummary
+    from airflow_lineage_provider.tracing.columns.lineage import ColumnInput, ColumnLineage
 
 NAME = "airflow_lineage.columns"
 VERSION = 1

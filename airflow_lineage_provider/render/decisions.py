@@ -6,15 +6,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from airflow_lineage_provider.answers.values import column_values, rows_of
 from airflow_lineage_provider.reasons.features import NOTHING_SAID, Names
 from airflow_lineage_provider.render.naming import outcome_text
 from airflow_lineage_provider.render.reason_text import Reason, read
-from airflow_lineage_provider.render.values import column_values, rows_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from airflow_lineage_provider.explanation import Explanation
+    from airflow_lineage_provider.answers.explanation import Explanation
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -33,15 +33,16 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from airflow_lineage_provider.answers.values import jsonable, rows_of
 from airflow_lineage_provider.render.decisions import links_by_row
 from airflow_lineage_provider.render.sentence import answer
-from airflow_lineage_provider.render.values import jsonable, rows_of
 from airflow_lineage_provider.render.wording import control_text, guarantee_of, headline
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from airflow_lineage_provider.explanation import Explanation, Guarantee, RunSummary
+    from airflow_lineage_provider.answers.explanation import Explanation, RunSummary
+    from airflow_lineage_provider.answers.guarantees import Guarantee
 
 NAME = "airflow_lineage.explanation"
 VERSION = 1

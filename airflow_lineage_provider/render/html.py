@@ -8,15 +8,15 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from airflow_lineage_provider.answers.values import number, visible
 from airflow_lineage_provider.render.diagram import NODE_WIDTH
 from airflow_lineage_provider.render.page import page
 from airflow_lineage_provider.render.sentence import clause
-from airflow_lineage_provider.render.values import number, visible
 
 if TYPE_CHECKING:
     from jinja2 import Template
 
-    from airflow_lineage_provider.explanation import Explanation
+    from airflow_lineage_provider.answers.explanation import Explanation
 
 
 def to_html(explanation: Explanation, path: str | Path | None = None) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from airflow_lineage_provider.answers.values import rounded_text, text_of, visible
 from airflow_lineage_provider.reasons.features import NOTHING_SAID, Feature, Names
-from airflow_lineage_provider.render.values import rounded_text, text_of, visible
 
 DIGITS = 4
 """Digits of a number in a sentence or beside a bar."""

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from airflow_lineage_provider.answers.values import shortened, visible
 from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.text import operator_text
 from airflow_lineage_provider.plan.walk import children
 from airflow_lineage_provider.reasons.discretion import NOTHING_WITHHELD, Redaction
 from airflow_lineage_provider.render.segment_text import segment_label
-from airflow_lineage_provider.render.values import shortened, visible
 
 if TYPE_CHECKING:
     from airflow_lineage_provider.plan.segments import SegmentedPlan

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from airflow_lineage_provider.explanation import Guarantee
+from airflow_lineage_provider.answers.guarantees import Guarantee
+from airflow_lineage_provider.answers.values import count, seconds_text, shortened, visible
 from airflow_lineage_provider.plan.text import plan_text
 from airflow_lineage_provider.render.cards import Cards, Decided
 from airflow_lineage_provider.render.decisions import links_by_row
@@ -15,7 +16,6 @@ from airflow_lineage_provider.render.outline import OutlineLine, outline
 from airflow_lineage_provider.render.segment_text import SegmentLine, segment_label, segment_lines
 from airflow_lineage_provider.render.sentence import answer
 from airflow_lineage_provider.render.tables import TableView, table_view
-from airflow_lineage_provider.render.values import count, seconds_text, shortened, visible
 from airflow_lineage_provider.render.wording import (
     called_text,
     control_text,
@@ -41,7 +41,7 @@ from airflow_lineage_provider.render.wording import (
 )  # fmt: skip
 
 if TYPE_CHECKING:
-    from airflow_lineage_provider.explanation import Control, Explanation
+    from airflow_lineage_provider.answers.explanation import Control, Explanation
     from airflow_lineage_provider.tracing.trace import TracingQuery
 
 CONTROLLED_ROWS = 50

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import base64
 import math
-import struct
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+from airflow_lineage_provider.answers.image_types import image_size, image_type
+from airflow_lineage_provider.answers.values import number, visible
 from airflow_lineage_provider.reasons.payload import Boxes, Mask, Span, TextSpans
 from airflow_lineage_provider.render.reason_text import box_text, cells_marked
-from airflow_lineage_provider.render.values import number, visible
 
 if TYPE_CHECKING:
-    from airflow_lineage_provider.explanation import Image
+    from airflow_lineage_provider.answers.explanation import Image
 
 NO_IMAGES: Mapping[str, Image] = {}
 
@@ -26,8 +26,6 @@ TEXT_CHARACTERS = 6_000
 MASK_RUNS = 20_000
 MASK_SLICES = 6
 BOXES = 200
-
-_KINDS = ((b"\x89PNG\r\n\x1a\n", "image/png"), (b"\xff\xd8\xff", "image/jpeg"), (b"GIF87a", "image/gif"), (b"GIF89a", "image/gif"))
 
 
 # --- text ---------------------------------------------------------------------------------------------------------------
@@ -159,39 +157,6 @@ def _embedded(data: bytes | None, problem: str) -> tuple[str | None, str]:
     if len(data) > IMAGE_BYTES:
         return None, f"The image is too large for this page ({len(data):,} bytes)."
     return f"data:{image_type(data)};base64,{base64.b64encode(data).decode('ascii')}", ""
-
-
-def image_type(data: bytes) -> str | None:
-    """The media type of a PNG, JPEG, GIF or WebP image (formats that cannot carry scripts); None for anything else."""
-    if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
-        return "image/webp"
-    return next((kind for magic, kind in _KINDS if data.startswith(magic)), None)
-
-
-def image_size(data: bytes) -> tuple[int, int] | None:
-    """Width and height in pixels of a PNG, GIF or JPEG image, read from its header; None where it does not tell."""
-    try:
-        match image_type(data):
-            case "image/png":
-                return struct.unpack(">II", data[16:24])
-            case "image/gif":
-                return struct.unpack("<HH", data[6:10])
-            case "image/jpeg":
-                return _jpeg_size(data)
-    except (struct.error, IndexError):
-        return None
-    return None
-
-
-def _jpeg_size(data: bytes) -> tuple[int, int] | None:
-    at = 2
-    while at + 9 < len(data) and data[at] == 0xFF:
-        marker, length = data[at + 1], struct.unpack(">H", data[at + 2 : at + 4])[0]
-        if 0xC0 <= marker <= 0xCF and marker not in (0xC4, 0xC8, 0xCC):  # a start of frame
-            height, width = struct.unpack(">HH", data[at + 5 : at + 9])
-            return width, height
-        at += 2 + length
-    return None
 
 
 # --- masks over an array ------------------------------------------------------------------------------------------------

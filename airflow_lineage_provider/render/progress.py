@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol
 
+from airflow_lineage_provider.answers.values import seconds_text, visible
 from airflow_lineage_provider.progress import Progress, unwatched
-from airflow_lineage_provider.render.values import seconds_text, visible
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -8,11 +8,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from airflow_lineage_provider.answers.values import brief, number, text_of, visible
 from airflow_lineage_provider.errors import PayloadError
 from airflow_lineage_provider.reasons.features import NOTHING_SAID, Names
 from airflow_lineage_provider.reasons.payload import Attribution, Attributions, Box, Json, Mask, Payload, TextSpans, from_json, total
 from airflow_lineage_provider.render.naming import feature_of, label_of, named
-from airflow_lineage_provider.render.values import brief, number, text_of, visible
 
 POOR_FIT = 0.5
 """A local model with a smaller R² leaves more unexplained than it explains."""
@@ -175,7 +175,7 @@ def pills(reason: Json) -> tuple[str, ...] | None:
 
 def json_text(reason: Json) -> str:
     """The JSON, indented."""
-    from airflow_lineage_provider.render.values import jsonable
+    from airflow_lineage_provider.answers.values import jsonable
 
     return visible(json.dumps(jsonable(reason.value), indent=2, ensure_ascii=False), block=True)
 

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from airflow_lineage_provider.answers.values import shortened, visible
 from airflow_lineage_provider.plan.text import operator_text
-from airflow_lineage_provider.render.values import shortened, visible
 
 if TYPE_CHECKING:
-    from airflow_lineage_provider.explanation import Explanation
+    from airflow_lineage_provider.answers.explanation import Explanation
     from airflow_lineage_provider.plan.segments import Segment
 
 KINDS: Mapping[str, str] = {

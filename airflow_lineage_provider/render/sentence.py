@@ -10,16 +10,16 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from airflow_lineage_provider.answers.values import brief, count, shortened, text_of, visible
 from airflow_lineage_provider.reasons.features import NOTHING_SAID, Names
 from airflow_lineage_provider.reasons.payload import Attributions, Boxes, Json, Mask, Span, TextSpans
 from airflow_lineage_provider.render import reason_text as words
 from airflow_lineage_provider.render.decisions import decisions, outcomes
 from airflow_lineage_provider.render.naming import label_of, outcome_text
-from airflow_lineage_provider.render.values import brief, count, shortened, text_of, visible
 from airflow_lineage_provider.render.wording import made_from, more
 
 if TYPE_CHECKING:
-    from airflow_lineage_provider.explanation import Explanation
+    from airflow_lineage_provider.answers.explanation import Explanation
     from airflow_lineage_provider.render.decisions import Decision
 
 NAMED = 3

@@ -10,14 +10,14 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from airflow_lineage_provider.answers.values import bytes_text, shortened, visible
 from airflow_lineage_provider.render.document import run_dict
 from airflow_lineage_provider.render.segment_text import KINDS, NOT_RECORDED
 from airflow_lineage_provider.render.terminal import run_panel
-from airflow_lineage_provider.render.values import bytes_text, shortened, visible
 
 if TYPE_CHECKING:
-    from airflow_lineage_provider.explanation import RunSummary
-    from airflow_lineage_provider.storage import RecordedUdf, SegmentNotStored, StoredTable
+    from airflow_lineage_provider.answers.explanation import RunSummary
+    from airflow_lineage_provider.answers.storage import RecordedUdf, SegmentNotStored, StoredTable
 
 NAME = "airflow_lineage.run"
 VERSION = 1

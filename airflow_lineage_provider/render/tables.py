@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from airflow_lineage_provider.render.values import is_number, rounded_text, rows_of, text_of, type_name, visible
+from airflow_lineage_provider.answers.values import is_number, rounded_text, rows_of, text_of, type_name, visible
 from airflow_lineage_provider.render.wording import more
 
 if TYPE_CHECKING:

@@ -12,17 +12,7 @@ from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree
 
-from airflow_lineage_provider.plan.segments import SegmentedPlan
-from airflow_lineage_provider.plan.text import operator_text
-from airflow_lineage_provider.plan.walk import children
-from airflow_lineage_provider.reasons.discretion import NOTHING_WITHHELD, Redaction
-from airflow_lineage_provider.reasons.features import Names
-from airflow_lineage_provider.render.decisions import Decision, decisions, outcomes
-from airflow_lineage_provider.render.naming import named, outcome_text
-from airflow_lineage_provider.render.segment_text import SegmentLine, segment_label, segment_lines
-from airflow_lineage_provider.render.sentence import answer
-from airflow_lineage_provider.render.terminal_reason import reason_lines
-from airflow_lineage_provider.render.values import (
+from airflow_lineage_provider.answers.values import (
     count,
     is_number,
     row_numbers,
@@ -33,6 +23,16 @@ from airflow_lineage_provider.render.values import (
     type_name,
     visible,
 )  # fmt: skip
+from airflow_lineage_provider.plan.segments import SegmentedPlan
+from airflow_lineage_provider.plan.text import operator_text
+from airflow_lineage_provider.plan.walk import children
+from airflow_lineage_provider.reasons.discretion import NOTHING_WITHHELD, Redaction
+from airflow_lineage_provider.reasons.features import Names
+from airflow_lineage_provider.render.decisions import Decision, decisions, outcomes
+from airflow_lineage_provider.render.naming import named, outcome_text
+from airflow_lineage_provider.render.segment_text import SegmentLine, segment_label, segment_lines
+from airflow_lineage_provider.render.sentence import answer
+from airflow_lineage_provider.render.terminal_reason import reason_lines
 from airflow_lineage_provider.render.wording import (
     called_text,
     control_text,
@@ -56,7 +56,8 @@ from airflow_lineage_provider.render.wording import (
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from airflow_lineage_provider.explanation import Explanation, Guarantee, RunSummary
+    from airflow_lineage_provider.answers.explanation import Explanation, RunSummary
+    from airflow_lineage_provider.answers.guarantees import Guarantee
     from airflow_lineage_provider.plan import operators as o
 
 STYLES = {"exact": "green", "superset": "yellow", "unavailable": "red"}

@@ -9,12 +9,12 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from airflow_lineage_provider.render.values import count, shortened, visible
+from airflow_lineage_provider.answers.values import count, shortened, visible
 
 if TYPE_CHECKING:
-    from airflow_lineage_provider.explanation import RunSummary
-    from airflow_lineage_provider.tracing.column_lineage import ColumnInput, ColumnLineage, OutputColumn, SourceColumn
-    from airflow_lineage_provider.tracing.column_transformation import Transformation
+    from airflow_lineage_provider.answers.explanation import RunSummary
+    from airflow_lineage_provider.tracing.columns.lineage import ColumnInput, ColumnLineage, OutputColumn, SourceColumn
+    from airflow_lineage_provider.tracing.columns.transformation import Transformation
 
 _WORDS = {
     "IDENTITY": "as it is", "TRANSFORMATION": "transformed", "AGGREGATION": "aggregated", "FILTER": "filter", "JOIN": "join key",

@@ -8,13 +8,13 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from airflow_lineage_provider.answers.values import number, shortened, visible
 from airflow_lineage_provider.reasons.features import NOTHING_SAID, Names
 from airflow_lineage_provider.reasons.payload import Attributions, Boxes, Json, Mask, TextSpans
 from airflow_lineage_provider.render import reason_text as words
 from airflow_lineage_provider.render.decisions import Decision
 from airflow_lineage_provider.render.pictures import marked_text, text_for
 from airflow_lineage_provider.render.sentence import because, clause
-from airflow_lineage_provider.render.values import number, shortened, visible
 
 FEATURES = 8
 BAR = 12

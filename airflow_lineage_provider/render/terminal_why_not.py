@@ -10,10 +10,10 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from airflow_lineage_provider.render.values import count, rows_of, seconds_text, shortened, text_of, visible
+from airflow_lineage_provider.answers.values import count, rows_of, seconds_text, shortened, text_of, visible
 
 if TYPE_CHECKING:
-    from airflow_lineage_provider.why_not import Descendant, Drop, Fate, Step, WhyNot
+    from airflow_lineage_provider.answers.why_not import Descendant, Drop, Fate, Step, WhyNot
 
 VALUE, OPERATOR = 40, 90
 

@@ -17,11 +17,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from airflow_lineage_provider.answers.values import jsonable
 from airflow_lineage_provider.render.document import run_dict, table_dict
-from airflow_lineage_provider.render.values import jsonable
 
 if TYPE_CHECKING:
-    from airflow_lineage_provider.why_not import Descendant, Drop, Fate, Step, WhyNot
+    from airflow_lineage_provider.answers.why_not import Descendant, Drop, Fate, Step, WhyNot
 
 NAME = "airflow_lineage.why_not"
 VERSION = 1

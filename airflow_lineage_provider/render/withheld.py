@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from airflow_lineage_provider.decided import Reasons
+from airflow_lineage_provider.answers.decided import Reasons
 from airflow_lineage_provider.errors import PayloadError
 from airflow_lineage_provider.reasons.discretion import MASK, Discretion, Redaction
 from airflow_lineage_provider.reasons.features import Names
@@ -16,9 +16,10 @@ from airflow_lineage_provider.reasons.payload import Attribution, Attributions, 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from airflow_lineage_provider.explanation import Explanation, Guarantee
+    from airflow_lineage_provider.answers.explanation import Explanation
+    from airflow_lineage_provider.answers.guarantees import Guarantee
+    from airflow_lineage_provider.answers.why_not import Descendant, Fate, WhyNot
     from airflow_lineage_provider.tracing.trace import TracingQuery
-    from airflow_lineage_provider.why_not import Descendant, Fate, WhyNot
 
 HIDDEN = "hidden columns"
 _PLAIN = re.compile(r"_\d+$")

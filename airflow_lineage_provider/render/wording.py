@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from airflow_lineage_provider.explanation import Guarantee
-from airflow_lineage_provider.render.values import count, row_numbers, seconds_text, shortened, visible
+from airflow_lineage_provider.answers.guarantees import Guarantee
+from airflow_lineage_provider.answers.values import count, row_numbers, seconds_text, shortened, visible
 from airflow_lineage_provider.secrecy.parameters import shown_param
 
 if TYPE_CHECKING:
-    from airflow_lineage_provider.explanation import Control, Explanation, Intermediate, RunSummary
+    from airflow_lineage_provider.answers.explanation import Control, Explanation, Intermediate, RunSummary
     from airflow_lineage_provider.reasons.discretion import Redaction
     from airflow_lineage_provider.tracing.trace import TracingQuery
 

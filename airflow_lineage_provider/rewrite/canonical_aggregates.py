@@ -11,9 +11,10 @@ from typing import Any
 
 from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.check import is_canonical
+from airflow_lineage_provider.plan.expression_walk import expressions_in, map_parts, transform_expression
 from airflow_lineage_provider.plan.expressions import AggregateCall, Alias, Attribute, Expression, Named, UdfCall
 from airflow_lineage_provider.plan.text import expression_text
-from airflow_lineage_provider.plan.walk import expressions_in, map_parts, transform_expression, transform_up
+from airflow_lineage_provider.plan.walk import transform_up
 from airflow_lineage_provider.rewrite.fresh import FreshAttributes
 
 

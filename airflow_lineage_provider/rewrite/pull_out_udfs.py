@@ -15,8 +15,9 @@ from typing import Any
 
 from airflow_lineage_provider.errors import UnsupportedOperator
 from airflow_lineage_provider.plan import operators as o
+from airflow_lineage_provider.plan.expression_walk import expressions_in, map_parts, references, subexpressions
 from airflow_lineage_provider.plan.expressions import Alias, Attribute, Expression, Lambda, Literal, Named, UdfCall, conjunction, conjuncts
-from airflow_lineage_provider.plan.walk import expressions_in, map_parts, own_expressions, references, subexpressions, transform_up
+from airflow_lineage_provider.plan.walk import own_expressions, transform_up
 from airflow_lineage_provider.rewrite.determinism import is_deterministic
 from airflow_lineage_provider.rewrite.fresh import FreshAttributes
 

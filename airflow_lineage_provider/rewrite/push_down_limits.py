@@ -13,7 +13,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from airflow_lineage_provider.plan import operators as o
-from airflow_lineage_provider.plan.walk import functions_of, references, transform_up
+from airflow_lineage_provider.plan.expression_walk import references
+from airflow_lineage_provider.plan.walk import functions_of, transform_up
 from airflow_lineage_provider.rewrite.determinism import is_repeatable
 
 

@@ -6,7 +6,7 @@ pass rows on or drop them are selections to the pattern (section 3.2): sort, and
 
 Ours, beyond the paper: generators (explode, grouping sets) give each row some times, and are projections to the pattern.
 A semi-join, an existence join, a window and a Python function over batches or groups are segments of a single operator, as
-the difference is: their rows go back to sets of rows, each by a rule of its own (`tracing.links`). So is a domain, whose rows
+the difference is: their rows go back to sets of rows, each by a rule of its own (`tracing.row_sets`). So is a domain, whose rows
 go back to none.
 
 An operator that cannot be repeated (a limit; a random or clock-dependent expression) is the top of

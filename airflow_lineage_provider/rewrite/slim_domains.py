@@ -11,8 +11,9 @@ from dataclasses import replace
 from typing import Any
 
 from airflow_lineage_provider.plan import operators as o
+from airflow_lineage_provider.plan.expression_walk import references
 from airflow_lineage_provider.plan.expressions import attribute_of
-from airflow_lineage_provider.plan.walk import references, transform_up
+from airflow_lineage_provider.plan.walk import transform_up
 
 
 def slim_domains(plan: o.Plan) -> o.Plan:

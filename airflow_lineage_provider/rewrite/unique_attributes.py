@@ -13,8 +13,9 @@ from typing import Any
 
 from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.base import no_rule
+from airflow_lineage_provider.plan.expression_walk import transform_expression
 from airflow_lineage_provider.plan.expressions import Alias, Attribute, Named, attribute_of
-from airflow_lineage_provider.plan.walk import children, map_subqueries, transform_expression
+from airflow_lineage_provider.plan.walk import children, map_subqueries
 
 Scope = dict[int, Attribute]
 New = Callable[[Attribute], Attribute]

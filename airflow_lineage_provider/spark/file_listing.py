@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from airflow_lineage_provider.errors import SparkRequired
-from airflow_lineage_provider.plan.operators import Relation
+from airflow_lineage_provider.plan.relation import Relation
 from airflow_lineage_provider.spark.jvm_classes import java_class
 from airflow_lineage_provider.spark.local_files import hidden, is_local, list_local
 

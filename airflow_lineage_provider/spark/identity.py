@@ -10,7 +10,8 @@ from pyspark.sql import functions as F
 
 from airflow_lineage_provider.errors import PlanError
 from airflow_lineage_provider.plan.lineage_keys import ROW, KeyColumn, SourceIdentity
-from airflow_lineage_provider.plan.operators import Relation, Source
+from airflow_lineage_provider.plan.operators import Source
+from airflow_lineage_provider.plan.relation import Relation
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame

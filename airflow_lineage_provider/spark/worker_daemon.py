@@ -29,7 +29,7 @@ _AHEAD = (
     "pyarrow",
     "pandas",
     "airflow_lineage_provider.reasons.spark_function",
-    "airflow_lineage_provider.spark.on_executors",
+    "airflow_lineage_provider.spark.executing.on_executors",
     "airflow_lineage_provider.store.transport",
     "airflow_lineage_provider.store.read",
     "adbc_driver_postgresql.dbapi",

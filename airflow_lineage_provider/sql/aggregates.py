@@ -7,9 +7,9 @@ from dataclasses import replace
 from sqlglot import exp
 
 from airflow_lineage_provider.plan import operators as o
+from airflow_lineage_provider.plan.expression_walk import expressions_in, references
 from airflow_lineage_provider.plan.expressions import AggregateCall, Attribute, Expression, attribute_of, expression_of
 from airflow_lineage_provider.plan.text import expression_text
-from airflow_lineage_provider.plan.walk import expressions_in, references
 from airflow_lineage_provider.sql import nodes
 from airflow_lineage_provider.sql.block import Block, is_steady, uses
 from airflow_lineage_provider.sql.context import Context

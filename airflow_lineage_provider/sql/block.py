@@ -9,8 +9,8 @@ from typing import Any
 
 from sqlglot import exp
 
+from airflow_lineage_provider.plan.expression_walk import expressions_in
 from airflow_lineage_provider.plan.expressions import Attribute
-from airflow_lineage_provider.plan.walk import expressions_in
 from airflow_lineage_provider.rewrite.determinism import is_deterministic
 from airflow_lineage_provider.sql.names import Dialect, identifier
 from airflow_lineage_provider.sql.nodes import connected, is_opaque

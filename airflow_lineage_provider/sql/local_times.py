@@ -12,8 +12,8 @@ import re
 from dataclasses import replace
 from datetime import datetime, timedelta
 
+from airflow_lineage_provider.plan.expression_walk import transform_expression
 from airflow_lineage_provider.plan.expressions import Call, Expression, Literal
-from airflow_lineage_provider.plan.walk import transform_expression
 
 _COMPARISONS = frozenset({"=", "<=>", "<", "<=", ">", ">=", "in"})
 _LOCAL = re.compile(r"\d{4}-\d{2}-\d{2}[ T]\d{2}:\d{2}:\d{2}(?:\.\d{1,6})?")

@@ -17,9 +17,10 @@ from sqlglot import exp
 from airflow_lineage_provider.errors import UdfUnavailable, UnsupportedOperator
 from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.base import unknown
+from airflow_lineage_provider.plan.expression_walk import expressions_in
 from airflow_lineage_provider.plan.expressions import Attribute, Call, Expression, LambdaVariable, attribute_of, expression_of
 from airflow_lineage_provider.plan.names import free_name
-from airflow_lineage_provider.plan.walk import expressions_in, operators, own_expressions
+from airflow_lineage_provider.plan.walk import operators, own_expressions
 from airflow_lineage_provider.sql import nodes
 from airflow_lineage_provider.sql.aggregates import aggregated, distinct
 from airflow_lineage_provider.sql.block import Block, is_steady, reads_computed, select, uses

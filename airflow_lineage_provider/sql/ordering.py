@@ -7,8 +7,8 @@ from dataclasses import replace
 from sqlglot import exp
 
 from airflow_lineage_provider.plan import operators as o
+from airflow_lineage_provider.plan.expression_walk import references
 from airflow_lineage_provider.plan.expressions import Attribute, SortKey
-from airflow_lineage_provider.plan.walk import references
 from airflow_lineage_provider.sql import nodes
 from airflow_lineage_provider.sql.block import Block, reads_computed
 from airflow_lineage_provider.sql.context import Context

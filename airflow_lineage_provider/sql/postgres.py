@@ -7,9 +7,9 @@ from typing import ClassVar
 from sqlglot import exp
 
 from airflow_lineage_provider.plan import operators as o
+from airflow_lineage_provider.plan.expression_walk import references
 from airflow_lineage_provider.plan.expressions import Attribute, Call, Expression, conjuncts
 from airflow_lineage_provider.plan.text import expression_text
-from airflow_lineage_provider.plan.walk import references
 from airflow_lineage_provider.sql.names import Dialect
 from airflow_lineage_provider.sql.postgres_expressions import PostgresWriter, without_negative_zero
 from airflow_lineage_provider.sql.problems import PortabilityProblem

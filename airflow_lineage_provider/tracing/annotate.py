@@ -11,10 +11,11 @@ from dataclasses import dataclass, replace
 
 from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.base import LineageRule, no_rule
+from airflow_lineage_provider.plan.expression_walk import references
 from airflow_lineage_provider.plan.expressions import TRUE, Alias, Attribute, Cast, Literal, Named
 from airflow_lineage_provider.plan.lineage_keys import InputIdentity, SourceIdentity
 from airflow_lineage_provider.plan.segments import Segment, SegmentedPlan
-from airflow_lineage_provider.plan.walk import children, references, transform_up, with_children
+from airflow_lineage_provider.plan.walk import children, transform_up, with_children
 from airflow_lineage_provider.rewrite.fresh import FreshAttributes
 from airflow_lineage_provider.tracing.frames import with_bounds
 from airflow_lineage_provider.tracing.reserved import row_number

@@ -14,8 +14,8 @@ from airflow_lineage_provider.plan.walk import functions_of, operators, transfor
 from airflow_lineage_provider.rewrite.fresh import FreshAttributes
 from airflow_lineage_provider.rewrite.unique_names import unique_names
 from airflow_lineage_provider.tracing.annotate import Context, annotate_segment, group_keys, inline
-from airflow_lineage_provider.tracing.links import read_by_links
 from airflow_lineage_provider.tracing.prune import needed, prune
+from airflow_lineage_provider.tracing.row_sets import read_by_links
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,8 +8,9 @@ from dataclasses import replace
 
 from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.base import no_rule
+from airflow_lineage_provider.plan.expression_walk import references
 from airflow_lineage_provider.plan.expressions import TRUE, Alias, Attribute, Named, attribute_of
-from airflow_lineage_provider.plan.walk import children, operators, own_expressions, references, with_children
+from airflow_lineage_provider.plan.walk import children, operators, own_expressions, with_children
 from airflow_lineage_provider.rewrite.fresh import FreshAttributes
 
 

@@ -24,9 +24,9 @@ from typing import TYPE_CHECKING
 
 from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.base import no_rule
+from airflow_lineage_provider.plan.expression_walk import expressions_in, references, replace_attributes
 from airflow_lineage_provider.plan.expressions import Alias, Attribute, Call, Cast, Expression, Literal, conjunction, conjuncts
 from airflow_lineage_provider.plan.segments import SegmentedPlan
-from airflow_lineage_provider.plan.walk import expressions_in, references, replace_attributes
 
 if TYPE_CHECKING:
     import pyarrow as pa

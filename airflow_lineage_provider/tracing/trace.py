@@ -16,8 +16,8 @@ from airflow_lineage_provider.plan.expressions import TRUE, Alias, Attribute, Ca
 from airflow_lineage_provider.plan.lineage_keys import InputIdentity, MaterializedSegment, SourceIdentity
 from airflow_lineage_provider.plan.segments import Segment, SegmentedPlan
 from airflow_lineage_provider.tracing.annotate import Annotated, Context, group_keys
-from airflow_lineage_provider.tracing.links import link_queries, whole_side_query
 from airflow_lineage_provider.tracing.reserved import STORED_ROW, TAG, TAG_ATTRIBUTE, TARGET, TARGET_PRESENT, TARGET_ROW
+from airflow_lineage_provider.tracing.row_sets import link_queries, whole_side_query
 
 if TYPE_CHECKING:
     import pyarrow as pa

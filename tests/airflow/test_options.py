@@ -7,10 +7,10 @@ from typing import Any, get_args
 
 import pytest
 
-from airflow_lineage_provider.explanation import Difference
+from airflow_lineage_provider.answers.explanation import Difference
 from airflow_lineage_provider.operators.derive import DeriveAugmentedLineageOperator
 from airflow_lineage_provider.operators.lineage_pyspark import LineagePySparkOperator
-from airflow_lineage_provider.output import Output
+from airflow_lineage_provider.running.output import Output
 from airflow_lineage_provider.tracing.strategies import STRATEGIES
 
 

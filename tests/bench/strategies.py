@@ -12,13 +12,13 @@ from rich.table import Table
 
 from airflow_lineage_provider.deriving.target import target_expression
 from airflow_lineage_provider.plan.expressions import TRUE, Expression
-from airflow_lineage_provider.spark.restore import restore
+from airflow_lineage_provider.spark.rereading.restore import restore
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from airflow_lineage_provider import Lineage
-    from airflow_lineage_provider.pipeline import Run
+    from airflow_lineage_provider.recorded_run import Run
 
 RUNS = ("rerun", "function_materialization", "full_materialization")
 REGIONS = 40

@@ -15,7 +15,7 @@ from typing import Any
 
 from airflow_lineage_provider.catalyst.context import Settings
 from airflow_lineage_provider.catalyst.convert import Converted, convert
-from airflow_lineage_provider.plan.operators import Relation
+from airflow_lineage_provider.plan.relation import Relation
 from airflow_lineage_provider.plan.text import plan_text
 
 FOLDER = Path(__file__).parent / "documents"
@@ -92,9 +92,9 @@ def record(*wanted: str) -> None:
     from pyspark.sql import SparkSession
 
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    from airflow_lineage_provider.spark.capture import read
-    from airflow_lineage_provider.spark.function_names import function_names
-    from airflow_lineage_provider.spark.relations import relation_of
+    from airflow_lineage_provider.spark.capturing.capture import read
+    from airflow_lineage_provider.spark.capturing.function_names import function_names
+    from airflow_lineage_provider.spark.capturing.relations import relation_of
     from tests.spark import operator_pipelines
     from tests.spark.operator_pipelines import make
     from tests.spark.pipelines import PIPELINES, PYTHON, frame

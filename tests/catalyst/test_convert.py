@@ -14,9 +14,10 @@ from airflow_lineage_provider.catalyst.tree import decode
 from airflow_lineage_provider.errors import PlanError, UnsupportedOperator
 from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.check import check, check_unique
+from airflow_lineage_provider.plan.expression_walk import expressions_in
 from airflow_lineage_provider.plan.expressions import Alias, Call, Literal, expression_of
 from airflow_lineage_provider.plan.text import expression_text, plan_text
-from airflow_lineage_provider.plan.walk import all_operators, expressions_in, operators, own_expressions
+from airflow_lineage_provider.plan.walk import all_operators, operators, own_expressions
 from airflow_lineage_provider.rewrite.pipeline import PASSES
 from tests.catalyst.goldens import OPERATORS, Golden, load, names
 

@@ -11,7 +11,7 @@ import time
 from pyspark.sql import DataFrame, SparkSession
 
 from airflow_lineage_provider import Lineage, reasoned_udf
-from airflow_lineage_provider.output import Output
+from airflow_lineage_provider.running.output import Output
 from tests.chaos.work import OUTPUT, PIPELINE, QUERY
 from tests.clusters import session
 

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import pytest
 
+from airflow_lineage_provider.answers.explanation import Difference
 from airflow_lineage_provider.cli import arguments, main
 from airflow_lineage_provider.errors import StoreUnavailable
-from airflow_lineage_provider.explanation import Difference
 from airflow_lineage_provider.options import ON_STORE_FAILURE
 from airflow_lineage_provider.tracing.strategies import STRATEGIES
 

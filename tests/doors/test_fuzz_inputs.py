@@ -19,9 +19,9 @@ from airflow_lineage_provider.deriving.target import condition_of, is_predicate
 from airflow_lineage_provider.deriving.target_rows import RowsTarget, positions_of
 from airflow_lineage_provider.errors import LineageError
 from airflow_lineage_provider.options import check_options
-from airflow_lineage_provider.output import Output
 from airflow_lineage_provider.plan.expressions import Attribute
 from airflow_lineage_provider.reasons import payload
+from airflow_lineage_provider.running.output import Output
 from airflow_lineage_provider.sql import ColumnRef, PortabilityProblem, lower_expression
 from airflow_lineage_provider.store import Store
 from airflow_lineage_provider.store.connection import connect_url, normalise, redact, tcp_form

@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from airflow_lineage_provider import Lineage, Secret
 from airflow_lineage_provider.errors import InvalidOption, LineageError, PlanError
-from airflow_lineage_provider.pipeline import Run
+from airflow_lineage_provider.recorded_run import Run
 from airflow_lineage_provider.store import Store
 from tests.doors.fuzzed import answers, fuzzed
 from tests.doors.strategies import WORDS, anything, predicates, texts

@@ -26,7 +26,7 @@ from airflow_lineage_provider.sql.lowering import lower
 from airflow_lineage_provider.sql.names import Dialect
 from airflow_lineage_provider.sql.problems import PortabilityProblem
 from airflow_lineage_provider.sql.tables import ColumnRef, LeafKey, TableRef, leaf_key
-from airflow_lineage_provider.tracing.forward import forward
+from airflow_lineage_provider.tracing.forward.plans import forward
 from airflow_lineage_provider.tracing.program import Program, programs
 from airflow_lineage_provider.tracing.push_down import restricted
 from airflow_lineage_provider.tracing.reserved import TARGET

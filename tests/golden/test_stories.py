@@ -14,6 +14,7 @@ import pytest
 from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.base import LineageRule
 from airflow_lineage_provider.plan.expressions import WHOLE_PARTITION, Alias, Attribute, Call, SortKey, WindowFunction
+from airflow_lineage_provider.plan.relation import Relation
 from airflow_lineage_provider.rewrite.pipeline import PASSES
 from tests.catalyst.goldens import OPERATORS, load, names
 from tests.golden.story import output_names, rules_of, story
@@ -25,7 +26,7 @@ STORIES = Path(__file__).parent / "stories"
 def windows_by_computed_keys() -> o.Pipeline:
     """As no Spark of today hands them over: Catalyst computes the keys in a projection below."""
     amount, date = (Attribute(id=number, name=name, type=kind) for number, name, kind in ((0, "amount", "int"), (1, "day", "date")))
-    loans = o.Source(relation=o.Relation(name="loan", kind="local"), output=(amount, date), columns=("amount", "day"), leaf=0)
+    loans = o.Source(relation=Relation(name="loan", kind="local"), output=(amount, date), columns=("amount", "day"), leaf=0)
     year = Call(function="year", arguments=(date,), type="int")
     total = WindowFunction(function="sum", arguments=(amount,), type="bigint", frame=WHOLE_PARTITION)
     made = Alias(child=total, attribute=Attribute(id=2, name="total", type="bigint"))
@@ -36,7 +37,7 @@ def windows_by_computed_keys() -> o.Pipeline:
 def a_wide_domain() -> o.Pipeline:
     """The outer query's copy, of which the subquery needs one column alone."""
     outer, copy = (tuple(Attribute(id=first + i, name=name, type="int") for i, name in enumerate("ab")) for first in (0, 2))
-    relation = o.Relation(name="t", kind="local")
+    relation = Relation(name="t", kind="local")
     left, again = (o.Source(relation=relation, output=columns, columns=("a", "b"), leaf=0) for columns in (outer, copy))
     doubled = Alias(child=Call(function="+", arguments=(copy[1], copy[1]), type="int"), attribute=Attribute(id=4, name="c", type="int"))
     wide = o.Project(child=again, columns=(*copy, doubled))

@@ -25,8 +25,8 @@ from tests.oracle.values import same
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from airflow_lineage_provider.explanation import Explanation
-    from airflow_lineage_provider.pipeline import Run
+    from airflow_lineage_provider.answers.explanation import Explanation
+    from airflow_lineage_provider.recorded_run import Run
 
 Reasons = Mapping[Any, frozenset[int]]
 """⟨UDF, E, value, reason⟩ to the rids behind it."""

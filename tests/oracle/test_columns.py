@@ -16,8 +16,8 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 
 from airflow_lineage_provider.rewrite.pipeline import rewrite
-from airflow_lineage_provider.spark.capture import capture
-from airflow_lineage_provider.tracing.column_lineage import ColumnLineage, column_lineage
+from airflow_lineage_provider.spark.capturing.capture import capture
+from airflow_lineage_provider.tracing.columns.lineage import ColumnLineage, column_lineage
 from tests.oracle import evaluate, render_sql, udfs
 from tests.oracle import query as q
 from tests.oracle.render_frame import to_frame

@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from airflow_lineage_provider import Lineage, running
+from airflow_lineage_provider import Lineage
 from airflow_lineage_provider.errors import InvalidOption, LoadFailed
+from airflow_lineage_provider.running import run as running
 from airflow_lineage_provider.store import Store
 from tests.pipeline.small_files import view
 from tests.store.conftest import sql

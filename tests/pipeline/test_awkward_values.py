@@ -13,7 +13,7 @@ from rich.console import Console
 
 from airflow_lineage_provider import Lineage
 from airflow_lineage_provider.errors import UnsupportedOperator
-from airflow_lineage_provider.spark.capture import capture
+from airflow_lineage_provider.spark.capturing.capture import capture
 
 pytestmark = pytest.mark.spark
 

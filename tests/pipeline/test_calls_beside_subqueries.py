@@ -8,7 +8,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from airflow_lineage_provider import Lineage, reasoned_udf
-from airflow_lineage_provider.explanation import Explanation
+from airflow_lineage_provider.answers.explanation import Explanation
 from airflow_lineage_provider.store import Store
 
 pytestmark = pytest.mark.spark

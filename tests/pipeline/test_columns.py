@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 from airflow_lineage_provider import Lineage
 from airflow_lineage_provider.cli import main
 from airflow_lineage_provider.errors import RunNotComplete
-from airflow_lineage_provider.pipeline import Run
+from airflow_lineage_provider.recorded_run import Run
 from airflow_lineage_provider.store import Store
 from tests.tracing.told_columns import texts
 from udfs import paper_credit_exam

@@ -10,7 +10,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from airflow_lineage_provider import Lineage
-from airflow_lineage_provider.pipeline import Run
+from airflow_lineage_provider.recorded_run import Run
 from airflow_lineage_provider.store import Store
 from tests.pipeline.test_lineage import SCHEMAS, T, U
 

@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 
 from airflow_lineage_provider import Lineage
 from airflow_lineage_provider.errors import PlanError, UnsupportedOperator
-from airflow_lineage_provider.given_pipeline import frame_of, pipeline_name
+from airflow_lineage_provider.running.given_pipeline import frame_of, pipeline_name
 
 
 class Nightly:

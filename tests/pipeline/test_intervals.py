@@ -17,7 +17,7 @@ from rich.console import Console
 
 from airflow_lineage_provider import Lineage, Run
 from airflow_lineage_provider.errors import EmptyTarget, InvalidTarget
-from airflow_lineage_provider.output import Output
+from airflow_lineage_provider.running.output import Output
 from airflow_lineage_provider.store import Store
 
 pytestmark = pytest.mark.spark

@@ -13,8 +13,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from airflow_lineage_provider import Lineage
-from airflow_lineage_provider.spark.capture import capture
-from airflow_lineage_provider.spark.sources import reopen
+from airflow_lineage_provider.spark.capturing.capture import capture
+from airflow_lineage_provider.spark.rereading.sources import reopen
 from airflow_lineage_provider.store import Store
 
 pytestmark = pytest.mark.spark

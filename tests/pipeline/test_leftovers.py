@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from airflow_lineage_provider import Lineage, reasoned_udf
 from airflow_lineage_provider.errors import LineageError, UdfFailed
-from airflow_lineage_provider.output import Output
+from airflow_lineage_provider.running.output import Output
 from tests.pipeline.small_files import kind_of, view
 
 pytestmark = pytest.mark.spark

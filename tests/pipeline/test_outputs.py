@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 
 from airflow_lineage_provider import Lineage, reasoned_udf
 from airflow_lineage_provider.errors import InvalidOutput
-from airflow_lineage_provider.output import Output
+from airflow_lineage_provider.running.output import Output
 
 pytestmark = pytest.mark.spark
 

@@ -15,7 +15,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from airflow_lineage_provider import Explanation, Lineage
-from airflow_lineage_provider.pipeline import Run
+from airflow_lineage_provider.recorded_run import Run
 from airflow_lineage_provider.store import Store
 from udfs import paper_credit_exam
 

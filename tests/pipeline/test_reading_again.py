@@ -73,7 +73,7 @@ def test_a_union_of_judged_rows_with_columns_that_nobody_reads(lineage: Lineage,
 
 def test_an_order_dependent_function_below_another_aggregation_is_not_run_again(lineage: Lineage, spark: SparkSession) -> None:
     from airflow_lineage_provider.rewrite.pipeline import rewrite
-    from airflow_lineage_provider.spark.capture import capture
+    from airflow_lineage_provider.spark.capturing.capture import capture
 
     spark.range(10).selectExpr("id AS rid", "id % 3 AS g", "id % 2 AS x").createOrReplaceTempView("r")
     for function in ("first(rid)", "max_by(rid, 1)", "collect_set(rid)", "mode(rid)"):

@@ -16,7 +16,7 @@ from pyspark.sql import DataFrame, SparkSession
 from airflow_lineage_provider import Lineage, Secret, reasoned_udf
 from airflow_lineage_provider.cli import main
 from airflow_lineage_provider.errors import LineageError, ParameterError, SecretMismatch, SecretRequired
-from airflow_lineage_provider.output import Output
+from airflow_lineage_provider.running.output import Output
 from airflow_lineage_provider.secrecy import is_digest
 from airflow_lineage_provider.store import Store
 from tests.pipeline.small_files import view

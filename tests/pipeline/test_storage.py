@@ -17,7 +17,7 @@ from airflow_lineage_provider.tracing.strategies import STRATEGIES
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from airflow_lineage_provider.pipeline import Run
+    from airflow_lineage_provider.recorded_run import Run
     from airflow_lineage_provider.store import Store
 
 pytestmark = pytest.mark.spark
@@ -138,7 +138,7 @@ def test_a_result_that_is_not_stored_is_told_so(runs: Callable[[str], Run], stor
 
 
 def test_rows_that_spark_keeps_survive_the_views_over_them(spark: SparkSession, tmp_path: Path) -> None:
-    from airflow_lineage_provider.spark.tracing import Views
+    from airflow_lineage_provider.spark.rereading.tracing import Views
 
     frame = spark.range(5).selectExpr("id", "monotonically_increasing_id() AS row").persist()
     try:

@@ -90,7 +90,7 @@ def test_full_materialization_stores_segments_without_functions(lineage: Lineage
 
 def test_a_rerun_judges_only_rows_that_the_target_may_come_from(lineage: Lineage, spark: SparkSession) -> None:
     """Semi-join push-down: the target's group reaches the source below the function operator."""
-    from airflow_lineage_provider.spark import restore as module
+    from airflow_lineage_provider.spark.rereading import restore as module
 
     run = lineage.run(PIPELINE, strategy="rerun")
     run.close()

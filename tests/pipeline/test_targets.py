@@ -15,7 +15,7 @@ from pyspark.sql import functions as F
 
 from airflow_lineage_provider import Lineage
 from airflow_lineage_provider.errors import EmptyTarget, InvalidTarget, ResultNotStored, SparkRequired, TargetTooLarge
-from airflow_lineage_provider.pipeline import Run
+from airflow_lineage_provider.recorded_run import Run
 
 pytestmark = pytest.mark.spark
 

@@ -15,15 +15,16 @@ from pyspark.sql import SparkSession
 from rich.console import Console
 
 from airflow_lineage_provider import Lineage, reasoned_udf
+from airflow_lineage_provider.answers.why_not import Fate, WhyNot
 from airflow_lineage_provider.cli import main
 from airflow_lineage_provider.errors import EmptyTarget, InvalidTarget, SparkRequired, TargetTooLarge, TracingError, UnsupportedOperator
 from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.expressions import Attribute
 from airflow_lineage_provider.plan.lineage_keys import KeyColumn, SourceIdentity
+from airflow_lineage_provider.plan.relation import Relation
 from airflow_lineage_provider.rewrite.segment import segment
 from airflow_lineage_provider.store import Store
-from airflow_lineage_provider.tracing.forward import forward
-from airflow_lineage_provider.why_not import Fate, WhyNot
+from airflow_lineage_provider.tracing.forward.plans import forward
 from tests.pipeline.why_not_cases import CASES, SCHEMAS, T, Told, U
 
 pytestmark = pytest.mark.spark
@@ -291,7 +292,7 @@ def test_without_spark(joined: Any, store: Store) -> None:
 
 def test_a_function_over_groups_does_not_tell() -> None:
     key = Attribute(id=0, name="g", type="string")
-    source = o.Source(relation=o.Relation(name="t", kind="range"), output=(key,), columns=("g",), leaf=0)
+    source = o.Source(relation=Relation(name="t", kind="range"), output=(key,), columns=("g",), leaf=0)
     made = Attribute(id=1, name="g", type="string")
     grouped = o.PythonMap(children=(source,), kind="grouped", udf="first_rows", call=1, eval_type=201, output=(made,), keys=(key,))
     plan = segment(grouped, (made,), ("g",))

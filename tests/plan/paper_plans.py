@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.expressions import AggregateCall, Alias, Attribute, Call, Literal, UdfCall
+from airflow_lineage_provider.plan.relation import Relation
 
 INT = "int"
 
@@ -11,7 +12,7 @@ INT = "int"
 def source(name: str, leaf: int, first_id: int, columns: dict[str, str]) -> o.Source:
     """A source table whose attributes are numbered from ``first_id``."""
     output = tuple(Attribute(id=first_id + i, name=column, type=kind) for i, (column, kind) in enumerate(columns.items()))
-    return o.Source(relation=o.Relation(name=name, kind="local"), output=output, columns=tuple(columns), leaf=leaf)
+    return o.Source(relation=Relation(name=name, kind="local"), output=output, columns=tuple(columns), leaf=leaf)
 
 
 def equal(left: Attribute, right: Attribute) -> Call:

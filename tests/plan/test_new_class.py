@@ -15,14 +15,15 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from airflow_lineage_provider.deriving.drops import _reason
-from airflow_lineage_provider.deriving.opaque import opaque
+from airflow_lineage_provider.deriving.python_guarantees import opaque
+from airflow_lineage_provider.deriving.why_not.drops import _reason
 from airflow_lineage_provider.errors import UnsupportedOperator
 from airflow_lineage_provider.plan import expressions as e
 from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.base import ExpressionNode, LineageRule, Operator
 from airflow_lineage_provider.plan.check import check
 from airflow_lineage_provider.plan.codec import to_json
+from airflow_lineage_provider.plan.relation import Relation
 from airflow_lineage_provider.plan.segments import Segment, SegmentedPlan
 from airflow_lineage_provider.plan.text import _expression, expression_text, operator_text
 from airflow_lineage_provider.plan.walk import children, made_by, operators, own_expressions
@@ -34,13 +35,13 @@ from airflow_lineage_provider.sql.lowering import _lower, lower
 from airflow_lineage_provider.sql.postgres_expressions import PostgresWriter
 from airflow_lineage_provider.sql.spark_expressions import spark_expression
 from airflow_lineage_provider.tracing.annotate import Context, annotate, annotate_segment
-from airflow_lineage_provider.tracing.column_expressions import influences
-from airflow_lineage_provider.tracing.column_operators import Tracer, trace
-from airflow_lineage_provider.tracing.dropped import read_by
-from airflow_lineage_provider.tracing.forward import forward
-from airflow_lineage_provider.tracing.links import link_queries, read_by_links
+from airflow_lineage_provider.tracing.columns.expressions import influences
+from airflow_lineage_provider.tracing.columns.operators import Tracer, trace
+from airflow_lineage_provider.tracing.forward.dropped import read_by
+from airflow_lineage_provider.tracing.forward.plans import forward
 from airflow_lineage_provider.tracing.prune import needed, prune
 from airflow_lineage_provider.tracing.push_down import push_down
+from airflow_lineage_provider.tracing.row_sets import link_queries, read_by_links
 from airflow_lineage_provider.tracing.trace import Trace
 
 ROOT = Path(__file__).parents[2]
@@ -66,7 +67,7 @@ class Riddle(ExpressionNode):
 
 
 A, B = e.Attribute(id=1, name="a", type="int"), e.Attribute(id=2, name="b", type="int")
-SOURCE = o.Source(relation=o.Relation(name="t", kind="table"), output=(A,), columns=("a",), leaf=0)
+SOURCE = o.Source(relation=Relation(name="t", kind="table"), output=(A,), columns=("a",), leaf=0)
 TOY: Any = Toy(child=SOURCE, extra=B)
 RIDDLE: Any = Riddle(child=A, type="int")
 WITH_RIDDLE = o.Project(child=SOURCE, columns=(e.Alias(child=RIDDLE, attribute=B),))
@@ -88,16 +89,16 @@ OF_OPERATORS: dict[str, Callable[[], Any]] = {
     "sql.lowering._lower": lambda: lower(TOY, {}, dialect="spark"),
     "tracing.annotate._annotate": lambda: annotate(TOY, CONTEXT),
     "tracing.annotate.annotate_segment": lambda: annotate_segment(SEGMENT, CONTEXT),
-    "tracing.column_operators.trace": lambda: trace(TOY, Tracer(plan=PLAN)),
-    "tracing.dropped._deciding": lambda: read_by(TOY, 0),
-    "tracing.forward._Rewriter._operator": lambda: forward(PLAN, {0: _no_identity()}, frozenset(), frozenset()),
-    "tracing.links.link_queries": lambda: link_queries(SEGMENT, CONTEXT, None, pa.table({})),
-    "tracing.links.read_by_links": lambda: read_by_links(SEGMENT, CONTEXT),
+    "tracing.columns.operators.trace": lambda: trace(TOY, Tracer(plan=PLAN)),
+    "tracing.forward.dropped._deciding": lambda: read_by(TOY, 0),
+    "tracing.forward.plans._Rewriter._operator": lambda: forward(PLAN, {0: _no_identity()}, frozenset(), frozenset()),
+    "tracing.row_sets.link_queries": lambda: link_queries(SEGMENT, CONTEXT, None, pa.table({})),
+    "tracing.row_sets.read_by_links": lambda: read_by_links(SEGMENT, CONTEXT),
     "tracing.prune.needed": lambda: needed(TOY, (A,)),
     "tracing.prune._prune": lambda: prune(TOY, (A,)),
     "tracing.push_down._push": lambda: push_down(TOY, (POSITIVE,)),
-    "deriving.drops._reason": lambda: _reason(TOY),
-    "deriving.opaque._of_function": lambda: opaque(PLAN, Trace(links={0: pa.table({})})),
+    "deriving.why_not.drops._reason": lambda: _reason(TOY),
+    "deriving.python_guarantees._of_function": lambda: opaque(PLAN, Trace(links={0: pa.table({})})),
 }
 
 OF_EXPRESSIONS: dict[str, Callable[[], Any]] = {
@@ -107,7 +108,7 @@ OF_EXPRESSIONS: dict[str, Callable[[], Any]] = {
     "rewrite.determinism._is_deterministic": lambda: is_deterministic(RIDDLE),
     "sql.spark_expressions.spark_expression": lambda: spark_expression(RIDDLE, {}),
     "sql.postgres_expressions.PostgresWriter.write": lambda: PostgresWriter(True).write(RIDDLE, {}),
-    "tracing.column_expressions.influences": lambda: influences(RIDDLE, Tracer(plan=PLAN).scope({})),
+    "tracing.columns.expressions.influences": lambda: influences(RIDDLE, Tracer(plan=PLAN).scope({})),
 }
 
 LOCAL = {
@@ -166,7 +167,7 @@ def test_what_every_operator_makes() -> None:
     assert made_by(SOURCE) == (A,)
     made = e.Alias(child=A, attribute=B)
     assert made_by(o.Project(child=SOURCE, columns=(A, made))) == (B,)
-    right = o.Source(relation=o.Relation(name="u", kind="table"), output=(B,), columns=("b",), leaf=1)
+    right = o.Source(relation=Relation(name="u", kind="table"), output=(B,), columns=("b",), leaf=1)
     assert made_by(o.Join(left=SOURCE, right=right, kind="cross")) == ()
 
 

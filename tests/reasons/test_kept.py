@@ -16,8 +16,8 @@ import pyarrow as pa
 import pytest
 
 from airflow_lineage_provider.errors import ReasonsWillBeLost, UdfNotKept, UdfUnavailable, UdfVersionMismatch
-from airflow_lineage_provider.keeping import keeping
 from airflow_lineage_provider.reasons import ReasonedUdf, kept, reasoned_udf
+from airflow_lineage_provider.running.keeping import keeping
 from udfs.paper_credit_exam import credit_exam
 
 MEBIBYTE = 2**20

@@ -10,9 +10,11 @@ from typing import Any
 
 import pyarrow as pa
 
-from airflow_lineage_provider.explanation import EXACT, Explanation, Guarantee, Intermediate, RunSummary
+from airflow_lineage_provider.answers.explanation import Explanation, Intermediate, RunSummary
+from airflow_lineage_provider.answers.guarantees import EXACT, Guarantee
 from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.expressions import Attribute
+from airflow_lineage_provider.plan.relation import Relation
 from airflow_lineage_provider.plan.segments import SegmentedPlan
 from airflow_lineage_provider.reasons import payload
 from airflow_lineage_provider.rewrite.pipeline import rewrite
@@ -259,7 +261,7 @@ def nasty() -> Explanation:
 
 def _nasty_plan() -> SegmentedPlan:
     column = Attribute(id=1, name=NASTY, type="string")
-    source = o.Source(relation=o.Relation(name=NASTY, kind="table"), output=(column,), columns=(NASTY,), leaf=0)
+    source = o.Source(relation=Relation(name=NASTY, kind="table"), output=(column,), columns=(NASTY,), leaf=0)
     value = Attribute(id=2, name=NASTY, type="string")
     plan = o.FunctionOperator(child=source, function=0, udf=NASTY, arguments=(column,), value=value)
     return segment(plan, (value,), (NASTY,))

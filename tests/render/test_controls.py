@@ -9,14 +9,15 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from airflow_lineage_provider.explanation import Control, Explanation
+from airflow_lineage_provider.answers.explanation import Control, Explanation
+from airflow_lineage_provider.answers.values import bytes_text, row_numbers
 from airflow_lineage_provider.plan import expressions as e
 from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.expressions import Attribute
+from airflow_lineage_provider.plan.relation import Relation
 from airflow_lineage_provider.plan.segments import Segment, SegmentedPlan
 from airflow_lineage_provider.render.html import to_html
 from airflow_lineage_provider.render.segment_text import KINDS, NOT_RECORDED, segment_label, segment_lines
-from airflow_lineage_provider.render.values import bytes_text, row_numbers
 from airflow_lineage_provider.render.wording import control_text, headline, made_from, question, whole_table_text
 from airflow_lineage_provider.rewrite.segment import segment
 from airflow_lineage_provider.tracing.strategies import Choice
@@ -27,7 +28,7 @@ from tests.render.test_terminal import shown
 
 def source(number: int, name: str) -> o.Source:
     column = Attribute(id=number, name=f"id_{number}", type="bigint")
-    return o.Source(relation=o.Relation(name=name, kind="table"), output=(column,), columns=("id",), leaf=number - 1)
+    return o.Source(relation=Relation(name=name, kind="table"), output=(column,), columns=("id",), leaf=number - 1)
 
 
 def difference_plan() -> SegmentedPlan:

@@ -8,8 +8,8 @@ import pickle
 import pyarrow as pa
 import pytest
 
-from airflow_lineage_provider.decided import COLUMNS, Reasons
-from airflow_lineage_provider.explanation import EXACT
+from airflow_lineage_provider.answers.decided import COLUMNS, Reasons
+from airflow_lineage_provider.answers.guarantees import EXACT
 from airflow_lineage_provider.reasons import payload
 from tests.render import explanation_examples as examples
 

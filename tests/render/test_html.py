@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 from airflow_lineage_provider import Feature, render
-from airflow_lineage_provider.decided import Reasons
+from airflow_lineage_provider.answers.decided import Reasons
 from airflow_lineage_provider.reasons import payload
 from airflow_lineage_provider.reasons.features import Names
 from airflow_lineage_provider.render.cards import DECISIONS

@@ -7,12 +7,14 @@ from itertools import combinations, pairwise
 
 import pytest
 
+from airflow_lineage_provider.answers.image_types import image_size, image_type
 from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.expressions import Attribute
+from airflow_lineage_provider.plan.relation import Relation
 from airflow_lineage_provider.plan.segments import Segment, SegmentedPlan
 from airflow_lineage_provider.reasons.payload import Box, Boxes, Mask, Span, TextSpans
 from airflow_lineage_provider.render import diagram as d
-from airflow_lineage_provider.render.pictures import box_picture, image_size, image_type, marked_text, mask_picture, text_for
+from airflow_lineage_provider.render.pictures import box_picture, marked_text, mask_picture, text_for
 from airflow_lineage_provider.rewrite.segment import segment
 from tests.render.explanation_examples import paper, png
 
@@ -85,7 +87,7 @@ def _overlap(one: d.Node, other: d.Node) -> bool:
 
 def _source(number: int) -> o.Source:
     column = Attribute(id=number, name=f"c{number}", type="int")
-    return o.Source(relation=o.Relation(name=f"t{number}", kind="table"), output=(column,), columns=(column.name,), leaf=number)
+    return o.Source(relation=Relation(name=f"t{number}", kind="table"), output=(column,), columns=(column.name,), leaf=number)
 
 
 def _bushy(depth: int, first: int = 0) -> o.Plan:

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 from rich.console import Console
 
-from airflow_lineage_provider.explanation import Explanation
+from airflow_lineage_provider.answers.explanation import Explanation
 from airflow_lineage_provider.render.terminal import runs_table
 from airflow_lineage_provider.render.terminal_reason import BAR, bar
 from tests.render import explanation_examples as examples

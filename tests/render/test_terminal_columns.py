@@ -7,13 +7,13 @@ import json
 
 from rich.console import Console
 
-from airflow_lineage_provider.explanation import RunSummary
+from airflow_lineage_provider.answers.explanation import RunSummary
 from airflow_lineage_provider.plan import expressions as e
 from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.render.column_document import columns_dict
 from airflow_lineage_provider.render.terminal_columns import columns_view
 from airflow_lineage_provider.rewrite.pipeline import rewrite
-from airflow_lineage_provider.tracing.column_lineage import ColumnLineage, column_lineage
+from airflow_lineage_provider.tracing.columns.lineage import ColumnLineage, column_lineage
 from tests.plan.paper_plans import CLIENT, example_4
 from tests.tracing.told_columns import one_segment
 

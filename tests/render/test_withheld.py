@@ -10,11 +10,14 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from airflow_lineage_provider.decided import Reasons
-from airflow_lineage_provider.explanation import Control, Explanation, Guarantee, Image
+from airflow_lineage_provider.answers.decided import Reasons
+from airflow_lineage_provider.answers.explanation import Control, Explanation, Image
+from airflow_lineage_provider.answers.guarantees import Guarantee
+from airflow_lineage_provider.answers.why_not import Descendant, Drop, Fate, Step, Term, WhyNot
 from airflow_lineage_provider.plan import expressions as e
 from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.expressions import Attribute
+from airflow_lineage_provider.plan.relation import Relation
 from airflow_lineage_provider.plan.segments import SegmentedPlan
 from airflow_lineage_provider.reasons import payload
 from airflow_lineage_provider.reasons.discretion import MASK, Discretion, Redaction
@@ -23,7 +26,6 @@ from airflow_lineage_provider.render.html import to_html
 from airflow_lineage_provider.render.withheld import shown, table_shown, why_not_shown
 from airflow_lineage_provider.rewrite.segment import segment
 from airflow_lineage_provider.tracing.trace import TracingQuery
-from airflow_lineage_provider.why_not import Descendant, Drop, Fate, Step, Term, WhyNot
 from tests.render import explanation_examples as examples
 from tests.render.test_terminal import shown as in_terminal
 
@@ -34,7 +36,7 @@ SECRET = 777123
 def plan() -> SegmentedPlan:
     columns = tuple(Attribute(id=at, name=name, type="int") for at, name in enumerate(("id", "black_2", "ssn")))
     condition = e.Call(function="=", arguments=(columns[1], e.Literal(value=str(SECRET), type="int")), type="boolean")
-    source = o.Source(relation=o.Relation(name="client", kind="table"), output=columns, columns=("id", "black", "ssn"), leaf=0)
+    source = o.Source(relation=Relation(name="client", kind="table"), output=columns, columns=("id", "black", "ssn"), leaf=0)
     return segment(o.Filter(child=source, condition=condition), columns[:1], ("id",))
 
 

@@ -11,13 +11,13 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from airflow_lineage_provider.explanation import Guarantee, weakest
+from airflow_lineage_provider.answers.guarantees import Guarantee, weakest
+from airflow_lineage_provider.answers.values import column_values, number, rows_of, seconds_text, text_of, visible
 from airflow_lineage_provider.reasons import payload
 from airflow_lineage_provider.render import reason_text as words
 from airflow_lineage_provider.render.decisions import decisions, links_by_row, outcomes
 from airflow_lineage_provider.render.document import to_dict
 from airflow_lineage_provider.render.html import to_html
-from airflow_lineage_provider.render.values import column_values, number, rows_of, seconds_text, text_of, visible
 from airflow_lineage_provider.render.wording import guarantee_of, guarantee_text, headline, made_from, verification_text, worth
 from tests.render import explanation_examples as examples
 

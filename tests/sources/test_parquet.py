@@ -9,7 +9,8 @@ import pytest
 from pyarrow import parquet
 
 from airflow_lineage_provider.plan.expressions import Attribute
-from airflow_lineage_provider.plan.operators import Relation, Source
+from airflow_lineage_provider.plan.operators import Source
+from airflow_lineage_provider.plan.relation import Relation
 from airflow_lineage_provider.sources.parquet import read_positions
 
 TYPES = {pa.string_view(): "string", pa.binary_view(): "binary", pa.list_(pa.string_view()): "array<string>"}

@@ -125,7 +125,7 @@ def ask(spark: SparkSession, file: str, query: str) -> Asked | None:
 def again(spark: SparkSession, df: DataFrame) -> list[str]:
     """The rows of a frame's captured plan, with types: rewritten, said in SQL, run."""
     from airflow_lineage_provider.rewrite.pipeline import rewrite
-    from airflow_lineage_provider.spark.capture import capture
+    from airflow_lineage_provider.spark.capturing.capture import capture
     from tests.spark.test_capture import executed
 
     captured = capture(df)

@@ -9,16 +9,8 @@ from typing import TYPE_CHECKING, Any
 from airflow_lineage_provider.plan import expressions as e
 from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.check import check
-from airflow_lineage_provider.plan.walk import (
-    all_operators,
-    children,
-    made_by,
-    rename_attributes,
-    subqueries,
-    transform_expression,
-    transform_up,
-    with_children,
-)
+from airflow_lineage_provider.plan.expression_walk import transform_expression
+from airflow_lineage_provider.plan.walk import all_operators, children, made_by, rename_attributes, subqueries, transform_up, with_children
 from airflow_lineage_provider.spark.session import apply_conf
 from airflow_lineage_provider.sql import lower
 from airflow_lineage_provider.tracing.binding import Key, LeafTable, bind
@@ -27,7 +19,7 @@ from tests.spark.pipelines import rows
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from airflow_lineage_provider.spark.capture import CapturedPipeline
+    from airflow_lineage_provider.spark.capturing.capture import CapturedPipeline
 
 
 def rows_of(spark: SparkSession, captured: CapturedPipeline, show: bool = False) -> list[str]:

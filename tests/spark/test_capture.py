@@ -13,12 +13,13 @@ from airflow_lineage_provider.errors import UdfUnavailable, UnsupportedOperator
 from airflow_lineage_provider.plan import codec
 from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.check import check
+from airflow_lineage_provider.plan.expression_walk import expressions_in
 from airflow_lineage_provider.plan.expressions import UdfCall
-from airflow_lineage_provider.plan.walk import all_operators, expressions_in, operators, own_expressions, transform_up
+from airflow_lineage_provider.plan.walk import all_operators, operators, own_expressions, transform_up
 from airflow_lineage_provider.rewrite.pipeline import PASSES
-from airflow_lineage_provider.spark.capture import CapturedPipeline, capture, register_captured_udf
-from airflow_lineage_provider.spark.python_maps import applied
-from airflow_lineage_provider.spark.python_windows import with_window_functions
+from airflow_lineage_provider.spark.capturing.capture import CapturedPipeline, capture, register_captured_udf
+from airflow_lineage_provider.spark.executing.python_maps import applied
+from airflow_lineage_provider.spark.executing.python_windows import with_window_functions
 from airflow_lineage_provider.spark.session import apply_conf
 from airflow_lineage_provider.sql import ColumnRef, lower
 from airflow_lineage_provider.tracing.binding import Key, LeafTable, bind

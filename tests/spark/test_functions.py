@@ -10,7 +10,7 @@ import pytest
 
 from airflow_lineage_provider.errors import UnsupportedOperator
 from airflow_lineage_provider.rewrite.determinism import is_deterministic
-from airflow_lineage_provider.spark.capture import capture
+from airflow_lineage_provider.spark.capturing.capture import capture
 from tests.spark.direct import rows_of
 from tests.spark.pipelines import rows
 from tests.spark.test_capture import executed

@@ -12,8 +12,8 @@ from airflow_lineage_provider import Lineage
 from airflow_lineage_provider.progress import SoFar
 from airflow_lineage_provider.reasons import ReasonedUdf
 from airflow_lineage_provider.render.progress import watched
-from airflow_lineage_provider.spark import heartbeat as module
-from airflow_lineage_provider.spark.heartbeat import heartbeat
+from airflow_lineage_provider.spark.executing import heartbeat as module
+from airflow_lineage_provider.spark.executing.heartbeat import heartbeat
 from airflow_lineage_provider.spark.session import apply_conf
 from airflow_lineage_provider.store import Store
 

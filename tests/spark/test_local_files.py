@@ -50,6 +50,6 @@ def test_new_files_do_not_count_where_the_reader_chose_files() -> None:
 
 
 def test_no_pyspark_is_needed() -> None:
-    modules = "airflow_lineage_provider.spark.local_files, airflow_lineage_provider.spark.sources"
+    modules = "airflow_lineage_provider.spark.local_files, airflow_lineage_provider.spark.rereading.sources"
     code = f"import sys, {modules}; assert 'pyspark' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -10,10 +10,11 @@ import pytest
 from airflow_lineage_provider.errors import UnsupportedOperator
 from airflow_lineage_provider.plan import codec
 from airflow_lineage_provider.plan import operators as o
+from airflow_lineage_provider.plan.expression_walk import expressions_in
 from airflow_lineage_provider.plan.expressions import ScalarSubquery, UdfCall
 from airflow_lineage_provider.plan.text import plan_text
-from airflow_lineage_provider.plan.walk import all_operators, expressions_in, own_expressions, subqueries
-from airflow_lineage_provider.spark.capture import CapturedPipeline, capture
+from airflow_lineage_provider.plan.walk import all_operators, own_expressions, subqueries
+from airflow_lineage_provider.spark.capturing.capture import CapturedPipeline, capture
 from tests.spark.direct import rows_of
 from tests.spark.operator_pipelines import PIPELINES, SUBQUERIES, TABLES, make
 from tests.spark.pipelines import Pipeline, frame, rows
@@ -95,7 +96,7 @@ def test_how_grouping_sets_read(spark: SparkSession) -> None:
 
 
 def test_plans_without_subqueries_are_read_as_they_are(spark: SparkSession) -> None:
-    from airflow_lineage_provider.spark.subqueries import has_subqueries
+    from airflow_lineage_provider.spark.capturing.subqueries import has_subqueries
 
     plain = spark.sql("WITH q AS (SELECT a FROM t) SELECT explode(array(a)) FROM q")._jdf.queryExecution().analyzed()
     assert not has_subqueries(spark, plain)

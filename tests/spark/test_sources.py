@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from airflow_lineage_provider.errors import SourceUnavailable, SparkRequired, UnsupportedOperator
-from airflow_lineage_provider.plan.operators import Relation, Source
-from airflow_lineage_provider.spark.capture import CapturedPipeline, capture
-from airflow_lineage_provider.spark.sources import changed, reopen, version_of
+from airflow_lineage_provider.plan.operators import Source
+from airflow_lineage_provider.plan.relation import Relation
+from airflow_lineage_provider.spark.capturing.capture import CapturedPipeline, capture
+from airflow_lineage_provider.spark.rereading.sources import changed, reopen, version_of
 from tests.spark.pipelines import rows
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ SECRET = "of the test"
 SAYS_WHAT_IT_HAS = """
 import json, os, sys
 def main(infile, outfile):
-    wanted = ["pyarrow", "pandas", "airflow_lineage_provider.spark.on_executors", "sqlglot", "sqlalchemy", "threads_at_import"]
+    wanted = ["pyarrow", "pandas", "airflow_lineage_provider.spark.executing.on_executors", "sqlglot", "sqlalchemy", "threads_at_import"]
     said = {"has": [name for name in wanted if name in sys.modules], "environment": dict(os.environ)}
     outfile.write(json.dumps(said).encode() + b"\\n")
     outfile.flush()
@@ -67,7 +67,7 @@ def test_workers_are_born_with_what_they_need(tmp_path: Path) -> None:
     with daemon(tmp_path) as (process, port):
         assert threads(process) == 1
         worker = said(port)
-    assert worker["has"] == ["pyarrow", "pandas", "airflow_lineage_provider.spark.on_executors"]
+    assert worker["has"] == ["pyarrow", "pandas", "airflow_lineage_provider.spark.executing.on_executors"]
     assert "JE_ARROW_MALLOC_CONF" not in worker["environment"]  # type: ignore[operator]
 
 

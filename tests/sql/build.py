@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from airflow_lineage_provider.plan import expressions as e
 from airflow_lineage_provider.plan import operators as o
+from airflow_lineage_provider.plan.relation import Relation
 from airflow_lineage_provider.sql import ColumnRef, TableRef
 
 
@@ -34,7 +35,7 @@ def aggregate(
 
 
 def source(leaf: int, name: str, *columns: e.Attribute) -> o.Source:
-    relation = o.Relation(name=name, kind="table")
+    relation = Relation(name=name, kind="table")
     return o.Source(relation=relation, output=columns, columns=tuple(column.name for column in columns), leaf=leaf)
 
 

@@ -61,6 +61,6 @@ def _name(attribute: e.Attribute) -> str:
 
 
 def _sql(expression: e.Expression) -> str:
-    from airflow_lineage_provider.plan.walk import references
+    from airflow_lineage_provider.plan.expression_walk import references
 
     return lower_expression(expression, {a.id: ColumnRef(a.name) for a in references(expression)}, dialect="postgres")

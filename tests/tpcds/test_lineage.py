@@ -14,7 +14,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from airflow_lineage_provider import Lineage
-from airflow_lineage_provider.explanation import Explanation
+from airflow_lineage_provider.answers.explanation import Explanation
 from airflow_lineage_provider.store import Store
 from tests.tpcds.data import KEYS, Tables
 from tests.tpcds.worked_out import Ids, answer, has_answer

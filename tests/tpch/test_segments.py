@@ -12,7 +12,7 @@ from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.segments import Segment, SegmentedPlan
 from airflow_lineage_provider.plan.walk import operators
 from airflow_lineage_provider.rewrite.pipeline import rewrite
-from airflow_lineage_provider.spark.capture import capture
+from airflow_lineage_provider.spark.capturing.capture import capture
 from tests.tpch.workloads import HERE, QUERIES, Workload, sql
 
 pytestmark = pytest.mark.spark

@@ -6,10 +6,10 @@ import json
 
 import pytest
 
-from airflow_lineage_provider.plan.operators import Relation
+from airflow_lineage_provider.plan.relation import Relation
 from airflow_lineage_provider.rewrite.pipeline import rewrite
-from airflow_lineage_provider.tracing.column_facet import SCHEMA_URL, dataset_names
-from airflow_lineage_provider.tracing.column_lineage import column_lineage
+from airflow_lineage_provider.tracing.columns.facet import SCHEMA_URL, dataset_names
+from airflow_lineage_provider.tracing.columns.lineage import column_lineage
 from tests.plan.paper_plans import example_4
 
 # What version 1-2-0 of the facet asks for, said anew.

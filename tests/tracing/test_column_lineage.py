@@ -10,9 +10,10 @@ from airflow_lineage_provider.errors import InvalidTarget, PlanCheckError
 from airflow_lineage_provider.plan import codec
 from airflow_lineage_provider.plan import expressions as e
 from airflow_lineage_provider.plan import operators as o
+from airflow_lineage_provider.plan.relation import Relation
 from airflow_lineage_provider.plan.segments import Segment, SegmentedPlan
 from airflow_lineage_provider.rewrite.pipeline import rewrite
-from airflow_lineage_provider.tracing.column_lineage import column_lineage
+from airflow_lineage_provider.tracing.columns.lineage import column_lineage
 from tests.catalyst import goldens
 from tests.plan.paper_plans import equal, example_4, source
 from tests.tracing.told_columns import one_segment, told
@@ -271,7 +272,7 @@ def test_direct_and_influencing_columns_are_told_apart() -> None:
 
 
 def test_a_table_read_twice_is_one_unless_its_leaves_are_asked_for() -> None:
-    files = o.Relation(name="t", kind="files", format="parquet", paths=("file:/data/t",))
+    files = Relation(name="t", kind="files", format="parquet", paths=("file:/data/t",))
     left, right = replace(T, relation=files), replace(source("t", 1, 20, {one.name: one.type for one in T.output}), relation=files)
     joined = o.Project(
         child=o.Join(left=left, right=right, kind="inner", condition=equal(A, right.output[1])), columns=(A, right.output[0])
@@ -282,7 +283,7 @@ def test_a_table_read_twice_is_one_unless_its_leaves_are_asked_for() -> None:
 
 
 def test_other_data_of_the_same_name_is_another_table() -> None:
-    here, there = (o.Relation(name="t", kind="files", paths=(path,)) for path in ("file:/here", "file:/there"))
+    here, there = (Relation(name="t", kind="files", paths=(path,)) for path in ("file:/here", "file:/there"))
     left, right = replace(T, relation=here), replace(source("t", 1, 20, {"a": INT}), relation=there)
     found = told(replace(one_segment(o.Join(left=left, right=right, kind="cross")), names=("a", "b", "c", "s", "l", "other")))
     assert (found["a"], found["other"]) == ({"t.a IDENTITY"}, {"t_2.a IDENTITY"})

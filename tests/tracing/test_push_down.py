@@ -16,6 +16,7 @@ from airflow_lineage_provider.plan.expressions import (
     Literal,
     WindowFunction,
 )
+from airflow_lineage_provider.plan.relation import Relation
 from airflow_lineage_provider.plan.text import plan_text
 from airflow_lineage_provider.rewrite.segment import segment
 from airflow_lineage_provider.tracing.push_down import narrowed, push_down, restricted
@@ -27,7 +28,7 @@ def attribute(number: int, name: str, type: str = "int") -> Attribute:
 
 
 def table(name: str, leaf: int, *columns: Attribute) -> o.Source:
-    return o.Source(relation=o.Relation(name=name, kind="table"), output=columns, columns=tuple(c.name for c in columns), leaf=leaf)
+    return o.Source(relation=Relation(name=name, kind="table"), output=columns, columns=tuple(c.name for c in columns), leaf=leaf)
 
 
 A, B = attribute(1, "a"), attribute(2, "b")
@@ -63,7 +64,7 @@ def test_a_term_over_floating_point_numbers_is_not_given_to_those_who_read_files
 @pytest.mark.parametrize(("form", "restricted_to"), [("json", ["t [day]"]), ("parquet", ["σ (day = '7')", "t [day]"])])
 def test_days_are_not_given_to_the_json_reader(form: str, restricted_to: list[str]) -> None:
     day = attribute(1, "day", "date")
-    source = o.Source(relation=o.Relation(name="t", kind="files", format=form), output=(day,), columns=("day",), leaf=0)
+    source = o.Source(relation=Relation(name="t", kind="files", format=form), output=(day,), columns=("day",), leaf=0)
     plan = restricted(segment(o.Project(child=source, columns=(day,)), (day,), ("day",)), is_seven(day))
     assert [line.strip() for line in plan_text(plan.root.plan).splitlines()][1:] == restricted_to
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.segments import Segment, SegmentedPlan
-from airflow_lineage_provider.tracing.column_lineage import ColumnInput, ColumnLineage, column_lineage
+from airflow_lineage_provider.tracing.columns.lineage import ColumnInput, ColumnLineage, column_lineage
 
 
 def one_segment(plan: o.Plan, names: tuple[str, ...] | None = None) -> SegmentedPlan:

@@ -13,7 +13,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from airflow_lineage_provider import Lineage
-from airflow_lineage_provider.output import Output
+from airflow_lineage_provider.running.output import Output
 from airflow_lineage_provider.store import Store
 from tests.pipeline.across.small_runs import exact, sources, sql, totals
 

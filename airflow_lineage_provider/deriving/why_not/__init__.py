@@ -1,0 +1,1 @@
+"""Why source rows are not in a result."""

@@ -1,0 +1,23 @@
+"""What a pipeline reads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal as OneOf
+
+
+@dataclass(frozen=True, kw_only=True)
+class Relation:
+    """A source table, told so that it can be read again months later.
+
+    ``kind`` is ``files``, ``table`` (of the catalog), ``jdbc``, ``range`` or ``local`` (data that only this session holds);
+    ``name`` is what a person calls it. ``options`` are the kind's own: format, paths and reader options for files,
+    the table's name for ``table``, url and dbtable for ``jdbc`` (never a password), start/end/step for ``range``.
+    """
+
+    name: str
+    kind: OneOf["files", "table", "jdbc", "range", "local"]
+    format: str = ""
+    paths: tuple[str, ...] = ()
+    options: tuple[tuple[str, str], ...] = ()
+    partition_columns: tuple[str, ...] = ()

@@ -1,0 +1,351 @@
+"""A recorded run, and the questions that it answers: its rows, its columns, why, and why not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from airflow_lineage_provider import settings
+from airflow_lineage_provider.answers.explanation import Difference, Explanation, RunSummary
+from airflow_lineage_provider.answers.storage import (
+    RecordedUdf,
+    SegmentNotStored,
+    StoredTable,
+    recorded_udfs,
+    segments_not_stored,
+    stored_tables,
+)
+from airflow_lineage_provider.answers.why_not import WhyNot
+from airflow_lineage_provider.errors import ResultNotStored, RunNotComplete, SparkRequired, StoreNotPermitted
+from airflow_lineage_provider.options import check_options
+from airflow_lineage_provider.progress import Progress
+from airflow_lineage_provider.recording import RecordedPlan
+from airflow_lineage_provider.recording import read as read_record
+from airflow_lineage_provider.render.progress import watched
+from airflow_lineage_provider.secrecy import Secrets
+from airflow_lineage_provider.secrecy.failures import guarded
+from airflow_lineage_provider.secrecy.sealing import given_again
+from airflow_lineage_provider.secrecy.showing import without_secrets
+from airflow_lineage_provider.store import RunRecord
+from airflow_lineage_provider.tracing.columns.lineage import ColumnLineage, column_lineage
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
+    from pyspark.sql import Column, DataFrame, Row
+
+    from airflow_lineage_provider.deriving.derive import Deriver
+    from airflow_lineage_provider.pipeline import Lineage
+    from airflow_lineage_provider.spark.executing.run import Execution
+
+Target: TypeAlias = "str | Column | Row | Mapping[str, Any] | Sequence[Mapping[str, Any] | Row] | pd.DataFrame | pa.Table"
+"""Which rows are meant: a predicate, or rows by their values."""
+
+WHY_NOT_LIMIT = 100
+"""So many source rows `Run.why_not` follows, unless it is told otherwise."""
+
+
+class Run:
+    """A recorded run."""
+
+    def __init__(self, lineage: Lineage, record: RunRecord, *, execution: Execution | None = None, result: DataFrame | None = None) -> None:
+        self._lineage = lineage
+        self.record = record
+        self._execution = execution
+        self._result = result
+
+    @property
+    def id(self) -> str:
+        return self.record.id
+
+    @property
+    def summary(self) -> RunSummary:
+        return summary_of(self.record)
+
+    def __repr__(self) -> str:
+        return f"<Run {self.id} of {self.record.pipeline}: {self.record.status}>"
+
+    @property
+    def lineage_lost(self) -> str:
+        """Why the run has a result and no lineage; empty where it has."""
+        return (self.record.error or "its lineage is lost") if self.record.status == "incomplete" else ""
+
+    @property
+    def plan(self) -> RecordedPlan:
+        """The run's plan as recorded.
+
+        :raises RunNotComplete: the run failed, was dropped, is still going, or its lineage was lost.
+        """
+        self._check_complete()
+        return read_record(self.record.plan, self.record.segments, self.record.inputs)
+
+    def _check_complete(self) -> None:
+        if self.record.status != "complete":
+            raise RunNotComplete(f"run {self.id} of {self.record.pipeline} is {self.record.status}" + _because(self.record.error))
+
+    @property
+    def result(self) -> DataFrame:
+        """The result as a Spark frame: the very rows that were computed, in their order, from Spark's memory or from the store.
+
+        :raises SparkRequired: there is no session. :raises RunNotComplete: the run failed, was dropped, or is still going.
+        :raises ResultNotStored: the run's strategy did not store it, and it was not made here.
+        """
+        from airflow_lineage_provider.plan.lineage_keys import ROW
+        from airflow_lineage_provider.spark.executing.run import result_frame
+        from airflow_lineage_provider.spark.rereading.tracing import read_materialization
+
+        if self._result is None:
+            if self._lineage.spark is None:
+                raise SparkRequired("the result as a Spark frame needs a Spark session: Lineage(spark); or use result_table()")
+            plan = self._with_result()
+            stored = self._lineage.lasting(lambda: self._lineage.store.materializations(self.id))["result"]
+            names = dict(plan.materialized[0].columns)
+            frame = read_materialization(self._lineage.spark, self._lineage.store, stored).orderBy(ROW)
+            self._result = result_frame(frame, tuple(names[a.id] for a in plan.plan.output), plan.plan.names)
+        return self._result
+
+    def result_table(self, limit: int | None = None) -> pa.Table:
+        """The result, or its first ``limit`` rows, as an Arrow table; no Spark needed where it is stored.
+
+        :raises RunNotComplete: the run failed, was dropped, or is still going.
+        :raises ResultNotStored: the run's strategy did not store it, and it was not made here.
+        """
+        from airflow_lineage_provider.plan.lineage_keys import ROW
+
+        check_options({"rows": limit})
+        if self._result is not None and (self.lineage_lost or 0 not in self.plan.materialized):
+            from airflow_lineage_provider.spark.arrow_border import to_arrow
+
+            frame = self._result if limit is None else self._result.limit(limit)
+            return to_arrow(frame.toDF(*(f"c{i}" for i in range(len(frame.columns))))).rename_columns(frame.columns)
+        plan = self._with_result()
+        stored = self._lineage.lasting(lambda: self._lineage.store.materializations(self.id))["result"]
+        names = dict(plan.materialized[0].columns)
+        columns = [names[a.id] for a in plan.plan.output]
+        chosen = [*dict.fromkeys(columns), ROW]
+        rows = self._lineage.lasting(lambda: self._lineage.store.read(stored, columns=chosen, order_by=[ROW], limit=limit))
+        return rows.select([rows.column_names.index(name) for name in columns]).rename_columns(list(plan.plan.names))
+
+    def _with_result(self) -> RecordedPlan:
+        plan = self.plan
+        if 0 not in plan.materialized:
+            written = f"it was written to {self.record.output['target']}" if self.record.output else "run it again to have it"
+            raise ResultNotStored(f"run {self.id} did not store its result (strategy {self.record.strategy}): {written}")
+        return plan
+
+    @property
+    def stored(self) -> tuple[StoredTable, ...]:
+        """What the run stored, how large it is, and why. From the catalog: no Spark.
+
+        :raises RunNotComplete: the run failed, was dropped, or is still going.
+        """
+        return self._lineage.lasting(lambda: stored_tables(self._lineage.store, self.record, self.plan))
+
+    @property
+    def not_stored(self) -> tuple[SegmentNotStored, ...]:
+        """The segments that the run did not store, and why.
+
+        :raises RunNotComplete: the run failed, was dropped, or is still going.
+        """
+        return segments_not_stored(self.record, self.plan)
+
+    @property
+    def udfs(self) -> tuple[RecordedUdf, ...]:
+        """The UDFs of the run, and where a derivation will find each: in its module, in the store (kept with the run), or nowhere."""
+        return recorded_udfs(self.record)
+
+    def columns(self, *, by_leaf: bool = False) -> ColumnLineage:
+        """For each column of the result the source columns that it is computed from, and those that only influence it.
+
+        Read from the recorded plan: no Spark, no rows. A table that the pipeline reads twice is one, unless ``by_leaf``.
+
+        :raises RunNotComplete: the run failed, was dropped, or is still going.
+        """
+        return column_lineage(self.plan.plan, by_leaf=by_leaf)
+
+    def explain(
+        self,
+        target: Target | None = None,
+        *,
+        at: int | Sequence[int] | str | None = None,
+        limit: int | None = None,
+        verify: bool = False,
+        difference: Difference = "control",
+        across: bool = True,
+        save: bool = True,
+        params: Mapping[str, Any] | None = None,
+        airflow: Mapping[str, Any] | None = None,
+        progress: Progress | bool | None = None,
+    ) -> Explanation:
+        """Augmented lineage of the result's rows that match ``target``: a predicate over the result's columns, or rows by their values.
+
+        A predicate is a text of Spark SQL, or a `Column`. Rows are a dict of columns and values, a list of dicts or of Spark's rows, a
+        pandas frame, or an Arrow table; a row matches where all columns that are named have these values. In place of a target, ``at``
+        names rows by their positions, counted from 0 in the order of `result` and `result_table` (a text: ``"0,3"``).
+
+        ``limit`` is the most rows that the target may match (`settings.target_limit`). ``verify`` runs the pipeline over
+        the derived source rows and checks that it gives the target again (definition 5, condition 1). ``difference`` says what the
+        right side of a difference (EXCEPT, NOT IN, NOT EXISTS) is in the answer: ``control``, one entry for the whole of it (the paper's
+        T₂); ``data``, nothing; ``rows``, all its rows. ``across`` traces source rows that other recorded runs wrote through these runs,
+        to the real sources, and has the rows between in the explanation's ``intermediate``; without it a derivation ends at the tables that
+        this run read. ``save`` keeps the answer, and reasons that are computed for it, in
+        the store; the explanation's ``id`` finds it again. Without it nothing is written: a user of role ``lineage_reader`` may ask, too.
+        ``params`` gives secret parameters of the run again (and of other runs that are traced through); they are compared with the run's,
+        and in no answer.
+
+        :raises InvalidOption: an option is wrong.
+        :raises InvalidTarget, EmptyTarget, TargetTooLarge: the target cannot be used.
+        :raises AnswerTooLarge: more source rows stand behind it than `settings.source_limit`.
+        :raises ResultNotStored: ``at`` of a run that did not store its result: rows that are made again have no positions.
+        :raises SparkRequired: a part of the answer needs Spark, and there is no session.
+        :raises StoreNotPermitted: the answer is to be kept, and the store's user may only read.
+        :raises RunNotComplete: the run failed, was dropped, or is still going.
+        :raises SecretRequired, SecretMismatch: a secret parameter of the run is not given, or another value.
+        """
+        from airflow_lineage_provider.deriving.across.across import Across
+        from airflow_lineage_provider.deriving.images import with_images
+        from airflow_lineage_provider.deriving.record import saved
+        from airflow_lineage_provider.deriving.verify import verified
+        from airflow_lineage_provider.spark.executing.heartbeat import heartbeat
+        from airflow_lineage_provider.store.kept_udfs import UdfsOfRun
+
+        check_options({"limit": limit, "verify": verify, "difference": difference, "across": across})
+        check_options({"save": save, "params": params, "airflow": airflow})
+        self._check_complete()
+        most, given = settings.target_limit() if limit is None else limit, params or {}
+        if save and not self._lineage.lasting(lambda: self._lineage.store.may_derive()):
+            raise StoreNotPermitted(
+                "this user of the results store may read it and not keep derivations: explain(…, save=False), or --no-save, writes nothing"
+            )
+        secrets, what = self._secrets(given), f"explain {self.record.pipeline}"
+
+        def question(told: Progress) -> Explanation:
+            derived = self._deriver(told, across, save, secrets).derive(
+                target, at=at, summary=self.summary, limit=most, difference=difference
+            )
+            explanation = derived.explanation
+            if verify:
+                told("verifying")
+                udfs = UdfsOfRun(self._lineage.store, self.record)
+                explanation = verified(explanation, udfs, self._bound(secrets), self._lineage.spark)
+            if across:
+                further = Across(self._lineage.store, lambda one: self._other(one, told, save, given), self._describe, difference, most)
+                explanation = further.trace(derived, explanation)
+            explanation = without_secrets(explanation, secrets)
+            explanation = with_images(explanation)
+            return saved(explanation, self._lineage.store, airflow or {}) if save else explanation
+
+        with guarded(secrets.message), watched(progress, what) as stages, heartbeat(self._lineage.spark, stages) as told:
+            return self._lineage.lasting(lambda: question(told))
+
+    def _secrets(self, given: Mapping[str, Any]) -> Secrets:
+        return given_again(self.id, self.record.plan, self.record.params or {}, given) if self.record.status == "complete" else Secrets()
+
+    def _bound(self, secrets: Secrets) -> RecordedPlan:
+        """The run's plan with the secret parameters back in their places."""
+        if not secrets.values:
+            return self.plan
+        return read_record(secrets.bound(self.record.plan), self.record.segments, self.record.inputs)
+
+    def _deriver(self, progress: Progress, across: bool, save: bool, secrets: Secrets) -> Deriver:
+        from airflow_lineage_provider.deriving.across.stored_outputs import StoredOutputs
+        from airflow_lineage_provider.deriving.derive import Deriver
+
+        recorded, store = self._bound(secrets), self._lineage.store
+        kept = StoredOutputs(store, self.id) if across else None
+        return Deriver(store, self.record, recorded, self._spark_tracing(recorded), progress, kept, save)
+
+    def _describe(self, run_id: str) -> RunSummary:
+        return summary_of(self._lineage.store.run(run_id))
+
+    def _other(self, run_id: str, progress: Progress, save: bool, given: Mapping[str, Any]) -> Deriver:
+        """A run that wrote what this one, or another on the way, read."""
+        progress(f"tracing through run {run_id}")
+        other = Run(self._lineage, self._lineage.store.run(run_id))
+        return other._deriver(progress, True, save, other._secrets(given))
+
+    def why_not(
+        self,
+        rows: Target | None = None,
+        *,
+        at: int | Sequence[int] | str | None = None,
+        table: str | None = None,
+        limit: int = WHY_NOT_LIMIT,
+        params: Mapping[str, Any] | None = None,
+        progress: Progress | bool | None = None,
+    ) -> WhyNot:
+        """What became of source rows: which operator dropped them, or that they are in the lineage of the result.
+
+        ``rows`` is a predicate over the columns of a source table, or rows, as `explain` takes them; ``table`` names the table as
+        `Explanation.source` does, and may be left out where one table alone has all the columns. In place of rows, ``at`` names them by
+        their positions in the table, counted from 0: a Parquet table has its files in the order of their paths, another the order of its
+        key, or of the copy that the run stored. ``limit`` is the most rows that the question may match.
+
+        A row of an operator's output *descends* from a source row when the source row is in its source lineage: rows live on in what is
+        projected, selected and joined from them, in their group, in the frames of windows that see them, and on the right side of a
+        semi-join in the left rows that found them. The right side of a difference has no descendants. Each place where the plan reads
+        the table is a way of its own (a self-join has two). For each row and way the answer has the operators from the table to the result
+        with the number of descendants at each, and where there are none at the end, the last operator with a descendant, the first
+        without, and why. Values of UDFs, and rows that could not be chosen again (a limit), are those of the run, as it stored them.
+        ``params`` gives secret parameters of the run again.
+
+        :raises InvalidTarget, EmptyTarget, TargetTooLarge: the question cannot be answered as it is asked.
+        :raises SparkRequired: there is no session. :raises SourceUnavailable: a source has vanished, or under strategies rerun and auto
+            has changed, so that a rerun would be of other data.
+        :raises UnsupportedOperator, TracingError: an operator does not tell what it makes of which row, or the run did not store it.
+        :raises RunNotComplete: the run failed, was dropped, or is still going.
+        """
+        from airflow_lineage_provider.deriving.why_not.why_not import why_not
+
+        check_options({"table": table, "limit": limit, "params": params})
+        secrets = self._secrets(params or {})
+        recorded, what = self._bound(secrets), f"why not, {self.record.pipeline}"
+
+        def question(told: Progress) -> WhyNot:
+            spark = self._spark_tracing(recorded)
+            return why_not(rows, table, self.record, recorded, spark, at=at, summary=self.summary, limit=limit, progress=told)
+
+        with guarded(secrets.message), watched(progress, what) as stages:
+            found = self._lineage.lasting(lambda: question(stages))
+        return without_secrets(found, secrets)
+
+    def _spark_tracing(self, recorded: RecordedPlan) -> Any:
+        if self._lineage.spark is None:
+            return None
+        from airflow_lineage_provider.spark.ready import is_stopped
+        from airflow_lineage_provider.spark.rereading.tracing import SparkTracing
+
+        if is_stopped(self._lineage.spark):
+            return None
+
+        store = self._lineage.store
+        return SparkTracing(self._lineage.spark, store, recorded, store.materializations(self.id))
+
+    def close(self) -> None:
+        """Let Spark forget the rows that it keeps for ``result``; what is stored stays."""
+        if self._execution is not None:
+            self._execution.close()
+            self._execution = None
+        self._result = None
+
+
+def summary_of(record: RunRecord) -> RunSummary:
+    """A run at a glance."""
+    seconds = (record.finished - record.started).total_seconds() if record.finished and record.started else None
+    return RunSummary(
+        id=record.id,
+        pipeline=record.pipeline,
+        status=record.status,
+        started=record.started.isoformat(timespec="seconds") if record.started else "",
+        seconds=seconds,
+        strategy=record.strategy,
+        reasons=record.reasons,
+        rows=(record.row_counts or {}).get("result"),
+        error=record.error or "",
+        airflow=record.airflow or {},
+        params=record.params or {},
+    )
+
+
+def _because(error: str | None) -> str:
+    return f": {error}" if error else ""

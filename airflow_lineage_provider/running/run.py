@@ -1,0 +1,383 @@
+"""A run, from the user's pipeline to a complete record: capture, rewrite, execute, store, write, publish."""
+
+from __future__ import annotations
+
+import json
+import platform
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Literal
+
+from airflow_lineage_provider import __version__
+from airflow_lineage_provider.errors import LineageError, PlanCheckError, PlanError, RunFailed
+from airflow_lineage_provider.plan import codec
+from airflow_lineage_provider.plan.lineage_keys import ROW
+from airflow_lineage_provider.plan.segments import SegmentedPlan
+from airflow_lineage_provider.plan.text import segments_text
+from airflow_lineage_provider.plan.walk import functions_of
+from airflow_lineage_provider.progress import Progress
+from airflow_lineage_provider.recording import RecordedPlan, RecordedSource, inputs_document, plan_text, segments_document
+from airflow_lineage_provider.rewrite.passed_keys import functions_of_batches, with_passed_keys
+from airflow_lineage_provider.rewrite.pipeline import rewrite
+from airflow_lineage_provider.running.given_pipeline import frame_of
+from airflow_lineage_provider.running.journal import Journal
+from airflow_lineage_provider.running.keeping import Keeping, keeping
+from airflow_lineage_provider.running.output import Output, Written
+from airflow_lineage_provider.secrecy import Secrets, recorded_params
+from airflow_lineage_provider.secrecy.failures import guarded, told
+from airflow_lineage_provider.secrecy.known import AIRFLOW
+from airflow_lineage_provider.secrecy.parameters import recorded_value, texts_of
+from airflow_lineage_provider.store import RunRecord, Store
+from airflow_lineage_provider.tracing.annotate import group_keys
+from airflow_lineage_provider.tracing.program import Program, programs, rest_of_plan, with_reasons
+from airflow_lineage_provider.tracing.strategies import Choice, SegmentCost, choose, stored_segments
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from airflow_lineage_provider.plan.operators import Source
+    from airflow_lineage_provider.reasons import ReasonedUdf
+    from airflow_lineage_provider.spark.capturing.capture import CapturedPipeline
+    from airflow_lineage_provider.spark.executing.run import Execution
+    from airflow_lineage_provider.store.run_store import RunStore
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """What the user asked for."""
+
+    pipeline: Callable[..., Any] | str | DataFrame
+    name: str
+    params: Mapping[str, Any] = field(repr=False)
+    recorded_params: Mapping[str, Any] = field(default_factory=dict)
+    secrets: Secrets = field(default_factory=Secrets)
+    output: Output | None
+    strategy: str
+    reasons: str
+    keys: Mapping[str, Sequence[str]]
+    airflow: Mapping[str, Any]
+    append_key: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Prepared:
+    captured: CapturedPipeline
+    recorded: RecordedPlan
+    choices: tuple[Choice, ...]
+    programs: tuple[Program, ...]
+    udfs: Mapping[int, ReasonedUdf]
+    keeping: Keeping
+    frame: DataFrame
+
+
+def execute(spark: SparkSession, store: RunStore, request: Request, progress: Progress) -> tuple[RunRecord, Execution, DataFrame]:
+    """Run a pipeline: the run as it is recorded, what Spark keeps of it, and the result.
+
+    :raises PlanError: the pipeline cannot be understood; nothing was run and nothing recorded.
+    :raises InvalidOutput: the result could not be written; nothing was run and nothing recorded.
+    :raises UdfFailed, ReasonValueMismatch, LoadFailed, StoreUnavailable, RunFailed: it failed on the way; recorded as failed.
+    """
+    from airflow_lineage_provider.spark.executing.run import Execution
+    from airflow_lineage_provider.spark.session import KEPT_ROWS, apply_conf
+
+    started = time.perf_counter()
+    progress("reading the plan")
+    frame, captured, request = _captured(spark, request)
+    with guarded(request.secrets.message):
+        prepared = _prepare(spark, store, request, frame, captured)
+    record = replace(_record(prepared, request), started=datetime.now(UTC))
+    record = replace(record, id=store.begin(record))
+    execution = Execution(spark=spark, run_id=record.id, store=store, progress=progress, conf=record.conf)
+    journal = Journal(store, record.id, request.append_key)
+    try:
+        with apply_conf(spark, KEPT_ROWS):
+            result, written = _result(execution, prepared, request, journal)
+        progress("publishing")
+        execution.timings["total"] = time.perf_counter() - started
+        output = request.output.describe() | {"version": written.version} if request.output and written else None
+        record = replace(record, output=output, timings=execution.timings, row_counts=execution.rows, finished=datetime.now(UTC))
+        record = _publish(store, record, written.places if written else {}, prepared, journal)
+    except BaseException as error:
+        raised = told(_explained(error, prepared), request.secrets.message)
+        if _record_failure(store, record.id, raised) and request.output is not None and journal.own:
+            _take_back(spark, request.output, journal, raised)
+        _forget(execution, raised)
+        if raised is error:
+            raise
+        raise raised from (error if told(error, request.secrets.message) is error else None)
+    return record, execution, result
+
+
+def _publish(store: RunStore, record: RunRecord, places: Mapping[str, str], prepared: _Prepared, journal: Journal) -> RunRecord:
+    """Make the run visible: complete, or, where its lineage is lost, incomplete."""
+    said = {"output": record.output, "timings": record.timings, "row_counts": record.row_counts, "udfs": prepared.keeping.kept}
+
+    def publish(opened: Store, again: bool = False) -> None:
+        opened.publish_run(record.id, places=places, indexes=_indexes(prepared), again=again, **said)
+
+    store.ask(f"publishing run {record.id}", publish, None, lambda opened: publish(opened, True))
+    if not store.lost:
+        return replace(record, status="complete")
+    incomplete = replace(record, status="incomplete", error=f"lineage incomplete: {store.lost}")
+    store.incomplete(incomplete, places, journal.keyed)
+    return incomplete
+
+
+def _result(execution: Execution, prepared: _Prepared, request: Request, journal: Journal) -> tuple[DataFrame, Written | None]:
+    """The result, and what writing it gave where it is written."""
+    from airflow_lineage_provider.spark.executing.run import compute_result
+
+    result = _compute(execution, prepared)
+    if request.output is not None:
+        execution.progress(f"writing {request.output.shown}")
+        return result, request.output.write(result, journal)
+    if 0 not in prepared.recorded.materialized:
+        execution.progress("computing result")
+        result = compute_result(execution, result)
+    return result, None
+
+
+def _captured(spark: SparkSession, request: Request) -> tuple[DataFrame, CapturedPipeline, Request]:
+    """The user's frame and its plan, and the request with the values of secret session variables, which the plan has."""
+    from airflow_lineage_provider.spark.capturing.capture import capture
+    from airflow_lineage_provider.spark.capturing.variables import values_now, values_of
+    from airflow_lineage_provider.spark.executing.run import SETTINGS
+    from airflow_lineage_provider.spark.ready import require_ready
+
+    require_ready(spark)
+
+    def message(text: str) -> str:
+        found = values_now(spark, request.secrets.variables) if request.secrets.variables else {}
+        return replace(request.secrets, withheld=(*request.secrets.withheld, *texts_of(list(found.values())))).message(text)
+
+    with guarded(message):
+        with SETTINGS:  # a derivation in another thread runs under the settings of its own run
+            frame = frame_of(spark, request.pipeline, request.params, request.name)
+            captured = capture(frame)
+        secrets = request.secrets.with_variables(values_of(captured.variables, request.secrets.names))
+    variables = {name: secrets.values[name] for name in request.secrets.variables}
+    recorded = {**request.recorded_params, **recorded_params(variables, secret=variables)}
+    return frame, captured, replace(request, secrets=secrets, recorded_params=recorded)
+
+
+def _prepare(spark: SparkSession, store: RunStore, request: Request, frame: DataFrame, captured: CapturedPipeline) -> _Prepared:
+    from airflow_lineage_provider.spark.executing.run import sources_of
+    from airflow_lineage_provider.spark.identity import file_hashes, source_identity
+
+    if request.output is not None:
+        request.output.check(frame)
+    pipeline = captured.pipeline
+    plan = rewrite(replace(pipeline, plan=with_passed_keys(pipeline.plan, request.keys)))
+    udfs = _declared(plan, captured)
+    if request.reasons == "eager":
+        plan = with_reasons(plan, frozenset(number for number, udf in udfs.items() if udf.has_reason))
+    identities = {source.leaf: source_identity(source, request.keys) for source in sources_of(plan)}
+    readable = {source.relation.name for source in sources_of(plan)} | functions_of_batches(pipeline.plan)
+    unknown = sorted(set(request.keys) - readable)
+    if unknown:
+        raise PlanError(f"keys name {', '.join(unknown)}, which the pipeline does not read; it reads {', '.join(sorted(readable))}")
+    unknown_costs: dict[int, SegmentCost] = {}
+    costs = store.ask("reading what earlier runs cost", lambda opened: measured_costs(opened, request, plan), unknown_costs)
+    choices = choose(plan, request.strategy, _not_repeatable(plan, udfs), costs)
+    made = programs(plan, identities, stored_segments(choices), frozenset(udfs), whole=request.strategy == "full_materialization")
+
+    def is_output(place: str) -> bool:
+        return store.ask("finding the runs that wrote a table", lambda opened: bool(opened.written([place])), False)
+
+    sources = {
+        source.leaf: RecordedSource(
+            source=source,
+            identity=identities[source.leaf],
+            version=_version(spark, captured, source, is_output),
+            files=file_hashes(captured.leaves[source.leaf]) if identities[source.leaf].kind == "file_position" else {},
+        )
+        for source in sources_of(plan)
+    }
+    recorded = RecordedPlan(plan=plan, materialized={p.segment.number: p.materialized for p in made}, sources=sources)
+    kept = keeping(udfs, _called_again(recorded, udfs), [text for one in request.secrets.values.values() for text in texts_of(one)])
+    return _Prepared(captured=captured, recorded=recorded, choices=choices, programs=made, udfs=udfs, keeping=kept, frame=frame)
+
+
+def _called_again(recorded: RecordedPlan, udfs: Mapping[int, ReasonedUdf]) -> frozenset[int]:
+    """The function operators that a derivation calls: for reasons that the run does not record, and for segments that it does not store."""
+    stored = {f.function: f for s in recorded.plan.segments if s.number in recorded.materialized for f in s.functions}
+    return frozenset(number for number, udf in udfs.items() if number not in stored or (udf.has_reason and stored[number].reason is None))
+
+
+def _version(spark: SparkSession, captured: CapturedPipeline, source: Source, is_output: Callable[[str], bool]) -> dict[str, Any]:
+    """The version of a source that the run reads, and whether the session keeps rows of it that may be others."""
+    from airflow_lineage_provider.spark.rereading.sources import version_of
+
+    version = version_of(spark, captured.leaves[source.leaf], source.relation, is_output)
+    return version | {"kept_rows": "doubtful"} if source.leaf in captured.doubtful else version
+
+
+def _not_repeatable(plan: SegmentedPlan, udfs: Mapping[int, ReasonedUdf]) -> frozenset[int]:
+    """The function operators whose UDFs only this run has: a derivation finds declared reasoned UDFs alone, one of a name."""
+    versions: dict[str, set[str]] = {}
+    for udf in udfs.values():
+        versions.setdefault(udf.name, set()).add(udf.version)
+    found = {number for number, udf in udfs.items() if len(versions[udf.name]) == 1}
+    return frozenset(f.function for segment in plan.segments for f in segment.functions if f.function not in found)
+
+
+def measured_costs(store: Store, request: Request, plan: SegmentedPlan) -> dict[int, SegmentCost]:
+    """What the segments cost in the newest complete run of the same pipeline with the same segments; nothing when there is none."""
+    if request.strategy != "auto":
+        return {}
+    shape = segments_text(codec.from_json(request.secrets.sealed(codec.to_json(plan))))
+    for record in store.runs(request.name, 100):
+        if record.status == "complete" and record.plan and segments_text(codec.from_json(record.plan)) == shape:
+            names = {one.segment: one.name for one in map(codec.from_json, map(json.dumps, record.segments))}
+            found = {number: _cost(record, name) for number, name in names.items() if f"{name}.compute" in (record.timings or {})}
+            if found:
+                return found
+    return {}
+
+
+def _cost(record: RunRecord, name: str) -> SegmentCost:
+    timings = record.timings
+    return SegmentCost(rows=record.row_counts.get(name, 0), compute=timings[f"{name}.compute"], store=timings[f"{name}.store"])
+
+
+def _declared(plan: SegmentedPlan, captured: CapturedPipeline) -> dict[int, ReasonedUdf]:
+    """The reasoned UDF that stands in the user's plan, for every function operator; those of other UDFs are left out."""
+    from airflow_lineage_provider.spark.executing.run import reasoned_udf_of
+
+    functions = [function for segment in plan.segments for function in segment.functions]
+    found = {function.function: reasoned_udf_of(captured.udfs[function.call]) for function in functions}
+    return {number: udf for number, udf in found.items() if udf is not None}
+
+
+def _compute(execution: Execution, prepared: _Prepared) -> DataFrame:
+    from airflow_lineage_provider.spark.executing.run import result_frame, run_program, run_rest, source_views
+
+    plan = prepared.recorded.plan
+    identities = {leaf: one.identity for leaf, one in prepared.recorded.sources.items()}
+    leaves = dict(enumerate(prepared.captured.leaves))
+    tables = source_views(execution, plan, leaves, identities)
+    if not prepared.programs:
+        return prepared.frame  # nothing is stored but the session's own data: the pipeline runs as it is
+    names = _register_udfs(execution, prepared)
+    frame = None
+    for program in prepared.programs:
+        execution.progress(f"computing {program.materialized.name}")
+        frame = run_program(execution, program, tables, names, prepared.captured.udfs)
+    if 0 in prepared.recorded.materialized:
+        assert frame is not None
+        root = prepared.programs[-1].plan
+    else:
+        root = rest_of_plan(plan, frozenset(prepared.recorded.materialized))
+        frame = run_rest(execution, root, tables, names)
+    names_by_id = {a.id: a.name for a in root.output}
+    result = result_frame(frame, tuple(names_by_id[a.id] for a in plan.output), plan.names)
+    _check_schema(result, prepared.frame)
+    return result
+
+
+def _register_udfs(execution: Execution, prepared: _Prepared) -> dict[int, str]:
+    """A temporary SQL function for every function operator."""
+    from airflow_lineage_provider.reasons.spark_function import spark_function
+    from airflow_lineage_provider.spark.capturing.capture import register_captured_udf
+
+    names: dict[int, str] = {}
+    keys = {node.function: tuple(a.name for a in node.keys) for program in prepared.programs for node in functions_of(program.plan)}
+    for segment in prepared.recorded.plan.segments:
+        for function in segment.functions:
+            name = f"lineage_{execution.run_id.replace('-', '_')}_udf_{function.function}"
+            udf = prepared.udfs.get(function.function)
+            if udf is None:
+                register_captured_udf(execution.spark, prepared.captured, function.call, name)
+            else:
+                mode: Literal["normal", "reasoning"] = "normal" if function.reason is None else "reasoning"
+                # Spark calls a deterministic UDF again wherever its value is read; this one it calls once a row.
+                # (A function of its own: asNondeterministic() changes the one that it is called on.)
+                function_once = spark_function(udf, mode, keys.get(function.function, ())).asNondeterministic()
+                execution.spark.udf.register(name, function_once)
+            execution.functions.append(name)
+            names[function.function] = name
+    return names
+
+
+def _check_schema(result: DataFrame, expected: DataFrame) -> None:
+    """The result has the columns of the user's own frame, or something was lost on the way."""
+    ours = [(field.name, field.dataType.simpleString()) for field in result.schema]
+    theirs = [(field.name, field.dataType.simpleString()) for field in expected.schema]
+    if ours != theirs:
+        raise PlanCheckError(f"the rewritten pipeline gives columns {ours}, the pipeline itself {theirs}: please report this")
+
+
+def _indexes(prepared: _Prepared) -> dict[str, list[list[str]]]:
+    """Row numbers, and the grouping keys by which the aggregations above look rows up."""
+    indexes: dict[str, list[list[str]]] = {}
+    keys = {key.id for s in prepared.recorded.plan.segments if s.aggregations for key in group_keys(s)}
+    for one in prepared.recorded.materialized.values():
+        looked_up = [name for i, name in one.columns if i in keys] if one.segment else []
+        indexes[one.name] = [[ROW], *([name] for name in looked_up)]
+    for leaf, source in prepared.recorded.sources.items():
+        if source.identity.kind == "snapshot":
+            indexes[f"source_{leaf}"] = [[ROW]]
+    return indexes
+
+
+def _record(prepared: _Prepared, request: Request) -> RunRecord:
+    recorded = prepared.recorded
+    functions = [function for segment in recorded.plan.segments for function in segment.functions]
+    described = {number: udf.describe() | dict(prepared.keeping.described[number]) for number, udf in prepared.udfs.items()}
+    record = RunRecord(
+        pipeline=request.name,
+        strategy=request.strategy,
+        reasons=request.reasons,
+        params=dict(request.recorded_params),
+        plan=request.secrets.sealed(plan_text(recorded)),
+        segments=segments_document(recorded),
+        inputs=inputs_document(recorded),
+        udfs=[{"function": f.function, "name": f.udf} | described.get(f.function, {"has_reason": False}) for f in functions],
+        conf=dict(recorded.plan.conf),
+        airflow={name: value if name in AIRFLOW else recorded_value(value) for name, value in request.airflow.items()},
+        choices=[asdict(choice) for choice in prepared.choices],
+        versions={
+            "airflow_lineage_provider": __version__,
+            "python": platform.python_version(),
+            "spark": prepared.frame.sparkSession.version,
+        },
+    )
+    request.secrets.check_absent(asdict(replace(record, plan="")), "record")
+    return record
+
+
+def _explained(error: BaseException, prepared: _Prepared) -> BaseException:
+    """The error as the user should see it."""
+    if isinstance(error, LineageError) or not isinstance(error, Exception):
+        return error
+    from airflow_lineage_provider.spark.failures import explained
+
+    return explained(error, prepared.recorded, prepared.programs) or RunFailed(f"the pipeline failed: {error}")
+
+
+def _forget(execution: Execution, error: BaseException) -> None:
+    """Let Spark forget the run; a session that is gone as well does not hide the first error."""
+    try:
+        execution.close()
+    except Exception as second:
+        error.add_note(f"Spark could not be told to forget the run: {second}")
+
+
+def _record_failure(store: RunStore, run_id: str, error: BaseException) -> bool:
+    """Say in the store that the run failed: whether it knows. A store that is gone as well does not hide the first error."""
+    try:
+        store.fail(run_id, f"{type(error).__name__}: {error}"[:10_000])
+    except Exception as second:
+        error.add_note(f"the store could not be told either: {second}; the next start cleans up")
+        return False
+    return True
+
+
+def _take_back(spark: SparkSession, output: Output, journal: Journal, error: BaseException) -> None:
+    """Take out what the run has appended; what cannot be now, the next run that appends there takes out."""
+    try:
+        output.take_back(spark, journal, own=True)
+    except Exception as second:
+        error.add_note(f"what the run appended to {output.shown} could not be taken out: {second}; the next run that appends there does it")

@@ -1,0 +1,202 @@
+"""A DataFrame's analyzed plan as a pipeline, with a DataFrame over each of its leaves."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from airflow_lineage_provider.catalyst.context import Settings
+from airflow_lineage_provider.catalyst.convert import convert
+from airflow_lineage_provider.catalyst.names import columns_of, leaf_names, names_by_columns
+from airflow_lineage_provider.catalyst.operators import SEQUENCE
+from airflow_lineage_provider.catalyst.tree import all_nodes, decode, subplans
+from airflow_lineage_provider.errors import UnsupportedOperator
+from airflow_lineage_provider.plan.expression_walk import expressions_in
+from airflow_lineage_provider.plan.expressions import Call
+from airflow_lineage_provider.plan.operators import Pipeline, Plan, Source
+from airflow_lineage_provider.plan.walk import all_operators, own_expressions
+from airflow_lineage_provider.spark.capturing.captured_udf import CapturedUdf, captured_udf, register
+from airflow_lineage_provider.spark.capturing.document import Completion
+from airflow_lineage_provider.spark.capturing.function_names import function_names
+from airflow_lineage_provider.spark.capturing.kept_rows import as_read, is_doubtful, past_kept_rows
+from airflow_lineage_provider.spark.capturing.once_per_query import has_ctes, refuse_shared_random_ctes, with_current_time
+from airflow_lineage_provider.spark.capturing.recursion import without_recursion
+from airflow_lineage_provider.spark.capturing.relations import relation_of
+from airflow_lineage_provider.spark.capturing.subqueries import has_subqueries, inlined, without_sql_functions, without_subqueries
+from airflow_lineage_provider.spark.jvm_trees import frame_over
+from airflow_lineage_provider.spark.session import require_classic, sql_conf
+from airflow_lineage_provider.tracing.prune import prune
+from airflow_lineage_provider.tracing.unread_aggregates import without_unread_aggregates
+
+if TYPE_CHECKING:
+    from py4j.java_gateway import JavaObject
+    from pyspark.sql import DataFrame, SparkSession
+
+
+@dataclass(frozen=True, kw_only=True)
+class CapturedPipeline:
+    """A pipeline as it stands in a session.
+
+    ``leaves`` are DataFrames over the very leaves of the user's plan, by ``Source.leaf``: what the user's DataFrame would
+    read, with columns in the order of ``Source.columns``. ``sources`` are the plan's sources in the same order.
+    ``udfs`` are the Python UDF calls by their result id (``UdfCall.call``). ``doubtful`` are the sources of which the session keeps rows
+    that may be others than these. ``variables`` are the plan's references to session variables.
+    """
+
+    pipeline: Pipeline
+    leaves: tuple[DataFrame, ...]
+    sources: tuple[Source, ...]
+    udfs: Mapping[int, CapturedUdf]
+    doubtful: frozenset[int] = frozenset()
+    variables: tuple[JavaObject, ...] = ()
+
+
+def capture(df: DataFrame) -> CapturedPipeline:
+    """The operator tree of a DataFrame, as analyzed under the session's current settings.
+
+    :raises SparkConnectUnsupported: the DataFrame is of a Spark Connect session.
+    :raises UnsupportedOperator: something in the plan has no defined lineage; the message names it, its place and a way out.
+    """
+    from py4j.protocol import Py4JJavaError
+    from pyspark.errors import PySparkException
+
+    require_classic(df.sparkSession)
+    try:
+        return _captured(df)
+    except (Py4JJavaError, PySparkException) as problem:
+        # Spark has analyzed the plan; what it refuses now is a form that it would refuse when the plan is run, or that it cannot rewrite.
+        raise UnsupportedOperator(f"Spark cannot rewrite this plan: {_told(problem)}") from problem
+    except RecursionError as problem:
+        raise UnsupportedOperator("the plan is nested too deeply to be read: write an intermediate result to a table") from problem
+
+
+def _told(problem: Exception) -> str:
+    java = getattr(problem, "java_exception", None)
+    return str(problem if java is None else java.getMessage()).strip().split("\n")[0]
+
+
+def _captured(df: DataFrame) -> CapturedPipeline:
+    spark = df.sparkSession
+    shall = as_read(spark, without_recursion(spark, df._jdf.queryExecution().analyzed()))
+    document, completion, names = read(spark, shall.plan)
+    conf = sql_conf(spark)
+    converted = convert(
+        document,
+        function_names=function_names(spark),
+        relations=[relation_of(spark, leaf, names[number]) for number, leaf in enumerate(completion.leaves)],
+        settings=settings_of(conf),
+    )
+    sources = {node.leaf: node for node in all_operators(converted.plan) if isinstance(node, Source)}
+    plan = without_unread_aggregates(without_unused_index(converted.plan))
+    return CapturedPipeline(
+        pipeline=Pipeline(plan=plan, names=tuple(df.columns), conf=tuple(sorted(conf.items()))),
+        leaves=tuple(frame_over(spark, past_kept_rows(spark, completion.leaves[number])) for number in converted.leaves),
+        sources=tuple(sources[number] for number in range(len(converted.leaves))),
+        udfs={number: captured_udf(number, call) for number, call in completion.udfs.items()},
+        doubtful=frozenset(number for number, one in sources.items() if is_doubtful(one.relation, shall.doubtful)),
+        variables=tuple(completion.variables),
+    )
+
+
+def without_unused_index(plan: Plan) -> Plan:
+    """The plan without the default index of pandas on Spark, where nothing reads it; any other plan is the same object.
+
+    :raises UnsupportedOperator: something reads it: row numbers that nobody can give again.
+    """
+    if not _makes_index(plan):
+        return plan
+    pruned = prune(plan, plan.output)
+    if _makes_index(pruned):
+        raise UnsupportedOperator(
+            "the default index of a pandas-on-Spark frame, which the pipeline reads (a join or sort by the index, say), is not supported: "
+            "take a column for the index, pandas_api(index_col='…')"
+        )
+    return pruned
+
+
+def _makes_index(plan: Plan) -> bool:
+    parts = (part for node in all_operators(plan) for own in own_expressions(node) for part in expressions_in(own))
+    return any(isinstance(part, Call) and part.function == SEQUENCE for part in parts)
+
+
+def register_captured_udf(spark: SparkSession, captured: CapturedPipeline, call: int, temp_name: str) -> None:
+    """Let SQL call a UDF of the captured plan (``UdfCall.call``) under a temporary name: the user's very function.
+
+    :raises UdfUnavailable: the plan has no such call.
+    """
+    register(spark, captured.udfs, call, temp_name)
+
+
+def read(spark: SparkSession, analyzed: JavaObject) -> tuple[list[dict[str, Any]], Completion, Mapping[int, str]]:
+    """The document of a plan, its subqueries as joins; the JVM objects met on the way; the names of the leaves by their numbers.
+
+    A plan without subqueries is read as it is, but for the current time, which is one in the whole plan, as in a query of Spark's.
+
+    :raises UnsupportedOperator: a common table expression that is not deterministic is read twice: Spark would compute it once.
+    """
+    analyzed = with_current_time(spark, without_sql_functions(spark, analyzed))
+    if has_ctes(spark, analyzed):
+        refuse_shared_random_ctes(decode(json.loads(analyzed.toJSON())))
+    if not has_subqueries(spark, analyzed):
+        document, completion = analyzed_document(spark, analyzed)
+        return document, completion, leaf_names(decode(document))
+    whole = inlined(spark, analyzed)
+    written = json.loads(whole.toJSON())
+    names = names_by_columns(decode(written))
+    joined, domains = without_subqueries(spark, whole)
+    document, completion = analyzed_document(spark, joined)
+    _mark_domains(document, domains)
+    _mark_limits(document, frozenset(_window_columns(written)))
+    leaves = [node for node in all_nodes(decode(document)) if "leaf" in node.fields]
+    return document, completion, {int(leaf.fields["leaf"]): names.get(columns_of(leaf), "") for leaf in leaves}
+
+
+def _mark_domains(document: list[dict[str, Any]], domains: frozenset[int]) -> None:
+    """Say of an aggregation that it is a domain: it gives a domain's columns, and nothing else does."""
+    for node in _with_subplans(document):
+        columns = node.get("aggregateExpressions") or []
+        if columns and all(column[0].get("exprId", {}).get("id") in domains for column in columns):
+            node["domain"] = True
+
+
+def _mark_limits(document: list[dict[str, Any]], written: frozenset[int]) -> None:
+    """Say of a window that it is a limit: Spark numbers the rows of a correlated subquery's LIMIT, and selects by the number."""
+    for node in _with_subplans(document):
+        made = [tree[0] for tree in node.get("windowExpressions") or [] if tree[0]["class"].endswith(".Alias")]
+        numbered = [alias for alias in made if int(alias["exprId"]["id"]) not in written]
+        if numbered and all(alias["name"] == "rn" for alias in numbered):
+            node["limits"] = True
+
+
+def _window_columns(document: list[dict[str, Any]]) -> Iterator[int]:
+    for node in _with_subplans(document):
+        yield from (int(tree[0]["exprId"]["id"]) for tree in node.get("windowExpressions") or [] if "exprId" in tree[0])
+
+
+def _with_subplans(document: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """The operators of a document, those of subqueries (at any depth) among them."""
+    for node in document:
+        yield node
+        for plan in subplans(list(node.values())):
+            yield from _with_subplans(plan)
+
+
+def analyzed_document(spark: SparkSession, analyzed: JavaObject) -> tuple[list[dict[str, Any]], Completion]:
+    """The document of an analyzed plan that `catalyst.convert` reads, and the JVM objects met on the way."""
+    document = json.loads(analyzed.toJSON())
+    completion = Completion(spark)
+    completion.plan(document, analyzed)
+    return document, completion
+
+
+def settings_of(conf: Mapping[str, str]) -> Settings:
+    """The settings that expressions are checked against."""
+    timestamps = conf.get("spark.sql.timestampType", "TIMESTAMP_LTZ")
+    return Settings(
+        ansi=conf["spark.sql.ansi.enabled"].lower() == "true",
+        time_zone=conf["spark.sql.session.timeZone"],
+        timestamp_type="timestamp_ntz" if timestamps.upper() == "TIMESTAMP_NTZ" else "timestamp",
+        decimal_precision_loss=conf.get("spark.sql.decimalOperations.allowPrecisionLoss", "true").lower() == "true",
+    )

@@ -1,0 +1,259 @@
+"""The analyzed plan's JSON, completed with what ``toJSON`` leaves out: types, evaluation modes, constants.
+
+``toJSON`` writes null for what it cannot write (an enumeration, a character, a map), and no types but those of leaves.
+Each of these is one question to the JVM, so only nodes that miss something are visited.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from airflow_lineage_provider.catalyst.literals import instant
+from airflow_lineage_provider.catalyst.tree import is_tree
+from airflow_lineage_provider.spark.capturing import constants
+from airflow_lineage_provider.spark.capturing.relations import scala_map
+from airflow_lineage_provider.spark.jvm_classes import java_class
+
+if TYPE_CHECKING:
+    from py4j.java_gateway import JavaObject
+    from pyspark.sql import SparkSession
+
+_TYPED = frozenset({
+    "AttributeReference", "NamedLambdaVariable", "Literal", "Alias", "SortOrder", "LambdaFunction", "PythonUDF", "PythonUDAF", "Cast",
+    "CommonExpressionDef", "ResolvedCollation",
+})  # fmt: skip
+_COMPLETE = frozenset({"AttributeReference", "NamedLambdaVariable", "Alias", "SortOrder", "LambdaFunction"})
+_READ_LITERALS = ("binary", "timestamp")
+
+
+class Completion:
+    """One pass over a plan's document and its JVM tree, subqueries included.
+
+    ``udfs`` are the JVM's Python UDF calls by result id; ``leaves`` the JVM's operators that read data, numbered in the document;
+    ``variables`` the references to session variables.
+    """
+
+    def __init__(self, spark: SparkSession) -> None:
+        self._spark = spark
+        self.udfs: dict[int, JavaObject] = {}
+        self.leaves: list[JavaObject] = []
+        self.variables: list[JavaObject] = []
+        self._functions: list[JavaObject] = []
+        self._subqueries: list[tuple[JavaObject, dict[str, Any]]] = []
+        self._field_numbers: dict[str, dict[str, int]] = {}
+
+    def plan(self, document: list[dict[str, Any]], plan: JavaObject) -> None:
+        """Complete an operator's expressions, and those of everything below it."""
+        self._operator(iter(document), plan)
+
+    def _operator(self, nodes: Iterator[dict[str, Any]], plan: JavaObject) -> None:
+        node = next(nodes)
+        if node.get("projections", ...) is None:
+            # Lists of lists of expressions (UNPIVOT) are left out where Scala could still change them.
+            node["projections"] = _written(self._value(node, "projections", plan))
+        for name in ("limitExpr", "offsetExpr"):
+            if name in node:
+                self._number(node, name, plan)
+        for name, value in node.items():
+            if isinstance(value, list) and value:
+                self._field(node, name, value, plan)
+        count = node["num-children"]
+        children = plan.children() if count else None
+        for number in range(count):
+            assert children is not None
+            self._operator(nodes, children.apply(number))
+        if not count and not node["class"].endswith(".CTERelationRef"):
+            node["leaf"] = len(self.leaves)
+            self.leaves.append(plan)
+
+    def _number(self, node: dict[str, Any], name: str, plan: JavaObject) -> None:
+        """A number of rows that an expression says (``LIMIT 2 * 5``, ``LIMIT n`` of a session variable): Spark takes constant ones only."""
+        from py4j.protocol import Py4JError
+
+        if node[name][0]["class"].endswith(".Literal"):
+            return
+        said = self._value(node, name, plan)
+        self._expression(iter(node[name]), said)  # for the variables in it
+        try:
+            value = said.eval(None)
+        except Py4JError:  # what only the optimizer can compute is refused when it is converted
+            return
+        if isinstance(value, int):
+            node[name] = constants.number(value)
+
+    def _field(self, node: dict[str, Any], name: str, value: list[Any], owner: JavaObject) -> None:
+        if is_tree(value):
+            if _incomplete(value):
+                self._expression(iter(value), _unwrapped(self._value(node, name, owner)))
+            return
+        if any(_waits(item) for item in value):
+            self._trees(value, self._value(node, name, owner))
+
+    def _trees(self, value: list[Any], trees: JavaObject) -> None:
+        """Trees in a list, or (grouping sets) in lists in it."""
+        for number, item in enumerate(value):
+            if is_tree(item) and _incomplete(item):
+                self._expression(iter(item), trees.apply(number))
+            elif _waits(item):
+                self._trees(item, trees.apply(number))
+
+    def _expression(self, nodes: Iterator[dict[str, Any]], expression: JavaObject) -> None:
+        node = next(nodes)
+        short = node["class"].rsplit(".", 1)[-1]
+        if short == "Literal":
+            self._literal(node, expression)
+        elif short == "VariableReference":
+            self._variable(node, expression)
+            return
+        elif short in ("PythonUDF", "PythonUDAF"):
+            self.udfs[int(node["resultId"]["id"])] = expression
+            node["functionNumber"] = self._function_number(expression)
+        elif short == "ScalarSubquery":
+            self._subquery(node, expression)
+        elif short == "PivotFirst":
+            node["pivotColumnValues"], node["pivotColumnParts"] = self._texts(expression), self._parts(expression)
+        elif short not in _COMPLETE:
+            self._missing_fields(node, expression)
+        if short not in _TYPED:
+            self._type(node, expression)
+        if "replacement" in node:
+            self._own_arguments(node, expression)
+        count = node["num-children"]
+        children = expression.children() if count else None
+        for number in range(count):
+            assert children is not None
+            self._expression(nodes, children.apply(number))
+
+    def _function_number(self, call: JavaObject) -> int:
+        """Which Python function is called: the name does not say, since all lambdas have one."""
+        for number, known in enumerate(self._functions):
+            if known.func().equals(call.func()) and known.dataType().equals(call.dataType()):
+                return number
+        self._functions.append(call)
+        return len(self._functions) - 1
+
+    def _subquery(self, node: dict[str, Any], expression: JavaObject) -> None:
+        """A subquery's plan. One that is written twice (in GROUP BY and in SELECT) is one, by its first number."""
+        for known, first in self._subqueries:
+            if known.semanticEquals(expression):
+                node["plan"], node["exprId"] = first["plan"], first["exprId"]
+                return
+        self._subqueries.append((expression, node))
+        self._operator(iter(node["plan"]), expression.plan())
+
+    def _texts(self, pivot: JavaObject) -> list[str | None] | None:
+        """The values of a pivot as texts that cast back; None for those that `_parts` gives."""
+        kind = pivot.pivotColumn().dataType()
+        if str(kind.typeName()) in ("struct", "array", "map", "binary"):
+            return None
+        types = java_class(self._spark, "org.apache.spark.sql.types")
+        expressions = java_class(self._spark, "org.apache.spark.sql.catalyst.expressions")
+        values = java_class(self._spark, "org.apache.spark.sql.catalyst.util.GenericArrayData")(pivot.pivotColumnValues())
+        array = expressions.Literal.create(values, types.ArrayType(kind, True))
+        zone = java_class(self._spark, "scala.Some")(self._spark.conf.get("spark.sql.session.timeZone"))
+        text, mode = types.DataType.fromDDL("array<string>"), expressions.EvalMode.LEGACY()
+        found = expressions.Cast(array, text, zone, mode).eval(None)
+        return [None if found.isNullAt(i) else str(found.getUTF8String(i).toString()) for i in range(found.numElements())]
+
+    def _parts(self, pivot: JavaObject) -> list[dict[str, Any]] | None:
+        """The values of a pivot over several columns, or over an array, as literals."""
+        kind = pivot.pivotColumn().dataType()
+        if str(kind.typeName()) not in (*constants.NESTED, "binary"):
+            return None
+        values = java_class(self._spark, "org.apache.spark.sql.catalyst.util.GenericArrayData")(pivot.pivotColumnValues())
+        return constants.parts(values, java_class(self._spark, "org.apache.spark.sql.types.ArrayType")(kind, True))
+
+    def _missing_fields(self, node: dict[str, Any], expression: JavaObject) -> None:
+        for name in [name for name, value in node.items() if value is None]:
+            value = self._value(node, name, expression)
+            node[name] = None if value is None else self._told(value)
+
+    def _told(self, value: Any) -> Any:
+        if hasattr(value, "getClass") and ".Map" in value.getClass().getName():
+            return scala_map(self._spark, value)
+        return _text(value)
+
+    def _type(self, node: dict[str, Any], expression: JavaObject) -> None:
+        """The type; parts of an expression (a window's frame) have none, and stay without."""
+        from py4j.protocol import Py4JError
+        from pyspark.errors import PySparkException
+
+        try:
+            node["resultType"] = json.loads(expression.dataType().json())
+        except (Py4JError, PySparkException):
+            return
+
+    def _own_arguments(self, node: dict[str, Any], expression: JavaObject) -> None:
+        """Arguments of a replaced function: not analyzed, so that one may have no type yet; then it is left as it is."""
+        from py4j.protocol import Py4JError
+        from pyspark.errors import PySparkException
+
+        for name, value in list(node.items()):
+            if is_tree(value):
+                try:
+                    self._expression(iter(value), _unwrapped(self._value(node, name, expression)))
+                except (Py4JError, PySparkException):
+                    continue
+
+    def _variable(self, node: dict[str, Any], expression: JavaObject) -> None:
+        """A session variable is the constant that it holds."""
+        self.variables.append(expression)
+        known, literal = constants.current_value(expression)
+        node.clear()
+        node.update(known)
+        self._literal(node, literal)
+
+    def _literal(self, node: dict[str, Any], expression: JavaObject) -> None:
+        if node["value"] is None or not _is_unread(node["dataType"]):
+            return
+        value = expression.productElement(0)
+        if isinstance(node["dataType"], dict):
+            node["parts"] = constants.parts(value, expression.dataType())
+            return
+        # With its zone: a local time that a change of clocks repeats would be two moments.
+        text = bytes(value).hex() if node["dataType"] == "binary" else instant(int(value), "Z")
+        node["value"] = node["value"] if text is None else text
+
+    def _value(self, node: dict[str, Any], name: str, owner: JavaObject) -> Any:
+        numbers = self._field_numbers.get(node["class"])
+        if numbers is None:
+            numbers = {owner.productElementName(i): i for i in range(owner.productArity())}
+            self._field_numbers[node["class"]] = numbers
+        return owner.productElement(numbers[name]) if name in numbers else None
+
+
+def _written(value: JavaObject) -> Any:
+    """A list of trees, or of such lists, as `toJSON` would write it."""
+    if value.getClass().getName().startswith("scala.collection"):
+        return [_written(value.apply(number)) for number in range(value.size())]
+    return json.loads(value.toJSON())
+
+
+def _waits(value: Any) -> bool:
+    """Whether a tree somewhere in a field's value misses something."""
+    return isinstance(value, list) and (_incomplete(value) if is_tree(value) else any(_waits(item) for item in value))
+
+
+def _incomplete(array: list[dict[str, Any]]) -> bool:
+    return any(_misses_something(node) for node in array)
+
+
+def _misses_something(node: dict[str, Any]) -> bool:
+    short = node["class"].rsplit(".", 1)[-1]
+    return _is_unread(node["dataType"]) if short == "Literal" else short not in _COMPLETE
+
+
+def _is_unread(kind: Any) -> bool:
+    """Whether the document's text of a literal of this type does not hold its value."""
+    return kind.get("type") in constants.NESTED if isinstance(kind, dict) else kind in _READ_LITERALS
+
+
+def _unwrapped(value: Any) -> Any:
+    """What a Scala ``Some`` holds."""
+    return value.get() if value.getClass().getName() == "scala.Some" else value
+
+
+def _text(value: Any) -> str:
+    return str(value.toString()) if hasattr(value, "toString") else str(value)

@@ -1,0 +1,1 @@
+"""Running a pipeline's programs: computing, loading, writing."""

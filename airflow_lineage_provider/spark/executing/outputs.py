@@ -1,0 +1,55 @@
+"""What a run wrote: the files that are there after a write and were not there before."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from airflow_lineage_provider.plan.relation import Relation
+from airflow_lineage_provider.spark import file_listing
+from airflow_lineage_provider.spark.jvm_classes import java_class
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+Files = Mapping[str, tuple[int, int]]
+
+# Spark names a file by its task's partition, the write job, and a number that grows where a task writes several files; what a run appends
+# has the run in place of ``part`` (`appended_files`).
+_PART = re.compile(
+    r"(?:part|lineage-[0-9a-f-]{36})-(?P<partition>\d+)-(?P<job>[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?:[-_.]c(?P<number>\d+))?"
+)
+
+
+def files_at(spark: SparkSession, path: str) -> Files:
+    """The data files directly under a path now."""
+    place = java_class(spark, "org.apache.hadoop.fs.Path")(path)
+    root = str(place.getFileSystem(spark._jsparkSession.sessionState().newHadoopConf()).makeQualified(place).toString())
+    return file_listing.list_roots(spark, Relation(name=path, kind="files", paths=(root,)))
+
+
+def files_of_table(spark: SparkSession, name: str) -> Files | None:
+    """The files of a catalog table now: none where there is no table; None where it does not consist of files."""
+    if not spark.catalog.tableExists(name):
+        return {}
+    leaf = spark.table(name)._jdf.queryExecution().analyzed().collectLeaves().apply(0)
+    index = file_listing.file_index(leaf)
+    return None if index is None else file_listing.listed(spark, index)
+
+
+def new_files(before: Files, after: Files) -> Files:
+    """The files that a write added."""
+    return {uri: status for uri, status in after.items() if before.get(uri) != status}
+
+
+def write_jobs(files: Files) -> frozenset[str]:
+    """The write jobs that files are of, as Spark names them."""
+    found = (_PART.match(uri.rpartition("/")[2]) for uri in files)
+    return frozenset(one["job"] if one else "" for one in found)
+
+
+def partition_of(uri: str) -> int | None:
+    """The partition whose rows, from the first to the last, a file holds; None where its name does not say that they are all in it."""
+    found = _PART.match(uri.rpartition("/")[2])
+    return int(found["partition"]) if found and int(found["number"] or 0) == 0 else None

@@ -1,0 +1,319 @@
+"""Running a pipeline under function materialization: one pass over the data, segment by segment.
+
+Each materialized segment is computed once, kept by Spark (memory, then disk), loaded into the store from the executors, and
+read by the segments above from what Spark keeps: the UDFs are called once for a row, and the rows that are stored are the
+rows that the result was made from.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from pyspark import StorageLevel
+from pyspark.sql import functions as F
+
+from airflow_lineage_provider.catalyst.datatypes import ddl
+from airflow_lineage_provider.errors import PlanCheckError
+from airflow_lineage_provider.plan import operators as o
+from airflow_lineage_provider.plan.lineage_keys import ROW, SourceIdentity
+from airflow_lineage_provider.plan.segments import SegmentedPlan
+from airflow_lineage_provider.plan.walk import operators, transform_up
+from airflow_lineage_provider.progress import Progress
+from airflow_lineage_provider.spark.arrow_border import carried
+from airflow_lineage_provider.spark.executing.on_executors import LOADED, WRITTEN, loading_partitions, writing_partitions
+from airflow_lineage_provider.spark.executing.python_maps import applied
+from airflow_lineage_provider.spark.executing.python_windows import with_window_functions
+from airflow_lineage_provider.spark.identity import with_identity
+from airflow_lineage_provider.spark.session import KEPT_ROWS, apply_conf, carefully
+from airflow_lineage_provider.sql import ColumnRef, lower
+from airflow_lineage_provider.store import Column, ResultTable
+from airflow_lineage_provider.tracing.binding import Key, LeafTable, bind
+from airflow_lineage_provider.tracing.program import Program
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, Row, SparkSession
+
+    from airflow_lineage_provider.reasons import ReasonedUdf
+    from airflow_lineage_provider.spark.capturing.captured_udf import CapturedUdf
+    from airflow_lineage_provider.store.layout import Role
+    from airflow_lineage_provider.store.materialization import Kind, Materialization
+    from airflow_lineage_provider.store.note import Notes
+    from airflow_lineage_provider.store.result_table import Mode
+    from airflow_lineage_provider.store.run_store import RunStore
+
+
+SETTINGS = threading.RLock()
+"""Held by who changes the session's settings for a while, and by who reads a plan that was analyzed under them."""
+# Leaves that stand for the rows of Python functions have numbers that no segment has.
+_PYTHON_LEAF = -1_000_000
+
+
+@dataclass(kw_only=True)
+class Execution:
+    """A run in the making: what Spark keeps for it, and what was measured."""
+
+    spark: SparkSession
+    run_id: str
+    store: RunStore
+    progress: Progress
+    conf: Mapping[str, str] = field(default_factory=dict)
+    views: list[str] = field(default_factory=list)
+    kept: list[DataFrame] = field(default_factory=list)
+    functions: list[str] = field(default_factory=list)
+    rows: dict[str, int] = field(default_factory=dict)
+    timings: dict[str, float] = field(default_factory=dict)
+
+    def view(self, frame: DataFrame, name: str) -> str:
+        """Register a frame under a name of this run's own."""
+        full = f"lineage_{self.run_id.replace('-', '_')}_{name}"
+        frame.createOrReplaceTempView(full)
+        self.views.append(full)
+        return full
+
+    def keep(self, frame: DataFrame) -> DataFrame:
+        kept = frame.persist(StorageLevel.MEMORY_AND_DISK)
+        self.kept.append(kept)
+        return kept
+
+    def close(self) -> None:
+        """Let Spark forget everything of this run."""
+        with ExitStack() as stack:  # every one is tried, whatever becomes of the others
+            for name in self.functions:
+                stack.callback(self.spark.sql, f"DROP TEMPORARY FUNCTION IF EXISTS {name}")
+            for frame in self.kept:
+                stack.callback(frame.unpersist)
+            for name in self.views:
+                stack.callback(self.spark.catalog.dropTempView, name)
+            self.functions, self.kept, self.views = [], [], []
+
+
+@contextmanager
+def under_settings(spark: SparkSession, conf: Mapping[str, str]) -> Iterator[None]:
+    """The session under the settings of a run. They are the whole session's: one thread at a time may change them."""
+    with SETTINGS, apply_conf(spark, {**conf, **KEPT_ROWS}):
+        yield
+
+
+def source_views(
+    execution: Execution, plan: SegmentedPlan, leaves: Mapping[int, DataFrame], identities: Mapping[int, SourceIdentity]
+) -> dict[Key, LeafTable]:
+    """A view for every source leaf, with its lineage key. Data that only this session holds is stored on the way."""
+    tables: dict[Key, LeafTable] = {}
+    for source in sources_of(plan):
+        frame = with_identity(_plain_names(leaves[source.leaf], source), identities[source.leaf])
+        if identities[source.leaf].kind == "snapshot":
+            frame = execution.keep(frame)
+            _snapshot(execution, source, frame)
+        name = execution.view(frame, f"leaf_{source.leaf}")
+        tables["source", source.leaf] = LeafTable(name=(name,))
+    return tables
+
+
+def sources_of(plan: SegmentedPlan) -> tuple[o.Source, ...]:
+    """The source leaves of all segments, each once, in the order of their leaf numbers."""
+    found = {node.leaf: node for segment in plan.segments for node in operators(segment.plan) if isinstance(node, o.Source)}
+    return tuple(found[leaf] for leaf in sorted(found))
+
+
+def _plain_names(frame: DataFrame, source: o.Source) -> DataFrame:
+    if len(frame.columns) != len(source.columns):
+        raise PlanCheckError(
+            f"source {source.relation.name} has {len(frame.columns)} columns in the session, {len(source.columns)} in the plan"
+        )
+    return frame
+
+
+def _snapshot(execution: Execution, source: o.Source, frame: DataFrame) -> None:
+    columns = [Column(name=name, type=a.type) for name, a in zip(source.columns, source.output, strict=True)]
+    load(execution, frame, f"source_{source.leaf}", "source", [*columns, Column(name=ROW, type="bigint", role="row", nullable=False)])
+
+
+def run_program(
+    execution: Execution,
+    program: Program,
+    tables: dict[Key, LeafTable],
+    udfs: Mapping[int, str],
+    captured: Mapping[int, CapturedUdf],
+) -> DataFrame:
+    """Compute a segment, store it, and give the frame that segments above read (with its row number)."""
+    number = program.segment.number
+    owner = f"lineage_{execution.run_id.replace('-', '_')}"
+    plan = with_window_functions(execution.spark, program.plan, captured, owner, execution.functions)
+    plan = _with_python_maps(execution, plan, tables, udfs, captured)
+    text = lower(plan, bind(plan, tables), dialect="spark", udfs=udfs)
+    with under_settings(execution.spark, execution.conf):
+        frame = carefully(execution.spark, lambda: execution.keep(numbered(execution.spark.sql(text), execution.run_id)))
+    load(execution, frame, program.materialized.name, "result" if number == 0 else "segment", stored_columns(program))
+    spelled = {a.id: ColumnRef(text=a.name) for a in program.plan.output}
+    tables["segment", number] = LeafTable(name=(execution.view(frame, f"segment_{number}"),), by_id=spelled)
+    return frame
+
+
+def numbered(frame: DataFrame, owner: str) -> DataFrame:
+    """A frame's rows with their numbers, to be kept for one owner alone.
+
+    Spark keeps rows by plan: two runs of the same pipeline would share theirs, and the first that ends would take them from the other.
+    """
+    return frame.withColumn(ROW, F.monotonically_increasing_id()).withColumn(f"lineage_kept_for_{owner}", F.lit(owner))
+
+
+def _with_python_maps(
+    execution: Execution, plan: o.Plan, tables: dict[Key, LeafTable], udfs: Mapping[int, str], captured: Mapping[int, CapturedUdf]
+) -> o.Plan:
+    """The plan over views of what Python functions give: SQL cannot call them."""
+
+    def called(node: o.Plan) -> o.Plan:
+        if not isinstance(node, o.PythonMap):
+            return node
+        texts = [lower(child, bind(child, tables), dialect="spark", udfs=udfs) for child in node.children]
+        with under_settings(execution.spark, execution.conf):
+            frame = applied(node, captured, [execution.spark.sql(text) for text in texts])
+        leaf = o.SegmentOutput(segment=_PYTHON_LEAF - node.call, output=node.output)
+        spelled = {a.id: ColumnRef(text=a.name) for a in node.output}
+        tables["segment", leaf.segment] = LeafTable(name=(execution.view(frame, f"python_{node.call}"),), by_id=spelled)
+        return leaf
+
+    return transform_up(plan, called)
+
+
+def run_rest(execution: Execution, plan: o.Plan, tables: Mapping[Key, LeafTable], udfs: Mapping[int, str]) -> DataFrame:
+    """What stands above the stored segments: computed when it is read, and stored nowhere."""
+    text = lower(plan, bind(plan, tables), dialect="spark", udfs=udfs)
+    with under_settings(execution.spark, execution.conf):
+        return execution.spark.sql(text)
+
+
+def compute_result(execution: Execution, frame: DataFrame) -> DataFrame:
+    """Run a pipeline whose result goes nowhere else: the rows are kept by Spark, as those of a stored result are.
+
+    A frame that the user keeps already stays the user's.
+    """
+    level = frame.storageLevel
+    if level.useMemory or level.useDisk:
+        kept = frame
+    else:
+        # Under its own plan: one that is like another run's would be given that one's rows.
+        columns = frame.columns
+        numbered = frame.toDF(*(f"c{at}" for at in range(len(columns)))).withColumn("lineage_kept_for", F.lit(execution.run_id))
+        kept = execution.keep(numbered).drop("lineage_kept_for").toDF(*columns)
+    execution.rows["result"] = kept.count()
+    return kept
+
+
+def reasoned_udf_of(captured: CapturedUdf) -> ReasonedUdf | None:
+    """The reasoned UDF that Spark would call; None for any other UDF, whatever its name.
+
+    It is read from the function that Spark holds: another may have been declared under the same name since. A function with a
+    large model is out of reach there (Spark broadcasts it); then the declared UDF of that name and type is meant.
+    """
+    from pyspark.errors import PySparkRuntimeError
+    from pyspark.serializers import CPickleSerializer
+    from pyspark.util import PythonEvalType
+
+    from airflow_lineage_provider.reasons import registry
+
+    if captured.eval_type != PythonEvalType.SQL_SCALAR_ARROW_UDF:
+        return None
+    declared = registry.get(captured.name) if captured.name in registry.names() else None
+    try:
+        command = CPickleSerializer().loads(bytes(captured.expression.func().command().unsafeArray()))  # type: ignore[no-untyped-call]
+    except PySparkRuntimeError:  # BROADCAST_VARIABLE_NOT_LOADED
+        return declared
+    held = _reasoned(command[0])
+    return declared if held is not None and declared is not None and declared.version == held.version else held
+
+
+def _reasoned(function: Callable[..., Any]) -> ReasonedUdf | None:
+    from airflow_lineage_provider.reasons import ReasonedUdf
+
+    cells = [cell.cell_contents for cell in getattr(function, "__closure__", None) or ()]
+    return next((one.udf for one in cells if isinstance(getattr(one, "udf", None), ReasonedUdf)), None)
+
+
+def stored_columns(program: Program) -> list[Column]:
+    """The columns of a segment's materialization, with the part that each plays."""
+    roles: dict[int, Role] = {a.id: "lineage" for one in program.materialized.inputs for a in one.attributes}
+    for function in program.segment.functions:
+        roles.update(dict.fromkeys((a.id for a in function.arguments), "argument"))
+        roles[function.value.id] = "value"
+        if function.reason is not None:
+            roles[function.reason.id] = "reason"
+    columns = [Column(name=a.name, type=a.type, role=roles.get(a.id, "data")) for a in program.stored]
+    return [*columns, Column(name=ROW, type="bigint", role="row", nullable=False)]
+
+
+def load(execution: Execution, frame: DataFrame, name: str, kind: Kind, columns: list[Column]) -> None:
+    """Load a kept frame into the store from the executors, a transaction a partition.
+
+    Where the run goes on without its store the rows are made and kept all the same: nothing is called twice for it.
+    """
+    execution.progress(f"storing {name}")
+    started = time.perf_counter()
+    made = execution.store.create_materialization(execution.run_id, name, kind, columns)
+    if made is None:
+        execution.rows[name] = frame.count()
+        return
+    # mapInArrow does not take every column name that Spark does (backticks): the columns travel under numbers.
+    chosen = frame.select(*(F.col(quoted(column.name)).alias(f"c{i}") for i, column in enumerate(columns)))
+    tries = _loaded(execution, chosen, made, [column.name for column in columns])
+    execution.rows[name] = sum(row["rows"] for row in tries[-1])
+    execution.timings[name] = time.perf_counter() - started
+    # What was made in the first try is kept for the others.
+    computed, stored = (sum(row[what] for counts in tries for row in counts) for what in ("compute", "store"))
+    # Earlier stages (shuffles) are in no task of the last one: they are what is left of the whole time.
+    waited = execution.timings[name] - stored / execution.spark.sparkContext.defaultParallelism
+    execution.timings[f"{name}.compute"] = max(computed, waited)
+    execution.timings[f"{name}.store"] = stored
+
+
+def _loaded(execution: Execution, frame: DataFrame, made: Materialization, names: list[str]) -> list[list[Row]]:
+    """What every partition told, of every try: a load during which the embedded server died is made again, from the kept rows.
+
+    A partition's load replaces what an earlier one of it wrote.
+    """
+    tries: list[list[Row]] = []
+    while True:
+        store = execution.store
+        loading = loading_partitions(made.loader(), names, store.keeps_result, store.mends_loads, len(tries))
+        tries.append(carried(frame).mapInArrow(loading, LOADED).collect())
+        problems = sorted((row["away"], row["problem"]) for row in tries[-1] if row["problem"])
+        if not problems:
+            return tries
+        away, problem = problems[0]  # one that trying again does not mend, where there is any
+        if not away:
+            execution.store.lose(problem)
+            return tries
+        there = execution.store.load_again(made, problem)
+        if there is None:
+            return tries
+        execution.progress(f"storing {made.name} again: the results store was lost, and answers again")
+        made = there
+
+
+def write_postgres(frame: DataFrame, url: str, table: str, mode: Mode, notes: Notes | None = None) -> None:
+    """Write a frame to a PostgreSQL table: loaded beside it by the executors, put in place in one transaction.
+
+    ``notes`` is told of appended rows before they can be seen (`ResultTable.publish`).
+
+    :raises LoadFailed, StoreUnavailable: what was there before is unchanged.
+    """
+    columns = [Column(name=field.name, type=ddl(field.jsonValue()["type"])) for field in frame.schema]
+    numbered = frame.toDF(*(f"c{i}" for i in range(len(columns))))
+    with ResultTable.staged(url, table, columns, mode) as result:
+        carried(numbered).mapInArrow(writing_partitions(result, [column.name for column in columns]), WRITTEN).collect()
+        result.publish(notes)
+
+
+def result_frame(frame: DataFrame, columns: tuple[str, ...], names: tuple[str, ...]) -> DataFrame:
+    """The user's columns under the user's names."""
+    return frame.select(*(F.col(quoted(column)) for column in columns)).toDF(*names)
+
+
+def quoted(name: str) -> str:
+    """A column's name as Spark's functions take it."""
+    return "`" + name.replace("`", "``") + "`"

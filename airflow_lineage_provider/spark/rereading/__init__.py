@@ -1,0 +1,1 @@
+"""A recorded run read again: its sources, its segments, tracing queries."""

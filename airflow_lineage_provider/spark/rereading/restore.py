@@ -1,0 +1,136 @@
+"""Segments that a run did not store, made again for a derivation: only the rows that the target's may be made from.
+
+Rerun (section 6.1 of the augmented-lineage paper) with semi-join push-down: the target's condition goes down the whole plan
+(`tracing.push_down`), then the segments are computed as the run would have stored them, and kept by Spark while the derivation lasts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from pyspark import StorageLevel
+from pyspark.sql import functions as F
+
+from airflow_lineage_provider.errors import SourceUnavailable, TracingError
+from airflow_lineage_provider.plan.expressions import Expression
+from airflow_lineage_provider.plan.lineage_keys import ROW
+from airflow_lineage_provider.recording import RecordedPlan
+from airflow_lineage_provider.spark.arrow_border import to_arrow
+from airflow_lineage_provider.spark.executing.run import numbered, quoted, under_settings
+from airflow_lineage_provider.spark.rereading.declared import declared_functions
+from airflow_lineage_provider.spark.rereading.sources import changed, files_as_read
+from airflow_lineage_provider.spark.rereading.tracing import SparkTracing, Views, spark_errors
+from airflow_lineage_provider.spark.session import carefully
+from airflow_lineage_provider.sql import ColumnRef, lower
+from airflow_lineage_provider.tracing.binding import Key, LeafTable, bind, leaf_keys
+from airflow_lineage_provider.tracing.program import Program, programs
+from airflow_lineage_provider.tracing.push_down import restricted
+from airflow_lineage_provider.tracing.strategies import needed_for_tracing
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
+
+    from airflow_lineage_provider.store import Materialization, Store
+    from airflow_lineage_provider.store.kept_udfs import UdfsOfRun
+
+
+@dataclass(frozen=True, kw_only=True)
+class Restored:
+    """Segments made again: ``recorded`` has them among the materialized ones, ``frames`` has their rows, with row numbers.
+
+    ``tables`` are views over the frames, for tracing queries.
+    """
+
+    recorded: RecordedPlan
+    frames: Mapping[int, DataFrame]
+    tables: Mapping[int, LeafTable]
+
+    def read(self, number: int, columns: Sequence[str], rows: Sequence[int]) -> pa.Table:
+        """Rows by number, in the order of their numbers.
+
+        :raises TracingError: one of the numbers is not there (any more).
+        """
+        chosen = self.frames[number].where(F.col(ROW).isin(list(rows))).orderBy(ROW)
+        with under_settings(chosen.sparkSession, {}), spark_errors("reading rows that were made again"):
+            found = to_arrow(chosen.select(*(F.col(quoted(name)) for name in columns)))
+        wanted = {row for row in rows if row >= 0}
+        if found.num_rows != len(wanted):
+            raise TracingError(
+                f"{len(wanted):,} rows of segment {number} were made again for this answer, and {found.num_rows:,} are still there: Spark "
+                "lost them (an executor died?) and numbered them anew. Ask again"
+            )
+        return found
+
+    def matching(self, number: int, condition: str, limit: int) -> list[int]:
+        """The numbers of at most ``limit`` rows that meet a condition (Spark's SQL)."""
+        with under_settings(self.frames[number].sparkSession, {}), spark_errors("finding the target rows"):
+            found = self.frames[number].where(condition).select(ROW).orderBy(ROW).limit(limit).toArrow()
+        return [int(one) for one in found.column(0).to_pylist()]
+
+
+def missing_segments(recorded: RecordedPlan) -> frozenset[int]:
+    """The segments that a derivation needs and the run did not store."""
+    return needed_for_tracing(recorded.plan) - frozenset(recorded.materialized)
+
+
+def restore(
+    spark: SparkSession,
+    store: Store,
+    recorded: RecordedPlan,
+    stored: Mapping[str, Materialization],
+    udfs: UdfsOfRun,
+    condition: Expression,
+    stack: ExitStack,
+) -> Restored:
+    """The missing segments, for the result's rows that meet ``condition``; Spark forgets them when the stack is closed.
+
+    :raises SourceUnavailable: a source is no longer what the run read: a rerun would be of other data.
+    :raises UdfUnavailable, UdfVersionMismatch: the UDFs at hand are not those of the run.
+    """
+    _check_sources(spark, recorded)
+    plan = restricted(recorded.plan, condition)
+    wanted = missing_segments(recorded)
+    identities = {leaf: one.identity for leaf, one in recorded.sources.items()}
+    made = [p for p in programs(plan, identities, wanted | set(recorded.materialized)) if p.segment.number in wanted]
+    materialized = {**recorded.materialized, **{p.segment.number: p.materialized for p in made}}
+    views = Views(spark, "restore", stack)
+    names = declared_functions(spark, [p.plan for p in made], udfs, views.prefix, stack)
+    tracing = SparkTracing(spark, store, recorded, stored)
+    tables: dict[Key, LeafTable] = {}
+    frames: dict[int, DataFrame] = {}
+    for program in made:
+        for key in leaf_keys(program.plan):
+            if key not in tables:
+                tables[key] = tracing.leaf_table(key, views)
+        frame = _computed(spark, program, tables, names, dict(recorded.plan.conf), views.prefix)
+        frames[program.segment.number] = frame
+        stack.callback(frame.unpersist)
+        spelled = {a.id: ColumnRef(text=a.name) for a in program.plan.output}
+        name = program.materialized.name
+        tables["segment", program.segment.number] = LeafTable(name=(views.add(frame, name),), by_id=spelled, label=name)
+    views_of_frames = {number: tables["segment", number] for number in frames}
+    return Restored(recorded=replace(recorded, plan=plan, materialized=materialized), frames=frames, tables=views_of_frames)
+
+
+def _computed(
+    spark: SparkSession, program: Program, tables: Mapping[Key, LeafTable], names: Mapping[int, str], conf: Mapping[str, str], owner: str
+) -> DataFrame:
+    text = lower(program.plan, bind(program.plan, tables), dialect="spark", udfs=names)
+    with under_settings(spark, conf), spark_errors("making a segment again"):
+        return carefully(spark, lambda: numbered(spark.sql(text), owner).persist(StorageLevel.MEMORY_AND_DISK))
+
+
+def _check_sources(spark: SparkSession, recorded: RecordedPlan) -> None:
+    for one in recorded.sources.values():
+        if one.identity.kind == "snapshot":
+            continue
+        differences = changed(one.source.relation, one.version, spark)
+        if differences and files_as_read(one.source.relation, one.version, spark) is None:
+            raise SourceUnavailable(
+                f"{one.source.relation.name} changed after the run ({differences[0]}), and the run stored nothing to answer from: under "
+                "strategy rerun or auto a derivation runs the pipeline again. Restore the table, or run with function_materialization"
+            )

@@ -1,0 +1,198 @@
+"""Tracing queries in Spark: over sources as they can be read again, and materializations read from the store by the executors."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from typing import TYPE_CHECKING
+
+from airflow_lineage_provider.errors import SourceUnavailable, TracingError
+from airflow_lineage_provider.plan import operators as o
+from airflow_lineage_provider.recording import RecordedPlan, RecordedSource
+from airflow_lineage_provider.spark.arrow_border import received, schema_of, to_arrow
+from airflow_lineage_provider.spark.executing.run import under_settings
+from airflow_lineage_provider.spark.identity import with_identity
+from airflow_lineage_provider.spark.rereading.sources import files_as_read, reopen
+from airflow_lineage_provider.spark.session import carefully
+from airflow_lineage_provider.sql import ColumnRef, lower
+from airflow_lineage_provider.tracing.binding import Key, LeafTable, bind, leaf_keys, target_leaf, target_table
+from airflow_lineage_provider.tracing.push_down import narrowed
+from airflow_lineage_provider.tracing.reserved import TARGET
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
+
+    from airflow_lineage_provider.store import Materialization, MaterializationReader, Store
+
+_ROWS_PER_READ = 100_000
+
+
+class SparkTracing:
+    """Runs tracing queries and reads source rows in Spark, for one recorded run, under the session settings of the run."""
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        store: Store,
+        recorded: RecordedPlan,
+        stored: Mapping[str, Materialization],
+        restored: Mapping[int, LeafTable] | None = None,
+    ) -> None:
+        """``restored`` are views over the segments that the run did not store and that were made again (`spark.rereading.restore`)."""
+        self.spark = spark
+        self.store = store
+        self.recorded = recorded
+        self.stored = stored
+        self.restored = restored or {}
+
+    def query(self, plan: o.Plan, target: pa.Table) -> tuple[pa.Table, str]:
+        """Execute a tracing query: its rows and the SQL that was run.
+
+        :raises SourceUnavailable: a source that it reads has vanished or cannot be read. :raises TracingError: Spark failed otherwise.
+        """
+        with ExitStack() as stack:
+            stack.enter_context(self._settings())
+            stack.enter_context(spark_errors("a tracing query"))
+            views = Views(self.spark, "tracing", stack)
+            plan = narrowed(plan, target)
+            tables = {key: self.leaf_table(key, views) for key in leaf_keys(plan) if key != ("segment", TARGET)}
+            tables["segment", TARGET] = self._target(plan, target, views)
+            text = lower(plan, bind(plan, tables), dialect="spark", ansi=self.recorded.ansi)
+            return carefully(self.spark, lambda: to_arrow(self.spark.sql(text))), text
+
+    def source_rows(self, recorded: RecordedSource, keys: pa.Table) -> pa.Table:
+        """The source rows with the given keys: the key's columns as ``key_0`` …, then the table's, in the table's order.
+
+        :raises SourceUnavailable: the source has vanished or cannot be read.
+        """
+        name = recorded.source.relation.name
+        with self._settings(), spark_errors(f"reading the rows of {name}", SourceUnavailable):
+            frame = self._as_read(recorded)
+            names = [column.name for column in recorded.identity.columns]
+            positions = [frame.columns.index(name) for name in names]
+            numbered = frame.toDF(*(f"c{i}" for i in range(len(frame.columns))))
+            wanted = arrow_frame(self.spark, keys, [column.type for column in recorded.identity.columns]).toDF(*keys.column_names)
+            condition = [numbered[f"c{at}"].eqNullSafe(wanted[f"key_{i}"]) for i, at in enumerate(positions)]
+            joined = numbered.join(wanted.hint("broadcast"), condition, "inner")
+            columns = [f"key_{i}" for i in range(len(names))] + [f"c{i}" for i in range(len(recorded.source.columns))]
+            return to_arrow(joined.select(*columns))
+
+    def _as_read(self, recorded: RecordedSource) -> DataFrame:
+        """A source with its lineage key: without the files that were added after the run."""
+        files = files_as_read(recorded.source.relation, recorded.version, self.spark)
+        return with_identity(reopen(self.spark, recorded.source, files=files), recorded.identity)
+
+    def filter(self, materialization: Materialization, frame_filter: Callable[[DataFrame], DataFrame]) -> pa.Table:
+        """The stored rows that a filter leaves.
+
+        :raises TracingError: Spark failed.
+        """
+        with self._settings(), spark_errors("finding the target rows"):
+            return to_arrow(frame_filter(read_materialization(self.spark, self.store, materialization)))
+
+    def _settings(self) -> AbstractContextManager[None]:
+        return under_settings(self.spark, dict(self.recorded.plan.conf))
+
+    def _target(self, plan: o.Plan, target: pa.Table, views: Views) -> LeafTable:
+        types = [a.type for a in target_leaf(plan, TARGET).output]
+        frame = arrow_frame(self.spark, target, types)
+        return target_table(plan, TARGET, (views.add(frame, "target"),), frame.columns)
+
+    def leaf_table(self, key: Key, views: Views) -> LeafTable:
+        """A view over a source, as it can be read again with its lineage key, or over a segment's rows."""
+        kind, number = key
+        if kind == "segment":
+            if number in self.restored:
+                # Not a view of the query's own: Spark forgets a kept frame when a view over it is dropped.
+                return self.restored[number]
+            segment = self.recorded.materialized[number]
+            name = views.add(read_materialization(self.spark, self.store, self.stored[segment.name]), segment.name)
+            return LeafTable(name=(name,), by_id={i: ColumnRef(text=column) for i, column in segment.columns}, label=segment.name)
+        recorded = self.recorded.sources[number]
+        if recorded.identity.kind == "snapshot":
+            frame = read_materialization(self.spark, self.store, self.stored[f"source_{number}"])
+        else:
+            frame = self._as_read(recorded)
+        return LeafTable(name=(views.add(frame, f"source_{number}"),), label=recorded.source.relation.name)
+
+
+class Views:
+    """Temporary views with names that no other thread of the session uses, dropped when the stack is closed."""
+
+    def __init__(self, spark: SparkSession, purpose: str, stack: ExitStack) -> None:
+        self.prefix = f"lineage_{purpose}_{uuid.uuid4().hex[:12]}"
+        self._spark = spark
+        self._stack = stack
+
+    def add(self, frame: DataFrame, name: str) -> str:
+        full = f"{self.prefix}_{name}"
+        self._stack.callback(self._drop, full)
+        frame.createOrReplaceTempView(full)
+        return full
+
+    def _drop(self, name: str) -> None:
+        # Catalog.dropTempView would also make Spark forget the rows that it keeps of the frame (persist), which outlive this view:
+        # computed once more they may have other row numbers.
+        self._spark._jsparkSession.sessionState().catalog().dropTempView(name)
+
+
+@contextmanager
+def spark_errors(doing: str, kind: type[TracingError] = TracingError) -> Iterator[None]:
+    """Spark's own errors as one of this package's.
+
+    :raises TracingError: or the given kind of it, with Spark's error chained.
+    """
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
+
+    try:
+        yield
+    except (Py4JError, PySparkException) as problem:
+        text = str(problem).strip().splitlines() or [type(problem).__name__]
+        raise kind(f"{doing} failed in Spark: {text[0]}") from problem
+
+
+def arrow_frame(spark: SparkSession, table: pa.Table, types: Sequence[str]) -> DataFrame:
+    """An Arrow table as a frame with columns ``c0`` … of exactly these Spark types (Arrow's say less: time zones, collations)."""
+    schema = schema_of(types)
+    if not table.num_rows:
+        return received(spark.createDataFrame([], schema), types)
+    # In one chunk: Spark stops reading at the first empty one.
+    numbered = table.rename_columns([f"c{i}" for i in range(table.num_columns)]).combine_chunks()
+    return received(spark.createDataFrame(numbered, schema), types)
+
+
+def read_materialization(spark: SparkSession, store: Store, materialization: Materialization) -> DataFrame:
+    """A materialization as a frame; the executors read it from the store by ranges of row numbers."""
+    import pyarrow as pa
+
+    types = [column.type for column in materialization.columns]
+    names = [column.name for column in materialization.columns]
+    ranges = _ranges(store.partitions(materialization))
+    if not ranges:
+        return received(spark.createDataFrame([], schema_of(types)), types).toDF(*names)
+    # From Arrow it is a local relation, of which every core has its part without a shuffle.
+    bounds = {name: pa.array([one[at] for one in ranges], pa.int64()) for at, name in enumerate(("lower", "upper"))}
+    frame = spark.createDataFrame(pa.table(bounds))
+    return received(frame.mapInArrow(_reading(materialization.reader()), schema_of(types)), types).toDF(*names)
+
+
+def _ranges(partitions: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Ranges of row numbers (first, end): Spark numbers the rows of partition p from p · 2³³."""
+    ranges = []
+    for partition, rows in partitions:
+        first = partition << 33
+        ranges += [(at, min(at + _ROWS_PER_READ, first + rows)) for at in range(first, first + rows, _ROWS_PER_READ)]
+    return ranges
+
+
+def _reading(reader: MaterializationReader) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    def read_ranges(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for one in batch.to_pylist():
+                rows = reader.read(one["lower"], one["upper"])
+                yield from rows.rename_columns([f"c{i}" for i in range(rows.num_columns)]).to_batches()
+
+    return read_ranges

@@ -1,0 +1,179 @@
+"""What an operator that dropped a row read of it: plans for the evidence, one kind of operator at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from airflow_lineage_provider.plan import operators as o
+from airflow_lineage_provider.plan.base import no_rule
+from airflow_lineage_provider.plan.expression_walk import references, replace_attributes
+from airflow_lineage_provider.plan.expressions import TRUE, AggregateCall, Alias, Attribute, Call, Expression, Literal, Named, conjuncts
+from airflow_lineage_provider.plan.lineage_keys import InputIdentity
+from airflow_lineage_provider.plan.segments import SegmentedPlan
+from airflow_lineage_provider.plan.walk import children
+from airflow_lineage_provider.rewrite.fresh import FreshAttributes
+from airflow_lineage_provider.rewrite.unique_names import unique_names
+from airflow_lineage_provider.tracing.forward.columns import child_of
+from airflow_lineage_provider.tracing.forward.plans import Forward, ForwardPlan
+from airflow_lineage_provider.tracing.prune import prune
+
+
+@dataclass(frozen=True, kw_only=True)
+class Judged:
+    """The rows of an operator's input with the columns that it reads, and what the terms of its condition come to."""
+
+    plan: o.Plan
+    read: tuple[Attribute, ...]
+    terms: tuple[Expression, ...] = ()
+    values: tuple[Attribute, ...] = ()
+    one_by_one: bool = False
+
+
+def order_of(node: o.Limit) -> o.Sort | None:
+    """The order that a limit takes the first rows of; projections in between change no row's place."""
+    below = node.child
+    while isinstance(below, o.Project):
+        below = below.child
+    return below if isinstance(below, o.Sort) else None
+
+
+def seen_by(plan: ForwardPlan, node: o.Plan, side: int) -> Forward:
+    """The input by which an operator decides: a limit's is that of the sort below it."""
+    sort = order_of(node) if isinstance(node, o.Limit) else None
+    return child_of(plan, node, side) if sort is None else child_of(plan, sort, 0)
+
+
+def read_by(node: o.Plan, side: int) -> tuple[Attribute, ...]:
+    """The columns of one of its inputs that an operator reads to decide about a row, in the order in which it does."""
+    sort = order_of(node) if isinstance(node, o.Limit) else None
+    given = {a.id for a in children(node if sort is None else sort)[side].output}
+    return tuple(a for a in dict.fromkeys(a for own in _deciding(node) for a in references(own)) if a.id in given)
+
+
+def _deciding(node: o.Plan) -> tuple[Any, ...]:
+    match node:
+        case o.Filter():
+            return (node.condition,)
+        case o.Join() if node.condition is not None:
+            return (node.condition,)
+        case o.Generate():
+            return (node.generator,)
+        case o.Limit():
+            sort = order_of(node)
+            return () if sort is None else sort.order
+        case o.Source() | o.SegmentOutput() | o.Project() | o.Join() | o.Aggregate() | o.Distinct() | o.Union() | o.Sort():
+            return ()
+        case o.FunctionOperator() | o.Window() | o.PythonMap():
+            return ()
+    raise no_rule(node, "what an operator decides by")
+
+
+def judged(node: o.Plan, child: Forward, side: int = 0, *, one_by_one: bool = False) -> Judged:
+    """The rows of an input as the operator saw them. ``one_by_one``: a term is evaluated only where no earlier one is false.
+
+    That is how Spark evaluates them: a term may fail on a row that an earlier one keeps away from it.
+    """
+    read = read_by(node, side)
+    if not isinstance(node, o.Filter):
+        return Judged(plan=child.plan, read=read)
+    terms = conjuncts(node.condition)
+    fresh = FreshAttributes(child.plan)
+    made = tuple(fresh.attribute(f"lineage_term_{i}", "boolean") for i in range(len(terms)))
+    values = [_unless_false(terms[:i], term) if one_by_one and i else term for i, term in enumerate(terms)]
+    aliases = tuple(Alias(child=value, attribute=a) for value, a in zip(values, made, strict=True))
+    tags = () if child.tags is None else (child.tags,)
+    columns: tuple[Named, ...] = tuple(dict.fromkeys((*read, *tags)))
+    return Judged(
+        plan=o.Project(child=child.plan, columns=(*columns, *aliases)), read=read, terms=terms, values=made, one_by_one=one_by_one
+    )
+
+
+def _unless_false(before: Sequence[Expression], term: Expression) -> Expression:
+    condition: Expression = TRUE
+    for one in before:
+        known = Call(function="coalesce", arguments=(one, TRUE), type="boolean")
+        condition = Call(function="and", arguments=(condition, known), type="boolean")
+    return Call(function="when", arguments=(condition, term), type="boolean")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Partners:
+    """For each given row how many rows the other side of a join has (``total``), and for how many of them each term is true."""
+
+    plan: o.Plan
+    given: tuple[Attribute, ...]
+    terms: tuple[Expression, ...]
+
+
+def partners(node: o.Join, other: Forward, read: tuple[Attribute, ...], given_leaf: int) -> Partners:
+    """The query; the leaf ``given_leaf`` gives a number for each row, and the columns that the join reads of it.
+
+    Its columns: the row's number; how many rows the other side has, how many meet the whole condition (where there is one), and each term.
+    """
+    leaf, copies, fresh = _given(other, read, given_leaf)
+    terms = () if node.condition is None else conjuncts(node.condition)
+    conditions = (*(() if node.condition is None else (node.condition,)), *terms)
+    tests = [replace_attributes(term, copies) for term in conditions]
+    present = fresh.attribute("lineage_present", "boolean", nullable=False)
+    needed = tuple(dict.fromkeys(a for test in tests for a in references(test) if a not in leaf.output))
+    there = o.Project(child=prune(other.plan, needed), columns=(*needed, Alias(child=TRUE, attribute=present)))
+    joined = o.Join(left=leaf, right=there, kind="left")
+    one = Literal(value="1", type="int")
+    # A term may read the given row alone: it is true for no row of a side that has none.
+    met = [Call(function="and", arguments=(present, test), type="boolean") for test in tests]
+    counted: list[Expression] = [present, *(Call(function="when", arguments=(test, one), type="int") for test in met)]
+    calls = [AggregateCall(function="count", arguments=(value,), type="bigint") for value in counted]
+    named = [Alias(child=call, attribute=fresh.attribute(f"lineage_count_{i}", "bigint")) for i, call in enumerate(calls)]
+    number = leaf.output[0]
+    plan = o.Aggregate(child=joined, keys=(number,), columns=(number, *named))
+    return Partners(plan=unique_names(plan), given=leaf.output, terms=terms)
+
+
+def excluding(
+    node: o.Join, other: Forward, read: tuple[Attribute, ...], given_leaf: int, most: int
+) -> tuple[o.Plan, tuple[Attribute, ...]]:
+    """The first rows of a difference's right side that take given rows away: the number of the given row, the right side's columns, and
+    the lineage keys of the source rows that they are made of (`source_keys`).
+    """
+    leaf, copies, _ = _given(other, read, given_leaf)
+    shown = tuple(dict.fromkeys((*node.right.output, *(a for one in source_keys(other) for a in one.attributes))))
+    right = prune(other.plan, shown)
+    condition = None if node.condition is None else replace_attributes(node.condition, copies)
+    joined = o.Join(left=leaf, right=right, kind="cross" if condition is None else "inner", condition=condition)
+    limited = o.Limit(child=o.Project(child=joined, columns=(leaf.output[0], *shown)), count=most)
+    return unique_names(limited), leaf.output
+
+
+def source_keys(one: Forward) -> tuple[InputIdentity, ...]:
+    """The source tables whose rows are known in each row by their keys: none behind groups, or behind rows that the run stored."""
+    given = {a.id for a in one.plan.output}
+    return tuple(each for each in one.inputs if each.kind == "source" and all(a.id in given for a in each.attributes))
+
+
+def leaves_below(plan: SegmentedPlan, node: o.Plan) -> tuple[int, ...]:
+    """The source leaves that an operator's rows are made of; what only a domain reads is not among them."""
+    if isinstance(node, o.Source):
+        return (node.leaf,)
+    if isinstance(node, o.SegmentOutput):
+        return leaves_below(plan, plan.segments[node.segment].plan)
+    if isinstance(node, o.Aggregate) and node.domain:
+        return ()
+    return tuple(dict.fromkeys(leaf for child in children(node) for leaf in leaves_below(plan, child)))
+
+
+def _given(other: Forward, read: tuple[Attribute, ...], number: int) -> tuple[o.SegmentOutput, dict[int, Expression], FreshAttributes]:
+    fresh = FreshAttributes(other.plan, o.SegmentOutput(segment=number, output=read))
+    row = fresh.attribute("lineage_given", "bigint", nullable=False)
+    made = {a.id: fresh.like(a) for a in read}
+    copies: dict[int, Expression] = dict(made.items())
+    return o.SegmentOutput(segment=number, output=(row, *made.values())), copies, fresh
+
+
+def is_having(plan: SegmentedPlan, node: o.Plan) -> bool:
+    """Whether a selection is over groups."""
+    below = children(node)[0]
+    while isinstance(below, o.Project | o.SegmentOutput | o.FunctionOperator):
+        below = plan.segments[below.segment].plan if isinstance(below, o.SegmentOutput) else below.child
+    return isinstance(below, o.Aggregate)

@@ -1,0 +1,332 @@
+"""Lineage forwards: plans that carry, through every operator, which of the asked source rows a row descends from.
+
+A row descends from a source row when the source row is in its source lineage. So the rules are those of `tracing.annotate` and
+`tracing.row_sets`, read the other way round:
+
+=====================  ========================================================================================================
+selection, projection,
+sort, limit, generator  the rows that are left, or made, descend from what their input row does
+join                   from what both partners do; an unmatched row of an outer join has no partner
+union                  as in its branch
+aggregation, distinct  a row in a group lives on as the group; a domain has no part in it
+semi-join, existence   the left row, and every right row for which the condition is true with it
+difference             the left row; the right side has no descendants: it only says what to take away
+window                 the row itself, and the rows of its frames
+function operator      as its input row
+=====================  ========================================================================================================
+
+A segment whose rows the run chose in a way that nobody could repeat (a limit), and the values of UDFs, are read from what the run
+stored: rows are found there by the lineage keys that `Forward.inputs` carries.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field, replace
+
+from airflow_lineage_provider.errors import UnsupportedOperator
+from airflow_lineage_provider.plan import operators as o
+from airflow_lineage_provider.plan.base import no_rule
+from airflow_lineage_provider.plan.expressions import (
+    TRUE,
+    WHOLE_PARTITION,
+    AggregateCall,
+    Alias,
+    Attribute,
+    Call,
+    Cast,
+    Expression,
+    Literal,
+    Named,
+    conjunction,
+)
+from airflow_lineage_provider.plan.lineage_keys import InputIdentity, SourceIdentity
+from airflow_lineage_provider.plan.segments import Segment, SegmentedPlan
+from airflow_lineage_provider.plan.text import operator_text
+from airflow_lineage_provider.plan.walk import children
+from airflow_lineage_provider.rewrite.determinism import is_deterministic
+from airflow_lineage_provider.rewrite.fresh import FreshAttributes
+from airflow_lineage_provider.tracing.annotate import domain_identity, group_keys
+from airflow_lineage_provider.tracing.forward import tags as t
+from airflow_lineage_provider.tracing.frames import frames
+from airflow_lineage_provider.tracing.reserved import asked_table, row_number
+
+
+@dataclass(frozen=True, kw_only=True)
+class Forward:
+    """A plan whose rows hold, besides their own attributes, their tags (None: no row can have one) and the identities of their inputs.
+
+    ``unique``: no two rows have the same identities. ``generated``: a generator below gives a row several times under one identity.
+    """
+
+    plan: o.Plan
+    tags: Attribute | None
+    inputs: tuple[InputIdentity, ...]
+    unique: bool = True
+    generated: bool = False
+
+    @property
+    def identity_attributes(self) -> tuple[Attribute, ...]:
+        return tuple(dict.fromkeys(attribute for one in self.inputs for attribute in one.attributes))
+
+
+@dataclass(frozen=True, kw_only=True)
+class ForwardSegment:
+    """A segment: ``body`` is what is computed, ``leaf`` its output as the segments above read it.
+
+    ``chosen``: the top operator, which is not in the body, chose its rows in a way that cannot be repeated: the stored rows are those.
+    """
+
+    segment: Segment
+    body: Forward
+    leaf: Forward
+    chosen: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class ForwardPlan:
+    """All segments, by number; ``made`` is what an operator of the recorded plan became, by the operator's ``id()``."""
+
+    plan: SegmentedPlan
+    segments: Mapping[int, ForwardSegment]
+    made: Mapping[int, Forward] = field(repr=False)
+
+
+def forward(plan: SegmentedPlan, sources: Mapping[int, SourceIdentity], stored: AbstractSet[int], asked: AbstractSet[int]) -> ForwardPlan:
+    """The plan's segments with tags. ``stored`` are the segments whose rows are (or can be made) known by number, ``asked`` the leaves.
+
+    :raises UnsupportedOperator: what an operator makes of a row cannot be followed.
+    """
+    rewriter = _Rewriter(plan, sources, stored, asked)
+    for segment in reversed(plan.segments):
+        rewriter.segments[segment.number] = rewriter.segment(segment)
+    return ForwardPlan(plan=plan, segments=rewriter.segments, made=rewriter.made)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Place:
+    """An operator on the way from a source leaf to the result; ``side`` is the child that the way comes from."""
+
+    segment: int
+    node: o.Plan
+    side: int = 0
+
+
+def way(plan: SegmentedPlan, leaf: int) -> tuple[Place, ...]:
+    """The operators from a source leaf to the root."""
+    return tuple(_way(plan, 0, plan.root.plan, leaf))
+
+
+def _way(plan: SegmentedPlan, segment: int, node: o.Plan, leaf: int) -> Iterator[Place]:
+    if isinstance(node, o.SegmentOutput):
+        if node.segment in plan.traceable:
+            yield from _way(plan, node.segment, plan.segments[node.segment].plan, leaf)
+    elif isinstance(node, o.Source):
+        if node.leaf == leaf:
+            yield Place(segment=segment, node=node)
+    else:
+        for side, child in enumerate(children(node)):
+            found = tuple(_way(plan, segment, child, leaf))
+            if found:
+                yield from found
+                yield Place(segment=segment, node=node, side=side)
+
+
+class _Rewriter:
+    def __init__(
+        self, plan: SegmentedPlan, sources: Mapping[int, SourceIdentity], stored: AbstractSet[int], asked: AbstractSet[int]
+    ) -> None:
+        self.sources = sources
+        self.stored = stored
+        self.asked = asked
+        self.fresh = FreshAttributes(*(segment.plan for segment in plan.segments))
+        self.traceable = plan.traceable
+        self.segments: dict[int, ForwardSegment] = {}
+        self.made: dict[int, Forward] = {}
+        self.following = True
+        """Whether rows of the segment at hand can have descendants in the result."""
+
+    # --- segments ------------------------------------------------------------------------------------------------------
+
+    def segment(self, segment: Segment) -> ForwardSegment:
+        self.following = segment.number in self.traceable
+        top = segment.plan
+        chosen = isinstance(top, o.Limit) or (isinstance(top, o.Filter) and not is_deterministic(top.condition))
+        body = self.node(top.child if isinstance(top, o.Limit | o.Filter) and chosen else top)
+        if segment.number not in self.stored and segment.aggregations:
+            body = self._grouped(segment, body)
+        inputs = self._identity(segment, body)
+        tags = () if body.tags is None else (body.tags,)
+        keys = tuple(a for one in inputs for a in one.attributes)
+        output = tuple(dict.fromkeys((*segment.plan.output, *tags, *keys)))
+        unique = segment.number in self.stored or bool(segment.aggregations) or body.unique
+        generated = body.generated and not unique
+        plan = o.SegmentOutput(segment=segment.number, output=output)
+        leaf = Forward(plan=plan, tags=body.tags, inputs=inputs, unique=unique, generated=generated)
+        if chosen:
+            self.made[id(top)] = leaf
+        return ForwardSegment(segment=segment, body=body, leaf=leaf, chosen=chosen)
+
+    def _grouped(self, segment: Segment, body: Forward) -> Forward:
+        """Groups that are not stored are known by their keys, as `annotate` has it: a link."""
+        present = self.fresh.attribute(f"lineage_segment_{segment.number}_present", "boolean", nullable=False)
+        plan = o.Project(child=body.plan, columns=(*body.plan.output, Alias(child=TRUE, attribute=present)))
+        link = InputIdentity(kind="link", number=segment.number, attributes=(present, *group_keys(segment)))
+        return replace(body, plan=plan, inputs=(link,), unique=True, generated=False)
+
+    def _identity(self, segment: Segment, body: Forward) -> tuple[InputIdentity, ...]:
+        if segment.number in self.stored:
+            return (InputIdentity(kind="segment", number=segment.number, attributes=(row_number(segment.number),)),)
+        return body.inputs
+
+    # --- operators -----------------------------------------------------------------------------------------------------
+
+    def node(self, node: o.Plan) -> Forward:
+        """The operator over what its inputs became."""
+        if isinstance(node, o.SegmentOutput):
+            return self.segments[node.segment].leaf
+        made = self._source(node) if isinstance(node, o.Source) else self._operator(node)
+        self.made[id(node)] = made
+        return made
+
+    def _operator(self, node: o.Plan) -> Forward:
+        inner = [self.node(child) for child in children(node)]
+        match node:
+            case o.Project():
+                return self._project(node, inner[0])
+            case o.Filter():
+                return replace(inner[0], plan=o.Filter(child=inner[0].plan, condition=node.condition))
+            case o.Generate():
+                return replace(inner[0], plan=replace(node, child=inner[0].plan), unique=False, generated=True)
+            case o.Sort() | o.FunctionOperator():
+                # An order is nobody's ancestor. Values of UDFs are read from the store.
+                return inner[0]
+            case o.Join():
+                return self._join(node, inner[0], inner[1])
+            case o.Aggregate(domain=True):
+                return Forward(plan=replace(node, child=inner[0].plan), tags=None, inputs=(domain_identity(node),))
+            case o.Aggregate():
+                return self._aggregate(node, inner[0])
+            case o.Distinct():
+                return self._aggregate(o.Aggregate(child=node.child, keys=node.output, columns=node.output), inner[0])
+            case o.Union():
+                return self._union(node, inner)
+            case o.Window(limits=True):
+                return replace(inner[0], plan=replace(node, child=inner[0].plan))
+            case o.Window():
+                return self._window(node, inner[0])
+            case o.PythonMap() | o.Limit():
+                # A limit at the top of its segment is read from the store; there is none elsewhere.
+                why = "only its code knows which rows it makes of which"
+                raise UnsupportedOperator(f"what became of a row cannot be followed through {operator_text(node)}: {why}")
+            case o.Source() | o.SegmentOutput():
+                raise TypeError(f"{type(node).__name__} has no inputs to follow rows from")
+        raise no_rule(node, "following rows forwards")
+
+    def _source(self, node: o.Source) -> Forward:
+        identity = self.sources[node.leaf]
+        keys = tuple(self.fresh.attribute(f"lineage_{node.leaf}_{key.name.removeprefix('lineage_')}", key.type) for key in identity.columns)
+        plan: o.Plan = replace(node, output=node.output + keys, columns=node.columns + tuple(key.name for key in identity.columns))
+        inputs = (InputIdentity(kind="source", number=node.leaf, attributes=keys),)
+        tags = None
+        if node.leaf in self.asked and self.following:
+            tags = t.tags_attribute(self.fresh)
+            copies = tuple(self.fresh.like(key) for key in keys)
+            asked = o.SegmentOutput(segment=asked_table(node.leaf), output=(tags, *copies))
+            terms = tuple(Call(function="<=>", arguments=pair, type="boolean") for pair in zip(keys, copies, strict=True))
+            plan = o.Join(left=plan, right=asked, kind="left", condition=conjunction(terms))
+        # A key that the user names is believed as far as it goes; identical rows share a digest.
+        return Forward(plan=plan, tags=tags, inputs=inputs, unique=identity.kind in ("file_position", "snapshot"))
+
+    def _project(self, node: o.Project, child: Forward) -> Forward:
+        kept = {attribute.id for attribute in node.output}
+        passed = tuple(a for a in self._carried(child) if a.id not in kept)
+        return replace(child, plan=o.Project(child=child.plan, columns=(*node.columns, *passed)))
+
+    def _carried(self, one: Forward) -> tuple[Attribute, ...]:
+        return (() if one.tags is None else (one.tags,)) + one.identity_attributes
+
+    def _with_tags(self, one: Forward, output: tuple[Attribute, ...], tags: Expression) -> Forward:
+        """Other tags than before, in a projection."""
+        made = t.tags_attribute(self.fresh)
+        keys = tuple(a for a in one.identity_attributes if a not in output)
+        return replace(one, plan=o.Project(child=one.plan, columns=(*output, *keys, Alias(child=tags, attribute=made))), tags=made)
+
+    def _join(self, node: o.Join, left: Forward, right: Forward) -> Forward:
+        joined = replace(node, left=left.plan, right=right.plan)
+        if node.is_difference:
+            return replace(left, plan=joined)
+        if node.kind in ("left_semi", "existence"):
+            return self._semi_join(node, left, right)
+        made = Forward(
+            plan=joined,
+            tags=left.tags or right.tags,
+            inputs=left.inputs + right.inputs,
+            unique=left.unique and right.unique,
+            generated=left.generated or right.generated,
+        )
+        if left.tags is None or right.tags is None:
+            return made
+        return self._with_tags(made, node.output, t.both(left.tags, right.tags))
+
+    def _semi_join(self, node: o.Join, left: Forward, right: Forward) -> Forward:
+        made = replace(left, plan=replace(node, left=left.plan, right=right.plan))
+        if right.tags is None:
+            return made
+        rows, found = t.partners(right.plan, right.tags, node.condition, self.fresh)
+        made = replace(made, plan=o.Join(left=made.plan, right=rows, kind="cross"))
+        return self._with_tags(made, node.output, found if left.tags is None else t.both(left.tags, found))
+
+    def _aggregate(self, node: o.Aggregate, child: Forward) -> Forward:
+        made = Forward(plan=replace(node, child=child.plan), tags=None, inputs=())
+        if child.tags is None:
+            return made
+        lists = t.lists_attribute(self.fresh)
+        columns: tuple[Named, ...] = (*node.columns, Alias(child=t.collected(child.tags), attribute=lists))
+        if node.keys or any(isinstance(c, Alias) and isinstance(c.child, AggregateCall) for c in node.columns):
+            return self._with_tags(replace(made, plan=replace(node, child=child.plan, columns=columns)), node.output, t.gathered((lists,)))
+        # Without keys and functions there is no row where there is none below; with the tags collected there would be.
+        rows = self.fresh.attribute("lineage_rows", "bigint", nullable=False)
+        one = AggregateCall(function="count", arguments=(Literal(value="1", type="int"),), type="bigint")
+        counted = replace(node, child=child.plan, columns=(*columns, Alias(child=one, attribute=rows)))
+        some = Call(function=">", arguments=(rows, Literal(value="0", type="bigint")), type="boolean")
+        return self._with_tags(replace(made, plan=o.Filter(child=counted, condition=some)), node.output, t.gathered((lists,)))
+
+    def _window(self, node: o.Window, child: Forward) -> Forward:
+        """Each row's tags, and those of the rows of its frames: collected by the window itself."""
+        if child.tags is None:
+            return replace(child, plan=replace(node, child=child.plan))
+        lists = tuple(
+            Alias(child=t.collected_over(child.tags, frame), attribute=t.lists_attribute(self.fresh))
+            for frame in frames(node) or (WHOLE_PARTITION,)
+        )
+        plan = replace(node, child=child.plan, functions=(*node.functions, *lists))
+        tags = t.both(child.tags, t.gathered(tuple(one.attribute for one in lists)))
+        return self._with_tags(replace(child, plan=plan), node.output, tags)
+
+    def _union(self, node: o.Union, inner: list[Forward]) -> Forward:
+        """Each branch gives its own tags and identities, and NULL for those of the others."""
+        tags = t.tags_attribute(self.fresh) if any(one.tags is not None for one in inner) else None
+        made = {id(one): tuple(self.fresh.like(a) for a in one.attributes) for child in inner for one in child.inputs}
+        branches = []
+        for child, original in zip(inner, node.children, strict=True):
+            columns: list[Named] = list(original.output)
+            if tags is not None:
+                columns.append(Alias(child=_null(t.TYPE) if child.tags is None else child.tags, attribute=self.fresh.like(tags)))
+            for other in inner:
+                for a in (a for one in other.inputs for a in one.attributes):
+                    columns.append(Alias(child=a if other is child else _null(a.type), attribute=self.fresh.like(a)))
+            branches.append(o.Project(child=child.plan, columns=tuple(columns)))
+        extra = (() if tags is None else (tags,)) + tuple(a for child in inner for one in child.inputs for a in made[id(one)])
+        return Forward(
+            plan=o.Union(children=tuple(branches), output=node.output + extra),
+            tags=tags,
+            inputs=tuple(replace(one, attributes=made[id(one)]) for child in inner for one in child.inputs),
+            unique=all(one.unique for one in inner),
+            generated=any(one.generated for one in inner),
+        )
+
+
+def _null(type_text: str) -> Expression:
+    return Cast(child=Literal(value=None, type="void"), type=type_text)

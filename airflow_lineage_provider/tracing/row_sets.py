@@ -1,0 +1,192 @@
+"""Tracing queries of segments whose rows go back to sets of rows: each a rule of its own.
+
+===============  ==============================================================================================================
+aggregation      the rows of the group (definition 5; section 5.3 of the augmented-lineage paper)
+semi-join        the right rows for which the condition is true with the left row (the left row is carried as one row)
+existence join   the same; a row whose flag is false has the whole right side as a control
+difference       nothing: the right side is a control, named as a whole. On request all its rows: ``TQ(T₁, T₂) = {Ō, T₂}`` (5.3)
+window           the rows of the frames (`tracing.frames`), besides the row itself
+Python function  the rows of the group (of both groups), or those with the same passed columns; else nothing is known
+===============  ==============================================================================================================
+
+The targets of a link are what its set is found by (`annotate.annotate_segment`): grouping keys, the columns that the
+condition reads, partition and positions. So the upper part of the segment is never run again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from airflow_lineage_provider.plan import operators as o
+from airflow_lineage_provider.plan.expression_walk import references, replace_attributes
+from airflow_lineage_provider.plan.expressions import Attribute, Call, Expression, Named, conjunction, disjunction
+from airflow_lineage_provider.plan.lineage_keys import MaterializedSegment
+from airflow_lineage_provider.plan.segments import Segment
+from airflow_lineage_provider.rewrite.fresh import FreshAttributes
+from airflow_lineage_provider.rewrite.unique_names import unique_names
+from airflow_lineage_provider.tracing.annotate import Annotated, Context, annotate, group_keys, inline, link_attributes
+from airflow_lineage_provider.tracing.frames import frames, with_position
+from airflow_lineage_provider.tracing.prune import needed, prune
+from airflow_lineage_provider.tracing.reserved import TAG_ATTRIBUTE, TARGET
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+def link_queries(segment: Segment, context: Context, stored: MaterializedSegment | None, target: pa.Table) -> tuple[Annotated, ...]:
+    """The tracing queries of a link: tag, and the identities of the inputs' rows. ``target`` is tag and link attributes, by position.
+
+    There is one, but for a Python function over pairs of groups: one a side.
+    """
+    match segment.plan:
+        case o.Window(limits=False) as window:
+            return (_frame_rows(window, _window_body(segment, window, context, stored), target),)
+        case o.Join() as join if segment.kind != "non_d":
+            return () if join.is_difference else (_partners(join, annotate(join.right, context), target),)
+        case o.PythonMap() as function:
+            return _function_rows(function, context, target)
+    o.check_known(segment.plan, "tracing rows to sets of rows")
+    return (_linked(annotate(segment.aggregations[-1].child, context), group_keys(segment), target),)
+
+
+def whole_side_query(segment: Segment, context: Context) -> Annotated:
+    """All rows of the right side of a difference, for every target: ``T₂`` of ``TQ(T₁, T₂)``. The target is that of `link_query`."""
+    assert isinstance(segment.plan, o.Join)
+    body = annotate(segment.plan.right, context)
+    leaf, _ = _target(body.plan, link_attributes(segment.plan))
+    return _query(body, (), leaf, None)
+
+
+def read_by_links(segment: Segment, context: Context) -> frozenset[int]:
+    """The attributes of lower segments that the segment's tracing query reads."""
+    match segment.plan:
+        case o.Window(limits=False) as window:
+            return needed(inline(window.child, context), _attributes(window))
+        case o.Join() as join if segment.kind != "non_d":
+            right = {attribute.id for attribute in join.right.output}
+            condition = () if join.condition is None or join.is_difference else _read(join.condition, right)
+            return needed(inline(join.right, context), condition)
+        case o.PythonMap() as function:
+            return frozenset[int]().union(*(needed(inline(c, context), k) for c, k in _sides(function)))
+    o.check_known(segment.plan, "tracing rows to sets of rows")
+    return needed(inline(segment.aggregations[-1].child, context), group_keys(segment)) if segment.aggregations else frozenset()
+
+
+def _attributes(window: o.Window) -> tuple[Attribute, ...]:
+    found = (*window.partition, *(key.child for key in window.order))
+    return tuple(key for key in found if isinstance(key, Attribute))
+
+
+def _read(condition: Expression, side: set[int]) -> tuple[Attribute, ...]:
+    return tuple(attribute for attribute in references(condition) if attribute.id in side)
+
+
+# --- aggregation ---------------------------------------------------------------------------------------------------------
+
+
+def _linked(body: Annotated, keys: tuple[Attribute, ...], target: pa.Table) -> Annotated:
+    """``Split(σ_C(T₁ ⋈ … ⋈ Tₘ) ⋉ Ō)``: rows with the target's keys."""
+    leaf, copies = _target(body.plan, keys)
+    terms = tuple(_equal(key, copies[key.id], _has_nulls(target, i)) for i, key in enumerate(keys))
+    return _query(body, keys, leaf, conjunction(terms))
+
+
+# --- semi-join, existence join, difference -------------------------------------------------------------------------------
+
+
+def _partners(node: o.Join, body: Annotated, target: pa.Table) -> Annotated:
+    """The right rows that match."""
+    leaf, copies = _target(body.plan, link_attributes(node))
+    if node.condition is None:
+        return _query(body, (), leaf, None)
+    condition = replace_attributes(node.condition, copies)
+    right = {attribute.id for attribute in node.right.output}
+    return _query(body, _read(node.condition, right), leaf, condition)
+
+
+# --- window --------------------------------------------------------------------------------------------------------------
+
+
+def _window_body(segment: Segment, node: o.Window, context: Context, stored: MaterializedSegment | None) -> Annotated:
+    """All rows that may be in a frame: with their positions, as stored where the run could not be repeated."""
+    if stored is not None:
+        inputs = tuple(one for one in stored.inputs if (one.kind, one.number) != ("link", segment.number))
+        carried = tuple(a for one in inputs for a in one.attributes)
+        position = () if stored.position is None else (stored.position,)
+        output = tuple(dict.fromkeys((*(key for key in node.partition if isinstance(key, Attribute)), *position, *carried)))
+        return Annotated(plan=o.SegmentOutput(segment=segment.number, output=output), inputs=inputs, position=stored.position)
+    fresh = context.fresh()
+    child = annotate(node.child, context, fresh)
+    if not frames(node):
+        return child
+    numbered, place = with_position(replace(node, child=child.plan), fresh)
+    return Annotated(plan=numbered, inputs=child.inputs, position=place)
+
+
+def _frame_rows(node: o.Window, body: Annotated, target: pa.Table) -> Annotated:
+    keys = tuple(key for key in node.partition if isinstance(key, Attribute))
+    fresh = FreshAttributes(body.plan)
+    pairs = [(fresh.attribute("lower", "int"), fresh.attribute("upper", "int")) for _ in frames(node)]
+    leaf, copies = _target(body.plan, (*keys, *(bound for pair in pairs for bound in pair)))
+    terms = [_equal(key, copies[key.id], _has_nulls(target, i)) for i, key in enumerate(keys)]
+    if pairs:
+        assert body.position is not None
+        within = disjunction(tuple(_between(body.position, copies[low.id], copies[high.id]) for low, high in pairs))
+        assert within is not None
+        terms.append(within)
+    read = keys if body.position is None else (*keys, body.position)
+    return _query(body, read, leaf, conjunction(tuple(terms)))
+
+
+def _between(position: Attribute, low: Attribute, high: Attribute) -> Expression:
+    after = Call(function=">=", arguments=(position, low), type="boolean")
+    before = Call(function="<=", arguments=(position, high), type="boolean")
+    return Call(function="and", arguments=(after, before), type="boolean")
+
+
+# --- Python functions ----------------------------------------------------------------------------------------------------
+
+
+def _sides(node: o.PythonMap) -> tuple[tuple[o.Plan, tuple[Attribute, ...]], ...]:
+    """Each child with the columns by which its rows are found."""
+    width = node.group_width
+    return tuple((child, node.keys[i * width : (i + 1) * width] or node.passed) for i, child in enumerate(node.children))
+
+
+def _function_rows(node: o.PythonMap, context: Context, target: pa.Table) -> tuple[Annotated, ...]:
+    """The rows of the group, of both groups, or with the same passed columns; of a function of batches nothing is known."""
+    if not node.keys and not node.passed:
+        return ()
+    return tuple(_linked(annotate(child, context), keys, target) for child, keys in _sides(node))
+
+
+# --- all -----------------------------------------------------------------------------------------------------------------
+
+
+def _target(body: o.Plan, attributes: tuple[Attribute, ...]) -> tuple[o.SegmentOutput, Mapping[int, Attribute]]:
+    """The leaf of the targets (tag, a constant, the link's attributes), and its copy of each attribute."""
+    fresh = FreshAttributes(body, o.SegmentOutput(segment=TARGET, output=attributes))
+    copies = {a.id: fresh.attribute(f"target_{a.name}", a.type, a.nullable) for a in attributes}
+    present = fresh.attribute("target_present", "boolean", nullable=False)
+    output = (TAG_ATTRIBUTE, present, *(copies[a.id] for a in attributes))
+    return o.SegmentOutput(segment=TARGET, output=output), copies
+
+
+def _query(body: Annotated, read: tuple[Attribute, ...], leaf: o.SegmentOutput, condition: Expression | None) -> Annotated:
+    """Tag and identities of the body's rows that the condition joins with targets, each combination once."""
+    wanted = tuple(dict.fromkeys((*read, *body.identity_attributes)))
+    pruned = prune(body.plan, wanted)
+    joined = o.Join(left=pruned, right=leaf, kind="cross" if condition is None else "inner", condition=condition)
+    columns: tuple[Named, ...] = (TAG_ATTRIBUTE, *body.identity_attributes)
+    return replace(body, plan=unique_names(o.Distinct(child=o.Project(child=joined, columns=columns))))
+
+
+def _has_nulls(target: pa.Table, at: int) -> bool:
+    return bool(target.column(2 + at).null_count > 0)
+
+
+def _equal(left: Attribute, right: Attribute, with_nulls: bool) -> Expression:
+    """Equality that takes NULL as a value only where there is one: databases cannot use an index otherwise."""
+    return Call(function="<=>" if with_nulls else "=", arguments=(left, right), type="boolean")
