@@ -1,7 +1,7 @@
 # Everything starts here: `make demo` and `make test` do all set-up themselves (see .ci/setup).
 .DEFAULT_GOAL := help
 PARALLEL := --numprocesses logical --maxprocesses 4 --dist worksteal
-.PHONY: help setup demo test quick test-install fuzz fuzz-inputs tpch tpcds chaos check bench clean
+.PHONY: help setup demo test quick test-install fuzz fuzz-inputs tpch tpcds chaos check docs bench clean
 
 help: ## Show this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -39,6 +39,9 @@ check: setup ## Lint, and check the types
 	.venv/bin/ruff check .
 	.venv/bin/ruff format --check .
 	.venv/bin/mypy airflow_lineage_provider dags udfs
+
+docs: setup ## Draw the picture of the architecture anew, from the imports
+	.venv/bin/python -m tests.package_graph
 
 bench: setup ## Measure: the cost of recording, deriving against rerunning, loading
 	.venv/bin/python -m tests.bench

@@ -112,7 +112,7 @@ def installing() -> tuple[list[str], list[str]]:
 def environment() -> Iterator[Environment]:
     made = Environment()
     (made.work / "job.py").write_text(JOB)
-    (made.work / "first.py").write_text(next(one.text for one in snippets(ROOT / "README.md") if one.kind == "python"))
+    (made.work / "first.py").write_text("\n\n".join(one.text for one in snippets(ROOT / "README.md") if one.kind == "python"))
     yield made
     made.close()
 

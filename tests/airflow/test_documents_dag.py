@@ -1,4 +1,4 @@
-"""The README's DAG is one that Airflow reads."""
+"""The DAG of the documents is one that Airflow reads."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from tests.readme.snippets import snippets
 ROOT = Path(__file__).parents[2]
 
 
-def test_the_dag_of_the_readme(airflow_home: Path, tmp_path: Path) -> None:
+def test_the_dag_of_the_documents(airflow_home: Path, tmp_path: Path) -> None:
     from airflow.dag_processing.dagbag import DagBag
 
-    (text,) = [one.text for one in snippets(ROOT / "README.md") if one.kind == "python" and one.section == "In Airflow"]
-    (tmp_path / "of_the_readme.py").write_text(text)
+    (text,) = [one.text for one in snippets(ROOT / "docs" / "how-to" / "airflow.md") if one.kind == "python"]
+    (tmp_path / "of_the_documents.py").write_text(text)
     bag = DagBag(tmp_path)
     assert bag.import_errors == {}
     (dag,) = bag.dags.values()
