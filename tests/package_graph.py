@@ -18,13 +18,14 @@ Edges = Mapping[tuple[str, str], bool]
 
 
 def edges() -> Edges:
-    """All imports between parts; the package's own ``__init__`` names everything and is left out."""
+    """All imports between parts but those for type checkers; the package's own ``__init__`` names everything and is left out."""
     found: dict[tuple[str, str], bool] = {}
     for path in modules():
-        for name, at_load in imports(path):
+        for name, when in imports(path):
             own, other = part(path), name.removeprefix(f"{PACKAGE}.").split(".")[0]
-            if name.startswith(f"{PACKAGE}.") and own != other and not own.startswith("_") and not other.startswith("_"):
-                found[own, other] = found.get((own, other), False) or at_load
+            ours = name.startswith(f"{PACKAGE}.") and when != "typed"
+            if ours and own != other and not own.startswith("_") and not other.startswith("_"):
+                found[own, other] = found.get((own, other), False) or when == "loaded"
     return found
 
 

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from importlib import metadata
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -84,8 +85,11 @@ def for_types(tree: ast.AST) -> set[int]:
     }
 
 
-def imports(path: Path) -> list[tuple[str, bool]]:
-    """Imported module names, and whether the import runs when the module is loaded."""
+When = Literal["loaded", "called", "typed"]
+
+
+def imports(path: Path) -> list[tuple[str, When]]:
+    """Imported module names, and when the import runs: when the module is loaded, in a function, or for type checkers alone."""
     tree = ast.parse(path.read_text())
     late = {
         id(inner)
@@ -94,12 +98,12 @@ def imports(path: Path) -> list[tuple[str, bool]]:
         for inner in ast.walk(node)
     }
     checked = for_types(tree)
-    found = []
+    found: list[tuple[str, When]] = []
     for node in ast.walk(tree):
         names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
         if isinstance(node, ast.ImportFrom) and node.module:
             names = [f"{node.module}.{alias.name}" for alias in node.names] if node.module == PACKAGE else [node.module]
-        found += [(name, id(node) not in late and id(node) not in checked) for name in names]
+        found += [(name, "typed" if id(node) in checked else "called" if id(node) in late else "loaded") for name in names]
     return found
 
 
@@ -172,10 +176,10 @@ def test_who_makes_answers_draws_nothing(own: str) -> None:
 @pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(ROOT)))
 def test_every_library_has_its_owner(path: Path) -> None:
     own = part(path)
-    for name, at_load in imports(path):
+    for name, when in imports(path):
         library = name.split(".")[0]
         if library in OWNERS and own not in OWNERS[library]:
-            allowed = own in LAZY_USERS.get(library, set()) and not at_load
+            allowed = own in LAZY_USERS.get(library, set()) and when != "loaded"
             assert allowed, f"{path.relative_to(ROOT)} imports {library}, which belongs to {', '.join(sorted(OWNERS[library]))}"
 
 
