@@ -35,9 +35,10 @@ tpcds: setup ## Check a query of each of TPC-DS's shapes under every strategy (m
 chaos: setup ## Kill drivers, loaders, executors and PostgreSQL at random moments: CHAOS_ROUNDS (30) rounds drawn from CHAOS_SEED
 	.venv/bin/python -m tests.chaos
 
-check: setup ## Lint, and check the types
+check: setup ## Lint, check the format, the spelling and the types
 	.venv/bin/ruff check .
 	.venv/bin/ruff format --check .
+	.venv/bin/codespell airflow_lineage_provider dags udfs tests docs docker .ci *.md *.toml Makefile
 	.venv/bin/mypy airflow_lineage_provider dags udfs
 
 docs: setup ## Draw the picture of the architecture anew, from the imports

@@ -108,8 +108,7 @@ def environment() -> dict[str, str]:
 def run(name: str, command: list[str], watch: Callable[[], None] | None = None) -> None:
     """Run one of the environment's programs, its output in a log.
 
-    Raises:
-        DemoFailed: it failed.
+    :raises DemoFailed: it failed.
     """
     log = LOGS / f"{name}.log"
     with log.open("w") as output:

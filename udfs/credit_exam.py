@@ -65,8 +65,7 @@ def judge(probabilities: Any) -> Any:
 def train(frame: Any, seed: int = 0) -> dict[str, Any]:
     """A forest fitted to applicants (see `applicants`), with the background sample that its reasons are made against.
 
-    Returns:
-        ``{"model", "background", "seed"}``, which `save` writes.
+    :return: ``{"model", "background", "seed"}``, which `save` writes.
     """
     from sklearn.ensemble import RandomForestClassifier
 

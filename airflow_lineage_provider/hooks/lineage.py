@@ -22,11 +22,10 @@ if TYPE_CHECKING:
 class LineageHook(BaseHook):
     """Recorded runs and their explanations, from inside a task.
 
-    Args:
-        store_conn_id: Airflow connection to the results store's PostgreSQL.
-        store: URL of the results store, in place of a connection. With neither: ``AIRFLOW_LINEAGE_STORE``, else the embedded server.
-        conn_id: Airflow connection to Spark (type ``spark``); ``local[*]`` by default.
-        config_kwargs: Spark configuration over that of the connection.
+    :param store_conn_id: Airflow connection to the results store's PostgreSQL.
+    :param store: URL of the results store, in place of a connection. With neither: ``AIRFLOW_LINEAGE_STORE``, else the embedded server.
+    :param conn_id: Airflow connection to Spark (type ``spark``); ``local[*]`` by default.
+    :param config_kwargs: Spark configuration over that of the connection.
 
     Example::
 
@@ -68,9 +67,8 @@ class LineageHook(BaseHook):
     def store_url(self) -> str | None:
         """URL of the results store; None leaves the choice to the settings.
 
-        Raises:
-            StoreError: a connection and a URL are both given, one of them is blank (a template that rendered to nothing must not lead to
-                another store), or the connection is not one to PostgreSQL.
+        :raises StoreError: a connection and a URL are both given, one of them is blank (a template that rendered to nothing must not lead
+            to another store), or the connection is not one to PostgreSQL.
         """
         for option, value in (("store", self.store), ("store_conn_id", self.store_conn_id)):
             if value is not None and is_blank(value):
@@ -85,9 +83,8 @@ class LineageHook(BaseHook):
     def spark(self, app_name: str) -> Iterator[SparkSession]:
         """A Spark session, stopped at the end unless this process had it already.
 
-        Raises:
-            SparkConnectUnsupported: the connection is one of Spark Connect.
-            EnvironmentProblem: the connection's name is blank (a template that rendered to nothing must not lead to another cluster).
+        :raises SparkConnectUnsupported: the connection is one of Spark Connect.
+        :raises EnvironmentProblem: the connection's name is blank (a template that rendered to nothing must not lead to another cluster).
         """
         if self.conn_id is not None and is_blank(self.conn_id):
             raise EnvironmentProblem(f"conn_id is {self.conn_id!r}: a template that rendered to nothing? Leave it out for a local Spark")

@@ -23,8 +23,7 @@ DEFAULT_MASTER = "local[*]"
 def spark_conf(connection: Connection | None, overrides: Mapping[str, Any] | None, app_name: str) -> dict[str, str]:
     """Spark's configuration: the connection's master, its ``spark.*`` extras, and over them the task's own ``config_kwargs``.
 
-    Raises:
-        SparkConnectUnsupported: the connection, or the configuration, is of Spark Connect.
+    :raises SparkConnectUnsupported: the connection, or the configuration, is of Spark Connect.
     """
     # Spark's progress bars are drawn for a terminal: in a task's log each is a line of backspaces. Ours are lines.
     conf = {"spark.app.name": app_name, "spark.master": DEFAULT_MASTER, "spark.ui.showConsoleProgress": "false"}
@@ -40,8 +39,7 @@ def spark_conf(connection: Connection | None, overrides: Mapping[str, Any] | Non
 def spark_session(conf: Mapping[str, str]) -> Iterator[SparkSession]:
     """A session with this configuration, stopped at the end unless it was there before.
 
-    Raises:
-        EnvironmentProblem: there is no Java, or not one whole PySpark.
+    :raises EnvironmentProblem: there is no Java, or not one whole PySpark.
     """
     from airflow_lineage_provider.spark.session import check_java, check_pyspark
     from airflow_lineage_provider.spark.worker_daemon import local_workers

@@ -47,8 +47,7 @@ _LIBPQ = frozenset(
 def store_url(connection: Connection) -> str:
     """A ``postgresql://`` URL with the connection's host, port, database (its schema), login, password and libpq extras.
 
-    Raises:
-        StoreError: the connection is not one to PostgreSQL, or is authenticated by a cloud's token (``iam``).
+    :raises StoreError: the connection is not one to PostgreSQL, or is authenticated by a cloud's token (``iam``).
     """
     name, extra = connection.conn_id, connection.extra_dejson
     if connection.conn_type not in ("postgres", "postgresql"):

@@ -47,8 +47,7 @@ def bind(
 
     Context variables (``ti``, ``params``, ``logical_date`` …) are handed over without being recorded as parameters.
 
-    Raises:
-        TypeError: the arguments do not fit the function.
+    :raises TypeError: the arguments do not fit the function.
     """
     from airflow.providers.common.compat.sdk import determine_kwargs
 

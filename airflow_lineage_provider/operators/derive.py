@@ -31,31 +31,28 @@ class DeriveAugmentedLineageOperator(BaseOperator):
     The derivation is stored; the XCom result names it: ``{"derivation_id", "run_id", "pipeline", "target", "counts", "guarantee",
     "guarantees", "stale", "verified", "seconds"}``, ``counts`` being rows by table. Spark is started only where the answer needs it.
 
-    Args:
-        target: the rows asked about: a SQL predicate over the result's columns, or rows as mappings. (templated)
-        at: in place of a target, the rows' positions in the result, counted from 0: numbers, or text such as ``"0,3"``. (templated)
-        run_id: the recorded run, as in ``"{{ ti.xcom_pull('examine')['run_id'] }}"``. (templated)
-        pipeline: in place of a run id, the name of a pipeline, whose latest complete run is taken; beside one, the pipeline that the run
-            must be of. (templated)
-        limit: the most rows that the target may match; by default the setting ``AIRFLOW_LINEAGE_TARGET_LIMIT``.
-        verify: run the pipeline over the derived source rows and check that it gives the target again (needs Spark).
-        difference: what the right side of EXCEPT, NOT IN and NOT EXISTS is in the answer: ``control``, one entry for the whole table;
-            ``data``, nothing; ``rows``, all its rows. (templated)
-        across: trace source rows that other recorded runs wrote through these runs, to the real sources; without it a derivation ends at
-            the tables that the run read.
-        secret_params: secret parameters of the run (and of runs that are traced through), given again; Airflow masks them. (templated)
-        allow_empty: a target that matches no row gives an empty answer (``derivation_id`` None); by default the task fails.
-        store_conn_id: Airflow connection to the results store's PostgreSQL. (templated)
-        store: its URL instead; with neither the settings decide. (templated)
-        conn_id: Airflow connection to Spark; ``local[*]`` by default. (templated)
-        config_kwargs: Spark configuration over that of the connection. (templated)
-
-    Raises:
-        ValueError: (when made, and for templates when the task starts) neither ``run_id`` nor ``pipeline`` is given, one of them is empty,
-            neither or both of ``target`` and ``at`` are given, or an option is not one of these, or not of its kind.
-        RunNotFound: there is no such run, or the template that names it rendered to nothing.
-        TargetError: the target does not parse, matches no row, or more than ``limit``.
-        LineageError: any other failure (see `airflow_lineage_provider.errors`).
+    :param target: the rows asked about: a SQL predicate over the result's columns, or rows as mappings. (templated)
+    :param at: in place of a target, the rows' positions in the result, counted from 0: numbers, or text such as ``"0,3"``. (templated)
+    :param run_id: the recorded run, as in ``"{{ ti.xcom_pull('examine')['run_id'] }}"``. (templated)
+    :param pipeline: in place of a run id, the name of a pipeline, whose latest complete run is taken; beside one, the pipeline that the run
+        must be of. (templated)
+    :param limit: the most rows that the target may match; by default the setting ``AIRFLOW_LINEAGE_TARGET_LIMIT``.
+    :param verify: run the pipeline over the derived source rows and check that it gives the target again (needs Spark).
+    :param difference: what the right side of EXCEPT, NOT IN and NOT EXISTS is in the answer: ``control``, one entry for the whole table;
+        ``data``, nothing; ``rows``, all its rows. (templated)
+    :param across: trace source rows that other recorded runs wrote through these runs, to the real sources; without it a derivation ends at
+        the tables that the run read.
+    :param secret_params: secret parameters of the run (and of runs that are traced through), given again; Airflow masks them. (templated)
+    :param allow_empty: a target that matches no row gives an empty answer (``derivation_id`` None); by default the task fails.
+    :param store_conn_id: Airflow connection to the results store's PostgreSQL. (templated)
+    :param store: its URL instead; with neither the settings decide. (templated)
+    :param conn_id: Airflow connection to Spark; ``local[*]`` by default. (templated)
+    :param config_kwargs: Spark configuration over that of the connection. (templated)
+    :raises ValueError: (when made, and for templates when the task starts) neither ``run_id`` nor ``pipeline`` is given, one of them is
+        empty, neither or both of ``target`` and ``at`` are given, or an option is not one of these, or not of its kind.
+    :raises RunNotFound: there is no such run, or the template that names it rendered to nothing.
+    :raises TargetError: the target does not parse, matches no row, or more than ``limit``.
+    :raises LineageError: any other failure (see `airflow_lineage_provider.errors`).
     """
 
     template_fields: Sequence[str] = (

@@ -39,31 +39,28 @@ class LineagePySparkOperator(PythonOperator):
     of other tries as they are. What one try has appended (``+append``) is replaced by the next, also where the task had succeeded and was
     cleared; after ``error`` use overwrite.
 
-    Args:
-        python_callable: the pipeline.
-        conn_id: Airflow connection to Spark; ``local[*]`` by default. (templated)
-        config_kwargs: Spark configuration over that of the connection. (templated)
-        output: where the result is written besides the store: an `Output`, or text such as ``/data/judged``, ``parquet:/data/judged``,
-            ``table:bank.judged``, each with ``+overwrite`` or ``+append`` behind it if wanted. (templated)
-        strategy: what the run stores: ``function_materialization`` (segments with UDFs, and the result), ``rerun`` (nothing),
-            ``full_materialization`` (every segment) or ``auto`` (what takes longer to make than to store). (templated)
-        reasons: ``lazy`` computes reasons when they are asked for, ``eager`` during the run. (templated)
-        keys: primary keys of source tables, ``{table: [column, …]}``. (templated)
-        clear_params: parameters that the run records as they are; of others than dates and truth values it has a digest.
-        secret_params: parameters that are not stored at all, not in the plan either, and that Airflow masks: a derivation is given them
-            again.
-        on_store_failure: what becomes of the task when the results store is missing, slow, or dies in the middle: ``fail``, or
-            ``keep_result``: the result is written, and the run is marked incomplete. (templated)
-        append_key: what is appended, for an output with ``+append``: another task that appends as the same key to the same place replaces
-            these rows. By default the task instance: dag, DAG run, task, map index. (templated)
-        store_conn_id: Airflow connection to the results store's PostgreSQL. (templated)
-        store: its URL instead; with neither the settings decide. (templated)
-        lineage_name: the pipeline's name in the store; ``dag_id.task_id`` by default. (templated)
-        op_args, op_kwargs, templates_dict, templates_exts, show_return_value_in_logs: as in ``PythonOperator``.
-
-    Raises:
-        ValueError: (when made, and for templates when the task starts) an option is not one of these, or not of its kind.
-        LineageError: the pipeline cannot be traced, a UDF or the store failed (see `airflow_lineage_provider.errors`).
+    :param python_callable: the pipeline.
+    :param conn_id: Airflow connection to Spark; ``local[*]`` by default. (templated)
+    :param config_kwargs: Spark configuration over that of the connection. (templated)
+    :param output: where the result is written besides the store: an `Output`, or text such as ``/data/judged``, ``parquet:/data/judged``,
+        ``table:bank.judged``, each with ``+overwrite`` or ``+append`` behind it if wanted. (templated)
+    :param strategy: what the run stores: ``function_materialization`` (segments with UDFs, and the result), ``rerun`` (nothing),
+        ``full_materialization`` (every segment) or ``auto`` (what takes longer to make than to store). (templated)
+    :param reasons: ``lazy`` computes reasons when they are asked for, ``eager`` during the run. (templated)
+    :param keys: primary keys of source tables, ``{table: [column, …]}``. (templated)
+    :param clear_params: parameters that the run records as they are; of others than dates and truth values it has a digest.
+    :param secret_params: parameters that are not stored at all, not in the plan either, and that Airflow masks: a derivation is given them
+        again.
+    :param on_store_failure: what becomes of the task when the results store is missing, slow, or dies in the middle: ``fail``, or
+        ``keep_result``: the result is written, and the run is marked incomplete. (templated)
+    :param append_key: what is appended, for an output with ``+append``: another task that appends as the same key to the same place
+        replaces these rows. By default the task instance: dag, DAG run, task, map index. (templated)
+    :param store_conn_id: Airflow connection to the results store's PostgreSQL. (templated)
+    :param store: its URL instead; with neither the settings decide. (templated)
+    :param lineage_name: the pipeline's name in the store; ``dag_id.task_id`` by default. (templated)
+    :param op_args, op_kwargs, templates_dict, templates_exts, show_return_value_in_logs: as in ``PythonOperator``.
+    :raises ValueError: (when made, and for templates when the task starts) an option is not one of these, or not of its kind.
+    :raises LineageError: the pipeline cannot be traced, a UDF or the store failed (see `airflow_lineage_provider.errors`).
     """
 
     template_fields: Sequence[str] = (

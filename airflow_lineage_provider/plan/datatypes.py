@@ -89,8 +89,7 @@ _COMMENT = re.compile(r"\s+comment\s+'((?:[^'\\]|\\.)*)'", re.IGNORECASE)
 def parse_type(text: str) -> DataType:
     """The type that a Spark DDL type text says.
 
-    Raises:
-        PlanError: the text is not a type of Spark's, or one that has no Arrow form; the message has the place.
+    :raises PlanError: the text is not a type of Spark's, or one that has no Arrow form; the message has the place.
     """
     parser = _Parser(text)
     found = parser.type()
@@ -208,8 +207,7 @@ class _Parser:
 def to_arrow(spark: str | DataType, timezone: str = "UTC") -> pa.DataType:
     """The pyarrow type of a Spark type, as Spark hands it over; timestamps carry ``timezone``.
 
-    Raises:
-        PlanError: the text is not a type of Spark's.
+    :raises PlanError: the text is not a type of Spark's.
     """
     import pyarrow as pa
 
@@ -266,8 +264,7 @@ def _struct_like(name: str, parameters: tuple[int, ...]) -> pa.DataType:
 def from_arrow(arrow: pa.DataType) -> str:
     """The Spark DDL text of a pyarrow type, for tables that do not come from Spark.
 
-    Raises:
-        PlanError: Spark has no such type.
+    :raises PlanError: Spark has no such type.
     """
     from pyarrow import types
 

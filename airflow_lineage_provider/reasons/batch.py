@@ -32,11 +32,10 @@ _SHORT.maxstring = _SHORT.maxother = 80
 class Batch:
     """One call of a UDF's code on a batch.
 
-    Args:
-        name: the UDF's name, for messages.
-        parameters: names of the arguments, for messages; may be shorter than `arrays`.
-        value_type: the declared Arrow type of the value.
-        arrays: the arguments, of equal length.
+    :param name: the UDF's name, for messages.
+    :param parameters: names of the arguments, for messages; may be shorter than `arrays`.
+    :param value_type: the declared Arrow type of the value.
+    :param arrays: the arguments, of equal length.
     """
 
     name: str
@@ -52,8 +51,7 @@ class Batch:
     def values(self, main: Callable[..., Any]) -> pa.Array:
         """What main() gives, as the declared type. Code is never called on no rows, which few models bear.
 
-        Raises:
-            UdfFailed: it raised, gave a wrong number of values, or one that is not of the declared type.
+        :raises UdfFailed: it raised, gave a wrong number of values, or one that is not of the declared type.
         """
         if self.vectorized and len(self):
             return self._as_values(self._call(main))
@@ -62,8 +60,7 @@ class Batch:
     def explained(self, main_with_reason: Callable[..., Any]) -> tuple[pa.Array, pa.Array]:
         """What main_with_reason() gives: values, and reasons as canonical JSON (null where the reason is None).
 
-        Raises:
-            UdfFailed: as `values`; or the result is no pair, or a reason cannot be written.
+        :raises UdfFailed: as `values`; or the result is no pair, or a reason cannot be written.
         """
         if self.vectorized and len(self):
             values, reasons = self._pair(self._call(main_with_reason), "(values, reasons)")
@@ -206,8 +203,7 @@ def as_batch(
 ) -> Batch:  # fmt: skip
     """The batch of these arrays, checked. ``discretion``: which arguments messages do not tell.
 
-    Raises:
-        UdfFailed: no array, or arrays of different lengths.
+    :raises UdfFailed: no array, or arrays of different lengths.
     """
     whole = tuple(_in_utc(each.combine_chunks() if isinstance(each, pa.ChunkedArray) else each) for each in arrays)
     lengths = sorted({len(each) for each in whole})

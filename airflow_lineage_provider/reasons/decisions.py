@@ -22,12 +22,11 @@ Space = Literal["probability", "log-odds", "raw"]
 class Decisions:
     """A fitted scikit-learn-like model with what the UDF returns of it.
 
-    Args:
-        model: the model, in one thread.
-        table: its features.
-        output: ``"label"`` the predicted class; ``"probability"`` the chosen class's; ``"value"`` a regression's; or a
-            function from probabilities (rows, classes) (from values (rows,) for a regression) to one value per row.
-        chosen: the place of the class that is always explained; None explains the predicted class.
+    :param model: the model, in one thread.
+    :param table: its features.
+    :param output: ``"label"`` the predicted class; ``"probability"`` the chosen class's; ``"value"`` a regression's; or a
+        function from probabilities (rows, classes) (from values (rows,) for a regression) to one value per row.
+    :param chosen: the place of the class that is always explained; None explains the predicted class.
     """
 
     model: Any
@@ -93,8 +92,7 @@ class Decisions:
 def decisions_of(model: Any, table: Table, output: Output, label: Any, name: str) -> Decisions:
     """The decisions of a model, checked.
 
-    Raises:
-        UdfDeclarationError: the model cannot give that output, or has no such class.
+    :raises UdfDeclarationError: the model cannot give that output, or has no such class.
     """
     found = Decisions(_one_thread(model), table, output, None)
     if not callable(output) and output not in ("label", "probability", "value"):

@@ -16,8 +16,7 @@ _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_O
 def parameter_names(main: Callable[..., Any], name: str) -> tuple[str, ...]:
     """Names of the positional parameters; empty for ``*args``.
 
-    Raises:
-        UdfDeclarationError: it cannot be called with the values of a row, in order.
+    :raises UdfDeclarationError: it cannot be called with the values of a row, in order.
     """
     if not callable(main):
         raise UdfDeclarationError(f"UDF {name!r}: {shown(main)} is not callable")
@@ -35,8 +34,7 @@ def parameter_names(main: Callable[..., Any], name: str) -> tuple[str, ...]:
 def same_parameters(main: Callable[..., Any], main_with_reason: Callable[..., Any], name: str) -> None:
     """main_with_reason must take what main takes.
 
-    Raises:
-        UdfDeclarationError: the numbers of positional parameters differ.
+    :raises UdfDeclarationError: the numbers of positional parameters differ.
     """
     first, second = (_counts(each, name) for each in (main, main_with_reason))
     if first[0] != second[0] and not (first[1] or second[1]):
@@ -46,8 +44,7 @@ def same_parameters(main: Callable[..., Any], main_with_reason: Callable[..., An
 def installed_versions(libraries: Sequence[str]) -> dict[str, str]:
     """The installed version of each distribution.
 
-    Raises:
-        UdfDeclarationError: one is not installed.
+    :raises UdfDeclarationError: one is not installed.
     """
     listed = isinstance(libraries, Sequence | Set) and not isinstance(libraries, str | bytes)
     if not listed or not all(isinstance(each, str) and each for each in libraries):

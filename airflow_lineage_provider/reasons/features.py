@@ -18,13 +18,10 @@ from airflow_lineage_provider.reasons.plain import plain
 class Feature:
     """One argument of a UDF, or its value (``outcome``), as people know it.
 
-    Args:
-        label: what it is called; its own name by default.
-        unit: what it is measured in: ``"%"``, ``"$"``, ``"years"``.
-        values: names of its values: ``{0: "bad", 1: "good"}``.
-
-    Raises:
-        UdfDeclarationError: something else than texts, or a value that is no plain one.
+    :param label: what it is called; its own name by default.
+    :param unit: what it is measured in: ``"%"``, ``"$"``, ``"years"``.
+    :param values: names of its values: ``{0: "bad", 1: "good"}``.
+    :raises UdfDeclarationError: something else than texts, or a value that is no plain one.
     """
 
     label: str = ""
@@ -53,8 +50,7 @@ Features: TypeAlias = "Mapping[str, Feature | str]"
 def declared(features: Features | None, outcome: Feature | str | None, parameters: Sequence[str], name: str) -> Names:
     """What is said of a UDF.
 
-    Raises:
-        UdfDeclarationError: a feature is no argument of the UDF, or no `Feature`.
+    :raises UdfDeclarationError: a feature is no argument of the UDF, or no `Feature`.
     """
     given = features or {}
     if parameters and (unknown := [each for each in given if each not in parameters]):
@@ -68,8 +64,7 @@ def declared(features: Features | None, outcome: Feature | str | None, parameter
 def as_feature(given: Feature | str | None, what: str) -> Feature:
     """A feature, or a label as one.
 
-    Raises:
-        UdfDeclarationError: it is neither.
+    :raises UdfDeclarationError: it is neither.
     """
     if isinstance(given, Feature):
         return given

@@ -24,8 +24,7 @@ _NEVER_SHARED = (str, bytes, int, float, tuple, frozenset)
 def digest(value: Any, what: str) -> str:
     """A hex sha256 of any picklable object; of the content where it is the `Path` of a file.
 
-    Raises:
-        UdfDeclarationError: it cannot be pickled or read, so nothing could prove later that it is unchanged.
+    :raises UdfDeclarationError: it cannot be pickled or read, so nothing could prove later that it is unchanged.
     """
     if isinstance(value, Path):
         return file_digest(value, what)

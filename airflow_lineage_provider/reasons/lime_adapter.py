@@ -138,15 +138,13 @@ def lime_tabular_udf(
 ) -> ReasonedUdf:
     """A reasoned UDF (vectorised) from a fitted model, explained by LIME; arguments as of `shap_udf`, and
 
-    Args:
-        num_features: at most so many features in a reason; all by default.
-        num_samples: neighbours drawn per row.
+    :param num_features: at most so many features in a reason; all by default.
+    :param num_samples: neighbours drawn per row.
 
     A LIME explanation is an approximation: the residual says how far it is from the model's own output for the row.
 
-    Raises:
-        EnvironmentProblem: LIME is not installed.
-        UdfDeclarationError: model, features, background and output do not fit together, or the background has missing values.
+    :raises EnvironmentProblem: LIME is not installed.
+    :raises UdfDeclarationError: model, features, background and output do not fit together, or the background has missing values.
     """
     require("lime.lime_tabular", "lime", f"lime_tabular_udf({name!r})")
     check_fitted(model, name)
@@ -255,17 +253,15 @@ def lime_text_udf(
 ) -> ReasonedUdf:
     """A reasoned UDF from a text classifier: the most probable class, and the words that spoke for or against it as text spans.
 
-    Args:
-        predict_proba: list of texts to probabilities (texts, classes); a method of a fitted Pipeline, say.
-        classes: the classes' names, in the order of the probabilities.
-        num_features: at most so many distinct words in a reason; each of a word's occurrences is a span with the word's weight.
-        num_samples: variants of the text (words left out) drawn per row.
+    :param predict_proba: list of texts to probabilities (texts, classes); a method of a fitted Pipeline, say.
+    :param classes: the classes' names, in the order of the probabilities.
+    :param num_features: at most so many distinct words in a reason; each of a word's occurrences is a span with the word's weight.
+    :param num_samples: variants of the text (words left out) drawn per row.
 
     The others are those of `shap_udf`. NULL in is NULL out, with no reason.
 
-    Raises:
-        EnvironmentProblem: LIME is not installed.
-        UdfDeclarationError: fewer than two classes, or code whose version cannot be taken.
+    :raises EnvironmentProblem: LIME is not installed.
+    :raises UdfDeclarationError: fewer than two classes, or code whose version cannot be taken.
     """
     require("lime.lime_text", "lime", f"lime_text_udf({name!r})")
     check_bound_model(predict_proba, name)

@@ -12,8 +12,7 @@ from airflow_lineage_provider.errors import EnvironmentProblem
 def require(module: str, extra: str, what: str) -> Any:
     """The imported module.
 
-    Raises:
-        EnvironmentProblem: it is not installed; names the extra that has it.
+    :raises EnvironmentProblem: it is not installed; names the extra that has it.
     """
     try:
         with warnings.catch_warnings():

@@ -40,15 +40,14 @@ class Attribution:
 class Attributions:
     """Additive feature attributions.
 
-    Args:
-        features: one `Attribution` per feature (tuples of the three values are taken too).
-        base_value: the model's output when nothing is known of the row.
-        output: the model's output for the row; None when the method does not say.
-        output_space: what `output` and the contributions are measured in: ``"probability"``, ``"log-odds"``, ``"raw"`` …
-        label: the class that is explained, None for a regression.
-        method: how the reason was made: seed, background's hash, library versions.
-        fit: how well the method's own model of the surroundings fits there (LIME's R², weighted by nearness), 1 at best.
-        residual: computed, never given: output - base_value - sum of contributions, shown where they don't add up.
+    :param features: one `Attribution` per feature (tuples of the three values are taken too).
+    :param base_value: the model's output when nothing is known of the row.
+    :param output: the model's output for the row; None when the method does not say.
+    :param output_space: what `output` and the contributions are measured in: ``"probability"``, ``"log-odds"``, ``"raw"`` …
+    :param label: the class that is explained, None for a regression.
+    :param method: how the reason was made: seed, background's hash, library versions.
+    :param fit: how well the method's own model of the surroundings fits there (LIME's R², weighted by nearness), 1 at best.
+    :param residual: computed, never given: output - base_value - sum of contributions, shown where they don't add up.
     """
 
     features: tuple[Attribution, ...]
@@ -90,13 +89,12 @@ class Span:
 class TextSpans:
     """Spans of a text.
 
-    Args:
-        spans: one `Span` for each part that counted (tuples are taken too).
-        text: may be left out where the text itself is a column of the row.
-        method: how the reason was made.
-        label: the class that is explained; a span's weight is for it, or against.
-        output: the model's output for the text, and `output_space` what it and the weights are measured in.
-        fit: as of `Attributions`.
+    :param spans: one `Span` for each part that counted (tuples are taken too).
+    :param text: may be left out where the text itself is a column of the row.
+    :param method: how the reason was made.
+    :param label: the class that is explained; a span's weight is for it, or against.
+    :param output: the model's output for the text, and `output_space` what it and the weights are measured in.
+    :param fit: as of `Attributions`.
     """
 
     spans: tuple[Span, ...]
@@ -221,8 +219,7 @@ _NOT_WRITTEN_AS_NULL: dict[type, frozenset[str]] = {
 def as_payload(reason: Any) -> Payload:
     """The reason itself where it is a payload, else wrapped as `Json`.
 
-    Raises:
-        PayloadError: it is not a payload and cannot be written as JSON.
+    :raises PayloadError: it is not a payload and cannot be written as JSON.
     """
     return reason if isinstance(reason, (Attributions, TextSpans, Boxes, Mask, Json)) else Json(reason)
 
@@ -237,8 +234,7 @@ def to_json(reason: Any) -> str:
 def from_json(text: str) -> Payload:
     """The payload written by `to_json`.
 
-    Raises:
-        PayloadError: not JSON, an unknown kind, a version newer than this code, or wrong fields.
+    :raises PayloadError: not JSON, an unknown kind, a version newer than this code, or wrong fields.
     """
     try:
         record = json.loads(text)

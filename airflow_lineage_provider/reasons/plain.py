@@ -22,8 +22,7 @@ def plain(value: Any, what: str) -> Any:
     A set becomes a sorted list; dates become ISO 8601 text, decimals text, bytes base64 text; numpy scalars and arrays
     become numbers and lists.
 
-    Raises:
-        PayloadError: `value` has something else in it; `what` says where.
+    :raises PayloadError: `value` has something else in it; `what` says where.
     """
     if value is None or type(value) in (bool, str):
         return value

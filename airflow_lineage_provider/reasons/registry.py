@@ -28,8 +28,7 @@ def names() -> tuple[str, ...]:
 def get(name: str) -> ReasonedUdf:
     """The UDF last declared under this name.
 
-    Raises:
-        UdfUnavailable: there is none in this process.
+    :raises UdfUnavailable: there is none in this process.
     """
     if name in _DECLARED:
         return _DECLARED[name]
@@ -43,8 +42,7 @@ def find(description: Mapping[str, Any]) -> ReasonedUdf:
     Looks among the declared ones, then imports ``description["module"]``. A module whose UDFs exist only once a model is
     loaded may define ``find_udf(description) -> ReasonedUdf``, which is then asked.
 
-    Raises:
-        UdfUnavailable: naming what was tried and what to do.
+    :raises UdfUnavailable: naming what was tried and what to do.
     """
     name, module = str(description["name"]), description.get("module")
     if name in _DECLARED:
@@ -62,8 +60,7 @@ def find(description: Mapping[str, Any]) -> ReasonedUdf:
 def check_version(udf: ReasonedUdf, description: Mapping[str, Any]) -> None:
     """Is this the very UDF that made the decision?
 
-    Raises:
-        UdfVersionMismatch: its code, model, background, seed or libraries are not those of the description.
+    :raises UdfVersionMismatch: its code, model, background, seed or libraries are not those of the description.
     """
     if udf.version == description["version"]:
         return

@@ -123,27 +123,24 @@ def shap_udf(
 ) -> ReasonedUdf:
     """A reasoned UDF (vectorised) from a fitted scikit-learn-like classifier, regressor or Pipeline.
 
-    Args:
-        model: the fitted model.
-        features: its features, in the order of the UDF's arguments; or a mapping of them to what people call them, `Feature` or label.
-        name: the UDF's name.
-        background: rows (a DataFrame, or an array in the order of `features`) that stand for "nothing is known of this row".
-        returns: the value's Spark type; from the model by default.
-        output: ``"label"`` the predicted class, explained for each row; ``"probability"`` that of class `label`; ``"value"`` a
-            regression's; or a function from probabilities (rows, classes) to one value per row.
-        label: the class that is always explained (with a function as `output`, or ``"probability"``); of two classes the
-            second by default, of more the most probable one where `output` is a function.
-        unit: what contributions are measured in: ``"probability"``, ``"log-odds"`` or ``"raw"`` (margins; a regression's value). By default
-            probability where an exact explainer gives it, else what the model adds up; every reason names it.
-        seed: of the background sample and of sampling explainers.
-        max_background: at most so many background rows are kept.
-        model_path: the file the model was loaded from, whose content then stands for the model in the version.
-        module: where `registry.find` shall look for it later (its ``find_udf``); the calling module by default.
-        outcome: what people call the value, and the names of its values.
-
-    Raises:
-        EnvironmentProblem: SHAP is not installed.
-        UdfDeclarationError: model, features, background and output do not fit together.
+    :param model: the fitted model.
+    :param features: its features, in the order of the UDF's arguments; or a mapping of them to what people call them, `Feature` or label.
+    :param name: the UDF's name.
+    :param background: rows (a DataFrame, or an array in the order of `features`) that stand for "nothing is known of this row".
+    :param returns: the value's Spark type; from the model by default.
+    :param output: ``"label"`` the predicted class, explained for each row; ``"probability"`` that of class `label`; ``"value"`` a
+        regression's; or a function from probabilities (rows, classes) to one value per row.
+    :param label: the class that is always explained (with a function as `output`, or ``"probability"``); of two classes the
+        second by default, of more the most probable one where `output` is a function.
+    :param unit: what contributions are measured in: ``"probability"``, ``"log-odds"`` or ``"raw"`` (margins; a regression's value). By
+        default probability where an exact explainer gives it, else what the model adds up; every reason names it.
+    :param seed: of the background sample and of sampling explainers.
+    :param max_background: at most so many background rows are kept.
+    :param model_path: the file the model was loaded from, whose content then stands for the model in the version.
+    :param module: where `registry.find` shall look for it later (its ``find_udf``); the calling module by default.
+    :param outcome: what people call the value, and the names of its values.
+    :raises EnvironmentProblem: SHAP is not installed.
+    :raises UdfDeclarationError: model, features, background and output do not fit together.
     """
     require("shap", "shap", f"shap_udf({name!r})")
     check_fitted(model, name)

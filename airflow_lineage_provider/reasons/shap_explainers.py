@@ -176,8 +176,7 @@ def explainer_of(decisions: Decisions, seed: int, unit: Space | None = None) -> 
 def check_unit(decisions: Decisions, unit: Space | None, name: str) -> None:
     """Can the model be explained in this unit at all?
 
-    Raises:
-        UdfDeclarationError: it has no such numbers.
+    :raises UdfDeclarationError: it has no such numbers.
     """
     if unit is None:
         return

@@ -16,10 +16,9 @@ from airflow_lineage_provider.errors import UdfDeclarationError
 class Table:
     """The features of a model, with a background sample to explain against.
 
-    Args:
-        features: names, in the order of the UDF's arguments.
-        background: the sample, one column per feature, in that order.
-        model_columns: the order in which the model wants them; None where it was fitted on a bare array.
+    :param features: names, in the order of the UDF's arguments.
+    :param background: the sample, one column per feature, in that order.
+    :param model_columns: the order in which the model wants them; None where it was fitted on a bare array.
     """
 
     features: tuple[str, ...]
@@ -29,8 +28,7 @@ class Table:
     def frame(self, columns: Sequence[Any]) -> pd.DataFrame:
         """The rows of a batch, with the background's types (whole numbers with NULLs are floats).
 
-        Raises:
-            ValueError: another number of columns, or a text where a number is needed.
+        :raises ValueError: another number of columns, or a text where a number is needed.
         """
         if len(columns) != len(self.features):
             raise ValueError(f"{len(columns)} arguments for the {len(self.features)} features {', '.join(self.features)}")
@@ -102,8 +100,7 @@ class Coding:
 def table_of(model: Any, features: Sequence[str], background: Any, *, seed: int, max_background: int, name: str) -> Table:
     """The table of a model's features, with at most `max_background` background rows, drawn with `seed`.
 
-    Raises:
-        UdfDeclarationError: the features are not the model's, or the background lacks one or has no row.
+    :raises UdfDeclarationError: the features are not the model's, or the background lacks one or has no row.
     """
     columns = tuple(features)
     frame = background if isinstance(background, pd.DataFrame) else _framed(background, columns, name)

@@ -34,12 +34,9 @@ class Ranks:
 def exact_tree_explainer(build: Callable[[Floats], Any], background: Floats) -> tuple[Any, Ranks]:
     """A TreeExplainer that works on ranks; its base value is still that of the values.
 
-    Args:
-        build: makes the interventional explainer for a background sample.
-        background: the sample (rows, features).
-
-    Raises:
-        ValueError: the trees split on categories, which have no order.
+    :param build: makes the interventional explainer for a background sample.
+    :param background: the sample (rows, features).
+    :raises ValueError: the trees split on categories, which have no order.
     """
     explainer = build(background)
     precision = explainer.model.input_dtype

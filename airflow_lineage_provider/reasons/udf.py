@@ -36,24 +36,21 @@ _NO_PART_OF_THE_VERSION = frozenset({"module", "qualname", "model", "features", 
 class ReasonedUdf:
     """A UDF that can say why. Made by `reasoned_udf` or an adapter; picklable with cloudpickle.
 
-    Args:
-        main: normal mode, one row at a time or vectorised.
-        returns: the value's Spark type as DDL.
-        name: its name in Spark, SQL, the registry and stored runs.
-        main_with_reason: reasoning mode, (value, reason); None where no reason is declared.
-        vectorized: False, ``"pandas"`` or ``"arrow"``: what both functions take and return.
-        deterministic: False keeps Spark from calling it a different number of times than written.
-        model, background: what the code decides with, for the version only; a `Path` stands for the file's content.
-        seed: of the explanation.
-        version: anything else that makes it another UDF.
-        libraries: distributions whose versions matter to the value or the reason.
-        parameters: names of the arguments; main's own by default.
-        module, qualname: where it is declared; main's by default.
-        features: what people call the arguments, by name: a `Feature`, or a label. No part of the version.
-        outcome: the same of the value.
-
-    Raises:
-        UdfDeclarationError: a wrong name, type or signature, or a model whose version cannot be taken.
+    :param main: normal mode, one row at a time or vectorised.
+    :param returns: the value's Spark type as DDL.
+    :param name: its name in Spark, SQL, the registry and stored runs.
+    :param main_with_reason: reasoning mode, (value, reason); None where no reason is declared.
+    :param vectorized: False, ``"pandas"`` or ``"arrow"``: what both functions take and return.
+    :param deterministic: False keeps Spark from calling it a different number of times than written.
+    :param model, background: what the code decides with, for the version only; a `Path` stands for the file's content.
+    :param seed: of the explanation.
+    :param version: anything else that makes it another UDF.
+    :param libraries: distributions whose versions matter to the value or the reason.
+    :param parameters: names of the arguments; main's own by default.
+    :param module, qualname: where it is declared; main's by default.
+    :param features: what people call the arguments, by name: a `Feature`, or a label. No part of the version.
+    :param outcome: the same of the value.
+    :raises UdfDeclarationError: a wrong name, type or signature, or a model whose version cannot be taken.
     """
 
     def __init__(
@@ -185,16 +182,14 @@ class ReasonedUdf:
     def call_batch(self, arrays: Sequence[Array]) -> pa.Array:
         """Normal mode on a batch: one array per argument in, values of the declared type out.
 
-        Raises:
-            UdfFailed: naming the UDF and the inputs of the row that failed.
+        :raises UdfFailed: naming the UDF and the inputs of the row that failed.
         """
         return self._batch(arrays).values(self.main)
 
     def explain_batch(self, arrays: Sequence[Array]) -> tuple[pa.Array, pa.Array]:
         """Reasoning mode on a batch: values, and reasons as canonical JSON; null where the UDF has no reason.
 
-        Raises:
-            UdfFailed: as `call_batch`.
+        :raises UdfFailed: as `call_batch`.
         """
         batch = self._batch(arrays)
         if self.main_with_reason is None:
@@ -204,8 +199,7 @@ class ReasonedUdf:
     def check_values(self, arrays: Sequence[Array], values: pa.Array) -> None:
         """Does normal mode give these values, which reasoning mode gave? (Not asked of a non-deterministic UDF.)
 
-        Raises:
-            ReasonValueMismatch: naming the UDF, the first such row's inputs and both values.
+        :raises ReasonValueMismatch: naming the UDF, the first such row's inputs and both values.
         """
         if not self.deterministic or self.main_with_reason is None:
             return
@@ -280,8 +274,7 @@ def reasoned_udf(
         def _(income, debt, amount):
             return "Accept", {"income", "amount"}
 
-    Raises:
-        UdfDeclarationError: it cannot be a UDF as declared.
+    :raises UdfDeclarationError: it cannot be a UDF as declared.
     """
     if not isinstance(returns, str) and not hasattr(returns, "simpleString"):
         raise UdfDeclarationError(f"reasoned_udf needs the value's Spark type, as in @reasoned_udf('string'), not {shown(returns)}")

@@ -36,12 +36,11 @@ Undo = Callable[[Note], int]
 class Journal:
     """The store's notes of appends, and those of the run itself, which it has also where it goes on without the store.
 
-    Attributes:
-        store: the store as the run uses it.
-        run_id: the run that is going to append.
-        key: what identifies its appends; empty where nothing does.
-        own: where it appends, and how its rows there are known.
-        instead_of: the runs whose rows it has replaced.
+    :ivar store: the store as the run uses it.
+    :ivar run_id: the run that is going to append.
+    :ivar key: what identifies its appends; empty where nothing does.
+    :ivar own: where it appends, and how its rows there are known.
+    :ivar instead_of: the runs whose rows it has replaced.
     """
 
     store: RunStore

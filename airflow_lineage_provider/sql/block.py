@@ -30,13 +30,12 @@ class Item:
 class Block:
     """A SELECT, clause by clause, or (``whole``) a finished query that can only be nested.
 
-    Attributes:
-        output: the attributes that it gives, in order.
-        scope: what each output attribute is here: a column, a constant or a computed expression.
-        laterals: generators over the rows of the joined tables.
-        group: None without an aggregation; empty for a global one.
-        order_by_name: the sort keys are names of output columns, which must then stay.
-        pinned: something is computed that must be computed just here and just once (a UDF, a random number).
+    :ivar output: the attributes that it gives, in order.
+    :ivar scope: what each output attribute is here: a column, a constant or a computed expression.
+    :ivar laterals: generators over the rows of the joined tables.
+    :ivar group: None without an aggregation; empty for a global one.
+    :ivar order_by_name: the sort keys are names of output columns, which must then stay.
+    :ivar pinned: something is computed that must be computed just here and just once (a UDF, a random number).
     """
 
     output: tuple[Attribute, ...]

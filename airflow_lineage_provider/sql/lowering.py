@@ -40,19 +40,16 @@ def lower(
 ) -> str:
     """A plan as the text of one query, whose columns are named after the plan's output attributes, in order.
 
-    Args:
-        plan: attribute names are unique in it (`plan.check.check_unique`), without regard to case.
-        tables: the physical table of each leaf, by ``("source", leaf)`` or ``("segment", number)``.
-        udfs: for Spark, the registered SQL name of each function operator's UDF, by its number. In reasoning mode (the operator has a
-            ``reason``) the function returns a struct of ``value`` and ``reason``. Register it as non-deterministic: Spark's optimizer
-            writes a deterministic call again into a filter that stands above it.
-        ansi: the recorded ``spark.sql.ansi.enabled``.
-
-    Raises:
-        PortabilityProblem: PostgreSQL has no query that surely means the same.
-        UnsupportedOperator: something in the plan has no SQL text.
-        UdfUnavailable: no SQL name is given for a function operator.
-        PlanCheckError: a leaf has no table, or names are not unique.
+    :param plan: attribute names are unique in it (`plan.check.check_unique`), without regard to case.
+    :param tables: the physical table of each leaf, by ``("source", leaf)`` or ``("segment", number)``.
+    :param udfs: for Spark, the registered SQL name of each function operator's UDF, by its number. In reasoning mode (the operator has a
+        ``reason``) the function returns a struct of ``value`` and ``reason``. Register it as non-deterministic: Spark's optimizer
+        writes a deterministic call again into a filter that stands above it.
+    :param ansi: the recorded ``spark.sql.ansi.enabled``.
+    :raises PortabilityProblem: PostgreSQL has no query that surely means the same.
+    :raises UnsupportedOperator: something in the plan has no SQL text.
+    :raises UdfUnavailable: no SQL name is given for a function operator.
+    :raises PlanCheckError: a leaf has no table, or names are not unique.
     """
     if not plan.output:
         raise UnsupportedOperator("the result has no columns, which SQL cannot say; give it one")

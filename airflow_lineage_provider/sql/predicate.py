@@ -35,16 +35,13 @@ def parse_predicate(
 ) -> Expression:
     """The condition that a text says.
 
-    Args:
-        text: a boolean expression of Spark SQL.
-        columns: the result's columns, as the user knows them.
-        case_sensitive: whether names are told apart by case (``spark.sql.caseSensitive``).
-        time_zone: the zone of moments that are written without one (``spark.sql.session.timeZone``).
-        timestamp_type: what TIMESTAMP means, ``timestamp`` or ``timestamp_ntz`` (``spark.sql.timestampType``).
-
-    Raises:
-        InvalidTarget: it does not parse, names an unknown or ambiguous column, is not a condition, or uses what a target may not
-            (subqueries, aggregate and window functions, functions that are not built in).
+    :param text: a boolean expression of Spark SQL.
+    :param columns: the result's columns, as the user knows them.
+    :param case_sensitive: whether names are told apart by case (``spark.sql.caseSensitive``).
+    :param time_zone: the zone of moments that are written without one (``spark.sql.session.timeZone``).
+    :param timestamp_type: what TIMESTAMP means, ``timestamp`` or ``timestamp_ntz`` (``spark.sql.timestampType``).
+    :raises InvalidTarget: it does not parse, names an unknown or ambiguous column, is not a condition, or uses what a target may not
+        (subqueries, aggregate and window functions, functions that are not built in).
     """
     reader = Reader(text, tuple(columns), case_sensitive, timestamp_type)
     tree = parse_expression(text)

@@ -8,9 +8,8 @@ class PortabilityProblem(Exception):
 
     A signal between `sql` and its callers, not an error that a user sees.
 
-    Attributes:
-        what: text of the expression or operator concerned.
-        why: what keeps it from PostgreSQL.
+    :ivar what: text of the expression or operator concerned.
+    :ivar why: what keeps it from PostgreSQL.
     """
 
     def __init__(self, what: str, why: str) -> None:

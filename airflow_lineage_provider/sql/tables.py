@@ -15,9 +15,8 @@ LeafKey = tuple[OneOf["source", "segment"], int]
 class ColumnRef:
     """One column of a physical table.
 
-    Attributes:
-        text: its name; or, with ``is_expression``, SQL over the table's columns, written as it stands (never from user input).
-        opaque: what is stored is not the value itself (escaped text, JSON): it may be passed on but not compared or computed with.
+    :ivar text: its name; or, with ``is_expression``, SQL over the table's columns, written as it stands (never from user input).
+    :ivar opaque: what is stored is not the value itself (escaped text, JSON): it may be passed on but not compared or computed with.
     """
 
     text: str

@@ -15,13 +15,10 @@ from airflow_lineage_provider.store.transport import Transport, open_transport
 def undo_append(url: str, name: str, note: Note) -> int:
     """Take out the rows that a run which failed has appended; how many there were.
 
-    Args:
-        url, name: the table.
-        note: of the append; see `take_out`.
-
-    Raises:
-        LoadFailed: some were changed, or the table was made anew since; or the transaction is still going on.
-        StoreUnavailable: the database does not answer.
+    :param url, name: the table.
+    :param note: of the append; see `take_out`.
+    :raises LoadFailed: some were changed, or the table was made anew since; or the transaction is still going on.
+    :raises StoreUnavailable: the database does not answer.
     """
     schema, _, table = name.rpartition(".")
     shown = f"{name} in {redact(url)}"
@@ -39,13 +36,10 @@ def take_out(transport: Transport, target: str, shown: str, note: Note) -> int:
     amended with ``undone``, the transaction that takes them out, before they are gone: should the note not be settled after that, it is
     known that nothing is left to do.
 
-    Args:
-        transport: psycopg2's.
-        target, shown: the table, quoted, and as it may be told.
-        note: how the rows are known: ``transaction`` and ``rows``; ``undone``, where this was tried before.
-
-    Raises:
-        LoadFailed: some were changed, or the table was made anew since; or the transaction is still going on.
+    :param transport: psycopg2's.
+    :param target, shown: the table, quoted, and as it may be told.
+    :param note: how the rows are known: ``transaction`` and ``rows``; ``undone``, where this was tried before.
+    :raises LoadFailed: some were changed, or the table was made anew since; or the transaction is still going on.
     """
     transaction, rows = int(note.how["transaction"]), int(note.how["rows"])
     status = _status(transport, transaction)

@@ -24,9 +24,8 @@ class Appends(OpenStore):
         that its rows stay, unless it says that it failed. ``key``: of all appends of one key to the place the last alone is to stay; what
         other runs appended as this one: run, the place's name, how their rows are known.
 
-        Raises:
-            RunNotComplete: the run is not running any more (another process found its lock free and failed it).
-            AppendInProgress: another run that is still going appends as the same key.
+        :raises RunNotComplete: the run is not running any more (another process found its lock free and failed it).
+        :raises AppendInProgress: another run that is still going appends as the same key.
         """
         doing = f"noting where run {run_id} appends"
         self._ensure_lock(run_id, doing)

@@ -35,8 +35,7 @@ def insert_run(connection: sa.Connection, record: RunRecord) -> None:
 def run(connection: sa.Connection, run_id: str, lock: bool = False) -> RunRecord:
     """One run, its row locked against loads and other changes on demand.
 
-    Raises:
-        RunNotFound: there is no such run.
+    :raises RunNotFound: there is no such run.
     """
     if not is_possible(run_id):
         raise RunNotFound(f"{shown(run_id)} is no run's id: the id is missing, or is not text that the results store can hold")
@@ -107,9 +106,8 @@ def create_materialization(
 ) -> Materialization:
     """Enter a materialization and make its table; where this was asked for before, and the answer was lost, that may have been done.
 
-    Raises:
-        LoadFailed: the run is not running, has a materialization of this name already, or two columns have one name.
-        RunNotFound: there is no such run.
+    :raises LoadFailed: the run is not running, has a materialization of this name already, or two columns have one name.
+    :raises RunNotFound: there is no such run.
     """
     record = run(connection, run_id, lock=True)
     if record.status != "running":
@@ -168,9 +166,8 @@ def execute_text(connection: sa.Connection, sql: str) -> None:
 def materializations(connection: sa.Connection, urls: ExecutorUrls, run_id: str) -> dict[str, Materialization]:
     """The materializations of a complete run, by name.
 
-    Raises:
-        RunNotFound: there is no such run.
-        RunNotComplete: it failed, was dropped, or is still going.
+    :raises RunNotFound: there is no such run.
+    :raises RunNotComplete: it failed, was dropped, or is still going.
     """
     record = run(connection, run_id)
     if record.status != "complete":

@@ -41,8 +41,7 @@ _UNAVAILABLE_STATES = {"57P01", "57P02", "57P03", "57P05", "53300", "3D000", "28
 def normalise(url: str) -> str:
     """A libpq URL: the driver's name is taken out of the scheme (``postgresql+psycopg2://``).
 
-    Raises:
-        StoreError: it is no PostgreSQL URL, or can be read in several ways: libpq's message would have pieces of the password.
+    :raises StoreError: it is no PostgreSQL URL, or can be read in several ways: libpq's message would have pieces of the password.
     """
     if not isinstance(url, str):
         raise StoreError(f"the results store is given by its URL, postgresql://…, not by a {type(url).__name__}")
@@ -161,9 +160,8 @@ def make_engine(connect: Callable[[], psycopg2.extensions.connection]) -> sa.Eng
 def store_errors(doing: str, kind: type[LineageError] = StoreError) -> Iterator[None]:
     """Translate errors of SQLAlchemy, psycopg2 and ADBC: a lost connection to StoreUnavailable, the rest to ``kind``.
 
-    Args:
-        doing: what was being done, for the message: ``"opening the store postgresql://…"``.
-        kind: the error for what is not a connection's failure.
+    :param doing: what was being done, for the message: ``"opening the store postgresql://…"``.
+    :param kind: the error for what is not a connection's failure.
     """
     try:
         yield

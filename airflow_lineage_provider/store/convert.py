@@ -38,8 +38,8 @@ def storage_schema(layout: Layout) -> pa.Schema:
 def to_storage(batch: pa.RecordBatch | pa.Table, layout: Layout, partition: int) -> tuple[pa.RecordBatch, list[str]]:
     """One batch as COPY takes it, and the names of the columns in which text had to be escaped.
 
-    Raises:
-        LoadFailed: the batch has other columns than the materialization, or a value is not of its column's type, which the message names.
+    :raises LoadFailed: the batch has other columns than the materialization, or a value is not of its column's type, which the message
+        names.
     """
     import pyarrow as pa
 

@@ -28,10 +28,9 @@ _DIGESTS_AT_ONCE = 10_000
 def save(connection: sa.Connection, record: DerivationRecord) -> str:
     """Enter a derivation; its id.
 
-    Raises:
-        RunNotFound: there is no such run.
-        RunNotComplete: the run was dropped or is not complete.
-        StoreError: a table is larger than PostgreSQL can hold.
+    :raises RunNotFound: there is no such run.
+    :raises RunNotComplete: the run was dropped or is not complete.
+    :raises StoreError: a table is larger than PostgreSQL can hold.
     """
     _check_complete(connection, record.run_id)
     made = replace(record, id=record.id or new_id(), created=record.created or datetime.now(UTC))
@@ -77,8 +76,7 @@ def _to_bytes(name: str, table: pa.Table) -> bytes:
 def load(connection: sa.Connection, derivation_id: str) -> DerivationRecord:
     """One derivation with its tables.
 
-    Raises:
-        DerivationNotFound: there is no such derivation.
+    :raises DerivationNotFound: there is no such derivation.
     """
     if not is_possible(derivation_id):
         raise DerivationNotFound(f"{shown(derivation_id)} is no derivation's id: it is missing, or not text that the store can hold")

@@ -55,10 +55,9 @@ _DAMAGE_SECONDS = 2
 class Server:
     """A running embedded server.
 
-    Attributes:
-        url: libpq URL over the Unix socket, with the owner's password.
-        pid: process id of the postmaster, as its own PID namespace counts.
-        home: its folder.
+    :ivar url: libpq URL over the Unix socket, with the owner's password.
+    :ivar pid: process id of the postmaster, as its own PID namespace counts.
+    :ivar home: its folder.
     """
 
     url: str
@@ -69,11 +68,10 @@ class Server:
 def ensure_running(home: Path | None = None) -> Server:
     """The server of a home folder (default: `settings.home`), started when it is not running.
 
-    Raises:
-        EnvironmentProblem: the wheel is not installed, or this user may not start the server, or not there.
-        StoreInUse: another host, or a container whose socket cannot be reached, runs it.
-        StoreDamaged: a file of the home is damaged and cannot be mended while the server runs.
-        StoreUnavailable: the server does not start; the message has the end of its log.
+    :raises EnvironmentProblem: the wheel is not installed, or this user may not start the server, or not there.
+    :raises StoreInUse: another host, or a container whose socket cannot be reached, runs it.
+    :raises StoreDamaged: a file of the home is damaged and cannot be mended while the server runs.
+    :raises StoreUnavailable: the server does not start; the message has the end of its log.
     """
     home = _resolved(home)
     found = running(home)
@@ -87,8 +85,7 @@ def ensure_running(home: Path | None = None) -> Server:
 def stop(home: Path | None = None) -> bool:
     """Stop the server of a home folder, for every process that uses it; False when it was not running.
 
-    Raises:
-        StoreInUse: it runs in another container or on another host, and is stopped there.
+    :raises StoreInUse: it runs in another container or on another host, and is stopped there.
     """
     home = _resolved(home)
     if not (home / "postgres" / "PG_VERSION").exists():
@@ -159,8 +156,7 @@ def _taken(lock: int | None, home: Path) -> int:
 def _wait_for_life(home: Path) -> Server | None:
     """Wait until a server that lives answers, or is gone: replaying its log it takes a while, and its children outlive it by a moment.
 
-    Raises:
-        StoreInUse: it lives on and cannot be reached. StoreDamaged: its pid file cannot be read.
+    :raises StoreInUse: it lives on and cannot be reached. :raises StoreDamaged: its pid file cannot be read.
     """
     file = home / "postgres" / "postmaster.pid"
     owner = server_life.noted(home)
@@ -239,8 +235,7 @@ def _clear_away(home: Path) -> None:
 def running(home: Path) -> Server | None:
     """The server, when it answers and takes this home's password.
 
-    Raises:
-        StoreDamaged: it answers and does not take it.
+    :raises StoreDamaged: it answers and does not take it.
     """
     found = read_pid_file(home)
     if found is None:

@@ -16,9 +16,8 @@ _LISTED = 5
 def find(connection: sa.Connection, run_id: str, pipeline: str | None, *, whole: bool) -> RunRecord:
     """The run with this id, of this pipeline where one is given. ``whole``: the beginning of an id is not enough.
 
-    Raises:
-        RunNotFound: there is none.
-        AmbiguousRun: the ids of several runs begin like that.
+    :raises RunNotFound: there is none.
+    :raises AmbiguousRun: the ids of several runs begin like that.
     """
     try:
         found = catalog.run(connection, run_id)

@@ -50,8 +50,7 @@ def write_whole(path: Path, text: str) -> None:
 def read_text(path: Path) -> str | None:
     """What a file of the home says, None where there is none.
 
-    Raises:
-        EnvironmentProblem: it is not this user's to read.
+    :raises EnvironmentProblem: it is not this user's to read.
     """
     try:
         return path.read_text(errors="replace")
@@ -67,8 +66,7 @@ def read_text(path: Path) -> str | None:
 def open_private(path: Path) -> int:
     """A descriptor of a file that nobody else can open: whoever can open a file can lock it, and keep everyone out.
 
-    Raises:
-        EnvironmentProblem: it is not this user's.
+    :raises EnvironmentProblem: it is not this user's.
     """
     try:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -96,8 +94,7 @@ def try_lock(descriptor: int) -> bool:
 def starting(home: Path) -> Iterator[None]:
     """Held by the one process that starts, stops or repairs the server.
 
-    Raises:
-        StoreUnavailable: another process has held it for minutes.
+    :raises StoreUnavailable: another process has held it for minutes.
     """
     make_home(home)
     path = home / _START_LOCK

@@ -34,11 +34,10 @@ _ROW_BYTES = 8_160 - 32 - 8 - 24
 class Column:
     """A column of a materialization.
 
-    Attributes:
-        name: any text, unique in the materialization (case matters).
-        type: Spark DDL type text, ``"decimal(10,2)"``.
-        role: what it is for: a column of the data, a lineage key, the row number, or a reason, value or argument of a function operator.
-        nullable: what Spark says; it is not enforced.
+    :ivar name: any text, unique in the materialization (case matters).
+    :ivar type: Spark DDL type text, ``"decimal(10,2)"``.
+    :ivar role: what it is for: a column of the data, a lineage key, the row number, or a reason, value or argument of a function operator.
+    :ivar nullable: what Spark says; it is not enforced.
     """
 
     name: str
@@ -74,8 +73,7 @@ class Layout:
     def find(self, name: str) -> tuple[Column, Place]:
         """A column and its place.
 
-        Raises:
-            StoreError: there is no such column; the message lists some of those that are there.
+        :raises StoreError: there is no such column; the message lists some of those that are there.
         """
         for column, place in zip(self.columns, self.places, strict=True):
             if column.name == name:
@@ -122,9 +120,8 @@ def _collation(column: Column) -> str:
 def make_layout(columns: Sequence[Column]) -> Layout:
     """Places for the columns of a new materialization.
 
-    Raises:
-        LoadFailed: two columns have one name.
-        PlanError: a type is not one of Spark's.
+    :raises LoadFailed: two columns have one name.
+    :raises PlanError: a type is not one of Spark's.
     """
     _check_unique(column.name for column in columns)
     own = _columns_of_their_own(columns)

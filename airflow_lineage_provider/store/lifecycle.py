@@ -39,9 +39,8 @@ _DETAILS = [field.name for field in fields(RunRecord) if field.name not in _KEPT
 def fail(engine: sa.Engine, run_id: str, error: str) -> None:
     """Mark a run failed and drop its tables; a run that was dropped meanwhile stays dropped.
 
-    Raises:
-        RunNotFound: there is no such run.
-        StoreError: it is complete.
+    :raises RunNotFound: there is no such run.
+    :raises StoreError: it is complete.
     """
 
     def change(connection: sa.Connection) -> None:
@@ -81,9 +80,8 @@ def incomplete(engine: sa.Engine, record: RunRecord, places: Mapping[str, str], 
 def drop(engine: sa.Engine, run_id: str) -> None:
     """Drop a run's tables, derivations and details; pipeline, times and the status ``dropped`` stay.
 
-    Raises:
-        RunNotFound: there is no such run.
-        StoreError: it is still running under a live driver.
+    :raises RunNotFound: there is no such run.
+    :raises StoreError: it is still running under a live driver.
     """
 
     def change(connection: sa.Connection) -> None:
@@ -129,8 +127,7 @@ def _end_loads(engine: sa.Engine, run_id: str) -> None:
 def end_if_dead(engine: sa.Engine, run_id: str) -> None:
     """Fail a running run whose driver has died.
 
-    Raises:
-        StoreError: it has, and another transaction holds the run's record.
+    :raises StoreError: it has, and another transaction holds the run's record.
     """
     if _fail_if_dead(engine, run_id):
         return

@@ -43,15 +43,14 @@ class _Progress:
 class PartitionLoader:
     """Loads partitions of one materialization.
 
-    Attributes:
-        url: libpq URL of the store.
-        run_id: the run.
-        materialization_id: its key in the catalog.
-        name: the materialization's name, for messages.
-        table: physical name of the table in the schema of data.
-        layout: the columns and their places.
-        transport: ``"auto"`` takes ADBC where it is installed, else psycopg2.
-        silence, limit: how long the store is waited for, as `handover.Patience` has them.
+    :ivar url: libpq URL of the store.
+    :ivar run_id: the run.
+    :ivar materialization_id: its key in the catalog.
+    :ivar name: the materialization's name, for messages.
+    :ivar table: physical name of the table in the schema of data.
+    :ivar layout: the columns and their places.
+    :ivar transport: ``"auto"`` takes ADBC where it is installed, else psycopg2.
+    :ivar silence, limit: how long the store is waited for, as `handover.Patience` has them.
     """
 
     url: str = field(repr=False)
@@ -67,15 +66,12 @@ class PartitionLoader:
     def load(self, partition: int, attempt: int, batches: Iterator[pa.RecordBatch]) -> int:
         """Replace a partition's rows by those of the batches; the number of rows.
 
-        Args:
-            partition: Spark's partition number.
-            attempt: number of the try, kept for the record.
-            batches: record batches with exactly the materialization's columns, in any order; may be empty.
-
-        Raises:
-            LoadFailed: a value cannot be stored, or the run is no longer running; the partition keeps what it had.
-            StoreUnavailable: the store does not answer, or not any more; the partition keeps what it had.
-            Exception: whatever ``batches`` raised, unchanged.
+        :param partition: Spark's partition number.
+        :param attempt: number of the try, kept for the record.
+        :param batches: record batches with exactly the materialization's columns, in any order; may be empty.
+        :raises LoadFailed: a value cannot be stored, or the run is no longer running; the partition keeps what it had.
+        :raises StoreUnavailable: the store does not answer, or not any more; the partition keeps what it had.
+        :raises Exception: whatever ``batches`` raised, unchanged.
         """
         progress = _Progress()
         doing = f"loading partition {partition} (try {attempt}) of {self.name!r} of run {self.run_id} into {redact(self.url)}"

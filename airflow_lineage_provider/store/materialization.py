@@ -27,16 +27,15 @@ class ExecutorUrls:
 class Materialization:
     """The stored output of a segment, the result, or a stored source.
 
-    Attributes:
-        id: key in the catalog.
-        run_id: the run it belongs to.
-        name: unique in its run.
-        kind: ``result``, ``segment`` or ``source``.
-        columns: in order.
-        table_name: name of the table in the schema of data, not quoted.
-        rows: number of rows, None until it is published.
-        row_count_hint: what the caller expected.
-        escaped: columns whose stored text holds escapes (`textescape`): computing on them in PostgreSQL, equality apart, is not faithful.
+    :ivar id: key in the catalog.
+    :ivar run_id: the run it belongs to.
+    :ivar name: unique in its run.
+    :ivar kind: ``result``, ``segment`` or ``source``.
+    :ivar columns: in order.
+    :ivar table_name: name of the table in the schema of data, not quoted.
+    :ivar rows: number of rows, None until it is published.
+    :ivar row_count_hint: what the caller expected.
+    :ivar escaped: columns whose stored text holds escapes (`textescape`): computing on them in PostgreSQL, equality apart, is not faithful.
     """
 
     id: int
@@ -68,8 +67,7 @@ class Materialization:
     def physical(self, name: str) -> str | None:
         """The table's own name of a column; None for a column that is packed with others.
 
-        Raises:
-            StoreError: there is no such column.
+        :raises StoreError: there is no such column.
         """
         return self.layout.find(name)[1].physical
 
@@ -79,8 +77,7 @@ class Materialization:
         Types that PostgreSQL has no like of (arrays, maps, structs, variants) come as their stored text: two values are the same
         when their texts are. `Store.query` turns them back when told their types.
 
-        Raises:
-            StoreError: there is no such column.
+        :raises StoreError: there is no such column.
         """
         return self.layout.sql_column(name, table)
 
@@ -92,7 +89,6 @@ class Materialization:
     def reader(self) -> MaterializationReader:
         """What reads ranges of rows, from any process.
 
-        Raises:
-            StoreError: no column has the role ``row``.
+        :raises StoreError: no column has the role ``row``.
         """
         return MaterializationReader(self.urls.reader, self.table, self.layout, row_column(self.layout, self.name))

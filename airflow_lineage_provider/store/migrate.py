@@ -24,13 +24,10 @@ _LOCK = 0x6C696E65616765
 def ensure_schema(engine: sa.Engine, url: str) -> None:
     """Make the schema when there is none; otherwise check its version.
 
-    Args:
-        engine: of the store.
-        url: redacted, for messages.
-
-    Raises:
-        StoreSchemaTooOld: the store was made by an older version of this package.
-        StoreSchemaTooNew: by a newer one.
+    :param engine: of the store.
+    :param url: redacted, for messages.
+    :raises StoreSchemaTooOld: the store was made by an older version of this package.
+    :raises StoreSchemaTooNew: by a newer one.
     """
     with engine.connect() as connection:
         version = current_version(connection)
@@ -46,8 +43,7 @@ def ensure_schema(engine: sa.Engine, url: str) -> None:
 def upgrade(engine: sa.Engine, url: str) -> None:
     """Bring the schema to this code's version; several processes may do so at once.
 
-    Raises:
-        StoreSchemaTooNew: the schema is of a version that this code does not know.
+    :raises StoreSchemaTooNew: the schema is of a version that this code does not know.
     """
     from alembic import command
 

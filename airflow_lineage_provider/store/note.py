@@ -11,12 +11,11 @@ from typing import Any, Protocol
 class Note:
     """A note of an append.
 
-    Attributes:
-        run_id: the run that appended.
-        place: where.
-        how: how its rows there are known.
-        amend: adds to the note what is known of taking them out.
-        now: how the note says it by now; None where the rows have been taken out by another.
+    :ivar run_id: the run that appended.
+    :ivar place: where.
+    :ivar how: how its rows there are known.
+    :ivar amend: adds to the note what is known of taking them out.
+    :ivar now: how the note says it by now; None where the rows have been taken out by another.
     """
 
     run_id: str

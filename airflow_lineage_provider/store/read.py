@@ -27,13 +27,12 @@ def select_sql(
 ) -> str:
     """A SELECT of the physical columns behind the named ones.
 
-    Args:
-        table: quoted name of the table.
-        layout: its columns.
-        names: the columns wanted.
-        where: a PostgreSQL condition, already quoted, over `Layout.sql_column` expressions.
-        order_by: column names.
-        limit: the most rows.
+    :param table: quoted name of the table.
+    :param layout: its columns.
+    :param names: the columns wanted.
+    :param where: a PostgreSQL condition, already quoted, over `Layout.sql_column` expressions.
+    :param order_by: column names.
+    :param limit: the most rows.
     """
     places = [layout.find(name)[1] for name in names]
     physical = list(dict.fromkeys(place.physical if place.physical is not None else PACKED for place in places))
@@ -50,11 +49,10 @@ def select_sql(
 class MaterializationReader:
     """Reads ranges of rows of a published materialization; small and picklable, needs pyarrow and ADBC.
 
-    Attributes:
-        url: libpq URL of the store.
-        table: quoted name of the table.
-        layout: its columns.
-        row_column: name of the column with the role ``row``, an integer.
+    :ivar url: libpq URL of the store.
+    :ivar table: quoted name of the table.
+    :ivar layout: its columns.
+    :ivar row_column: name of the column with the role ``row``, an integer.
     """
 
     url: str = field(repr=False)
@@ -65,9 +63,8 @@ class MaterializationReader:
     def read(self, lower_row: int, upper_row: int, columns: Sequence[str] | None = None) -> pa.Table:
         """The rows whose number is at least ``lower_row`` and below ``upper_row``, in order.
 
-        Raises:
-            StoreUnavailable: the store does not answer.
-            StoreError: the run has been dropped, or a column is unknown.
+        :raises StoreUnavailable: the store does not answer.
+        :raises StoreError: the run has been dropped, or a column is unknown.
         """
         names = [column.name for column in self.layout.columns] if columns is None else list(columns)
         row = self.layout.sql_column(self.row_column)
@@ -82,8 +79,7 @@ class MaterializationReader:
 def row_column(layout: Layout, name: str) -> str:
     """The column with the role ``row``.
 
-    Raises:
-        StoreError: there is none.
+    :raises StoreError: there is none.
     """
     for column in layout.columns:
         if column.role == "row":

@@ -17,17 +17,16 @@ RunStatus = Literal["running", "complete", "incomplete", "failed", "dropped"]
 class RunRecord:
     """One execution of a pipeline.
 
-    Attributes:
-        id: sortable by time; empty until `Store.begin_run` gives one.
-        pipeline: its name.
-        status: ``running``, ``complete``, ``incomplete`` (the result stands, its lineage does not), ``failed`` or ``dropped``.
-        started, finished: with time zone.
-        strategy, reasons: as the run was asked for.
-        params: the pipeline's parameters.
-        plan: JSON text of the plan's codec.
-        segments, inputs, udfs, conf, timings, row_counts, output, versions, choices: anything that Python's ``json`` can write.
-        error: why it failed, or is incomplete.
-        airflow: dag_id, run_id, task_id, map_index and try_number, where Airflow ran it.
+    :ivar id: sortable by time; empty until `Store.begin_run` gives one.
+    :ivar pipeline: its name.
+    :ivar status: ``running``, ``complete``, ``incomplete`` (the result stands, its lineage does not), ``failed`` or ``dropped``.
+    :ivar started, finished: with time zone.
+    :ivar strategy, reasons: as the run was asked for.
+    :ivar params: the pipeline's parameters.
+    :ivar plan: JSON text of the plan's codec.
+    :ivar segments, inputs, udfs, conf, timings, row_counts, output, versions, choices: anything that Python's ``json`` can write.
+    :ivar error: why it failed, or is incomplete.
+    :ivar airflow: dag_id, run_id, task_id, map_index and try_number, where Airflow ran it.
     """
 
     id: str = ""
@@ -56,11 +55,10 @@ class RunRecord:
 class DerivationTable:
     """One table of a stored derivation, kept losslessly.
 
-    Attributes:
-        kind: ``source``, ``intermediate``, ``reasons``, ``target``, or ``links`` between them.
-        table: the rows.
-        guarantee: ``exact``, ``superset`` or ``unavailable``.
-        cause: why it is not exact.
+    :ivar kind: ``source``, ``intermediate``, ``reasons``, ``target``, or ``links`` between them.
+    :ivar table: the rows.
+    :ivar guarantee: ``exact``, ``superset`` or ``unavailable``.
+    :ivar cause: why it is not exact.
     """
 
     kind: Literal["source", "intermediate", "reasons", "target", "links"]
@@ -73,15 +71,14 @@ class DerivationTable:
 class DerivationRecord:
     """One request for augmented lineage and its answer.
 
-    Attributes:
-        id: sortable by time; empty until `Store.save_derivation` gives one.
-        run_id: the run that is explained.
-        target: the target's text.
-        created: with time zone.
-        status: as the caller names it.
-        seconds: how long it took.
-        counts, guarantees, details, airflow: anything that Python's ``json`` can write.
-        tables: by name; empty in the answers of `Store.derivations`, which lists derivations without their rows.
+    :ivar id: sortable by time; empty until `Store.save_derivation` gives one.
+    :ivar run_id: the run that is explained.
+    :ivar target: the target's text.
+    :ivar created: with time zone.
+    :ivar status: as the caller names it.
+    :ivar seconds: how long it took.
+    :ivar counts, guarantees, details, airflow: anything that Python's ``json`` can write.
+    :ivar tables: by name; empty in the answers of `Store.derivations`, which lists derivations without their rows.
     """
 
     id: str = ""

@@ -15,8 +15,7 @@ if TYPE_CHECKING:
 def typed_result(table: pa.Table, types: Mapping[str, str]) -> pa.Table:
     """The table with the named columns as their exact Spark types and PostgreSQL's own types made plain.
 
-    Raises:
-        StoreError: a value does not fit the Spark type that the caller named.
+    :raises StoreError: a value does not fit the Spark type that the caller named.
     """
     import pyarrow as pa
 

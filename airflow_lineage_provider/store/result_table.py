@@ -28,8 +28,7 @@ _APPLICATION = "lineage-result"
 def result_layout(name: str, columns: Sequence[Column]) -> Layout:
     """The columns of the user's table.
 
-    Raises:
-        LoadFailed: two columns have one name, or there are more than a table can have.
+    :raises LoadFailed: two columns have one name, or there are more than a table can have.
     """
     layout = make_layout(columns)
     if layout.packed or [place.physical for place in layout.places] != [column.name for column in columns]:
@@ -43,12 +42,11 @@ class ResultTable:
 
     Arrays, maps and structs become JSON text; every other type becomes PostgreSQL's own.
 
-    Attributes:
-        url: libpq URL of the user's database.
-        schema, table: where the result goes.
-        staging: the table beside it that the executors load.
-        layout: the columns.
-        mode: what is done when the table exists.
+    :ivar url: libpq URL of the user's database.
+    :ivar schema, table: where the result goes.
+    :ivar staging: the table beside it that the executors load.
+    :ivar layout: the columns.
+    :ivar mode: what is done when the table exists.
     """
 
     url: str = field(repr=False)
@@ -63,15 +61,12 @@ class ResultTable:
     def staged(url: str, name: str, columns: Sequence[Column], mode: Mode) -> Iterator[ResultTable]:
         """Make the staging table, which is gone at the end, whatever the end is: should this process be killed, the next writer drops it.
 
-        Args:
-            url: ``postgresql://…``.
-            name: ``table`` or ``schema.table``.
-            columns: names and Spark types, in order.
-            mode: ``error`` refuses an existing table, ``overwrite`` replaces it, ``append`` adds to it.
-
-        Raises:
-            LoadFailed: the table exists (``error``), two columns have one name, or there are more than a table can have.
-            StoreUnavailable: the database does not answer.
+        :param url: ``postgresql://…``.
+        :param name: ``table`` or ``schema.table``.
+        :param columns: names and Spark types, in order.
+        :param mode: ``error`` refuses an existing table, ``overwrite`` replaces it, ``append`` adds to it.
+        :raises LoadFailed: the table exists (``error``), two columns have one name, or there are more than a table can have.
+        :raises StoreUnavailable: the database does not answer.
         """
         normal, schema = normalise(url), name.rpartition(".")[0] or "public"
         with store_errors(f"preparing table {name} in {redact(url)}", LoadFailed), staging_name(normal, schema) as staging:
@@ -93,8 +88,7 @@ class ResultTable:
     def load(self, partition: int, batches: Iterator[pa.RecordBatch]) -> int:
         """Replace a partition's rows in the staging table, in one transaction; the number of rows.
 
-        Raises:
-            LoadFailed: a value cannot be stored. StoreUnavailable: the database does not answer.
+        :raises LoadFailed: a value cannot be stored. :raises StoreUnavailable: the database does not answer.
         """
         rows = 0
 
@@ -116,11 +110,8 @@ class ResultTable:
     def publish(self, notes: Notes | None = None) -> None:
         """Put the rows in place and drop the staging table, in one transaction.
 
-        Args:
-            notes: told of rows that are appended before anybody can see them; what they replace is taken out in the same transaction.
-
-        Raises:
-            LoadFailed: the table cannot be written, or some of the rows that are to be replaced were changed since.
+        :param notes: told of rows that are appended before anybody can see them; what they replace is taken out in the same transaction.
+        :raises LoadFailed: the table cannot be written, or some of the rows that are to be replaced were changed since.
         """
         columns = ", ".join(identifier(column.name) for column in self.layout.columns)
         rows, replaced, removed = f"SELECT {columns} FROM {self._staging}", list[Note](), 0

@@ -29,9 +29,8 @@ class Restarts:
     def mend(self, store: Store, error: BaseException) -> bool:
         """After an error: whether it came of the embedded server's end, and the server answers again, so that one can ask again.
 
-        Raises:
-            StoreUnavailable: the server does not start, or died too often.
-            StoreError: another process has ended a run of this store meanwhile.
+        :raises StoreUnavailable: the server does not start, or died too often.
+        :raises StoreError: another process has ended a run of this store meanwhile.
         """
         while store.is_ended_by(error):
             if self._done == MOST:
@@ -52,10 +51,9 @@ class Restarts:
 class Revival:
     """What a store knows of its embedded server.
 
-    Attributes:
-        home: the server's folder.
-        pid: of the server that the store is connected to.
-        lock: held while the store goes over to a server that was started again.
+    :ivar home: the server's folder.
+    :ivar pid: of the server that the store is connected to.
+    :ivar lock: held while the store goes over to a server that was started again.
     """
 
     def __init__(self, server: embedded.Server) -> None:
@@ -82,8 +80,7 @@ class Revival:
     def start(self, error: BaseException) -> embedded.Server:
         """The server, which answers again.
 
-        Raises:
-            StoreUnavailable: it cannot be started.
+        :raises StoreUnavailable: it cannot be started.
         """
         cause = first_line(error)
         log.warning("the embedded PostgreSQL in %s was lost, and is started where it does not run: %s", self.home, cause)

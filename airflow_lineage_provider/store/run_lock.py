@@ -52,8 +52,7 @@ class RunLock:
     def ensure(self, url: str) -> None:
         """Take the lock again when its connection was lost (the server was restarted, say).
 
-        Raises:
-            StoreError: another process has found the owner dead, and is ending the run.
+        :raises StoreError: another process has found the owner dead, and is ending the run.
         """
         import psycopg2
 

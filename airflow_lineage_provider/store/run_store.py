@@ -32,9 +32,8 @@ FAILURES = (StoreError, EnvironmentProblem)
 class RunStore:
     """What a run asks of the store.
 
-    Attributes:
-        keeps_result: a failure of the store is noted in ``lost``, and nothing more is asked of the store; otherwise it is raised.
-        lost: why the run's lineage is lost; empty while it is not.
+    :ivar keeps_result: a failure of the store is noted in ``lost``, and nothing more is asked of the store; otherwise it is raised.
+    :ivar lost: why the run's lineage is lost; empty while it is not.
     """
 
     def __init__(self, open_store: Callable[[], Store], place: str, *, keeps_result: bool = False, lost: str = "") -> None:

@@ -28,8 +28,7 @@ class Runs(OpenStore):
 
         ``again``, here and elsewhere: this was asked for before, and the answer was lost; it may have been done.
 
-        Raises:
-            StoreError: a run of this id exists, or a field cannot be written as JSON.
+        :raises StoreError: a run of this id exists, or a field cannot be written as JSON.
         """
         made = replace(record, id=record.id or new_id())
         doing = f"beginning run {made.id}"
@@ -50,10 +49,9 @@ class Runs(OpenStore):
     ) -> Materialization:
         """Make the table of a materialization, which nobody sees before `publish_run`.
 
-        Raises:
-            LoadFailed: the run is not running, the name is taken, or two columns have one name.
-            RunNotFound: there is no such run.
-            PlanError: a type is not one of Spark's.
+        :raises LoadFailed: the run is not running, the name is taken, or two columns have one name.
+        :raises RunNotFound: there is no such run.
+        :raises PlanError: a type is not one of Spark's.
         """
         with self._transaction(f"creating materialization {name!r}") as connection:
             return catalog.create_materialization(connection, self._executors, run_id, name, kind, columns, row_count_hint, again)
@@ -72,16 +70,13 @@ class Runs(OpenStore):
     ) -> None:
         """Complete a run, in one transaction: indexes, statistics, row counts, status.
 
-        Args:
-            run_id: the run.
-            output, timings, row_counts: kept as JSON in the run's record.
-            places: what the run wrote, each place with its version: `written` finds the run by it.
-            indexes: for materializations, by name, lists of columns that are looked up together.
-            udfs: those that are kept with the run.
-
-        Raises:
-            RunNotComplete: the run is not running any more (another process found its lock free and failed it).
-            StoreError: an index names an unknown materialization or column; nothing is published.
+        :param run_id: the run.
+        :param output, timings, row_counts: kept as JSON in the run's record.
+        :param places: what the run wrote, each place with its version: `written` finds the run by it.
+        :param indexes: for materializations, by name, lists of columns that are looked up together.
+        :param udfs: those that are kept with the run.
+        :raises RunNotComplete: the run is not running any more (another process found its lock free and failed it).
+        :raises StoreError: an index names an unknown materialization or column; nothing is published.
         """
         doing = f"publishing run {run_id}"
         self._ensure_lock(run_id, doing)
@@ -93,9 +88,8 @@ class Runs(OpenStore):
     def fail_run(self, run_id: str, error: str) -> None:
         """Mark a run failed, drop its tables and end its loads; the record keeps the error.
 
-        Raises:
-            RunNotFound: there is no such run.
-            StoreError: it is complete.
+        :raises RunNotFound: there is no such run.
+        :raises StoreError: it is complete.
         """
         try:
             with store_errors(f"failing run {run_id} in {redact(self.url)}"):
@@ -118,9 +112,8 @@ class Runs(OpenStore):
     def drop_run(self, run_id: str) -> None:
         """Drop a run's tables, derivations and details; pipeline, times and the status ``dropped`` stay.
 
-        Raises:
-            RunNotFound: there is no such run.
-            StoreError: it is still running.
+        :raises RunNotFound: there is no such run.
+        :raises StoreError: it is still running.
         """
         with store_errors(f"dropping run {run_id} in {redact(self.url)}"):
             lifecycle.drop(self._engine, run_id)
@@ -128,8 +121,7 @@ class Runs(OpenStore):
     def run(self, run_id: str) -> RunRecord:
         """One run.
 
-        Raises:
-            RunNotFound: there is no such run.
+        :raises RunNotFound: there is no such run.
         """
         with self._transaction(f"reading run {run_id}") as connection:
             return catalog.run(connection, run_id)
@@ -137,9 +129,8 @@ class Runs(OpenStore):
     def find_run(self, run_id: str, pipeline: str | None = None, *, whole: bool = False) -> RunRecord:
         """One run by its id, or by an unambiguous beginning of it unless the ``whole`` id is asked for.
 
-        Raises:
-            RunNotFound: there is no such run, or it is of another pipeline.
-            AmbiguousRun: the ids of several runs begin like that.
+        :raises RunNotFound: there is no such run, or it is of another pipeline.
+        :raises AmbiguousRun: the ids of several runs begin like that.
         """
         with self._transaction("finding a run") as connection:
             return finding.find(connection, run_id, pipeline, whole=whole)
@@ -152,8 +143,7 @@ class Runs(OpenStore):
     def latest_run(self, pipeline: str | None) -> RunRecord:
         """The newest complete run of a pipeline, or (None) of all.
 
-        Raises:
-            RunNotFound: there is none.
+        :raises RunNotFound: there is none.
         """
         with self._transaction("finding the latest run" + ("" if pipeline is None else f" of {pipeline!r}")) as connection:
             found = catalog.runs(connection, pipeline, 1, "complete")

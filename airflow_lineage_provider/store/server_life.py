@@ -105,8 +105,7 @@ def note(home: Path) -> None:
 def refuse_shared_file_system(home: Path) -> None:
     """The embedded server does not start on a file system that other hosts share, unless it is allowed to.
 
-    Raises:
-        EnvironmentProblem: it lies on one.
+    :raises EnvironmentProblem: it lies on one.
     """
     kind = shared_file_system(home)
     if kind is not None and not settings.network_home():
@@ -123,8 +122,7 @@ def check_certainly_dead(home: Path, pid_file: Path) -> None:
     On a local file system the lock proves it. On a shared one it does as long as it is the same kernel's: mounts may keep locks to
     themselves.
 
-    Raises:
-        StoreInUse: this cannot be known here.
+    :raises StoreInUse: this cannot be known here.
     """
     owner = noted(home)
     if shared_file_system(home) is not None and (owner is None or owner.boot != here().boot):

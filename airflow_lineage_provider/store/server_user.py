@@ -66,8 +66,7 @@ class ServerUser:
 def server_user() -> ServerUser:
     """The caller, or for root the system user ``airflow-lineage``, made when it is missing.
 
-    Raises:
-        EnvironmentProblem: root cannot make the user.
+    :raises EnvironmentProblem: root cannot make the user.
     """
     if os.geteuid() != 0:
         return ServerUser(os.geteuid(), os.getegid())
@@ -81,8 +80,7 @@ def server_user() -> ServerUser:
 def owner_of(data: Path) -> ServerUser:
     """The user that owns a data folder, who alone can run its server.
 
-    Raises:
-        EnvironmentProblem: it is another user, and the caller is not root.
+    :raises EnvironmentProblem: it is another user, and the caller is not root.
     """
     status = data.stat()
     if os.geteuid() not in (0, status.st_uid):

@@ -98,9 +98,8 @@ def _answers(connection: AdbcConnection) -> bool:
 class Upload:
     """A temporary table of a session.
 
-    Attributes:
-        table: its quoted name.
-        layout: its columns.
+    :ivar table: its quoted name.
+    :ivar layout: its columns.
     """
 
     table: str
@@ -151,14 +150,12 @@ class Session:
     def query(self, sql: str, types: Mapping[str, str] | None = None, timezone: str = "UTC") -> pa.Table:
         """The rows of one SELECT, in a read-only transaction.
 
-        Args:
-            sql: PostgreSQL text in which every name and string is quoted already.
-            types: Spark types of output columns; those columns come as the exact Arrow type. Others come as PostgreSQL gives them.
-            timezone: of the SQL session, Spark's ``spark.sql.session.timeZone``.
-
-        Raises:
-            StoreUnavailable: the store does not answer.
-            StoreError: the store refuses the query, it took longer than the statement timeout, or a table is gone (its run was dropped).
+        :param sql: PostgreSQL text in which every name and string is quoted already.
+        :param types: Spark types of output columns; those columns come as the exact Arrow type. Others come as PostgreSQL gives them.
+        :param timezone: of the SQL session, Spark's ``spark.sql.session.timeZone``.
+        :raises StoreUnavailable: the store does not answer.
+        :raises StoreError: the store refuses the query, it took longer than the statement timeout, or a table is gone (its run was
+            dropped).
         """
         with store_errors(f"querying {redact(self._url)}"):
             return typed_result(self.fetch(sql, timezone), types or {})
@@ -208,15 +205,12 @@ class Session:
     def upload(self, name: str, table: pa.Table, columns: Sequence[Column] | None = None) -> Upload:
         """A temporary table that this session's queries can join.
 
-        Args:
-            name: what the table's name begins with.
-            table: the rows.
-            columns: their Spark types; taken from the Arrow types by default.
-
-        Raises:
-            StoreUnavailable: the store does not answer.
-            LoadFailed: a value cannot be stored as its Spark type.
-            PlanError: an Arrow type has no Spark type.
+        :param name: what the table's name begins with.
+        :param table: the rows.
+        :param columns: their Spark types; taken from the Arrow types by default.
+        :raises StoreUnavailable: the store does not answer.
+        :raises LoadFailed: a value cannot be stored as its Spark type.
+        :raises PlanError: an Arrow type has no Spark type.
         """
         layout = make_layout(columns or [Column(field.name, from_arrow(field.type)) for field in table.schema])
         chosen = physical_names([f"{name[:20]}_{len(self._uploads) + 1}"])[0]

@@ -11,8 +11,7 @@ DATA_SCHEMA = "lineage_data"
 def identifier(name: str) -> str:
     """A quoted PostgreSQL identifier.
 
-    Raises:
-        StoreError: PostgreSQL has no such identifier (empty, a NUL character, or over 63 bytes: it would be cut silently).
+    :raises StoreError: PostgreSQL has no such identifier (empty, a NUL character, or over 63 bytes: it would be cut silently).
     """
     if not name or "\x00" in name or len(name.encode()) > 63:
         raise StoreError(f"not a possible PostgreSQL identifier: {name!r}")
@@ -22,8 +21,7 @@ def identifier(name: str) -> str:
 def literal(value: str | int | None) -> str:
     """A PostgreSQL literal; relies on ``standard_conforming_strings``, which every connection of ours sets.
 
-    Raises:
-        StoreError: the text has a NUL character, which no PostgreSQL text can hold.
+    :raises StoreError: the text has a NUL character, which no PostgreSQL text can hold.
     """
     if value is None:
         return "NULL"

@@ -33,8 +33,7 @@ def staging_name(url: str, schema: str) -> Iterator[str]:
 
     What dead writers left in the schema is dropped before.
 
-    Raises:
-        psycopg2.Error: the database does not answer.
+    :raises psycopg2.Error: the database does not answer.
     """
     name = f"{_PREFIX}{secrets.token_hex(8)}"
     with closing(psycopg2_connect(url, "lineage-staging")) as connection:

@@ -26,22 +26,19 @@ class Store(Runs, Appends):
 
     Every method raises StoreUnavailable when the server does not answer and StoreError when it refuses.
 
-    Attributes:
-        url: libpq URL, with the password; executors have others (`roles`). `redact` it before it is shown.
+    :ivar url: libpq URL, with the password; executors have others (`roles`). `redact` it before it is shown.
     """
 
     @staticmethod
     def open(url: str | None = None) -> Store:
         """Connect, make the schema in an empty database, clean up after dead drivers, and retire old runs.
 
-        Args:
-            url: ``postgresql://…``; else the setting ``AIRFLOW_LINEAGE_STORE``; else the embedded server, started when it is not running.
-
-        Raises:
-            StoreUnavailable: the server does not answer or start.
-            StoreSchemaTooOld, StoreSchemaTooNew: the schema is not this code's.
-            StoreError: the URL is not PostgreSQL's, or the user may not make the schema.
-            EnvironmentProblem: the embedded server cannot run here.
+        :param url: ``postgresql://…``; else the setting ``AIRFLOW_LINEAGE_STORE``; else the embedded server, started when it is not
+            running.
+        :raises StoreUnavailable: the server does not answer or start.
+        :raises StoreSchemaTooOld, StoreSchemaTooNew: the schema is not this code's.
+        :raises StoreError: the URL is not PostgreSQL's, or the user may not make the schema.
+        :raises EnvironmentProblem: the embedded server cannot run here.
         """
         store = Store(*_resolve(url))
         try:
@@ -62,9 +59,8 @@ class Store(Runs, Appends):
     def upgrade(url: str | None = None) -> None:
         """Bring the schema of a store to this code's version (``airflow-lineage store upgrade``).
 
-        Raises:
-            StoreUnavailable: the server does not answer or start.
-            StoreSchemaTooNew: the schema is newer than this code.
+        :raises StoreUnavailable: the server does not answer or start.
+        :raises StoreSchemaTooNew: the schema is newer than this code.
         """
         store = Store(*_resolve(url))
         try:
@@ -79,8 +75,7 @@ class Store(Runs, Appends):
     def grant(url: str | None = None) -> None:
         """Make the roles of `roles.script` and grant them what they need (``airflow-lineage store grant --apply``).
 
-        Raises:
-            StoreNotPermitted: the user may not make roles.
+        :raises StoreNotPermitted: the user may not make roles.
         """
         store = Store(*_resolve(url))
         try:
@@ -96,9 +91,8 @@ class Store(Runs, Appends):
     def materializations(self, run_id: str) -> dict[str, Materialization]:
         """The materializations of a complete run, by name.
 
-        Raises:
-            RunNotFound: there is no such run.
-            RunNotComplete: it failed, was dropped, or is still going.
+        :raises RunNotFound: there is no such run.
+        :raises RunNotComplete: it failed, was dropped, or is still going.
         """
         with self._transaction(f"reading run {run_id}") as connection:
             return catalog.materializations(connection, self._executors, run_id)
@@ -118,15 +112,13 @@ class Store(Runs, Appends):
     ) -> pa.Table:
         """Rows of a materialization with their exact Spark types.
 
-        Args:
-            materialization: from `materializations` (or, for the run's own driver, from `create_materialization`).
-            columns: names; all by default.
-            where: a PostgreSQL condition in which every name and string is quoted already, over `Materialization.sql_column` expressions.
-            order_by: column names.
-            limit: the most rows.
-
-        Raises:
-            StoreError: a column is unknown, or the run was dropped.
+        :param materialization: from `materializations` (or, for the run's own driver, from `create_materialization`).
+        :param columns: names; all by default.
+        :param where: a PostgreSQL condition in which every name and string is quoted already, over `Materialization.sql_column`
+            expressions.
+        :param order_by: column names.
+        :param limit: the most rows.
+        :raises StoreError: a column is unknown, or the run was dropped.
         """
         names = [column.name for column in materialization.columns] if columns is None else list(columns)
         sql = select_sql(materialization.table, materialization.layout, names, where, order_by, limit)
@@ -143,9 +135,8 @@ class Store(Runs, Appends):
     def save_derivation(self, record: DerivationRecord) -> str:
         """Keep a derivation and its tables; its id.
 
-        Raises:
-            RunNotFound: there is no such run.
-            RunNotComplete: the run was dropped.
+        :raises RunNotFound: there is no such run.
+        :raises RunNotComplete: the run was dropped.
         """
         with self._transaction(f"saving a derivation of run {record.run_id}") as connection:
             return derivations.save(connection, record)
@@ -153,8 +144,7 @@ class Store(Runs, Appends):
     def derivation(self, derivation_id: str) -> DerivationRecord:
         """One derivation with its tables.
 
-        Raises:
-            DerivationNotFound: there is no such derivation.
+        :raises DerivationNotFound: there is no such derivation.
         """
         with self._transaction(f"reading derivation {derivation_id}") as connection:
             return derivations.load(connection, derivation_id)
@@ -172,8 +162,7 @@ class Store(Runs, Appends):
     def save_reasons(self, run_id: str, function: str, rows: Mapping[str, tuple[str, str]]) -> None:
         """Keep calls of a function, in the form of `cached_reasons`; a digest that is known already keeps its reason.
 
-        Raises:
-            RunNotComplete: the run was dropped.
+        :raises RunNotComplete: the run was dropped.
         """
         with self._transaction(f"saving reasons of run {run_id}") as connection:
             derivations.save_reasons(connection, run_id, function, rows)

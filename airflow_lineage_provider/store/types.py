@@ -39,12 +39,11 @@ _FIRST_DAY, _LAST_DAY = -2_440_588, 2_145_031_948
 class StorageType:
     """How one Spark type is stored.
 
-    Attributes:
-        spark: the parsed Spark type.
-        sql: type of the PostgreSQL column, with its collation.
-        cast: the same without a collation, as a cast writes it.
-        width: bytes that a value takes in its row at most.
-        json: whether the value is stored as JSON text.
+    :ivar spark: the parsed Spark type.
+    :ivar sql: type of the PostgreSQL column, with its collation.
+    :ivar cast: the same without a collation, as a cast writes it.
+    :ivar width: bytes that a value takes in its row at most.
+    :ivar json: whether the value is stored as JSON text.
     """
 
     spark: DataType
@@ -63,8 +62,7 @@ class StorageType:
 def storage_type(spark: str) -> StorageType:
     """How a Spark DDL type is stored.
 
-    Raises:
-        PlanError: the text is not a type of Spark's.
+    :raises PlanError: the text is not a type of Spark's.
     """
     parsed = parse_type(spark)
     if not isinstance(parsed, ScalarType) or parsed.name in ("variant", "geometry", "geography"):
@@ -112,9 +110,8 @@ def _storage_arrow(storage: StorageType) -> pa.DataType:
 def encode(array: pa.Array, storage: StorageType) -> tuple[pa.Array, bool]:
     """The array that COPY takes, and whether text had to be escaped.
 
-    Raises:
-        pyarrow.ArrowInvalid, pyarrow.ArrowNotImplementedError: the array is not of the Spark type, or a value is lost in it.
-        UnicodeDecodeError: text inside a nested value is not UTF-8.
+    :raises pyarrow.ArrowInvalid, pyarrow.ArrowNotImplementedError: the array is not of the Spark type, or a value is lost in it.
+    :raises UnicodeDecodeError: text inside a nested value is not UTF-8.
     """
     exact = _conform(array, storage.spark)
     if storage.json:
