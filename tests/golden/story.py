@@ -27,6 +27,7 @@ from airflow_lineage_provider.sql.names import Dialect
 from airflow_lineage_provider.sql.problems import PortabilityProblem
 from airflow_lineage_provider.sql.tables import ColumnRef, LeafKey, TableRef, leaf_key
 from airflow_lineage_provider.tracing.forward.plans import forward
+from airflow_lineage_provider.tracing.forward.tags import Tags
 from airflow_lineage_provider.tracing.program import Program, programs
 from airflow_lineage_provider.tracing.push_down import restricted
 from airflow_lineage_provider.tracing.reserved import TARGET
@@ -175,7 +176,7 @@ def _forward(plan: SegmentedPlan) -> Iterator[str]:
     leaves = {node.leaf: node for segment in plan.segments for node in operators(segment.plan) if isinstance(node, o.Source)}
     yield from ("", "FORWARD")
     try:
-        made = forward(plan, dict.fromkeys(leaves, _KEY), frozenset({0}), frozenset(leaves))
+        made = forward(plan, dict.fromkeys(leaves, _KEY), frozenset({0}), Tags(frozenset(leaves)))
     except LineageError as error:
         yield f"refused: {error}"
         return

@@ -25,6 +25,7 @@ from airflow_lineage_provider.plan.relation import Relation
 from airflow_lineage_provider.rewrite.segment import segment
 from airflow_lineage_provider.store import Store
 from airflow_lineage_provider.tracing.forward.plans import forward
+from airflow_lineage_provider.tracing.forward.tags import Tags
 from tests.pipeline.why_not_cases import CASES, SCHEMAS, T, Told, U
 
 pytestmark = pytest.mark.spark
@@ -298,7 +299,7 @@ def test_a_function_over_groups_does_not_tell() -> None:
     plan = segment(grouped, (made,), ("g",))
     identity = SourceIdentity(kind="primary_key", columns=(KeyColumn(name="g", type="string"),))
     with pytest.raises(UnsupportedOperator, match="cannot be followed through python grouped first_rows by g"):
-        forward(plan, {0: identity}, {0}, {0})
+        forward(plan, {0: identity}, {0}, Tags({0}))
 
 
 # --- shown ---------------------------------------------------------------------------------------------------------------

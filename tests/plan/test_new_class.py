@@ -39,6 +39,7 @@ from airflow_lineage_provider.tracing.columns.expressions import influences
 from airflow_lineage_provider.tracing.columns.operators import Tracer, trace
 from airflow_lineage_provider.tracing.forward.dropped import read_by
 from airflow_lineage_provider.tracing.forward.plans import forward
+from airflow_lineage_provider.tracing.forward.tags import Tags
 from airflow_lineage_provider.tracing.prune import needed, prune
 from airflow_lineage_provider.tracing.push_down import push_down
 from airflow_lineage_provider.tracing.row_sets import link_queries, read_by_links
@@ -91,7 +92,7 @@ OF_OPERATORS: dict[str, Callable[[], Any]] = {
     "tracing.annotate.annotate_segment": lambda: annotate_segment(SEGMENT, CONTEXT),
     "tracing.columns.operators.trace": lambda: trace(TOY, Tracer(plan=PLAN)),
     "tracing.forward.dropped._deciding": lambda: read_by(TOY, 0),
-    "tracing.forward.plans._Rewriter._operator": lambda: forward(PLAN, {0: _no_identity()}, frozenset(), frozenset()),
+    "tracing.forward.plans._Rewriter._operator": lambda: forward(PLAN, {0: _no_identity()}, frozenset(), Tags(frozenset())),
     "tracing.row_sets.link_queries": lambda: link_queries(SEGMENT, CONTEXT, None, pa.table({})),
     "tracing.row_sets.read_by_links": lambda: read_by_links(SEGMENT, CONTEXT),
     "tracing.prune.needed": lambda: needed(TOY, (A,)),

@@ -23,6 +23,7 @@ from airflow_lineage_provider.recording import RecordedPlan
 from airflow_lineage_provider.store.kept_udfs import UdfsOfRun
 from airflow_lineage_provider.tracing.forward.columns import Reading, counted, doubt_text, readings, ties
 from airflow_lineage_provider.tracing.forward.plans import ForwardPlan, Place, forward, way
+from airflow_lineage_provider.tracing.forward.tags import Tags
 from airflow_lineage_provider.tracing.reserved import asked_table
 
 if TYPE_CHECKING:
@@ -126,7 +127,7 @@ class _Follower:
         missing = missing_segments(recorded)
         known: dict[int, MaterializedSegment | None] = {**recorded.materialized, **dict.fromkeys(missing)}
         sources = {leaf: one.identity for leaf, one in recorded.sources.items()}
-        self.plan: ForwardPlan = forward(recorded.plan, sources, known.keys(), {one.leaf for one in ways})
+        self.plan: ForwardPlan = forward(recorded.plan, sources, known.keys(), Tags({one.leaf for one in ways}))
         self.readings: Mapping[int, Reading] = readings(self.plan, known)
         if any(reading.joined and number in missing for number, reading in self.readings.items()):
             spark, known = self._restored(record, spark, stack)

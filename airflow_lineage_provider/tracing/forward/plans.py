@@ -1,7 +1,7 @@
 """Lineage forwards: plans that carry, through every operator, which of the asked source rows a row descends from.
 
 A row descends from a source row when the source row is in its source lineage. So the rules are those of `tracing.annotate` and
-`tracing.row_sets`, read the other way round:
+`tracing.row_sets`, read the other way round (what is carried for the rows, and how it is combined, is an algebra's: `forward.algebra`):
 
 =====================  ========================================================================================================
 selection, projection,
@@ -39,7 +39,6 @@ from airflow_lineage_provider.plan.expressions import (
     Expression,
     Literal,
     Named,
-    conjunction,
 )
 from airflow_lineage_provider.plan.lineage_keys import InputIdentity, SourceIdentity
 from airflow_lineage_provider.plan.segments import Segment, SegmentedPlan
@@ -48,14 +47,16 @@ from airflow_lineage_provider.plan.walk import children
 from airflow_lineage_provider.rewrite.determinism import is_deterministic
 from airflow_lineage_provider.rewrite.fresh import FreshAttributes
 from airflow_lineage_provider.tracing.annotate import domain_identity, group_keys
-from airflow_lineage_provider.tracing.forward import tags as t
+from airflow_lineage_provider.tracing.forward.algebra import Algebra
 from airflow_lineage_provider.tracing.frames import frames
-from airflow_lineage_provider.tracing.reserved import asked_table, row_number
+from airflow_lineage_provider.tracing.reserved import row_number
 
 
 @dataclass(frozen=True, kw_only=True)
 class Forward:
-    """A plan whose rows hold, besides their own attributes, their tags (None: no row can have one) and the identities of their inputs.
+    """A plan whose rows hold, besides their own attributes, what they carry and the identities of their inputs.
+
+    ``tags`` is the column of what they carry (None: nothing, whichever row it is).
 
     ``unique``: no two rows have the same identities. ``generated``: a generator below gives a row several times under one identity.
     """
@@ -93,12 +94,12 @@ class ForwardPlan:
     made: Mapping[int, Forward] = field(repr=False)
 
 
-def forward(plan: SegmentedPlan, sources: Mapping[int, SourceIdentity], stored: AbstractSet[int], asked: AbstractSet[int]) -> ForwardPlan:
-    """The plan's segments with tags. ``stored`` are the segments whose rows are (or can be made) known by number, ``asked`` the leaves.
+def forward(plan: SegmentedPlan, sources: Mapping[int, SourceIdentity], stored: AbstractSet[int], algebra: Algebra) -> ForwardPlan:
+    """The plan's segments with what the algebra carries. ``stored`` are the segments whose rows are (or can be made) known by number.
 
     :raises UnsupportedOperator: what an operator makes of a row cannot be followed.
     """
-    rewriter = _Rewriter(plan, sources, stored, asked)
+    rewriter = _Rewriter(plan, sources, stored, algebra)
     for segment in reversed(plan.segments):
         rewriter.segments[segment.number] = rewriter.segment(segment)
     return ForwardPlan(plan=plan, segments=rewriter.segments, made=rewriter.made)
@@ -134,12 +135,10 @@ def _way(plan: SegmentedPlan, segment: int, node: o.Plan, leaf: int) -> Iterator
 
 
 class _Rewriter:
-    def __init__(
-        self, plan: SegmentedPlan, sources: Mapping[int, SourceIdentity], stored: AbstractSet[int], asked: AbstractSet[int]
-    ) -> None:
+    def __init__(self, plan: SegmentedPlan, sources: Mapping[int, SourceIdentity], stored: AbstractSet[int], algebra: Algebra) -> None:
         self.sources = sources
         self.stored = stored
-        self.asked = asked
+        self.algebra = algebra
         self.fresh = FreshAttributes(*(segment.plan for segment in plan.segments))
         self.traceable = plan.traceable
         self.segments: dict[int, ForwardSegment] = {}
@@ -227,15 +226,9 @@ class _Rewriter:
     def _source(self, node: o.Source) -> Forward:
         identity = self.sources[node.leaf]
         keys = tuple(self.fresh.attribute(f"lineage_{node.leaf}_{key.name.removeprefix('lineage_')}", key.type) for key in identity.columns)
-        plan: o.Plan = replace(node, output=node.output + keys, columns=node.columns + tuple(key.name for key in identity.columns))
+        source = replace(node, output=node.output + keys, columns=node.columns + tuple(key.name for key in identity.columns))
         inputs = (InputIdentity(kind="source", number=node.leaf, attributes=keys),)
-        tags = None
-        if node.leaf in self.asked and self.following:
-            tags = t.tags_attribute(self.fresh)
-            copies = tuple(self.fresh.like(key) for key in keys)
-            asked = o.SegmentOutput(segment=asked_table(node.leaf), output=(tags, *copies))
-            terms = tuple(Call(function="<=>", arguments=pair, type="boolean") for pair in zip(keys, copies, strict=True))
-            plan = o.Join(left=plan, right=asked, kind="left", condition=conjunction(terms))
+        plan, tags = (self.algebra.of_source(source, keys, self.fresh) if self.following else None) or (source, None)
         # A key that the user names is believed as far as it goes; identical rows share a digest.
         return Forward(plan=plan, tags=tags, inputs=inputs, unique=identity.kind in ("file_position", "snapshot"))
 
@@ -249,7 +242,7 @@ class _Rewriter:
 
     def _with_tags(self, one: Forward, output: tuple[Attribute, ...], tags: Expression) -> Forward:
         """Other tags than before, in a projection."""
-        made = t.tags_attribute(self.fresh)
+        made = self.algebra.column(self.fresh)
         keys = tuple(a for a in one.identity_attributes if a not in output)
         return replace(one, plan=o.Project(child=one.plan, columns=(*output, *keys, Alias(child=tags, attribute=made))), tags=made)
 
@@ -268,52 +261,50 @@ class _Rewriter:
         )
         if left.tags is None or right.tags is None:
             return made
-        return self._with_tags(made, node.output, t.both(left.tags, right.tags))
+        return self._with_tags(made, node.output, self.algebra.both(left.tags, right.tags))
 
     def _semi_join(self, node: o.Join, left: Forward, right: Forward) -> Forward:
         made = replace(left, plan=replace(node, left=left.plan, right=right.plan))
         if right.tags is None:
             return made
-        rows, found = t.partners(right.plan, right.tags, node.condition, self.fresh)
-        made = replace(made, plan=o.Join(left=made.plan, right=rows, kind="cross"))
-        return self._with_tags(made, node.output, found if left.tags is None else t.both(left.tags, found))
+        found = self.algebra.of_partners(right.plan, right.tags, node.condition, self.fresh)
+        made = replace(made, plan=o.Join(left=made.plan, right=found.plan, kind="cross"))
+        return self._with_tags(made, node.output, found.value if left.tags is None else self.algebra.both(left.tags, found.value))
 
     def _aggregate(self, node: o.Aggregate, child: Forward) -> Forward:
         made = Forward(plan=replace(node, child=child.plan), tags=None, inputs=())
         if child.tags is None:
             return made
-        lists = t.lists_attribute(self.fresh)
-        columns: tuple[Named, ...] = (*node.columns, Alias(child=t.collected(child.tags), attribute=lists))
+        collected = self.algebra.collected(child.tags, None, self.fresh)
+        columns: tuple[Named, ...] = (*node.columns, collected)
+        tags = self.algebra.united((collected.attribute,))
         if node.keys or any(isinstance(c, Alias) and isinstance(c.child, AggregateCall) for c in node.columns):
-            return self._with_tags(replace(made, plan=replace(node, child=child.plan, columns=columns)), node.output, t.gathered((lists,)))
+            return self._with_tags(replace(made, plan=replace(node, child=child.plan, columns=columns)), node.output, tags)
         # Without keys and functions there is no row where there is none below; with the tags collected there would be.
         rows = self.fresh.attribute("lineage_rows", "bigint", nullable=False)
         one = AggregateCall(function="count", arguments=(Literal(value="1", type="int"),), type="bigint")
         counted = replace(node, child=child.plan, columns=(*columns, Alias(child=one, attribute=rows)))
         some = Call(function=">", arguments=(rows, Literal(value="0", type="bigint")), type="boolean")
-        return self._with_tags(replace(made, plan=o.Filter(child=counted, condition=some)), node.output, t.gathered((lists,)))
+        return self._with_tags(replace(made, plan=o.Filter(child=counted, condition=some)), node.output, tags)
 
     def _window(self, node: o.Window, child: Forward) -> Forward:
         """Each row's tags, and those of the rows of its frames: collected by the window itself."""
         if child.tags is None:
             return replace(child, plan=replace(node, child=child.plan))
-        lists = tuple(
-            Alias(child=t.collected_over(child.tags, frame), attribute=t.lists_attribute(self.fresh))
-            for frame in frames(node) or (WHOLE_PARTITION,)
-        )
-        plan = replace(node, child=child.plan, functions=(*node.functions, *lists))
-        tags = t.both(child.tags, t.gathered(tuple(one.attribute for one in lists)))
+        collected = tuple(self.algebra.collected(child.tags, frame, self.fresh) for frame in frames(node) or (WHOLE_PARTITION,))
+        plan = replace(node, child=child.plan, functions=(*node.functions, *collected))
+        tags = self.algebra.both(child.tags, self.algebra.united(tuple(one.attribute for one in collected)))
         return self._with_tags(replace(child, plan=plan), node.output, tags)
 
     def _union(self, node: o.Union, inner: list[Forward]) -> Forward:
         """Each branch gives its own tags and identities, and NULL for those of the others."""
-        tags = t.tags_attribute(self.fresh) if any(one.tags is not None for one in inner) else None
+        tags = self.algebra.column(self.fresh) if any(one.tags is not None for one in inner) else None
         made = {id(one): tuple(self.fresh.like(a) for a in one.attributes) for child in inner for one in child.inputs}
         branches = []
         for child, original in zip(inner, node.children, strict=True):
             columns: list[Named] = list(original.output)
             if tags is not None:
-                columns.append(Alias(child=_null(t.TYPE) if child.tags is None else child.tags, attribute=self.fresh.like(tags)))
+                columns.append(Alias(child=_null(self.algebra.type) if child.tags is None else child.tags, attribute=self.fresh.like(tags)))
             for other in inner:
                 for a in (a for one in other.inputs for a in one.attributes):
                     columns.append(Alias(child=a if other is child else _null(a.type), attribute=self.fresh.like(a)))
