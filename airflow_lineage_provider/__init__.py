@@ -16,9 +16,9 @@ from airflow_lineage_provider._version import __version__  # noqa: E402
 if TYPE_CHECKING:
     from airflow_lineage_provider import errors as errors
     from airflow_lineage_provider.answers.explanation import Explanation as Explanation
-    from airflow_lineage_provider.answers.guarantees import Guarantee as Guarantee
     from airflow_lineage_provider.answers.why_not import WhyNot as WhyNot
     from airflow_lineage_provider.pipeline import Lineage as Lineage
+    from airflow_lineage_provider.plan.guarantees import Guarantee as Guarantee
     from airflow_lineage_provider.reasons import Feature as Feature
     from airflow_lineage_provider.reasons import ReasonedUdf as ReasonedUdf
     from airflow_lineage_provider.reasons import payload as payload
@@ -35,7 +35,7 @@ _HOMES = {
     "ColumnLineage": "tracing.columns.lineage",
     "Explanation": "answers.explanation",
     "Feature": "reasons",
-    "Guarantee": "answers.guarantees",
+    "Guarantee": "plan.guarantees",
     "Lineage": "pipeline",
     "Output": "running.output",
     "ReasonedUdf": "reasons",

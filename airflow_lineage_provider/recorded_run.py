@@ -34,9 +34,11 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import Column, DataFrame, Row
 
-    from airflow_lineage_provider.deriving.derive import Deriver
+    from airflow_lineage_provider.deriving.asked_run import AskedRun
     from airflow_lineage_provider.pipeline import Lineage
     from airflow_lineage_provider.spark.executing.run import Execution
+    from airflow_lineage_provider.spark.rereading.tracing import SparkTracing
+    from airflow_lineage_provider.store import Materialization
 
 Target: TypeAlias = "str | Column | Row | Mapping[str, Any] | Sequence[Mapping[str, Any] | Row] | pd.DataFrame | pa.Table"
 """Which rows are meant: a predicate, or rows by their values."""
@@ -203,11 +205,11 @@ class Run:
         :raises SecretRequired, SecretMismatch: a secret parameter of the run is not given, or another value.
         """
         from airflow_lineage_provider.deriving.across.across import Across
+        from airflow_lineage_provider.deriving.derive import derive
         from airflow_lineage_provider.deriving.images import with_images
         from airflow_lineage_provider.deriving.record import saved
         from airflow_lineage_provider.deriving.verify import verified
         from airflow_lineage_provider.spark.executing.heartbeat import heartbeat
-        from airflow_lineage_provider.store.kept_udfs import UdfsOfRun
 
         check_options({"limit": limit, "verify": verify, "difference": difference, "across": across})
         check_options({"save": save, "params": params, "airflow": airflow})
@@ -220,14 +222,12 @@ class Run:
         secrets, what = self._secrets(given), f"explain {self.record.pipeline}"
 
         def question(told: Progress) -> Explanation:
-            derived = self._deriver(told, across, save, secrets).derive(
-                target, at=at, summary=self.summary, limit=most, difference=difference
-            )
+            run = self._asked(told, secrets, across=across, save=save)
+            derived = derive(run, target, at=at, summary=self.summary, limit=most, difference=difference)
             explanation = derived.explanation
             if verify:
                 told("verifying")
-                udfs = UdfsOfRun(self._lineage.store, self.record)
-                explanation = verified(explanation, udfs, self._bound(secrets), self._lineage.spark)
+                explanation = verified(explanation, run.udfs, run.recorded, self._lineage.spark)
             if across:
                 further = Across(self._lineage.store, lambda one: self._other(one, told, save, given), self._describe, difference, most)
                 explanation = further.trace(derived, explanation)
@@ -247,22 +247,34 @@ class Run:
             return self.plan
         return read_record(secrets.bound(self.record.plan), self.record.segments, self.record.inputs)
 
-    def _deriver(self, progress: Progress, across: bool, save: bool, secrets: Secrets) -> Deriver:
+    def _asked(self, progress: Progress, secrets: Secrets, *, across: bool = False, save: bool = False) -> AskedRun:
+        """The run as a question finds it."""
         from airflow_lineage_provider.deriving.across.stored_outputs import StoredOutputs
-        from airflow_lineage_provider.deriving.derive import Deriver
+        from airflow_lineage_provider.deriving.asked_run import AskedRun
+        from airflow_lineage_provider.store.kept_udfs import UdfsOfRun
 
         recorded, store = self._bound(secrets), self._lineage.store
-        kept = StoredOutputs(store, self.id) if across else None
-        return Deriver(store, self.record, recorded, self._spark_tracing(recorded), progress, kept, save)
+        stored = store.materializations(self.id)
+        return AskedRun(
+            store=store,
+            record=self.record,
+            recorded=recorded,
+            stored=stored,
+            udfs=UdfsOfRun(store, self.record),
+            spark=self._spark_tracing(recorded, stored),
+            progress=progress,
+            kept=StoredOutputs(store, self.id) if across else None,
+            keep_reasons=save,
+        )
 
     def _describe(self, run_id: str) -> RunSummary:
         return summary_of(self._lineage.store.run(run_id))
 
-    def _other(self, run_id: str, progress: Progress, save: bool, given: Mapping[str, Any]) -> Deriver:
+    def _other(self, run_id: str, progress: Progress, save: bool, given: Mapping[str, Any]) -> AskedRun:
         """A run that wrote what this one, or another on the way, read."""
         progress(f"tracing through run {run_id}")
         other = Run(self._lineage, self._lineage.store.run(run_id))
-        return other._deriver(progress, True, save, other._secrets(given))
+        return other._asked(progress, other._secrets(given), across=True, save=save)
 
     def why_not(
         self,
@@ -298,18 +310,16 @@ class Run:
         from airflow_lineage_provider.deriving.why_not.why_not import why_not
 
         check_options({"table": table, "limit": limit, "params": params})
-        secrets = self._secrets(params or {})
-        recorded, what = self._bound(secrets), f"why not, {self.record.pipeline}"
+        secrets, what = self._secrets(params or {}), f"why not, {self.record.pipeline}"
 
         def question(told: Progress) -> WhyNot:
-            spark = self._spark_tracing(recorded)
-            return why_not(rows, table, self.record, recorded, spark, at=at, summary=self.summary, limit=limit, progress=told)
+            return why_not(self._asked(told, secrets), rows, table, at=at, summary=self.summary, limit=limit)
 
         with guarded(secrets.message), watched(progress, what) as stages:
             found = self._lineage.lasting(lambda: question(stages))
         return without_secrets(found, secrets)
 
-    def _spark_tracing(self, recorded: RecordedPlan) -> Any:
+    def _spark_tracing(self, recorded: RecordedPlan, stored: Mapping[str, Materialization]) -> SparkTracing | None:
         if self._lineage.spark is None:
             return None
         from airflow_lineage_provider.spark.ready import is_stopped
@@ -317,9 +327,7 @@ class Run:
 
         if is_stopped(self._lineage.spark):
             return None
-
-        store = self._lineage.store
-        return SparkTracing(self._lineage.spark, store, recorded, store.materializations(self.id))
+        return SparkTracing(self._lineage.spark, self._lineage.store, recorded, stored)
 
     def close(self) -> None:
         """Let Spark forget the rows that it keeps for ``result``; what is stored stays."""

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
-    from airflow_lineage_provider.answers.guarantees import Guarantee
+    from airflow_lineage_provider.plan.guarantees import Guarantee
 
 COLUMNS = (
     "row", "decided", "label", "output_space", "feature", "value", "contribution", "base_value", "output", "residual",

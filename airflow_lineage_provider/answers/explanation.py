@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from typing import Literal as OneOf
 
 from airflow_lineage_provider.answers.decided import Reasons, as_reasons
-from airflow_lineage_provider.answers.guarantees import EXACT, ORDER, Guarantee
+from airflow_lineage_provider.plan.guarantees import EXACT, ORDER, Guarantee
 from airflow_lineage_provider.reasons.discretion import NOTHING_WITHHELD, Redaction
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from typing import Literal as OneOf
 
 from airflow_lineage_provider.answers.explanation import RunSummary
-from airflow_lineage_provider.answers.guarantees import EXACT, Guarantee
+from airflow_lineage_provider.plan.guarantees import EXACT, Guarantee
 
 if TYPE_CHECKING:
     import pyarrow as pa

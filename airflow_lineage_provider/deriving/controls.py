@@ -10,7 +10,7 @@ from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.text import operator_text
 from airflow_lineage_provider.plan.walk import operators
 from airflow_lineage_provider.recording import RecordedPlan
-from airflow_lineage_provider.tracing.trace import Trace, controlled
+from airflow_lineage_provider.tracing.trace import Trace
 
 if TYPE_CHECKING:
     from airflow_lineage_provider.plan.segments import SegmentedPlan
@@ -22,17 +22,13 @@ def controls(recorded: RecordedPlan, traced: Trace, names: Mapping[int, str], *,
     ``listed``: the answer has all rows of the right sides among its source rows.
     """
     found = []
-    for segment in recorded.plan.segments:
-        link = traced.links.get(segment.number)
-        if link is None or segment.kind not in ("d", "existence"):
-            continue
+    for number, rows in sorted(traced.controls.items()):
+        segment = recorded.plan.segments[number]
         assert isinstance(segment.plan, o.Join)
-        rows = tuple(sorted(set(controlled(segment, link).column(0).to_pylist())))
-        if rows:
-            sources = tuple(dict.fromkeys(names[leaf] for leaf in _leaves(segment.plan.right, recorded.plan)))
-            kind: Literal["difference", "existence"] = "difference" if segment.kind == "d" else "existence"
-            operator = operator_text(segment.plan)
-            found.append(Control(segment=segment.number, operator=operator, sources=sources, rows=rows, kind=kind, listed=listed))
+        sources = tuple(dict.fromkeys(names[leaf] for leaf in _leaves(segment.plan.right, recorded.plan)))
+        kind: Literal["difference", "existence"] = "difference" if segment.kind == "d" else "existence"
+        operator = operator_text(segment.plan)
+        found.append(Control(segment=number, operator=operator, sources=sources, rows=rows, kind=kind, listed=listed))
     return tuple(found)
 
 

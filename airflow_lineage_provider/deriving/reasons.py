@@ -12,8 +12,8 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from airflow_lineage_provider.answers.guarantees import EXACT, Guarantee
 from airflow_lineage_provider.errors import ReasonError, ReasonValueMismatch
+from airflow_lineage_provider.plan.guarantees import EXACT, Guarantee
 from airflow_lineage_provider.plan.lineage_keys import ROW, MaterializedSegment
 from airflow_lineage_provider.plan.names import free_name
 from airflow_lineage_provider.plan.operators import FunctionOperator
@@ -23,7 +23,7 @@ from airflow_lineage_provider.reasons.values import same_values
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from airflow_lineage_provider.deriving.rows import SegmentRows
+    from airflow_lineage_provider.deriving.rows import RowSource
     from airflow_lineage_provider.store import Store
     from airflow_lineage_provider.store.kept_udfs import UdfsOfRun
 
@@ -42,7 +42,7 @@ class TracedCalls:
 class ReasonReader:
     """Reads the reasons of a run's function operators, and has the missing ones explained."""
 
-    def __init__(self, store: Store, run_id: str, udfs: UdfsOfRun, rows: SegmentRows, keep: bool = True) -> None:
+    def __init__(self, store: Store, run_id: str, udfs: UdfsOfRun, rows: RowSource, keep: bool = True) -> None:
         """``keep`` puts what is explained into the store, for the next who asks."""
         self.store = store
         self.keep = keep

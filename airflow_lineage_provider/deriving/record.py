@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider.answers.decided import Reasons
 from airflow_lineage_provider.answers.explanation import Control, Explanation, Image, Intermediate, RunSummary
-from airflow_lineage_provider.answers.guarantees import Guarantee
 from airflow_lineage_provider.deriving.reasons import worth_of
 from airflow_lineage_provider.plan import codec
+from airflow_lineage_provider.plan.guarantees import Guarantee
 from airflow_lineage_provider.reasons.features import Names
 from airflow_lineage_provider.recording import choices_document, choices_of
 from airflow_lineage_provider.store import DerivationRecord, DerivationTable, Store

@@ -1,41 +1,122 @@
-"""Rows of a run's segments by number: from the store, or from Spark where a segment was made again."""
+"""Rows of a run's segments: from the store, or from Spark where a segment was made again."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
 
+from airflow_lineage_provider.deriving.engines import stored_columns
+from airflow_lineage_provider.errors import SparkRequired
 from airflow_lineage_provider.plan.lineage_keys import ROW
+from airflow_lineage_provider.sql import ColumnRef, PortabilityProblem, lower_expression
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from airflow_lineage_provider.deriving.asked_run import AskedRun
+    from airflow_lineage_provider.plan.expressions import Attribute, Expression
     from airflow_lineage_provider.recording import RecordedPlan
     from airflow_lineage_provider.spark.rereading.restore import Restored
-    from airflow_lineage_provider.store import Materialization, Store
+    from airflow_lineage_provider.store import Materialization
 
 
-class SegmentRows:
-    """Reads rows of segments. ``restored`` is None where the run stored all that is needed."""
+class RowSource(Protocol):
+    """Rows of segments by number, wherever they are."""
 
-    def __init__(self, store: Store, recorded: RecordedPlan, stored: Mapping[str, Materialization], restored: Restored | None) -> None:
-        self._store = store
-        self._recorded = recorded
-        self._stored = stored
-        self.restored = restored
+    @property
+    def recorded(self) -> RecordedPlan:
+        """The run's plan, with every segment among the materialized ones whose rows are to be had."""
+        ...
 
-    def is_restored(self, segment: int) -> bool:
-        """Whether Spark holds the segment's rows, and not the store."""
-        return self.restored is not None and segment in self.restored.frames
-
-    def materialization(self, segment: int) -> Materialization:
-        """The segment in the store."""
-        return self._stored[self._recorded.materialized[segment].name]
+    @property
+    def numbered_by_run(self) -> bool:
+        """Whether the result's rows have the numbers that the run gave them."""
+        ...
 
     def read(self, segment: int, columns: Sequence[str], numbers: Sequence[int]) -> pa.Table:
         """The rows with the given numbers, in the order of their numbers."""
-        if self.restored is not None and segment in self.restored.frames:
-            return self.restored.read(segment, columns, numbers)
-        stored = self.materialization(segment)
-        where = f"{stored.sql_column(ROW)} IN ({', '.join(map(str, numbers))})"
-        return self._store.read(stored, columns=list(columns), where=where, order_by=[ROW])
+        ...
+
+    def matching(self, condition: Expression, limit: int) -> list[int]:
+        """The numbers of at most ``limit`` rows of the result that meet a condition.
+
+        :raises SparkRequired: only Spark can evaluate it as the run would have, and there is no session.
+        """
+        ...
+
+
+def result_columns(rows: RowSource, attributes: Sequence[Attribute]) -> list[str]:
+    """The columns that hold attributes of the result."""
+    names = dict(rows.recorded.materialized[0].columns)
+    return [names[a.id] for a in attributes]
+
+
+@dataclass(frozen=True)
+class StoredRows:
+    """Rows as the run stored them (`RowSource`)."""
+
+    run: AskedRun
+
+    @property
+    def recorded(self) -> RecordedPlan:
+        return self.run.recorded
+
+    @property
+    def numbered_by_run(self) -> bool:
+        return True
+
+    def read(self, segment: int, columns: Sequence[str], numbers: Sequence[int]) -> pa.Table:
+        return self.run.store.rows(self._stored(segment), columns, numbers)
+
+    def matching(self, condition: Expression, limit: int) -> list[int]:
+        result = self._stored(0)
+        try:
+            return self._in_postgres(condition, result, limit)
+        except PortabilityProblem as problem:
+            if self.run.spark is None:
+                raise SparkRequired(f"the target needs Spark: {problem}; give a Spark session, or a simpler predicate") from problem
+        text = _spark_text(condition, self.recorded)
+        found = self.run.spark.filter(result, lambda frame: frame.where(text).select(ROW).orderBy(ROW).limit(limit))
+        return [int(number) for number in found.column(0).to_pylist()]
+
+    def _stored(self, segment: int) -> Materialization:
+        return self.run.stored[self.recorded.materialized[segment].name]
+
+    def _in_postgres(self, condition: Expression, result: Materialization, limit: int) -> list[int]:
+        columns = stored_columns(result)
+        names = result_columns(self, self.recorded.plan.output)
+        spelled = {a.id: columns[name] for a, name in zip(self.recorded.plan.output, names, strict=True)}
+        where = lower_expression(condition, spelled, dialect="postgres", ansi=self.recorded.ansi)
+        found = self.run.store.read(result, columns=[ROW], where=where, order_by=[ROW], limit=limit)
+        return [int(number) for number in found.column(0).to_pylist()]
+
+
+@dataclass(frozen=True)
+class RemadeRows:
+    """Rows of segments that were made again; the others are as the run stored them (`RowSource`)."""
+
+    restored: Restored
+    stored: StoredRows
+
+    @property
+    def recorded(self) -> RecordedPlan:
+        return self.restored.recorded
+
+    @property
+    def numbered_by_run(self) -> bool:
+        return 0 not in self.restored.frames
+
+    def read(self, segment: int, columns: Sequence[str], numbers: Sequence[int]) -> pa.Table:
+        return (self.restored if segment in self.restored.frames else self.stored).read(segment, columns, numbers)
+
+    def matching(self, condition: Expression, limit: int) -> list[int]:
+        if self.numbered_by_run:
+            return self.stored.matching(condition, limit)
+        return self.restored.matching(0, _spark_text(condition, self.recorded), limit)
+
+
+def _spark_text(condition: Expression, recorded: RecordedPlan) -> str:
+    names = dict(recorded.materialized[0].columns)
+    spelled = {a.id: ColumnRef(text=names[a.id]) for a in recorded.plan.output}
+    return lower_expression(condition, spelled, dialect="spark", ansi=recorded.ansi)

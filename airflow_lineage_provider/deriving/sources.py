@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
-from airflow_lineage_provider.answers.guarantees import EXACT, Guarantee
 from airflow_lineage_provider.errors import SourceUnavailable, SparkRequired
+from airflow_lineage_provider.plan.guarantees import EXACT, Guarantee
 from airflow_lineage_provider.plan.interval_columns import with_interval_types
 from airflow_lineage_provider.plan.lineage_keys import ROW
 from airflow_lineage_provider.recording import RecordedSource
@@ -113,9 +113,7 @@ class SourceReader:
 
     def _from_snapshot(self, source: RecordedSource, keys: pa.Table) -> pa.Table:
         stored = self.stored[f"source_{source.source.leaf}"]
-        numbers = ", ".join(str(int(number)) for number in keys.column(0).to_pylist())
-        where = f"{stored.sql_column(ROW)} IN ({numbers})" if numbers else "false"
-        return self.store.read(stored, columns=[ROW, *source.source.columns], where=where, order_by=[ROW])
+        return self.store.rows(stored, [ROW, *source.source.columns], keys.column(0).to_pylist())
 
     def _through_spark(self, source: RecordedSource, keys: pa.Table, why: str) -> pa.Table:
         if self.spark is None:

@@ -6,20 +6,16 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider import settings
-from airflow_lineage_provider.deriving.engines import stored_columns
 from airflow_lineage_provider.errors import EmptyTarget, InvalidTarget, SparkRequired, TargetTooLarge
 from airflow_lineage_provider.plan.expressions import Attribute, Expression
-from airflow_lineage_provider.plan.lineage_keys import ROW
 from airflow_lineage_provider.recording import RecordedPlan
 from airflow_lineage_provider.shown import shown
-from airflow_lineage_provider.sql import ColumnRef, PortabilityProblem, lower_expression, parse_predicate
+from airflow_lineage_provider.sql import parse_predicate
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from airflow_lineage_provider.deriving.engines import Engines
-    from airflow_lineage_provider.deriving.rows import SegmentRows
-    from airflow_lineage_provider.store import Materialization, Store
+    from airflow_lineage_provider.deriving.rows import RowSource
 
 
 def target_expression(target: Any, recorded: RecordedPlan, spark: SparkSession | None = None) -> tuple[Expression, str]:
@@ -93,30 +89,13 @@ class PredicateTarget:
         """What every row of the target meets: it goes down the plan where segments are made again."""
         return self._condition
 
-    def numbers(self, rows: SegmentRows, recorded: RecordedPlan, engines: Engines, store: Store) -> list[int]:
-        """The numbers of the rows.
+    def numbers(self, rows: RowSource) -> list[int]:
+        """The numbers of the rows, ascending.
 
-        :raises EmptyTarget, TargetTooLarge, SparkRequired: as `matching_rows`.
+        :raises EmptyTarget: there is none. :raises TargetTooLarge: there are more than the limit.
+        :raises SparkRequired: only Spark can evaluate the condition as the run would have, and there is no session.
         """
-        return matching_rows(self._condition, self.asked, rows, recorded, engines, store, self._limit, self._total)
-
-
-def matching_rows(
-    condition: Expression,
-    asked: str,
-    rows: SegmentRows,
-    recorded: RecordedPlan,
-    engines: Engines,
-    store: Store,
-    limit: int,
-    total: int | None,
-) -> list[int]:
-    """The numbers of the result's rows that the target matches, ascending. ``total`` is the number of the result's rows, where known.
-
-    :raises EmptyTarget: none does. :raises TargetTooLarge: more than ``limit`` do. :raises SparkRequired: PostgreSQL cannot
-        evaluate the condition as Spark would, and there is no session.
-    """
-    return checked(numbers_where(condition, rows, recorded, engines, store, limit + 1), asked, recorded, limit, total)
+        return checked(rows.matching(self._condition, self._limit + 1), self.asked, rows.recorded, self._limit, self._total)
 
 
 def checked(numbers: list[int], asked: str, recorded: RecordedPlan, limit: int, total: int | None) -> list[int]:
@@ -130,38 +109,3 @@ def checked(numbers: list[int], asked: str, recorded: RecordedPlan, limit: int, 
     if len(numbers) > limit:
         raise TargetTooLarge(f"{asked} matches more than {limit:,} of the result's {known}rows; narrow it, or raise the limit")
     return sorted(numbers)
-
-
-def numbers_where(
-    condition: Expression, rows: SegmentRows, recorded: RecordedPlan, engines: Engines, store: Store, limit: int
-) -> list[int]:
-    """The numbers of at most ``limit`` rows of the result that meet a condition.
-
-    :raises SparkRequired: PostgreSQL cannot evaluate the condition as Spark would, and there is no session.
-    """
-    if rows.restored is not None and rows.is_restored(0):
-        return rows.restored.matching(0, _spark_text(condition, recorded), limit)
-    result = rows.materialization(0)
-    try:
-        return _in_postgres(condition, result, recorded, store, limit)
-    except PortabilityProblem as problem:
-        if engines.spark is None:
-            raise SparkRequired(f"the target needs Spark: {problem}; give a Spark session, or a simpler predicate") from problem
-    text = _spark_text(condition, recorded)
-    found = engines.spark.filter(result, lambda frame: frame.where(text).select(ROW).orderBy(ROW).limit(limit))
-    return [int(number) for number in found.column(0).to_pylist()]
-
-
-def _spark_text(condition: Expression, recorded: RecordedPlan) -> str:
-    names = dict(recorded.materialized[0].columns)
-    spelled = {a.id: ColumnRef(text=names[a.id]) for a in recorded.plan.output}
-    return lower_expression(condition, spelled, dialect="spark", ansi=recorded.ansi)
-
-
-def _in_postgres(condition: Expression, result: Materialization, recorded: RecordedPlan, store: Store, limit: int) -> list[int]:
-    names = dict(recorded.materialized[0].columns)
-    columns = stored_columns(result)
-    spelled = {a.id: columns[names[a.id]] for a in recorded.plan.output}
-    where = lower_expression(condition, spelled, dialect="postgres", ansi=recorded.ansi)
-    rows = store.read(result, columns=[ROW], where=where, order_by=[ROW], limit=limit)
-    return [int(number) for number in rows.column(0).to_pylist()]

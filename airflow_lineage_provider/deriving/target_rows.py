@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from airflow_lineage_provider.deriving.given_rows import Cells, given_rows
 from airflow_lineage_provider.deriving.listed import listed
 from airflow_lineage_provider.deriving.literals import has_literals, literal_of
-from airflow_lineage_provider.deriving.target import checked, numbers_where
+from airflow_lineage_provider.deriving.rows import RowSource, result_columns
+from airflow_lineage_provider.deriving.target import checked
 from airflow_lineage_provider.deriving.values import MISSING, Column
 from airflow_lineage_provider.errors import InvalidTarget, ResultNotStored, TargetTooLarge
 from airflow_lineage_provider.plan.datatypes import ArrayType, DataType, MapType, ScalarType, StructType, parse_type
@@ -21,8 +22,6 @@ from airflow_lineage_provider.shown import shown
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from airflow_lineage_provider.deriving.engines import Engines
-    from airflow_lineage_provider.deriving.rows import SegmentRows
     from airflow_lineage_provider.recording import RecordedPlan
     from airflow_lineage_provider.store import Materialization, Store
 
@@ -74,19 +73,19 @@ class RowsTarget:
         """What the rows meet: all that constants can say of them."""
         return self._given.condition()
 
-    def numbers(self, rows: SegmentRows, recorded: RecordedPlan, engines: Engines, store: Store) -> list[int]:
-        """The numbers of the rows.
+    def numbers(self, rows: RowSource) -> list[int]:
+        """The numbers of the rows, ascending.
 
-        :raises EmptyTarget, TargetTooLarge, SparkRequired: as `target.matching_rows`.
+        :raises EmptyTarget, TargetTooLarge, SparkRequired: as `target.PredicateTarget.numbers`.
         """
         found: set[int] = set()
         if self._given.plain is not None:
-            found.update(numbers_where(self._given.plain, rows, recorded, engines, store, self._limit + 1))
+            found.update(rows.matching(self._given.plain, self._limit + 1))
         for condition, cells in self._given.compared:
-            numbers = numbers_where(condition, rows, recorded, engines, store, CANDIDATES)
+            numbers = rows.matching(condition, CANDIDATES)
             refuse_too_many(len(numbers), self.asked)
-            found.update(_alike(cells, rows, recorded, numbers))
-        return checked(sorted(found), self.asked, recorded, self._limit, self._total)
+            found.update(_alike(cells, rows, numbers))
+        return checked(sorted(found), self.asked, rows.recorded, self._limit, self._total)
 
 
 def refuse_too_many(candidates: int, asked: str) -> None:
@@ -112,29 +111,21 @@ class PositionTarget:
             raise TargetTooLarge(f"{len(wanted):,} positions are more than {limit:,} rows; name fewer, or raise the limit")
         self.asked = positions_text(wanted)
         self._recorded, self._stored, self._store = recorded, stored, store
-        self._found = self._numbers(wanted)
+        self._found = store.numbers_at(stored, wanted)
         if len(self._found) < len(wanted):
-            rows = stored.rows if stored.rows is not None else store.query(f"SELECT count(*) AS n FROM {stored.table}").column(0)[0].as_py()
+            rows = store.count(stored)
             has = f"{rows:,} rows, at positions 0 to {rows - 1:,}" if rows else "no rows"
             raise InvalidTarget(f"the result has no row at one of the {self.asked}: it has {has}")
-
-    def _numbers(self, wanted: Sequence[int]) -> list[int]:
-        row = self._stored.sql_column(ROW)
-        ranked = f"SELECT {row} AS number, row_number() OVER (ORDER BY {row}) - 1 AS place FROM {self._stored.table}"
-        where = f"{row} IN (SELECT number FROM ({ranked}) AS ranked WHERE place IN ({', '.join(map(str, wanted))}))"
-        found = self._store.read(self._stored, columns=[ROW], where=where, order_by=[ROW])
-        return [int(number) for number in found.column(0).to_pylist()]
 
     def condition(self) -> Expression:
         """What the rows meet, and few others."""
         names = dict(self._recorded.materialized[0].columns)
-        where = f"{self._stored.sql_column(ROW)} IN ({', '.join(map(str, self._found))})"
         columns = [names[a.id] for a in self._recorded.plan.output]
-        found = self._store.read(self._stored, columns=list(dict.fromkeys(columns)), where=where)
+        found = self._store.rows(self._stored, list(dict.fromkeys(columns)), self._found)
         return listed([(a, found.column(name)) for a, name in zip(self._recorded.plan.output, columns, strict=True)])
 
-    def numbers(self, rows: SegmentRows, recorded: RecordedPlan, engines: Engines, store: Store) -> list[int]:
-        """The numbers of the rows."""
+    def numbers(self, rows: RowSource) -> list[int]:
+        """The numbers of the rows, ascending."""
         return self._found
 
 
@@ -205,13 +196,14 @@ def _beyond(row: Cells) -> Cells:
     return tuple((a, value) for a, value in row if not has_literals(a.type))
 
 
-def _alike(cells: Cells, rows: SegmentRows, recorded: RecordedPlan, numbers: list[int]) -> list[int]:
+def _alike(cells: Cells, rows: RowSource, numbers: list[int]) -> list[int]:
     """Those of the rows that have these values."""
     if not numbers:
         return []
-    names = dict((rows.restored.recorded if rows.restored else recorded).materialized[0].columns)
-    found = rows.read(0, [ROW, *dict.fromkeys(names[a.id] for a, _ in cells)], numbers)
-    alike = rows_alike(cells, {a.id: found.column(names[a.id]) for a, _ in cells}, found.num_rows)
+    columns = result_columns(rows, [a for a, _ in cells])
+    found = rows.read(0, [ROW, *dict.fromkeys(columns)], numbers)
+    values = {a.id: found.column(name) for (a, _), name in zip(cells, columns, strict=True)}
+    alike = rows_alike(cells, values, found.num_rows)
     return [int(found.column(ROW)[at].as_py()) for at in alike]
 
 

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from airflow_lineage_provider.answers.explanation import Explanation, RunSummary
-    from airflow_lineage_provider.answers.guarantees import Guarantee
+    from airflow_lineage_provider.plan.guarantees import Guarantee
 
 NAME = "airflow_lineage.explanation"
 VERSION = 1

@@ -57,8 +57,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from airflow_lineage_provider.answers.explanation import Explanation, RunSummary
-    from airflow_lineage_provider.answers.guarantees import Guarantee
     from airflow_lineage_provider.plan import operators as o
+    from airflow_lineage_provider.plan.guarantees import Guarantee
 
 STYLES = {"exact": "green", "superset": "yellow", "unavailable": "red"}
 CELL, TYPE = 40, 24

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from airflow_lineage_provider.answers.explanation import Explanation
-    from airflow_lineage_provider.answers.guarantees import Guarantee
     from airflow_lineage_provider.answers.why_not import Descendant, Fate, WhyNot
+    from airflow_lineage_provider.plan.guarantees import Guarantee
     from airflow_lineage_provider.tracing.trace import TracingQuery
 
 HIDDEN = "hidden columns"

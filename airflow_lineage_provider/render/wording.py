@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from airflow_lineage_provider.answers.guarantees import Guarantee
 from airflow_lineage_provider.answers.values import count, row_numbers, seconds_text, shortened, visible
+from airflow_lineage_provider.plan.guarantees import Guarantee
 from airflow_lineage_provider.secrecy.parameters import shown_param
 
 if TYPE_CHECKING:

@@ -45,6 +45,19 @@ def select_sql(
     return sql if limit is None else f"{sql} LIMIT {int(limit)}"
 
 
+def numbered(layout: Layout, row: str, numbers: Sequence[int]) -> str:
+    """The condition that a row's number is one of these."""
+    return f"{layout.sql_column(row)} IN ({', '.join(str(int(one)) for one in numbers)})" if numbers else "false"
+
+
+def at_positions(table: str, layout: Layout, row: str, positions: Sequence[int]) -> str:
+    """The condition that a row stands at one of these positions, counted from 0 in the order of the rows' numbers."""
+    number = layout.sql_column(row)
+    ranked = f"SELECT {number} AS number, row_number() OVER (ORDER BY {number}) - 1 AS place FROM {table}"
+    places = ", ".join(str(int(one)) for one in positions) or "NULL"
+    return f"{number} IN (SELECT number FROM ({ranked}) AS ranked WHERE place IN ({places}))"
+
+
 @dataclass(frozen=True)
 class MaterializationReader:
     """Reads ranges of rows of a published materialization; small and picklable, needs pyarrow and ADBC.

@@ -13,7 +13,7 @@ from airflow_lineage_provider.store.connection import normalise, redact, store_e
 from airflow_lineage_provider.store.convert import from_storage
 from airflow_lineage_provider.store.handover import Patience, bounded
 from airflow_lineage_provider.store.materialization import Materialization
-from airflow_lineage_provider.store.read import select_sql
+from airflow_lineage_provider.store.read import at_positions, numbered, row_column, select_sql
 from airflow_lineage_provider.store.records import DerivationRecord
 from airflow_lineage_provider.store.runs import Runs
 
@@ -124,6 +124,32 @@ class Store(Runs, Appends):
         sql = select_sql(materialization.table, materialization.layout, names, where, order_by, limit)
         with self.session() as session, store_errors(f"reading {materialization.name!r} in {redact(self.url)}"):
             return from_storage(session.fetch(sql), materialization.layout, names)
+
+    def rows(self, materialization: Materialization, columns: Sequence[str], numbers: Sequence[int]) -> pa.Table:
+        """The rows of a materialization with the given numbers, in the order of their numbers.
+
+        Raises:
+            StoreError: a column is unknown, or the run was dropped.
+        """
+        row = row_column(materialization.layout, materialization.name)
+        return self.read(materialization, columns, numbered(materialization.layout, row, numbers), order_by=[row])
+
+    def numbers_at(self, materialization: Materialization, positions: Sequence[int]) -> list[int]:
+        """The numbers of the rows at these positions, counted from 0 in the order of the numbers; fewer where there are not so many.
+
+        Raises:
+            StoreError: the run was dropped.
+        """
+        row = row_column(materialization.layout, materialization.name)
+        where = at_positions(materialization.table, materialization.layout, row, positions)
+        found = self.read(materialization, [row], where, order_by=[row])
+        return [int(number) for number in found.column(0).to_pylist()]
+
+    def count(self, materialization: Materialization) -> int:
+        """The number of a materialization's rows."""
+        if materialization.rows is not None:
+            return materialization.rows
+        return int(self.query(f"SELECT count(*) AS n FROM {materialization.table}").column(0)[0].as_py())
 
     def partitions(self, materialization: Materialization) -> list[tuple[int, int]]:
         """The loaded partitions of a materialization that have rows: number and rows."""

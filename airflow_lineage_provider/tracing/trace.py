@@ -12,10 +12,14 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol
 
 from airflow_lineage_provider.plan import operators as o
+from airflow_lineage_provider.plan.datatypes import to_arrow
 from airflow_lineage_provider.plan.expressions import TRUE, Alias, Attribute, Call, Named
+from airflow_lineage_provider.plan.guarantees import weakest
 from airflow_lineage_provider.plan.lineage_keys import InputIdentity, MaterializedSegment, SourceIdentity
 from airflow_lineage_provider.plan.segments import Segment, SegmentedPlan
 from airflow_lineage_provider.tracing.annotate import Annotated, Context, group_keys
+from airflow_lineage_provider.tracing.maps import Rows, RowSet, distinct_rows
+from airflow_lineage_provider.tracing.python_guarantees import opaque
 from airflow_lineage_provider.tracing.reserved import STORED_ROW, TAG, TAG_ATTRIBUTE, TARGET, TARGET_PRESENT, TARGET_ROW
 from airflow_lineage_provider.tracing.row_sets import link_queries, whole_side_query
 
@@ -59,12 +63,38 @@ class Trace:
     """What Algorithm 1 found. Every table has the tag first and then the identity's columns, each combination once.
 
     ``links``: what the segments that go back to sets of rows were asked for (`plan.lineage_keys.InputIdentity`), by segment.
+    ``controls``: the tags of the rows that passed a segment's difference or existence test by nothing being there, by segment: the whole
+    right side has a say in them.
     """
 
+    run: TracedRun
     sources: dict[int, pa.Table] = field(default_factory=dict)
     segments: dict[int, pa.Table] = field(default_factory=dict)
     links: dict[int, pa.Table] = field(default_factory=dict)
+    controls: dict[int, tuple[int, ...]] = field(default_factory=dict)
     queries: list[TracingQuery] = field(default_factory=list)
+
+    def rows(self, of: RowSet) -> Rows:
+        """The rows of a row set that were found; what Python functions on the way leave of their guarantee."""
+        import pyarrow as pa
+
+        unknown = opaque(self.run.plan, self.links)
+        tables, known = (self.sources, unknown.leaves) if of.kind == "source" else (self.segments, unknown.segments)
+        types = [column.type for column in self.run.sources[of.numbers[0]].columns] if of.kind == "source" else ["bigint"]
+        schema = pa.schema([(TAG, pa.int64()), *((f"key_{i}", to_arrow(one)) for i, one in enumerate(types))])
+        parts = [tables[number].cast(schema) for number in of.numbers if number in tables]
+        return Rows(
+            of=of,
+            keys=distinct_rows(pa.concat_tables([schema.empty_table(), *parts])),
+            guarantee=weakest(*(known.get(number) for number in of.numbers)),
+            engine=self.engine,
+        )
+
+    @property
+    def engine(self) -> str:
+        """Who answered the tracing queries."""
+        engines = ", ".join(sorted({one.engine for one in self.queries}))
+        return f"lazy: {engines}" if engines else "lazy"
 
 
 def trace(run: TracedRun, start: int, target: pa.Table, executor: Executor, *, enumerate_differences: bool = False) -> Trace:
@@ -73,7 +103,7 @@ def trace(run: TracedRun, start: int, target: pa.Table, executor: Executor, *, e
     Segments are taken in the order of their numbers: all targets of a segment are known when its turn comes, and each
     segment's tracing query is run once (proposition 3). The right sides of differences are gone into only when asked.
     """
-    found = Trace()
+    found = Trace(run=run)
     found.segments[start] = target
     for segment in run.plan.segments[start:]:
         if segment.number in found.segments and found.segments[segment.number].num_rows:
@@ -83,7 +113,7 @@ def trace(run: TracedRun, start: int, target: pa.Table, executor: Executor, *, e
     return found
 
 
-def controlled(segment: Segment, link: pa.Table) -> pa.Table:
+def _controlled(segment: Segment, link: pa.Table) -> pa.Table:
     """The targets of a link that have the whole right side of the segment as a control."""
     import pyarrow.compute as pc
 
@@ -115,7 +145,9 @@ def _trace_link(run: TracedRun, segment: Segment, found: Trace, executor: Execut
     for query in link_queries(segment, run.context, run.materialized.get(segment.number), target):
         if _leads_on(query):
             _record(segment, query, target, found, executor)
-    whole = controlled(segment, target)
+    whole = _controlled(segment, target)
+    if whole.num_rows:
+        found.controls[segment.number] = tuple(sorted(set(whole.column(0).to_pylist())))
     if enumerate_differences and whole.num_rows:
         query = whole_side_query(segment, run.context)
         if _leads_on(query):
@@ -178,16 +210,3 @@ def _add(found: Trace, identity: InputIdentity, rows: pa.Table) -> None:
     tables = {"source": found.sources, "segment": found.segments, "link": found.links}[identity.kind]
     earlier = tables.get(identity.number)
     tables[identity.number] = rows if earlier is None else distinct_rows(pa.concat_tables([earlier, rows.cast(earlier.schema)]))
-
-
-def distinct_rows(table: pa.Table) -> pa.Table:
-    """The table's rows, each once, in order of first appearance."""
-    import pyarrow as pa
-
-    if not any(pa.types.is_nested(column.type) for column in table.schema):
-        return table.group_by(table.column_names, use_threads=False).aggregate([])
-    # Arrow does not group by arrays or structs.
-    seen: dict[str, int] = {}
-    for number, row in enumerate(zip(*(column.to_pylist() for column in table.columns), strict=True)):
-        seen.setdefault(repr(row), number)
-    return table.take(list(seen.values()))

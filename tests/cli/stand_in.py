@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import pyarrow as pa
 
 from airflow_lineage_provider.answers.explanation import Explanation, RunSummary
-from airflow_lineage_provider.answers.guarantees import EXACT
 from airflow_lineage_provider.answers.storage import RecordedUdf, SegmentNotStored, StoredTable
 from airflow_lineage_provider.errors import RunNotFound
+from airflow_lineage_provider.plan.guarantees import EXACT
 
 if TYPE_CHECKING:
     pass

@@ -15,7 +15,6 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from airflow_lineage_provider.deriving.python_guarantees import opaque
 from airflow_lineage_provider.deriving.why_not.drops import _reason
 from airflow_lineage_provider.errors import UnsupportedOperator
 from airflow_lineage_provider.plan import expressions as e
@@ -42,8 +41,8 @@ from airflow_lineage_provider.tracing.forward.plans import forward
 from airflow_lineage_provider.tracing.forward.tags import Tags
 from airflow_lineage_provider.tracing.prune import needed, prune
 from airflow_lineage_provider.tracing.push_down import push_down
+from airflow_lineage_provider.tracing.python_guarantees import opaque
 from airflow_lineage_provider.tracing.row_sets import link_queries, read_by_links
-from airflow_lineage_provider.tracing.trace import Trace
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "airflow_lineage_provider"
@@ -99,7 +98,7 @@ OF_OPERATORS: dict[str, Callable[[], Any]] = {
     "tracing.prune._prune": lambda: prune(TOY, (A,)),
     "tracing.push_down._push": lambda: push_down(TOY, (POSITIVE,)),
     "deriving.why_not.drops._reason": lambda: _reason(TOY),
-    "deriving.python_guarantees._of_function": lambda: opaque(PLAN, Trace(links={0: pa.table({})})),
+    "tracing.python_guarantees._of_function": lambda: opaque(PLAN, {0}),
 }
 
 OF_EXPRESSIONS: dict[str, Callable[[], Any]] = {

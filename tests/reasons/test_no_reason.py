@@ -11,9 +11,9 @@ import pytest
 from rich.console import Console
 
 from airflow_lineage_provider.answers.explanation import Explanation
-from airflow_lineage_provider.answers.guarantees import EXACT, Guarantee
 from airflow_lineage_provider.deriving.reasons import NO_REASON, worth_of
 from airflow_lineage_provider.deriving.record import restored, saved
+from airflow_lineage_provider.plan.guarantees import EXACT, Guarantee
 from airflow_lineage_provider.store import DerivationRecord
 from tests.render import explanation_examples as examples
 

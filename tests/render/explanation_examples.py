@@ -11,9 +11,9 @@ from typing import Any
 import pyarrow as pa
 
 from airflow_lineage_provider.answers.explanation import Explanation, Intermediate, RunSummary
-from airflow_lineage_provider.answers.guarantees import EXACT, Guarantee
 from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.expressions import Attribute
+from airflow_lineage_provider.plan.guarantees import EXACT, Guarantee
 from airflow_lineage_provider.plan.relation import Relation
 from airflow_lineage_provider.plan.segments import SegmentedPlan
 from airflow_lineage_provider.reasons import payload

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from airflow_lineage_provider.answers.decided import COLUMNS, Reasons
-from airflow_lineage_provider.answers.guarantees import EXACT
+from airflow_lineage_provider.plan.guarantees import EXACT
 from airflow_lineage_provider.reasons import payload
 from tests.render import explanation_examples as examples
 

@@ -12,11 +12,11 @@ import pytest
 
 from airflow_lineage_provider.answers.decided import Reasons
 from airflow_lineage_provider.answers.explanation import Control, Explanation, Image
-from airflow_lineage_provider.answers.guarantees import Guarantee
 from airflow_lineage_provider.answers.why_not import Descendant, Drop, Fate, Step, Term, WhyNot
 from airflow_lineage_provider.plan import expressions as e
 from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.expressions import Attribute
+from airflow_lineage_provider.plan.guarantees import Guarantee
 from airflow_lineage_provider.plan.relation import Relation
 from airflow_lineage_provider.plan.segments import SegmentedPlan
 from airflow_lineage_provider.reasons import payload

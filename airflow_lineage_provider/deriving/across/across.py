@@ -11,16 +11,18 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from airflow_lineage_provider.answers.guarantees import EXACT, Guarantee
 from airflow_lineage_provider.deriving.across.merge import merged
 from airflow_lineage_provider.deriving.across.output_rows import OutputRows, ReadBack
 from airflow_lineage_provider.deriving.across.stored_outputs import written_rows
 from airflow_lineage_provider.deriving.across.writers import MadeBy, made_by
+from airflow_lineage_provider.deriving.derive import derive_rows
 from airflow_lineage_provider.errors import LineageError, SparkRequired, StoreUnavailable
+from airflow_lineage_provider.plan.guarantees import EXACT, Guarantee
 
 if TYPE_CHECKING:
     from airflow_lineage_provider.answers.explanation import Difference, Explanation, RunSummary
-    from airflow_lineage_provider.deriving.derive import Derived, Deriver
+    from airflow_lineage_provider.deriving.asked_run import AskedRun
+    from airflow_lineage_provider.deriving.derive import Derived
     from airflow_lineage_provider.deriving.sources import SourceRows
     from airflow_lineage_provider.recording import RecordedSource
     from airflow_lineage_provider.store import Store, WrittenPlace
@@ -56,13 +58,13 @@ class Step:
 class Across:
     """Traces a derivation on, through the runs behind its sources.
 
-    ``open_run`` gives the deriver of a run, ``describe`` what a person wants to know of it.
+    ``open_run`` gives a run to be asked, ``describe`` what a person wants to know of it.
     """
 
     def __init__(
         self,
         store: Store,
-        open_run: Callable[[str], Deriver],
+        open_run: Callable[[str], AskedRun],
         describe: Callable[[str], RunSummary],
         difference: Difference,
         limit: int,
@@ -123,9 +125,9 @@ class Across:
         try:
             if rows > self._limit:
                 raise LineageError(f"{rows:,} of its rows were read, more than {self._limit:,}")
-            deriver = self._open(run_id)
-            target = OutputRows(batches, deriver.recorded)
-            derived = deriver.derive_rows(target, summary=self._describe(run_id), difference=self._difference)
+            run = self._open(run_id)
+            target = OutputRows(batches, run.recorded)
+            derived = derive_rows(run, target, summary=self._describe(run_id), difference=self._difference)
         except SparkRequired as needed:
             raise SparkRequired(f"run {run_id} of {pipeline}, which wrote {batches[0].table}: {needed}") from needed
         except StoreUnavailable:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider.answers.explanation import Control, Intermediate
-from airflow_lineage_provider.answers.guarantees import Guarantee, weakest
+from airflow_lineage_provider.plan.guarantees import Guarantee, weakest
 from airflow_lineage_provider.plan.names import free_name
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from airflow_lineage_provider.deriving.across.stored_outputs import columns_by_name
 from airflow_lineage_provider.deriving.listed import listed
+from airflow_lineage_provider.deriving.rows import RowSource, result_columns
 from airflow_lineage_provider.deriving.sources import Key, key_tuples
-from airflow_lineage_provider.deriving.target import numbers_where
 from airflow_lineage_provider.errors import EmptyTarget, TargetTooLarge
 from airflow_lineage_provider.plan.datatypes import to_arrow
 from airflow_lineage_provider.plan.expressions import TRUE, Attribute, Expression, disjunction
@@ -22,10 +22,7 @@ from airflow_lineage_provider.plan.lineage_keys import ROW
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from airflow_lineage_provider.deriving.engines import Engines
-    from airflow_lineage_provider.deriving.rows import SegmentRows
     from airflow_lineage_provider.recording import RecordedPlan
-    from airflow_lineage_provider.store import Store
 
 _CANDIDATES = 1_000_000
 
@@ -54,7 +51,7 @@ class OutputRows:
         """What all of these rows meet, and few others."""
         return disjunction(tuple(batch.condition(range(batch.size)) for batch in self._batches)) or TRUE
 
-    def numbers(self, rows: SegmentRows, recorded: RecordedPlan, engines: Engines, store: Store) -> list[int]:
+    def numbers(self, rows: RowSource) -> list[int]:
         """The numbers of the rows that were found.
 
         :raises EmptyTarget: none was. :raises SparkRequired: only Spark can find them, and there is no session.
@@ -62,14 +59,14 @@ class OutputRows:
         for batch, matches in zip(self._batches, self.matches, strict=True):
             if not batch.columns:
                 continue
-            if not rows.is_restored(0):
-                batch.match_numbers(rows, recorded, matches)
+            if rows.numbered_by_run:
+                batch.match_numbers(rows, matches)
             rest = [at for at, found in enumerate(matches) if not found]
             if rest:
-                numbers = numbers_where(batch.condition(rest), rows, recorded, engines, store, _CANDIDATES)
+                numbers = rows.matching(batch.condition(rest), _CANDIDATES)
                 if len(numbers) == _CANDIDATES:
                     raise TargetTooLarge(f"more than {_CANDIDATES:,} rows of the result look like the ones that were read")
-                batch.match_values(rows, recorded, matches, rest, numbers)
+                batch.match_values(rows, matches, rest, numbers)
         found = sorted({number for matches in self.matches for numbers in matches for number in numbers})
         if not found:
             raise EmptyTarget(f"none of {self.asked} is in the result as it was read")
@@ -95,29 +92,26 @@ class _Batch:
         """Columns with few values among the rows must have one of them. (What else the rows have in common is looked at later.)"""
         return listed([(a, column.take(list(rows))) for a, column in self.columns])
 
-    def match_numbers(self, rows: SegmentRows, recorded: RecordedPlan, matches: list[tuple[int, ...]]) -> None:
+    def match_numbers(self, rows: RowSource, matches: list[tuple[int, ...]]) -> None:
         """Rows whose number is known, and whose values are those of the result's row of that number."""
         wanted = sorted({number for number in self.hints if number is not None})
         if not wanted:
             return
-        stored = self._stored(rows, recorded, wanted)
+        stored = self._stored(rows, wanted)
         for at, number in enumerate(self.hints):
             if number is not None and stored.get(number) == self.keys[at]:
                 matches[at] = (number,)
 
-    def match_values(
-        self, rows: SegmentRows, recorded: RecordedPlan, matches: list[tuple[int, ...]], rest: list[int], numbers: list[int]
-    ) -> None:
+    def match_values(self, rows: RowSource, matches: list[tuple[int, ...]], rest: list[int], numbers: list[int]) -> None:
         """Every row of the result with the same values."""
         equal: dict[Key, list[int]] = {}
-        for number, key in (self._stored(rows, recorded, numbers) if numbers else {}).items():
+        for number, key in (self._stored(rows, numbers) if numbers else {}).items():
             equal.setdefault(key, []).append(number)
         for at in rest:
             matches[at] = tuple(equal.get(self.keys[at], ()))
 
-    def _stored(self, rows: SegmentRows, recorded: RecordedPlan, numbers: list[int]) -> dict[int, Key]:
-        names = dict((rows.restored.recorded if rows.restored else recorded).materialized[0].columns)
-        columns = [names[a.id] for a, _ in self.columns]
+    def _stored(self, rows: RowSource, numbers: list[int]) -> dict[int, Key]:
+        columns = result_columns(rows, [a for a, _ in self.columns])
         found = rows.read(0, [ROW, *dict.fromkeys(columns)], numbers)
         typed = [_as_type(found.column(name), a.type) for name, (a, _) in zip(columns, self.columns, strict=True)]
         return dict(zip(found.column(ROW).to_pylist(), _keys([column for column in typed if column is not None]), strict=True))

@@ -53,8 +53,7 @@ class StoredOutputs:
         columns = result_columns(recorded, source.source.columns) if stored is not None else None
         if stored is None or columns is None:
             return None
-        where = f"{stored.sql_column(ROW)} IN ({', '.join(map(str, rows))})"
-        found = self._store.read(stored, columns=[ROW, *dict.fromkeys(columns)], where=where, order_by=[ROW])
+        found = self._store.rows(stored, [ROW, *dict.fromkeys(columns)], list(rows))
         keys = [rows[number] for number in found.column(ROW).to_pylist()]
         types = [to_arrow(a.type) for a in source.source.output]
         try:

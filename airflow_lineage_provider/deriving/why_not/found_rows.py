@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider.deriving.target_rows import CANDIDATES, GivenRows, refuse_too_many, rows_alike
 from airflow_lineage_provider.deriving.why_not.question import Asked
 from airflow_lineage_provider.errors import EmptyTarget, InvalidTarget, TargetTooLarge
+from airflow_lineage_provider.plan.guarantees import EXACT, Guarantee
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -42,6 +44,13 @@ def found_rows(asked: Asked, spark: SparkTracing, limit: int) -> pa.Table:
     if found.num_rows > limit:
         raise TargetTooLarge(f"{asked.text} matches more than {limit:,} rows of {asked.table}; narrow it, or raise the limit")
     return found
+
+
+def worth_of_copies(table: str, copies: Sequence[int]) -> Guarantee:
+    """What an answer about rows is worth each of which stands for so many."""
+    if any(number > 1 for number in copies):
+        return Guarantee(level="superset", cause=f"{table} has rows that nothing tells apart: they are followed together")
+    return EXACT
 
 
 def _like(given: GivenRows, asked: Asked, spark: SparkTracing, limit: int) -> pa.Table:

@@ -45,7 +45,7 @@ def _source_rows(leaf: int, keys: pa.Table, following: Following) -> dict[Key, M
 
     from airflow_lineage_provider.answers.values import rows_of
     from airflow_lineage_provider.plan.datatypes import to_arrow
-    from airflow_lineage_provider.tracing.trace import distinct_rows
+    from airflow_lineage_provider.tracing.maps import distinct_rows
 
     tracing = following.tracing
     source, conf = tracing.recorded.sources[leaf], dict(tracing.recorded.plan.conf)

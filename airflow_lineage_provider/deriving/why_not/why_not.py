@@ -3,36 +3,30 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider.answers.explanation import RunSummary
-from airflow_lineage_provider.answers.guarantees import EXACT, Guarantee
 from airflow_lineage_provider.answers.why_not import Fate, Step, WhyNot
+from airflow_lineage_provider.deriving.descent import Descent, stale_sources, worth_of_following
 from airflow_lineage_provider.deriving.why_not.drops import drops_of
-from airflow_lineage_provider.deriving.why_not.found_rows import found_rows
+from airflow_lineage_provider.deriving.why_not.found_rows import found_rows, worth_of_copies
 from airflow_lineage_provider.deriving.why_not.question import asked_of
 from airflow_lineage_provider.errors import SparkRequired
 from airflow_lineage_provider.plan.expressions import TRUE
+from airflow_lineage_provider.plan.guarantees import weakest
 from airflow_lineage_provider.plan.interval_columns import with_interval_types
 from airflow_lineage_provider.plan.text import operator_text
-from airflow_lineage_provider.progress import Progress
-from airflow_lineage_provider.recording import RecordedPlan
-from airflow_lineage_provider.store.kept_udfs import UdfsOfRun
-from airflow_lineage_provider.tracing.forward.columns import Reading, counted, doubt_text, readings, ties
-from airflow_lineage_provider.tracing.forward.plans import ForwardPlan, Place, forward, way
-from airflow_lineage_provider.tracing.forward.tags import Tags
-from airflow_lineage_provider.tracing.reserved import asked_table
+from airflow_lineage_provider.tracing.forward.columns import counted
+from airflow_lineage_provider.tracing.forward.plans import ForwardPlan, Place, way
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from airflow_lineage_provider.deriving.asked_run import AskedRun
     from airflow_lineage_provider.plan.lineage_keys import MaterializedSegment
-    from airflow_lineage_provider.spark.rereading.following import Following
     from airflow_lineage_provider.spark.rereading.tracing import SparkTracing
-    from airflow_lineage_provider.store import RunRecord
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,10 +38,7 @@ class _Way:
     first: int
 
 
-def why_not(
-    rows: Any, table: str | None, record: RunRecord, recorded: RecordedPlan, spark: SparkTracing | None, *,
-    at: Any = None, summary: RunSummary, limit: int, progress: Progress,
-) -> WhyNot:  # fmt: skip
+def why_not(run: AskedRun, rows: Any, table: str | None, *, at: Any = None, summary: RunSummary, limit: int) -> WhyNot:
     """What became of the rows of a source table: those that ``rows`` says, or those at the positions ``at``.
 
     :raises InvalidTarget, EmptyTarget, TargetTooLarge: the question cannot be answered as it is asked.
@@ -55,11 +46,12 @@ def why_not(
     :raises UnsupportedOperator, TracingError: what became of the rows cannot be told.
     """
     started = time.perf_counter()
+    recorded, spark = run.recorded, run.spark
     asked = asked_of(rows, table, recorded, None if spark is None else spark.spark, at=at)
     if spark is None:
         raise SparkRequired("following source rows to the result runs the pipeline's operators again: give a Spark session, Lineage(spark)")
-    stale = _stale(recorded, spark)
-    progress("finding the source rows")
+    stale = stale_sources(recorded, spark)
+    run.progress("finding the source rows")
     found = found_rows(asked, spark, limit)
     keys = [name for name in found.column_names if name.startswith("key_")]
     ways = tuple(
@@ -67,11 +59,11 @@ def why_not(
         for i, one in enumerate(asked.leaves)
     )
     with ExitStack() as stack:
-        follower = _Follower(record, recorded, spark, ways, found.num_rows, stack, progress)
+        follower = _Follower(run, spark, ways, found.num_rows, stack)
         follower.ask(found.select(keys))
         follower.follow()
         fates = follower.fates()
-        doubts = follower.doubts()
+        doubts = follower.descent.doubts(follower.following)
     copies = tuple(found.column("copies").to_pylist())
     source = asked.leaves[0].source
     table_rows = found.drop_columns([*keys, "copies"]).rename_columns(list(source.columns))
@@ -82,82 +74,35 @@ def why_not(
         rows=with_interval_types(table_rows, [a.type for a in source.output]),
         copies=copies,
         fates=fates,
-        guarantee=_guarantee(asked.table, copies, stale, doubts),
+        guarantee=weakest(worth_of_following(stale, doubts), worth_of_copies(asked.table, copies)),
         stale=stale,
         seconds=time.perf_counter() - started,
     )
 
 
-def _stale(recorded: RecordedPlan, spark: SparkTracing) -> tuple[str, ...]:
-    """How any source differs from what the run read: a row's fate hangs on the other tables as well."""
-    from airflow_lineage_provider.spark.rereading.sources import changed
-
-    texts = [
-        f"{one.source.relation.name}: {text}"
-        for one in recorded.sources.values()
-        if one.identity.kind != "snapshot"
-        for text in changed(one.source.relation, one.version, spark.spark)
-    ]
-    return tuple(dict.fromkeys(texts))
-
-
-def _guarantee(table: str, copies: Sequence[int], stale: Sequence[str], doubts: Sequence[str]) -> Guarantee:
-    if stale:
-        return Guarantee(level="unavailable", cause=f"the sources changed after the run: {stale[0]}")
-    if doubts:
-        return Guarantee(level="unavailable", cause="; ".join(doubts))
-    if any(number > 1 for number in copies):
-        return Guarantee(level="superset", cause=f"{table} has rows that nothing tells apart: they are followed together")
-    return EXACT
-
-
 class _Follower:
     """Follows the asked rows on all ways at once. A tag is a row's number on one way."""
 
-    def __init__(
-        self, record: RunRecord, recorded: RecordedPlan, spark: SparkTracing, ways: tuple[_Way, ...], rows: int,
-        stack: ExitStack, progress: Progress,
-    ) -> None:  # fmt: skip
+    def __init__(self, run: AskedRun, spark: SparkTracing, ways: tuple[_Way, ...], rows: int, stack: ExitStack) -> None:
         from airflow_lineage_provider.spark.rereading.restore import missing_segments
 
-        self.recorded = recorded
         self.ways = ways
         self.rows = rows
-        self.progress = progress
-        missing = missing_segments(recorded)
-        known: dict[int, MaterializedSegment | None] = {**recorded.materialized, **dict.fromkeys(missing)}
-        sources = {leaf: one.identity for leaf, one in recorded.sources.items()}
-        self.plan: ForwardPlan = forward(recorded.plan, sources, known.keys(), Tags({one.leaf for one in ways}))
-        self.readings: Mapping[int, Reading] = readings(self.plan, known)
-        if any(reading.joined and number in missing for number, reading in self.readings.items()):
-            spark, known = self._restored(record, spark, stack)
-        self.following = _following(spark, self.plan, self.readings, known, stack)
+        self.progress = run.progress
+        missing = missing_segments(run.recorded)
+        known: dict[int, MaterializedSegment | None] = {**run.recorded.materialized, **dict.fromkeys(missing)}
+        self.descent = Descent.of(run.recorded, known, {one.leaf for one in ways})
+        self.plan: ForwardPlan = self.descent.plan
+        if any(reading.joined and number in missing for number, reading in self.descent.readings.items()):
+            spark, known = _restored(run, spark, stack)
+        self.following = self.descent.following(spark, known, stack)
         self.found: dict[int, dict[int, int]] = {}
         """Rows with each tag, by the ``id()`` of the operator."""
 
-    def _restored(
-        self, record: RunRecord, spark: SparkTracing, stack: ExitStack
-    ) -> tuple[SparkTracing, dict[int, MaterializedSegment | None]]:
-        """The segments that the run did not store, whole: what is not in the result has no target to narrow them by."""
-        from airflow_lineage_provider.spark.rereading.restore import restore
-        from airflow_lineage_provider.spark.rereading.tracing import SparkTracing
-
-        self.progress("making segments again")
-        made = restore(spark.spark, spark.store, self.recorded, spark.stored, UdfsOfRun(spark.store, record), TRUE, stack)
-        recorded = replace(made.recorded, plan=self.recorded.plan)
-        return SparkTracing(spark.spark, spark.store, recorded, spark.stored, made.tables), dict(made.recorded.materialized)
-
     def ask(self, keys: pa.Table) -> None:
         """Tags for the rows with these lineage keys, at every place where the plan reads the table."""
-        import pyarrow as pa
-
-        from airflow_lineage_provider.plan.walk import operators
-
         for one in self.ways:
-            tags = pa.array([[one.first + row] for row in range(self.rows)], pa.list_(pa.int64()))
-            made = self.plan.made[id(one.places[0].node)]
-            leaf = next(node for node in operators(made.plan) if node.output and _is_asked(node, one.leaf))
-            self.following.ask(one.leaf, leaf.output, pa.table([tags, *keys.columns], names=["tags", *keys.column_names]))
+            self.descent.ask(one.leaf, [[one.first + row] for row in range(self.rows)], keys, self.following)
 
     def follow(self) -> None:
         """Segment by segment, from the leaves up, until no asked row has a descendant any more."""
@@ -210,29 +155,13 @@ class _Follower:
         lost = next((at for at, step in enumerate(steps) if not step.descendants), None)
         return Fate(row=row, leaf=one.leaf, path=tuple(steps), lost=lost)
 
-    def doubts(self) -> list[str]:
-        """What may have been otherwise in the run."""
-        from airflow_lineage_provider.plan import operators as o
 
-        texts = list(self.following.problems)
-        for reading in self.readings.values():
-            for node in reading.doubts:
-                if not isinstance(node, o.Window) or self.following.table(ties(self.plan, node)).num_rows:
-                    texts.append(doubt_text(node))
-        return texts
+def _restored(run: AskedRun, spark: SparkTracing, stack: ExitStack) -> tuple[SparkTracing, dict[int, MaterializedSegment | None]]:
+    """The segments that the run did not store, whole: what is not in the result has no target to narrow them by."""
+    from airflow_lineage_provider.spark.rereading.restore import restore
+    from airflow_lineage_provider.spark.rereading.tracing import SparkTracing
 
-
-def _following(
-    spark: SparkTracing,
-    plan: ForwardPlan,
-    found: Mapping[int, Reading],
-    known: Mapping[int, MaterializedSegment | None],
-    stack: ExitStack,
-) -> Following:
-    from airflow_lineage_provider.spark.rereading.following import Following
-
-    return Following(spark, plan, found, known, stack)
-
-
-def _is_asked(node: Any, leaf: int) -> bool:
-    return getattr(node, "segment", None) == asked_table(leaf)
+    run.progress("making segments again")
+    made = restore(spark.spark, run.store, run.recorded, run.stored, run.udfs, TRUE, stack)
+    recorded = replace(made.recorded, plan=run.recorded.plan)
+    return SparkTracing(spark.spark, run.store, recorded, run.stored, made.tables), dict(made.recorded.materialized)

@@ -25,7 +25,7 @@ from airflow_lineage_provider.sql import ColumnRef, lower
 from airflow_lineage_provider.tracing.binding import Key, LeafTable, bind, leaf_keys
 from airflow_lineage_provider.tracing.forward.columns import Reading, pruned, stored_keys
 from airflow_lineage_provider.tracing.forward.plans import Forward, ForwardPlan, ForwardSegment
-from airflow_lineage_provider.tracing.reserved import asked_table, is_reserved
+from airflow_lineage_provider.tracing.reserved import TAG, asked_table, is_reserved
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -71,7 +71,7 @@ class Following:
     def segment(self, number: int) -> None:
         """Compute a segment for those above it. The segments below have been computed."""
         one, reading = self.plan.segments[number], self.readings[number]
-        if number == 0 and not one.chosen:
+        if number == 0 and not one.chosen and reading.row is None:
             return  # nobody reads it
         with spark_errors(_DOING):
             # At least the tags of all, or a constant: rows without columns are no rows to SQL.
@@ -100,6 +100,22 @@ class Following:
             for place, tag, count in zip(*(column.to_pylist() for column in rows.columns), strict=True):
                 counts[place][tag] = count
         return counts
+
+    def descendants(self, number: int) -> pa.Table:
+        """The rows of a segment, by their numbers, that descend from asked rows: tag (`reserved.TAG`) and number, each pair once.
+
+        The segment was computed with its rows' numbers (`tracing.forward.columns.readings`).
+        """
+        tags, row = self.plan.segments[number].leaf.tags, self.readings[number].row
+        assert row is not None
+        if tags is None:
+            import pyarrow as pa
+
+            return pa.table({TAG: pa.array([], pa.int64()), "key_0": pa.array([], pa.int64())})
+        with spark_errors(_DOING):
+            # A row that is not among the stored ones has no number, and is said to be a problem.
+            found = self._frames[number].where(F.col(name_of(row)).isNotNull())
+            return to_arrow(found.select(F.explode(name_of(tags)).alias(TAG), F.col(name_of(row)).alias("key_0")).distinct())
 
     def samples(self, plan: o.Plan, tags: Attribute, columns: Sequence[Attribute], wanted: Iterable[int], most: int) -> pa.Table:
         """For each of the wanted tags at most ``most`` different rows of a plan that have it: the tag, and the columns."""

@@ -43,12 +43,14 @@ class Reading:
     doubts: tuple[o.Plan, ...] = ()
 
 
-def readings(plan: ForwardPlan, materialized: Mapping[int, MaterializedSegment | None]) -> dict[int, Reading]:
+def readings(plan: ForwardPlan, materialized: Mapping[int, MaterializedSegment | None], numbered: int | None = None) -> dict[int, Reading]:
     """What is read of every segment. ``materialized`` has None for segments that were not stored and can be made again.
+
+    Of segment ``numbered`` the numbers of its rows are read, whoever reads it besides.
 
     :raises TracingError: a value that only the run knew (a random number) decides, and the run did not store it.
     """
-    wanted: dict[int, set[int]] = {number: set() for number in plan.segments}
+    wanted: dict[int, set[int]] = {number: {row_number(number).id} if number == numbered else set() for number in plan.segments}
     found: dict[int, Reading] = {}
     for number, one in sorted(plan.segments.items()):
         found[number] = _reading(one, frozenset(wanted[number]), number in materialized, materialized.get(number))

@@ -2,29 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass
 
-from airflow_lineage_provider.answers.guarantees import Guarantee, weakest
 from airflow_lineage_provider.plan import operators as o
+from airflow_lineage_provider.plan.guarantees import Guarantee, weakest
 from airflow_lineage_provider.plan.segments import Segment, SegmentedPlan
 from airflow_lineage_provider.plan.walk import operators
-from airflow_lineage_provider.tracing.trace import Trace
 
 
 @dataclass(frozen=True, kw_only=True)
 class Opaque:
-    """The guarantees that Python functions leave: for source leaves, and for segments with function operators."""
+    """The guarantees that Python functions leave: for source leaves, and for segments."""
 
     leaves: dict[int, Guarantee]
     segments: dict[int, Guarantee]
 
 
-def opaque(plan: SegmentedPlan, traced: Trace) -> Opaque:
-    """What the Python functions that a trace met leave of the guarantees below them."""
+def opaque(plan: SegmentedPlan, met: Container[int]) -> Opaque:
+    """What Python functions leave of the guarantees below them; ``met`` are the segments whose sets of rows a trace looked for."""
     found = Opaque(leaves={}, segments={})
     for segment in plan.segments:
-        guarantee = _of_function(segment) if segment.number in traced.links else None
+        guarantee = _of_function(segment) if segment.number in met else None
         for below in _below(segment.plan, plan) if guarantee is not None else ():
             if isinstance(below, o.Source):
                 found.leaves[below.leaf] = weakest(guarantee, found.leaves.get(below.leaf))

@@ -1,0 +1,39 @@
+"""A recorded run as a question finds it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from airflow_lineage_provider.deriving.sources import KeptRows
+    from airflow_lineage_provider.progress import Progress
+    from airflow_lineage_provider.recording import RecordedPlan
+    from airflow_lineage_provider.spark.rereading.tracing import SparkTracing
+    from airflow_lineage_provider.store import Materialization, RunRecord, Store
+    from airflow_lineage_provider.store.kept_udfs import UdfsOfRun
+
+
+@dataclass(frozen=True, kw_only=True)
+class AskedRun:
+    """What a run wrote down and stored, and who can read it again.
+
+    ``spark`` is None where there is no session. ``kept`` has rows of sources that are no longer there. Without ``keep_reasons`` nothing
+    is written into the store.
+    """
+
+    store: Store
+    record: RunRecord
+    recorded: RecordedPlan
+    stored: Mapping[str, Materialization]
+    udfs: UdfsOfRun
+    spark: SparkTracing | None
+    progress: Progress
+    kept: KeptRows | None = None
+    keep_reasons: bool = True
+
+    @property
+    def total(self) -> int | None:
+        """The number of the result's rows, where it is known."""
+        return (self.record.row_counts or {}).get("result")

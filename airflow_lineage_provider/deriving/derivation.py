@@ -1,0 +1,69 @@
+"""What a derivation stands on, made once: the rows of the run's segments, and the maps between them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from airflow_lineage_provider.deriving.descent import Descents
+from airflow_lineage_provider.deriving.engines import Engines
+from airflow_lineage_provider.deriving.rows import RemadeRows, RowSource, StoredRows
+from airflow_lineage_provider.errors import SparkRequired
+from airflow_lineage_provider.plan.expressions import TRUE
+from airflow_lineage_provider.tracing.lazy import LazyLineage
+
+if TYPE_CHECKING:
+    from airflow_lineage_provider.deriving.asked_run import AskedRun
+    from airflow_lineage_provider.plan.expressions import Expression
+    from airflow_lineage_provider.recording import RecordedPlan
+    from airflow_lineage_provider.spark.rereading.tracing import SparkTracing
+    from airflow_lineage_provider.tracing.maps import RunLineage
+
+
+@dataclass(frozen=True, kw_only=True)
+class Derivation:
+    """A run that is asked about; ``spark`` reads the segments that were made again, too."""
+
+    run: AskedRun
+    rows: RowSource
+    spark: SparkTracing | None
+    lineage: RunLineage
+
+    @property
+    def recorded(self) -> RecordedPlan:
+        """The run's plan, with the segments that were made again among the materialized ones."""
+        return self.rows.recorded
+
+
+@contextmanager
+def derivation(run: AskedRun, condition: Expression) -> Iterator[Derivation]:
+    """A derivation about rows of the result that meet a condition: what the run did not store is made again for them alone.
+
+    :raises SparkRequired: something is to be made again, and there is no session.
+    """
+    with ExitStack() as stack:
+        rows, spark = _rows(run, condition, stack)
+        engines = Engines(rows.recorded, run.stored, stack.enter_context(run.store.session()), spark)
+        descents = Descents(run=run, rows=rows, spark=spark, whole=rows.recorded is run.recorded or condition == TRUE)
+        lineage = LazyLineage(run=rows.recorded.traced, executor=engines, follower=descents)
+        yield Derivation(run=run, rows=rows, spark=spark, lineage=lineage)
+
+
+def _rows(run: AskedRun, condition: Expression, stack: ExitStack) -> tuple[RowSource, SparkTracing | None]:
+    """The rows of the run's segments, and who reads them in Spark."""
+    from airflow_lineage_provider.spark.rereading.restore import missing_segments, restore
+    from airflow_lineage_provider.spark.rereading.tracing import SparkTracing
+
+    stored = StoredRows(run)
+    if not missing_segments(run.recorded):
+        return stored, run.spark
+    if run.spark is None:
+        raise SparkRequired(
+            f"the run was made under strategy {run.record.strategy}: a derivation makes again what it did not store, which needs a "
+            "Spark session"
+        )
+    run.progress("making segments again")
+    restored = restore(run.spark.spark, run.store, run.recorded, run.stored, run.udfs, condition, stack)
+    return RemadeRows(restored, stored), SparkTracing(run.spark.spark, run.store, restored.recorded, run.stored, restored.tables)

@@ -1,0 +1,61 @@
+"""Lineage that nobody stored: tracing queries find it when it is asked for, over lineage keys and what the run materialized."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from airflow_lineage_provider.plan.guarantees import Guarantee, weakest
+from airflow_lineage_provider.tracing.maps import LineageMap, Rows, RowSet
+from airflow_lineage_provider.tracing.python_guarantees import opaque
+from airflow_lineage_provider.tracing.trace import Executor, Trace, TracedRun, trace
+
+
+class Follower(Protocol):
+    """Follows rows of a source forwards, to the rows of a segment that descend from them."""
+
+    def follow(self, rows: Rows, output: RowSet) -> Rows: ...
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class LazyLineage:
+    """The lineage of a run (`maps.RunLineage`). What was traced for some rows is known while they are asked about."""
+
+    run: TracedRun
+    executor: Executor
+    follower: Follower
+    _known: dict[tuple[int, bool], tuple[Rows, Trace]] = field(default_factory=dict, init=False, repr=False)
+
+    def between(self, output: RowSet, input: RowSet) -> LineageMap:
+        return LazyMap(lineage=self, output=output, input=input)
+
+    def behind(self, rows: Rows, *, differences: bool = False) -> Trace:
+        # By their id: the rows are kept beside the answer, so that no others come to have it.
+        asked = (id(rows), differences)
+        if asked not in self._known:
+            (start,) = rows.of.numbers
+            found = trace(self.run, start, rows.keys, self.executor, enumerate_differences=differences)
+            self._known[asked] = (rows, found)
+        return self._known[asked][1]
+
+
+@dataclass(frozen=True, kw_only=True)
+class LazyMap:
+    """The lineage between two row sets of a run (`maps.LineageMap`)."""
+
+    lineage: LazyLineage
+    output: RowSet
+    input: RowSet
+
+    @property
+    def guarantee(self) -> Guarantee:
+        plan = self.lineage.run.plan
+        found = opaque(plan, range(self.output.numbers[0], len(plan.segments)))
+        known = found.leaves if self.input.kind == "source" else found.segments
+        return weakest(*(known.get(number) for number in self.input.numbers))
+
+    def backward(self, rows: Rows) -> Rows:
+        return self.lineage.behind(rows).rows(self.input)
+
+    def forward(self, rows: Rows) -> Rows:
+        return self.lineage.follower.follow(rows, self.output)
