@@ -16,8 +16,9 @@ from airflow_lineage_provider.errors import LoadFailed, RunNotComplete, RunNotFo
 from airflow_lineage_provider.shown import shown
 from airflow_lineage_provider.store import schema
 from airflow_lineage_provider.store.ids import is_possible
+from airflow_lineage_provider.store.kinds import KINDS, Kind
 from airflow_lineage_provider.store.layout import Column, Layout, cut, make_layout
-from airflow_lineage_provider.store.materialization import ExecutorUrls, Kind, Materialization
+from airflow_lineage_provider.store.materialization import ExecutorUrls, Materialization
 from airflow_lineage_provider.store.records import RunRecord
 from airflow_lineage_provider.store.sqltext import DATA_SCHEMA, identifier, literal, qualified
 from airflow_lineage_provider.store.textescape import escape
@@ -107,8 +108,9 @@ def create_materialization(
     """Enter a materialization and make its table; where this was asked for before, and the answer was lost, that may have been done.
 
     :raises LoadFailed: the run is not running, has a materialization of this name already, or two columns have one name.
-    :raises RunNotFound: there is no such run.
+    :raises RunNotFound: there is no such run. :raises StoreError: the kind, or a column's role, is not known.
     """
+    KINDS.check(kind, f"materialization {name!r}")
     record = run(connection, run_id, lock=True)
     if record.status != "running":
         raise LoadFailed(f"run {run_id} is {record.status}: it takes no more materializations")

@@ -12,13 +12,12 @@ import hashlib
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Literal, get_args
+from typing import Any
 
 from airflow_lineage_provider.errors import LoadFailed, StoreError
+from airflow_lineage_provider.store.kinds import ROLES, Role
 from airflow_lineage_provider.store.sqltext import identifier
 from airflow_lineage_provider.store.types import StorageType, storage_type
-
-Role = Literal["data", "lineage", "row", "reason", "value", "argument"]
 
 PARTITION = "_partition"
 PACKED = "_packed"
@@ -36,7 +35,7 @@ class Column:
 
     :ivar name: any text, unique in the materialization (case matters).
     :ivar type: Spark DDL type text, ``"decimal(10,2)"``.
-    :ivar role: what it is for: a column of the data, a lineage key, the row number, or a reason, value or argument of a function operator.
+    :ivar role: what it is for (`kinds.ROLES`).
     :ivar nullable: what Spark says; it is not enforced.
     """
 
@@ -44,10 +43,6 @@ class Column:
     type: str
     role: Role = "data"
     nullable: bool = True
-
-    def __post_init__(self) -> None:
-        if self.role not in get_args(Role):
-            raise StoreError(f"column {self.name!r} has the role {self.role!r}; there are {', '.join(get_args(Role))}")
 
 
 @dataclass(frozen=True)
@@ -120,9 +115,11 @@ def _collation(column: Column) -> str:
 def make_layout(columns: Sequence[Column]) -> Layout:
     """Places for the columns of a new materialization.
 
-    :raises LoadFailed: two columns have one name.
+    :raises LoadFailed: two columns have one name. :raises StoreError: a column's role is not known.
     :raises PlanError: a type is not one of Spark's.
     """
+    for column in columns:
+        ROLES.check(column.role, f"column {column.name!r}")
     _check_unique(column.name for column in columns)
     own = _columns_of_their_own(columns)
     names = physical_names([columns[position].name for position in own])

@@ -7,12 +7,11 @@ from typing import Literal
 
 from airflow_lineage_provider import settings
 from airflow_lineage_provider.store.connection import with_connect_timeout
+from airflow_lineage_provider.store.kinds import Kind
 from airflow_lineage_provider.store.layout import Column, Layout
 from airflow_lineage_provider.store.load import PartitionLoader
 from airflow_lineage_provider.store.read import MaterializationReader, row_column
 from airflow_lineage_provider.store.sqltext import DATA_SCHEMA, qualified
-
-Kind = Literal["result", "segment", "source"]
 
 
 @dataclass(frozen=True)
@@ -30,7 +29,7 @@ class Materialization:
     :ivar id: key in the catalog.
     :ivar run_id: the run it belongs to.
     :ivar name: unique in its run.
-    :ivar kind: ``result``, ``segment`` or ``source``.
+    :ivar kind: what it is (`kinds.KINDS`): ``result``, ``segment``, ``source``.
     :ivar columns: in order.
     :ivar table_name: name of the table in the schema of data, not quoted.
     :ivar rows: number of rows, None until it is published.

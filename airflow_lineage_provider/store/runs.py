@@ -10,8 +10,9 @@ from airflow_lineage_provider.errors import RunNotFound
 from airflow_lineage_provider.store import catalog, finding, kept_udfs, lifecycle, outputs, publish
 from airflow_lineage_provider.store.connection import redact, store_errors
 from airflow_lineage_provider.store.ids import new_id
+from airflow_lineage_provider.store.kinds import Kind
 from airflow_lineage_provider.store.layout import Column
-from airflow_lineage_provider.store.materialization import Kind, Materialization
+from airflow_lineage_provider.store.materialization import Materialization
 from airflow_lineage_provider.store.open_store import OpenStore
 from airflow_lineage_provider.store.records import RunRecord
 from airflow_lineage_provider.store.run_lock import RunLock

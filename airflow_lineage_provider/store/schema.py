@@ -11,7 +11,7 @@ from airflow_lineage_provider.errors import StoreError
 from airflow_lineage_provider.store.sqltext import CATALOG_SCHEMA
 from airflow_lineage_provider.store.textescape import escape, unescape
 
-HEAD = "0005"
+HEAD = "0006"
 VERSION_TABLE = "schema_version"
 STATUSES = ("running", "complete", "incomplete", "failed", "dropped")
 
@@ -85,7 +85,7 @@ materializations = sa.Table(
     sa.Column("id", sa.BigInteger, sa.Identity(always=True), primary_key=True),
     sa.Column("run_id", sa.Text, sa.ForeignKey("lineage.runs.id", ondelete="CASCADE"), nullable=False),
     sa.Column("name", SafeText, nullable=False),
-    sa.Column("kind", sa.Text, sa.CheckConstraint("kind IN ('result', 'segment', 'source')"), nullable=False),
+    sa.Column("kind", sa.Text, nullable=False),
     sa.Column("table_name", sa.Text, nullable=False, unique=True),
     sa.Column("layout", sa.Text, nullable=False),
     sa.Column("row_count_hint", sa.BigInteger),

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 
 from airflow_lineage_provider.errors import LoadFailed, RunNotComplete, RunNotFound, StoreError, StoreUnavailable, UdfFailed
-from airflow_lineage_provider.store import Column, Materialization, PartitionLoader, Store
+from airflow_lineage_provider.store import Column, Materialization, PartitionLoader, Store, kinds
 from airflow_lineage_provider.store.load import application_name
 from tests.store.conftest import sql
 
@@ -194,7 +194,7 @@ def test_materializations_must_differ(store: Store, made: Materialization, begin
     with pytest.raises(RunNotFound):
         store.create_materialization("no-such-run", "b", "segment", COLUMNS)
     with pytest.raises(StoreError, match="role"):
-        Column("a", "int", "nonsense")  # type: ignore[arg-type]
+        store.create_materialization(made.run_id, "b", "segment", [Column("a", "int", "nonsense")])
 
 
 @pytest.mark.parametrize("transport", TRANSPORTS)
@@ -242,3 +242,32 @@ def test_a_reader_needs_row_numbers(store: Store, made: Materialization) -> None
     other = store.create_materialization(made.run_id, "b", "source", [Column("a", "int")])
     with pytest.raises(StoreError, match="role 'row'"):
         other.reader()
+
+
+def test_kinds_and_roles_are_open_and_unknown_ones_are_refused(
+    store: Store, begin: Callable[[], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for words in (kinds.KINDS, kinds.ROLES):
+        monkeypatch.setattr(words, "_known", dict(words._known))
+    run_id = begin()
+    with pytest.raises(StoreError, match="'extra' has the kind 'index'; there are result, segment, source"):
+        store.create_materialization(run_id, "extra", "index", COLUMNS)
+    odd = [*COLUMNS, Column("rid", "bigint", role="rid")]
+    kinds.KINDS.add("index", "which rows stand behind which")
+    with pytest.raises(StoreError, match="column 'rid' has the role 'rid'"):
+        store.create_materialization(run_id, "extra", "index", odd)
+    kinds.ROLES.add("rid", "a dense number of a row")
+    made = store.create_materialization(run_id, "extra", "index", odd)
+    assert (made.kind, made.columns[-1].role) == ("index", "rid")
+    with pytest.raises(StoreError, match="is known already"):
+        kinds.KINDS.add("index", "something else")
+
+
+def test_rows_by_number_and_by_position(store: Store, begin: Callable[[], str]) -> None:
+    made = store.create_materialization(begin(), "segment", "segment", COLUMNS)
+    assert made.loader().load(0, 0, iter([batch(1, 5)])) + made.loader().load(1, 0, iter([batch(8)])) == 3
+    assert store.rows(made, ["row"], [8, 1, 2]).column("row").to_pylist() == [1, 8]
+    assert store.rows(made, ["row"], []).num_rows == 0
+    assert store.numbers_at(made, [2, 1, 3]) == [5, 8]
+    assert store.numbers_at(made, []) == []
+    assert store.count(made) == 3

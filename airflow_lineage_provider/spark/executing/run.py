@@ -40,8 +40,8 @@ if TYPE_CHECKING:
 
     from airflow_lineage_provider.reasons import ReasonedUdf
     from airflow_lineage_provider.spark.capturing.captured_udf import CapturedUdf
-    from airflow_lineage_provider.store.layout import Role
-    from airflow_lineage_provider.store.materialization import Kind, Materialization
+    from airflow_lineage_provider.store.kinds import Kind, Role
+    from airflow_lineage_provider.store.materialization import Materialization
     from airflow_lineage_provider.store.note import Notes
     from airflow_lineage_provider.store.result_table import Mode
     from airflow_lineage_provider.store.run_store import RunStore

@@ -1,0 +1,112 @@
+"""Lineage between row sets, as tracing that is lazy answers it: over hand-made plans, with tracing queries that find one row each."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from airflow_lineage_provider.plan import operators as o
+from airflow_lineage_provider.plan.datatypes import to_arrow
+from airflow_lineage_provider.plan.expressions import Attribute
+from airflow_lineage_provider.plan.guarantees import EXACT
+from airflow_lineage_provider.plan.lineage_keys import KeyColumn, SourceIdentity
+from airflow_lineage_provider.rewrite.pipeline import rewrite
+from airflow_lineage_provider.tracing.lazy import LazyLineage
+from airflow_lineage_provider.tracing.maps import RESULT, Rows, RowSet, numbered_rows, tagged_rows
+from airflow_lineage_provider.tracing.program import programs
+from airflow_lineage_provider.tracing.trace import TracedRun
+from tests.plan.paper_plans import CLIENT, LOAN, equal, example_4
+
+KEYS = SourceIdentity(kind="primary_key", columns=(KeyColumn(name="id", type="bigint"),))
+LEAVES = (0, 1, 2)
+
+
+class Answering:
+    """Answers every tracing query with one row of zeros."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    def run(self, plan: o.Plan, target: pa.Table) -> tuple[pa.Table, str, str]:
+        self.asked += 1
+        columns = {
+            a.name: pa.array([0 if a.type in ("int", "bigint") else False if a.type == "boolean" else None], to_arrow(a.type))
+            for a in plan.output
+        }
+        return pa.table(list(columns.values()), names=[f"c{i}" for i in range(len(columns))]), "postgresql", "SELECT"
+
+
+class Following:
+    """Says that every row descends to the output's row 7."""
+
+    def follow(self, rows: Rows, output: RowSet) -> Rows:
+        return numbered_rows(output, [7])
+
+
+def lazy(pipeline: o.Pipeline, stored: set[int], answering: Answering) -> LazyLineage:
+    plan = rewrite(pipeline)
+    leaves = dict.fromkeys(LEAVES, KEYS)
+    materialized = {one.segment.number: one.materialized for one in programs(plan, leaves, stored)}
+    return LazyLineage(run=TracedRun(plan=plan, materialized=materialized, sources=leaves), executor=answering, follower=Following())
+
+
+def of_python(udf: str, keys: tuple[Attribute, ...]) -> o.Pipeline:
+    """A Python function over groups of clients, or over batches of them."""
+    made = Attribute(id=60, name="made", type="int")
+    kind = {"kind": "grouped", "keys": keys} if keys else {"kind": "map"}
+    plan = o.PythonMap(children=(CLIENT,), udf=udf, call=1, eval_type=201, output=(made,), columns=("client_id",), **kind)
+    return o.Pipeline(plan=plan, names=("made",))
+
+
+def test_everything_below_a_result_is_traced_once() -> None:
+    answering = Answering()
+    lineage = lazy(example_4(), {0, 1}, answering)
+    rows = numbered_rows(RESULT, [0])
+    found = [lineage.between(RESULT, RowSet("source", (leaf,))).backward(rows) for leaf in LEAVES]
+    assert [one.of.numbers for one in found] == [(0,), (1,), (2,)]
+    assert {one.keys.num_rows for one in found} == {1}
+    assert {(one.engine, one.guarantee) for one in found} == {("lazy: postgresql", EXACT)}
+    asked = answering.asked
+    lineage.behind(rows)
+    assert answering.asked == asked
+    lineage.behind(numbered_rows(RESULT, [0]))
+    assert answering.asked == 2 * asked
+
+
+def test_a_table_that_is_read_twice_is_one_row_set() -> None:
+    rows = numbered_rows(RESULT, [0])
+    both = lazy(example_4(), {0, 1}, Answering()).between(RESULT, RowSet("source", (0, 2))).backward(rows)
+    assert both.each_once().to_pydict() == {"key_0": [0]}
+
+
+def test_what_is_not_reached_has_the_columns_of_its_set() -> None:
+    nothing = lazy(example_4(), {0, 1}, Answering()).between(RESULT, RowSet("source", (0,))).backward(numbered_rows(RESULT, []))
+    assert nothing.keys.schema == pa.schema([("lineage_tag", pa.int64()), ("key_0", pa.int64())])
+    assert (nothing.keys.num_rows, nothing.engine) == (0, "lazy")
+
+
+def test_a_segment_in_between_is_a_row_set_too() -> None:
+    lineage = lazy(example_4(), {0, 1}, Answering())
+    judged = lineage.between(RESULT, RowSet("segment", (1,))).backward(numbered_rows(RESULT, [0]))
+    assert lineage.between(judged.of, RowSet("source", (1,))).backward(judged).keys.num_rows == 1
+
+
+def test_forwards_somebody_follows() -> None:
+    one = lazy(example_4(), {0, 1}, Answering()).between(RESULT, RowSet("source", (2,)))
+    assert one.forward(tagged_rows(one.input, pa.table({"key_0": [3]}))).keys.column("key_0").to_pylist() == [7]
+
+
+def test_a_map_is_worth_what_python_functions_leave_of_it() -> None:
+    assert lazy(example_4(), {0, 1}, Answering()).between(RESULT, RowSet("source", (0,))).guarantee == EXACT
+    grouped = lazy(of_python("totals", CLIENT.output[:1]), {0}, Answering()).between(RESULT, RowSet("source", (0,)))
+    assert grouped.guarantee.level == grouped.backward(numbered_rows(RESULT, [0])).guarantee.level == "superset"
+    assert lazy(of_python("totals", ()), {0}, Answering()).between(RESULT, RowSet("source", (0,))).guarantee.level == "unavailable"
+
+
+def test_controls_are_part_of_the_answer() -> None:
+    without = o.Join(left=CLIENT, right=LOAN, kind="left_anti", condition=equal(CLIENT.output[0], LOAN.output[0]))
+    pipeline = o.Pipeline(plan=without, names=CLIENT.columns)
+    lineage = lazy(pipeline, {0}, Answering())
+    rows = numbered_rows(RESULT, [0])
+    assert lineage.behind(rows).controls == {0: (0,)}
+    assert not lineage.behind(rows).rows(RowSet("source", (2,))).keys.num_rows
+    assert lineage.behind(rows, differences=True).rows(RowSet("source", (2,))).keys.num_rows == 1
