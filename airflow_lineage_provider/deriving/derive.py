@@ -244,11 +244,10 @@ def _links(traced: Trace, found: FoundSources) -> pa.Table:
     """Which source rows stand behind which tag."""
     import pyarrow as pa
 
-    links: dict[tuple[int, str, int], None] = {}
-    for leaf, keys in sorted(traced.sources.items()):
-        name = found.leaves[leaf]
-        for tag, number in linked(keys, found.rows[name]):
-            links[(tag, name, number)] = None
+    links: set[tuple[int, str, int]] = set()
+    for name, rows_there in found.rows.items():
+        of = RowSet("source", tuple(leaf for leaf, table in found.leaves.items() if table == name))
+        links |= {(tag, name, number) for tag, number in linked(traced.rows(of).keys, rows_there)}
     rows = sorted(links)
     return pa.table({
         "row": pa.array([row for row, _, _ in rows], pa.int64()),
