@@ -63,6 +63,8 @@ _CHEAP = {
     "spark.ui.retainedStages": "20",
     "spark.ui.retainedTasks": "100",
     "spark.sql.ui.explainMode": "simple",
+    # With it PySpark asks Java ten times for every call of a Column, to note the line of Python that made it for error messages.
+    "spark.python.sql.dataFrameDebugging.enabled": "false",
 }
 
 

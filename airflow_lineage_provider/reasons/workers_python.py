@@ -38,5 +38,6 @@ def on_this_machine(spark: SparkSession) -> bool:
 def _chosen(spark: SparkSession) -> str | None:
     """What somebody set: Spark itself overlooks ``spark.pyspark.python`` without spark-submit, and a variable set after its start."""
     context = spark.sparkContext
-    told = context.getConf().get("spark.pyspark.python")
+    # (From the session's settings, which have the context's: a copy of those costs Java hundreds of calls.)
+    told = spark.conf.get("spark.pyspark.python", "")
     return told or (context.pythonExec if context.pythonExec != _SPARKS_DEFAULT else os.environ.get("PYSPARK_PYTHON"))

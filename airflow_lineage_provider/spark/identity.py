@@ -12,6 +12,7 @@ from airflow_lineage_provider.errors import PlanError
 from airflow_lineage_provider.plan.lineage_keys import ROW, KeyColumn, SourceIdentity
 from airflow_lineage_provider.plan.operators import Source
 from airflow_lineage_provider.plan.relation import Relation
+from airflow_lineage_provider.spark.by_name import quoted
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -81,7 +82,7 @@ def _key_columns(frame: DataFrame, identity: SourceIdentity) -> tuple[Column, ..
 
 def row_digest(frame: DataFrame) -> Column:
     """128 bits over all columns of a row: the same row always gives the same digest (under the run's session time zone)."""
-    columns = [F.col(_quoted(name)).alias(f"c{i}") for i, name in enumerate(frame.columns)]
+    columns = [F.col(quoted(name)).alias(f"c{i}") for i, name in enumerate(frame.columns)]
     return F.md5(F.to_json(F.struct(*columns), _DIGEST_OPTIONS))
 
 
@@ -105,7 +106,3 @@ def file_hashes(frame: DataFrame) -> dict[str, str]:
 def is_local(relation: Relation) -> bool:
     """Whether only this session holds the data, so that the run must store a copy to trace to it later."""
     return relation.kind == "local"
-
-
-def _quoted(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"

@@ -10,6 +10,7 @@ from pyspark.errors import PySparkException
 
 from airflow_lineage_provider.errors import SparkConnectUnsupported
 from airflow_lineage_provider.spark.environment import check_java, check_pyspark, java_problem
+from airflow_lineage_provider.spark.scala_maps import all_settings
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -57,9 +58,7 @@ def sql_conf(spark: SparkSession) -> dict[str, str]:
 
     Those alone that Spark itself knows (which are those that can be modified): a catalog's own, say, may be its password.
     """
-    explicit = {
-        name: str(value) for name, value in spark.conf.getAll.items() if name.startswith(_MEANING) and spark.conf.isModifiable(name)
-    }
+    explicit = {name: text for name, text in all_settings(spark).items() if name.startswith(_MEANING) and spark.conf.isModifiable(name)}
     always = {name: str(spark.conf.get(name)) for name in _ALWAYS}
     return {**explicit, **always, **_PARSER}
 

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 from airflow_lineage_provider.catalyst.literals import instant
 from airflow_lineage_provider.catalyst.tree import is_tree
 from airflow_lineage_provider.spark.capturing import constants
-from airflow_lineage_provider.spark.capturing.relations import scala_map
 from airflow_lineage_provider.spark.jvm_classes import java_class
+from airflow_lineage_provider.spark.scala_maps import scala_map
 
 if TYPE_CHECKING:
     from py4j.java_gateway import JavaObject

@@ -10,7 +10,7 @@ from airflow_lineage_provider.errors import UnsupportedOperator
 from airflow_lineage_provider.plan.relation import Relation
 from airflow_lineage_provider.secrecy.options import WITHHELD_URL, recorded_options
 from airflow_lineage_provider.secrecy.urls import database_url
-from airflow_lineage_provider.spark.jvm_classes import java_class
+from airflow_lineage_provider.spark.scala_maps import scala_map
 
 if TYPE_CHECKING:
     from py4j.java_gateway import JavaObject
@@ -56,13 +56,6 @@ def relation_of(spark: SparkSession, leaf: JavaObject, name: str) -> Relation:
         f"reading from {kind} is not supported{f' ({name})' if name else ''}. Sources are files, catalog tables, JDBC tables, "
         "spark.range and data of the session; write this one to a table and let the pipeline start from there."
     )
-
-
-def scala_map(spark: SparkSession, value: JavaObject) -> dict[str, str]:
-    """A Scala map, or a case-insensitive one of Java's, as a dict."""
-    if "scala." in value.getClass().getName() or "CaseInsensitiveMap" in value.getClass().getName():
-        value = java_class(spark, "scala.jdk.javaapi.CollectionConverters").asJava(value)
-    return {str(key): str(item) for key, item in dict(value).items()}
 
 
 def _v1(spark: SparkSession, leaf: JavaObject, name: str) -> Relation:

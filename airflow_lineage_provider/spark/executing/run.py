@@ -25,6 +25,7 @@ from airflow_lineage_provider.plan.segments import SegmentedPlan
 from airflow_lineage_provider.plan.walk import operators, transform_up
 from airflow_lineage_provider.progress import Progress
 from airflow_lineage_provider.spark.arrow_border import carried
+from airflow_lineage_provider.spark.by_name import columns_named
 from airflow_lineage_provider.spark.executing.on_executors import LOADED, WRITTEN, loading_partitions, writing_partitions
 from airflow_lineage_provider.spark.executing.python_maps import applied
 from airflow_lineage_provider.spark.executing.python_windows import with_window_functions
@@ -259,7 +260,7 @@ def load(execution: Execution, frame: DataFrame, name: str, kind: Kind, columns:
         execution.rows[name] = frame.count()
         return
     # mapInArrow does not take every column name that Spark does (backticks): the columns travel under numbers.
-    chosen = frame.select(*(F.col(quoted(column.name)).alias(f"c{i}") for i, column in enumerate(columns)))
+    chosen = columns_named(frame, [column.name for column in columns]).toDF(*(f"c{i}" for i in range(len(columns))))
     tries = _loaded(execution, chosen, made, [column.name for column in columns])
     execution.rows[name] = sum(row["rows"] for row in tries[-1])
     execution.timings[name] = time.perf_counter() - started
@@ -311,9 +312,4 @@ def write_postgres(frame: DataFrame, url: str, table: str, mode: Mode, notes: No
 
 def result_frame(frame: DataFrame, columns: tuple[str, ...], names: tuple[str, ...]) -> DataFrame:
     """The user's columns under the user's names."""
-    return frame.select(*(F.col(quoted(column)) for column in columns)).toDF(*names)
-
-
-def quoted(name: str) -> str:
-    """A column's name as Spark's functions take it."""
-    return "`" + name.replace("`", "``") + "`"
+    return columns_named(frame, columns).toDF(*names)

@@ -19,7 +19,8 @@ from airflow_lineage_provider.plan.expressions import Expression
 from airflow_lineage_provider.plan.lineage_keys import ROW
 from airflow_lineage_provider.recording import RecordedPlan
 from airflow_lineage_provider.spark.arrow_border import to_arrow
-from airflow_lineage_provider.spark.executing.run import numbered, quoted, under_settings
+from airflow_lineage_provider.spark.by_name import columns_named
+from airflow_lineage_provider.spark.executing.run import numbered, under_settings
 from airflow_lineage_provider.spark.rereading.declared import declared_functions
 from airflow_lineage_provider.spark.rereading.sources import changed, files_as_read
 from airflow_lineage_provider.spark.rereading.tracing import SparkTracing, Views, spark_errors
@@ -56,7 +57,7 @@ class Restored:
         """
         chosen = self.frames[number].where(F.col(ROW).isin(list(rows))).orderBy(ROW)
         with under_settings(chosen.sparkSession, {}), spark_errors("reading rows that were made again"):
-            found = to_arrow(chosen.select(*(F.col(quoted(name)) for name in columns)))
+            found = to_arrow(columns_named(chosen, columns))
         wanted = {row for row in rows if row >= 0}
         if found.num_rows != len(wanted):
             raise TracingError(

@@ -12,9 +12,10 @@ from airflow_lineage_provider.plan.relation import Relation
 from airflow_lineage_provider.secrecy import is_digest, shown_text
 from airflow_lineage_provider.secrecy.options import of_no_effect, options_again
 from airflow_lineage_provider.spark import file_listing
-from airflow_lineage_provider.spark.capturing.relations import quoted, relation_of, root_paths, scala_map
+from airflow_lineage_provider.spark.capturing.relations import quoted, relation_of, root_paths
 from airflow_lineage_provider.spark.local_files import file_differences, files_version, is_local, local_path
 from airflow_lineage_provider.spark.rereading import jdbc
+from airflow_lineage_provider.spark.scala_maps import all_settings, scala_map
 
 if TYPE_CHECKING:
     from py4j.java_gateway import JavaObject
@@ -72,7 +73,7 @@ def _past_kept_rows(spark: SparkSession, frame: DataFrame) -> DataFrame:
 def _completed(spark: SparkSession, relation: Relation, given: Mapping[str, str] | None = None) -> dict[str, str]:
     """A source's options, and what its description leaves out: given here, or set in the session."""
     prefix = _GIVEN[relation.kind]
-    session = {key.removeprefix(prefix): str(value) for key, value in spark.conf.getAll.items() if key.startswith(prefix)}
+    session = {key.removeprefix(prefix): value for key, value in all_settings(spark).items() if key.startswith(prefix)}
     recorded = {name: value for name, value in relation.options if relation.kind == "jdbc" or not (is_digest(value) and of_no_effect(name))}
     options, problems = options_again(recorded, {**session, **(given or {})})
     if problems:
