@@ -11,5 +11,5 @@ from tests.oracle.series import Series
 def pytest_terminal_summary(terminalreporter: Any) -> None:
     if LONG:
         terminalreporter.section("random pipelines")
-        for line in Series(SEED).told():
+        for line in Series.asked_for(SEED).told():
             terminalreporter.line(line)

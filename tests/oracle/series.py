@@ -1,7 +1,9 @@
 """A long series of random pipelines, which survives being stopped: the blocks that are done are written down, block by block.
 
 ``.fuzz/<seed>-<commit>.jsonl`` has a line for every block that ended. Asked again for the same seed at the same commit, a block that
-passed is not drawn again; one that failed is, and its failure stands in its line until then.
+passed is not drawn again; one that failed is, and its failure stands in its line until then. A series that takes longer than a commit
+lives may be told which commits' passes it takes over (``FUZZ_TRUSTED=<commit>,<commit>``, as in the names of their files): the summary
+says what was checked at which.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ import time
 import traceback
 import uuid
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
@@ -72,12 +74,26 @@ class Block:
 
 
 class Series:
-    """The blocks that are done, of one seed at one commit."""
+    """The blocks that are done, of one seed at one commit; ``trusted`` are earlier commits whose passes are as good."""
 
-    def __init__(self, seed: int, folder: Path = FOLDER, commit: str | None = None) -> None:
+    def __init__(self, seed: int, folder: Path = FOLDER, commit: str | None = None, trusted: Sequence[str] = ()) -> None:
         self.seed = seed
         self.commit = commit or _commit()
         self.file = folder / f"{seed}-{self.commit}.jsonl"
+        self.trusted = tuple(Series(seed, folder, one) for one in trusted if one != self.commit)
+
+    @classmethod
+    def asked_for(cls, seed: int) -> Series:
+        """At what is checked out, with the commits that ``FUZZ_TRUSTED`` names.
+
+        :raises FileNotFoundError: nothing was checked at one of them.
+        """
+        named = filter(None, map(str.strip, os.environ.get("FUZZ_TRUSTED", "").split(",")))
+        series = cls(seed, trusted=tuple(named))
+        for one in series.trusted:
+            if not one.file.exists():
+                raise FileNotFoundError(f"FUZZ_TRUSTED names {one.commit}, at which no block of seed {seed} was checked: no {one.file}")
+        return series
 
     def blocks(self) -> dict[tuple[str, str, int, int], Block]:
         """The newest of each."""
@@ -88,7 +104,9 @@ class Series:
     def has_passed(self, block: Block) -> bool:
         """Whether there is nothing to be learnt from drawing it."""
         known = self.blocks().get(block.name)
-        return known is not None and not known.failure
+        if known is not None:
+            return not known.failure
+        return any(one.has_passed(block) for one in self.trusted)
 
     @contextmanager
     def written(self, block: Block) -> Iterator[Block]:
@@ -117,8 +135,17 @@ class Series:
 
     def told(self) -> list[str]:
         """What a person wants to know of it."""
-        done = list(self.blocks().values())
-        return [f"seed {self.seed} at {self.commit}: {_counted(done)} ({_named(self.file)})", *map(_failure, filter(_failed, done))]
+        own = self.blocks()
+        lines = [f"seed {self.seed} at {self.commit}: {_counted(own.values())} ({_named(self.file)})"]
+        told = dict(own)
+        for one in self.trusted:
+            # Each block is told once: of the first commit that is named where it passed.
+            taken = {name: block for name, block in one.blocks().items() if name not in told and not block.failure}
+            lines.append(f"taken from {one.commit}: {_counted(taken.values())} ({_named(one.file)})")
+            told |= taken
+        if self.trusted:
+            lines.append(f"together: {_counted(told.values())}")
+        return [*lines, *map(_failure, filter(_failed, own.values()))]
 
 
 def _counted(done: Iterable[Block]) -> str:

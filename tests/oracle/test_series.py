@@ -92,3 +92,27 @@ def test_a_stopped_block_is_not_written_down(series: Series) -> None:
     with pytest.raises(KeyboardInterrupt):
         drawn(series, 0, KeyboardInterrupt())
     assert not series.has_passed(block(0))
+
+
+def test_passes_of_trusted_commits_are_taken_over_and_told_apart(series: Series, tmp_path: Path) -> None:
+    drawn(series, 0)
+    drawn(series, 1)
+    with pytest.raises(AssertionError):
+        drawn(series, 2, AssertionError("wrong"))
+    later = Series(7, tmp_path / "new", "abd", trusted=["abc", "abd"])
+    assert [later.has_passed(block(number)) for number in range(4)] == [True, True, False, False]
+    with pytest.raises(AssertionError):
+        drawn(later, 1, AssertionError("wrong now"))
+    drawn(later, 2)
+    assert [later.has_passed(block(number)) for number in range(4)] == [True, False, True, False]
+    own, taken, together, failure = later.told()
+    assert own.startswith("seed 7 at abd: 3 pipelines passed, 2 rejected (2 odd), 1 failed; 2 blocks")
+    assert taken.startswith("taken from abc: 2 pipelines passed, 1 rejected (1 odd), 0 failed; 1 blocks")
+    assert together.startswith("together: 5 pipelines passed, 3 rejected (3 odd), 1 failed; 3 blocks")
+    assert failure == "block 1 of test_fuzz failed: AssertionError: wrong now"
+
+
+def test_a_commit_at_which_nothing_was_checked_is_not_trusted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FUZZ_TRUSTED", "0123456789ab")
+    with pytest.raises(FileNotFoundError, match="0123456789ab, at which no block of seed 7 was checked"):
+        Series.asked_for(7)
