@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import settings
 
+from tests.class_archive import OPTIONS, submit_options
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
@@ -41,9 +43,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Tests that are chosen for needing no Spark find no Java: one that starts a JVM by itself fails here, and gets its marker."""
+    """Tests that are chosen for needing no Spark find no Java: one that starts a JVM by itself fails here, and gets its marker.
+
+    Every JVM of the others, whoever starts it, starts cheaply.
+    """
     if "not spark" in str(config.option.markexpr):
         os.environ["JAVA_HOME"] = "/no/java/without/the/marker/spark"
+    os.environ.setdefault("SPARK_SUBMIT_OPTS", submit_options())
 
 
 # For thousands of small queries. Sessions that tests start themselves (in Airflow, on clusters, in scripts) have Spark's own settings.
@@ -53,10 +59,9 @@ _CHEAP = {
     # Compiling a query costs more than running it.
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-    # Room for the rubbish of some queries: collecting it in the gigabyte that is Spark's default is a fifth of all work. And room for
-    # compiled code: with one compiler Java has 48 MB, throws away what it has compiled of Spark, and compiles it again.
+    # Room for the rubbish of some queries: collecting it in the gigabyte that is Spark's default is a fifth of all work.
     "spark.driver.memory": "2g",
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xmn1g -XX:ReservedCodeCacheSize=256m",
+    "spark.driver.extraJavaOptions": f"{OPTIONS} -Xmn1g",
     # Spark keeps the plans of the last thousand queries for its UI, as texts, of all forms that a plan has had.
     "spark.sql.ui.retainedExecutions": "10",
     "spark.ui.retainedJobs": "20",
