@@ -42,10 +42,15 @@ def named(node: TreeNode, context: Context) -> e.Named:
         if not isinstance(found, e.Attribute):
             context.refuse(f"{node.name} as a column without a name")
         return found
-    name = str(node.fields["name"])
+    name = column_name(node)
     child = expression(node.children[0], context.at(f'column "{name}"'))
     attribute = e.Attribute(id=expression_id(node.fields["exprId"]), name=name, type=child.type)
     return e.Alias(child=child, attribute=attribute)
+
+
+def column_name(node: TreeNode) -> str:
+    """The name of a column inside a plan: Spark knows columns with an empty one, which a database does not."""
+    return str(node.fields["name"]) or "column"
 
 
 def sort_key(node: TreeNode, context: Context) -> e.SortKey:
@@ -59,7 +64,7 @@ def sort_key(node: TreeNode, context: Context) -> e.SortKey:
 
 def attribute_json(node: TreeNode, context: Context) -> e.Attribute:
     """The attribute that an ``AttributeReference`` says, as a leaf gives it."""
-    name = str(node.fields["name"])
+    name = column_name(node)
     return e.Attribute(
         id=expression_id(node.fields["exprId"]), name=name, type=type_of(node, context.at(f'column "{name}"')),
         nullable=bool(node.fields["nullable"]),

@@ -6,14 +6,15 @@ from airflow_lineage_provider.catalyst import functions
 from airflow_lineage_provider.catalyst.context import Context
 from airflow_lineage_provider.catalyst.datatypes import struct_ddl
 from airflow_lineage_provider.catalyst.expressions import arguments, attribute_json, expression
+from airflow_lineage_provider.catalyst.table_functions import table_function
 from airflow_lineage_provider.catalyst.tree import TreeNode, decode
 from airflow_lineage_provider.plan import expressions as e
 from airflow_lineage_provider.plan import operators as o
 
 _ADVICE = "Use built-in generators (explode, inline, stack …), or a UDF that gives an array and explode that"
 _FOREIGN = {
-    "PythonUDTF": "a Python table function", "UnresolvedPolymorphicPythonUDTF": "a Python table function",
-    "UserDefinedGenerator": "a table function in Scala or Java", "HiveGenericUDTF": "a Hive table function",
+    "UnresolvedPolymorphicPythonUDTF": "a Python table function", "UserDefinedGenerator": "a table function in Scala or Java",
+    "HiveGenericUDTF": "a Hive table function",
 }  # fmt: skip
 
 
@@ -22,7 +23,9 @@ def generate(node: TreeNode, children: tuple[o.Plan, ...], context: Context) -> 
     (child,) = children
     generator = node.tree("generator")
     if generator is None or generator.name in _FOREIGN:
-        context.refuse(_FOREIGN["PythonUDTF" if generator is None else generator.name], _ADVICE)
+        context.refuse("Generate without its generator" if generator is None else _FOREIGN[generator.name], _ADVICE)
+    if generator.name == "PythonUDTF":
+        return table_function(node, generator, child, context)
     made = functions.call(generator, arguments(generator, context.over(child.output)), context)
     generated = tuple([attribute_json(column, context) for column in node.trees("generatorOutput")])
     unread = {child.output[number].id for number in node.fields["unrequiredChildIndex"]}

@@ -13,6 +13,7 @@ from airflow_lineage_provider.catalyst.python_aggregates import has_python_aggre
 from airflow_lineage_provider.catalyst.samples import sample
 from airflow_lineage_provider.catalyst.set_operations import deduplicate, except_, intersect
 from airflow_lineage_provider.catalyst.single_joins import single_join
+from airflow_lineage_provider.catalyst.table_functions import bin_by, script
 from airflow_lineage_provider.catalyst.tree import TreeNode, decode, object_name
 from airflow_lineage_provider.catalyst.windows import window
 from airflow_lineage_provider.plan import operators as o
@@ -65,7 +66,10 @@ def _source(node: TreeNode, context: Context) -> o.Plan:
     output = () if node.name == "OneRowRelation" else tuple(convert_expressions.attribute_json(a, context) for a in node.trees("output"))
     context.visited.append(leaf)
     relation = context.relations[leaf]
-    return o.Source(relation=relation, output=output, columns=tuple(a.name for a in output), leaf=len(context.visited) - 1)
+    columns = tuple(a.name for a in output)
+    if relation.kind != "local" and node.name != "OneRowRelation":
+        columns = tuple(str(tree.fields["name"]) for tree in node.trees("output"))  # as the table has them, empty names among them
+    return o.Source(relation=relation, output=output, columns=columns, leaf=len(context.visited) - 1)
 
 
 def _project(node: TreeNode, context: Context) -> o.Plan:
@@ -215,8 +219,6 @@ _KNOWN_GAPS: Mapping[str, tuple[str, str]] = {
     "Tail": ("tail", "Sort the other way round and use limit"),
     "LateralJoin": ("a lateral join that Spark cannot make a plain join", "Join the two tables by their columns"),
     "UnionLoop": ("a recursive query", "Write the steps out, or compute the hierarchy in an earlier step"),
-    "ScriptTransformation": ("TRANSFORM … USING a script", "Call a Python UDF, or mapInPandas with a key that passes through"),
-    "BinBy": ("BIN BY", "Make the bins with explode(sequence(…)), and compute each bin's share"),
     "AsOfJoin": ("an as-of join", "Number the candidates with row_number() over a window and keep the first"),
     "TransformWithStateInPySpark": ("transformWithState", "Run the pipeline over a batch with applyInPandas"),
     "FlatMapGroupsInPandasWithState": ("applyInPandasWithState", "Run the pipeline over a batch with applyInPandas"),
@@ -230,6 +232,8 @@ _OVER_PLANS: Mapping[str, Callable[[TreeNode, tuple[o.Plan, ...], Context], o.Pl
     "Except": except_,
     "Deduplicate": deduplicate,
     "Sample": sample,
+    "ScriptTransformation": script,
+    "BinBy": bin_by,
     **dict.fromkeys(python_maps.CLASSES, python_maps.python_map),
 }
 _OPERATORS: Mapping[str, Converter] = {

@@ -283,13 +283,15 @@ class Window(Operator, makes=(), computes=("functions",), lineage=None):
 class Generate(Operator, makes=("generated",), lineage=LineageRule.ONE_ROW):
     """Each row of the child once for every row that the generator makes of it (explode, inline, grouping sets …).
 
-    ``outer``: a row of which it makes none stays, with NULLs. Lineage: the row.
+    ``outer``: a row of which it makes none stays, with NULLs. ``call`` is the number of the analyzed plan's own operator,
+    where only Spark can run it (a table function in Python, BIN BY): the generator then names it. Lineage: the row.
     """
 
     child: Plan
     generator: Call
     generated: tuple[Attribute, ...]
     outer: bool = False
+    call: int | None = None
 
     def __post_init__(self) -> None:
         check_references("Generate", (self.generator,), self.child.output)
@@ -303,11 +305,13 @@ class Generate(Operator, makes=("generated",), lineage=LineageRule.ONE_ROW):
 class PythonMap(Operator, makes=("output", "passed_as"), lineage=LineageRule.PYTHON):
     """Rows that a Python function makes of batches (``map``), of groups, or of pairs of groups of rows (``cogrouped``).
 
-    mapInPandas, mapInArrow, applyInPandas, applyInArrow; and the one row a group that aggregate functions in Python make (``aggregated``).
+    mapInPandas, mapInArrow, applyInPandas, applyInArrow; the one row a group that aggregate functions in Python make (``aggregated``); and
+    what a table function, or a script, makes of the rows of a table or of its partitions (``table``).
     Each child gives its grouping keys and then the columns that the function is
     called with, whose names there are ``columns`` (all children's). ``keys`` are the grouping keys: those of the first
-    child, then as many of the second. ``call`` is Catalyst's result id, as in `UdfCall`. ``passed`` are columns of the only child that
-    the user says pass through the function of batches unchanged, as the outputs ``passed_as``: they tell which rows made a row.
+    child, then as many of the second. ``call`` is Catalyst's result id, as in `UdfCall`, or as in `Generate`. ``passed``
+    are columns of the only child that the user says pass through the function of batches unchanged, as the outputs ``passed_as``: they tell
+    which rows made a row.
     An aggregation may call several functions, ``calls``, of which each takes the next so many columns, ``widths``; its output starts
     with the keys.
 
@@ -316,7 +320,7 @@ class PythonMap(Operator, makes=("output", "passed_as"), lineage=LineageRule.PYT
     """
 
     children: tuple[Plan, ...]
-    kind: OneOf["map", "grouped", "cogrouped", "aggregated"]
+    kind: OneOf["map", "grouped", "cogrouped", "aggregated", "table"]
     udf: str
     call: int
     eval_type: int

@@ -81,9 +81,11 @@ def _passes_on_its_rows(node: o.Plan) -> bool:
     match node:
         case o.Limit() | o.PythonMap():
             return False
+        case o.Generate():
+            return node.call is None
         case o.Source() | o.SegmentOutput() | o.Project() | o.Filter() | o.Join() | o.Aggregate() | o.Distinct() | o.Union() | o.Sort():
             return True
-        case o.FunctionOperator() | o.Window() | o.Generate():
+        case o.FunctionOperator() | o.Window():
             return True
     raise no_rule(node, "whether rows can be made again")
 

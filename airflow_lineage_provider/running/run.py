@@ -264,7 +264,7 @@ def _compute(execution: Execution, prepared: _Prepared) -> DataFrame:
     frame = None
     for program in prepared.programs:
         execution.progress(f"computing {program.materialized.name}")
-        frame = run_program(execution, program, tables, names, prepared.captured.udfs)
+        frame = run_program(execution, program, tables, names, prepared.captured)
     if 0 in prepared.recorded.materialized:
         assert frame is not None
         root = prepared.programs[-1].plan

@@ -56,3 +56,33 @@ def parts(expression: JavaObject) -> Iterator[JavaObject]:
     yield expression
     for child in items(expression.children()):
         yield from parts(child)
+
+
+def sequence(spark: SparkSession, values: list[Any]) -> JavaObject:
+    """A Scala sequence."""
+    return java_class(spark, "org.apache.spark.api.python.PythonUtils").toSeq(values)
+
+
+def with_child(spark: SparkSession, node: JavaObject, child: JavaObject) -> JavaObject:
+    """An operator of one input over another one."""
+    return node.withNewChildren(sequence(spark, [child]))
+
+
+def with_fields(spark: SparkSession, node: JavaObject, **changed: Any) -> JavaObject:
+    """A node of a plan, or of an expression, with some of its fields changed."""
+    return node.makeCopy(array_of(spark, java_class(spark, "java.lang.Object"), fields_of(node, **changed)))
+
+
+def fields_of(product: JavaObject, **changed: Any) -> list[Any]:
+    """The fields of a Scala case class, some of them changed."""
+    names = [str(product.productElementName(number)) for number in range(product.productArity())]
+    return [changed[name] if name in changed else product.productElement(number) for number, name in enumerate(names)]
+
+
+def array_of(spark: SparkSession, kind: Any, values: list[Any]) -> JavaObject:
+    """A Java array."""
+    context: Any = spark.sparkContext
+    array = context._gateway.new_array(kind, len(values))
+    for number, value in enumerate(values):
+        array[number] = value
+    return array

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
+from airflow_lineage_provider.errors import UnsupportedOperator
 from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.sql import nodes
 from airflow_lineage_provider.sql.block import Block, Item, is_steady
@@ -21,7 +22,10 @@ def generated(plan: o.Generate, block: Block, context: Context) -> Block:
     A condition is not left beside it: Spark evaluates WHERE after it, where a generator could have failed on a row that goes.
 
     :raises PortabilityProblem: in PostgreSQL, which has other generators.
+    :raises UnsupportedOperator: only Spark can run it.
     """
+    if plan.call is not None:
+        raise UnsupportedOperator(f"{plan.generator.function} has no SQL text over other rows: Spark runs it when the pipeline is run")
     context.dialect.check_generator(plan)
     if not block.is_bare:
         block = context.nested(block)

@@ -37,6 +37,9 @@ def _of_function(segment: Segment) -> Guarantee | None:
     o.check_known(node, "the guarantee of a trace")
     if not isinstance(node, o.PythonMap) or node.passed:
         return None
+    if node.kind == "table":
+        cause = f"{node.udf} reads the rows of a table one after another: all rows of the table, or of the partition, are shown"
+        return Guarantee(level="superset", cause=cause)
     if node.keys:
         return Guarantee(level="superset", cause=f"{node.udf} is called with whole groups: all rows of the group are shown")
     return Guarantee(

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
@@ -28,7 +29,9 @@ def fuzzed(*, share: int = 1, **drawn: st.SearchStrategy[Any]) -> Callable[[Call
             max_examples=max(1, EXAMPLES // share), deadline=None, database=None, suppress_health_check=checks, print_blob=True,
             phases=(Phase.explicit, Phase.generate, Phase.shrink) if LONG else (Phase.explicit, Phase.generate),
         )  # fmt: skip
-        return seed(SEED)(chosen(given(**drawn)(test)))
+        quiet = pytest.mark.filterwarnings("ignore:Generating overly large repr")  # of an input that is long, which it may be
+        made: Callable[..., None] = quiet(seed(SEED)(chosen(given(**drawn)(test))))
+        return made
 
     return decorate
 

@@ -97,3 +97,6 @@ def test_sql_that_spark_cannot_read(lineage: Lineage) -> None:
     for text in ("SELEC 1", "SELECT nothing FROM nowhere"):
         with pytest.raises(PlanError, match="the SQL of pipeline sql cannot be read"):
             lineage.run(text)
+    with pytest.raises(PlanError) as long:
+        lineage.run("9" * 20_000)
+    assert len(str(long.value)) < 4_000

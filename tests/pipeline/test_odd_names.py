@@ -103,3 +103,16 @@ def test_odd_partitions(lineage: Lineage, spark: SparkSession, tmp_path: Path) -
         found = run.explain(f"rid = {rid}")
         assert rids(found, "p") == [rid]
         assert found.guarantees["p"].level == "exact"
+
+
+@pytest.mark.parametrize("strategy", ["function_materialization", "full_materialization"])
+def test_columns_without_a_name(lineage: Lineage, spark: SparkSession, tmp_path: Path, strategy: str) -> None:
+    view(spark, tmp_path, "w", [(1, "a"), (2, "b"), (3, "b")], "rid int, g string")
+    sql = "SELECT g, n AS `` FROM (SELECT count(rid) AS ``, g, 1 AS n FROM w GROUP BY g) JOIN VALUES (1, 2) AS t(``, y) ON y = 2"
+    run = lineage.run(sql, strategy=strategy)
+    assert sorted(map(tuple, run.result.collect())) == [("a", 1), ("b", 1)]
+    assert rids(run.explain("g = 'b'"), "w") == [2, 3]
+    run = lineage.run("SELECT * FROM VALUES (1, 2), (3, 4) AS t(``, y) WHERE y > 2", strategy=strategy)
+    assert [tuple(row) for row in run.result.collect()] == [(3, 4)]
+    assert run.result.columns == ["", "y"]
+    assert run.explain("y = 4").source["t"].column("y").to_pylist() == [4]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,11 +16,11 @@ from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.check import check
 from airflow_lineage_provider.plan.expression_walk import expressions_in
 from airflow_lineage_provider.plan.expressions import UdfCall
-from airflow_lineage_provider.plan.walk import all_operators, operators, own_expressions, transform_up
+from airflow_lineage_provider.plan.walk import all_operators, children, operators, own_expressions, transform_up
 from airflow_lineage_provider.rewrite.pipeline import PASSES
 from airflow_lineage_provider.spark.capturing.capture import CapturedPipeline, capture, register_captured_udf
-from airflow_lineage_provider.spark.executing.python_maps import applied
 from airflow_lineage_provider.spark.executing.python_windows import with_window_functions
+from airflow_lineage_provider.spark.executing.run import rows_of
 from airflow_lineage_provider.spark.session import apply_conf
 from airflow_lineage_provider.sql import ColumnRef, lower
 from airflow_lineage_provider.tracing.binding import Key, LeafTable, bind
@@ -61,14 +62,17 @@ def executed(spark: SparkSession, captured: CapturedPipeline) -> Iterator[DataFr
 def _applied(spark: SparkSession, plan: o.Plan, captured: CapturedPipeline, tables: dict[Key, LeafTable], udfs: dict[int, str]) -> o.Plan:
     """The plan over views of what functions of batches and groups give."""
 
+    numbers = count()
+
     def called(node: o.Plan) -> o.Plan:
-        if not isinstance(node, o.PythonMap):
+        if not isinstance(node, o.PythonMap | o.Generate) or node.call is None:
             return node
-        texts = [lower(child, bind(child, tables), dialect="spark", udfs=udfs) for child in node.children]
-        applied(node, captured.udfs, [spark.sql(text) for text in texts]).createOrReplaceTempView(f"python_{node.call}")
-        leaf = o.SegmentOutput(segment=-1_000_000 - node.call, output=node.output)
+        number = next(numbers)  # a query that is written once may stand in the plan twice
+        texts = [lower(child, bind(child, tables), dialect="spark", udfs=udfs) for child in children(node)]
+        rows_of(node, captured, [spark.sql(text) for text in texts]).createOrReplaceTempView(f"python_{number}")
+        leaf = o.SegmentOutput(segment=-1_000_000 - number, output=node.output)
         spelled = {a.id: ColumnRef(text=a.name) for a in node.output}
-        tables["segment", leaf.segment] = LeafTable(name=(f"python_{node.call}",), by_id=spelled)
+        tables["segment", leaf.segment] = LeafTable(name=(f"python_{number}",), by_id=spelled)
         return leaf
 
     return transform_up(plan, called)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider.catalyst.context import Settings
@@ -42,7 +42,8 @@ class CapturedPipeline:
     ``leaves`` are DataFrames over the very leaves of the user's plan, by ``Source.leaf``: what the user's DataFrame would
     read, with columns in the order of ``Source.columns``. ``sources`` are the plan's sources in the same order.
     ``udfs`` are the Python UDF calls by their result id (``UdfCall.call``). ``doubtful`` are the sources of which the session keeps rows
-    that may be others than these. ``variables`` are the plan's references to session variables.
+    that may be others than these. ``variables`` are the plan's references to session variables, ``operators`` what only Spark
+    can run of it.
     """
 
     pipeline: Pipeline
@@ -51,6 +52,7 @@ class CapturedPipeline:
     udfs: Mapping[int, CapturedUdf]
     doubtful: frozenset[int] = frozenset()
     variables: tuple[JavaObject, ...] = ()
+    operators: Mapping[int, JavaObject] = field(default_factory=dict)
 
 
 def capture(df: DataFrame) -> CapturedPipeline:
@@ -70,6 +72,12 @@ def capture(df: DataFrame) -> CapturedPipeline:
         raise UnsupportedOperator(f"Spark cannot rewrite this plan: {_told(problem)}") from problem
     except RecursionError as problem:
         raise UnsupportedOperator("the plan is nested too deeply to be read: write an intermediate result to a table") from problem
+
+
+def _leaf(spark: SparkSession, leaf: JavaObject, source: Source) -> DataFrame:
+    """A frame over a leaf; columns of the session's own data that have no name have the source's."""
+    frame = frame_over(spark, past_kept_rows(spark, leaf))
+    return frame.toDF(*source.columns) if source.relation.kind == "local" and "" in frame.columns else frame
 
 
 def _told(problem: Exception) -> str:
@@ -92,11 +100,12 @@ def _captured(df: DataFrame) -> CapturedPipeline:
     plan = without_unread_aggregates(without_unused_index(converted.plan))
     return CapturedPipeline(
         pipeline=Pipeline(plan=plan, names=tuple(df.columns), conf=tuple(sorted(conf.items()))),
-        leaves=tuple(frame_over(spark, past_kept_rows(spark, completion.leaves[number])) for number in converted.leaves),
+        leaves=tuple(_leaf(spark, completion.leaves[number], sources[at]) for at, number in enumerate(converted.leaves)),
         sources=tuple(sources[number] for number in range(len(converted.leaves))),
         udfs={number: captured_udf(number, call) for number, call in completion.udfs.items()},
         doubtful=frozenset(number for number, one in sources.items() if is_doubtful(one.relation, shall.doubtful)),
         variables=tuple(completion.variables),
+        operators=completion.operators,
     )
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider.catalyst.literals import instant
 from airflow_lineage_provider.catalyst.tree import is_tree
-from airflow_lineage_provider.spark.capturing import constants
+from airflow_lineage_provider.spark.capturing import constants, table_functions
 from airflow_lineage_provider.spark.jvm_classes import java_class
 from airflow_lineage_provider.spark.scala_maps import scala_map
 
@@ -32,7 +32,7 @@ class Completion:
     """One pass over a plan's document and its JVM tree, subqueries included.
 
     ``udfs`` are the JVM's Python UDF calls by result id; ``leaves`` the JVM's operators that read data, numbered in the document;
-    ``variables`` the references to session variables.
+    ``variables`` the references to session variables; ``operators`` those that only Spark can run, by their numbers.
     """
 
     def __init__(self, spark: SparkSession) -> None:
@@ -40,6 +40,7 @@ class Completion:
         self.udfs: dict[int, JavaObject] = {}
         self.leaves: list[JavaObject] = []
         self.variables: list[JavaObject] = []
+        self.operators: dict[int, JavaObject] = {}
         self._functions: list[JavaObject] = []
         self._subqueries: list[tuple[JavaObject, dict[str, Any]]] = []
         self._field_numbers: dict[str, dict[str, int]] = {}
@@ -56,9 +57,13 @@ class Completion:
         for name in ("limitExpr", "offsetExpr"):
             if name in node:
                 self._number(node, name, plan)
-        for name, value in node.items():
+        for name, value in list(node.items()):
             if isinstance(value, list) and value:
                 self._field(node, name, value, plan)
+        number_of_operator = table_functions.number(node)
+        if number_of_operator is not None:
+            node["operator"] = number_of_operator
+            self.operators[number_of_operator] = plan
         count = node["num-children"]
         children = plan.children() if count else None
         for number in range(count):
@@ -110,6 +115,8 @@ class Completion:
         elif short in ("PythonUDF", "PythonUDAF"):
             self.udfs[int(node["resultId"]["id"])] = expression
             node["functionNumber"] = self._function_number(expression)
+        elif short == "PythonUDTF":
+            node |= table_functions.told(expression)
         elif short == "ScalarSubquery":
             self._subquery(node, expression)
         elif short == "PivotFirst":

@@ -10,13 +10,13 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from airflow_lineage_provider.plan.relation import Relation
 from airflow_lineage_provider.spark import file_listing
 from airflow_lineage_provider.spark.capturing.relations import relation_of
 from airflow_lineage_provider.spark.jvm_classes import java_class
-from airflow_lineage_provider.spark.jvm_trees import class_name, items
+from airflow_lineage_provider.spark.jvm_trees import array_of, class_name, fields_of, items, sequence, with_fields
 
 if TYPE_CHECKING:
     from py4j.java_gateway import JavaObject
@@ -56,7 +56,7 @@ def over(spark: SparkSession, plan: JavaObject, children: list[JavaObject]) -> J
     """The plan over other children; itself where they are its own."""
     if all(one.equals(other) for one, other in zip(children, items(plan.children()), strict=True)):
         return plan
-    return plan.withNewChildren(java_class(spark, "org.apache.spark.api.python.PythonUtils").toSeq(children))
+    return plan.withNewChildren(sequence(spark, children))
 
 
 def is_doubtful(relation: Relation, doubtful: frozenset[Relation]) -> bool:
@@ -162,15 +162,15 @@ def _another(spark: SparkSession, leaf: JavaObject) -> JavaObject:
     if class_name(leaf) == "LogicalRelation":
         relation = leaf.relation()
         if class_name(relation) == "HadoopFsRelation":
-            fields = _fields(relation, options=_marked(spark, relation.options()))
-            return _with(spark, leaf, relation=relation.copy(*fields, relation.sparkSession()))
+            fields = fields_of(relation, options=_marked(spark, relation.options()))
+            return with_fields(spark, leaf, relation=relation.copy(*fields, relation.sparkSession()))
         if class_name(relation) == "JDBCRelation":
-            parts = _array(spark, java_class(spark, "org.apache.spark.Partition"), list(relation.parts()))
-            return _with(spark, leaf, relation=relation.copy(*_fields(relation, parts=parts), relation.sparkSession()))
+            parts = array_of(spark, java_class(spark, "org.apache.spark.Partition"), list(relation.parts()))
+            return with_fields(spark, leaf, relation=relation.copy(*fields_of(relation, parts=parts), relation.sparkSession()))
     elif class_name(leaf) == "DataSourceV2Relation":
         options = java_class(spark, "java.util.HashMap")(leaf.options().asCaseSensitiveMap())
         options.put(_MARK, uuid.uuid4().hex)
-        return _with(spark, leaf, options=java_class(spark, "org.apache.spark.sql.util.CaseInsensitiveStringMap")(options))
+        return with_fields(spark, leaf, options=java_class(spark, "org.apache.spark.sql.util.CaseInsensitiveStringMap")(options))
     return leaf
 
 
@@ -178,21 +178,3 @@ def _marked(spark: SparkSession, options: JavaObject) -> JavaObject:
     marked = java_class(spark, "java.util.HashMap")(java_class(spark, "scala.jdk.javaapi.CollectionConverters").asJava(options))
     marked.put(_MARK, uuid.uuid4().hex)
     return java_class(spark, "org.apache.spark.api.python.PythonUtils").toScalaMap(marked)
-
-
-def _with(spark: SparkSession, leaf: JavaObject, **changed: Any) -> JavaObject:
-    """A node of a plan with some of its fields changed."""
-    return leaf.makeCopy(_array(spark, java_class(spark, "java.lang.Object"), _fields(leaf, **changed)))
-
-
-def _array(spark: SparkSession, kind: Any, values: list[Any]) -> JavaObject:
-    context: Any = spark.sparkContext
-    array = context._gateway.new_array(kind, len(values))
-    for number, value in enumerate(values):
-        array[number] = value
-    return array
-
-
-def _fields(product: JavaObject, **changed: Any) -> list[Any]:
-    names = [str(product.productElementName(number)) for number in range(product.productArity())]
-    return [changed[name] if name in changed else product.productElement(number) for number, name in enumerate(names)]

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 _ON_THE_WAY = (TypeError, ValueError, AttributeError, ArithmeticError, Py4JError)
 """What comes of a text that is no Unicode, or of a parameter that is no value of Spark's, before Spark sees either."""
+_LONGEST = 3_000
 
 
 def frame_of_text(spark: SparkSession, text: str, params: Mapping[str, Any], name: str) -> DataFrame:
@@ -27,8 +28,13 @@ def frame_of_text(spark: SparkSession, text: str, params: Mapping[str, Any], nam
     try:
         return spark.sql(text, args=dict(params)) if params else spark.sql(text)
     except PySparkException as problem:
-        raise PlanError(f"the SQL of pipeline {name} cannot be read: {str(problem).strip()}") from problem
+        raise PlanError(f"the SQL of pipeline {name} cannot be read: {_cut(str(problem).strip())}") from problem
     except _ON_THE_WAY as problem:
         told = f"{type(problem).__name__}: {str(problem).strip()[:1_000]}"
         given = f" and its parameters ({', '.join(params)})" if params else ""
         raise PlanError(f"Spark does not take the SQL text of pipeline {name}{given}: {told}") from problem
+
+
+def _cut(message: str) -> str:
+    """Spark's own words, which repeat the text: a text of any length."""
+    return message if len(message) <= _LONGEST else f"{message[:_LONGEST]}…"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -22,13 +22,14 @@ from airflow_lineage_provider.errors import PlanCheckError
 from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.lineage_keys import ROW, SourceIdentity
 from airflow_lineage_provider.plan.segments import SegmentedPlan
-from airflow_lineage_provider.plan.walk import operators, transform_up
+from airflow_lineage_provider.plan.walk import children, operators, transform_up
 from airflow_lineage_provider.progress import Progress
 from airflow_lineage_provider.spark.arrow_border import carried
 from airflow_lineage_provider.spark.by_name import columns_named
 from airflow_lineage_provider.spark.executing.on_executors import LOADED, WRITTEN, loading_partitions, writing_partitions
 from airflow_lineage_provider.spark.executing.python_maps import applied
 from airflow_lineage_provider.spark.executing.python_windows import with_window_functions
+from airflow_lineage_provider.spark.executing.table_functions import generated, of_tables
 from airflow_lineage_provider.spark.identity import with_identity
 from airflow_lineage_provider.spark.session import KEPT_ROWS, apply_conf, carefully
 from airflow_lineage_provider.sql import ColumnRef, lower
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Row, SparkSession
 
     from airflow_lineage_provider.reasons import ReasonedUdf
+    from airflow_lineage_provider.spark.capturing.capture import CapturedPipeline
     from airflow_lineage_provider.spark.capturing.captured_udf import CapturedUdf
     from airflow_lineage_provider.store.kinds import Kind, Role
     from airflow_lineage_provider.store.materialization import Materialization
@@ -139,12 +141,12 @@ def run_program(
     program: Program,
     tables: dict[Key, LeafTable],
     udfs: Mapping[int, str],
-    captured: Mapping[int, CapturedUdf],
+    captured: CapturedPipeline,
 ) -> DataFrame:
     """Compute a segment, store it, and give the frame that segments above read (with its row number)."""
     number = program.segment.number
     owner = f"lineage_{execution.run_id.replace('-', '_')}"
-    plan = with_window_functions(execution.spark, program.plan, captured, owner, execution.functions)
+    plan = with_window_functions(execution.spark, program.plan, captured.udfs, owner, execution.functions)
     plan = _with_python_maps(execution, plan, tables, udfs, captured)
     text = lower(plan, bind(plan, tables), dialect="spark", udfs=udfs)
     with under_settings(execution.spark, execution.conf):
@@ -164,22 +166,29 @@ def numbered(frame: DataFrame, owner: str) -> DataFrame:
 
 
 def _with_python_maps(
-    execution: Execution, plan: o.Plan, tables: dict[Key, LeafTable], udfs: Mapping[int, str], captured: Mapping[int, CapturedUdf]
+    execution: Execution, plan: o.Plan, tables: dict[Key, LeafTable], udfs: Mapping[int, str], captured: CapturedPipeline
 ) -> o.Plan:
-    """The plan over views of what Python functions give: SQL cannot call them."""
+    """The plan over views of what Python functions, and other operators that SQL cannot say, give."""
 
     def called(node: o.Plan) -> o.Plan:
-        if not isinstance(node, o.PythonMap):
+        if not isinstance(node, o.PythonMap | o.Generate) or node.call is None:
             return node
-        texts = [lower(child, bind(child, tables), dialect="spark", udfs=udfs) for child in node.children]
+        texts = [lower(child, bind(child, tables), dialect="spark", udfs=udfs) for child in children(node)]
         with under_settings(execution.spark, execution.conf):
-            frame = applied(node, captured, [execution.spark.sql(text) for text in texts])
+            frame = rows_of(node, captured, [execution.spark.sql(text) for text in texts])
         leaf = o.SegmentOutput(segment=_PYTHON_LEAF - node.call, output=node.output)
         spelled = {a.id: ColumnRef(text=a.name) for a in node.output}
         tables["segment", leaf.segment] = LeafTable(name=(execution.view(frame, f"python_{node.call}"),), by_id=spelled)
         return leaf
 
     return transform_up(plan, called)
+
+
+def rows_of(node: o.PythonMap | o.Generate, captured: CapturedPipeline, frames: Sequence[DataFrame]) -> DataFrame:
+    """The rows of an operator that SQL cannot say, over its inputs' rows; the columns are named after its output."""
+    if isinstance(node, o.Generate):
+        return generated(node, captured.operators, frames[0])
+    return of_tables(node, captured.operators, frames[0]) if node.kind == "table" else applied(node, captured.udfs, frames)
 
 
 def run_rest(execution: Execution, plan: o.Plan, tables: Mapping[Key, LeafTable], udfs: Mapping[int, str]) -> DataFrame:

@@ -181,7 +181,7 @@ def _(node: o.PythonMap, tracer: Tracer) -> Traced:
     keys = together(child.columns[key.id] for child in children for key in node.keys if key.id in child.columns)
     opaque = Transformation(subtype="TRANSFORMATION", udfs=(node.udf,), opaque=True)
     made = through(given, opaque)
-    known = {"map": (), "grouped": (GROUP_BY,), "cogrouped": (GROUP_BY, JOIN)}[node.kind]
+    known = {"map": (), "grouped": (GROUP_BY,), "table": (GROUP_BY,), "cogrouped": (GROUP_BY, JOIN)}[node.kind]
     chosen = through(given, Transformation(subtype="FILTER", udfs=(node.udf,), opaque=True))
     rows = together((*(child.rows for child in children), chosen, *(through(keys, kind) for kind in known)))
     return Traced(columns={one.id: made for one in node.output}, rows=rows)

@@ -196,7 +196,7 @@ class _Rewriter:
                 return self._project(node, inner[0])
             case o.Filter():
                 return replace(inner[0], plan=o.Filter(child=inner[0].plan, condition=node.condition))
-            case o.Generate():
+            case o.Generate(call=None):
                 return replace(inner[0], plan=replace(node, child=inner[0].plan), unique=False, generated=True)
             case o.Sort() | o.FunctionOperator():
                 # An order is nobody's ancestor. Values of UDFs are read from the store.
@@ -215,7 +215,7 @@ class _Rewriter:
                 return replace(inner[0], plan=replace(node, child=inner[0].plan))
             case o.Window():
                 return self._window(node, inner[0])
-            case o.PythonMap() | o.Limit():
+            case o.PythonMap() | o.Generate() | o.Limit():
                 # A limit at the top of its segment is read from the store; there is none elsewhere.
                 why = "only its code knows which rows it makes of which"
                 raise UnsupportedOperator(f"what became of a row cannot be followed through {operator_text(node)}: {why}")
