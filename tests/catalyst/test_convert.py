@@ -115,7 +115,7 @@ def changed(golden: Golden, class_name: str, **fields: Any) -> Golden:
         ("union_with_itself", "Union", {"byName": True}, "by name"),
         ("values", "LocalRelation", {"isStreaming": True}, "streaming source"),
         ("ranks", "SpecifiedWindowFrame", {"class": "x.UnspecifiedFrame$"}, "a window without its frame"),
-        ("explode_map", "Explode", {"class": "x.PythonUDTF"}, "a Python table function"),
+        ("explode_map", "Explode", {"class": "x.HiveGenericUDTF"}, "a Hive table function"),
         ("tablesample", "Sample", {"withReplacement": True}, "a sample with replacement"),
         ("tablesample", "Sample", {"sampleMethod": {"object": "x.SampleMethod$System$"}}, "a sample of blocks of a file"),
         ("pivot", "PivotFirst", {"pivotColumnValues": None}, "a pivot by a column of type int"),

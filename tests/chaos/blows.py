@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import signal
 import time
 from random import Random
+from typing import Any
 
 import psutil  # type: ignore[import-untyped]
 
 from tests.chaos.plans import Blow
+from tests.chaos.work import told_in
 from tests.chaos.world import World
 
 FROZEN_SECONDS = 1.5
@@ -21,6 +25,8 @@ def strike(world: World, blow: Blow, random: Random) -> str:
         return _fill(world)
     if blow == "freeze":
         return _freeze(world)
+    if blow == "executor":
+        return _strike_executor(world, random)
     victims = sorted(_victims(world, blow), key=lambda one: one.pid)
     if not victims:
         return f"{blow}: nobody is there"
@@ -42,10 +48,36 @@ def _victims(world: World, blow: Blow) -> list[psutil.Process]:
             return []
         return [postmaster] if blow == "postmaster" else [one for one in postmaster.children() if "lineage" in _command(one)]
     others = [process for process in world.processes() if process.pid not in drivers]
-    if blow == "executor":
-        return [process for process in others if "CoarseGrainedExecutorBackend" in _command(process)]
     # A driver's own children (Spark's JVM, multiprocessing's helpers) do no work.
     return [process for process in others if _parent(process) not in drivers and "java" not in _command(process)]
+
+
+def _strike_executor(world: World, random: Random) -> str:
+    """Kill an executor that has tasks in flight: wait for one, while a driver lives. Only one driver at a time is on a cluster."""
+    while any(driver.poll() is None for driver in world.drivers):
+        busy = {number: tasks for told in told_of_executors(world) for number, tasks in told["tasks"].items() if tasks}
+        there = sorted((_executor_id(one), one.pid, one) for one in _executors(world) if _executor_id(one) in busy)
+        if there:
+            number, _, victim = random.choice(there)
+            _signal(victim, signal.SIGKILL)
+            return f"executor: {number} (process {victim.pid}), which had {busy[number]} task(s) in flight"
+        time.sleep(0.02)
+    return "executor: no task was in flight any more"
+
+
+def told_of_executors(world: World) -> list[dict[str, Any]]:
+    """What the drivers that are there told of their executors last."""
+    places = [told_in(world.source.parent, driver.pid) for driver in world.drivers if driver.poll() is None]
+    return [json.loads(place.read_text()) for place in places if place.exists()]
+
+
+def _executors(world: World) -> list[psutil.Process]:
+    return [process for process in world.processes() if "CoarseGrainedExecutorBackend" in _command(process)]
+
+
+def _executor_id(process: psutil.Process) -> str:
+    found = re.search(r"--executor-id (\d+)", _command(process))
+    return found.group(1) if found else ""
 
 
 def _command(process: psutil.Process) -> str:

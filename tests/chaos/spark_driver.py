@@ -1,18 +1,22 @@
 """A run on Spark: a reasoned UDF over Parquet files, the result written to PostgreSQL.
 
-Usage: ``python -m tests.chaos.spark_driver MASTER FOLDER``
+Usage: ``python -m tests.chaos.spark_driver MASTER FOLDER``. Whoever disturbs it reads beside the folder which executors have tasks.
 """
 
 from __future__ import annotations
 
+import json
+import os
 import sys
+import threading
 import time
+from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
 
 from airflow_lineage_provider import Lineage, reasoned_udf
 from airflow_lineage_provider.running.output import Output
-from tests.chaos.work import OUTPUT, PIPELINE, QUERY
+from tests.chaos.work import OUTPUT, PIPELINE, QUERY, told_in
 from tests.clusters import session
 
 
@@ -27,16 +31,39 @@ def pipeline(spark: SparkSession, folder: str) -> DataFrame:
     return spark.sql(QUERY)
 
 
+def tell_executors(spark: SparkSession, place: Path, ended: threading.Event) -> None:
+    """Write down, again and again, the executors' tasks in flight by their ids, and what became of those that were lost."""
+    store = spark.sparkContext._jsc.sc().statusStore()
+    while True:
+        last = ended.wait(0.05)
+        every = store.executorList(False)
+        seen = [every.apply(number) for number in range(every.size())]
+        tasks = {str(one.id()): int(one.activeTasks()) for one in seen if one.isActive()}
+        lost = sum(not one.isActive() for one in seen)
+        draft = place.with_suffix(".draft")
+        draft.write_text(json.dumps({"tasks": tasks, "lost": lost, "failed": sum(int(one.failedTasks()) for one in seen)}))
+        draft.replace(place)
+        if last:
+            return
+
+
 def main(master: str, folder: str) -> None:
     # Two executors on a cluster, and several tasks for them.
     spark = session(master, {"spark.executor.cores": "1", "spark.sql.files.maxPartitionBytes": "2000"})
     spark.sparkContext.setLogLevel("OFF")
     slow_double.register(spark)
-    with Lineage(spark) as lineage:
-        output = Output.postgres(lineage.store.tcp_url, OUTPUT, "overwrite")
-        print("begun", flush=True)
-        run = lineage.run(pipeline, name=PIPELINE, params={"folder": folder}, output=output, progress=lambda stage: None)
-        print("complete", run.id, flush=True)
+    ended = threading.Event()
+    telling = threading.Thread(target=tell_executors, args=(spark, told_in(Path(folder).parent, os.getpid()), ended))
+    telling.start()
+    try:
+        with Lineage(spark) as lineage:
+            output = Output.postgres(lineage.store.tcp_url, OUTPUT, "overwrite")
+            print("begun", flush=True)
+            run = lineage.run(pipeline, name=PIPELINE, params={"folder": folder}, output=output, progress=lambda stage: None)
+            print("complete", run.id, flush=True)
+    finally:
+        ended.set()
+        telling.join()
     spark.stop()
 
 

@@ -10,8 +10,9 @@ import pytest
 
 from airflow_lineage_provider.store import RunRecord, Store
 from tests.chaos.checks import problems
+from tests.chaos.done import Done
 from tests.chaos.plans import BLOWS, Plan, plans
-from tests.chaos.rounds import play
+from tests.chaos.rounds import Outcome, play, undisturbed
 from tests.chaos.work import OUTPUT, PIPELINE
 from tests.chaos.world import World, world
 
@@ -68,6 +69,29 @@ def test_a_seed_gives_the_same_rounds() -> None:
     assert made[:50] == plans(7, 50, tuple(BLOWS), disk=True)
     given = {(plan.workload, blow) for plan in made for _, blow in plan.blows}
     assert given == {(workload, blow) for workload, blows in BLOWS.items() for blow in blows} | {("store", "disk full")}
+
+
+def test_a_series_goes_on_where_it_was(tmp_path: Path) -> None:
+    first, second = plans(7, 2, ("store",))
+    done = Done(tmp_path / "series" / "7.txt")
+    done.note(Outcome(first, ("driver: process 1",), (0,), ()))
+    done.note(Outcome(second, ("driver: process 2",), (-9,), ("a table is left",)))
+    again = Done(done.file)
+    assert first in again
+    assert second not in again
+    assert "a table is left" in done.file.read_text()
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.spark
+def test_a_run_survives_the_loss_of_an_executor_with_tasks() -> None:
+    with world(cluster=True) as made:
+        seconds = undisturbed(made, "cluster")
+        outcome = play(made, Plan(0, "cluster", 1, ((0.3, "executor"),), seed=1), seconds)
+    assert not outcome.problems, str(outcome)
+    assert "in flight" in outcome.hit[0]
+    assert "1 executor(s)" in outcome.retried
+    assert outcome.retried.endswith("the run survived")
 
 
 def test_make_knows_it() -> None:

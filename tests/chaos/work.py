@@ -47,3 +47,8 @@ def write_source(folder: Path) -> Path:
         rows = range(part * SOURCE_ROWS // 2, (part + 1) * SOURCE_ROWS // 2)
         pq.write_table(pa.table({"x": pa.array(rows, pa.int64())}), folder / f"part-{part}.parquet")
     return folder
+
+
+def told_in(folder: Path, driver: int) -> Path:
+    """Where a driver on Spark writes down what its executors do."""
+    return folder / f"executors-{driver}.json"

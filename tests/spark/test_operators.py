@@ -270,7 +270,6 @@ def _tail(spark: SparkSession) -> DataFrame:
         ("SELECT count(*) FROM days GROUP BY session_window(at, '1 day')", "a session window"),
         ("SELECT count(*) FROM (SELECT CAST(at AS timestamp_ntz) AS at FROM days) GROUP BY window(at, '1 day')", "without time zone"),
         (_frequent_items, r"freqItems()"),
-        ("SELECT TRANSFORM (a) USING 'cat' AS (x) FROM t", "TRANSFORM … USING a script"),
         (_table_function, "a Python table function"),
         (_with_replacement, "a sample with replacement"),
         (_tail, "MapInPandas with barrier=True"),
