@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -169,8 +170,8 @@ def test_nothing_is_invented_for_an_empty_target_table(lineage: Lineage, tables:
 
 @pytest.fixture
 def jdbc(spark: SparkSession, store: Store) -> Iterator[dict[str, str]]:
-    """What Spark needs to read PostgreSQL; the driver is Debian's libpostgresql-jdbc-java."""
-    jar = Path("/usr/share/java/postgresql.jar")
+    """What Spark needs to read PostgreSQL; the driver is Debian's libpostgresql-jdbc-java, or where POSTGRESQL_JDBC says."""
+    jar = Path(os.environ.get("POSTGRESQL_JDBC", "/usr/share/java/postgresql.jar"))
     if not jar.exists():
         pytest.skip("PostgreSQL's JDBC driver is not installed")
     spark.sql(f"ADD JAR '{jar}'")
