@@ -5,6 +5,7 @@ from __future__ import annotations
 import dis
 import inspect
 from collections.abc import Mapping
+from types import CodeType
 from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider.spark.jvm_trees import items
@@ -15,7 +16,13 @@ if TYPE_CHECKING:
 _NUMBERED_BY = {"ScriptTransformation": "output", "BinBy": "appendedAttributes"}
 _NATIVE_ARROW = 302
 """Table functions that are given whole record batches (``SQL_ARROW_UDTF``)."""
-_WRITES = frozenset({"STORE_ATTR", "DELETE_ATTR"})
+_WRITES = frozenset({"STORE_ATTR", "DELETE_ATTR", "STORE_SUBSCR", "DELETE_SUBSCR", "STORE_GLOBAL", "DELETE_GLOBAL"})
+_CHANGES = frozenset({
+    "append", "appendleft", "extend", "insert", "add", "update", "setdefault", "pop", "popleft", "popitem", "remove", "discard", "clear",
+    "write", "send",
+})  # fmt: skip
+_LASTING = frozenset({"LOAD_ATTR", "LOAD_GLOBAL", "LOAD_DEREF", "LOAD_NAME"})
+"""What loads a value that lives longer than a call: an attribute, or a global variable."""
 
 
 def number(node: Mapping[str, Any]) -> int | None:
@@ -33,11 +40,9 @@ def told(function: JavaObject) -> dict[str, bool]:
     arguments = function.tableArguments()
     takes_table = arguments.isDefined() and any(bool(one) for one in items(arguments.get()))
     handler = handler_of(function)
-    partitioned = function.pythonUDTFPartitionColumnIndexes().isDefined() and int(function.evalType()) != _NATIVE_ARROW
-    return {
-        "takesTable": takes_table, "partitioned": takes_table and partitioned and handler is not None,
-        "rowByRow": not takes_table and _row_by_row(handler),
-    }  # fmt: skip
+    plain = int(function.evalType()) != _NATIVE_ARROW and handler is not None
+    partitioned = takes_table and plain and function.pythonUDTFPartitionColumnIndexes().isDefined()
+    return {"takesTable": takes_table, "partitioned": partitioned, "rowByRow": not takes_table and plain and is_row_by_row(handler)}
 
 
 def handler_of(function: JavaObject) -> Any:
@@ -51,9 +56,19 @@ def handler_of(function: JavaObject) -> Any:
         return None
 
 
-def _row_by_row(handler: Any) -> bool:
-    """Whether nothing is handed from one row to the next: Spark makes an instance for all rows of a partition."""
-    if handler is None or hasattr(handler, "terminate"):
+def is_row_by_row(handler: type) -> bool:
+    """Whether nothing is handed from one row to the next, as far as its code tells: Spark makes an instance for all rows of a partition."""
+    if hasattr(handler, "terminate"):
         return False
-    methods = (function for name, function in inspect.getmembers(handler, inspect.isfunction) if name != "__init__")
-    return not any(one.opname in _WRITES for method in methods for one in dis.get_instructions(method))
+    methods = [function for name, function in inspect.getmembers(handler, inspect.isfunction) if name != "__init__"]
+    return not any(_keeps_something(method.__code__) for method in methods)
+
+
+def _keeps_something(code: CodeType) -> bool:
+    """Whether what outlives a call is set, or is changed by a method that has the name of one of a list, a dict or a set."""
+    before = ""
+    for one in dis.get_instructions(code):
+        if one.opname in _WRITES or (one.opname in ("LOAD_ATTR", "LOAD_METHOD") and one.argval in _CHANGES and before in _LASTING):
+            return True
+        before = one.opname
+    return any(_keeps_something(inner) for inner in code.co_consts if isinstance(inner, CodeType))
