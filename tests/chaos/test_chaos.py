@@ -12,7 +12,7 @@ from airflow_lineage_provider.store import RunRecord, Store
 from tests.chaos.checks import problems
 from tests.chaos.done import Done
 from tests.chaos.plans import BLOWS, Plan, plans
-from tests.chaos.rounds import Outcome, play, undisturbed
+from tests.chaos.rounds import Outcome, play
 from tests.chaos.work import OUTPUT, PIPELINE
 from tests.chaos.world import World, world
 
@@ -80,18 +80,6 @@ def test_a_series_goes_on_where_it_was(tmp_path: Path) -> None:
     assert first in again
     assert second not in again
     assert "a table is left" in done.file.read_text()
-
-
-@pytest.mark.timeout(600)
-@pytest.mark.spark
-def test_a_run_survives_the_loss_of_an_executor_with_tasks() -> None:
-    with world(cluster=True) as made:
-        seconds = undisturbed(made, "cluster")
-        outcome = play(made, Plan(0, "cluster", 1, ((0.3, "executor"),), seed=1), seconds)
-    assert not outcome.problems, str(outcome)
-    assert "in flight" in outcome.hit[0]
-    assert "1 executor(s)" in outcome.retried
-    assert outcome.retried.endswith("the run survived")
 
 
 def test_make_knows_it() -> None:
