@@ -109,10 +109,11 @@ _CHECKS: Mapping[str, Callable[[str, Any], None]] = {
     "params": _params,
     "clear_params": _names,
     "secret_params": _names,
-    "airflow": _mapping,
+    "context": _mapping,
     "difference": _one_of(get_args(Difference)),
     "across": _flag,
     "verify": _flag,
     "save": _flag,
-    "limit": _count,
+    "max_rows": _count,
+    "limit": _count,  # the old name of max_rows
 }

@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -16,6 +17,7 @@ from airflow_lineage_provider.errors import InvalidOption, SparkRequired
 from airflow_lineage_provider.options import check_options
 from airflow_lineage_provider.progress import Progress
 from airflow_lineage_provider.recorded_run import Run, summary_of
+from airflow_lineage_provider.renamed import renamed
 from airflow_lineage_provider.render.progress import watched
 from airflow_lineage_provider.running.given_pipeline import pipeline_name
 from airflow_lineage_provider.running.output import Output
@@ -88,8 +90,9 @@ class Lineage:
         keys: Mapping[str, Sequence[str]] | None = None,
         on_store_failure: str | None = None,
         append_key: str | None = None,
-        airflow: Mapping[str, Any] | None = None,
+        context: Mapping[str, Any] | None = None,
         progress: Progress | bool | None = None,
+        airflow: Mapping[str, Any] | None = None,
     ) -> Run:
         """Run a pipeline and record its lineage: a function ``(spark, **params) -> DataFrame``, a SQL text, or a DataFrame that stands.
 
@@ -99,7 +102,8 @@ class Lineage:
         primary keys of source tables that have no better row identity (anything but Parquet). ``on_store_failure`` is that of this object,
         unless it is said: with ``keep_result`` a store that fails costs the run its lineage (`Run.lineage_lost` says why) and nothing else.
         ``append_key`` identifies what is appended (an ``output`` with ``+append``): a later run that appends to the same place as the same
-        key replaces these rows, and adds nothing to them.
+        key replaces these rows, and adds nothing to them. ``context`` is kept with the run: who runs it, a task of Airflow's for one
+        (``airflow`` is its old name).
         ``progress`` is called with each stage; without one the stages are shown where there is a terminal or a notebook (False: nowhere;
         True: on standard error, whatever it is).
 
@@ -119,9 +123,10 @@ class Lineage:
         from airflow_lineage_provider.running.run import Request, execute
         from airflow_lineage_provider.spark.executing.heartbeat import heartbeat
 
+        context = renamed("context", context, "airflow", airflow)
         on_failure = self.on_store_failure if on_store_failure is None else on_store_failure
         options = {"name": name, "strategy": strategy, "reasons": reasons, "output": output, "keys": keys, "params": params}
-        named = {"clear_params": clear_params, "secret_params": secret_params, "airflow": airflow}
+        named = {"clear_params": clear_params, "secret_params": secret_params, "context": context}
         check_options({**options, **named, "on_store_failure": on_failure, "append_key": append_key})
         written = None if output is None else Output.parse(output)
         if append_key is not None and (written is None or written.mode != "append"):
@@ -139,7 +144,7 @@ class Lineage:
             strategy=strategy,
             reasons=reasons,
             keys=keys or {},
-            airflow=airflow or {},
+            airflow=context or {},
             append_key=append_key or "",
         )
         keeps_result = on_failure == "keep_result"
@@ -169,22 +174,35 @@ class Lineage:
         """The newest runs, newest first."""
         return [summary_of(record) for record in self.lasting(lambda: self.store.runs(pipeline, limit))]
 
-    def get(self, run_id: str = "latest", pipeline: str | None = None, *, whole: bool = False) -> Run:
-        """A recorded run by its id (or an unambiguous beginning of it), or ``latest``, the newest complete one; ``pipeline`` is the
-        pipeline that it must be of. ``whole``: by its whole id alone.
+    def latest(self, pipeline: str | None = None) -> Run:
+        """The newest complete run, of this pipeline where one is given.
+
+        :raises RunNotFound: there is none.
+        """
+        return Run(self, self.lasting(lambda: self.store.latest_run(pipeline)))
+
+    def get_run(self, run_id: str, pipeline: str | None = None, *, whole: bool = False) -> Run:
+        """A recorded run by its id, or an unambiguous beginning of it (``whole``: by its whole id alone); ``pipeline`` is the pipeline that
+        it must be of.
 
         :raises RunNotFound: there is none, or nothing was given for an id. :raises AmbiguousRun: several runs' ids begin like that.
         """
-        if isinstance(run_id, str) and run_id == "latest" and not whole:  # a Series compares with no text
-            return Run(self, self.lasting(lambda: self.store.latest_run(pipeline)))
         return Run(self, self.lasting(lambda: self.store.find_run(run_id, pipeline, whole=whole)))
+
+    def get(self, run_id: str = "latest", pipeline: str | None = None, *, whole: bool = False) -> Run:
+        """The old name of `get_run`, and with ``latest`` of `latest`."""
+        is_latest = isinstance(run_id, str) and run_id == "latest" and not whole  # a Series compares with no text
+        new = "latest" if is_latest else "get_run"
+        text = f"Lineage.get is called Lineage.{new} now; the old name will be gone in the next release"
+        warnings.warn(text, DeprecationWarning, stacklevel=2)
+        return self.latest(pipeline) if is_latest else self.get_run(run_id, pipeline, whole=whole)
 
     def drop(self, run_id: str) -> None:
         """Drop a run's materializations and derivations; that there was a run stays known.
 
         :raises RunNotFound: there is no run with this id: neither a beginning of one nor ``latest`` will do.
         """
-        found = self.get(run_id, whole=True).id
+        found = self.get_run(run_id, whole=True).id
         self.lasting(lambda: self.store.drop_run(found))
 
     def derivation(self, derivation_id: str) -> Explanation:

@@ -21,6 +21,7 @@ from airflow_lineage_provider.options import check_options
 from airflow_lineage_provider.progress import Progress
 from airflow_lineage_provider.recording import RecordedPlan
 from airflow_lineage_provider.recording import read as read_record
+from airflow_lineage_provider.renamed import renamed
 from airflow_lineage_provider.render.progress import watched
 from airflow_lineage_provider.secrecy import Secrets
 from airflow_lineage_provider.secrecy.failures import guarded
@@ -170,14 +171,16 @@ class Run:
         target: Target | None = None,
         *,
         at: int | Sequence[int] | str | None = None,
-        limit: int | None = None,
+        max_rows: int | None = None,
         verify: bool = False,
         difference: Difference = "control",
         across: bool = True,
         save: bool = True,
         params: Mapping[str, Any] | None = None,
-        airflow: Mapping[str, Any] | None = None,
+        context: Mapping[str, Any] | None = None,
         progress: Progress | bool | None = None,
+        limit: int | None = None,
+        airflow: Mapping[str, Any] | None = None,
     ) -> Explanation:
         """Augmented lineage of the result's rows that match ``target``: a predicate over the result's columns, or rows by their values.
 
@@ -185,7 +188,7 @@ class Run:
         pandas frame, or an Arrow table; a row matches where all columns that are named have these values. In place of a target, ``at``
         names rows by their positions, counted from 0 in the order of `result` and `result_table` (a text: ``"0,3"``).
 
-        ``limit`` is the most rows that the target may match (`settings.target_limit`). ``verify`` runs the pipeline over
+        ``max_rows`` is the most rows that the target may match (`settings.target_limit`). ``verify`` runs the pipeline over
         the derived source rows and checks that it gives the target again (definition 5, condition 1). ``difference`` says what the
         right side of a difference (EXCEPT, NOT IN, NOT EXISTS) is in the answer: ``control``, one entry for the whole of it (the paper's
         T₂); ``data``, nothing; ``rows``, all its rows. ``across`` traces source rows that other recorded runs wrote through these runs,
@@ -193,7 +196,8 @@ class Run:
         this run read. ``save`` keeps the answer, and reasons that are computed for it, in
         the store; the explanation's ``id`` finds it again. Without it nothing is written: a user of role ``lineage_reader`` may ask, too.
         ``params`` gives secret parameters of the run again (and of other runs that are traced through); they are compared with the run's,
-        and in no answer.
+        and in no answer. ``context`` is kept with the answer: who asks, a task of Airflow's for one. (``limit`` and ``airflow`` are the old
+        names of ``max_rows`` and ``context``.)
 
         :raises InvalidOption: an option is wrong.
         :raises InvalidTarget, EmptyTarget, TargetTooLarge: the target cannot be used.
@@ -211,10 +215,11 @@ class Run:
         from airflow_lineage_provider.deriving.verify import verified
         from airflow_lineage_provider.spark.executing.heartbeat import heartbeat
 
-        check_options({"limit": limit, "verify": verify, "difference": difference, "across": across})
-        check_options({"save": save, "params": params, "airflow": airflow})
+        max_rows, context = renamed("max_rows", max_rows, "limit", limit), renamed("context", context, "airflow", airflow)
+        check_options({"max_rows": max_rows, "verify": verify, "difference": difference, "across": across})
+        check_options({"save": save, "params": params, "context": context})
         self._check_complete()
-        most, given = settings.target_limit() if limit is None else limit, params or {}
+        most, given = settings.target_limit() if max_rows is None else max_rows, params or {}
         if save and not self._lineage.lasting(lambda: self._lineage.store.may_derive()):
             raise StoreNotPermitted(
                 "this user of the results store may read it and not keep derivations: explain(…, save=False), or --no-save, writes nothing"
@@ -233,7 +238,7 @@ class Run:
                 explanation = further.trace(derived, explanation)
             explanation = without_secrets(explanation, secrets)
             explanation = with_images(explanation)
-            return saved(explanation, self._lineage.store, airflow or {}) if save else explanation
+            return saved(explanation, self._lineage.store, context or {}) if save else explanation
 
         with guarded(secrets.message), watched(progress, what) as stages, heartbeat(self._lineage.spark, stages) as told:
             return self._lineage.lasting(lambda: question(told))
@@ -282,16 +287,18 @@ class Run:
         *,
         at: int | Sequence[int] | str | None = None,
         table: str | None = None,
-        limit: int = WHY_NOT_LIMIT,
+        max_rows: int | None = None,
         params: Mapping[str, Any] | None = None,
         progress: Progress | bool | None = None,
+        limit: int | None = None,
     ) -> WhyNot:
         """What became of source rows: which operator dropped them, or that they are in the lineage of the result.
 
         ``rows`` is a predicate over the columns of a source table, or rows, as `explain` takes them; ``table`` names the table as
         `Explanation.source` does, and may be left out where one table alone has all the columns. In place of rows, ``at`` names them by
         their positions in the table, counted from 0: a Parquet table has its files in the order of their paths, another the order of its
-        key, or of the copy that the run stored. ``limit`` is the most rows that the question may match.
+        key, or of the copy that the run stored. ``max_rows`` is the most rows that the question may match
+        (`WHY_NOT_LIMIT`; ``limit`` is its old name).
 
         A row of an operator's output *descends* from a source row when the source row is in its source lineage: rows live on in what is
         projected, selected and joined from them, in their group, in the frames of windows that see them, and on the right side of a
@@ -309,11 +316,13 @@ class Run:
         """
         from airflow_lineage_provider.deriving.why_not.why_not import why_not
 
-        check_options({"table": table, "limit": limit, "params": params})
+        max_rows = renamed("max_rows", max_rows, "limit", limit)
+        check_options({"table": table, "max_rows": max_rows, "params": params})
+        most = WHY_NOT_LIMIT if max_rows is None else max_rows
         secrets, what = self._secrets(params or {}), f"why not, {self.record.pipeline}"
 
         def question(told: Progress) -> WhyNot:
-            return why_not(self._asked(told, secrets), rows, table, at=at, summary=self.summary, limit=limit)
+            return why_not(self._asked(told, secrets), rows, table, at=at, summary=self.summary, limit=most)
 
         with guarded(secrets.message), watched(progress, what) as stages:
             found = self._lineage.lasting(lambda: question(stages))

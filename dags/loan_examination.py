@@ -94,7 +94,7 @@ def loan_examination() -> None:
     summarise(places=prepared["places"], month=prepared["month"])
     derive = DeriveAugmentedLineageOperator(
         task_id="derive",
-        run_id="{{ ti.xcom_pull(task_ids='examine')['run_id'] }}",
+        lineage_run_id="{{ ti.xcom_pull(task_ids='examine')['lineage_run_id'] }}",
         target="judge = 'Reject'",
         allow_empty=True,
         **options,

@@ -177,7 +177,7 @@ def explain_one() -> Explanation:
     from airflow_lineage_provider import Lineage
 
     with Lineage() as lineage:
-        examination = lineage.get("latest", pipeline=f"{DAG}.examine")
+        examination = lineage.latest(f"{DAG}.examine")
         judged = examination.result_table().to_pylist()
         rejected = sorted(row["application_id"] for row in judged if row["judge"] == "Reject")
         if not rejected:
@@ -194,7 +194,7 @@ def show(console: Console, explanation: Explanation) -> None:
     console.print("The same as a page, to be opened in a browser:")
     console.print(f"  [bold]{PAGE.as_uri()}[/bold]", soft_wrap=True)
     console.print("Ask for more:")
-    console.print(f"  AIRFLOW_LINEAGE_HOME={store} .venv/bin/airflow-lineage runs", highlight=False, soft_wrap=True)
+    console.print(f"  AIRFLOW_LINEAGE_HOME={store} .venv/bin/airflow-lineage list", highlight=False, soft_wrap=True)
 
 
 def stop_store() -> None:

@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[1] / PACKAGE
 
 # Every part may import the parts of its own layer and of the layers below it; nothing points upward.
 LAYERS: tuple[frozenset[str], ...] = (
-    frozenset({"_version", "errors", "settings", "progress", "shown", "own_imports", "named_modules", "__init__"}),
+    frozenset({"_version", "errors", "settings", "progress", "renamed", "shown", "own_imports", "named_modules", "__init__"}),
     frozenset({"secrecy"}),
     frozenset({"plan"}),
     frozenset({"catalyst", "rewrite"}),

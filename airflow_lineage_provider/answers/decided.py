@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from airflow_lineage_provider.answers.tables import UNRECORDED, AnswerTable
 from airflow_lineage_provider.reasons.features import NOTHING_SAID, Names
 from airflow_lineage_provider.reasons.payload import Attributions, Payload, TextSpans, from_json
 
@@ -20,44 +21,32 @@ COLUMNS = (
 """The columns of `Reasons.attributions`."""
 
 
-class Reasons:
-    """The decisions of a UDF: one row a judged input.
+class Reasons(AnswerTable):
+    """The decisions of a UDF: one row a judged input (``row``, the arguments by name, ``value``, ``reason``).
 
-    ``rows`` is the table (``row``, the arguments by name, ``value``, ``reason``), ``links`` which source rows stand behind which of them,
-    ``guarantee`` what the table is worth, ``names`` what the UDF's author calls its arguments and its value. It can be used as the table
-    itself: ``num_rows``, ``column("value")``, ``to_pandas()`` and all else of a `pyarrow.Table`, and ``pyarrow.table(reasons)`` takes it.
+    ``links`` says which source rows stand behind which of them, by ``row``; ``names`` what the UDF's author calls its arguments and its
+    value; ``run_id`` which run called it.
     """
 
+    noun = "decision"
+
     def __init__(
-        self, rows: pa.Table, links: pa.Table | None = None, guarantee: Guarantee | None = None, names: Names = NOTHING_SAID
+        self,
+        rows: pa.Table,
+        *,
+        guarantee: Guarantee = UNRECORDED,
+        links: pa.Table | None = None,
+        names: Names = NOTHING_SAID,
+        run_id: str = "",
     ) -> None:
-        self.rows = rows
-        self.links = links
-        self.guarantee = guarantee
+        super().__init__(rows, guarantee=guarantee, links=links)
         self.names = names
+        self.run_id = run_id
 
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") or name == "rows":  # a copy or an unpickled one has no rows yet
-            raise AttributeError(name)
-        return getattr(self.rows, name)
+    def _repr_html_(self) -> str:
+        from airflow_lineage_provider.render.notebook import reasons_fragment
 
-    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
-        return self.rows.__arrow_c_stream__(requested_schema)
-
-    def __getitem__(self, key: Any) -> Any:
-        return self.rows[key]
-
-    def __len__(self) -> int:
-        return int(self.rows.num_rows)
-
-    def __eq__(self, other: object) -> bool:
-        return bool(self.rows == (other.rows if isinstance(other, Reasons) else other))
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def __repr__(self) -> str:
-        worth = f", {self.guarantee.level}" if self.guarantee is not None else ""
-        return f"<{len(self):,} decision{'' if len(self) == 1 else 's'}{worth}>\n{self.rows!r}"
+        return reasons_fragment(self)
 
     def payloads(self) -> list[Payload | None]:
         """The reasons as objects (`reasons.payload`), None where the UDF gives none.
@@ -94,9 +83,3 @@ class Reasons:
                         part = reason.text[span.start : span.end] if reason.text is not None else f"{span.start}:{span.end}"
                         label = span.label if span.label is not None else reason.label
                         yield (number, value, label, reason.output_space, part, None, span.weight, None, reason.output, None)
-
-
-def as_reasons(table: pa.Table | Reasons, links: pa.Table | None, guarantee: Guarantee | None) -> Reasons:
-    """A table of decisions with what the answer says of it."""
-    made = isinstance(table, Reasons)
-    return Reasons(table.rows if made else table, links, guarantee, table.names if made else NOTHING_SAID)

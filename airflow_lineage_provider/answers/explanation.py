@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 from typing import Literal as OneOf
 
-from airflow_lineage_provider.answers.decided import Reasons, as_reasons
+from airflow_lineage_provider.answers.decided import Reasons
+from airflow_lineage_provider.answers.tables import AnswerTable, Intermediate, SourceTable, linked
 from airflow_lineage_provider.plan.guarantees import EXACT, ORDER, Guarantee
 from airflow_lineage_provider.reasons.discretion import NOTHING_WITHHELD, Redaction
 
@@ -28,10 +30,10 @@ Difference = OneOf["control", "data", "rows"]
 class Control:
     """Target rows that are as they are because *no* row of a table, as a whole, matched them (D-segments, section 5.3).
 
-    ``operator`` is the operator as people read it, ``sources`` the names of the source tables of its right side, ``rows`` the target
-    rows (counted from 0). ``kind``: a ``difference`` let the rows through; an ``existence`` flag is false in them. ``run`` is the run
-    in whose plan the operator stands, where it is not the one asked about. ``listed``: all rows of the right side are among the source
-    rows (``difference="rows"``).
+    ``operator`` is the operator as people read it, ``sources`` and ``intermediate`` the names of the tables of its right side, ``rows``
+    the target rows (counted from 0). ``kind``: a ``difference`` let the rows through; an ``existence`` flag is false in them. ``run`` is
+    the run in whose plan the operator stands, where it is not the one asked about. ``listed``: all rows of the right side are among the
+    source rows (``difference="rows"``).
     """
 
     segment: int
@@ -41,6 +43,12 @@ class Control:
     kind: OneOf["difference", "existence"] = "difference"
     run: str = ""
     listed: bool = False
+    intermediate: tuple[str, ...] = ()
+
+    @property
+    def tables(self) -> tuple[str, ...]:
+        """The names of all tables of its right side, each once."""
+        return tuple(dict.fromkeys((*self.sources, *self.intermediate)))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,15 +69,6 @@ class RunSummary:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Intermediate:
-    """A table between the target and the sources: the rows of a recorded run's output through which the target was traced."""
-
-    run: RunSummary
-    rows: pa.Table
-    queries: tuple[TracingQuery, ...] = ()
-
-
-@dataclass(frozen=True, kw_only=True)
 class Image:
     """An image that an argument of a decision is the path of, as it was when the question was answered; or why it was not read."""
 
@@ -81,18 +80,17 @@ class Image:
 class Explanation:
     """Augmented lineage of target rows.
 
-    ``target``: the result's rows that were asked about, out of ``result_rows`` (None: nobody counted them). ``source``: for each source
+    ``target``: the result's rows that were asked about, out of ``result_rows`` (None: nobody counted them). ``sources``: for each source
     table the rows that made them, with all their columns. ``reasons``: for each reasoned UDF its `Reasons`, one row a judged input, ``row``
     (a number within the table), the arguments by name, ``value``, and ``reason`` (JSON of `reasons.payload`, NULL where there is none: the
-    guarantee says why). ``links``: which source rows stand behind what, tables of (``row``, ``source``, ``source_row``): under
-    ``"target"``, ``row`` counts the target's rows from 0; under a UDF's name, ``row`` is the reason's (never rows of a table that decided
-    as a whole: the function read none of them). ``source_row`` counts the source table's rows from 0.
-    ``guarantees`` has one entry for every table of ``source``, ``reasons`` and ``intermediate``. ``controls``: tables that decided
-    as a whole. ``intermediate``: outputs of other recorded runs that the target was traced through; ``links`` has which source rows stand
-    behind theirs. ``runs``: which run made an intermediate table, and which called a UDF, by the name of the table. ``choices`` says of
-    every segment of ``plan`` whether the run stored it, and why (empty for runs of older releases). ``images``: by path, the images that
-    arguments of decisions name (`settings.image_roots` says which files are read). ``redaction``: what this copy of an answer is shown
-    without (`render.withheld`); nothing in an answer as it is derived or read from the store.
+    guarantee says why). ``intermediate``: outputs of other recorded runs that the target was traced through. Each of these tables says
+    what it is worth, and which source rows stand behind its rows (`answers.tables`); a source, a UDF and an intermediate table may have
+    one name. ``target_links``: which source rows stand behind which of the target's, (``row``, ``source``, ``source_row``), all counted
+    from 0. (Never rows of a table that decided as a whole stand behind a decision: the function read none of them.) ``controls``: tables
+    that decided as a whole. ``choices`` says of every segment of ``plan`` whether the run stored it, and why (empty for runs of older
+    releases). ``images``: by path, the images that arguments of decisions name (`settings.image_roots` says which files are read).
+    ``redaction``: what this copy of an answer is shown without (`render.withheld`); nothing in an answer as it is derived or read from
+    the store.
     """
 
     id: str
@@ -100,13 +98,11 @@ class Explanation:
     asked: str
     target: pa.Table
     result_rows: int | None
-    source: Mapping[str, pa.Table]
+    sources: Mapping[str, SourceTable]
     reasons: Mapping[str, Reasons]
-    links: Mapping[str, pa.Table]
-    guarantees: Mapping[str, Guarantee]
+    target_links: pa.Table
     controls: tuple[Control, ...] = ()
     intermediate: Mapping[str, Intermediate] = field(default_factory=dict)
-    runs: Mapping[str, str] = field(default_factory=dict)
     stale: tuple[str, ...] = ()
     verified: bool | None = None
     verification: str = ""
@@ -119,22 +115,61 @@ class Explanation:
     seconds: float = 0.0
 
     def __post_init__(self) -> None:
-        known = {name: as_reasons(table, self.links.get(name), self.guarantees.get(name)) for name, table in self.reasons.items()}
-        object.__setattr__(self, "reasons", known)
+        object.__setattr__(self, "sources", linked(self.sources, self.target_links))
+        object.__setattr__(self, "intermediate", {name: one.replaced(name=name) for name, one in self.intermediate.items()})
+        object.__setattr__(self, "reasons", {name: one.replaced(name=name) for name, one in self.reasons.items()})
+
+    @property
+    def tables(self) -> dict[str, AnswerTable]:
+        """Every table but the target, under ``source.<name>``, ``reasons.<name>``, ``intermediate.<name>``."""
+        kinds: dict[str, Mapping[str, AnswerTable]] = {"source": self.sources, "reasons": self.reasons, "intermediate": self.intermediate}
+        return {f"{kind}.{name}": one for kind, tables in kinds.items() for name, one in tables.items()}
 
     @property
     def guarantee(self) -> Guarantee:
         """The weakest guarantee of all tables; of an unknown origin where one of them is."""
-        found = list(self.guarantees.values())
+        found = [one.guarantee for one in self.tables.values()]
         weak = max(found, key=lambda one: (ORDER[one.level], one.origin == "unknown"), default=EXACT)
         return replace(weak, origin="unknown" if any(one.origin == "unknown" for one in found) else "known")
 
     def counts(self) -> dict[str, int]:
-        """Rows of every table: ``target``, ``source.<name>``, ``intermediate.<name>``, ``reasons.<name>``."""
-        tables = {f"source.{name}": table for name, table in self.source.items()}
-        tables |= {f"intermediate.{name}": one.rows for name, one in self.intermediate.items()}
-        tables |= {f"reasons.{name}": table for name, table in self.reasons.items()}
-        return {"target": self.target.num_rows} | {name: table.num_rows for name, table in tables.items()}
+        """Rows of every table: ``target``, and those of `tables`."""
+        return {"target": self.target.num_rows} | {name: len(table) for name, table in self.tables.items()}
+
+    def __repr__(self) -> str:
+        tables = ", ".join(f"{name} {rows:,}" for name, rows in self.counts().items())
+        return f"<Explanation of {self.run.pipeline}, run {self.run.id}: {tables}; {self.guarantee.level}>"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the answer in a sentence, what it is worth, the rows asked about and what they were made from."""
+        from airflow_lineage_provider.render.notebook import notebook
+
+        return notebook(self)
+
+    @property
+    def source(self) -> dict[str, pa.Table]:
+        """The rows of ``sources``. Deprecated."""
+        _gone("source", "sources[name].rows")
+        return {name: one.rows for name, one in self.sources.items()}
+
+    @property
+    def guarantees(self) -> dict[str, Guarantee]:
+        """The guarantees of all tables, of whatever kind. Deprecated: two kinds may have a table of one name."""
+        _gone("guarantees", "sources[name].guarantee, reasons[name].guarantee, intermediate[name].guarantee")
+        return {name.partition(".")[2]: one.guarantee for name, one in self.tables.items()}
+
+    @property
+    def links(self) -> dict[str, pa.Table]:
+        """The links of the target, and of intermediate tables and UDFs by their names. Deprecated."""
+        _gone("links", "target_links, reasons[name].links, intermediate[name].links")
+        others = {name: one.links for kind in (self.intermediate, self.reasons) for name, one in kind.items() if one.links is not None}
+        return {"target": self.target_links} | others
+
+    @property
+    def runs(self) -> dict[str, str]:
+        """The runs of intermediate tables and UDFs. Deprecated."""
+        _gone("runs", "reasons[name].run_id, intermediate[name].run.id")
+        return {name: one.run.id for name, one in self.intermediate.items()} | {name: one.run_id for name, one in self.reasons.items()}
 
     def show(self, console: Console | None = None, *, rows: int = 20, hide: Sequence[str] = (), mask: Sequence[str] = ()) -> None:
         """Print the explanation in the terminal, at most ``rows`` rows a table.
@@ -160,3 +195,7 @@ class Explanation:
         from airflow_lineage_provider.render.withheld import shown
 
         return to_dict(shown(self, hide, mask))
+
+
+def _gone(old: str, new: str) -> None:
+    warnings.warn(f"Explanation.{old} will be gone in the next release: use {new}", DeprecationWarning, stacklevel=3)

@@ -16,12 +16,12 @@ EPILOG = """\
 examples:
   airflow-lineage run examination.py:pipeline --param month=2025-12 --output parquet:/tmp/judged
   airflow-lineage run judged.sql --import udfs.credit --key client=client_id
-  airflow-lineage runs
+  airflow-lineage list
   airflow-lineage show latest
   airflow-lineage explain latest "judge = 'Reject'" --html why.html
   airflow-lineage explain 01JG3Q '[{"judge": "Reject"}]' --verify --json
   airflow-lineage explain latest --at 0,3
-  airflow-lineage columns latest --column judge
+  airflow-lineage explain-columns latest --column judge
   airflow-lineage why-not latest "client_id = 7" --table loans
 """
 
@@ -29,6 +29,9 @@ examples:
 STRATEGIES = ("function_materialization", "rerun", "full_materialization", "auto")
 ON_STORE_FAILURE = ("fail", "keep_result")
 DIFFERENCES = ("control", "data", "rows")
+
+OLD_NAMES = {"list": "runs", "explain-columns": "columns", "show-derivation": "derivation"}
+"""Verbs that had another name in the release before: it works for one release more."""
 
 TARGET_HELP = "a SQL predicate over the result's columns, or a JSON array of rows"
 
@@ -46,20 +49,25 @@ def parser() -> argparse.ArgumentParser:
     top.add_argument("--version", action="version", version=f"airflow-lineage {__version__}")
     verbs = top.add_subparsers(title="verbs", metavar="VERB", required=True)
 
-    def verb(name: str, help: str) -> argparse.ArgumentParser:
+    def verb(name: str, help: str, fill: Callable[[argparse.ArgumentParser], None]) -> None:
         made = verbs.add_parser(name, help=help, description=help, parents=[shared])
-        made.set_defaults(verb=_late(name))
-        return made
+        made.set_defaults(verb=_late(name), renamed="")
+        fill(made)
+        if name in OLD_NAMES:
+            # Without a help of its own it is in no list.
+            old = verbs.add_parser(OLD_NAMES[name], description=f"the old name of {name}: {help}", parents=[shared])
+            old.set_defaults(verb=_late(name), renamed=f"{OLD_NAMES[name]} is called {name} now")
+            fill(old)
 
-    _run(verb("run", "run a pipeline and record its lineage"))
-    _runs(verb("runs", "list recorded runs, newest first"))
-    _show(verb("show", "show a run: what it stored of each segment, how large that is, and why"))
-    _explain(verb("explain", "say which source rows made rows of a run's result, and why"))
-    _why_not(verb("why-not", "say what became of source rows: in the result's lineage, or which operator dropped them, and why"))
-    _columns_of(verb("columns", "say which source columns each column of a run's result is computed from, and which influence it"))
-    _derivation(verb("derivation", "show a stored derivation again"))
-    _drop(verb("drop", "drop what is stored of runs"))
-    _store(verb("store", "look after the results store"))
+    verb("run", "run a pipeline and record its lineage", _run)
+    verb("list", "list recorded runs, newest first", _list)
+    verb("show", "show a run: what it stored of each segment, how large that is, and why", _show)
+    verb("explain", "say which source rows made rows of a run's result, and why", _explain)
+    verb("explain-columns", "say which source columns each column of a run's result is computed from, and which influence it", _columns_of)
+    verb("why-not", "say what became of source rows: in the result's lineage, or which operator dropped them, and why", _why_not)
+    verb("show-derivation", "show a stored derivation again", _derivation)
+    verb("drop", "drop what is stored of runs", _drop)
+    verb("store", "look after the results store", _store)
     return top
 
 
@@ -67,7 +75,8 @@ def _late(name: str) -> Callable[..., int]:
     """The verb's function, imported when it is called: help and wrong arguments cost nothing."""
 
     def call(*arguments: Any) -> int:
-        return int(getattr(import_module("airflow_lineage_provider.cli.verbs"), name.replace("-", "_"))(*arguments))
+        function = "list_runs" if name == "list" else name.replace("-", "_")  # Python has a list of its own
+        return int(getattr(import_module("airflow_lineage_provider.cli.verbs"), function)(*arguments))
 
     return call
 
@@ -133,7 +142,7 @@ def _run(made: argparse.ArgumentParser) -> None:
     _json(made)
 
 
-def _runs(made: argparse.ArgumentParser) -> None:
+def _list(made: argparse.ArgumentParser) -> None:
     made.add_argument("--pipeline", metavar="NAME", help="of this pipeline only")
     made.add_argument("--limit", type=_natural, default=20, metavar="N", help="at most so many (default: %(default)s)")
     _json(made)
@@ -144,7 +153,7 @@ def _explain(made: argparse.ArgumentParser) -> None:
     made.add_argument("target", metavar="TARGET", nargs="?", help=TARGET_HELP)
     made.add_argument("--at", metavar="N[,N]", help="in place of a target: rows by their positions in the result, counted from 0")
     made.add_argument("--pipeline", metavar="NAME", help="with latest: of this pipeline")
-    made.add_argument("--limit", type=_natural, metavar="N", help="the most rows that the target may match")
+    _max_rows(made, "the most rows that the target may match; more are an error")
     made.add_argument(
         "--verify", action="store_true", help="run the pipeline over the source rows found and check that it gives the target again"
     )
@@ -174,7 +183,7 @@ def _why_not(made: argparse.ArgumentParser) -> None:
     made.add_argument("--at", metavar="N[,N]", help="in place of ROWS: rows by their positions in the table, counted from 0")
     made.add_argument("--table", metavar="NAME", help="the source table (default: the one that has all the columns)")
     made.add_argument("--pipeline", metavar="NAME", help="with latest: of this pipeline")
-    made.add_argument("--limit", type=_natural, metavar="N", help="the most source rows that the question may match")
+    _max_rows(made, "the most source rows that the question may match; more are an error")
     _spark(made)
     _discretion(made)
     _secret(made)
@@ -225,6 +234,11 @@ def _spark(made: argparse.ArgumentParser) -> None:
         metavar="MODULE",
         help="import a module or FILE.py first: one that declares UDFs",
     )
+
+
+def _max_rows(made: argparse.ArgumentParser, help: str) -> None:
+    made.add_argument("--max-rows", type=_natural, metavar="N", help=help)
+    made.add_argument("--limit", dest="max_rows", type=_natural, help=argparse.SUPPRESS)  # its name in the release before
 
 
 def _shown(made: argparse.ArgumentParser) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 
 from airflow_lineage_provider.cli.arguments import parser
@@ -25,8 +26,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     :raises SystemExit: for arguments that argparse refuses (2), ``--help`` and ``--version`` (0).
     """
-    options = parser().parse_args(arguments)
+    made = parser()
+    if "_ARGCOMPLETE" in os.environ:
+        import argcomplete
+
+        argcomplete.autocomplete(made)
+    options = made.parse_args(arguments)
     with streams(quiet=options.quiet, traceback=options.traceback) as out:
+        if options.renamed:
+            out.say(f"{options.renamed}; the old name will be gone in the next release")
         try:
             return int(options.verb(options, out))
         except KeyboardInterrupt:

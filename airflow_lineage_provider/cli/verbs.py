@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from airflow_lineage_provider.answers.explanation import Explanation, RunSummary
     from airflow_lineage_provider.answers.why_not import WhyNot
     from airflow_lineage_provider.pipeline import Lineage
+    from airflow_lineage_provider.recorded_run import Run
 
 
 def _lineage(options: Namespace, spark: Any = None) -> Lineage:
@@ -87,7 +88,7 @@ def _show_run(summary: RunSummary, result: Any, options: Namespace, out: Streams
     out.answer(*hint(summary, shown=0 if result is None else result.num_rows))
 
 
-def runs(options: Namespace, out: Streams) -> int:
+def list_runs(options: Namespace, out: Streams) -> int:
     """List runs."""
     with _lineage(options) as lineage:
         found = lineage.runs(options.pipeline, options.limit)
@@ -102,10 +103,14 @@ def runs(options: Namespace, out: Streams) -> int:
     return 0
 
 
+def _found(lineage: Lineage, options: Namespace) -> Run:
+    return lineage.latest(options.pipeline) if options.run == "latest" else lineage.get_run(options.run, options.pipeline)
+
+
 def show(options: Namespace, out: Streams) -> int:
     """Show a run and what it stored; of one that is not complete, what became of it."""
     with _lineage(options) as lineage:
-        made = lineage.get(options.run, options.pipeline)
+        made = _found(lineage, options)
         summary = made.summary
         stored, others = (made.stored, made.not_stored) if summary.status == "complete" else ((), ())
         udfs = made.udfs
@@ -161,8 +166,8 @@ def _given(options: Namespace) -> dict[str, Any]:
 def _explained(options: Namespace, out: Streams, target: Any, spark: Any) -> Explanation:
     out.progress("opening the results store")
     with _lineage(options, spark) as lineage:
-        found = lineage.get(options.run, options.pipeline)
-        names = ("at", "limit", "verify", "difference", "across", "save")
+        found = _found(lineage, options)
+        names = ("at", "max_rows", "verify", "difference", "across", "save")
         asked = {name: getattr(options, name) for name in names} | _given(options)
         return found.explain(target, **asked, progress=out.progress)
 
@@ -187,19 +192,16 @@ def why_not(options: Namespace, out: Streams) -> int:
 
 
 def _what_became(options: Namespace, out: Streams, rows: Any, spark: Any) -> WhyNot:
-    from airflow_lineage_provider.recorded_run import WHY_NOT_LIMIT
-
     out.progress("opening the results store")
-    limit = WHY_NOT_LIMIT if options.limit is None else options.limit
     with _lineage(options, spark) as lineage:
-        found = lineage.get(options.run, options.pipeline)
-        return found.why_not(rows, at=options.at, table=options.table, limit=limit, progress=out.progress, **_given(options))
+        found = _found(lineage, options)
+        return found.why_not(rows, at=options.at, table=options.table, max_rows=options.max_rows, progress=out.progress, **_given(options))
 
 
-def columns(options: Namespace, out: Streams) -> int:
+def explain_columns(options: Namespace, out: Streams) -> int:
     """Show the column-level lineage of a run's result, from the record alone."""
     with _lineage(options) as lineage:
-        made = lineage.get(options.run, options.pipeline)
+        made = _found(lineage, options)
         found = made.columns()
         summary = made.summary
     found = found if options.column is None else found.only(options.column)
@@ -214,7 +216,7 @@ def columns(options: Namespace, out: Streams) -> int:
     return 0
 
 
-def derivation(options: Namespace, out: Streams) -> int:
+def show_derivation(options: Namespace, out: Streams) -> int:
     """Show a stored derivation."""
     with _lineage(options) as lineage:
         explanation = lineage.derivation(options.id)
@@ -249,7 +251,7 @@ def _write_page(explanation: Explanation, options: Namespace) -> None:
 def drop(options: Namespace, out: Streams) -> int:
     """Drop runs, after asking. All are looked up first, by their whole ids: a wrong id drops nothing."""
     with _lineage(options) as lineage:
-        found = {made.id: made.summary for made in (lineage.get(run_id, whole=True) for run_id in options.runs)}
+        found = {made.id: made.summary for made in (lineage.get_run(run_id, whole=True) for run_id in options.runs)}
         if not options.yes and not _agreed(list(found.values()), out):
             return 1
         for run_id in found:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from airflow_lineage_provider import settings
 from airflow_lineage_provider.answers.decided import Reasons
 from airflow_lineage_provider.answers.explanation import Control, Difference, Explanation, RunSummary
+from airflow_lineage_provider.answers.tables import SourceTable
 from airflow_lineage_provider.deriving.controls import controls
 from airflow_lineage_provider.deriving.derivation import Derivation, derivation
 from airflow_lineage_provider.deriving.reasons import ReasonReader
@@ -18,7 +19,7 @@ from airflow_lineage_provider.deriving.sources import SourceReader, SourceRows, 
 from airflow_lineage_provider.deriving.target import PredicateTarget, is_predicate
 from airflow_lineage_provider.deriving.target_rows import PositionTarget, RowsTarget
 from airflow_lineage_provider.errors import AnswerTooLarge, InvalidTarget
-from airflow_lineage_provider.plan.guarantees import Guarantee, weakest
+from airflow_lineage_provider.plan.guarantees import weakest
 from airflow_lineage_provider.plan.interval_columns import with_interval_types
 from airflow_lineage_provider.plan.lineage_keys import ROW
 from airflow_lineage_provider.plan.names import free_name
@@ -39,12 +40,10 @@ if TYPE_CHECKING:
 class _Answer:
     """An explanation in the making."""
 
-    source: dict[str, pa.Table] = field(default_factory=dict)
+    sources: dict[str, SourceTable] = field(default_factory=dict)
     reasons: dict[str, Reasons] = field(default_factory=dict)
-    links: dict[str, pa.Table] = field(default_factory=dict)
-    guarantees: dict[str, Guarantee] = field(default_factory=dict)
+    links: pa.Table | None = None
     controls: tuple[Control, ...] = ()
-    stale: list[str] = field(default_factory=list)
     queries: list[TracingQuery] = field(default_factory=list)
     read: pa.Table | None = None
 
@@ -123,13 +122,11 @@ def derive_rows(run: AskedRun, target: Target, *, summary: RunSummary, differenc
         asked=target.asked,
         target=target_rows,
         result_rows=run.total,
-        source=answer.source,
+        sources=answer.sources,
         reasons=answer.reasons,
-        links=answer.links,
+        target_links=answer.links,
         controls=answer.controls,
-        runs=dict.fromkeys(answer.reasons, summary.id),
-        guarantees=answer.guarantees,
-        stale=tuple(dict.fromkeys(answer.stale)),
+        stale=tuple(dict.fromkeys(text for one in answer.sources.values() for text in one.stale)),
         queries=tuple(answer.queries),
         plan=run.recorded.plan,
         materialized=frozenset(run.recorded.materialized),
@@ -156,10 +153,10 @@ def _answer(made: Derivation, numbers: list[int], difference: Difference) -> tup
     answer.queries.extend(traced.queries)
     made.run.progress("reading source rows")
     found = _sources(made, traced, answer)
-    answer.links["target"] = _links(traced, found)
+    answer.links = _links(traced, found)
     # What let a row through, and what a function read, is the same whether the rows of whole tables are listed or not.
     read = made.lineage.behind(target)
-    answer.read = answer.links["target"] if read is traced else _links(read, found)
+    answer.read = answer.links if read is traced else _links(read, found)
     answer.controls = () if difference == "data" else controls(made.recorded, read, found.leaves, listed=whole)
     made.run.progress("reading reasons")
     _reasons(made, traced, found, answer)
@@ -183,9 +180,8 @@ def _sources(made: Derivation, traced: Trace, answer: _Answer) -> FoundSources:
     for name, group in tables.items():
         rows[name] = reader.read(group[0], wanted[name])
         leaves |= {one.source.leaf: name for one in group}
-        answer.source[name] = rows[name].table
-        answer.guarantees[name] = weakest(rows[name].guarantee, behind[name].guarantee)
-        answer.stale.extend(rows[name].stale)
+        worth = weakest(rows[name].guarantee, behind[name].guarantee)
+        answer.sources[name] = SourceTable(rows[name].table, guarantee=worth, stale=tuple(rows[name].stale))
     return FoundSources(rows=rows, leaves=leaves, tables={name: group[0] for name, group in tables.items()})
 
 
@@ -201,11 +197,14 @@ def _reasons(made: Derivation, traced: Trace, found: FoundSources, answer: _Answ
         numbers = sorted(reached.each_once().column(0).to_pylist())
         for function in segment.functions:
             calls = reader.read(function, made.recorded.materialized[segment.number], numbers)
-            name = free_name(function.udf, {**answer.guarantees, **answer.links})
-            answer.reasons[name] = Reasons(calls.table, names=Names.of(run.udfs.descriptions[function.function]))
-            answer.guarantees[name] = weakest(calls.guarantee, reached.guarantee)
-            # A table that decided as a whole let the row through; the function read no row of it.
-            answer.links[name] = _links(made.lineage.behind(Rows(of=own, keys=calls.rows)), found)
+            answer.reasons[free_name(function.udf, answer.reasons)] = Reasons(
+                calls.table,
+                guarantee=weakest(calls.guarantee, reached.guarantee),
+                # A table that decided as a whole let the row through; the function read no row of it.
+                links=_links(made.lineage.behind(Rows(of=own, keys=calls.rows)), found),
+                names=Names.of(run.udfs.descriptions[function.function]),
+                run_id=run.record.id,
+            )
 
 
 def tables_of(recorded: RecordedPlan) -> dict[str, list[RecordedSource]]:

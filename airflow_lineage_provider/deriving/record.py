@@ -5,10 +5,11 @@ from __future__ import annotations
 import base64
 from collections.abc import Mapping
 from dataclasses import asdict, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from airflow_lineage_provider.answers.decided import Reasons
-from airflow_lineage_provider.answers.explanation import Control, Explanation, Image, Intermediate, RunSummary
+from airflow_lineage_provider.answers.explanation import Control, Explanation, Image, RunSummary
+from airflow_lineage_provider.answers.tables import UNRECORDED, AnswerTable, Intermediate, SourceTable
 from airflow_lineage_provider.deriving.reasons import worth_of
 from airflow_lineage_provider.plan import codec
 from airflow_lineage_provider.plan.guarantees import Guarantee
@@ -28,7 +29,7 @@ def saved(explanation: Explanation, store: Store, airflow: Mapping[str, Any]) ->
         target=explanation.asked,
         seconds=explanation.seconds,
         counts=explanation.counts(),
-        guarantees={name: asdict(one) for name, one in explanation.guarantees.items()},
+        guarantees={name: asdict(one.guarantee) for name, one in explanation.tables.items()},
         details=_details(explanation),
         tables=dict(_tables(explanation)),
         airflow=dict(airflow) or None,
@@ -42,24 +43,21 @@ def restored(record: DerivationRecord, run: RunSummary) -> Explanation:
     of_kind: dict[str, dict[str, pa.Table]] = {"source": {}, "intermediate": {}, "reasons": {}, "links": {}, "target": {}}
     for name, one in record.tables.items():
         of_kind[one.kind][name.partition(":")[2]] = one.table
+    kept = _Kept(record, of_kind, run)
     return Explanation(
         id=record.id,
         run=run,
         asked=record.target,
         target=of_kind["target"]["rows"],
         result_rows=details["result_rows"],
-        source=_in_order(of_kind["source"], details["order"]),
-        reasons={
-            name: Reasons(table, names=Names.of(details.get("names", {}).get(name, {})))
-            for name, table in _in_order(of_kind["reasons"], details["order"]).items()
-        },
-        links=_in_order(of_kind["links"], details["order"]),
-        guarantees={name: _guarantee(Guarantee(**one), of_kind["reasons"].get(name)) for name, one in record.guarantees.items()},
+        sources={name: kept.source(name, table) for name, table in kept.in_order("source")},
+        reasons={name: kept.reasons(name, table) for name, table in kept.in_order("reasons")},
+        intermediate={name: kept.intermediate(name, table) for name, table in kept.in_order("intermediate")},
+        target_links=of_kind["links"]["target"],
         controls=tuple(
-            Control(**one | {"sources": tuple(one["sources"]), "rows": tuple(one["rows"])}) for one in details.get("controls", ())
+            Control(**one | {name: tuple(one[name]) for name in ("sources", "intermediate", "rows") if name in one})
+            for one in details.get("controls", ())
         ),
-        intermediate=_intermediates(of_kind["intermediate"], details),
-        runs=details.get("runs", {}),
         stale=tuple(details["stale"]),
         verified=details["verified"],
         verification=details["verification"],
@@ -72,9 +70,50 @@ def restored(record: DerivationRecord, run: RunSummary) -> Explanation:
     )
 
 
-def _guarantee(kept: Guarantee, reasons: pa.Table | None) -> Guarantee:
+class _Kept:
+    """The tables of an answer that was kept.
+
+    Releases before this one wrote guarantees and links under the names of the tables alone, whatever their kind.
+    """
+
+    def __init__(self, record: DerivationRecord, tables: Mapping[str, Mapping[str, pa.Table]], run: RunSummary) -> None:
+        self.guarantees = record.guarantees
+        self.details = record.details
+        self.tables = tables
+        self.run = run
+
+    def in_order(self, kind: str) -> list[tuple[str, pa.Table]]:
+        return [(name, self.tables[kind][name]) for name in dict.fromkeys(self.details["order"]) if name in self.tables[kind]]
+
+    def source(self, name: str, table: pa.Table) -> SourceTable:
+        early = [text for text in self.details["stale"] if text.startswith(f"{name}: ")]
+        stale = self.details.get("stale_of", {}).get(name, early)
+        return SourceTable(table, guarantee=self._worth("source", name), stale=tuple(stale))
+
+    def reasons(self, name: str, table: pa.Table) -> Reasons:
+        names = Names.of(self.details.get("names", {}).get(name, {}))
+        run_id = self.details.get("called_by", self.details.get("runs", {})).get(name, self.run.id)
+        worth = _guarantee(self._worth("reasons", name), table)
+        return Reasons(table, guarantee=worth, links=self._links("reasons", name), names=names, run_id=run_id)
+
+    def intermediate(self, name: str, table: pa.Table) -> Intermediate:
+        known = self.details["intermediate"][name]
+        queries = tuple(TracingQuery(**query) for query in known["queries"])
+        worth, links = self._worth("intermediate", name), self._links("intermediate", name)
+        return Intermediate(table, run=RunSummary(**known["run"]), queries=queries, guarantee=worth, links=links)
+
+    def _worth(self, kind: str, name: str) -> Guarantee:
+        found = self.guarantees.get(f"{kind}.{name}", self.guarantees.get(name))
+        return UNRECORDED if found is None else Guarantee(**found)
+
+    def _links(self, kind: str, name: str) -> pa.Table | None:
+        links = self.tables["links"]
+        return links.get(f"{kind}.{name}", links.get(name))
+
+
+def _guarantee(kept: Guarantee, reasons: pa.Table) -> Guarantee:
     """Earlier releases called decisions without a reason exactly explained."""
-    if reasons is None or kept.level == "unavailable":
+    if kept.level == "unavailable":
         return kept
     now = worth_of(reasons.column(reasons.num_columns - 1), reasons.column(reasons.num_columns - 2), kept.cause or "no reason was given")
     return kept if now.level == "exact" else now
@@ -83,12 +122,13 @@ def _guarantee(kept: Guarantee, reasons: pa.Table | None) -> Guarantee:
 def _details(explanation: Explanation) -> dict[str, Any]:
     return {
         "result_rows": explanation.result_rows,
-        "order": ["target", *explanation.source, *explanation.intermediate, *explanation.reasons],
+        "order": ["target", *explanation.sources, *explanation.intermediate, *explanation.reasons],
         "intermediate": {
             name: {"run": asdict(one.run), "queries": [asdict(query) for query in one.queries]}
             for name, one in explanation.intermediate.items()
         },
-        "runs": dict(explanation.runs),
+        "called_by": {name: one.run_id for name, one in explanation.reasons.items()},
+        "stale_of": {name: list(one.stale) for name, one in explanation.sources.items()},
         "names": {name: made.names.describe() for name, made in explanation.reasons.items()},
         "controls": [asdict(one) for one in explanation.controls],
         "stale": list(explanation.stale),
@@ -112,29 +152,16 @@ def _image(document: Mapping[str, str]) -> Image:
 
 
 def _tables(explanation: Explanation) -> list[tuple[str, DerivationTable]]:
-    def worth(name: str) -> tuple[str, str | None]:
-        guarantee = explanation.guarantees.get(name, Guarantee(level="exact"))
-        return guarantee.level, guarantee.cause or None
+    def kept(kind: Literal["source", "intermediate", "reasons"], name: str, one: AnswerTable) -> tuple[str, DerivationTable]:
+        return f"{kind}:{name}", DerivationTable(kind, one.rows, one.guarantee.level, one.guarantee.cause or None)
 
-    rows = [("target:rows", DerivationTable("target", explanation.target, "exact"))]
-    rows += [(f"source:{name}", DerivationTable("source", table, *worth(name))) for name, table in explanation.source.items()]
-    rows += [
-        (f"intermediate:{name}", DerivationTable("intermediate", one.rows, *worth(name))) for name, one in explanation.intermediate.items()
+    links = {"target": explanation.target_links}
+    links |= {f"intermediate.{name}": one.links for name, one in explanation.intermediate.items() if one.links is not None}
+    links |= {f"reasons.{name}": made.links for name, made in explanation.reasons.items() if made.links is not None}
+    return [
+        ("target:rows", DerivationTable("target", explanation.target, "exact")),
+        *(kept("source", name, one) for name, one in explanation.sources.items()),
+        *(kept("intermediate", name, one) for name, one in explanation.intermediate.items()),
+        *(kept("reasons", name, one) for name, one in explanation.reasons.items()),
+        *((f"links:{name}", DerivationTable("links", table, "exact")) for name, table in links.items()),
     ]
-    rows += [(f"reasons:{name}", DerivationTable("reasons", made.rows, *worth(name))) for name, made in explanation.reasons.items()]
-    rows += [(f"links:{name}", DerivationTable("links", table, "exact")) for name, table in explanation.links.items()]
-    return rows
-
-
-def _intermediates(rows: dict[str, pa.Table], details: dict[str, Any]) -> dict[str, Intermediate]:
-    known = details.get("intermediate", {})
-    return {
-        name: Intermediate(
-            run=RunSummary(**known[name]["run"]), rows=table, queries=tuple(TracingQuery(**query) for query in known[name]["queries"])
-        )
-        for name, table in _in_order(rows, details["order"]).items()
-    }
-
-
-def _in_order(tables: dict[str, pa.Table], order: list[str]) -> dict[str, pa.Table]:
-    return {name: tables[name] for name in order if name in tables}

@@ -81,7 +81,7 @@ def _source_tables(explanation: Explanation, recorded: RecordedPlan, spark: Spar
     tables: dict[Key, LeafTable] = {}
     for name, group in tables_of(recorded).items():
         for one in group:
-            frame = arrow_frame(spark, explanation.source[name], [a.type for a in one.source.output]).toDF(*one.source.columns)
+            frame = arrow_frame(spark, explanation.sources[name].rows, [a.type for a in one.source.output]).toDF(*one.source.columns)
             tables["source", one.source.leaf] = LeafTable(name=(views.add(frame, f"source_{one.source.leaf}"),))
     return tables
 

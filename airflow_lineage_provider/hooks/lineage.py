@@ -30,7 +30,7 @@ class LineageHook(BaseHook):
     Example::
 
         with LineageHook(store_conn_id="lineage_store") as lineage:
-            lineage.get("latest", pipeline="loan_examination.examine").explain("judge = 'Reject'").show()
+            lineage.latest("loan_examination.examine").explain("judge = 'Reject'").show()
     """
 
     conn_name_attr = "store_conn_id"

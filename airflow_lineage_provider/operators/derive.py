@@ -12,6 +12,7 @@ from airflow_lineage_provider.hooks.rendered import is_blank
 from airflow_lineage_provider.operators.masking import mask_params, mask_urls
 from airflow_lineage_provider.operators.options import check_when_read, check_when_run
 from airflow_lineage_provider.operators.run_context import airflow_context
+from airflow_lineage_provider.renamed import renamed
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
     from airflow_lineage_provider.answers.explanation import Difference, Explanation
     from airflow_lineage_provider.pipeline import Lineage
+    from airflow_lineage_provider.recorded_run import Run
 
 
 TEMPLATED = frozenset({"difference"})
@@ -28,15 +30,17 @@ TEMPLATED = frozenset({"difference"})
 class DeriveAugmentedLineageOperator(BaseOperator):
     """Find which source rows made the target rows of a run, and why the models on the way decided as they did.
 
-    The derivation is stored; the XCom result names it: ``{"derivation_id", "run_id", "pipeline", "target", "counts", "guarantee",
+    The derivation is stored; the XCom result names it: ``{"derivation_id", "lineage_run_id", "pipeline", "target", "counts", "guarantee",
     "guarantees", "stale", "verified", "seconds"}``, ``counts`` being rows by table. Spark is started only where the answer needs it.
 
     :param target: the rows asked about: a SQL predicate over the result's columns, or rows as mappings. (templated)
     :param at: in place of a target, the rows' positions in the result, counted from 0: numbers, or text such as ``"0,3"``. (templated)
-    :param run_id: the recorded run, as in ``"{{ ti.xcom_pull('examine')['run_id'] }}"``. (templated)
+    :param lineage_run_id: the recorded run, as in ``"{{ ti.xcom_pull('examine')['lineage_run_id'] }}"``. (templated; ``run_id``, a word of
+        Airflow's for another thing, is its old name)
     :param pipeline: in place of a run id, the name of a pipeline, whose latest complete run is taken; beside one, the pipeline that the run
         must be of. (templated)
-    :param limit: the most rows that the target may match; by default the setting ``AIRFLOW_LINEAGE_TARGET_LIMIT``.
+    :param max_rows: the most rows that the target may match; by default the setting ``AIRFLOW_LINEAGE_TARGET_LIMIT``. (``limit`` is its
+        old name)
     :param verify: run the pipeline over the derived source rows and check that it gives the target again (needs Spark).
     :param difference: what the right side of EXCEPT, NOT IN and NOT EXISTS is in the answer: ``control``, one entry for the whole table;
         ``data``, nothing; ``rows``, all its rows. (templated)
@@ -48,17 +52,17 @@ class DeriveAugmentedLineageOperator(BaseOperator):
     :param store: its URL instead; with neither the settings decide. (templated)
     :param conn_id: Airflow connection to Spark; ``local[*]`` by default. (templated)
     :param config_kwargs: Spark configuration over that of the connection. (templated)
-    :raises ValueError: (when made, and for templates when the task starts) neither ``run_id`` nor ``pipeline`` is given, one of them is
-        empty, neither or both of ``target`` and ``at`` are given, or an option is not one of these, or not of its kind.
+    :raises ValueError: (when made, and for templates when the task starts) neither ``lineage_run_id`` nor ``pipeline`` is given, one of
+        them is empty, neither or both of ``target`` and ``at`` are given, or an option is not one of these, or not of its kind.
     :raises RunNotFound: there is no such run, or the template that names it rendered to nothing.
-    :raises TargetError: the target does not parse, matches no row, or more than ``limit``.
+    :raises TargetError: the target does not parse, matches no row, or more than ``max_rows``.
     :raises LineageError: any other failure (see `airflow_lineage_provider.errors`).
     """
 
     template_fields: Sequence[str] = (
         "target",
         "at",
-        "run_id",
+        "lineage_run_id",
         "pipeline",
         "difference",
         "store_conn_id",
@@ -75,9 +79,9 @@ class DeriveAugmentedLineageOperator(BaseOperator):
         *,
         target: str | Sequence[Mapping[str, Any]] | None = None,
         at: Sequence[int] | int | str | None = None,
-        run_id: str | None = None,
+        lineage_run_id: str | None = None,
         pipeline: str | None = None,
-        limit: int | None = None,
+        max_rows: int | None = None,
         verify: bool = False,
         difference: Difference = "control",
         across: bool = True,
@@ -87,19 +91,23 @@ class DeriveAugmentedLineageOperator(BaseOperator):
         store: str | None = None,
         conn_id: str | None = None,
         config_kwargs: dict[str, Any] | None = None,
+        run_id: str | None = None,
+        limit: int | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        self._asked = {name for name, value in (("run_id", run_id), ("pipeline", pipeline)) if value is not None}
-        if not self._asked or "" in (run_id, pipeline):
-            raise ValueError(f"task {self.task_id!r} does not say which run to derive from; give run_id=… or pipeline=…")
+        lineage_run_id = renamed("lineage_run_id", lineage_run_id, "run_id", run_id)
+        max_rows = renamed("max_rows", max_rows, "limit", limit)
+        self._asked = {name for name, value in (("lineage_run_id", lineage_run_id), ("pipeline", pipeline)) if value is not None}
+        if not self._asked or "" in (lineage_run_id, pipeline):
+            raise ValueError(f"task {self.task_id!r} does not say which run to derive from; give lineage_run_id=… or pipeline=…")
         if (target is None) == (at is None):
             raise ValueError(f"task {self.task_id!r} does not say which rows are meant, once; give target=… or at=[…]")
         self.target = target
         self.at = at
-        self.run_id = run_id
+        self.lineage_run_id = lineage_run_id
         self.pipeline = pipeline
-        self.limit = limit
+        self.max_rows = max_rows
         self.verify = verify
         self.difference = difference
         self.across = across
@@ -124,7 +132,7 @@ class DeriveAugmentedLineageOperator(BaseOperator):
         mask_params(self.secret_params or {}, self.secret_params or ())
 
     def _options(self) -> dict[str, Any]:
-        return {"limit": self.limit, "verify": self.verify, "difference": self.difference, "across": self.across}
+        return {"max_rows": self.max_rows, "verify": self.verify, "difference": self.difference, "across": self.across}
 
     def execute(self, context: Context) -> dict[str, Any]:
         """Derive, store, and give the XCom result."""
@@ -137,7 +145,7 @@ class DeriveAugmentedLineageOperator(BaseOperator):
             if not self.allow_empty:
                 raise
             self.log.info("nothing to derive: %s", nothing)
-            return _nothing(self.run_id, self.pipeline, self.target or "")
+            return _nothing(self.lineage_run_id, self.pipeline, self.target or "")
 
     def _derive(self, airflow: dict[str, Any]) -> Explanation:
         from airflow_lineage_provider.errors import SparkRequired
@@ -153,18 +161,18 @@ class DeriveAugmentedLineageOperator(BaseOperator):
             return self._explain(lineage, airflow)
 
     def _explain(self, lineage: Lineage, airflow: dict[str, Any]) -> Explanation:
-        run = lineage.get(*self._run())
+        run = self._run(lineage)
         self.log.info("deriving from %r", run)
         return run.explain(
             self.target,
             at=self.at,
             **self._options(),
             params=self.secret_params,
-            airflow=airflow,
+            context=airflow,
             progress=self.log.info,
         )
 
-    def _run(self) -> tuple[str, str | None]:
+    def _run(self, lineage: Lineage) -> Run:
         """What names the run; a template that rendered to nothing must not lead to another pipeline's run."""
         from airflow_lineage_provider.errors import RunNotFound
 
@@ -172,18 +180,21 @@ class DeriveAugmentedLineageOperator(BaseOperator):
             if is_blank(getattr(self, name)):
                 rendered = f"{name} is {getattr(self, name)!r} when the task runs"
                 raise RunNotFound(f"task {self.task_id!r}: {rendered}; did its template render to nothing?")
-        return ("latest" if self.run_id is None else self.run_id), self.pipeline
+        if self.lineage_run_id is None or self.lineage_run_id == "latest":
+            return lineage.latest(self.pipeline)
+        return lineage.get_run(self.lineage_run_id, self.pipeline)
 
 
 def _xcom(explanation: Explanation) -> dict[str, Any]:
     return {
         "derivation_id": explanation.id,
-        "run_id": explanation.run.id,
+        "lineage_run_id": explanation.run.id,
+        "run_id": explanation.run.id,  # its name in the release before
         "pipeline": explanation.run.pipeline,
         "target": explanation.asked,
         "counts": explanation.counts(),
         "guarantee": explanation.guarantee.level,
-        "guarantees": {table: asdict(one) for table, one in explanation.guarantees.items()},
+        "guarantees": {name: asdict(one.guarantee) for name, one in explanation.tables.items()},
         "stale": list(explanation.stale),
         "verified": explanation.verified,
         "seconds": explanation.seconds,
@@ -193,6 +204,7 @@ def _xcom(explanation: Explanation) -> dict[str, Any]:
 def _nothing(run_id: str | None, pipeline: str | None, target: str | Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     return {
         "derivation_id": None,
+        "lineage_run_id": run_id,
         "run_id": run_id,
         "pipeline": pipeline,
         "target": target if isinstance(target, str) else [dict(row) for row in target],

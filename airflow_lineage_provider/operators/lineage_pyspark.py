@@ -34,9 +34,9 @@ class LineagePySparkOperator(PythonOperator):
     names it, the SparkContext as ``sc``; ``op_args`` and ``op_kwargs`` are its parameters, which the run records; Airflow's context
     variables are passed where it names them. It returns the DataFrame, and does not write it: ``output`` says where the result goes.
 
-    The XCom result is ``{"run_id", "pipeline", "rows", "output", "seconds", "lineage", "lineage_lost"}``, ``lineage`` being ``complete`` or
-    ``incomplete``, and ``lineage_lost`` the cause or None. A try that fails is recorded as failed and leaves the runs
-    of other tries as they are. What one try has appended (``+append``) is replaced by the next, also where the task had succeeded and was
+    The XCom result is ``{"lineage_run_id", "pipeline", "rows", "output", "seconds", "lineage", "lineage_lost"}``, ``lineage`` being
+    ``complete`` or ``incomplete``, and ``lineage_lost`` the cause or None. A try that fails is recorded as failed and leaves the runs of
+    other tries as they are. What one try has appended (``+append``) is replaced by the next, also where the task had succeeded and was
     cleared; after ``error`` use overwrite.
 
     :param python_callable: the pipeline.
@@ -166,7 +166,7 @@ class LineagePySparkOperator(PythonOperator):
                 name=self.lineage_name or f"{self.dag_id}.{self.task_id}",
                 params=pipeline.params,
                 **{**self._options(), "append_key": self._append_key(context)},
-                airflow=airflow_context(context),
+                context=airflow_context(context),
                 progress=self.log.info,
             )
 
@@ -187,6 +187,7 @@ class LineagePySparkOperator(PythonOperator):
         if lost:
             self.log.warning("the result stands, and nobody will be able to explain it: %s", lost)
         return {
-            "run_id": summary.id, "pipeline": summary.pipeline, "rows": summary.rows, "output": written, "seconds": summary.seconds,
+            "lineage_run_id": summary.id, "run_id": summary.id, "pipeline": summary.pipeline, "rows": summary.rows, "output": written,
+            "seconds": summary.seconds,
             "lineage": "incomplete" if lost else "complete", "lineage_lost": lost or None,
         }  # fmt: skip

@@ -33,9 +33,10 @@ def decisions(explanation: Explanation, udf: str, limit: int | None = None) -> l
 
     The table is read by position (row, arguments …, value, reason): an argument may well be called "value".
     """
-    table = explanation.reasons[udf].slice(0, limit)
+    made = explanation.reasons[udf]
+    table = made.rows.slice(0, limit)
     names = table.column_names[1:-2]
-    behind = links_by_row(explanation.links.get(udf))
+    behind = links_by_row(made.links)
     return [
         Decision(
             row=row[0], arguments=tuple(zip(names, row[1:-2], strict=True)), value=row[-2], reason=read(row[-1]),

@@ -36,12 +36,14 @@ from typing import TYPE_CHECKING, Any
 from airflow_lineage_provider.answers.values import jsonable, rows_of
 from airflow_lineage_provider.render.decisions import links_by_row
 from airflow_lineage_provider.render.sentence import answer
-from airflow_lineage_provider.render.wording import control_text, guarantee_of, headline
+from airflow_lineage_provider.render.wording import control_text, headline
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from airflow_lineage_provider.answers.decided import Reasons
     from airflow_lineage_provider.answers.explanation import Explanation, RunSummary
+    from airflow_lineage_provider.answers.tables import Intermediate
     from airflow_lineage_provider.plan.guarantees import Guarantee
 
 NAME = "airflow_lineage.explanation"
@@ -61,17 +63,25 @@ def to_dict(explanation: Explanation) -> dict[str, Any]:
         "seconds": explanation.seconds,
         "run": run_dict(explanation.run),
         "guarantee": _guarantee(explanation.guarantee),
-        "target": table_dict(explanation.target) | {"links": _row_links(explanation, "target")},
+        "target": table_dict(explanation.target) | {"links": _row_links(explanation.target_links)},
         "source": {
-            name: table_dict(table) | {"guarantee": _guarantee(guarantee_of(explanation, name))}
-            for name, table in explanation.source.items()
+            name: table_dict(one.rows) | {"guarantee": _guarantee(one.guarantee), "stale": list(one.stale)}
+            for name, one in explanation.sources.items()
         },
-        "intermediate": {name: _intermediate(explanation, name) for name in explanation.intermediate},
-        "reasons": {name: _reasons(explanation, name) for name in explanation.reasons},
+        "intermediate": {name: _intermediate(one) for name, one in explanation.intermediate.items()},
+        "reasons": {name: _reasons(one) for name, one in explanation.reasons.items()},
         "controls": [
-            {**asdict(one), "sources": list(one.sources), "rows": list(one.rows), "text": control_text(one)} for one in explanation.controls
+            {
+                **asdict(one),
+                "sources": list(one.sources),
+                "intermediate": list(one.intermediate),
+                "rows": list(one.rows),
+                "text": control_text(one),
+            }
+            for one in explanation.controls
         ],
-        "runs": dict(explanation.runs),
+        "runs": {name: one.run.id for name, one in explanation.intermediate.items()}
+        | {name: one.run_id for name, one in explanation.reasons.items()},
         "stale": list(explanation.stale),
         "verified": explanation.verified,
         "verification": explanation.verification,
@@ -99,18 +109,17 @@ def table_dict(table: pa.Table) -> dict[str, Any]:
     return {"columns": _columns(table.schema), "rows": [[jsonable(value) for value in row] for row in rows_of(table)]}
 
 
-def _intermediate(explanation: Explanation, name: str) -> dict[str, Any]:
-    one = explanation.intermediate[name]
+def _intermediate(one: Intermediate) -> dict[str, Any]:
     return table_dict(one.rows) | {
-        "guarantee": _guarantee(guarantee_of(explanation, name)),
+        "guarantee": _guarantee(one.guarantee),
         "run": run_dict(one.run),
-        "links": _row_links(explanation, name),
+        "links": _row_links(one.links),
         "queries": [asdict(query) for query in one.queries],
     }
 
 
-def _row_links(explanation: Explanation, name: str) -> list[dict[str, Any]]:
-    behind = links_by_row(explanation.links.get(name))
+def _row_links(links: pa.Table | None) -> list[dict[str, Any]]:
+    behind = links_by_row(links)
     return [{"row": row, **link} for row in sorted(behind) for link in _links(behind[row])]
 
 
@@ -118,10 +127,9 @@ def _links(tables: Mapping[str, tuple[int, ...]]) -> list[dict[str, Any]]:
     return [{"source": source, "source_row": row} for source, rows in tables.items() for row in rows]
 
 
-def _reasons(explanation: Explanation, udf: str) -> dict[str, Any]:
-    table = explanation.reasons[udf]
-    behind = links_by_row(explanation.links.get(udf))
-    arguments = _columns(table.schema)[1:-2]
+def _reasons(decided: Reasons) -> dict[str, Any]:
+    behind = links_by_row(decided.links)
+    arguments = _columns(decided.rows.schema)[1:-2]
     made = [
         {
             "row": row[0],
@@ -130,9 +138,10 @@ def _reasons(explanation: Explanation, udf: str) -> dict[str, Any]:
             "reason": _reason(row[-1]),
             "links": _links(behind.get(row[0], {})),
         }
-        for row in rows_of(table)
+        for row in rows_of(decided.rows)
     ]
-    return {"guarantee": _guarantee(guarantee_of(explanation, udf)), "decisions": made, "names": table.names.describe()}
+    worth = _guarantee(decided.guarantee)
+    return {"guarantee": worth, "decisions": made, "names": decided.names.describe(), "run": decided.run_id}
 
 
 def _reason(text: str | None) -> Any:

@@ -24,7 +24,6 @@ from airflow_lineage_provider.render.wording import (
     guarantee_label,
     guarantee_mark,
     guarantee_meaning,
-    guarantee_of,
     guarantee_tone,
     listed_text,
     listing_text,
@@ -41,6 +40,8 @@ from airflow_lineage_provider.render.wording import (
 )  # fmt: skip
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from airflow_lineage_provider.answers.explanation import Control, Explanation
     from airflow_lineage_provider.tracing.trace import TracingQuery
 
@@ -151,7 +152,7 @@ class Page:
 
 def page(explanation: Explanation) -> Page:
     """Everything that the template sets."""
-    sources = tuple(_source(explanation, name, f"source-{i}") for i, name in enumerate(explanation.source))
+    sources = tuple(_source(explanation, name, f"source-{i}") for i, name in enumerate(explanation.sources))
     target = table_view(explanation.target, "target")
     through = tuple(_through(explanation, name, f"through-{i}") for i, name in enumerate(explanation.intermediate))
     plan = explanation.plan
@@ -168,14 +169,14 @@ def page(explanation: Explanation) -> Page:
         verification=verification_text(explanation),
         withheld=withheld_text(explanation.redaction),
         target=target,
-        behind_target=_behind(explanation, "target", target),
-        udfs=_udfs(explanation, {name: view.table for name, view in zip(explanation.source, sources, strict=True)}),
+        behind_target=_behind(explanation.target_links, target),
+        udfs=_udfs(explanation, {name: view.table for name, view in zip(explanation.sources, sources, strict=True)}),
         sources=sources,
         through=through,
         controls=tuple(_control(control, explanation, sources, target) for control in explanation.controls),
         diagram=diagram(plan, explanation.materialized, explanation.redaction) if plan is not None else None,
         outline=outline(plan, explanation.materialized, explanation.redaction) if plan is not None else (),
-        source_rows={name: (view.anchor, _in_tree(view)) for name, view in zip(explanation.source, sources, strict=True)},
+        source_rows={name: (view.anchor, _in_tree(view)) for name, view in zip(explanation.sources, sources, strict=True)},
         segments=segment_lines(explanation),
         segment_texts=_segment_texts(explanation),
         queries=tuple(_query(query, f"run {run} · " if run else "") for run, query in queries_of(explanation)),
@@ -194,10 +195,10 @@ def badge(guarantee: Guarantee) -> Badge:
 
 
 def _source(explanation: Explanation, name: str, anchor: str) -> SourceView:
-    table = explanation.source[name]
+    source = explanation.sources[name]
     return SourceView(
-        name=visible(name), anchor=anchor, badge=badge(guarantee_of(explanation, name)), rows=rows_text(explanation, name),
-        table=table_view(table, anchor), whole=whole_table_text(explanation, name),
+        name=visible(name), anchor=anchor, badge=badge(source.guarantee), rows=rows_text(explanation, name),
+        table=table_view(source.rows, anchor), whole=whole_table_text(explanation, name),
         listed=listed_text(explanation, name),
     )  # fmt: skip
 
@@ -206,8 +207,8 @@ def _through(explanation: Explanation, name: str, anchor: str) -> ThroughView:
     between = explanation.intermediate[name]
     rows = table_view(between.rows, anchor)
     return ThroughView(
-        name=visible(name), anchor=anchor, badge=badge(guarantee_of(explanation, name)), text=written_text(between), table=rows,
-        behind=_behind(explanation, name, rows),
+        name=visible(name), anchor=anchor, badge=badge(between.guarantee), text=written_text(between), table=rows,
+        behind=_behind(between.links, rows),
     )  # fmt: skip
 
 
@@ -217,7 +218,7 @@ def _in_tree(source: SourceView) -> str:
 
 def _control(control: Control, explanation: Explanation, sources: tuple[SourceView, ...], target: TableView) -> ControlView:
     anchors = {row.number: row.anchor for row in target.rows}
-    places = dict(zip(explanation.source, (source.anchor for source in sources), strict=True))
+    places = dict(zip(explanation.sources, (source.anchor for source in sources), strict=True))
     shown = [row for row in control.rows if row in anchors][:CONTROLLED_ROWS]
     return ControlView(
         title=control_title(control),
@@ -230,9 +231,9 @@ def _control(control: Control, explanation: Explanation, sources: tuple[SourceVi
     )
 
 
-def _behind(explanation: Explanation, name: str, view: TableView) -> tuple[str, ...]:
+def _behind(links: pa.Table | None, view: TableView) -> tuple[str, ...]:
     """For each row of a table that is shown, how many source rows are behind it: ``client 1 · debt 1``."""
-    behind = links_by_row(explanation.links.get(name))
+    behind = links_by_row(links)
     return tuple(
         " · ".join(f"{visible(source)} {len(rows):,}" for source, rows in behind.get(row, {}).items()) for row in range(len(view.rows))
     )
@@ -245,7 +246,7 @@ def _udfs(explanation: Explanation, tables: Mapping[str, TableView]) -> tuple[Ud
     cards = Cards(explanation, tables)
     return tuple(
         UdfView(
-            name=visible(name), anchor=f"udf-{at}", called=called_text(explanation, name), badge=badge(guarantee_of(explanation, name)),
+            name=visible(name), anchor=f"udf-{at}", called=called_text(explanation, name), badge=badge(made.guarantee),
             decided=count(len(made), "decision"), cards=cards.of(name, f"udf-{at}"),
         )
         for at, (name, made) in enumerate(explanation.reasons.items())

@@ -37,7 +37,6 @@ from airflow_lineage_provider.render.wording import (
     called_text,
     control_text,
     facts,
-    guarantee_of,
     guarantee_text,
     guarantee_tone,
     listing_text,
@@ -84,15 +83,15 @@ def _parts(explanation: Explanation, width: int, rows: int) -> Iterator[Renderab
     yield from _section("Rows asked about", None, table(explanation.target, width, rows))
     for name in explanation.reasons:
         yield from _udf(explanation, name, rows)
-    for name, source in explanation.source.items():
+    for name, source in explanation.sources.items():
         whole = whole_table_text(explanation, name)
         title = f"{visible(name)}, {'as a whole' if whole else count(source.num_rows, 'source row')}"
-        yield from _section(title, guarantee_of(explanation, name), Text(whole, style="dim") if whole else table(source, width, rows))
+        yield from _section(title, source.guarantee, Text(whole, style="dim") if whole else table(source.rows, width, rows))
     if explanation.controls:
         yield from _section("Decided as a whole", None, *_controls(explanation))
     for name, between in explanation.intermediate.items():
         title = f"Through {visible(name)}, {written_text(between)}"
-        yield from _section(title, guarantee_of(explanation, name), table(between.rows, width, rows))
+        yield from _section(title, between.guarantee, table(between.rows, width, rows))
     if explanation.plan is not None:
         yield from _section("Operator tree", None, plan_tree(explanation.plan, explanation.materialized, width, explanation.redaction))
         yield from _section("What was stored, and why", None, segments_table(segment_lines(explanation)))
@@ -171,7 +170,7 @@ def _udf(explanation: Explanation, name: str, rows: int) -> Iterator[RenderableT
     made = explanation.reasons[name]
     title = f"Why: {count(made.num_rows, 'decision')} by {' '.join((visible(name), called_text(explanation, name))).rstrip()}"
     counts = outcomes(made.rows, made.names) if made.num_rows > 1 else []
-    yield from _section(title, guarantee_of(explanation, name), *_counts(counts))
+    yield from _section(title, made.guarantee, *_counts(counts))
     for number, decision in enumerate(decisions(explanation, name, rows), start=1):
         yield Padding(Group(*_decision(decision, number, made.names)), (0, 0, 1, 2))
     hidden = more(made.num_rows - rows, "decision")

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from airflow_lineage_provider.answers.decided import Reasons
 from airflow_lineage_provider.errors import PayloadError
 from airflow_lineage_provider.reasons.discretion import MASK, Discretion, Redaction
 from airflow_lineage_provider.reasons.features import Names
@@ -16,6 +15,7 @@ from airflow_lineage_provider.reasons.payload import Attribution, Attributions, 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from airflow_lineage_provider.answers.decided import Reasons
     from airflow_lineage_provider.answers.explanation import Explanation
     from airflow_lineage_provider.answers.why_not import Descendant, Fate, WhyNot
     from airflow_lineage_provider.plan.guarantees import Guarantee
@@ -32,7 +32,10 @@ def shown(explanation: Explanation, hide: Sequence[str] = (), mask: Sequence[str
     if not redaction:
         return explanation
     tell = redaction.text
-    reasons = {name: _reasons(made, discretion) for name, made in explanation.reasons.items()}
+    reasons = {
+        name: reasons_shown(made, discretion).replaced(guarantee=_guarantee(made.guarantee, redaction))
+        for name, made in explanation.reasons.items()
+    }
     kept = {value for made in reasons.values() for column in made.rows.columns[1:-2] for value in _texts(column)}
     target = table_shown(explanation.target, discretion)
     return replace(
@@ -41,14 +44,24 @@ def shown(explanation: Explanation, hide: Sequence[str] = (), mask: Sequence[str
         asked=tell(explanation.asked),
         run=replace(explanation.run, error=tell(explanation.run.error)),
         target=target,
-        source={name: table_shown(table, discretion, name) for name, table in explanation.source.items()},
+        sources={
+            name: one.replaced(
+                rows=table_shown(one.rows, discretion, name),
+                guarantee=_guarantee(one.guarantee, redaction),
+                stale=tuple(map(tell, one.stale)),
+            )
+            for name, one in explanation.sources.items()
+        },
         intermediate={
-            name: replace(one, rows=table_shown(one.rows, discretion, name), queries=_queries(one.queries, redaction))
+            name: one.replaced(
+                rows=table_shown(one.rows, discretion, name),
+                queries=_queries(one.queries, redaction),
+                guarantee=_guarantee(one.guarantee, redaction),
+            )
             for name, one in explanation.intermediate.items()
         },
         reasons=reasons,
         images={path: image for path, image in explanation.images.items() if path in kept},
-        guarantees={name: _guarantee(one, redaction) for name, one in explanation.guarantees.items()},
         controls=tuple(replace(one, operator=tell(one.operator)) for one in explanation.controls),
         stale=tuple(tell(one) for one in explanation.stale),
         # A verification tells rows without the names of their columns.
@@ -103,9 +116,8 @@ def _fields(kind: pa.DataType) -> Iterator[str]:
 
 def _names(explanation: Explanation) -> Iterator[tuple[str, str]]:
     """The names of all columns, arguments and features, with the tables that they are of."""
-    tables: dict[str, Any] = {"": explanation.target} | dict(explanation.source)
-    tables |= {name: one.rows for name, one in explanation.intermediate.items()}
-    for name, table in tables.items():
+    others = [*explanation.sources.items(), *explanation.intermediate.items()]
+    for name, table in [("", explanation.target), *((name, one.rows) for name, one in others)]:
         yield from ((field.name, name) for field in table.schema)
         yield from ((inner, name) for field in table.schema for inner in _fields(field.type))
     for made in explanation.reasons.values():
@@ -124,7 +136,7 @@ def _redaction(names: Any, discretion: Discretion) -> Redaction:
     return Redaction(hidden, frozenset(name for name, table in every if discretion.masks(name, table)))
 
 
-def _reasons(made: Reasons, discretion: Discretion) -> Reasons:
+def reasons_shown(made: Reasons, discretion: Discretion) -> Reasons:
     import pyarrow as pa
 
     rows = made.rows
@@ -135,7 +147,7 @@ def _reasons(made: Reasons, discretion: Discretion) -> Reasons:
     judged = table_shown(rows.select(kept), discretion) if kept else rows.select([])
     columns = [rows.column(0), *judged.columns, rows.column(rows.num_columns - 2), pa.array(texts, pa.string())]
     named = pa.table(columns, names=[rows.column_names[0], *judged.column_names, *rows.column_names[-2:]])
-    return Reasons(named, names=_names_shown(made.names, kept, discretion, rows.column_names))
+    return made.replaced(rows=named, names=_names_shown(made.names, kept, discretion, rows.column_names))
 
 
 def _withheld(made: Reasons, discretion: Discretion) -> list[list[Any]]:

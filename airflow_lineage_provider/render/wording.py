@@ -10,13 +10,12 @@ from airflow_lineage_provider.plan.guarantees import Guarantee
 from airflow_lineage_provider.secrecy.parameters import shown_param
 
 if TYPE_CHECKING:
-    from airflow_lineage_provider.answers.explanation import Control, Explanation, Intermediate, RunSummary
+    from airflow_lineage_provider.answers.explanation import Control, Explanation, RunSummary
+    from airflow_lineage_provider.answers.tables import Intermediate
     from airflow_lineage_provider.reasons.discretion import Redaction
     from airflow_lineage_provider.tracing.trace import TracingQuery
 
 MARKS = {"exact": "✓", "superset": "⊇", "unavailable": "✗"}
-
-_UNRECORDED = Guarantee(level="unavailable", cause="what this table is worth was not recorded with the answer")
 
 
 def headline(explanation: Explanation) -> str:
@@ -35,10 +34,10 @@ def question(explanation: Explanation) -> str:
 
 def made_from(explanation: Explanation) -> str:
     """``Made from 3 rows of 3 source tables; 1 decision by credit_exam.``"""
-    rows = sum(table.num_rows for table in explanation.source.values())
-    tables = sum(1 for table in explanation.source.values() if table.num_rows)
-    whole = [name for name, table in explanation.source.items() if not table.num_rows and controls_of(explanation, name)]
-    empty = len(explanation.source) - tables - len(whole)
+    rows = sum(map(len, explanation.sources.values()))
+    tables = sum(1 for table in explanation.sources.values() if len(table))
+    whole = [name for name, table in explanation.sources.items() if not len(table) and controls_of(explanation, name)]
+    empty = len(explanation.sources) - tables - len(whole)
     made = f"Made from {count(rows, 'row')} of {count(tables, 'source table')}" if rows else "Made from no source row"
     decisive = [f"{_listed(whole)} decided as a whole"] if whole else []
     none = [f"{count(empty, 'more table')} gave none"] if rows and empty else []
@@ -54,24 +53,24 @@ def controls_of(explanation: Explanation, table: str) -> tuple[Control, ...]:
 
 def control_title(control: Control) -> str:
     """``blacklist as a whole``."""
-    return f"{_listed(control.sources)} as a whole"
+    return f"{_listed(control.tables)} as a whole"
 
 
 def control_text(control: Control) -> str:
     """``no row of blacklist (the whole table) kept these rows out: rows #1, #3``."""
     one = len(control.rows) == 1
-    whole = "the whole table" if len(control.sources) == 1 else "the whole tables"
+    whole = "the whole table" if len(control.tables) == 1 else "the whole tables"
     rows = f"{'row' if one else 'rows'} {row_numbers(control.rows)}"
     did = {
         "difference": f"kept {'this row' if one else 'these rows'} out",
         "existence": f"is a partner of {'this row' if one else 'these rows'}",
     }[control.kind]
-    return f"no row of {_listed(control.sources, 'or')} ({whole}) {did}: {rows}"
+    return f"no row of {_listed(control.tables, 'or')} ({whole}) {did}: {rows}"
 
 
 def listing_text(control: Control) -> str:
     """Where the rows of a table that decided as a whole are."""
-    one = len(control.sources) == 1
+    one = len(control.tables) == 1
     if control.listed:
         return f"All {'its' if one else 'their'} rows are among the source rows; none of them stands behind a row by itself."
     return f"{'Its' if one else 'Their'} rows are not listed."
@@ -79,13 +78,13 @@ def listing_text(control: Control) -> str:
 
 def listed_text(explanation: Explanation, table: str) -> str:
     """What is said of a source table all of whose rows are listed because it decided as a whole; nothing for any other."""
-    listed = explanation.source[table].num_rows and any(control.listed for control in controls_of(explanation, table))
+    listed = len(explanation.sources[table]) and any(control.listed for control in controls_of(explanation, table))
     return "It decided as a whole, so all its rows are listed." if listed else ""
 
 
 def whole_table_text(explanation: Explanation, table: str) -> str:
     """What is said in place of a source table without rows; nothing where it did not decide as a whole."""
-    if explanation.source[table].num_rows or not controls_of(explanation, table):
+    if len(explanation.sources[table]) or not controls_of(explanation, table):
         return ""
     return "No single row of it stands behind the rows asked about: it decided as a whole."
 
@@ -97,7 +96,7 @@ def written_text(between: Intermediate) -> str:
 
 def called_text(explanation: Explanation, udf: str) -> str:
     """``in run 01JE… of totals``; nothing where the run that was asked about called the UDF."""
-    run_id = explanation.runs.get(udf, explanation.run.id)
+    run_id = explanation.reasons[udf].run_id or explanation.run.id
     if run_id == explanation.run.id:
         return ""
     pipelines = {one.run.id: one.run.pipeline for one in explanation.intermediate.values()}
@@ -112,7 +111,7 @@ def queries_of(explanation: Explanation) -> list[tuple[str, TracingQuery]]:
 
 def rows_text(explanation: Explanation, table: str) -> str:
     """``3 rows``, or ``as a whole``."""
-    return "as a whole" if whole_table_text(explanation, table) else count(explanation.source[table].num_rows, "row")
+    return "as a whole" if whole_table_text(explanation, table) else count(len(explanation.sources[table]), "row")
 
 
 def _listed(names: Sequence[str], word: str = "and") -> str:
@@ -121,11 +120,6 @@ def _listed(names: Sequence[str], word: str = "and") -> str:
     if len(texts) > 4:
         texts = [*texts[:3], f"{len(texts) - 3:,} more"]
     return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} {word} {texts[-1]}" if texts else "the right side"
-
-
-def guarantee_of(explanation: Explanation, table: str) -> Guarantee:
-    """A table's guarantee. One that is missing is told as such: nothing is exact by default."""
-    return explanation.guarantees.get(table, _UNRECORDED)
 
 
 def guarantee_text(guarantee: Guarantee) -> str:
@@ -163,8 +157,8 @@ def guarantee_meaning(guarantee: Guarantee) -> str:
 
 def worth(explanation: Explanation) -> str:
     """What the whole answer is worth, naming the tables that are not exact."""
-    names = (*explanation.source, *explanation.reasons, *explanation.intermediate)
-    weaker = [f"{visible(name)} is {level}" for name in names if (level := _level(explanation, name)) != "exact"]
+    names = explanation.tables
+    weaker = [f"{visible(name.partition('.')[2])} is {level}" for name in names if (level := _level(explanation, name)) != "exact"]
     if not weaker:
         return "Exactly the rows that made the target" if names else "Nothing was traced"
     others = ", all else is exact" if len(weaker) < len(names) else ""
@@ -172,7 +166,7 @@ def worth(explanation: Explanation) -> str:
 
 
 def _level(explanation: Explanation, name: str) -> str:
-    found = guarantee_of(explanation, name)
+    found = explanation.tables[name].guarantee
     level = "a superset" if found.level == "superset" else found.level
     if found.origin == "known":
         return level

@@ -42,7 +42,7 @@ def run(connection: sa.Connection, run_id: str, lock: bool = False) -> RunRecord
         raise RunNotFound(f"{shown(run_id)} is no run's id: the id is missing, or is not text that the results store can hold")
     found = find(connection, run_id, lock)
     if found is None:
-        raise RunNotFound(f"there is no run {shown(run_id)} in the results store; 'airflow-lineage runs' lists those that are there")
+        raise RunNotFound(f"there is no run {shown(run_id)} in the results store; 'airflow-lineage list' lists those that are there")
     return found
 
 

@@ -51,7 +51,7 @@ def test_every_task_succeeds(december: DagResult) -> None:
 
 def test_the_examination_judges_every_application_of_the_month(december: DagResult, judged: Any) -> None:
     with Lineage() as lineage:
-        rows = lineage.get(december.result("examine")["run_id"]).result_table().to_pylist()
+        rows = lineage.get_run(december.result("examine")["lineage_run_id"]).result_table().to_pylist()
     expected = [(number, row.client_id, row.amount, row.judge) for number, row in judged.sort_index().iterrows()]
     assert sorted(tuple(row.values()) for row in rows) == expected
     assert december.result("examine")["rows"] == len(expected) > 100
@@ -59,7 +59,7 @@ def test_the_examination_judges_every_application_of_the_month(december: DagResu
 
 def test_the_summary_is_the_papers_query(december: DagResult, judged: Any) -> None:
     with Lineage() as lineage:
-        rows = lineage.get(december.result("summarise")["run_id"]).result_table().to_pylist()
+        rows = lineage.get_run(december.result("summarise")["lineage_run_id"]).result_table().to_pylist()
     assert {row["judge"]: row["count"] for row in rows} == judged["judge"].value_counts().to_dict()
 
 
@@ -75,7 +75,7 @@ def test_every_rejection_is_derived_with_its_source_rows_and_its_reasons(decembe
     for name in ("client", "debt", "loan"):
         stored = pd.read_parquet(december.result("prepare")["places"][name])
         expected = stored[stored["client_id"].isin(rejected["client_id"])].reset_index(drop=True)
-        found = explanation.source[name].to_pandas().sort_values("client_id").reset_index(drop=True)
+        found = explanation.sources[name].to_pandas().sort_values("client_id").reset_index(drop=True)
         assert list(found.columns) == list(expected.columns)
         pd.testing.assert_frame_equal(found, expected, check_dtype=False)
 
@@ -97,9 +97,9 @@ def test_the_reasons_are_those_of_the_model(december: DagResult, judged: Any) ->
 def test_a_rejection_of_the_summary_has_all_rejected_applications_behind_it(december: DagResult, judged: Any) -> None:
     """Example 8 of the paper, on the real data."""
     with Lineage() as lineage:
-        explanation = lineage.get(december.result("summarise")["run_id"]).explain("judge = 'Reject'")
+        explanation = lineage.get_run(december.result("summarise")["lineage_run_id"]).explain("judge = 'Reject'")
     rejected = judged[judged["judge"] == "Reject"]
-    assert sorted(explanation.source["loan"].column("application_id").to_pylist()) == sorted(rejected.index)
+    assert sorted(explanation.sources["loan"].column("application_id").to_pylist()) == sorted(rejected.index)
     assert explanation.guarantee.level == "exact"
 
 

@@ -40,7 +40,7 @@ def test_a_run_shows_no_secret() -> None:
 
 def test_a_derivation_shows_no_secret() -> None:
     operator = DeriveAugmentedLineageOperator(
-        task_id="why", target="true", run_id="r", store="postgresql://me:canary-of-why@host/db", secret_params={"key": "{{ key }}"}
+        task_id="why", target="true", lineage_run_id="r", store="postgresql://me:canary-of-why@host/db", secret_params={"key": "{{ key }}"}
     )
     assert "canary" not in shown(operator, key="canary-of-derivation")
     assert operator.secret_params == {"key": "canary-of-derivation"}

@@ -28,7 +28,10 @@ class Facade:
         self.options = options
         return "a run"
 
-    def get(self, run_id: str, pipeline: str | None = None) -> Facade:
+    def latest(self, pipeline: str | None = None) -> Facade:
+        return self.get_run("latest", pipeline)
+
+    def get_run(self, run_id: str, pipeline: str | None = None) -> Facade:
         self.asked = (run_id, pipeline)
         return self
 
@@ -92,9 +95,9 @@ WRONG_TO_RUN = [
 ]
 WRONG_TO_DERIVE = [
     ({"difference": "all"}, "difference='all' is not known; it can be control, data, rows"),
-    ({"limit": 0}, "limit=0 is no number of rows"),
-    ({"limit": "{{ params.limit }}"}, "is no number of rows"),
-    ({"limit": True}, "limit=True is no number of rows"),
+    ({"max_rows": 0}, "max_rows=0 is no number of rows"),
+    ({"max_rows": "{{ params.limit }}"}, "is no number of rows"),
+    ({"max_rows": True}, "max_rows=True is no number of rows"),
     ({"verify": "no"}, "verify='no' is not known; it can be True, False"),
     ({"across": None}, "across=None is not known"),
 ]
@@ -155,3 +158,12 @@ def test_another_tasks_result_is_known_only_when_the_task_runs() -> None:
     with DAG("late"):
         made = task(lambda: "rerun", task_id="chooses")()
         assert task.lineage_pyspark(strategy=made)(pipeline)().operator.strategy is made
+
+
+def test_old_names_of_options_work_and_say_what_to_write() -> None:
+    with pytest.warns(DeprecationWarning, match="is called (lineage_run_id|max_rows) now") as told:
+        operator = DeriveAugmentedLineageOperator(task_id="why", target="true", run_id="r", limit=7)
+    assert len(told) == 2
+    assert (operator.lineage_run_id, operator.max_rows) == ("r", 7)
+    with pytest.raises(ValueError, match="run_id is the old name of lineage_run_id"):
+        DeriveAugmentedLineageOperator(task_id="why", target="true", run_id="r", lineage_run_id="r")

@@ -13,10 +13,13 @@ from airflow_lineage_provider.operators.lineage_pyspark import LineagePySparkOpe
 from tests.airflow.test_options import Facade, pipeline
 
 BLANK = ["", " ", "None", None]
+X = "{{ x }}"
 
 
 @pytest.mark.parametrize("rendered", BLANK)
-@pytest.mark.parametrize("given", [{"run_id": "{{ x }}"}, {"pipeline": "{{ x }}"}, {"run_id": "{{ x }}", "pipeline": "{{ x }}"}])
+@pytest.mark.parametrize(
+    "given", [{"lineage_run_id": "{{ x }}"}, {"pipeline": "{{ x }}"}, {"lineage_run_id": "{{ x }}", "pipeline": "{{ x }}"}]
+)
 def test_a_template_that_renders_to_nothing_explains_no_other_run(given: dict[str, str], rendered: str | None) -> None:
     for name in given:
         operator = DeriveAugmentedLineageOperator(task_id="why", target="true", **({"pipeline": "loans"} | given))  # type: ignore[arg-type]
@@ -27,7 +30,7 @@ def test_a_template_that_renders_to_nothing_explains_no_other_run(given: dict[st
         assert not hasattr(facade, "asked")
 
 
-@pytest.mark.parametrize("given", [{}, {"run_id": ""}, {"pipeline": ""}, {"run_id": "", "pipeline": "loans"}])
+@pytest.mark.parametrize("given", [{}, {"lineage_run_id": ""}, {"pipeline": ""}, {"lineage_run_id": "", "pipeline": "loans"}])
 def test_no_run_at_all_is_refused_when_the_dag_is_read(given: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="does not say which run"):
         DeriveAugmentedLineageOperator(task_id="why", target="true", **given)
@@ -37,8 +40,8 @@ def test_no_run_at_all_is_refused_when_the_dag_is_read(given: dict[str, Any]) ->
     ("given", "asked"),
     [
         ({"pipeline": "loans"}, ("latest", "loans")),
-        ({"run_id": "r1"}, ("r1", None)),
-        ({"run_id": "r1", "pipeline": "loans"}, ("r1", "loans")),
+        ({"lineage_run_id": "r1"}, ("r1", None)),
+        ({"lineage_run_id": "r1", "pipeline": "loans"}, ("r1", "loans")),
     ],
 )
 def test_the_run_that_is_named_is_asked(given: dict[str, str], asked: tuple[str, str | None]) -> None:

@@ -47,12 +47,12 @@ def test_the_result_is_written_where_the_template_says(tasks: DagResult, folder:
 
 def test_xcom_names_the_run(tasks: DagResult, store: Store, folder: Path) -> None:
     result = tasks.result("mapped", map_index=1)
-    assert sorted(result) == ["lineage", "lineage_lost", "output", "pipeline", "rows", "run_id", "seconds"]
+    assert sorted(result) == ["lineage", "lineage_lost", "lineage_run_id", "output", "pipeline", "rows", "run_id", "seconds"]
     assert (result["lineage"], result["lineage_lost"]) == ("complete", None)
     assert (result["pipeline"], result["rows"]) == ("lineage_tasks/mapped", 3)
     assert result["output"] == {"kind": "path", "target": f"{folder}/mapped-1", "format": "parquet", "mode": "overwrite"}
     assert result["seconds"] > 0
-    assert store.run(result["run_id"]).status == "complete"
+    assert store.run(result["lineage_run_id"]).status == "complete"
 
 
 def test_a_store_that_is_away_takes_the_lineage_and_not_the_result(tasks: DagResult, folder: Path) -> None:
@@ -66,7 +66,7 @@ def test_a_store_that_is_away_takes_the_lineage_and_not_the_result(tasks: DagRes
 
 def test_the_run_knows_its_task_instance(tasks: DagResult, store: Store) -> None:
     for map_index, rows in ((0, 2), (1, 3)):
-        record = store.run(tasks.result("mapped", map_index)["run_id"])
+        record = store.run(tasks.result("mapped", map_index)["lineage_run_id"])
         assert record.params == {"rows": rows, "factor": 10}
         assert record.airflow == {
             "dag_id": "lineage_tasks",
@@ -83,7 +83,7 @@ def test_a_failed_try_is_recorded_as_failed_and_the_next_beside_it(tasks: DagRes
     assert {number: record.status for number, record in by_try.items()} == {1: "failed", 2: "complete"}
     assert "not yet" in (by_try[1].error or "")
     assert "fragile" in (by_try[1].error or "")
-    assert tasks.result("second_time_lucky")["run_id"] == by_try[2].id
+    assert tasks.result("second_time_lucky")["lineage_run_id"] == by_try[2].id
     with pytest.raises(RunNotComplete, match="UdfFailed"):
         store.materializations(by_try[1].id)
     assert tasks.tries["second_time_lucky", -1] == 2
@@ -95,12 +95,12 @@ def test_a_task_that_is_tried_again_after_its_run_was_recorded_appends_once(task
 
 
 def test_context_variables_are_not_parameters(tasks: DagResult, store: Store) -> None:
-    assert store.run(tasks.result("second_time_lucky")["run_id"]).params == {}
+    assert store.run(tasks.result("second_time_lucky")["lineage_run_id"]).params == {}
 
 
 def test_the_plain_operator_renders_its_arguments_and_passes_the_context(classic: DagResult) -> None:
     with Lineage() as lineage:
-        run = lineage.get(classic.result("numbers")["run_id"])
+        run = lineage.get_run(classic.result("numbers")["lineage_run_id"])
         rows = run.result_table().to_pylist()
     assert run.record.params == {"rows": "10"}
     assert sorted(row["id"] for row in rows) == list(range(10))
@@ -109,7 +109,7 @@ def test_the_plain_operator_renders_its_arguments_and_passes_the_context(classic
 
 def test_a_derivation_is_stored_and_counted(classic: DagResult) -> None:
     answer = classic.result("by_id")
-    assert answer["run_id"] == classic.result("numbers")["run_id"]
+    assert answer["lineage_run_id"] == classic.result("numbers")["lineage_run_id"]
     assert answer["target"] == "odd AND ds = '1990-12-01'"
     assert answer["counts"]["target"] == 5
     assert (answer["guarantee"], answer["stale"], answer["verified"]) == ("exact", [], True)
@@ -121,7 +121,7 @@ def test_a_derivation_is_stored_and_counted(classic: DagResult) -> None:
 
 def test_the_latest_run_of_a_pipeline_and_a_target_given_as_rows(classic: DagResult) -> None:
     answer = classic.result("latest")
-    assert answer["run_id"] == classic.result("numbers")["run_id"]
+    assert answer["lineage_run_id"] == classic.result("numbers")["lineage_run_id"]
     assert answer["counts"]["target"] == 1
 
 
@@ -141,5 +141,5 @@ def test_both_kinds_of_answer_have_the_same_keys(classic: DagResult) -> None:
 
 
 def test_a_derivation_must_say_of_which_run() -> None:
-    with pytest.raises(ValueError, match="'why' does not say which run to derive from; give run_id=… or pipeline=…"):
+    with pytest.raises(ValueError, match="'why' does not say which run to derive from; give lineage_run_id=… or pipeline=…"):
         DeriveAugmentedLineageOperator(task_id="why", target="true")

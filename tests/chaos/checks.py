@@ -12,6 +12,7 @@ import psycopg2
 from airflow_lineage_provider import Lineage
 from airflow_lineage_provider.store import Store
 from airflow_lineage_provider.store.staging import staging_name
+from tests.answers import guarantees_of
 from tests.chaos.plans import Workload
 from tests.chaos.work import OUTPUT, PIPELINE, SOURCE_ROWS, expected, expected_of_query
 from tests.chaos.world import World
@@ -59,9 +60,9 @@ def check_next_run(world: World, workload: Workload, timeout: float) -> list[str
             found.append(f"the next run's output has {rows}, not {_of(workload)}")
         if workload != "store":
             with Lineage(store=store) as lineage:
-                answer = lineage.get(run_id).explain(f"y = {2 * (SOURCE_ROWS - 1)}", save=False)
-            if answer.source["numbers"].column("x").to_pylist() != [SOURCE_ROWS - 1] or answer.guarantees["numbers"].level != "exact":
-                found.append(f"the next run is explained by {answer.source['numbers'].to_pylist()} ({answer.guarantees})")
+                answer = lineage.get_run(run_id).explain(f"y = {2 * (SOURCE_ROWS - 1)}", save=False)
+            if answer.sources["numbers"].column("x").to_pylist() != [SOURCE_ROWS - 1] or guarantees_of(answer)["numbers"].level != "exact":
+                found.append(f"the next run is explained by {answer.sources['numbers'].to_pylist()} ({guarantees_of(answer)})")
     return found
 
 

@@ -9,8 +9,10 @@ import pyarrow as pa
 
 from airflow_lineage_provider.answers.explanation import Explanation, RunSummary
 from airflow_lineage_provider.answers.storage import RecordedUdf, SegmentNotStored, StoredTable
+from airflow_lineage_provider.answers.tables import SourceTable
 from airflow_lineage_provider.errors import RunNotFound
 from airflow_lineage_provider.plan.guarantees import EXACT
+from tests.render import explanation_examples as examples
 
 if TYPE_CHECKING:
     pass
@@ -26,7 +28,7 @@ def explanation() -> Explanation:
     client = pa.table({"id": ["0002"], "name": ["Joa"]})
     return Explanation(
         id="derivation-1", run=SUMMARY, asked="judge = 'Reject'", target=pa.table({"judge": ["Reject"]}), result_rows=2,
-        source={"client": client}, reasons={}, links={}, guarantees={"client": EXACT},
+        sources={"client": SourceTable(client, guarantee=EXACT)}, reasons={}, target_links=examples.links(),
     )  # fmt: skip
 
 
@@ -61,14 +63,14 @@ class FakeRun:
         target: Any = None,
         *,
         at: Any = None,
-        limit: int | None = None,
+        max_rows: int | None = None,
         verify: bool = False,
         difference: str = "control",
         across: bool = True,
         save: bool = True,
         progress: Any = None,
     ) -> Explanation:
-        FakeLineage.calls.append(("explain", self.id, target, limit, verify, self.lineage.spark))
+        FakeLineage.calls.append(("explain", self.id, target, max_rows, verify, self.lineage.spark))
         FakeLineage.calls.append(("difference", difference))
         FakeLineage.calls.append(("at", at))
         progress("tracing")
@@ -107,7 +109,10 @@ class FakeLineage:
         self.calls.append(("runs", pipeline, limit))
         return [SUMMARY][:limit]
 
-    def get(self, run_id: str = "latest", pipeline: str | None = None, *, whole: bool = False) -> FakeRun:
+    def latest(self, pipeline: str | None = None) -> FakeRun:
+        return FakeRun(self, "latest")
+
+    def get_run(self, run_id: str, pipeline: str | None = None, *, whole: bool = False) -> FakeRun:
         if run_id.startswith("no") or (whole and not re.fullmatch(r"run-\d", run_id)):
             raise RunNotFound(f"there is no run {run_id!r}")
         return FakeRun(self, run_id)

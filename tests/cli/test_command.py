@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import textwrap
@@ -20,7 +21,7 @@ from tests.cli.stand_in import FakeLineage
 
 
 def test_over_a_real_store(store: Store, capfd: pytest.CaptureFixture[str]) -> None:
-    assert main(["runs", "--pipeline", "no such pipeline", "--json"]) == 0
+    assert main(["list", "--pipeline", "no such pipeline", "--json"]) == 0
     assert json.loads(capfd.readouterr().out) == {"runs": []}
     assert main(["store", "status"]) == 0
     out = capfd.readouterr()
@@ -81,7 +82,7 @@ def test_help_is_light() -> None:
     """
     done = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, done.stderr) == (0, "")
-    assert all(verb in done.stdout for verb in ("run", "runs", "show", "explain", "derivation", "drop", "store"))
+    assert all(verb in done.stdout for verb in ("run", "list", "show", "explain", "show-derivation", "drop", "store"))
 
 
 def test_a_reader_that_leaves_early_is_no_error() -> None:
@@ -89,12 +90,12 @@ def test_a_reader_that_leaves_early_is_no_error() -> None:
         import sys
         import airflow_lineage_provider.cli.verbs as verbs
         from airflow_lineage_provider.cli import main
-        def runs(options, out):
+        def list_runs(options, out):
             for number in range(20_000):
                 out.answer(f"line {number}")
             return 0
-        verbs.runs = runs
-        sys.exit(main(["runs"]))
+        verbs.list_runs = list_runs
+        sys.exit(main(["list"]))
     """
     process = subprocess.Popen([sys.executable, "-c", textwrap.dedent(code)], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert process.stdout is not None
@@ -117,3 +118,31 @@ def test_explaining_within_one_run() -> None:
 
     asked = ["explain", "latest", "true"]
     assert [parser().parse_args([*asked, *more]).across for more in ([], ["--no-across"])] == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (["runs"], "runs is called list now"),
+        (["derivation", "derivation-1"], "derivation is called show-derivation now"),
+        (["columns", "no such run"], "columns is called explain-columns now"),
+    ],
+)
+def test_old_verbs_work_and_say_their_new_names(old: list[str], new: str, calls: list[Any], capfd: pytest.CaptureFixture[str]) -> None:
+    main(old)
+    assert f"{new}; the old name will be gone in the next release" in capfd.readouterr().err
+    assert calls
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    assert f"    {old[0]} " not in capfd.readouterr().out
+
+
+def test_the_shell_completes_verbs_and_options() -> None:
+    """As bash calls the command for completions, which come on file descriptor 8."""
+    asked = {"_ARGCOMPLETE": "1", "COMP_TYPE": "9", "_ARGCOMPLETE_IFS": "\n", "_ARGCOMPLETE_STDOUT_FILENAME": "/dev/stdout"}
+    for line, wanted in (("airflow-lineage expl", ["explain", "explain-columns"]), ("airflow-lineage explain --max", ["--max-rows"])):
+        environment = os.environ | asked | {"COMP_LINE": line, "COMP_POINT": str(len(line))}
+        command = [sys.executable, "-m", "airflow_lineage_provider.cli"]
+        found = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False).stdout.split()
+        assert [one for one in found if one in wanted] == wanted, found
+        assert "--limit" not in found

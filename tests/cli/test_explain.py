@@ -17,7 +17,7 @@ from tests.cli.stand_in import FakeLineage, named
 
 
 def test_explain_without_spark(calls: list[tuple[Any, ...]], capfd: pytest.CaptureFixture[str]) -> None:
-    assert main(["explain", "latest", "judge = 'Reject'", "--limit", "5", "--verify"]) == 0
+    assert main(["explain", "latest", "judge = 'Reject'", "--max-rows", "5", "--verify"]) == 0
     assert named(calls, "explain") == [("explain", "latest", "judge = 'Reject'", 5, True, None)]
     assert not named(calls, "spark")
     out = capfd.readouterr()
@@ -60,12 +60,12 @@ def test_a_target_of_rows(calls: list[tuple[Any, ...]], capfd: pytest.CaptureFix
 
 
 def test_the_page_is_written_and_said(calls: list[tuple[Any, ...]], capfd: pytest.CaptureFixture[str]) -> None:
-    assert main(["derivation", "derivation-1", "--html", "why.html", "--json"]) == 0
+    assert main(["show-derivation", "derivation-1", "--html", "why.html", "--json"]) == 0
     assert "Joa" in Path("why.html").read_text()
     out = capfd.readouterr()
     assert json.loads(out.out)["source"]["client"]["rows"] == [["0002", "Joa"]]
     assert "page written to why.html" in out.err
-    assert main(["derivation", "derivation-1", "--html", "no/such/folder/why.html"]) == 1
+    assert main(["show-derivation", "derivation-1", "--html", "no/such/folder/why.html"]) == 1
     assert "the page cannot be written to 'no/such/folder/why.html'" in capfd.readouterr().err
 
 

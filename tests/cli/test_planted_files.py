@@ -73,7 +73,7 @@ def test_the_planted_files_would_run(planted: Path, command: Command) -> None:
 @pytest.mark.parametrize("console", [False, True])
 def test_commands_without_spark(planted: Path, command: Command, console: bool) -> None:
     start = [str(Path(sys.executable).with_name("airflow-lineage"))] if console else ["-m", "airflow_lineage_provider.cli"]
-    done = command(*start, "runs", "--json")
+    done = command(*start, "list", "--json")
     assert done.returncode == 0, done.stderr
     assert '"runs"' in done.stdout
     assert marks(planted) == ""

@@ -18,16 +18,16 @@ from tests.cli.stand_in import FakeLineage, named
 
 
 def test_runs(calls: list[tuple[Any, ...]], capfd: pytest.CaptureFixture[str]) -> None:
-    assert main(["runs", "--pipeline", "examination", "--limit", "3"]) == 0
+    assert main(["list", "--pipeline", "examination", "--limit", "3"]) == 0
     assert named(calls, "runs") == [("runs", "examination", 3)]
     assert "examination" in capfd.readouterr().out
-    assert main(["runs", "--json", "--store", "postgresql://after-the-verb"]) == 0
+    assert main(["list", "--json", "--store", "postgresql://after-the-verb"]) == 0
     assert json.loads(capfd.readouterr().out)["runs"][0]["seconds"] == 1.5
     assert named(calls, "open")[-1] == ("open", None, "postgresql://after-the-verb")
 
 
 def test_runs_show_their_strategy(calls: list[tuple[Any, ...]], capfd: pytest.CaptureFixture[str]) -> None:
-    assert main(["runs"]) == 0
+    assert main(["list"]) == 0
     out = capfd.readouterr().out
     assert "strategy" in out
     assert re.search(r"examination +FM +complete", out)
@@ -101,7 +101,7 @@ def test_an_empty_store_is_not_the_embedded_server(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr("airflow_lineage_provider.store.embedded.stop", lambda: pytest.fail("stopped"))
     monkeypatch.setattr("airflow_lineage_provider.store.embedded.ensure_running", lambda: pytest.fail("started"))
     assert main(["store", "stop", "--store", ""]) == 2
-    assert main(["runs", "--store", " "]) == 1
+    assert main(["list", "--store", " "]) == 1
     assert "URL of the results store is empty" in capfd.readouterr().err
 
 

@@ -124,5 +124,5 @@ def test_refused_by_name(lineage: Lineage, pipeline: str, given: dict[str, Any],
 
 def test_the_fixed_sample_reaches_an_answer(run: Run) -> None:
     found = run.explain("id = 1", params={"key": "n0000"}, save=False, progress=False)
-    assert found.source["doors"].column("id").to_pylist() == [1]
+    assert found.sources["doors"].column("id").to_pylist() == [1]
     assert run.why_not("id = 1", params={"key": "n0000"}, progress=False).survived(0)

@@ -127,7 +127,7 @@ def test_a_pipeline_that_the_store_cannot_hold_has_no_runs(store: Store, pipelin
 @pytest.mark.parametrize("run_id", [np.array(["latest", "latest"]), 7, None, ["latest"]], ids=repr)
 def test_what_is_no_text_is_no_id(store: Store, run_id: Any) -> None:
     with pytest.raises(RunNotFound):
-        Lineage(store=store).get(run_id)
+        Lineage(store=store).get_run(run_id)
 
 
 class Rude:

@@ -57,7 +57,7 @@ shap_udf(model, ["income", "amount"], name="credit_exam", background=frame).regi
 with Lineage(spark) as lineage:
     run = lineage.run("SELECT client_id, credit_exam(income, amount) AS judge FROM loans", name="judged")
     found = run.explain("judge = 'Reject'")
-    assert found.source["loans"]["client_id"].to_pylist() == [4, 5, 6, 7], found.source
+    assert sources(found)["loans"]["client_id"].to_pylist() == [4, 5, 6, 7], sources(found)
     assert found.reasons["credit_exam"].num_rows == 4
 print("explained", spark.version)
 spark.stop()
@@ -124,7 +124,7 @@ def test_it_works_with_no_repair_and_mends_what_was_mixed(environment: Environme
     environment.activated("pip check")
     environment.program("python", "first.py")
     assert "explained 4.2.0" in environment.program("python", "job.py")
-    assert "judged" in environment.program("airflow-lineage", "runs")
+    assert "judged" in environment.program("airflow-lineage", "list")
     providers = environment.program("airflow", "providers", "list", "--output", "plain")
     assert re.search(r"airflow-provider-lineage +.* 0\.1\.0", providers)
     assert "apache-airflow-providers-postgres" in providers

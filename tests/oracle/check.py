@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider import Lineage
 from airflow_lineage_provider.errors import EmptyTarget
+from tests.answers import guarantees_of, links_of
 from tests.oracle import evaluate, render_sql, udfs
 from tests.oracle import query as q
 from tests.oracle.render_frame import to_frame
@@ -110,25 +111,25 @@ def _check_lineage(case: Case, lineage: Lineage, run: Run, expected: Sequence[Ro
             return
         raise AssertionError("an empty result has lineage")
     if len(expected) <= MOST_TARGETS:
-        _check_explanation(case, run.explain("true", save=False, limit=MOST_TARGETS), expected)
+        _check_explanation(case, run.explain("true", save=False, max_rows=MOST_TARGETS), expected)
     run.close()
     chosen = expected[case.target % len(expected)]
     names = names_of(case.query, case.tables)
     alike = [row for row in expected if tuple(map(same, row.values)) == tuple(map(same, chosen.values))]
     target = [dict(zip(names, chosen.values, strict=True))]
     # As months later: from the record alone.
-    found = lineage.get(run.id).explain(target, save=False, limit=MOST_TARGETS, verify=case.verify)
+    found = lineage.get_run(run.id).explain(target, save=False, max_rows=MOST_TARGETS, verify=case.verify)
     _check_explanation(case, found, alike)
 
 
 def _check_explanation(case: Case, found: Explanation, expected: Sequence[Row]) -> None:
     # (`tag` never gives NULL.)
     silent = {name for name, table in found.reasons.items() if table.column(table.num_columns - 1).null_count}
-    levels = {name: one for name, one in found.guarantees.items() if one.level != ("unavailable" if name in silent else "exact")}
+    levels = {name: one for name, one in guarantees_of(found).items() if one.level != ("unavailable" if name in silent else "exact")}
     assert silent <= {name for name in found.reasons if name.split("_")[0] == "tag"}, f"no reasons: {silent}"
     assert not levels, f"not exact, or not as silent as their UDFs: {levels}"
     assert found.stale == ()
-    rids = {name: table.column("rid").to_pylist() for name, table in found.source.items()}
+    rids = {name: table.column("rid").to_pylist() for name, table in found.sources.items()}
     _check_source_tables(case, found, rids, expected)
     behind = _linked(found, "target", rids)
     given = Counter((tuple(map(same, row.values())), behind.get(at, frozenset())) for at, row in enumerate(_named_rows(found.target)))
@@ -178,7 +179,7 @@ def _check_source_tables(case: Case, found: Explanation, rids: Mapping[str, list
     """Per table the rids of all target rows, each once, with the very values that the table has."""
     table_of = {row[data.rid]: name for name, data in case.tables.items() for row in data.rows}
     given: set[Rid] = set()
-    for name, table in found.source.items():
+    for name, table in found.sources.items():
         assert len(set(rids[name])) == len(rids[name]), f"{name} has a row twice: {rids[name]}"
         tables = {table_of[rid] for rid in rids[name]}
         assert len(tables) <= 1, f"{name} has rows of {tables}"
@@ -219,7 +220,7 @@ def _is_monotone(node: q.Node) -> bool:
 
 def _linked(found: Explanation, name: str, rids: Mapping[str, list[int]]) -> dict[int, frozenset[int]]:
     behind: dict[int, set[int]] = {}
-    for link in found.links[name].to_pylist():
+    for link in links_of(found)[name].to_pylist():
         behind.setdefault(link["row"], set()).add(rids[link["source"]][link["source_row"]])
     return {row: frozenset(some) for row, some in behind.items()}
 

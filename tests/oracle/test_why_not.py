@@ -79,7 +79,7 @@ def _check_fates(case: Case, lineage: Lineage, spark: SparkSession) -> None:
         run = lineage.run(_pipeline(case), name="why not", keys=_keys(case), strategy=STRATEGY)
         run.close()
         try:
-            _check(case, lineage.get(run.id), expected)
+            _check(case, lineage.get_run(run.id), expected)
         finally:
             lineage.drop(run.id)
 

@@ -9,6 +9,7 @@ import json
 import sys
 
 from airflow_lineage_provider import Lineage
+from tests.answers import guarantees_of
 from tests.clusters import session
 from udfs.paper_credit_exam import credit_exam
 
@@ -30,9 +31,9 @@ def main(master: str, folder: str) -> None:
                 "executors": spark.sparkContext._jsc.sc().getExecutorMemoryStatus().size(),
                 "same": same,
                 "rejected": found.target.column("n").to_pylist(),
-                "sources": found.source["applications"].num_rows,
+                "sources": found.sources["applications"].num_rows,
                 "reasons": found.reasons["credit_exam"].num_rows,
-                "guarantees": sorted({one.level for one in found.guarantees.values()}),
+                "guarantees": sorted({one.level for one in guarantees_of(found).values()}),
             }
         )
     )

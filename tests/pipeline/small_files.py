@@ -18,7 +18,7 @@ def view(spark: SparkSession, path: Path, name: str, rows: list[Any], schema: st
 
 
 def rids(found: Any, table: str) -> list[int]:
-    return sorted(found.source[table].column("rid").to_pylist())
+    return sorted(found.sources[table].column("rid").to_pylist())
 
 
 @reasoned_udf("string")

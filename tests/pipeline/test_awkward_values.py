@@ -30,7 +30,7 @@ def test_a_source_text_that_is_no_utf_8(lineage: Lineage, spark: SparkSession, t
         parquet.write_table(pa.table({"id": pa.array([1, 2], pa.int32()), "word": text}), path / "part.parquet")
     run = lineage.run(lambda session: session.read.schema("id int, word string").format(format).load(str(path)).select("id"), name="broken")
     found = run.explain("id = 1")
-    assert found.source["broken"].num_rows == 1
+    assert found.sources["broken"].num_rows == 1
     screen = io.StringIO()
     found.show(Console(file=screen, width=200))
     shown = [screen.getvalue(), found.to_html(), str(found.to_dict()), lineage.derivation(found.id).to_html()]
@@ -62,7 +62,7 @@ def test_groups_by_a_map_are_refused_before_the_run(spark: SparkSession, way: st
 def test_groups_by_the_entries_of_a_map(lineage: Lineage, spark: SparkSession) -> None:
     sql = "SELECT array_sort(map_entries(map('k', id % 2))) AS e, count(*) AS n FROM range(4) GROUP BY 1"
     found = lineage.run(sql, name="entries").explain("n = 2 AND e[0].value = 1")
-    assert sorted(found.source["range"].column("id").to_pylist()) == [1, 3]
+    assert sorted(found.sources["range"].column("id").to_pylist()) == [1, 3]
 
 
 def test_a_subquery_that_spark_refuses_is_refused_by_name(spark: SparkSession) -> None:

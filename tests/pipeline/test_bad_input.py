@@ -34,6 +34,7 @@ from airflow_lineage_provider.errors import (
     UnsupportedOperator,
 )
 from airflow_lineage_provider.store import Store, embedded
+from tests.answers import guarantees_of
 
 pytestmark = pytest.mark.spark
 
@@ -108,7 +109,7 @@ class TestTargets:
 
     def test_a_target_with_too_many_rows(self, run: Any) -> None:
         with pytest.raises(TargetTooLarge, match="more than 5"):
-            run.explain("id >= 0", limit=5)
+            run.explain("id >= 0", max_rows=5)
 
     def test_strings_are_data(self, run: Any) -> None:
         with pytest.raises(EmptyTarget):
@@ -117,7 +118,7 @@ class TestTargets:
 
     def test_rows_as_a_target(self, run: Any) -> None:
         found = run.explain(pa.table({"id": [3, 4], "name": ["name 3", "name 4"]}))
-        assert sorted(found.source["numbers"].column("id").to_pylist()) == [3, 4]
+        assert sorted(found.sources["numbers"].column("id").to_pylist()) == [3, 4]
 
 
 class TestUdfs:
@@ -131,7 +132,7 @@ class TestUdfs:
         tables = lineage.store.query("SELECT tablename FROM pg_tables WHERE schemaname = 'lineage_data'").column(0).to_pylist()
         assert not [name for name in tables if failed.id in name]
         with pytest.raises(RunNotComplete, match="failed"):
-            lineage.get(failed.id).explain("x = 1")
+            lineage.get_run(failed.id).explain("x = 1")
 
     def test_the_error_names_the_row(self, lineage: Lineage, numbers: str, spark: SparkSession) -> None:
         fails_on_seven.register(spark)
@@ -144,28 +145,28 @@ class TestUdfs:
             lineage.run("SELECT changes_its_mind(id) AS x FROM numbers", reasons="eager")
         found = lineage.run("SELECT changes_its_mind(id) AS x FROM numbers", reasons="lazy").explain("x = 3")
         assert found.reasons["changes_its_mind"].column("reason").to_pylist() == [None]
-        assert found.guarantees["changes_its_mind"].level == "unavailable"
-        assert "changes_its_mind" in found.guarantees["changes_its_mind"].cause
-        assert found.guarantees["numbers"].level == "exact"
+        assert guarantees_of(found)["changes_its_mind"].level == "unavailable"
+        assert "changes_its_mind" in guarantees_of(found)["changes_its_mind"].cause
+        assert guarantees_of(found)["numbers"].level == "exact"
 
     @pytest.mark.parametrize("reasons", ["eager", "lazy"])
     def test_a_udf_without_reasoning_mode(self, lineage: Lineage, numbers: str, spark: SparkSession, reasons: str) -> None:
         silent.register(spark)
         found = lineage.run("SELECT silent(id) AS x FROM numbers", reasons=reasons).explain("x = -3")
         assert found.reasons["silent"].to_pylist() == [{"row": 0, "id": 3, "value": -3, "reason": None}]
-        assert found.guarantees["silent"].level == found.guarantee.level == "unavailable"
-        assert "no reason declared" in found.guarantees["silent"].cause
-        assert found.guarantees["numbers"].level == "exact"
+        assert guarantees_of(found)["silent"].level == found.guarantee.level == "unavailable"
+        assert "no reason declared" in guarantees_of(found)["silent"].cause
+        assert guarantees_of(found)["numbers"].level == "exact"
         assert found.to_dict()["reasons"]["silent"]["guarantee"]["level"] == "unavailable"
-        assert "no reason was given" not in lineage.derivation(found.id).guarantees["silent"].cause
+        assert "no reason was given" not in guarantees_of(lineage.derivation(found.id))["silent"].cause
 
     @pytest.mark.parametrize("reasons", ["eager", "lazy"])
     def test_a_reasoning_mode_that_gives_none(self, lineage: Lineage, numbers: str, spark: SparkSession, reasons: str) -> None:
         laconic.register(spark)
         run = lineage.run("SELECT id, laconic(id) AS x FROM numbers", reasons=reasons)
-        found = run.explain("id IN (3, 4)").guarantees["laconic"]
+        found = guarantees_of(run.explain("id IN (3, 4)"))["laconic"]
         assert (found.level, found.cause) == ("unavailable", "the reasoning mode of laconic gave no reason (for 1 of 2 decisions)")
-        assert run.explain("id = 3").guarantees["laconic"].level == "exact"
+        assert guarantees_of(run.explain("id = 3"))["laconic"].level == "exact"
 
     def test_a_udf_that_was_never_declared_here(self, lineage: Lineage, numbers: str) -> None:
         plain = F.udf(lambda x: x * 2, "int")
@@ -174,8 +175,8 @@ class TestUdfs:
             return spark.table("numbers").select(plain("id").alias("twice"))
 
         found = lineage.run(pipeline).explain("twice = 6")
-        assert found.source["numbers"].column("id").to_pylist() == [3]
-        assert "no reason declared" in next(one.cause for name, one in found.guarantees.items() if name != "numbers")
+        assert found.sources["numbers"].column("id").to_pylist() == [3]
+        assert "no reason declared" in next(one.cause for name, one in guarantees_of(found).items() if name != "numbers")
 
     def test_another_version_explains_nothing(
         self, lineage: Lineage, numbers: str, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
@@ -198,11 +199,11 @@ class TestUdfs:
             patch.setenv("AIRFLOW_LINEAGE_LOAD_KEPT_UDFS", "0")
             found = run.explain("id = 11")
         assert found.reasons["over_limit"].column("reason").to_pylist() == [None]
-        assert "version" in found.guarantees["over_limit"].cause
+        assert "version" in guarantees_of(found)["over_limit"].cause
         (reason,) = run.explain("id = 11").reasons["over_limit"].column("reason").to_pylist()
         assert '"limit":10' in reason, "the one that decided was kept with the run"
         declare(10)
-        assert run.explain("id = 11").guarantees["over_limit"].level == "exact"
+        assert guarantees_of(run.explain("id = 11"))["over_limit"].level == "exact"
 
 
 class TestSources:
@@ -210,14 +211,14 @@ class TestSources:
         run = lineage.run("SELECT id FROM numbers")
         shutil.rmtree(numbers)
         found = run.explain("id = 3")
-        assert found.guarantees["numbers"].level == "unavailable"
+        assert guarantees_of(found)["numbers"].level == "unavailable"
         assert found.stale
 
     def test_a_source_that_was_written_again(self, lineage: Lineage, numbers: str, spark: SparkSession) -> None:
         run = lineage.run("SELECT id FROM numbers")
         spark.range(5).selectExpr("CAST(id AS int) AS id", "'new' AS name").write.mode("overwrite").parquet(numbers)
         found = run.explain("id = 3")
-        assert found.guarantees["numbers"].level == "unavailable"
+        assert guarantees_of(found)["numbers"].level == "unavailable"
         assert found.stale
 
     def test_a_file_that_was_touched_is_stale(self, lineage: Lineage, numbers: str) -> None:
@@ -235,9 +236,9 @@ class TestSources:
             return session.read.schema("id int, name string").csv(path)
 
         found = lineage.run(pipeline).explain("id = 1")
-        assert found.source["twice"].num_rows == 2
-        assert found.guarantees["twice"].level == "superset"
-        assert lineage.run(pipeline).explain("id = 2").guarantees["twice"].level == "exact"
+        assert found.sources["twice"].num_rows == 2
+        assert guarantees_of(found)["twice"].level == "superset"
+        assert guarantees_of(lineage.run(pipeline).explain("id = 2"))["twice"].level == "exact"
 
     def test_a_key_that_is_not_there(self, lineage: Lineage, numbers: str) -> None:
         with pytest.raises(PlanError, match=r"idd.*id, name"):
@@ -251,8 +252,8 @@ class TestSources:
         frame = spark.read.schema("id int, name string").csv(path)
         run = lineage.run(lambda session: frame, keys={"people": ["id"]})
         found = run.explain("name = 'a'")
-        assert found.guarantees["people"].level == "superset"
-        assert "not unique" in found.guarantees["people"].cause
+        assert guarantees_of(found)["people"].level == "superset"
+        assert "not unique" in guarantees_of(found)["people"].cause
 
 
 class TestPipelines:
@@ -294,13 +295,13 @@ class TestPipelines:
 
     def test_an_unknown_run(self, lineage: Lineage) -> None:
         with pytest.raises(RunNotFound):
-            lineage.get("no such run")
+            lineage.get_run("no such run")
 
     def test_a_dropped_run(self, lineage: Lineage, numbers: str) -> None:
         run = lineage.run("SELECT id FROM numbers")
         lineage.drop(run.id)
         with pytest.raises(RunNotComplete, match="dropped"):
-            lineage.get(run.id).explain("id = 1")
+            lineage.get_run(run.id).explain("id = 1")
 
     def test_an_output_that_exists_is_not_overwritten(self, lineage: Lineage, numbers: str, tmp_path: Path) -> None:
         out = tmp_path / "out"

@@ -10,6 +10,7 @@ from pyspark.sql import SparkSession
 from airflow_lineage_provider import Lineage
 from airflow_lineage_provider.answers.explanation import Explanation
 from airflow_lineage_provider.store import Store
+from tests.answers import guarantees_of, links_of
 
 pytestmark = pytest.mark.spark
 
@@ -46,8 +47,8 @@ def views(spark: SparkSession, folder: Path, form: str, copies: int = 1) -> None
 def lineages(found: Explanation) -> list[tuple[tuple[str, ...], set[str]]]:
     """Each target row with the ids behind it, sorted."""
     behind: list[set[str]] = [set() for _ in range(found.target.num_rows)]
-    for link in found.links["target"].to_pylist():
-        row = found.source[link["source"]].slice(link["source_row"], 1).to_pylist()[0]
+    for link in links_of(found)["target"].to_pylist():
+        row = found.sources[link["source"]].slice(link["source_row"], 1).to_pylist()[0]
         behind[link["row"]].add(f"{link['source']} {row[TABLES[link['source']][2]]}")
     rows = [tuple(row.values()) for row in found.target.to_pylist()]
     return sorted(zip(rows, behind, strict=True), key=lambda pair: (pair[0], sorted(pair[1])))
@@ -71,7 +72,7 @@ def test_without_keys_identical_source_rows_are_given_together_and_marked(spark:
     found = run.explain("true", save=False)
     run.close()
     assert found.target.num_rows == 2
-    assert found.source["sales"].column("t_id").to_pylist() == ["01", "01"]
-    assert sorted((link["row"], link["source_row"]) for link in found.links["target"].to_pylist()) == [(0, 0), (0, 1), (1, 0), (1, 1)]
-    assert found.guarantees["sales"].level == "superset"
-    assert "identical rows" in found.guarantees["sales"].cause
+    assert found.sources["sales"].column("t_id").to_pylist() == ["01", "01"]
+    assert sorted((link["row"], link["source_row"]) for link in links_of(found)["target"].to_pylist()) == [(0, 0), (0, 1), (1, 0), (1, 1)]
+    assert guarantees_of(found)["sales"].level == "superset"
+    assert "identical rows" in guarantees_of(found)["sales"].cause

@@ -10,6 +10,7 @@ from pyspark.sql import SparkSession
 from airflow_lineage_provider import Lineage, reasoned_udf
 from airflow_lineage_provider.answers.explanation import Explanation
 from airflow_lineage_provider.store import Store
+from tests.answers import guarantees_of, links_of
 
 pytestmark = pytest.mark.spark
 
@@ -122,8 +123,8 @@ def test_a_decision_is_made_of_what_the_function_read(name: str, strategy: str, 
     assert sorted(map(str, run.result.collect())) == sorted(map(str, spark.sql(query).collect()))
     found = run.explain(target, save=False)
     run.close()
-    assert {one.level for one in found.guarantees.values()} == {"exact"}
-    rids = {table: data.column("rid").to_pylist() for table, data in found.source.items()}
+    assert {one.level for one in guarantees_of(found).values()} == {"exact"}
+    rids = {table: data.column("rid").to_pylist() for table, data in found.sources.items()}
     assert {rid for some in rids.values() for rid in some} == rows
     assert _behind_calls(found, rids) == calls
     lineage.drop(run.id)
@@ -137,7 +138,7 @@ def test_the_call_of_a_data_frame(lineage: Lineage, spark: SparkSession) -> None
     run = lineage.run(lambda spark: frame, name="calls beside subqueries")
     found = run.explain("rid = 1", save=False)
     run.close()
-    assert _behind_calls(found, {name: data.column("rid").to_pylist() for name, data in found.source.items()}) == {("twice", 1): {1}}
+    assert _behind_calls(found, {name: data.column("rid").to_pylist() for name, data in found.sources.items()}) == {("twice", 1): {1}}
     lineage.drop(run.id)
 
 
@@ -146,6 +147,6 @@ def _behind_calls(found: Explanation, rids: dict[str, list[int]]) -> dict[tuple[
     for name, table in found.reasons.items():
         udf = name.split("_")[0]
         arguments = table.column(1).to_pylist()
-        for link in found.links[name].to_pylist():
+        for link in links_of(found)[name].to_pylist():
             behind.setdefault((udf, arguments[link["row"]]), set()).add(rids[link["source"]][link["source_row"]])
     return behind

@@ -86,7 +86,7 @@ def test_a_new_process_needs_neither_spark_nor_the_code(examined: Run) -> None:
         import json, sys
         from airflow_lineage_provider import Lineage
         with Lineage() as lineage:
-            print(json.dumps(lineage.get({examined.id!r}).columns().to_openlineage()))
+            print(json.dumps(lineage.get_run({examined.id!r}).columns().to_openlineage()))
         sys.exit(bool({{"pyspark", "udfs"}} & set(sys.modules)))
     """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
@@ -121,4 +121,4 @@ def test_a_dropped_run_has_none(lineage: Lineage) -> None:
     run.close()
     lineage.drop(run.id)
     with pytest.raises(RunNotComplete):
-        lineage.get(run.id).columns()
+        lineage.get_run(run.id).columns()

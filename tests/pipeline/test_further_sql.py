@@ -12,6 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 from airflow_lineage_provider import Lineage
 from airflow_lineage_provider.recorded_run import Run
 from airflow_lineage_provider.store import Store
+from tests.answers import guarantees_of
 from tests.pipeline.test_lineage import SCHEMAS, T, U
 
 pytestmark = pytest.mark.spark
@@ -122,9 +123,9 @@ def test_source_lineage(lineage: Lineage, case: str, spark: SparkSession) -> Non
 def rids_behind(run: Run, target: str) -> tuple[set[int], set[int]]:
     found = run.explain(target, save=False)
     rids: dict[str, set[int]] = {"t": set(), "u": set()}
-    for name, table in found.source.items():
+    for name, table in found.sources.items():
         rids[name[0]] |= set(table.column("rid").to_pylist())
-    assert {one.level for one in found.guarantees.values()} == {"exact"}, found.guarantees
+    assert {one.level for one in guarantees_of(found).values()} == {"exact"}, guarantees_of(found)
     return rids["t"], rids["u"]
 
 

@@ -14,6 +14,7 @@ from pyspark.sql import SparkSession
 from airflow_lineage_provider import Lineage
 from airflow_lineage_provider.errors import PlanError, UnsupportedOperator
 from airflow_lineage_provider.running.given_pipeline import frame_of, pipeline_name
+from tests.answers import sources_of
 
 
 class Nightly:
@@ -69,7 +70,7 @@ def numbers(spark: SparkSession, tmp_path: Path) -> str:
 def test_frames_that_stand_already(lineage: Lineage, spark: SparkSession, numbers: str) -> None:
     run = lineage.run(spark.read.parquet(numbers).where("id > 1").selectExpr("id * 2 AS x"))
     assert run.summary.pipeline == "dataframe"
-    assert run.explain("x = 6", save=False).source["numbers"].column("id").to_pylist() == [3]
+    assert sources_of(run.explain("x = 6", save=False))["numbers"].column("id").to_pylist() == [3]
     with pytest.raises(PlanError, match="takes no parameters"):
         lineage.run(spark.range(1), params={"a": 1})
 
@@ -86,7 +87,7 @@ def test_pandas_on_spark(lineage: Lineage, spark: SparkSession, numbers: str) ->
         run = lineage.run(pipeline)
         assert sorted(map(tuple, run.result.collect())) == [(n, 2 * n) for n in range(2, 6)]
         found = run.explain("x = 6", save=False)
-        assert found.source["numbers"].column("id").to_pylist() == [3]
+        assert found.sources["numbers"].column("id").to_pylist() == [3]
         assert found.guarantee.level == "exact"
     with pytest.raises(UnsupportedOperator, match=r"the default index of a pandas-on-Spark frame.*index_col"):
         lineage.run(indexed)

@@ -19,6 +19,7 @@ from airflow_lineage_provider import Lineage, Run
 from airflow_lineage_provider.errors import EmptyTarget, InvalidTarget
 from airflow_lineage_provider.running.output import Output
 from airflow_lineage_provider.store import Store
+from tests.answers import sources_of
 
 pytestmark = pytest.mark.spark
 
@@ -66,7 +67,7 @@ TARGETS: list[tuple[Any, list[int]]] = [
 def test_targets(run: Run, target: Any, expected: list[int]) -> None:
     found = run.explain(target)
     assert found.guarantee.level == "exact"
-    assert found.source["spans"].column("id").to_pylist() == expected
+    assert found.sources["spans"].column("id").to_pylist() == expected
     assert found.target.column("id").to_pylist() == expected
 
 
@@ -88,13 +89,13 @@ def test_a_column_of_spark(run: Run) -> None:
 def test_by_position_and_every_value_of_a_row(run: Run) -> None:
     table = run.result_table()
     at = table.column("id").to_pylist().index(2)
-    assert run.explain(at=at).source["spans"].column("dur").to_pylist() == [-1]
-    assert run.explain(table.slice(at, 1)).source["spans"].column("id").to_pylist() == [2]
+    assert sources_of(run.explain(at=at))["spans"].column("dur").to_pylist() == [-1]
+    assert sources_of(run.explain(table.slice(at, 1)))["spans"].column("id").to_pylist() == [2]
 
 
 def test_without_spark(run: Run, store: Store) -> None:
     """What is compared with constants needs no session: the rows to show are Spark's to read."""
-    again = Lineage(None, store=store).get(run.id)
+    again = Lineage(None, store=store).get_run(run.id)
     for target in ("gap > interval '1' hour", "dur = interval '1-2' year to month", {"hours": dt.timedelta(hours=26), "dur": 14}):
         assert again.explain(target).target.column("id").to_pylist() == [1]
 
@@ -185,4 +186,4 @@ def test_groups_and_data_of_the_session(lineage: Lineage, spark: SparkSession, s
     found = lineage.run(sql, name="groups", strategy=strategy).explain("dur = interval '14' month")
     assert found.target.to_pylist() == [{"dur": 14, "longest": dt.timedelta(days=1, hours=2, minutes=3, seconds=4.5), "n": 1}]
     assert found.guarantee.level == "exact"
-    assert [table.column("id").to_pylist() for table in found.source.values()] == [[1]]
+    assert [table.column("id").to_pylist() for table in sources_of(found).values()] == [[1]]

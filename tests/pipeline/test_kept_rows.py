@@ -16,6 +16,7 @@ from airflow_lineage_provider import Lineage
 from airflow_lineage_provider.spark.capturing.capture import capture
 from airflow_lineage_provider.spark.rereading.sources import reopen
 from airflow_lineage_provider.store import Store
+from tests.answers import guarantees_of, sources_of
 
 pytestmark = pytest.mark.spark
 
@@ -39,7 +40,7 @@ def kept(frame: DataFrame) -> DataFrame:
 
 
 def words(found: Any, table: str) -> list[str]:
-    return sorted(found.source[table].column("word").to_pylist())
+    return sorted(found.sources[table].column("word").to_pylist())
 
 
 def test_a_kept_table_is_read_as_its_files(lineage: Lineage, spark: SparkSession, store: Store, tmp_path: Path) -> None:
@@ -48,9 +49,9 @@ def test_a_kept_table_is_read_as_its_files(lineage: Lineage, spark: SparkSession
     one = lineage.run(lambda _: frame.where("id = 1"), name="one")
     other = lineage.run(lambda session: session.read.parquet(path).where("id > 0"), name="other")
     for run in (one, other):
-        found = Lineage(store=store).get(run.id).explain("id = 1")
+        found = Lineage(store=store).get_run(run.id).explain("id = 1")
         assert words(found, "loans") == ["a"]
-        assert (found.guarantees["loans"].level, found.guarantees["loans"].cause) == ("exact", "")
+        assert (guarantees_of(found)["loans"].level, guarantees_of(found)["loans"].cause) == ("exact", "")
 
 
 def test_a_frame_kept_in_the_middle(lineage: Lineage, spark: SparkSession, tmp_path: Path) -> None:
@@ -74,12 +75,12 @@ def test_a_kept_table_whose_files_have_changed(lineage: Lineage, spark: SparkSes
     run = lineage.run(lambda _: joined, name="changed", strategy=strategy)
     assert run.result.collect() == joined.collect() == [(1, "old", "more")]
     found = run.explain("id = 1")
-    assert sorted(str(table.to_pylist()) for table in found.source.values()) == [
+    assert sorted(str(table.to_pylist()) for table in sources_of(found).values()) == [
         "[{'id': 1, 'word': 'more'}]",
         "[{'id': 1, 'word': 'old'}]",
     ]
-    assert found.guarantees["more"].cause == ""
-    assert [one.origin for name, one in found.guarantees.items() if name != "more"] == ["unknown"]
+    assert guarantees_of(found)["more"].cause == ""
+    assert [one.origin for name, one in guarantees_of(found).items() if name != "more"] == ["unknown"]
 
 
 def test_other_files_than_those_that_are_kept(lineage: Lineage, spark: SparkSession, tmp_path: Path) -> None:
@@ -124,4 +125,4 @@ def test_what_cannot_be_told_is_said(lineage: Lineage, spark: SparkSession, tmp_
     assert captured.leaves[0].count() == 2
     random = kept(spark.read.parquet(str(write(tmp_path / "loans", (1, "a")))).selectExpr("id", "word", "rand() AS r"))
     run = lineage.run(lambda _: random.where("id > 0"), name="random")
-    assert "kept" in run.explain("id = 1").guarantees["loans"].cause
+    assert "kept" in guarantees_of(run.explain("id = 1"))["loans"].cause

@@ -25,8 +25,8 @@ EXPLAIN = """
     import json, sys
     from airflow_lineage_provider import Lineage
     with Lineage(store=sys.argv[1]) as lineage:
-        found = lineage.get(sys.argv[2]).explain("judge")
-        one = found.guarantees["of_a_notebook"]
+        found = lineage.get_run(sys.argv[2]).explain("judge")
+        one = guarantees(found)["of_a_notebook"]
         print(json.dumps([found.reasons["of_a_notebook"].column("reason").to_pylist(), one.level, one.cause]))
 """
 

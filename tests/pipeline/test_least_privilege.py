@@ -11,6 +11,7 @@ from airflow_lineage_provider import Lineage, reasoned_udf
 from airflow_lineage_provider.errors import AnswerTooLarge, StoreNotPermitted
 from airflow_lineage_provider.reasons import payload
 from airflow_lineage_provider.store import Store
+from tests.answers import sources_of
 from tests.pipeline.small_files import view
 
 pytestmark = pytest.mark.spark
@@ -32,10 +33,10 @@ def test_a_reader_explains_and_nothing_is_written(lineage: Lineage, spark: Spark
     run = lineage.run("SELECT rid, judged(rid) AS j FROM w", name="least privilege")
     reader = lineage.store.materializations(run.id)["result"].urls.reader
     with Store.open(reader) as store:
-        asked = Lineage(store=store).get(run.id)
+        asked = Lineage(store=store).get_run(run.id)
         explanation = asked.explain("j = 'odd'", save=False)
         assert explanation.reasons["judged"].column("reason").null_count == 0
-        assert explanation.source["w"].to_pylist() == [{"rid": 1, "g": "a"}]
+        assert explanation.sources["w"].to_pylist() == [{"rid": 1, "g": "a"}]
         with pytest.raises(StoreNotPermitted, match="save=False"):
             asked.explain("j = 'odd'")
     written = (
@@ -55,4 +56,4 @@ def test_an_answer_of_too_many_source_rows_is_refused(
     monkeypatch.setenv("AIRFLOW_LINEAGE_SOURCE_LIMIT", "1")
     with pytest.raises(AnswerTooLarge, match=r"2 source rows.*2 of w.*AIRFLOW_LINEAGE_SOURCE_LIMIT"):
         run.explain("g = 'a'")
-    assert run.explain("g = 'b'").source["w"].num_rows == 1
+    assert sources_of(run.explain("g = 'b'"))["w"].num_rows == 1

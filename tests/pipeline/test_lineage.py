@@ -16,6 +16,7 @@ from pyspark.sql import SparkSession
 
 from airflow_lineage_provider import Lineage, reasoned_udf
 from airflow_lineage_provider.store import Store
+from tests.answers import guarantees_of, links_of
 
 pytestmark = pytest.mark.spark
 
@@ -239,18 +240,18 @@ def test_source_lineage(lineage: tuple[Lineage, Any], case: str, spark: SparkSes
         run.close()
     # Session data that stands twice in a plan is stored twice: the second table is t_2.
     rids: dict[str, set[int]] = {"t": set(), "u": set()}
-    for name, table in found.source.items():
+    for name, table in found.sources.items():
         rids[name[0]] |= set(table.column("rid").to_pylist())
     assert (rids["t"], rids["u"]) == (of_t, of_u)
     # shout declares no reason.
-    assert {one.level for name, one in found.guarantees.items() if name != "shout"} == {"exact"}, found.guarantees
+    assert {one.level for name, one in guarantees_of(found).items() if name != "shout"} == {"exact"}, guarantees_of(found)
 
 
 @pytest.mark.parametrize("lineage", KINDS, indirect=True)
 def test_duplicate_rows_have_each_their_own_lineage(lineage: tuple[Lineage, Any]) -> None:
     keys = lineage[1] and {"t": ["rid"]}
     found = lineage[0].run("SELECT g, x FROM t", keys=keys).explain("g = 'b'")
-    rids = found.source["t"].column("rid").to_pylist()
-    behind = [[rids[link["source_row"]] for link in found.links["target"].to_pylist() if link["row"] == row] for row in (0, 1)]
+    rids = found.sources["t"].column("rid").to_pylist()
+    behind = [[rids[link["source_row"]] for link in links_of(found)["target"].to_pylist() if link["row"] == row] for row in (0, 1)]
     assert found.target.to_pylist() == [{"g": "b", "x": 30}] * 2
     assert sorted(behind) == [[3], [5]]

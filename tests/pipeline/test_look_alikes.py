@@ -16,6 +16,7 @@ from pyspark.sql.types import IntegerType, StringType
 from airflow_lineage_provider import Lineage, reasoned_udf
 from airflow_lineage_provider.errors import UnsupportedOperator
 from airflow_lineage_provider.store import Store
+from tests.answers import guarantees_of, links_of, sources_of
 
 pytestmark = pytest.mark.spark
 
@@ -92,7 +93,7 @@ def test_two_functions_of_one_name_are_two(lineage: Lineage, spark: SparkSession
     run = lineage.run(pipeline, strategy=strategy)
     assert Counter(map(tuple, run.result.collect())) == Counter(map(tuple, pipeline(spark).collect()))
     found = run.explain("true", save=False)
-    assert {found.guarantees[name].level for name in found.source} == {"exact"}
+    assert {guarantees_of(found)[name].level for name in sources_of(found)} == {"exact"}
     assert {"lambda", "lambda_2"} <= set(found.reasons)
     run.close()
 
@@ -173,14 +174,14 @@ def test_a_limit_in_a_lateral_join_has_its_rows_alone(lineage: Lineage, limit: s
     """Not those that they outdid, although Spark numbers them all."""
     run = lineage.run(f"SELECT t.rid, x.rid AS other FROM t, LATERAL (SELECT u.rid, u.d FROM u WHERE {limit}) AS x", strategy=strategy)
     found = run.explain("true", save=False)
-    rids = {name: table.column("rid").to_pylist() for name, table in found.source.items()}
+    rids = {name: table.column("rid").to_pylist() for name, table in found.sources.items()}
     behind: dict[int, set[int]] = {}
-    for link in found.links["target"].to_pylist():
+    for link in links_of(found)["target"].to_pylist():
         behind.setdefault(link["row"], set()).add(rids[link["source"]][link["source_row"]])
     pairs = [tuple(row.values()) for row in found.target.to_pylist()]
     assert set(pairs) == expected
     assert [behind[at] for at in range(len(pairs))] == [set(pair) for pair in pairs]
-    assert {one.level for one in found.guarantees.values()} == {"exact"}
+    assert {one.level for one in guarantees_of(found).values()} == {"exact"}
     run.close()
 
 
@@ -188,7 +189,7 @@ def test_a_limit_in_a_lateral_join_has_its_rows_alone(lineage: Lineage, limit: s
 def test_the_first_by_a_column_that_is_not_selected(lineage: Lineage, rid: int, latest: set[int]) -> None:
     run = lineage.run("SELECT rid, (SELECT u.rid FROM u WHERE u.d <= t.d ORDER BY u.d DESC LIMIT 1) AS other FROM t")
     assert {row["rid"]: row["other"] for row in run.result.collect()}[rid] == next(iter(latest), None)
-    assert set(run.explain(f"rid = {rid}", save=False).source["u"].column("rid").to_pylist()) == latest
+    assert set(sources_of(run.explain(f"rid = {rid}", save=False))["u"].column("rid").to_pylist()) == latest
     run.close()
 
 
@@ -208,12 +209,12 @@ def test_two_subqueries_over_sums_of_doubles(lineage: Lineage, spark: SparkSessi
     sql = "SELECT rid, (SELECT avg(u.d) FROM u WHERE u.d < t.d) AS a, (SELECT max(u.d) FROM u WHERE u.d > t.d) AS b FROM t"
     run = lineage.run(sql)
     assert Counter(map(tuple, run.result.collect())) == Counter(map(tuple, spark.sql(sql).collect()))
-    assert set(run.explain("rid = 2", save=False).source["u"].column("rid").to_pylist()) == {11, 12, 14}
+    assert set(sources_of(run.explain("rid = 2", save=False))["u"].column("rid").to_pylist()) == {11, 12, 14}
     run.close()
 
 
 def test_an_empty_list_for_no_row(lineage: Lineage) -> None:
     run = lineage.run("SELECT rid, (SELECT collect_list(u.rid) FROM u WHERE u.g = t.g) AS others FROM t")
     assert {row["rid"]: sorted(row["others"]) for row in run.result.collect()}[5] == []
-    assert run.explain("rid = 5", save=False).source["u"].num_rows == 0
+    assert sources_of(run.explain("rid = 5", save=False))["u"].num_rows == 0
     run.close()

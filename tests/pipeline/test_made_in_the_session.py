@@ -10,6 +10,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from airflow_lineage_provider import Lineage
+from tests.answers import guarantees_of, sources_of
 
 pytestmark = pytest.mark.spark
 
@@ -35,11 +36,11 @@ def test_a_way_through_the_driver(lineage: Lineage, spark: SparkSession, tmp_pat
         return detour.join(session.read.parquet(limits), "id").where("amount > most")
 
     found = lineage.run(pipeline, name=way).explain("id = 1")
-    detour, limit = sorted(found.source, key=lambda name: name == "limits")
-    assert found.source[detour].to_pylist() == [{"id": 1, "amount": 10.5}]
-    assert (found.guarantees[detour].level, found.guarantees[detour].origin) == ("exact", "unknown")
-    assert "lineage ends here" in found.guarantees[detour].cause
-    assert (found.guarantees[limit].origin, found.guarantees[limit].cause) == ("known", "")
+    detour, limit = sorted(sources_of(found), key=lambda name: name == "limits")
+    assert found.sources[detour].to_pylist() == [{"id": 1, "amount": 10.5}]
+    assert (guarantees_of(found)[detour].level, guarantees_of(found)[detour].origin) == ("exact", "unknown")
+    assert "lineage ends here" in guarantees_of(found)[detour].cause
+    assert (guarantees_of(found)[limit].origin, guarantees_of(found)[limit].cause) == ("known", "")
     assert found.guarantee.origin == "unknown"
     assert _everywhere(lineage, found)
 
@@ -81,9 +82,9 @@ def test_a_recursive_query(lineage: Lineage, spark: SparkSession, tmp_path: Path
     run = lineage.run(text, name="below", strategy=strategy)
     assert sorted(map(tuple, run.result.collect())) == [(1, 0, 5), (2, 1, 6), (3, 2, 7)]
     run.close()
-    found = lineage.get(run.id).explain("id = 3")
-    assert found.source["p"].to_pylist() == [{"id": 3, "price": 7}]
-    (below,) = set(found.source) - {"p"}
-    assert found.source[below].to_pylist() == [{"id": 3, "depth": 2}]
-    assert (found.guarantees[below].level, found.guarantees[below].origin) == ("exact", "unknown")
-    assert "a recursive query" in found.guarantees[below].cause
+    found = lineage.get_run(run.id).explain("id = 3")
+    assert found.sources["p"].to_pylist() == [{"id": 3, "price": 7}]
+    (below,) = set(sources_of(found)) - {"p"}
+    assert found.sources[below].to_pylist() == [{"id": 3, "depth": 2}]
+    assert (guarantees_of(found)[below].level, guarantees_of(found)[below].origin) == ("exact", "unknown")
+    assert "a recursive query" in guarantees_of(found)[below].cause

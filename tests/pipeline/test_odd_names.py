@@ -9,6 +9,7 @@ from pyspark.sql import SparkSession
 
 from airflow_lineage_provider import Lineage
 from airflow_lineage_provider.store import Store
+from tests.answers import guarantees_of, sources_of
 from tests.pipeline.small_files import kind_of, rids, view
 
 pytestmark = pytest.mark.spark
@@ -76,11 +77,11 @@ def test_names_that_differ_in_case_only(lineage: Lineage, spark: SparkSession, t
             run = lineage.run("SELECT G, g, count(*) AS n FROM w GROUP BY g, G", keys={"w": ["G"]} if format == "json" else None)
             assert sorted(map(tuple, run.result.collect())) == [("A", "a", 1), ("B", "b", 1)]
             found = run.explain("G = 'B'")
-            assert next(iter(found.source.values())).to_pylist() == [{"rid": 2, "g": "b", "G": "B"}]
+            assert next(iter(sources_of(found).values())).to_pylist() == [{"rid": 2, "g": "b", "G": "B"}]
             assert found.target.to_pylist() == [{"G": "B", "g": "b", "n": 1}]
     finally:
         spark.conf.set("spark.sql.caseSensitive", "false")
-    assert found.source
+    assert sources_of(found)
 
 
 @pytest.mark.parametrize("name", ["a b", "a%20b", "a%b", "größe", "a+b", "a=b", "a#b?c", "x'y"])
@@ -88,9 +89,9 @@ def test_odd_paths(lineage: Lineage, spark: SparkSession, store: Store, tmp_path
     path = str(tmp_path / name)
     spark.createDataFrame([(1, "a"), (2, "b")], "rid int, g string").write.parquet(path)
     run = lineage.run(lambda session: session.read.parquet(path))
-    found = Lineage(store=store).get(run.id).explain("rid = 2")
-    assert [t.column("rid").to_pylist() for t in found.source.values()] == [[2]]
-    assert {one.level for one in found.guarantees.values()} == {"exact"}
+    found = Lineage(store=store).get_run(run.id).explain("rid = 2")
+    assert [t.column("rid").to_pylist() for t in sources_of(found).values()] == [[2]]
+    assert {one.level for one in guarantees_of(found).values()} == {"exact"}
 
 
 def test_odd_partitions(lineage: Lineage, spark: SparkSession, tmp_path: Path) -> None:
@@ -102,7 +103,7 @@ def test_odd_partitions(lineage: Lineage, spark: SparkSession, tmp_path: Path) -
     for rid in range(1, 6):
         found = run.explain(f"rid = {rid}")
         assert rids(found, "p") == [rid]
-        assert found.guarantees["p"].level == "exact"
+        assert guarantees_of(found)["p"].level == "exact"
 
 
 @pytest.mark.parametrize("strategy", ["function_materialization", "full_materialization"])
@@ -115,4 +116,4 @@ def test_columns_without_a_name(lineage: Lineage, spark: SparkSession, tmp_path:
     run = lineage.run("SELECT * FROM VALUES (1, 2), (3, 4) AS t(``, y) WHERE y > 2", strategy=strategy)
     assert [tuple(row) for row in run.result.collect()] == [(3, 4)]
     assert run.result.columns == ["", "y"]
-    assert run.explain("y = 4").source["t"].column("y").to_pylist() == [4]
+    assert run.explain("y = 4").sources["t"].column("y").to_pylist() == [4]

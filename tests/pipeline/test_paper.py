@@ -17,6 +17,7 @@ from pyspark.sql import DataFrame, SparkSession
 from airflow_lineage_provider import Explanation, Lineage
 from airflow_lineage_provider.recorded_run import Run
 from airflow_lineage_provider.store import Store
+from tests.answers import guarantees_of, links_of, sources_of
 from udfs import paper_credit_exam
 
 pytestmark = pytest.mark.spark
@@ -69,7 +70,7 @@ def example_4(request: pytest.FixtureRequest, lineage: Lineage) -> Run:
 
 
 def rows(explanation: Explanation, table: str) -> set[tuple[object, ...]]:
-    return {tuple(row.values()) for row in explanation.source[table].to_pylist()}
+    return {tuple(row.values()) for row in explanation.sources[table].to_pylist()}
 
 
 def test_example_4_the_result_is_the_pipelines_own(example_4: Run, spark: SparkSession) -> None:
@@ -100,22 +101,22 @@ def test_examples_7_8_and_figure_4_augmented_lineage(example_4: Run) -> None:
     (reason,) = found.reasons["credit_exam"].to_pylist()
     assert (reason["income"], reason["debt"], reason["loan_amount"], reason["value"]) == (2200, 1350, 20000, "Reject")
     assert json.loads(reason["reason"])["value"] == ["Debt", "LoanAmount"]
-    assert {one.level for one in found.guarantees.values()} == {"exact"}
+    assert {one.level for one in guarantees_of(found).values()} == {"exact"}
 
 
 def test_which_source_rows_stand_behind_which_reason(example_4: Run) -> None:
     found = example_4.explain("true")
-    reasons, links = found.reasons["credit_exam"].to_pylist(), found.links["credit_exam"].to_pylist()
+    reasons, links = found.reasons["credit_exam"].to_pylist(), links_of(found)["credit_exam"].to_pylist()
     for reason in reasons:
         (at,) = [link["source_row"] for link in links if link["row"] == reason["row"] and link["source"] == "client"]
-        assert found.source["client"].to_pylist()[at]["income"] == reason["income"]
+        assert found.sources["client"].to_pylist()[at]["income"] == reason["income"]
     judges = found.target.column("judge").to_pylist()
     behind = {
         link["source_row"]
-        for link in found.links["target"].to_pylist()
+        for link in links_of(found)["target"].to_pylist()
         if link["row"] == judges.index("Reject") and link["source"] == "client"
     }
-    assert [found.source["client"].to_pylist()[at]["name"] for at in behind] == ["Joa"]
+    assert [found.sources["client"].to_pylist()[at]["name"] for at in behind] == ["Joa"]
 
 
 def test_examples_9_and_12_two_tracing_queries_in_postgresql(example_4: Run) -> None:
@@ -124,7 +125,7 @@ def test_examples_9_and_12_two_tracing_queries_in_postgresql(example_4: Run) -> 
 
 
 def test_a_new_process_explains_without_spark_and_without_the_code(example_4: Run, store: Store) -> None:
-    again = Lineage(store=store).get(example_4.id)
+    again = Lineage(store=store).get_run(example_4.id)
     found = again.explain("judge = 'Reject'")
     assert rows(found, "client") == {CLIENT[1]}
     assert found.reasons["credit_exam"].num_rows == 1
@@ -138,7 +139,12 @@ def test_verification_gives_the_target_again(example_4: Run) -> None:
 def test_a_stored_derivation_reads_as_it_was_answered(example_4: Run, lineage: Lineage) -> None:
     found = example_4.explain("judge = 'Reject'")
     again = lineage.derivation(found.id)
-    assert (again.source, again.reasons, again.links, again.guarantees) == (found.source, found.reasons, found.links, found.guarantees)
+    assert (sources_of(again), again.reasons, links_of(again), guarantees_of(again)) == (
+        sources_of(found),
+        found.reasons,
+        links_of(found),
+        guarantees_of(found),
+    )
     assert again.target.equals(found.target)
 
 

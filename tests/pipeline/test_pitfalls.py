@@ -10,6 +10,7 @@ from pyspark.sql import SparkSession
 
 from airflow_lineage_provider import Explanation, Lineage, reasoned_udf
 from airflow_lineage_provider.store import Store
+from tests.answers import links_of
 
 pytestmark = pytest.mark.spark
 
@@ -107,8 +108,8 @@ def test_pitfall(lineage: Lineage, spark: SparkSession, name: str) -> None:
     run = lineage.run(sql, name=name, strategy=strategy)
     assert sorted(map(repr, run.result.collect())) == sorted(map(repr, spark.sql(sql).collect()))
     run.close()
-    found = lineage.get(run.id).explain(target, save=False)
-    rids = {source: set(table.column("rid").to_pylist()) for source, table in found.source.items()}
+    found = lineage.get_run(run.id).explain(target, save=False)
+    rids = {source: set(table.column("rid").to_pylist()) for source, table in found.sources.items()}
     assert (rids.get("t", set()), rids.get("u", set())) == (of_t, of_u), strategy
     assert {source for control in found.controls for source in control.sources} == whole
     assert found.guarantee.level == "exact"
@@ -118,9 +119,9 @@ def test_a_difference_can_be_left_out_or_enumerated(lineage: Lineage) -> None:
     run = lineage.run("SELECT rid AS r FROM t WHERE NOT EXISTS (SELECT 1 FROM u WHERE u.g = t.g)")
     data = run.explain("r = 3", difference="data", save=False)
     assert data.controls == ()
-    assert data.source["u"].num_rows == 0
+    assert data.sources["u"].num_rows == 0
     rows = run.explain("r = 3", difference="rows", save=False)
-    assert sorted(rows.source["u"].column("rid").to_pylist()) == [1, 2, 3]
+    assert sorted(rows.sources["u"].column("rid").to_pylist()) == [1, 2, 3]
     assert [(one.sources, one.rows, one.listed) for one in rows.controls] == [(("u",), (0,), True)]
     run.close()
 
@@ -136,12 +137,12 @@ def test_the_rows_of_a_difference_are_in_no_decision(lineage: Lineage, spark: Sp
     run = lineage.run(f"SELECT r, twice(x) AS v FROM (SELECT rid AS r, x FROM t WHERE g NOT IN ({inner} AND g = 'c'))", name="decisions")
     for difference in ("control", "rows"):
         found = run.explain("r = 3", difference=difference, save=False)
-        assert {(link["source"], link["source_row"]) for link in found.links["twice"].to_pylist()} == {("t", _place(found, "t", 3))}
+        assert {(link["source"], link["source_row"]) for link in links_of(found)["twice"].to_pylist()} == {("t", _place(found, "t", 3))}
         # The right side's own difference let rows of u through, and not the row that was asked about.
         assert [(one.sources, one.rows) for one in found.controls] == [(("u", "t"), (0,))]
-        assert {link["source"] for link in found.links["target"].to_pylist()} == ({"t", "u"} if difference == "rows" else {"t"})
+        assert {link["source"] for link in links_of(found)["target"].to_pylist()} == ({"t", "u"} if difference == "rows" else {"t"})
     run.close()
 
 
 def _place(found: Explanation, table: str, rid: int) -> int:
-    return list(found.source[table].column("rid").to_pylist()).index(rid)
+    return list(found.sources[table].column("rid").to_pylist()).index(rid)

@@ -16,6 +16,7 @@ from pyspark.sql.types import DoubleType, LongType
 from airflow_lineage_provider import Lineage
 from airflow_lineage_provider.errors import PlanError
 from airflow_lineage_provider.store import Store
+from tests.answers import guarantees_of, sources_of
 
 pytestmark = pytest.mark.spark
 
@@ -130,7 +131,7 @@ def lineage(spark: SparkSession, store: Store, tmp_path: Path) -> Iterator[Linea
 
 
 def rids(found: Any, name: str) -> set[int]:
-    return set(found.source[name].column("rid").to_pylist()) if name in found.source else set()
+    return set(found.sources[name].column("rid").to_pylist()) if name in sources_of(found) else set()
 
 
 @pytest.mark.parametrize("name", GROUPED)
@@ -139,7 +140,7 @@ def test_a_group_is_shown_whole_and_marked(lineage: Lineage, spark: SparkSession
     run = lineage.run(pipeline, name=name)
     assert sorted(map(tuple, run.result.collect())) == sorted(map(tuple, pipeline(spark).collect()))
     run.close()
-    found = lineage.get(run.id).explain(target, save=False)
+    found = lineage.get_run(run.id).explain(target, save=False)
     assert (rids(found, "a"), rids(found, "b")) == (of_a, of_b)
     assert found.guarantee.level == "superset"
     assert "whole groups" in found.guarantee.cause
@@ -161,16 +162,16 @@ def test_a_function_of_batches_is_unavailable_unless_a_key_passes_through(lineag
     run = lineage.run(pipeline)
     assert sorted(map(tuple, run.result.collect())) == sorted(map(tuple, pipeline(spark).collect()))
     run.close()
-    found = lineage.get(run.id).explain("rid = 5", save=False)
+    found = lineage.get_run(run.id).explain("rid = 5", save=False)
     assert rids(found, "a") == set()
-    assert found.guarantees["a"].level == "unavailable"
-    assert "name a column that passes through" in found.guarantees["a"].cause
+    assert guarantees_of(found)["a"].level == "unavailable"
+    assert "name a column that passes through" in guarantees_of(found)["a"].cause
 
     keyed = lineage.run(pipeline, keys={function.__name__: ["rid"]})
     keyed.close()
-    found = lineage.get(keyed.id).explain("rid = 5", save=False)
+    found = lineage.get_run(keyed.id).explain("rid = 5", save=False)
     assert rids(found, "a") == {5}
-    assert found.guarantees["a"].level == "exact"
+    assert guarantees_of(found)["a"].level == "exact"
 
 
 def test_a_key_that_the_function_does_not_have_is_refused(lineage: Lineage) -> None:

@@ -78,8 +78,8 @@ def test_the_rows_of_the_frame(lineage: Lineage, spark: SparkSession, name: str,
     plain = spark.sql(pipeline) if isinstance(pipeline, str) else pipeline(spark)
     assert sorted(map(tuple, run.result.collect())) == sorted(map(tuple, plain.collect()))
     run.close()
-    found = lineage.get(run.id).explain(target, save=False)
-    assert set(found.source["a"].column("rid").to_pylist()) == expected
+    found = lineage.get_run(run.id).explain(target, save=False)
+    assert set(found.sources["a"].column("rid").to_pylist()) == expected
     assert found.guarantee.level == "exact"
 
 
@@ -101,7 +101,7 @@ def test_verified_columns_and_why_not(lineage: Lineage) -> None:
     assert fates.of(0)[0].path[-1].descendants == 3  # in its own frame and the next, and ranked before the last
     run.close()
     dropped = lineage.run("SELECT * FROM (SELECT rid, spread(rid) OVER (PARTITION BY k) AS d FROM a) WHERE d > 3", name="dropped")
-    (fate,) = lineage.get(dropped.id).why_not("rid = 5").fates
+    (fate,) = lineage.get_run(dropped.id).why_not("rid = 5").fates
     assert fate.drop is not None
     assert "(d > cast(3 AS double)) is false" in fate.drop.text
     assert fate.drop.rows[0].values["d"] == 3.0

@@ -13,6 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 from airflow_lineage_provider import Lineage
 from airflow_lineage_provider.errors import TracingError
 from airflow_lineage_provider.store import Store
+from tests.answers import guarantees_of, sources_of
 from tests.pipeline.small_files import kind_of, rids, view
 
 pytestmark = pytest.mark.spark
@@ -26,7 +27,7 @@ def test_a_second_run_reads_the_files_again(lineage: Lineage, spark: SparkSessio
     spark.createDataFrame([(2,)], "rid int").write.mode("overwrite").parquet(path)
     second = lineage.run(sql, name="again")
     assert second.result.collect() == [(2,)]
-    assert lineage.get(second.id).result_table().to_pylist() == [{"rid": 2}]
+    assert lineage.get_run(second.id).result_table().to_pylist() == [{"rid": 2}]
     first.close()
     assert second.result.storageLevel.useMemory or second.result.collect() == [(2,)]
 
@@ -44,7 +45,7 @@ def test_files_added_to_a_table_with_reader_options(lineage: Lineage, spark: Spa
         spark.catalog.refreshTable("added_to")
         found = run.explain("n = 2")
         assert found.guarantee.level == "exact"
-        assert sorted(found.source["added_to"].to_pylist(), key=lambda row: row["id"]) == [
+        assert sorted(found.sources["added_to"].to_pylist(), key=lambda row: row["id"]) == [
             {"id": 1, "word": "one"},
             {"id": 2, "word": None},
         ]
@@ -65,7 +66,7 @@ def test_a_union_of_judged_rows_with_columns_that_nobody_reads(lineage: Lineage,
     assert rids(found, "w") == [1, 3]
     assert rids(run.explain("kind = 'a'"), "v") == [11]
     counted = lineage.run(f"SELECT count(*) AS n FROM ({sql}) WHERE n > 0")
-    assert counted.explain("true").source["w"].num_rows == 3
+    assert counted.explain("true").sources["w"].num_rows == 3
     many = "SELECT count(*) AS n FROM (SELECT kind_of(rid) AS kind FROM w WHERE kind_of(rid) = 'odd' UNION ALL SELECT g FROM v)"
     found = lineage.run(many).explain("true")
     assert (rids(found, "w"), rids(found, "v")) == ([1, 3], [11, 12])
@@ -89,7 +90,7 @@ def test_a_source_without_traced_rows_needs_no_spark(lineage: Lineage, spark: Sp
     view(spark, tmp_path, "w", [(1, "a")], "rid int, g string")
     view(spark, tmp_path, "v", [(11, "b")], "rid int, g string", "csv")
     run = lineage.run("SELECT rid FROM w UNION ALL SELECT rid FROM v")
-    found = Lineage(store=store).get(run.id).explain("rid = 1")
+    found = Lineage(store=store).get_run(run.id).explain("rid = 1")
     assert rids(found, "w") == [1]
     assert rids(found, "v") == []
 
@@ -103,7 +104,7 @@ def test_a_source_that_is_no_longer_of_its_format(lineage: Lineage, spark: Spark
     file.write_bytes(b"garbage" * 100)
     file.with_name(f".{file.name}.crc").unlink()
     if format == "parquet" and "count" not in sql:
-        assert run.explain("rid = 1").guarantees["w"].level == "unavailable"
+        assert guarantees_of(run.explain("rid = 1"))["w"].level == "unavailable"
     else:
         with_named_error(run)
 
@@ -111,7 +112,7 @@ def test_a_source_that_is_no_longer_of_its_format(lineage: Lineage, spark: Spark
 def with_named_error(run: Any) -> None:
     """The table is said to be unavailable, or Spark's error is told as one of ours."""
     with suppress(TracingError):
-        assert run.explain("rid = 1").guarantees["w"].level == "unavailable"
+        assert guarantees_of(run.explain("rid = 1"))["w"].level == "unavailable"
 
 
 def test_one_file_read_with_two_schemas(lineage: Lineage, spark: SparkSession, tmp_path: Path) -> None:
@@ -123,8 +124,8 @@ def test_one_file_read_with_two_schemas(lineage: Lineage, spark: SparkSession, t
         return numbers.alias("a").join(texts.alias("b"), "rid").selectExpr("rid", "a.n AS a", "b.n AS b")
 
     found = lineage.run(pipeline).explain("rid = 2")
-    assert {one.level for one in found.guarantees.values()} == {"exact"}
-    assert sorted(str(t.column("n").to_pylist()) for t in found.source.values()) == ["['02']", "[2]"]
+    assert {one.level for one in guarantees_of(found).values()} == {"exact"}
+    assert sorted(str(t.column("n").to_pylist()) for t in sources_of(found).values()) == ["['02']", "[2]"]
 
 
 def test_derivations_at_once_in_one_session(lineage: Lineage, spark: SparkSession, tmp_path: Path) -> None:
@@ -159,7 +160,7 @@ def test_the_stored_result_keeps_its_order(lineage: Lineage, spark: SparkSession
     finally:
         spark.conf.unset("spark.sql.adaptive.enabled")
         spark.conf.set("spark.sql.shuffle.partitions", "2")
-    again = lineage.get(run.id)
+    again = lineage.get_run(run.id)
     assert [row[0] for row in again.result.collect()] == expected
     assert again.result_table().column("id").to_pylist() == expected
 

@@ -11,6 +11,7 @@ from airflow_lineage_provider import Lineage
 from airflow_lineage_provider.errors import SparkRequired
 from airflow_lineage_provider.spark.session import apply_conf
 from airflow_lineage_provider.store import Store
+from tests.answers import guarantees_of, sources_of
 
 pytestmark = pytest.mark.spark
 
@@ -26,9 +27,9 @@ def test_old_dates_of_the_legacy_calendar(lineage: Lineage, spark: SparkSession,
         days = spark.sql("SELECT date(d) AS d, id FROM VALUES ('1500-01-01', 1), ('0001-01-01', 2), ('2024-02-29', 3) AS v(d, id)")
         days.coalesce(1).write.parquet(str(tmp_path / "days"))
     run = lineage.run(lambda session: session.read.parquet(str(tmp_path / "days")).select("id"), name="days")
-    found = Lineage(store=store).get(run.id).explain("id IN (1, 2, 3)")
-    assert {str(row["d"]) for row in found.source["days"].to_pylist()} == {"1500-01-01", "0001-01-01", "2024-02-29"}
-    assert found.guarantees["days"].level == "exact"
+    found = Lineage(store=store).get_run(run.id).explain("id IN (1, 2, 3)")
+    assert {str(row["d"]) for row in found.sources["days"].to_pylist()} == {"1500-01-01", "0001-01-01", "2024-02-29"}
+    assert guarantees_of(found)["days"].level == "exact"
 
 
 def test_old_timestamps_of_the_legacy_calendar_are_read_by_spark(
@@ -38,6 +39,6 @@ def test_old_timestamps_of_the_legacy_calendar_are_read_by_spark(
         spark.sql("SELECT timestamp'1500-01-01 12:00:00' AS t, 1 AS id").write.parquet(str(tmp_path / "moments"))
     run = lineage.run(lambda session: session.read.parquet(str(tmp_path / "moments")).select("id"), name="moments")
     with pytest.raises(SparkRequired, match="calendar"):
-        Lineage(store=store).get(run.id).explain("id = 1")
+        Lineage(store=store).get_run(run.id).explain("id = 1")
     expected = spark.read.parquet(str(tmp_path / "moments")).selectExpr("unix_micros(t)").first()
-    assert [row.value for row in run.explain("id = 1").source["moments"].column("t")] == [expected[0]]  # type: ignore[index]
+    assert [row.value for row in sources_of(run.explain("id = 1"))["moments"].column("t")] == [expected[0]]  # type: ignore[index]

@@ -91,7 +91,7 @@ def test_a_run_and_its_answers_keep_no_secret(
         run.why_not("rid = 1", params={"key": "another"})
     explanation = run.explain("rid = 1", params={"key": CANARY}, verify=True, progress=told.append)
     assert explanation.verified
-    assert explanation.source["w"].column("rid").to_pylist() == [1]
+    assert explanation.sources["w"].column("rid").to_pylist() == [1]
     assert "⟪secret:key:0⟫" in json.dumps(explanation.to_dict(), ensure_ascii=False)
     found = run.why_not(f"rid = 2 OR g = '{CANARY}'", params={"key": Secret(CANARY)})
     assert found.survived(0)
@@ -112,8 +112,8 @@ def test_the_arguments_of_a_sql_text_may_be_secret(lineage: Lineage, store: Stor
     run = lineage.run(
         "SELECT g, count(*) AS n FROM w WHERE g <> :key GROUP BY g", params={"key": CANARY}, secret_params=["key"], strategy="rerun"
     )
-    again = lineage.get(run.id)
-    assert again.explain("g = 'a'", params={"key": CANARY}).source["w"].num_rows == 1
+    again = lineage.get_run(run.id)
+    assert again.explain("g = 'a'", params={"key": CANARY}).sources["w"].num_rows == 1
     with pytest.raises(ParameterError, match="in the name of a column"):
         lineage.run("SELECT g = :key FROM w", params={"key": Secret(CANARY)})
     with pytest.raises(ParameterError, match="secret_params names other"):
@@ -138,11 +138,11 @@ def test_session_variables_may_be_secret(lineage: Lineage, store: Store, lineage
     assert sorted(run.record.params) == ["API_KEY", "session.pin"]
     assert all(recorded.startswith("secret:hmac") for recorded in run.record.params.values())
     with pytest.raises(SecretRequired, match="'API_KEY'"):
-        lineage.get(run.id).explain("rid = 1")
+        lineage.get_run(run.id).explain("rid = 1")
     with pytest.raises(SecretMismatch, match=r"'session\.pin'"):
         run.explain("rid = 1", params={"API_KEY": CANARY, "session.pin": "471147"})
-    found = lineage.get(run.id).explain("rid = 1", params={"API_KEY": CANARY, "session.pin": 471147}, verify=True)
-    assert (found.source["w"].column("rid").to_pylist(), found.verified) == ([1], True)
+    found = lineage.get_run(run.id).explain("rid = 1", params={"API_KEY": CANARY, "session.pin": 471147}, verify=True)
+    assert (found.sources["w"].column("rid").to_pylist(), found.verified) == ([1], True)
     assert "471147" not in lineage.store.run(run.id).plan
     check_nowhere(store, lineage_home, json.dumps(found.to_dict()), found.to_html(), repr(run.record))
 

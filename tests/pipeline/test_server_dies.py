@@ -19,6 +19,7 @@ from airflow_lineage_provider.errors import LineageError, StoreUnavailable
 from airflow_lineage_provider.reasons import ReasonedUdf
 from airflow_lineage_provider.store import Store, embedded
 from airflow_lineage_provider.store.revival import Restarts
+from tests.answers import guarantees_of, sources_of
 from tests.pipeline.small_files import view
 from tests.store.conftest import sql
 from tests.store.test_revival import crash, kill
@@ -83,7 +84,7 @@ def check(lineage: Lineage, run: Any, out: str, spark: SparkSession) -> None:
     assert {name: one.rows for name, one in made.items()} == {"segment_1": ROWS, "result": 3}
     assert lineage.store.read(made["segment_1"]).num_rows == ROWS
     explanation = run.explain("v = 2")
-    assert sorted(explanation.source["given"].column("id").to_pylist()) == [i for i in range(ROWS) if i % 3 == 2]
+    assert sorted(explanation.sources["given"].column("id").to_pylist()) == [i for i in range(ROWS) if i % 3 == 2]
     assert explanation.guarantee.level == "exact"
     run.close()
 
@@ -221,10 +222,10 @@ def test_a_derivation_goes_on(lineage: Lineage, home: Path, pipeline: str, strat
     wanted = run.explain("v = 1", progress=undisturbed)
     for strike_at in range(undisturbed.seen):
         found = run.explain("v = 1", progress=Stages(home, strike_at))
-        assert found.source["given"].equals(wanted.source["given"])
+        assert found.sources["given"].equals(wanted.sources["given"])
         assert found.reasons.keys() == wanted.reasons.keys()
-        assert found.guarantees == wanted.guarantees
-        assert lineage.derivation(found.id).source["given"].equals(wanted.source["given"])
+        assert guarantees_of(found) == guarantees_of(wanted)
+        assert sources_of(lineage.derivation(found.id))["given"].equals(wanted.sources["given"])
     run.close()
 
 
@@ -245,7 +246,7 @@ def test_results_and_lists_are_read_again(lineage: Lineage, home: Path, pipeline
     kill(home)
     assert lineage.runs("read again")[0].id == run.id
     kill(home)
-    assert lineage.get(run.id).result_table().num_rows == 3
+    assert lineage.get_run(run.id).result_table().num_rows == 3
     kill(home)
-    assert sorted(map(tuple, lineage.get("latest", "read again").result.collect())) == EXPECTED
+    assert sorted(map(tuple, lineage.latest("read again").result.collect())) == EXPECTED
     run.close()

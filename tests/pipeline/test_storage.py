@@ -66,7 +66,7 @@ def runs(spark: SparkSession, store: Store, tmp_path_factory: pytest.TempPathFac
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_what_is_stored_and_why(runs: Callable[[str], Run], store: Store, strategy: str) -> None:
-    run = Lineage(store=store).get(runs(strategy).id)
+    run = Lineage(store=store).get_run(runs(strategy).id)
     segments = run.plan.plan.segments
     judged = {segment.number for segment in segments if segment.functions}
     assert judged
@@ -110,7 +110,7 @@ def test_every_strategy_answers_the_same(runs: Callable[[str], Run], strategy: s
     for _ in range(2):
         found = runs(strategy).explain("region = 'N' AND judge = 'Reject'", save=True)
         assert found.target.to_pylist() == [{"region": "N", "judge": "Reject", "n": 2}]
-        assert {name: table.num_rows for name, table in found.source.items()} == {"client": 1, "loan": 2, "blacklist": 0}
+        assert {name: table.num_rows for name, table in found.sources.items()} == {"client": 1, "loan": 2, "blacklist": 0}
         assert sorted(found.reasons["storage_exam"].column("amount").to_pylist()) == [700.0, 1000.0]
         assert None not in found.reasons["storage_exam"].column("reason").to_pylist()
         (control,) = found.controls
@@ -130,7 +130,7 @@ def test_a_result_that_is_not_stored_is_told_so(runs: Callable[[str], Run], stor
     live = runs("rerun")
     assert sorted(row["n"] for row in live.result_table().to_pylist()) == [1, 2]
     assert live.result_table(limit=1).num_rows == 1
-    later = Lineage(store=store).get(live.id)
+    later = Lineage(store=store).get_run(live.id)
     with pytest.raises(ResultNotStored, match=r"did not store its result \(strategy rerun\): run it again"):
         later.result_table()
     with pytest.raises(SparkRequired, match="strategy rerun"):

@@ -65,10 +65,10 @@ def test_the_same_answer_from_what_is_stored(lineage: Lineage, spark: SparkSessi
     assert sorted(map(tuple, run.result.collect())) == sorted(map(tuple, spark.sql(PIPELINE).collect()))
     run.close()
     assert stored(lineage, run.id) == tables
-    found = lineage.get(run.id).explain("g = 'b'", save=False)
+    found = lineage.get_run(run.id).explain("g = 'b'", save=False)
     assert found.target.to_pylist() == [{"g": "b", "grade": "high", "n": 2}]
-    assert sorted(found.source["t"].column("rid").to_pylist()) == [3, 5]
-    assert found.source["u"].column("rid").to_pylist() == [12]
+    assert sorted(found.sources["t"].column("rid").to_pylist()) == [3, 5]
+    assert found.sources["u"].column("rid").to_pylist() == [12]
     assert found.reasons["grade"].to_pylist() == [
         {"row": 0, "x": 30, "value": "high", "reason": '{"kind":"json","value":{"x":30},"version":1}'}
     ]
@@ -84,7 +84,7 @@ def test_full_materialization_stores_segments_without_functions(lineage: Lineage
     }
     for run in counts.values():
         found = run.explain("n = 2", save=False)
-        assert sorted(found.source["t"].column("rid").to_pylist()) == [1, 2, 3, 4, 5, 6]
+        assert sorted(found.sources["t"].column("rid").to_pylist()) == [1, 2, 3, 4, 5, 6]
         run.close()
 
 
@@ -103,7 +103,7 @@ def test_a_rerun_judges_only_rows_that_the_target_may_come_from(lineage: Lineage
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module.Restored, "read", counting)
-        lineage.get(run.id).explain("g = 'b'", save=False)
+        lineage.get_run(run.id).explain("g = 'b'", save=False)
     assert seen[1] == 2, "only the two rows of group b are judged again, of the four that the join gives"
 
 
@@ -113,13 +113,13 @@ def test_what_cannot_be_made_again_is_stored_even_under_rerun(lineage: Lineage) 
     assert stored(lineage, limited.id) == {"segment_1"}
     because = {choice["segment"]: choice["because"] for choice in lineage.store.run(limited.id).choices}
     assert "could not be made again" in because[1]
-    found = lineage.get(limited.id).explain("grade = 'high'", save=False)
-    assert found.source["t"].column("rid").to_pylist() == [3]
+    found = lineage.get_run(limited.id).explain("grade = 'high'", save=False)
+    assert found.sources["t"].column("rid").to_pylist() == [3]
 
     random = lineage.run("SELECT rid, r FROM (SELECT rid, rand(7) AS r FROM t) WHERE r >= 0", strategy="rerun")
     random.close()
     assert stored(lineage, random.id) == {"segment_1"}
-    assert lineage.get(random.id).explain("rid = 2", save=False).source["t"].column("rid").to_pylist() == [2]
+    assert lineage.get_run(random.id).explain("rid = 2", save=False).sources["t"].column("rid").to_pylist() == [2]
 
 
 def test_a_udf_that_nobody_could_find_again_is_stored(lineage: Lineage, spark: SparkSession) -> None:
@@ -127,7 +127,7 @@ def test_a_udf_that_nobody_could_find_again_is_stored(lineage: Lineage, spark: S
     run = lineage.run(lambda spark: spark.table("t").select("rid", plain("x").alias("y")), name="plain udf", strategy="rerun")
     run.close()
     assert stored(lineage, run.id) == {"result"}
-    assert lineage.get(run.id).explain("y = 21", save=False).source["t"].column("rid").to_pylist() == [2]
+    assert lineage.get_run(run.id).explain("y = 21", save=False).sources["t"].column("rid").to_pylist() == [2]
 
 
 def test_a_rerun_over_changed_sources_is_refused(lineage: Lineage, spark: SparkSession, tmp_path: Path) -> None:
@@ -137,14 +137,14 @@ def test_a_rerun_over_changed_sources_is_refused(lineage: Lineage, spark: SparkS
     for path in (tmp_path / "u").glob("*.parquet"):
         path.unlink()
     with pytest.raises(SourceUnavailable, match="changed after the run"):
-        lineage.get(run.id).explain("g = 'b'", save=False)
+        lineage.get_run(run.id).explain("g = 'b'", save=False)
 
 
 def test_a_rerun_needs_spark_and_the_very_udf(lineage: Lineage) -> None:
     run = lineage.run(PIPELINE, strategy="rerun")
     run.close()
     with pytest.raises(SparkRequired, match="rerun"):
-        Lineage(store=lineage.store).get(run.id).explain("g = 'b'", save=False)
+        Lineage(store=lineage.store).get_run(run.id).explain("g = 'b'", save=False)
     other = registry.get("grade")
     try:
 
@@ -153,7 +153,7 @@ def test_a_rerun_needs_spark_and_the_very_udf(lineage: Lineage) -> None:
             return "other"
 
         with pytest.raises(UdfVersionMismatch):
-            lineage.get(run.id).explain("g = 'b'", save=False)
+            lineage.get_run(run.id).explain("g = 'b'", save=False)
     finally:
         registry.add(other)
 
@@ -167,8 +167,8 @@ def test_auto_explains_its_choice_by_what_was_measured(lineage: Lineage) -> None
     second.close()
     for choice in second.record.choices:
         assert "in an earlier run" in choice["because"] or "which is not stored" in choice["because"], choice
-    found = lineage.get(second.id).explain("g = 'b'", save=False)
-    assert sorted(found.source["t"].column("rid").to_pylist()) == [3, 5]
+    found = lineage.get_run(second.id).explain("g = 'b'", save=False)
+    assert sorted(found.sources["t"].column("rid").to_pylist()) == [3, 5]
 
 
 def test_the_result_is_written_where_the_user_says(lineage: Lineage, spark: SparkSession, tmp_path: Path) -> None:

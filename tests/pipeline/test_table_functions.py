@@ -14,6 +14,7 @@ from pyspark.sql.functions import udtf
 from airflow_lineage_provider import Lineage
 from airflow_lineage_provider.errors import UnsupportedOperator
 from airflow_lineage_provider.store import Store
+from tests.answers import guarantees_of
 
 pytestmark = pytest.mark.spark
 
@@ -159,11 +160,11 @@ def test_the_rows_and_their_lineage(lineage: Lineage, spark: SparkSession, name:
     run = lineage.run(pipeline, name=name, strategy=strategy)
     assert sorted(map(tuple, run.result.collect())) == _plain(spark, pipeline)
     run.close()
-    found = lineage.get(run.id).explain(target, save=False)
-    assert set(found.source["a"].column("rid").to_pylist()) == expected
-    assert found.guarantees["a"].level == level
+    found = lineage.get_run(run.id).explain(target, save=False)
+    assert set(found.sources["a"].column("rid").to_pylist()) == expected
+    assert guarantees_of(found)["a"].level == level
     if level == "superset":
-        assert "one after another" in found.guarantees["a"].cause
+        assert "one after another" in guarantees_of(found)["a"].cause
 
 
 def _has_bins(spark: SparkSession) -> bool:
@@ -175,8 +176,8 @@ def test_a_function_of_constants_is_data_of_the_session(lineage: Lineage, strate
     run = lineage.run("SELECT n + 1 AS m FROM upwards(3, 5)", strategy=strategy)
     assert sorted(map(tuple, run.result.collect())) == [(4,), (5,)]
     run.close()
-    found = lineage.get(run.id).explain("m = 5", save=False)
-    assert "one row" in found.guarantees
+    found = lineage.get_run(run.id).explain("m = 5", save=False)
+    assert "one row" in guarantees_of(found)
 
 
 def test_a_reasoned_argument_and_a_reason_above(lineage: Lineage, spark: SparkSession) -> None:
@@ -185,8 +186,8 @@ def test_a_reasoned_argument_and_a_reason_above(lineage: Lineage, spark: SparkSe
     run = lineage.run(pipeline)
     assert sorted(map(tuple, run.result.collect())) == _plain(spark, pipeline)
     run.close()
-    found = lineage.get(run.id).explain("rid = 3 AND d = 8", save=False)
-    assert found.source["a"].column("rid").to_pylist() == [3]
+    found = lineage.get_run(run.id).explain("rid = 3 AND d = 8", save=False)
+    assert found.sources["a"].column("rid").to_pylist() == [3]
     spark.sql("DROP TEMPORARY FUNCTION twice")
 
 
@@ -201,7 +202,7 @@ def test_forward_is_refused_by_name(lineage: Lineage) -> None:
     run = lineage.run("SELECT rid, n FROM a, LATERAL upwards(k, rid)")
     run.close()
     with pytest.raises(UnsupportedOperator, match="only its code knows"):
-        lineage.get(run.id).why_not("rid = 0", table="a")
+        lineage.get_run(run.id).why_not("rid = 0", table="a")
 
 
 def test_a_frame_above_them(lineage: Lineage, spark: SparkSession) -> None:

@@ -39,11 +39,11 @@ def made(spark: SparkSession, store: Any, tmp_path_factory: pytest.TempPathFacto
 
 
 def ids(found: Any) -> list[int]:
-    return sorted(found.source["targets"].column("id").to_pylist())
+    return sorted(found.sources["targets"].column("id").to_pylist())
 
 
 def without_spark(run: Run) -> Run:
-    return Lineage(store=run._lineage.store).get(run.id)
+    return Lineage(store=run._lineage.store).get_run(run.id)
 
 
 @pytest.mark.parametrize(("at", "expected"), [(3, [3]), ([0, 3], [0, 3]), ("5,0", [0, 5]), (range(2), [0, 1])])
@@ -60,7 +60,7 @@ def test_positions_that_are_not_there(made: Run) -> None:
     with pytest.raises(InvalidTarget, match="it has 6 rows, at positions 0 to 5"):
         made.explain(at=[1, 6])
     with pytest.raises(TargetTooLarge, match="3 positions are more than 2 rows"):
-        made.explain(at=[0, 1, 2], limit=2)
+        made.explain(at=[0, 1, 2], max_rows=2)
     for wrong in ({}, {"target": "true", "at": 0}):
         with pytest.raises(InvalidTarget, match="say which rows are meant, once"):
             made.explain(**wrong)

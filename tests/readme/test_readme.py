@@ -88,4 +88,4 @@ def test_everything_else_works_in_its_order(newcomer: Reader, capsys: pytest.Cap
     reader.write("examination.py", next(one.text for one in own if one.kind == "python"))
     reader.read(README, own)
     assert (reader.folder / "why.html").is_file()
-    assert [row["client_id"] for row in reader.names["explanation"].source["loans"].to_pylist()] == [7]
+    assert [row["client_id"] for row in reader.names["explanation"].sources["loans"].to_pylist()] == [7]

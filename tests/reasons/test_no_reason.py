@@ -10,11 +10,13 @@ import pyarrow as pa
 import pytest
 from rich.console import Console
 
+from airflow_lineage_provider.answers.decided import Reasons
 from airflow_lineage_provider.answers.explanation import Explanation
 from airflow_lineage_provider.deriving.reasons import NO_REASON, worth_of
 from airflow_lineage_provider.deriving.record import restored, saved
 from airflow_lineage_provider.plan.guarantees import EXACT, Guarantee
 from airflow_lineage_provider.store import DerivationRecord
+from tests.answers import guarantees_of
 from tests.render import explanation_examples as examples
 
 
@@ -70,7 +72,9 @@ def test_an_answer_of_an_earlier_release_is_not_exact_either(cause: str, told: s
     keeper: Any = Keeper()
     saved(silent(Guarantee(level="exact", cause=cause)), keeper, {})
     found = restored(keeper.record, examples.run())
-    assert found.guarantees["judge"] == Guarantee(level="unavailable", cause=told)
-    given = replace(silent(EXACT), reasons={"judge": examples.reasons({"income": [1]}, ["Accept"], ['"because"'])})
+    assert guarantees_of(found)["judge"] == Guarantee(level="unavailable", cause=told)
+    given = replace(
+        silent(EXACT), reasons={"judge": Reasons(examples.reasons({"income": [1]}, ["Accept"], ['"because"']), guarantee=EXACT)}
+    )
     saved(given, keeper, {})
-    assert restored(keeper.record, examples.run()).guarantees["judge"] == EXACT
+    assert restored(keeper.record, examples.run()).reasons["judge"].guarantee == EXACT

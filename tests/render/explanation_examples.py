@@ -10,7 +10,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from airflow_lineage_provider.answers.explanation import Explanation, Intermediate, RunSummary
+from airflow_lineage_provider.answers.decided import Reasons
+from airflow_lineage_provider.answers.explanation import Explanation, RunSummary
+from airflow_lineage_provider.answers.tables import Intermediate, SourceTable
 from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.expressions import Attribute
 from airflow_lineage_provider.plan.guarantees import EXACT, Guarantee
@@ -34,11 +36,39 @@ def run(**changes: Any) -> RunSummary:
 def explanation(**changes: Any) -> Explanation:
     values: dict[str, Any] = {
         "id": "01JDERIVATION", "run": run(), "asked": "judge = 'Reject'", "target": pa.table({"judge": ["Reject"], "count": [1]}),
-        "result_rows": 2, "source": {}, "reasons": {}, "links": {}, "guarantees": {},
+        "result_rows": 2,
     }  # fmt: skip
-    values |= changes
-    values["guarantees"] = dict.fromkeys((*values["source"], *values["reasons"]), EXACT) | values["guarantees"]
-    return Explanation(**values)
+    return Explanation(**(values | _tables(**{name: changes.pop(name) for name in _TABLES if name in changes}) | changes))
+
+
+_TABLES = ("source", "reasons", "intermediate", "links", "guarantees", "runs", "stale_of")
+
+
+def _tables(
+    source: Any = None, reasons: Any = None, intermediate: Any = None, links: Any = None, guarantees: Any = None, runs: Any = None,
+    stale_of: Any = None,
+) -> dict[str, Any]:  # fmt: skip
+    """The tables of an answer from rows, links, guarantees and runs by the tables' names; exact where nothing else is said."""
+    links, worth, runs = links or {}, guarantees or {}, runs or {}
+    decided = {name: one if isinstance(one, Reasons) else Reasons(one) for name, one in (reasons or {}).items()}
+    return {
+        "sources": {
+            name: SourceTable(pa.table(rows), guarantee=worth.get(name, EXACT), stale=(stale_of or {}).get(name, ()))
+            for name, rows in (source or {}).items()
+        },
+        "reasons": {
+            name: one.replaced(guarantee=worth.get(name, EXACT), links=links.get(name), run_id=runs.get(name, ""))
+            for name, one in decided.items()
+        },
+        "intermediate": {
+            name: one.replaced(guarantee=worth.get(name, EXACT), links=links.get(name)) for name, one in (intermediate or {}).items()
+        },
+        "target_links": links.get("target", no_links()),
+    }
+
+
+def no_links() -> pa.Table:
+    return links()
 
 
 def links(*rows: tuple[int, str, int]) -> pa.Table:
@@ -92,7 +122,7 @@ def across() -> Explanation:
     totals = run(id="01JTOTALS", pipeline="debt totals")
     behind = links((0, "client", 0), (0, "payment", 0), (0, "payment", 1))
     return paper(
-        source={**{name: made.source[name] for name in ("client", "loan")}, "payment": pa.table({"id": [7, 8], "amount": [1000, 350]})},
+        source={**{name: made.sources[name] for name in ("client", "loan")}, "payment": pa.table({"id": [7, 8], "amount": [1000, 350]})},
         reasons=made.reasons | {"is_debt": reasons({"amount": [1000, 350]}, [True, True], [payload.Json({"amount"})] * 2)},
         links={
             "target": links((0, "client", 0), (0, "loan", 0), (0, "payment", 0), (0, "payment", 1)),
@@ -103,7 +133,7 @@ def across() -> Explanation:
         intermediate={
             "debt": Intermediate(
                 run=totals,
-                rows=made.source["debt"],
+                rows=made.sources["debt"].rows,
                 queries=(TracingQuery(segment=3, engine="spark", sql="SELECT 'of the other run'", seconds=0.25, rows=2),),
             )
         },

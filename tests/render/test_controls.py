@@ -21,6 +21,7 @@ from airflow_lineage_provider.render.segment_text import KINDS, NOT_RECORDED, se
 from airflow_lineage_provider.render.wording import control_text, headline, made_from, question, whole_table_text
 from airflow_lineage_provider.rewrite.segment import segment
 from airflow_lineage_provider.tracing.strategies import Choice
+from tests.answers import sources_of
 from tests.render import explanation_examples as examples
 from tests.render.test_html import Page
 from tests.render.test_terminal import shown
@@ -114,7 +115,7 @@ def test_on_the_page() -> None:
 
 def test_a_table_whose_rows_are_listed_is_not_one_whose_rows_are_not() -> None:
     (control,) = passed().controls
-    listed = passed(controls=(replace(control, listed=True),), source=passed().source | {"blacklist": pa.table({"id": [8, 9]})})
+    listed = passed(controls=(replace(control, listed=True),), source=sources_of(passed()) | {"blacklist": pa.table({"id": [8, 9]})})
     for text in (Page(to_html(passed())).words, shown(passed())):
         assert "Its rows are not listed." in text
         assert "All its rows are among the source rows" not in text
@@ -136,7 +137,8 @@ def test_hostile_controls_stay_text() -> None:
 def test_in_the_document() -> None:
     document = passed().to_dict()
     assert document["controls"] == [{
-        "segment": 0, "kind": "difference", "operator": "▷ (id_1 = id_2)", "sources": ["blacklist"], "rows": [0, 2], "run": "",
+        "segment": 0, "kind": "difference", "operator": "▷ (id_1 = id_2)", "sources": ["blacklist"], "intermediate": [], "rows": [0, 2],
+        "run": "",
         "listed": False, "text": "no row of blacklist (the whole table) kept these rows out: rows #1, #3",
     }]  # fmt: skip
     (first, *_) = document["segments"]

@@ -11,6 +11,7 @@ import pytest
 from airflow_lineage_provider.answers.decided import COLUMNS, Reasons
 from airflow_lineage_provider.plan.guarantees import EXACT
 from airflow_lineage_provider.reasons import payload
+from tests.answers import links_of
 from tests.render import explanation_examples as examples
 
 
@@ -44,8 +45,8 @@ def test_they_can_be_used_as_a_table() -> None:
     assert pa.table(found) == found.rows == found
     assert found == Reasons(found.rows)
     assert found != Reasons(found.rows.slice(1))
-    assert (found.guarantee, found.links) == (EXACT, made.links["credit_exam"])
-    assert repr(found).startswith("<1 decision, exact>")
+    assert (found.guarantee, found.links) == (EXACT, links_of(made)["credit_exam"])
+    assert repr(found).startswith("<1 decision, exact: row, income")
     with pytest.raises(AttributeError, match="no_such_thing"):
         found.no_such_thing  # noqa: B018
 

@@ -30,6 +30,7 @@ def test_the_papers_document() -> None:
         "columns": [{"name": "ClientID", "type": "string"}, {"name": "Debt", "type": "int64"}, {"name": "Date", "type": "date32[day]"}],
         "rows": [["0002", 1350, "2022-12-17"]],
         "guarantee": {"level": "exact", "cause": "", "origin": "known"},
+        "stale": [],
     }
     (decision,) = document["reasons"]["credit_exam"]["decisions"]
     assert decision["arguments"][0] == {"name": "income", "type": "int64", "value": 2200}

@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from airflow_lineage_provider.answers.tables import SourceTable
 from airflow_lineage_provider.answers.values import column_values, number, rows_of, seconds_text, text_of, visible
 from airflow_lineage_provider.plan.guarantees import Guarantee, weakest
 from airflow_lineage_provider.reasons import payload
@@ -18,7 +19,7 @@ from airflow_lineage_provider.render import reason_text as words
 from airflow_lineage_provider.render.decisions import decisions, links_by_row, outcomes
 from airflow_lineage_provider.render.document import to_dict
 from airflow_lineage_provider.render.html import to_html
-from airflow_lineage_provider.render.wording import guarantee_of, guarantee_text, headline, made_from, verification_text, worth
+from airflow_lineage_provider.render.wording import guarantee_text, headline, made_from, verification_text, worth
 from tests.render import explanation_examples as examples
 
 
@@ -45,15 +46,15 @@ def test_what_is_not_exact_is_named() -> None:
 
 def test_a_table_without_a_recorded_guarantee_is_never_exact() -> None:
     explanation = examples.paper()
-    bare = dataclasses.replace(explanation, guarantees={})
-    assert guarantee_of(bare, "client").level == "unavailable"
+    bare = dataclasses.replace(explanation, sources={"client": SourceTable(explanation.sources["client"].rows)})
+    assert bare.sources["client"].guarantee.level == "unavailable"
     assert "client is unavailable" in worth(bare)
-    assert guarantee_of(explanation, "client") == Guarantee(level="exact")
+    assert explanation.sources["client"].guarantee == Guarantee(level="exact")
 
 
 def test_rows_that_were_made_in_the_session_are_no_plain_exact_answer() -> None:
     unknown = Guarantee(level="exact", cause="made in the session: lineage ends here", origin="unknown")
-    explanation = dataclasses.replace(examples.paper(), guarantees={**examples.paper().guarantees, "client": unknown})
+    explanation = examples.paper(guarantees={"client": unknown})
     assert explanation.guarantee == unknown
     assert weakest(unknown, Guarantee(level="exact")) == unknown
     assert weakest(unknown, Guarantee(level="superset", cause="c")).origin == "unknown"

@@ -77,6 +77,7 @@ import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 from airflow_lineage_provider import Lineage, reasoned_udf
 from airflow_lineage_provider.errors import SparkRequired, WorkersPythonProblem
+from tests.answers import sources_of
 
 @reasoned_udf("boolean")
 def is_big(x):
@@ -116,7 +117,7 @@ for use in (lambda: Lineage(spark), lambda: lineage.run("SELECT 1")):
         use()
     except SparkRequired as problem:
         print("stopped", "has been stopped" in str(problem))
-print("without", [table.to_pylist() for table in run.explain("id = 4").source.values()])
+print("without", [table.to_pylist() for table in sources_of(run.explain("id = 4")).values()])
 """
 
 

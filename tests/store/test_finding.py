@@ -30,7 +30,7 @@ def test_a_run_by_its_id_or_an_unambiguous_beginning(two: Lineage) -> None:
     assert two.get("findme-a1").id == "findme-a1"
     assert two.get("findme-b").id == two.get("findme-b", "second finding").id == "findme-b"
     assert two.get("findme-a", "first finding").id == "findme-a1"
-    assert two.get("latest", "second finding").id == "findme-b"
+    assert two.latest("second finding").id == "findme-b"
 
 
 def test_an_ambiguous_beginning_is_told_as_such(two: Lineage) -> None:
@@ -42,7 +42,7 @@ def test_a_run_of_another_pipeline_is_not_taken(two: Lineage) -> None:
     with pytest.raises(RunNotFound, match="run findme-a1 is one of pipeline 'first finding', not of 'second finding'"):
         two.get("findme-a1", "second finding")
     with pytest.raises(RunNotFound, match="no complete run"):
-        two.get("latest", "third finding")
+        two.latest("third finding")
 
 
 @pytest.mark.parametrize("run_id", NO_IDS, ids=lambda one: repr(one)[:12])
@@ -71,7 +71,7 @@ def test_drop_says_which_run_is_meant(two: Lineage) -> None:
 def test_one_row_is_read_to_find_a_run(two: Lineage, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(store_module.Store, "runs", lambda *_: pytest.fail("the runs were listed"))
     assert two.get("findme-b").id == "findme-b"
-    assert two.get("latest").summary.status == "complete"
+    assert two.latest().summary.status == "complete"
 
 
 @pytest.mark.parametrize("url", ["", "  "])

@@ -16,6 +16,7 @@ from pyspark.sql import SparkSession
 from airflow_lineage_provider import Lineage
 from airflow_lineage_provider.answers.explanation import Explanation
 from airflow_lineage_provider.store import Store
+from tests.answers import guarantees_of, sources_of
 from tests.tpcds.data import KEYS, Tables
 from tests.tpcds.worked_out import Ids, answer, has_answer
 from tests.tpch.workloads import is_same_row
@@ -51,11 +52,11 @@ def test_lineage(query: str, strategy: str, tpcds: SparkSession, tpcds_files: Ta
     finally:
         run.close()
         Lineage(store=store).drop(run.id)
-    assert {name: one for name, one in found.guarantees.items() if one.level != "exact"} == {}
+    assert {name: one for name, one in guarantees_of(found).items() if one.level != "exact"} == {}
     _made_again(text, result[0], found, tpcds, tpcds_files)
     if has_answer(query):
         expected = answer(query, result[0], tpcds)
-        _same_ids({name: _ids(name, table) for name, table in found.source.items() if table.num_rows}, expected.rows)
+        _same_ids({name: _ids(name, table) for name, table in found.sources.items() if table.num_rows}, expected.rows)
         assert frozenset(name for one in found.controls for name in one.sources) == expected.controls
 
 
@@ -76,7 +77,7 @@ def _made_again(text: str, target: Mapping[str, Any], found: Explanation, spark:
     alone = spark.newSession()
     for name, path in files.items():
         whole = alone.read.parquet(str(path))
-        rows = found.source.get(name)
+        rows = sources_of(found).get(name)
         if rows is None:
             whole.limit(0).createOrReplaceTempView(name)
         else:

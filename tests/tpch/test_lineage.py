@@ -13,6 +13,7 @@ from pyspark.sql import SparkSession
 from airflow_lineage_provider import Lineage
 from airflow_lineage_provider.answers.explanation import Explanation
 from airflow_lineage_provider.store import Store
+from tests.answers import guarantees_of, links_of
 from tests.tpch.annotated import Call, Rid, Row
 from tests.tpch.data import KEYS
 from tests.tpch.workloads import QUERIES, Workload, is_same_row, sql
@@ -46,7 +47,7 @@ def test_lineage(workload: Workload, query: str, strategy: str, spark: SparkSess
     finally:
         run.close()
         Lineage(store=store).drop(run.id)
-    assert {name: one for name, one in found.guarantees.items() if one.level != "exact"} == {}
+    assert {name: one for name, one in guarantees_of(found).items() if one.level != "exact"} == {}
     _check(found, [_annotated(tuple(row), workload.expected(query)) for row in chosen.values()])
 
 
@@ -56,7 +57,7 @@ def _annotated(row: tuple[Any, ...], expected: Sequence[Row]) -> Row:
 
 
 def _check(found: Explanation, expected: Sequence[Row]) -> None:
-    sources = {name: _ids(name, table) for name, table in found.source.items()}
+    sources = {name: _ids(name, table) for name, table in found.sources.items()}
     given = {one for ids in sources.values() for one in ids}
     wanted = frozenset().union(*(row.lineage for row in expected))
     assert given == wanted, f"source rows: missing {sorted(wanted - given)}, too many {sorted(given - wanted)}"
@@ -83,7 +84,7 @@ def _ids(name: str, table: Any) -> list[Rid]:
 def _behind(found: Explanation, name: str, sources: dict[str, list[Rid]]) -> dict[int, frozenset[Rid]]:
     """The source rows behind each row of a table of the explanation."""
     behind: dict[int, frozenset[Rid]] = {}
-    for link in found.links[name].to_pylist():
+    for link in links_of(found)[name].to_pylist():
         behind[link["row"]] = behind.get(link["row"], frozenset()) | {sources[link["source"]][link["source_row"]]}
     return behind
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
-from airflow_lineage_provider.answers.explanation import Control, Intermediate
+from airflow_lineage_provider.answers.explanation import Control
+from airflow_lineage_provider.answers.tables import Intermediate, SourceTable
 from airflow_lineage_provider.plan.guarantees import Guarantee, weakest
 from airflow_lineage_provider.plan.names import free_name
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from airflow_lineage_provider.answers.explanation import Explanation, RunSummary
     from airflow_lineage_provider.deriving.across.across import Crossing, Step
 
+Kind = Literal["source", "intermediate"]
 Row = tuple[str, int]
 """A row of a table of the answer."""
 
@@ -29,6 +31,12 @@ class _Table:
     parts: list[pa.Table] = field(default_factory=list)
     index: dict[Any, int] = field(default_factory=dict)
     guarantees: list[Guarantee] = field(default_factory=list)
+    stale: list[str] = field(default_factory=list)
+
+    def made(self) -> SourceTable:
+        import pyarrow as pa
+
+        return SourceTable(pa.concat_tables(self.parts), guarantee=weakest(*self.guarantees), stale=tuple(dict.fromkeys(self.stale)))
 
 
 def merged(explanation: Explanation, steps: Mapping[str, Step], summaries: Mapping[str, RunSummary]) -> Explanation:
@@ -41,35 +49,29 @@ class _Merger:
         self.asked = explanation
         self.steps = steps
         self.summaries = summaries
-        self.taken: set[str] = {"target"}
         self.doubts = self._doubts()
         self.tables: dict[str, _Table] = {}
         self.by_identity: dict[Any, str] = {}
         self.rows: dict[tuple[str, str, int], Row] = {}  # (run, its table, row) of rows that end here → row of the answer
-        self.names: dict[tuple[str, str], list[str]] = {}  # (run, its table) → tables of the answer
+        self.names: dict[tuple[str, str], list[tuple[Kind, str]]] = {}  # (run, its table) → tables of the answer
         self.intermediate: dict[str, Intermediate] = {}
-        self.guarantees: dict[str, Guarantee] = {}
-        self.runs: dict[str, str] = {}
 
     def result(self) -> Explanation:
         for run_id, step in self.steps.items():
             for table in step.derived.sources.tables:
                 self._source(run_id, step, table)
         of_run = self._intermediates()
-        targets = self._resolved({run_id: step.derived.explanation.links["target"] for run_id, step in self.steps.items()})
-        links = {"target": _link_table(targets[self.asked.run.id])}
-        links |= {name: _link_table(targets[run_id]) for run_id, name in of_run.items()}
-        reasons = self._reasons(self._resolved({run_id: step.derived.read for run_id, step in self.steps.items()}), links)
+        targets = self._resolved({run_id: step.derived.explanation.target_links for run_id, step in self.steps.items()})
+        behind = {name: _link_table(targets[run_id]) for run_id, name in of_run.items()}
+        reasons = self._reasons(self._resolved({run_id: step.derived.read for run_id, step in self.steps.items()}))
         every = [step.derived.explanation for step in self.steps.values()]
         return replace(
             self.asked,
-            source={name: _rows_of(table) for name, table in self.tables.items()},
+            sources={name: table.made() for name, table in self.tables.items()},
             reasons=reasons,
-            links=links,
-            guarantees=self.guarantees | {name: weakest(*table.guarantees) for name, table in self.tables.items()},
+            target_links=_link_table(targets[self.asked.run.id]),
             controls=tuple(self._controls()),
-            intermediate=self.intermediate,
-            runs=self.runs,
+            intermediate={name: one.replaced(links=behind.get(name)) for name, one in self.intermediate.items()},
             stale=tuple(dict.fromkeys(one for explanation in every for one in explanation.stale)),
             seconds=sum(explanation.seconds for explanation in every),
         )
@@ -85,11 +87,6 @@ class _Merger:
                     ways[behind] += [*worth, found[run_id]]
         return found
 
-    def _free(self, name: str) -> str:
-        free = free_name(name, self.taken)
-        self.taken.add(free)
-        return free
-
     def _source(self, run_id: str, step: Step, table: str) -> None:
         """The rows of a run's source table that go back to no other run: a real source."""
         rows = step.derived.sources.rows[table]
@@ -99,8 +96,9 @@ class _Merger:
             self._traced_through(run_id, table, crossing)
             return
         name = self._table_name(run_id, step, table)
-        self.names.setdefault((run_id, table), []).append(name)
+        self.names.setdefault((run_id, table), []).append(("source", name))
         made = self.tables[name]
+        made.stale += step.derived.explanation.sources[table].stale
         remarks = crossing.remarks if crossing is not None else []
         made.guarantees.append(weakest(rows.guarantee, self.doubts[run_id], *remarks))
         keys = {at: (key, i) for key, found in rows.positions.items() for i, at in enumerate(found)}
@@ -121,7 +119,7 @@ class _Merger:
         version = json.dumps(one.version, sort_keys=True, default=str)
         identity = (replace(one.source.relation, name=""), one.source.columns, types, one.identity, version, own)
         if identity not in self.by_identity:
-            self.by_identity[identity] = self._free(table)
+            self.by_identity[identity] = free_name(table, self.tables)
             self.tables[self.by_identity[identity]] = _Table()
         return self.by_identity[identity]
 
@@ -130,25 +128,22 @@ class _Merger:
         if crossing.onward:
             return
         newest = next(iter(crossing.made.runs))
-        name = self._free(table)
+        name = free_name(table, self.intermediate)
         rows = self.steps[run_id].derived.sources.rows[table]
-        self.intermediate[name] = Intermediate(run=self.summaries[newest], rows=rows.table)
-        self.guarantees[name] = weakest(rows.guarantee, self.doubts[run_id])
-        self.runs[name] = newest
-        self.names.setdefault((run_id, table), []).append(name)
+        worth = weakest(rows.guarantee, self.doubts[run_id])
+        self.intermediate[name] = Intermediate(rows.table, run=self.summaries[newest], guarantee=worth)
+        self.names.setdefault((run_id, table), []).append(("intermediate", name))
 
     def _intermediates(self) -> dict[str, str]:
         """The rows of the other runs' outputs, by name; the names by run."""
         names: dict[str, str] = {}
         for run_id, step in list(self.steps.items())[1:]:
             made = step.derived.explanation
-            names[run_id] = name = self._free(step.table)
-            self.intermediate[name] = Intermediate(run=made.run, rows=made.target, queries=made.queries)
-            self.guarantees[name] = self.doubts[run_id]
-            self.runs[name] = run_id
+            names[run_id] = name = free_name(step.table, self.intermediate)
+            self.intermediate[name] = Intermediate(made.target, run=made.run, queries=made.queries, guarantee=self.doubts[run_id])
         for run_id, step in self.steps.items():
             for table, crossing in step.crossings.items():
-                behind = [names[run] for run in crossing.ways]
+                behind: list[tuple[Kind, str]] = [("intermediate", names[run]) for run in crossing.ways]
                 self.names[run_id, table] = [*self.names.get((run_id, table), []), *behind]
         return names
 
@@ -177,16 +172,13 @@ class _Merger:
         crossing = self.steps[run_id].crossings.get(table)
         return crossing.onward.get(at, []) if crossing is not None else []
 
-    def _reasons(self, targets: Mapping[str, Mapping[int, set[Row]]], links: dict[str, pa.Table]) -> dict[str, Reasons]:
+    def _reasons(self, targets: Mapping[str, Mapping[int, set[Row]]]) -> dict[str, Reasons]:
         found: dict[str, Reasons] = {}
         for run_id, step in self.steps.items():
-            made = step.derived.explanation
-            for udf, table in made.reasons.items():
-                name = self._free(udf)
-                found[name] = table
-                self.guarantees[name] = weakest(made.guarantees[udf], self.doubts[run_id])
-                self.runs[name] = run_id
-                links[name] = _link_table(self._through(run_id, made.links[udf], targets))
+            for udf, made in step.derived.explanation.reasons.items():
+                assert made.links is not None
+                links = _link_table(self._through(run_id, made.links, targets))
+                found[free_name(udf, found)] = made.replaced(guarantee=weakest(made.guarantee, self.doubts[run_id]), links=links)
         return found
 
     def _controls(self) -> Iterator[Control]:
@@ -194,11 +186,12 @@ class _Merger:
         reached = self._reached()
         for run_id, step in self.steps.items():
             for control in step.derived.explanation.controls:
-                sources = tuple(dict.fromkeys(name for table in control.sources for name in self.names[run_id, table]))
+                tables = dict.fromkeys(one for table in control.sources for one in self.names[run_id, table])
+                sources, through = (tuple(name for kind, name in tables if kind == wanted) for wanted in ("source", "intermediate"))
                 rows = sorted({asked for row in control.rows for asked in reached[run_id].get(row, ())})
                 run = "" if run_id == self.asked.run.id else run_id
                 if rows:
-                    yield replace(control, sources=sources, rows=tuple(rows), run=run)
+                    yield replace(control, sources=sources, intermediate=through, rows=tuple(rows), run=run)
 
     def _reached(self) -> dict[str, dict[int, set[int]]]:
         """For each run and row of its target, the rows asked about that it stands behind (not: that a whole table let through)."""
@@ -221,12 +214,6 @@ def _all_went_on(crossing: Crossing, guarantee: Guarantee) -> bool:
 
 def _triples(links: pa.Table) -> Iterator[tuple[int, str, int]]:
     return zip(*(links.column(name).to_pylist() for name in ("row", "source", "source_row")), strict=True)
-
-
-def _rows_of(table: _Table) -> pa.Table:
-    import pyarrow as pa
-
-    return pa.concat_tables(table.parts)
 
 
 def _link_table(behind: Mapping[int, set[Row]]) -> pa.Table:

@@ -65,11 +65,14 @@ def classic_operators() -> None:
 
     run = LineagePySparkOperator(task_id="numbers", python_callable=numbers, op_kwargs={"rows": "{{ 2 * 5 }}"}, clear_params=["rows"])
     by_id = DeriveAugmentedLineageOperator(
-        task_id="by_id", run_id="{{ ti.xcom_pull(task_ids='numbers')['run_id'] }}", target="odd AND ds = '{{ ds }}'", verify=True
+        task_id="by_id",
+        lineage_run_id="{{ ti.xcom_pull(task_ids='numbers')['lineage_run_id'] }}",
+        target="odd AND ds = '{{ ds }}'",
+        verify=True,
     )
     latest = DeriveAugmentedLineageOperator(task_id="latest", pipeline="classic_operators.numbers", target=[{"id": 3}])
     nothing = DeriveAugmentedLineageOperator(task_id="nothing", pipeline="classic_operators.numbers", target="id > 100", allow_empty=True)
-    too_many = DeriveAugmentedLineageOperator(task_id="too_many", pipeline="classic_operators.numbers", target="id >= 0", limit=3)
+    too_many = DeriveAugmentedLineageOperator(task_id="too_many", pipeline="classic_operators.numbers", target="id >= 0", max_rows=3)
     empty = DeriveAugmentedLineageOperator(task_id="empty", pipeline="classic_operators.numbers", target="id > 100")
     run >> [by_id, latest, nothing, too_many, empty]
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from airflow_lineage_provider import Lineage, reasoned_udf
+from tests.answers import guarantees_of, links_of
 
 ORDERS = [(1, "ann", 10), (2, "ann", 20), (3, "bob", 30), (4, "bob", 5), (5, "cy", 7), (6, None, 7)]
 
@@ -30,21 +31,21 @@ def sql(text: str, **paths: str) -> str:
 
 def sources(found: Any, column: str = "rid") -> dict[str, list[Any]]:
     return {
-        name: sorted(table.column(column).to_pylist(), key=repr) for name, table in found.source.items() if column in table.column_names
+        name: sorted(table.column(column).to_pylist(), key=repr) for name, table in found.sources.items() if column in table.column_names
     }
 
 
 def behind(found: Any, row: int, column: str = "rid", links: str = "target") -> dict[str, list[Any]]:
     """What stands behind one row, by source."""
     names: dict[str, list[Any]] = {}
-    for link in found.links[links].to_pylist():
+    for link in links_of(found)[links].to_pylist():
         if link["row"] == row:
-            names.setdefault(link["source"], []).append(found.source[link["source"]].column(column)[link["source_row"]].as_py())
+            names.setdefault(link["source"], []).append(found.sources[link["source"]].column(column)[link["source_row"]].as_py())
     return {name: sorted(values, key=repr) for name, values in names.items()}
 
 
 def exact(found: Any) -> bool:
-    return {one.level for one in found.guarantees.values()} <= {"exact"}
+    return {one.level for one in guarantees_of(found).values()} <= {"exact"}
 
 
 def totals(lineage: Lineage, tables: Path, name: str = "totals", **options: Any) -> Any:

@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 from airflow_lineage_provider import Feature, Lineage
 from airflow_lineage_provider.errors import SparkRequired
 from airflow_lineage_provider.store import Store
+from tests.answers import guarantees_of, links_of, runs_of
 from tests.pipeline.across.small_runs import behind, exact, sources, sql, totals
 
 pytestmark = pytest.mark.spark
@@ -23,11 +24,11 @@ def test_two_runs(lineage: Lineage, tables: Path) -> None:
     assert sources(found) == {"orders": [1, 2]}
     assert list(found.intermediate) == ["totals"]
     between = found.intermediate["totals"]
-    assert (between.run.id, between.run.pipeline, found.runs["totals"]) == (a.id, "a", a.id)
+    assert (between.run.id, between.run.pipeline, runs_of(found)["totals"]) == (a.id, "a", a.id)
     assert between.rows.to_pylist() == [{"client": "ann", "total": 30}]
     assert behind(found, 0) == {"orders": [1, 2]}
     assert behind(found, 0, links="totals") == {"orders": [1, 2]}
-    assert exact(found), found.guarantees
+    assert exact(found), guarantees_of(found)
     whole = b.explain("true")
     assert {whole.target.column("client")[row].as_py(): behind(whole, row)["orders"] for row in (0, 1)} == {"ann": [1, 2], "bob": [3, 4]}
 
@@ -36,9 +37,9 @@ def test_without_across_a_derivation_ends_at_what_the_run_read(lineage: Lineage,
     totals(lineage, tables)
     b = lineage.run(sql("SELECT client FROM {totals} WHERE total > 20", totals=str(tables / "totals")), name="b")
     found = b.explain("client = 'ann'", across=False)
-    assert found.source["totals"].to_pylist() == [{"client": "ann", "total": 30}]
+    assert found.sources["totals"].to_pylist() == [{"client": "ann", "total": 30}]
     assert found.intermediate == {}
-    assert list(found.source) == ["totals"]
+    assert list(found.sources) == ["totals"]
 
 
 def test_three_runs_and_the_answer_is_kept(lineage: Lineage, tables: Path) -> None:
@@ -52,7 +53,10 @@ def test_three_runs_and_the_answer_is_kept(lineage: Lineage, tables: Path) -> No
     assert {name: one.run.id for name, one in found.intermediate.items()} == {"joined": b.id, "totals": a.id}
     assert exact(found)
     again = lineage.derivation(found.id)
-    assert (again.source, again.links, again.runs, again.guarantees) == (found.source, found.links, found.runs, found.guarantees)
+    assert [(one.rows, one.links, one.guarantee) for one in again.tables.values()] == [
+        (one.rows, one.links, one.guarantee) for one in found.tables.values()
+    ]
+    assert [one.run_id for one in again.reasons.values()] == [one.run_id for one in found.reasons.values()]
     assert {name: (one.run.id, one.rows) for name, one in again.intermediate.items()} == {
         name: (one.run.id, one.rows) for name, one in found.intermediate.items()
     }
@@ -74,7 +78,7 @@ def test_a_diamond_is_one_derivation(lineage: Lineage, tables: Path) -> None:
     found = d.explain("low = 'cy' AND high IN ('ann', 'cy')")
     assert sources(found) == {"orders": [1, 2, 5]}
     assert sorted(found.intermediate) == ["high", "low", "totals"]
-    assert found.runs["totals"] == a.id
+    assert runs_of(found)["totals"] == a.id
     assert sorted(found.intermediate["totals"].rows.column("client").to_pylist()) == ["ann", "cy"]
     high = {found.target.column("high")[row].as_py(): behind(found, row)["orders"] for row in (0, 1)}
     assert high == {"ann": [1, 2, 5], "cy": [5]}
@@ -86,8 +90,8 @@ def test_one_real_source_on_two_paths(lineage: Lineage, tables: Path) -> None:
     text = "SELECT rid, total FROM {totals} JOIN {purchases} ON totals.client = purchases.client"
     b = lineage.run(sql(text, totals=str(tables / "totals"), purchases=str(tables / "orders")), name="b")
     found = b.explain("rid = 1")
-    assert len(found.source) == 1  # what run B calls otherwise is the same table in the same version
-    assert behind(found, 0) == {next(iter(found.source)): [1, 2]}
+    assert len(found.sources) == 1  # what run B calls otherwise is the same table in the same version
+    assert behind(found, 0) == {next(iter(found.sources)): [1, 2]}
 
 
 def test_each_duplicate_has_its_own_lineage(lineage: Lineage, tables: Path) -> None:
@@ -95,7 +99,7 @@ def test_each_duplicate_has_its_own_lineage(lineage: Lineage, tables: Path) -> N
     b = lineage.run(sql("SELECT amount AS x FROM {amounts}", amounts=str(tables / "amounts")), name="b")
     found = b.explain("x = 7")
     assert found.target.num_rows == 2
-    assert found.runs["amounts"] == a.id
+    assert runs_of(found)["amounts"] == a.id
     assert sorted(behind(found, row)["orders"] for row in (0, 1)) == [[5], [6]]
     assert exact(found)
 
@@ -107,8 +111,8 @@ def test_duplicates_that_cannot_be_told_apart_are_marked(lineage: Lineage, table
     found = b.explain("x = 7")
     assert sources(found) == {"orders": [5, 6]}
     assert behind(found, 0) == {"orders": [5, 6]}
-    assert found.guarantees["orders"].level == "superset"
-    assert found.guarantees["amounts"].level == "superset"
+    assert guarantees_of(found)["orders"].level == "superset"
+    assert guarantees_of(found)["amounts"].level == "superset"
     alone = b.explain("x = 30")
     assert sources(alone) == {"orders": [3]}
     assert exact(alone)
@@ -123,7 +127,7 @@ def test_values_as_the_reader_types_them(lineage: Lineage, tables: Path, format:
     b = lineage.run(lambda spark: spark.read.schema(schema).format(format).load(out).where("rid > 2"), name="b")
     found = b.explain("rid IN (3, 6)")
     assert sources(found) == {"orders": [3, 6]}
-    assert exact(found), found.guarantees
+    assert exact(found), guarantees_of(found)
 
 
 def test_values_that_the_format_lost_are_said(lineage: Lineage, tables: Path) -> None:
@@ -135,7 +139,7 @@ def test_values_that_the_format_lost_are_said(lineage: Lineage, tables: Path) ->
     assert sources(found) == {"out": [3]}
     assert found.intermediate == {}
     assert found.guarantee.level == "unavailable"
-    assert a.id in found.guarantees["out"].cause
+    assert a.id in guarantees_of(found)["out"].cause
 
 
 @pytest.mark.parametrize("strategy", ["rerun", "full_materialization"])
@@ -144,7 +148,7 @@ def test_another_strategy_upstream(lineage: Lineage, tables: Path, strategy: str
     b = lineage.run(sql("SELECT client, total FROM {totals}", totals=str(tables / "totals")), name="b")
     found = b.explain("client = 'bob' OR client IS NULL")
     assert sources(found) == {"orders": [3, 4, 6]}
-    assert found.runs["totals"] == a.id
+    assert runs_of(found)["totals"] == a.id
     assert exact(found)
 
 
@@ -153,7 +157,7 @@ def test_a_rerun_upstream_that_cannot_be_repeated_is_said(lineage: Lineage, tabl
     b = lineage.run(sql("SELECT client, total FROM {totals}", totals=str(tables / "totals")), name="b")
     shutil.rmtree(tables / "orders")
     found = b.explain("client = 'bob'")
-    assert list(found.source) == ["totals"]
+    assert list(found.sources) == ["totals"]
     assert found.guarantee.level == "unavailable"
     assert a.id in found.guarantee.cause
     assert "orders" in found.guarantee.cause
@@ -166,7 +170,7 @@ def test_reasons_of_all_runs(lineage: Lineage, tables: Path) -> None:
     b = lineage.run(sql("SELECT s, extent(CAST(sum(amount) AS int)) AS t FROM {sized} GROUP BY s", sized=str(tables / "sized")), name="b")
     found = b.explain("s = 'small'")
     assert list(found.reasons) == ["extent", "extent_2"]
-    assert (found.runs["extent"], found.runs["extent_2"]) == (b.id, a.id)
+    assert (runs_of(found)["extent"], runs_of(found)["extent_2"]) == (b.id, a.id)
     assert found.reasons["extent"].column("value").to_pylist() == ["big"]
     assert sorted(found.reasons["extent_2"].column(1).to_pylist()) == [5, 7, 10]
     assert behind(found, 0, links="extent") == {"orders": [1, 4, 5, 6]}
@@ -185,7 +189,7 @@ def test_a_difference_over_a_runs_output(lineage: Lineage, tables: Path) -> None
     b = lineage.run(pipeline, name="b", output=str(tables / "left_over"))
     c = lineage.run(sql("SELECT upper(client) AS who FROM {left_over}", left_over=str(tables / "left_over")), name="c")
     found = c.explain("who = 'CY'")
-    assert [(one.sources, one.rows, one.run) for one in found.controls] == [(("totals",), (0,), b.id)]
+    assert [(one.sources, one.intermediate, one.rows, one.run) for one in found.controls] == [((), ("totals",), (0,), b.id)]
     assert found.intermediate["totals"].rows.num_rows == 0
     assert sources(found, "client") == {"clients": ["cy"]}
 
@@ -195,9 +199,9 @@ def test_the_rows_of_a_difference_upstream_are_in_no_decision(lineage: Lineage, 
     a = lineage.run(sql(text, orders=str(tables / "orders"), clients=str(tables / "clients")), name="a", output=str(tables / "kept"))
     b = lineage.run(sql("SELECT rid, extent(amount) AS s FROM {kept}", kept=str(tables / "kept")), name="b")
     found = b.explain("rid = 5", difference="rows", save=False)
-    assert found.source["clients"].num_rows == 3
-    assert {link["source"] for link in found.links["target"].to_pylist()} == {"orders", "clients"}
-    assert {link["source"] for link in found.links["extent"].to_pylist()} == {"orders"}
+    assert found.sources["clients"].num_rows == 3
+    assert {link["source"] for link in links_of(found)["target"].to_pylist()} == {"orders", "clients"}
+    assert {link["source"] for link in links_of(found)["extent"].to_pylist()} == {"orders"}
     assert [(one.sources, one.rows, one.run, one.listed) for one in found.controls] == [(("clients",), (0,), a.id, True)]
 
 
@@ -228,14 +232,14 @@ def test_without_spark(lineage: Lineage, tables: Path, store: Store) -> None:
     out = str(tables / "picked")
     a = lineage.run(sql("SELECT rid, amount FROM {orders}", orders=str(tables / "orders")), name="a", output=out)
     b = lineage.run(sql("SELECT rid AS r FROM {picked}", picked=out), name="b")
-    found = Lineage(store=store).get(b.id).explain("r = 3")
+    found = Lineage(store=store).get_run(b.id).explain("r = 3")
     assert sources(found) == {"orders": [3]}
-    assert found.runs == {"picked": a.id}
+    assert runs_of(found) == {"picked": a.id}
     again = totals(lineage, tables, strategy="rerun")
     c = lineage.run(sql("SELECT client FROM {totals}", totals=str(tables / "totals")), name="c")
     with pytest.raises(SparkRequired, match=again.id):
-        Lineage(store=store).get(c.id).explain("client = 'ann'")
-    assert list(Lineage(store=store).get(c.id).explain("client = 'ann'", across=False).source) == ["totals"]
+        Lineage(store=store).get_run(c.id).explain("client = 'ann'")
+    assert list(Lineage(store=store).get_run(c.id).explain("client = 'ann'", across=False).sources) == ["totals"]
 
 
 def test_equal_rows_of_two_runs(lineage: Lineage, tables: Path) -> None:
@@ -247,4 +251,4 @@ def test_equal_rows_of_two_runs(lineage: Lineage, tables: Path) -> None:
     found = b.explain("amount = 7")
     assert sources(found) == {"orders": [5, 6]}
     assert {one.run.id for one in found.intermediate.values()} == {run.id for run in runs}
-    assert found.guarantees["orders"].level == "superset"
+    assert guarantees_of(found)["orders"].level == "superset"

@@ -16,6 +16,7 @@ from pyspark.sql import SparkSession
 from airflow_lineage_provider import Lineage
 from airflow_lineage_provider.running.output import Output
 from airflow_lineage_provider.store import Store
+from tests.answers import guarantees_of, links_of, runs_of
 from tests.pipeline.across.small_runs import exact, sources, sql, totals
 
 pytestmark = pytest.mark.spark
@@ -40,7 +41,7 @@ def test_a_table_that_feeds_its_next_version(lineage: Lineage, tables: Path) -> 
     last = lineage.run(sql("SELECT sum(amount) AS s FROM {v} WHERE rid IN (1, 4, 5)", v=str(tables / "v3")), name="sum")
     found = last.explain("true")
     assert sources(found) == {"orders": [1, 4, 5]}
-    assert {found.runs[name] for name in found.intermediate} == {run.id for run in runs}
+    assert {runs_of(found)[name] for name in found.intermediate} == {run.id for run in runs}
     assert exact(found)
 
 
@@ -57,7 +58,7 @@ def test_a_path_that_runs_append_to(lineage: Lineage, tables: Path) -> None:
     three = last.explain("rid = 3")
     assert sources(three)["orders"] == [1, 2, 3]
     assert {found.run.id for found in three.intermediate.values()} == {first.id, *(run.id for run in later)}
-    assert exact(three), three.guarantees
+    assert exact(three), guarantees_of(three)
 
 
 def test_rows_that_nobody_recorded_in_the_same_path(lineage: Lineage, tables: Path, spark: SparkSession) -> None:
@@ -66,7 +67,7 @@ def test_rows_that_nobody_recorded_in_the_same_path(lineage: Lineage, tables: Pa
     spark.createDataFrame([(99, 1)], "rid int, amount int").coalesce(1).write.mode("append").parquet(path)
     found = lineage.run(sql("SELECT sum(amount) AS s FROM {mixed}", mixed=path), name="b").explain("true")
     assert sources(found) == {"mixed": [99], "orders": [1]}
-    assert found.intermediate["mixed_2"].rows.to_pylist() == [{"rid": 1, "amount": 10}]
+    assert found.intermediate["mixed"].rows.to_pylist() == [{"rid": 1, "amount": 10}]
     assert exact(found)
 
 
@@ -74,15 +75,15 @@ def test_the_version_that_was_read_decides(lineage: Lineage, tables: Path) -> No
     path, orders = str(tables / "latest"), str(tables / "orders")
     old = lineage.run(sql("SELECT client, rid FROM {orders} WHERE rid < 3", orders=orders), name="old", output=path)
     early = lineage.run(sql("SELECT client, rid AS r FROM {latest}", latest=path), name="early")
-    assert early.explain("r = 2").runs["latest"] == old.id
+    assert runs_of(early.explain("r = 2"))["latest"] == old.id
     new = lineage.run(sql("SELECT client, rid FROM {orders} WHERE rid > 1", orders=orders), name="new", output=f"{path}+overwrite")
     late = lineage.run(sql("SELECT client, rid AS r FROM {latest}", latest=path), name="late")
-    assert late.explain("r = 2").runs["latest"] == new.id
+    assert runs_of(late.explain("r = 2"))["latest"] == new.id
     # The files that the early run read are gone: what the run that wrote them stored is what was in them.
     found = early.explain("r = 2")
-    assert (sources(found), found.runs["latest"]) == ({"orders": [2]}, old.id)
+    assert (sources(found), runs_of(found)["latest"]) == ({"orders": [2]}, old.id)
     assert found.stale
-    assert exact(found), found.guarantees
+    assert exact(found), guarantees_of(found)
     assert early.explain("r = 2", across=False).guarantee.level == "unavailable"
 
 
@@ -94,9 +95,9 @@ def test_a_catalog_table(lineage: Lineage, tables: Path, spark: SparkSession) ->
         b = lineage.run("SELECT client, total FROM across_totals", name="b")
         found = b.explain("client = 'bob'")
         assert sources(found) == {"orders": [3, 4]}
-        assert found.runs["across_totals"] == a.id
+        assert runs_of(found)["across_totals"] == a.id
         assert exact(found)
-        assert b.explain("client = 'new'").runs["across_totals"] == more.id
+        assert runs_of(b.explain("client = 'new'"))["across_totals"] == more.id
     finally:
         spark.sql("DROP TABLE IF EXISTS across_totals")
 
@@ -106,10 +107,10 @@ def test_a_run_that_was_dropped(lineage: Lineage, tables: Path) -> None:
     b = lineage.run(sql("SELECT client, total FROM {totals}", totals=str(tables / "totals")), name="b")
     lineage.drop(a.id)
     found = b.explain("client = 'ann'")
-    assert found.source["totals"].to_pylist() == [{"client": "ann", "total": 30}]
+    assert found.sources["totals"].to_pylist() == [{"client": "ann", "total": 30}]
     assert found.intermediate == {}
-    assert a.id in found.guarantees["totals"].cause
-    assert "dropped" in found.guarantees["totals"].cause
+    assert a.id in guarantees_of(found)["totals"].cause
+    assert "dropped" in guarantees_of(found)["totals"].cause
 
 
 def test_another_writer_at_the_same_time(lineage: Lineage, tables: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -126,9 +127,9 @@ def test_another_writer_at_the_same_time(lineage: Lineage, tables: Path, spark: 
 
     monkeypatch.setattr(Output, "_files", files)
     a = lineage.run(sql("SELECT rid FROM {orders}", orders=str(tables / "orders")), name="a", output=f"{path}+append")
-    assert "same time" in lineage.get(a.id).record.output["version"]["cause"]
+    assert "same time" in lineage.get_run(a.id).record.output["version"]["cause"]
     found = lineage.run(sql("SELECT rid FROM {shared}", shared=path), name="b").explain("rid = 1")
-    assert list(found.source) == ["shared"]
+    assert list(found.sources) == ["shared"]
     assert found.intermediate == {}
 
 
@@ -142,10 +143,10 @@ def test_more_files_than_are_listed(lineage: Lineage, tables: Path, monkeypatch:
         for at in (0, 1)
     ]
     b = lineage.run(sql("SELECT rid FROM {many}", many=path), name="b")
-    assert "digest" in lineage.get(b.id).record.inputs[0]["version"]
+    assert "digest" in lineage.get_run(b.id).record.inputs[0]["version"]
     found = b.explain("rid = 3")
     assert sources(found) == {"orders": [3]}
-    assert found.runs["many"] == runs[1].id
+    assert runs_of(found)["many"] == runs[1].id
     assert exact(found)
 
 
@@ -163,9 +164,9 @@ def test_rows_are_compared_null_safe_and_with_nan(lineage: Lineage, tables: Path
 def test_nothing_is_invented_for_an_empty_target_table(lineage: Lineage, tables: Path) -> None:
     a = lineage.run(sql("SELECT rid FROM {orders} WHERE rid > 100", orders=str(tables / "orders")), name="a", output=str(tables / "none"))
     found = lineage.run(sql("SELECT count(*) AS n FROM {none}", none=str(tables / "none")), name="b").explain("n = 0")
-    assert found.source == {}
+    assert found.sources == {}
     assert found.intermediate["none"].run.id == a.id
-    assert found.links["target"].num_rows == 0
+    assert links_of(found)["target"].num_rows == 0
 
 
 @pytest.fixture
@@ -203,18 +204,18 @@ def test_a_postgresql_table(lineage: Lineage, tables: Path, store: Store, jdbc: 
     b = lineage.run(read_jdbc(jdbc, table), name="b")
     found = b.explain("client = 'ann'")
     assert sources(found) == {"orders": [1, 2]}
-    assert found.runs[table] == a.id
-    assert exact(found), found.guarantees
+    assert runs_of(found)[table] == a.id
+    assert exact(found), guarantees_of(found)
     more = lineage.run(
         "SELECT 'new' AS client, CAST(1 AS bigint) AS total", name="more", output=Output.postgres(store.url, table, "append")
     )
     c = lineage.run(read_jdbc(jdbc, f"public.{table}"), name="c")
-    assert {who: c.explain(f"client = '{who}'").runs[table] for who in ("new", "bob")} == {"new": more.id, "bob": a.id}
+    assert {who: runs_of(c.explain(f"client = '{who}'"))[table] for who in ("new", "bob")} == {"new": more.id, "bob": a.id}
     execute(store.url, "INSERT INTO public.across_totals VALUES ('foreign', 5)")
     d = lineage.run(read_jdbc(jdbc, table), name="d")
     left = d.explain("client = 'bob'")  # a version that no recorded run made
     assert left.intermediate == {}
-    assert list(left.source) == [table]
+    assert list(left.sources) == [table]
     execute(store.url, "DELETE FROM public.across_totals WHERE client = 'foreign' OR client = 'new'")
     execute(store.url, "UPDATE public.across_totals SET total = total + 1 WHERE client = 'ann'")
     changed = b.explain("client = 'bob'")  # as many rows as there were, but others
@@ -230,8 +231,8 @@ def test_rows_that_a_later_run_replaced_are_that_run_s(lineage: Lineage, tables:
     between = lineage.run("SELECT 'new' AS client, CAST(1 AS bigint) AS total", name="between", output=output)
     again = lineage.run(sql(text, orders=orders), name="a", output=output, append_key="k")
     reader = lineage.run(read_jdbc(jdbc, f"public.{table}"), name="b")
-    assert {who: reader.explain(f"client = '{who}'").runs[table] for who in ("new", "ann")} == {"new": between.id, "ann": again.id}
+    assert {who: runs_of(reader.explain(f"client = '{who}'"))[table] for who in ("new", "ann")} == {"new": between.id, "ann": again.id}
     found = reader.explain("client = 'ann'")
-    assert exact(found), found.guarantees
+    assert exact(found), guarantees_of(found)
     assert sources(found) == {"orders": [1]}
     execute(store.url, f"DROP TABLE public.{table}")
