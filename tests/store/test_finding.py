@@ -60,7 +60,7 @@ def test_what_is_no_id_finds_nothing(two: Lineage, run_id: Any) -> None:
 def test_drop_takes_a_whole_id_alone(two: Lineage, run_id: str) -> None:
     with pytest.raises(RunNotFound):
         two.drop(run_id)
-    assert {two.get(one).summary.status for one in ("findme-a1", "findme-a2", "findme-b")} == {"complete"}
+    assert {two.get_run(one).summary.status for one in ("findme-a1", "findme-a2", "findme-b")} == {"complete"}
 
 
 def test_drop_says_which_run_is_meant(two: Lineage) -> None:
