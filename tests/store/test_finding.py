@@ -27,27 +27,27 @@ def two(store: Store) -> Iterator[Lineage]:
 
 
 def test_a_run_by_its_id_or_an_unambiguous_beginning(two: Lineage) -> None:
-    assert two.get("findme-a1").id == "findme-a1"
-    assert two.get("findme-b").id == two.get("findme-b", "second finding").id == "findme-b"
-    assert two.get("findme-a", "first finding").id == "findme-a1"
+    assert two.get_run("findme-a1").id == "findme-a1"
+    assert two.get_run("findme-b").id == two.get_run("findme-b", "second finding").id == "findme-b"
+    assert two.get_run("findme-a", "first finding").id == "findme-a1"
     assert two.latest("second finding").id == "findme-b"
 
 
 def test_an_ambiguous_beginning_is_told_as_such(two: Lineage) -> None:
     with pytest.raises(AmbiguousRun, match="'findme-' is the beginning of several runs' ids: findme-a1, findme-a2, findme-b; write more"):
-        two.get("findme-")
+        two.get_run("findme-")
 
 
 def test_a_run_of_another_pipeline_is_not_taken(two: Lineage) -> None:
     with pytest.raises(RunNotFound, match="run findme-a1 is one of pipeline 'first finding', not of 'second finding'"):
-        two.get("findme-a1", "second finding")
+        two.get_run("findme-a1", "second finding")
     with pytest.raises(RunNotFound, match="no complete run"):
         two.latest("third finding")
 
 
 @pytest.mark.parametrize("run_id", NO_IDS, ids=lambda one: repr(one)[:12])
 def test_what_is_no_id_finds_nothing(two: Lineage, run_id: Any) -> None:
-    for ask in (two.get, two.drop, two.store.run, two.store.drop_run):
+    for ask in (two.get_run, two.drop, two.store.run, two.store.drop_run):
         with pytest.raises(RunNotFound) as found:
             ask(run_id)
         assert len(str(found.value)) < 400
@@ -65,12 +65,12 @@ def test_drop_takes_a_whole_id_alone(two: Lineage, run_id: str) -> None:
 
 def test_drop_says_which_run_is_meant(two: Lineage) -> None:
     with pytest.raises(RunNotFound, match="'findme-a' is only the beginning of run findme-a1: here the whole id is needed"):
-        two.get("findme-a", "first finding", whole=True)
+        two.get_run("findme-a", "first finding", whole=True)
 
 
 def test_one_row_is_read_to_find_a_run(two: Lineage, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(store_module.Store, "runs", lambda *_: pytest.fail("the runs were listed"))
-    assert two.get("findme-b").id == "findme-b"
+    assert two.get_run("findme-b").id == "findme-b"
     assert two.latest().summary.status == "complete"
 
 
