@@ -41,7 +41,7 @@ def _flag(name: str, value: Any) -> None:
 
 def _count(name: str, value: Any) -> None:
     if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
-        raise InvalidOption(f"{name}={shown(value)} is no number of rows; it can be a whole number from 1 up")
+        raise InvalidOption(f"{name}={shown(value)} is not a number of rows; it can be a whole number, 1 or more")
 
 
 def _keys(name: str, value: Any) -> None:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from airflow_lineage_provider.answers.explanation import RunSummary
     from airflow_lineage_provider.tracing.trace import TracingQuery
 
-UNRECORDED = Guarantee(level="unavailable", cause="what this table is worth was not recorded with the answer")
+UNRECORDED = Guarantee(level="unavailable", cause="the guarantee of this table was not recorded with the answer")
 
 
 class AnswerTable:

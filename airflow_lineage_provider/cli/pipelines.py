@@ -27,7 +27,7 @@ def load_pipeline(reference: str) -> tuple[Callable[..., Any] | str, str]:
         return _sql(Path(reference)), Path(reference).stem
     place, colon, name = reference.rpartition(":")
     if not colon or not place or not name:
-        raise PlanError(f"{reference!r} names no pipeline: {FORMS}")
+        raise PlanError(f"{reference!r} does not name a pipeline: {FORMS}")
     module = load_module(place)
     found = _member(module, name, reference)
     return found, getattr(found, "__name__", name)

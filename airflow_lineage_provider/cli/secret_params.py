@@ -25,5 +25,5 @@ def _value(name: str, variable: str) -> str:
             raise PlanError(f"--secret-param {name}={variable}: there is no environment variable {variable}")
         return os.environ[variable]
     if not sys.stdin.isatty():
-        raise PlanError(f"--secret-param {name} is asked for at a terminal, and there is none: write {name}=ENVIRONMENT_VARIABLE")
+        raise PlanError(f"--secret-param {name} needs a terminal to be typed at, and there is none: write {name}=ENVIRONMENT_VARIABLE")
     return getpass.getpass(f"{name}: ")

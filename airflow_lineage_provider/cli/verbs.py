@@ -130,7 +130,7 @@ def explain(options: Namespace, out: Streams) -> int:
     """Explain rows of a run's result. Spark is started only when the answer needs it."""
     load_imports(options.imports)
     if (options.target is None) == (options.at is None):
-        raise InvalidTarget("say which rows are meant, once: a TARGET, or their positions, --at 0,3")
+        raise InvalidTarget("name the rows to explain in exactly one way: a TARGET, or their positions, --at 0,3")
     target = None if options.target is None else _target(options.target)
     try:
         explanation = _explained(options, out, target, None)
@@ -152,7 +152,7 @@ def _target(text: str) -> str | list[dict[str, Any]]:
     try:
         found = json.loads(text)
     except ValueError as error:
-        raise InvalidTarget(f"the target {text!r} begins like JSON but is none: {error}") from error
+        raise InvalidTarget(f"the target {text!r} begins like JSON but is not valid JSON: {error}") from error
     rows = found if isinstance(found, list) else [found]
     if not all(isinstance(row, dict) for row in rows):
         raise InvalidTarget(f'the target {text!r} is not a list of rows: write [{{"column": value}}, …], or a SQL predicate')
@@ -176,7 +176,7 @@ def why_not(options: Namespace, out: Streams) -> int:
     """Say what became of source rows. Spark is started when the question is known to be one."""
     load_imports(options.imports)
     if (options.rows is None) == (options.at is None):
-        raise InvalidTarget("say which source rows are meant, once: ROWS, or their positions, --at 0,3")
+        raise InvalidTarget("name the source rows in exactly one way: ROWS, or their positions, --at 0,3")
     rows = None if options.rows is None else _target(options.rows)
     try:
         found = _what_became(options, out, rows, None)
@@ -262,7 +262,7 @@ def drop(options: Namespace, out: Streams) -> int:
 
 def _agreed(found: list[RunSummary], out: Streams) -> bool:
     if not sys.stdin.isatty():
-        raise PlanError("drop asks before it deletes, and standard input is no terminal: pass --yes")
+        raise PlanError("drop asks before it deletes, and standard input is not a terminal: pass --yes")
     for one in found:
         out.say(f"{one.id}  {one.pipeline}  {one.status}  {one.started}")
     which = "this run" if len(found) == 1 else f"these {len(found)} runs"

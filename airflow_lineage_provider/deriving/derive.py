@@ -99,7 +99,7 @@ def chosen_target(run: AskedRun, target: Any, at: Any, limit: int) -> Target:
     :raises InvalidTarget, TargetTooLarge, ResultNotStored: they cannot be meant so.
     """
     if (target is None) == (at is None):
-        raise InvalidTarget("say which rows are meant, once: a predicate or rows, or positions, at=[0, 3]")
+        raise InvalidTarget("name the rows to explain in exactly one way: a predicate or rows, or positions, at=[0, 3]")
     if at is not None:
         return PositionTarget(at, run.recorded, run.stored.get("result"), run.store, limit, run.record.strategy)
     if is_predicate(target):

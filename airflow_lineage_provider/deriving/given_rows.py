@@ -42,7 +42,7 @@ def _forms(given: Any) -> Iterator[Any]:
     if tabular is not None:
         return tabular
     if isinstance(given, str | bytes) or not isinstance(given, Iterable):
-        raise InvalidTarget(f"{shown(given)} ({type(given).__name__}) is no target; {FORMS}")
+        raise InvalidTarget(f"{shown(given)} ({type(given).__name__}) is not a target; {FORMS}")
     return _counted(given)
 
 
@@ -103,7 +103,7 @@ def _cells(row: Any, columns: Sequence[tuple[str, Attribute]]) -> Cells:
     if type(row).__module__.startswith("pandas.") and hasattr(row, "to_dict"):
         return _cells(_of_pandas(row.to_dict()), columns)
     if not isinstance(row, tuple | list):
-        raise InvalidTarget(f"target row: {shown(row)} ({type(row).__name__}) is no row; {FORMS}")
+        raise InvalidTarget(f"target row: {shown(row)} ({type(row).__name__}) is not a row; {FORMS}")
     names = list(getattr(row, "__fields__", ()))
     if names and len(set(names)) == len(names):
         return tuple((_column(name, columns), value) for name, value in zip(names, row, strict=True))

@@ -103,7 +103,7 @@ class ReasonReader:
                 then, now = stored[at].as_py(), made[at].as_py()
                 row = _told({name: one[chosen[at]].as_py() for name, one in zip(_argument_names(function), inputs, strict=True)})
                 raise ReasonValueMismatch(
-                    f"UDF {function.udf} decided {then!r} for {row} in the run, and gives {now!r} now: no reason is given for it"
+                    f"UDF {function.udf} decided {then!r} for {row} in the run, and gives {now!r} now: no reason can be given for it"
                 )
         rows = {
             digests[at]: (json.dumps(v, default=str), r) for at, v, r in zip(chosen, made.to_pylist(), reasons.to_pylist(), strict=True)

@@ -42,7 +42,7 @@ def condition_of(
         if spark is None:
             raise SparkRequired("a target that is a Column is read by Spark: give a Spark session, or write the condition as text")
         return condition_of_column(spark, target, columns, dict(recorded.plan.conf))
-    raise InvalidTarget(f"{shown(target)} ({type(target).__name__}) is no predicate")
+    raise InvalidTarget(f"{shown(target)} ({type(target).__name__}) is not a predicate")
 
 
 def is_predicate(target: Any) -> bool:
@@ -63,7 +63,7 @@ def _bounded(target: str) -> str:
             "values or positions, or a shorter condition"
         )
     if "\x00" in target or any("\ud800" <= character <= "\udfff" for character in target):
-        raise InvalidTarget("the target has a character that is none: NUL, or half of a pair (write '\\u0000' for NUL in a string)")
+        raise InvalidTarget("the target has NUL or half of a surrogate pair in it, and SQL text cannot (NUL in a string is '\\u0000')")
     return target
 
 

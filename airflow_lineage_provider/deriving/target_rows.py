@@ -151,7 +151,7 @@ def _position(given: Any) -> int:
     except TypeError:
         position = -1
     if not 0 <= position < 2**62:
-        raise InvalidTarget(f"{shown(given)} is no position: the result's rows are counted from 0, in the order of its rows")
+        raise InvalidTarget(f"{shown(given)} is not a position: rows are counted from 0, in the order of the result")
     return position
 
 

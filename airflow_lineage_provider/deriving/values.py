@@ -113,7 +113,7 @@ def _plain(value: Any) -> Any:
         return value.item()
     if kind.__name__ in ("Timestamp", "Timedelta") and kind.__module__.startswith("pandas"):
         if value.nanosecond if kind.__name__ == "Timestamp" else value.nanoseconds:
-            raise InvalidTarget(f"target row: {shown(value)} has nanoseconds, which Spark's times have not")
+            raise InvalidTarget(f"target row: {shown(value)} has nanoseconds, which Spark's timestamps cannot hold")
         return value.to_pydatetime() if kind.__name__ == "Timestamp" else value.to_pytimedelta()
     return value
 
@@ -121,7 +121,7 @@ def _plain(value: Any) -> Any:
 def _numpy_time(value: Any) -> Any:
     whole = value.astype(value.dtype.str.split("[")[0] + "[us]")
     if whole != value and str(value) != "NaT":
-        raise InvalidTarget(f"target row: {shown(value)} has nanoseconds, which Spark's times have not")
+        raise InvalidTarget(f"target row: {shown(value)} has nanoseconds, which Spark's timestamps cannot hold")
     return whole.item()
 
 

@@ -102,7 +102,7 @@ class DeriveAugmentedLineageOperator(BaseOperator):
         if not self._asked or "" in (lineage_run_id, pipeline):
             raise ValueError(f"task {self.task_id!r} does not say which run to derive from; give lineage_run_id=… or pipeline=…")
         if (target is None) == (at is None):
-            raise ValueError(f"task {self.task_id!r} does not say which rows are meant, once; give target=… or at=[…]")
+            raise ValueError(f"task {self.task_id!r} must name the rows to explain in exactly one way; give target=… or at=[…]")
         self.target = target
         self.at = at
         self.lineage_run_id = lineage_run_id

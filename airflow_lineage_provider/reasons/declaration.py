@@ -27,7 +27,7 @@ def parameter_names(main: Callable[..., Any], name: str) -> tuple[str, ...]:
         raise UdfDeclarationError(f"UDF {name!r} has keyword-only parameters {wrong}: Spark passes a row's values by position")
     names = tuple(each.name for each in found if each.kind in _POSITIONAL)
     if not names and not takes_many:
-        raise UdfDeclarationError(f"UDF {name!r} takes no argument: it is applied to values of a row, so it needs one")
+        raise UdfDeclarationError(f"UDF {name!r} takes no argument: Spark applies it to the values of a row, so it needs at least one")
     return names
 
 
@@ -53,7 +53,7 @@ def installed_versions(libraries: Sequence[str]) -> dict[str, str]:
         return {each: version(each) for each in sorted(libraries)}
     except (PackageNotFoundError, ValueError) as error:
         missing = shown(getattr(error, "name", None) or str(error))
-        raise UdfDeclarationError(f"the library {missing}, declared to matter to a UDF, is not installed") from error
+        raise UdfDeclarationError(f"the library {missing}, which a UDF names in libraries=…, is not installed: install it") from error
 
 
 def calling_module() -> str:

@@ -31,7 +31,7 @@ class Feature:
     def __post_init__(self) -> None:
         texts = [self.label, self.unit, *self.values.values()]
         if wrong := [each for each in texts if not isinstance(each, str)]:
-            raise UdfDeclarationError(f"a Feature's label, unit and names of values are texts; {wrong[0]!r} is none")
+            raise UdfDeclarationError(f"a Feature's label, unit and names of values must be texts; {wrong[0]!r} is not one")
         for each in self.values:
             try:
                 plain(each, "a value")

@@ -73,7 +73,8 @@ def _fate(fate: Fate) -> Iterator[RenderableType]:
             made.add_row(*_step(step, lost=at == fate.lost))
     yield made
     if fate.survived:
-        yield Text(f"✓ {count(fate.path[-1].descendants, 'row')} of the result descend from it", style="green")
+        left = fate.path[-1].descendants
+        yield Text(f"✓ {count(left, 'row')} of the result {'descends' if left == 1 else 'descend'} from it", style="green")
     else:
         yield from _drop(fate.drop)
 

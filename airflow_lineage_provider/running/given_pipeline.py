@@ -47,10 +47,13 @@ def frame_of(spark: SparkSession, pipeline: Callable[..., Any] | str | DataFrame
         return frame_of_text(spark, pipeline, params, name)
     if _is_frame(pipeline):
         if params:
-            raise PlanError(f"pipeline {name} is a frame that stands already: it takes no parameters ({', '.join(params)})")
+            raise PlanError(
+                f"pipeline {name} is a DataFrame, which takes no parameters ({', '.join(params)}); leave them out, or give a function "
+                "(spark, **params) -> DataFrame"
+            )
         return _spark_frame(pipeline)
     if not callable(pipeline):
-        raise PlanError(f"{shown(pipeline)} is no pipeline; give a function (spark, **params) -> DataFrame, a SQL text, or a DataFrame")
+        raise PlanError(f"{shown(pipeline)} is not a pipeline; give a function (spark, **params) -> DataFrame, a SQL text, or a DataFrame")
     _check_parameters(pipeline, params, name)
     made = pipeline(spark, **params)
     if not _is_frame(made):

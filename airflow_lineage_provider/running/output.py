@@ -25,7 +25,10 @@ Mode = OneOf["error", "overwrite", "append"]
 MODES: tuple[Mode, ...] = get_args(Mode)
 FORMATS = ("parquet", "csv", "json", "orc")
 
-_FORMS = "write a path, parquet:PATH (or csv:, json:, orc:), table:NAME or postgresql://…#TABLE, with +overwrite or +append at the end"
+_FORMS = (
+    "write a path with a / in it (./NAME), parquet:PATH (or csv:, json:, orc:), table:NAME or postgresql://…#TABLE, "
+    "with +overwrite or +append at the end"
+)
 # File systems whose paths are written with one slash, too.
 _FILE_SYSTEMS = ("file", "hdfs", "viewfs", "dbfs", "maprfs")
 # What looks like a file system's address and is none.
@@ -266,8 +269,8 @@ def _check_scheme(place: str) -> None:
         return
     if scheme == "jdbc":
         raise InvalidOutput(
-            "a jdbc: address is no output; a table of PostgreSQL is written as postgresql://user@host/database#table, "
-            "and other databases by a task of their own, from files or from a table of Spark's catalog"
+            "a jdbc: address is not an output; write a table of PostgreSQL as postgresql://user@host/database#table, "
+            "and to other databases in a task of their own, from files or from a table of Spark's catalog"
         )
     if scheme in _NOT_FILES or not (rest.startswith("//") or scheme in _FILE_SYSTEMS):
         raise InvalidOutput(f"output format {shown(scheme)} is not known; it can be {', '.join(FORMATS)}: {_FORMS}")

@@ -47,7 +47,8 @@ def recorded_params(params: Mapping[str, Any], clear: Iterable[str] = (), secret
 def _check(params: Mapping[str, Any], clear: list[str], secret: set[str]) -> None:
     for pattern in clear:
         if not any(fnmatchcase(name, pattern) for name in params):
-            raise ParameterError(f"clear_params names {pattern!r}, which is no parameter; there are {', '.join(params) or 'none'}")
+            known = ", ".join(params) or "none"
+            raise ParameterError(f"clear_params names {pattern!r}, which is not a parameter; the run's parameters are {known}")
         both = sorted(name for name in secret if fnmatchcase(name, pattern))
         if both:
             raise ParameterError(f"parameter {', '.join(both)} cannot be both secret and recorded in clear")

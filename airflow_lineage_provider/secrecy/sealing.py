@@ -209,7 +209,7 @@ def _check_sealable(secrets: Mapping[str, Any]) -> None:
             raise ParameterError(f"secret parameter {name!r} has ⟪ or ⟫ in its name, by which secrets are marked in a plan")
         if any(len(text) < SHORTEST for text in _leaves(value)):
             raise ParameterError(
-                f"secret parameter {name!r} has less than {SHORTEST} characters: it could not be told from the rest of a plan"
+                f"secret parameter {name!r} has less than {SHORTEST} characters: it could not be told apart from the rest of a plan"
             )
 
 

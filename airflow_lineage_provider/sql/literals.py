@@ -54,7 +54,7 @@ def postgres_string(value: str) -> str:
     :raises PortabilityProblem: it contains NUL, which no PostgreSQL text can.
     """
     if "\0" in value:
-        raise PortabilityProblem(repr(value), "text there cannot contain NUL")
+        raise PortabilityProblem(repr(value), "PostgreSQL's text cannot contain NUL")
     escaped = _SPECIAL.sub(lambda match: _POSTGRES_ESCAPES.get(match[0], match[0] if match[0] == "$" else f"\\x{ord(match[0]):02x}"), value)
     return f"E'{escaped}'" if "\\" in escaped else f"'{escaped}'"
 

@@ -52,7 +52,7 @@ def lower(
     :raises PlanCheckError: a leaf has no table, or names are not unique.
     """
     if not plan.output:
-        raise UnsupportedOperator("the result has no columns, which SQL cannot say; give it one")
+        raise UnsupportedOperator("the result has no columns: SQL needs at least one column")
     context = Context(_dialect(dialect, ansi), tables, udfs or {}, _hiding_names(plan, tables))
     return nodes.to_text(select(_lower(plan, context), dialect), dialect)
 

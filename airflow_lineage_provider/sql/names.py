@@ -26,7 +26,7 @@ def identifier(name: str, dialect: Dialect) -> exp.Identifier:
     :raises PortabilityProblem: PostgreSQL has no such name (it would cut one over 63 bytes silently).
     """
     if dialect == "postgres" and (not name or "\0" in name or len(name.encode()) > POSTGRES_NAME_BYTES):
-        raise PortabilityProblem(repr(name), f"a name there has 1 to {POSTGRES_NAME_BYTES} bytes and no NUL character")
+        raise PortabilityProblem(repr(name), f"a name in PostgreSQL has 1 to {POSTGRES_NAME_BYTES} bytes and no NUL character")
     if not name:
         raise UnsupportedOperator("a column or table with an empty name cannot be written in Spark's SQL; rename it")
     if dialect == "spark" and "${" in name:

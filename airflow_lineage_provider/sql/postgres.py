@@ -36,17 +36,17 @@ class PostgresDialect(PostgresWriter):
         return without_negative_zero(node, kind)
 
     def check_window(self) -> None:
-        raise PortabilityProblem("a window function", "its frames are not proved to mean the same there")
+        raise PortabilityProblem("a window function", "its frames are not proved to mean the same in PostgreSQL")
 
     def check_generator(self, plan: o.Generate) -> None:
-        raise PortabilityProblem(f"the generator {plan.generator.function}", "it is not proved to give the same rows there")
+        raise PortabilityProblem(f"the generator {plan.generator.function}", "it is not proved to give the same rows in PostgreSQL")
 
     def check_function(self, plan: o.FunctionOperator) -> None:
         raise PortabilityProblem(f"the UDF {plan.udf}", "it runs in Spark's Python workers")
 
     def check_sort(self, plan: o.Sort) -> None:
         if not plan.is_global:
-            raise PortabilityProblem("SORT BY", "there are no partitions to sort within")
+            raise PortabilityProblem("SORT BY", "PostgreSQL has no partitions to sort within")
 
     def check_full_join(self, plan: o.Join) -> None:
         """PostgreSQL plans a full join by merging or hashing alone: every term must be ``left column = right column``."""

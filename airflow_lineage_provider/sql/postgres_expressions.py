@@ -69,7 +69,7 @@ class PostgresWriter:
         portable(expression.type, f"the column {expression.name}")
         node = scope[expression.id]
         if nodes.is_opaque(node):
-            raise PortabilityProblem(f"the column {expression.name}", "it is stored there in another form")
+            raise PortabilityProblem(f"the column {expression.name}", "it is stored in PostgreSQL in another form")
         return node.copy()
 
     def _call(self, call: e.Call, scope: Scope) -> exp.Expr:

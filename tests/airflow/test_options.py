@@ -95,9 +95,9 @@ WRONG_TO_RUN = [
 ]
 WRONG_TO_DERIVE = [
     ({"difference": "all"}, "difference='all' is not known; it can be control, data, rows"),
-    ({"max_rows": 0}, "max_rows=0 is no number of rows"),
-    ({"max_rows": "{{ params.limit }}"}, "is no number of rows"),
-    ({"max_rows": True}, "max_rows=True is no number of rows"),
+    ({"max_rows": 0}, "max_rows=0 is not a number of rows"),
+    ({"max_rows": "{{ params.limit }}"}, "is not a number of rows"),
+    ({"max_rows": True}, "max_rows=True is not a number of rows"),
     ({"verify": "no"}, "verify='no' is not known; it can be True, False"),
     ({"across": None}, "across=None is not known"),
 ]

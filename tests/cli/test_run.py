@@ -125,7 +125,7 @@ def test_what_a_pipeline_prints_does_not_get_into_the_answer(
 @pytest.mark.parametrize(
     ("reference", "message"),
     [
-        ("nothing", "names no pipeline: write MODULE:FUNCTION, FILE.py:FUNCTION or FILE.sql"),
+        ("nothing", "does not name a pipeline: write MODULE:FUNCTION, FILE.py:FUNCTION or FILE.sql"),
         ("missing.py:judged", "there is no file 'missing.py'"),
         ("missing.sql", "'missing.sql' cannot be read"),
         ("empty.sql", "is empty"),

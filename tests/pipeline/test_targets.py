@@ -62,7 +62,7 @@ def test_positions_that_are_not_there(made: Run) -> None:
     with pytest.raises(TargetTooLarge, match="3 positions are more than 2 rows"):
         made.explain(at=[0, 1, 2], max_rows=2)
     for wrong in ({}, {"target": "true", "at": 0}):
-        with pytest.raises(InvalidTarget, match="say which rows are meant, once"):
+        with pytest.raises(InvalidTarget, match="name the rows to explain in exactly one way"):
             made.explain(**wrong)
 
 
@@ -125,7 +125,7 @@ def test_missing_values_of_pandas_are_null(made: Run) -> None:
         ({"n": "1.234"}, "more digits"),
         ([(1, 2)], "needs all 14 values"),
         ([1], "is no row"),
-        (7, "is no target"),
+        (7, "is not a target"),
         ([{}], "no columns"),
         (pd.DataFrame({"name": []}), "no rows"),
     ],

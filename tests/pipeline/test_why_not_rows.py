@@ -85,7 +85,7 @@ def test_rows_by_their_positions(lineage: Lineage, spark: SparkSession, tmp_path
     assert not found.survived(0)
     with pytest.raises(InvalidTarget, match=r"has no row at one of the position 4 of .*: it has 4 rows"):
         run.why_not(at=4)
-    with pytest.raises(InvalidTarget, match="is no position"):
+    with pytest.raises(InvalidTarget, match="is not a position"):
         run.why_not(at=-1)
     with pytest.raises(InvalidTarget, match="once"):
         run.why_not("rid = 3", at=0)

@@ -60,7 +60,7 @@ def test_wrong_declarations_are_refused(features: Any, message: str) -> None:
 
 
 def test_only_texts_name_plain_values() -> None:
-    with pytest.raises(UdfDeclarationError, match="are texts; 3 is none"):
+    with pytest.raises(UdfDeclarationError, match="must be texts; 3 is not one"):
         Feature("x", values={1: 3})  # type: ignore[dict-item]
     with pytest.raises(UdfDeclarationError, match="a Feature names plain values"):
         Feature("x", values={object(): "a"})

@@ -71,7 +71,7 @@ def test_what_the_user_names_is_recorded(monkeypatch: pytest.MonkeyPatch) -> Non
     assert recorded_params(given, ["month", "pl*"]) == {"month": 12, "places": {"a": "/x"}, "key": recorded_params(given)["key"]}
     monkeypatch.setenv("AIRFLOW_LINEAGE_CLEAR_PARAMS", "month, nothing*")
     assert recorded_params(given)["month"] == 12
-    with pytest.raises(ParameterError, match="'year', which is no parameter; there are month"):
+    with pytest.raises(ParameterError, match="'year', which is not a parameter; the run's parameters are month"):
         recorded_params(given, ["year"])
     with pytest.raises(ParameterError, match="both secret"):
         recorded_params(given, ["*"], ["key"])

@@ -40,7 +40,7 @@ def asked_of(rows: Any, table: str | None, recorded: RecordedPlan, spark: SparkS
     :raises InvalidTarget: there is no such table, it has not all of the columns, or several have; the message lists the tables.
     """
     if (rows is None) == (at is None):
-        raise InvalidTarget("say which source rows are meant, once: a predicate or rows, or positions, at=[0, 3]")
+        raise InvalidTarget("name the source rows in exactly one way: a predicate or rows, or positions, at=[0, 3]")
     tables = tables_of(recorded)
     if at is not None:
         return _at(at, table, tables)

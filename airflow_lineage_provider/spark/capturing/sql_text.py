@@ -32,7 +32,7 @@ def frame_of_text(spark: SparkSession, text: str, params: Mapping[str, Any], nam
     except _ON_THE_WAY as problem:
         told = f"{type(problem).__name__}: {str(problem).strip()[:1_000]}"
         given = f" and its parameters ({', '.join(params)})" if params else ""
-        raise PlanError(f"Spark does not take the SQL text of pipeline {name}{given}: {told}") from problem
+        raise PlanError(f"Spark refuses the SQL text of pipeline {name}{given}: {told}") from problem
 
 
 def _cut(message: str) -> str:

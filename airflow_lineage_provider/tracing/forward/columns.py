@@ -177,8 +177,8 @@ def _refuse_unknown(segment: Segment, wanted: frozenset[int]) -> None:
         if isinstance(node, o.Project | o.Aggregate | o.Window) and not wanted & {a.id for a in _made(unknown)}:
             continue
         raise TracingError(
-            f"what became of a row cannot be told: {operator_text(node)} in segment {segment.number} decided by a value that only the run "
-            "knew, and the run did not store it. Run the pipeline with strategy full_materialization"
+            f"what became of a row cannot be found out: {operator_text(node)} in segment {segment.number} decided by a value that "
+            "only the run knew, and the run did not store it. Run the pipeline with strategy full_materialization"
         )
 
 
