@@ -39,7 +39,7 @@ check: setup ## Lint, check the format, the spelling and the types
 	.venv/bin/ruff check .
 	.venv/bin/ruff format --check .
 	.venv/bin/codespell airflow_lineage_provider dags udfs tests docs docker .ci *.md *.toml Makefile
-	.venv/bin/mypy airflow_lineage_provider dags udfs
+	.venv/bin/mypy airflow_lineage_provider dags udfs tests
 
 docs: setup ## Draw the picture of the architecture anew, from the imports
 	.venv/bin/python -m tests.package_graph

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -59,11 +60,12 @@ def test_what_is_not(text: str, message: str) -> None:
 
 
 def test_an_output_that_is_made_in_code_is_checked_too() -> None:
-    for make in (
+    makes: tuple[Callable[[], Output], ...] = (
         lambda: Output.path("/x", mode="upsert"),  # type: ignore[arg-type]
         lambda: Output.path(""),
         lambda: Output.path("/x", format=""),
         lambda: Output.postgres("mysql://h/d", "t"),
-    ):
+    )
+    for make in makes:
         with pytest.raises(InvalidOutput):
             make()

@@ -7,10 +7,15 @@ from typing import Any
 
 import pytest
 
-from airflow_lineage_provider.operators.bound_pipeline import bind, without_session
+from airflow_lineage_provider.operators.bound_pipeline import BoundPipeline, bind, without_session
 
 SPARK: Any = type("Session", (), {"sparkContext": "the context"})()
 CONTEXT = {"ds": "2025-12-01", "ti": "a task instance", "params": {}}
+
+
+def called(bound: BoundPipeline) -> Any:
+    """What the pipeline gives; here it is its arguments, and no frame."""
+    return bound.run(SPARK, **bound.params)
 
 
 def plain(spark: Any, month: int, limit: int = 10) -> Any:
@@ -29,38 +34,42 @@ def with_sc(month: int, sc: Any, spark: Any = None) -> Any:
     return spark, sc, month
 
 
+def with_task_instance(spark: Any, month: int, ti: Any) -> Any:
+    return spark, month, ti
+
+
 def test_positional_and_keyword_arguments_are_recorded_by_name() -> None:
     bound = bind(plain, [12], {"limit": 3}, CONTEXT)
     assert bound.params == {"month": 12, "limit": 3}
-    assert bound.run(SPARK, **bound.params) == (SPARK, 12, 3)
+    assert called(bound) == (SPARK, 12, 3)
 
 
 def test_defaults_are_the_functions_own() -> None:
     bound = bind(plain, [], {"month": 1}, CONTEXT)
     assert bound.params == {"month": 1}
-    assert bound.run(SPARK, **bound.params) == (SPARK, 1, 10)
+    assert called(bound) == (SPARK, 1, 10)
 
 
 def test_context_variables_are_passed_where_they_are_named_and_not_recorded() -> None:
     bound = bind(with_context, [], {"month": 12}, CONTEXT)
     assert bound.params == {"month": 12}
-    assert bound.run(SPARK, **bound.params) == (SPARK, "2025-12-01", 12)
+    assert called(bound) == (SPARK, "2025-12-01", 12)
 
 
 def test_an_argument_wins_over_the_context_variable_of_its_name() -> None:
     bound = bind(with_context, [], {"month": 12, "ds": "mine"}, CONTEXT)
-    assert bound.run(SPARK, **bound.params) == (SPARK, "mine", 12)
+    assert called(bound) == (SPARK, "mine", 12)
 
 
 def test_a_function_with_rest_gets_the_whole_context() -> None:
     bound = bind(with_rest, [], {"month": 12}, CONTEXT)
     assert bound.params == {"month": 12}
-    assert bound.run(SPARK, **bound.params) == (SPARK, {**CONTEXT, "month": 12})
+    assert called(bound) == (SPARK, {**CONTEXT, "month": 12})
 
 
 def test_the_spark_context_is_passed_where_it_is_named() -> None:
     bound = bind(with_sc, [5], {}, CONTEXT)
-    assert bound.run(SPARK, **bound.params) == (SPARK, "the context", 5)
+    assert called(bound) == (SPARK, "the context", 5)
 
 
 def test_airflow_sees_the_function_without_the_session() -> None:
@@ -79,5 +88,5 @@ def test_arguments_that_do_not_fit() -> None:
 
 def test_the_signature_is_that_of_the_bound_function() -> None:
     """Context variables are bound: whoever checks the parameters before the call does not ask for them."""
-    bound = bind(lambda spark, month, ti: (spark, month, ti), [], {"month": 12}, CONTEXT)
+    bound = bind(with_task_instance, [], {"month": 12}, CONTEXT)
     inspect.signature(bound.run).bind(None, **bound.params)

@@ -73,7 +73,7 @@ def test_a_preparation_that_fails_leaves_nothing(tmp_path: Path, monkeypatch: py
     def fails(*_: object) -> None:
         raise RuntimeError("no model today")
 
-    monkeypatch.setattr(loan_data.credit_exam, "train", fails)
+    monkeypatch.setattr("udfs.credit_exam.train", fails)
     with pytest.raises(RuntimeError, match="no model today"):
         loan_data.prepare(tmp_path / "data")
     assert list(tmp_path.iterdir()) == []

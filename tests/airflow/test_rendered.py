@@ -58,7 +58,7 @@ def test_an_output_that_renders_to_nothing_is_not_left_out(name: str, rendered: 
     operator = LineagePySparkOperator(task_id="examine", python_callable=pipeline, **given)
     setattr(operator, name, rendered)
     with pytest.raises(InvalidOutput, match="is blank when the task runs"):
-        operator.execute({})  # type: ignore[typeddict-item]
+        operator.execute({})
 
 
 @pytest.mark.parametrize("rendered", ["", " ", "None"])

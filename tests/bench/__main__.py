@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import functools
 import os
 import shutil
 import statistics
@@ -92,6 +93,7 @@ def udfs() -> dict[str, ReasonedUdf]:
     @expensive_exam.with_reason
     def _(income: float, debt: float, amount: float) -> Any:
         value = expensive_exam.main(income, debt, amount)
+        assert batched.main_with_reason is not None
         return value, batched.main_with_reason(pd.Series([income]), pd.Series([debt]), pd.Series([amount]))[1][0]
 
     return {"cheap": cheap_exam, "expensive": expensive_exam}
@@ -141,8 +143,8 @@ def speed_of_deriving(lineage: Lineage, udf: ReasonedUdf, rows: int, repeats: in
 
     without_spark = Again(store=lineage.store).get(run.id)
     without_spark.explain("application = 0", save=False)
-    first = [timed(lambda n=n: without_spark.explain(f"application = {n}", save=False)) for n in range(1, repeats + 1)]
-    again = [timed(lambda n=n: without_spark.explain(f"application = {n}", save=False)) for n in range(1, repeats + 1)]
+    first = [timed(functools.partial(without_spark.explain, f"application = {n}", save=False)) for n in range(1, repeats + 1)]
+    again = [timed(functools.partial(without_spark.explain, f"application = {n}", save=False)) for n in range(1, repeats + 1)]
     queries = [sum(q.seconds for q in without_spark.explain(f"application = {n}", save=False).queries) for n in range(1, repeats + 1)]
     name = "bench_reasoning"
     spark.udf.register(name, udf.spark_function("reasoning"))
@@ -182,7 +184,7 @@ def rate_of_loading(lineage: Lineage, rows: int) -> Table:
     for transport in ("adbc", "psycopg2"):
         made = lineage.store.create_materialization(run_id, transport, "segment", columns)
         loader = made.loader(transport)
-        rates[f"COPY, {transport}"] = rows / timed(lambda loader=loader: loader.load(0, 0, iter(table.to_batches(50_000))))
+        rates[f"COPY, {transport}"] = rows / timed(functools.partial(loader.load, 0, 0, iter(table.to_batches(50_000))))
     lineage.store.fail_run(run_id, "only a benchmark")
     connection = psycopg2.connect(lineage.store.url)
     few = table.slice(0, rows // 10)

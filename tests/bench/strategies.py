@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import statistics
 import time
 from collections.abc import Callable
@@ -58,7 +59,7 @@ def compared(lineage: Lineage, udf: str, rows: int, repeats: int) -> Table:
             seconds[strategy].append(time.perf_counter() - started)
             run.close()
             stored[strategy] = sum(one.bytes for one in run.stored)
-            answers[strategy] = min(answers.get(strategy, 1e9), _timed(lambda run=run: _ask(run)))
+            answers[strategy] = min(answers.get(strategy, 1e9), _timed(functools.partial(_ask, run)))
     base, fm = statistics.median(plain), answers["function_materialization"]
     title = f"strategies, {rows:,} rows, join, expensive UDF, aggregation; {repeats} alternating runs"
     table = Table("strategy", "run s", "÷ plain", "stored", "one target s", "÷ FM", title=title)

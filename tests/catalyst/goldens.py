@@ -114,7 +114,9 @@ def record(*wanted: str) -> None:
             document, completion, _ = read(spark, analyzed)
             document = slim(document)
             known = {key: value for key, value in function_names(spark).items() if key in set(_classes(document))}
-            relations = [{"name": f"t{i}", "kind": relation_of(spark, leaf, "").kind} for i, leaf in enumerate(completion.leaves)]
+            relations: list[dict[str, Any]] = [
+                {"name": f"t{i}", "kind": relation_of(spark, leaf, "").kind} for i, leaf in enumerate(completion.leaves)
+            ]
             golden = Golden(name=name, document=document, function_names=known, relations=tuple(Relation(**r) for r in relations), plan=[])
             plan = plan_text(golden.convert().plan).split("\n")
             stored = {"plan": plan, "relations": relations, "function_names": known, "document": document}

@@ -116,9 +116,9 @@ def _rows(store: Store, workload: Workload) -> Iterator[str]:
                 yield f"{name} of the complete run {record.id} has {found}, not {known}; its record says {made.rows} rows"
     there = _query(store, f"SELECT to_regclass('{OUTPUT}') IS NOT NULL")
     if there == [(True,)]:
-        found = _query(store, f"SELECT count(*), sum({_value(workload)}) FROM {OUTPUT}")
-        if found != [_of(workload)]:
-            yield f"the output has {found}, not {_of(workload)}"
+        written = _query(store, f"SELECT count(*), sum({_value(workload)}) FROM {OUTPUT}")
+        if written != [_of(workload)]:
+            yield f"the output has {written}, not {_of(workload)}"
 
 
 def _locks(store: Store) -> Iterator[str]:

@@ -44,7 +44,7 @@ def both_dialects(condition: Any) -> None:
     spelled = {a.id: ColumnRef(text=f'"{a.name}"') for a in OUTPUT}
     for dialect in ("spark", "postgres"):
         try:
-            lower_expression(condition, spelled, dialect=dialect, ansi=True)  # type: ignore[arg-type]
+            lower_expression(condition, spelled, dialect=dialect, ansi=True)
         except PortabilityProblem:
             assert dialect == "postgres"
 

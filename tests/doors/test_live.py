@@ -31,6 +31,11 @@ RUN_OPTIONS = (
 )  # fmt: skip
 
 
+FOLLOWED: dict[str, Any] = {"params": {"key": "n0000"}, "progress": False}
+EXPLAINED: dict[str, Any] = {**FOLLOWED, "save": False}
+RUN: dict[str, Any] = {"name": "odd", "progress": False}
+
+
 @pytest.fixture(scope="module")
 def lineage(spark: SparkSession, store: Store, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lineage]:
     import datetime as dt
@@ -59,12 +64,12 @@ def options(names: tuple[str, ...]) -> st.SearchStrategy[dict[str, Any]]:
 
 @fuzzed(share=SHARE, target=TARGETS, given=options(OPTIONS))
 def test_explain(run: Run, target: Any, given: dict[str, Any]) -> None:
-    answers(lambda: run.explain(target, **{"params": {"key": "n0000"}, "save": False, "progress": False} | given).to_dict())
+    answers(lambda: run.explain(target, **EXPLAINED | given).to_dict())
 
 
 @fuzzed(share=SHARE, target=TARGETS, given=options(("table", "limit", "params")))
 def test_why_not(run: Run, target: Any, given: dict[str, Any]) -> None:
-    answers(lambda: run.why_not(target, **{"params": {"key": "n0000"}, "progress": False} | given).to_dict())
+    answers(lambda: run.why_not(target, **FOLLOWED | given).to_dict())
 
 
 def returning(value: Any) -> Callable[..., Any]:
@@ -93,7 +98,7 @@ PIPELINES: st.SearchStrategy[Any] = st.one_of(
 def test_run(lineage: Lineage, tmp_path_factory: pytest.TempPathFactory, pipeline: Any, given: dict[str, Any]) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(tmp_path_factory.getbasetemp())  # an output may be a relative path
-        answers(lambda: lineage.run(pipeline, **{"name": "odd", "progress": False} | given).close())
+        answers(lambda: lineage.run(pipeline, **RUN | given).close())
 
 
 @fuzzed(share=SHARE, name=texts, value=anything, secret=st.booleans())

@@ -93,8 +93,14 @@ def is_difference(operator: q.Node) -> bool:
 def over_tables(operator: q.Node, names: Sequence[str]) -> q.Node:
     """The operator over source tables in its inputs' place."""
     if len(names) == 1:
-        return replace(operator, child=q.Table(names[0]))  # type: ignore[call-arg]
-    return replace(operator, left=q.Table(names[0]), right=q.Table(names[1]))  # type: ignore[call-arg]
+        return _replaced(operator, child=q.Table(names[0]))
+    return _replaced(operator, left=q.Table(names[0]), right=q.Table(names[1]))
+
+
+def _replaced(operator: Any, **inputs: q.Table) -> q.Node:
+    """Which inputs an operator has, only its class says."""
+    made: q.Node = replace(operator, **inputs)
+    return made
 
 
 def materialized(node: q.Node, tables: q.Tables) -> q.Data:

@@ -77,13 +77,14 @@ def _rows(node: q.Node, given: list[list[Row]], tables: q.Tables) -> list[Row]:
         case q.Lookup():
             return looked_up(node, *given)
     widths = len(types(node.left, tables)), len(types(node.right, tables))
+    left, right = given
     match node:
-        case q.Join(kind, _, _, condition):
-            return _joined(kind, *given, condition, widths)
+        case q.Join(kind, _, _, on):
+            return _joined(kind, left, right, on, widths)
         case q.Using():
-            return _joined_using(node, *given, widths)
+            return _joined_using(node, left, right, widths)
         case q.Semi() | q.In():
-            return met(node, *given, widths)
+            return met(node, left, right, widths)
 
 
 # --- selection, projection, generators ---------------------------------------------------------------------------------

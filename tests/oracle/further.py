@@ -31,7 +31,7 @@ class FurtherMaker(Maker):
         left, right = self.sides(depth)
         condition = self.condition("left", self.types(left), self.types(right))
         made = q.Semi("semi", left, right, condition)
-        return made if self.rows(made) or self.pick((True, False)) else replace(made, kind="anti")
+        return made if self.rows(made) or self.chance((True, False)) else replace(made, kind="anti")
 
     def anti(self, depth: int) -> q.Node:
         made = self.is_in(depth) if self.pick((True, False)) else self.semi(depth)
@@ -69,7 +69,7 @@ class FurtherMaker(Maker):
         shared = [(i, j) for i, x in enumerate(ours) for j, y in enumerate(theirs) if x == y]
         pairs: list[tuple[q.Expr, q.Expr]] = []
         for _ in self.some(2, 1):
-            if shared and self.pick((True, True, False)):
+            if shared and self.chance((True, True, False)):
                 i, j = self.pick(shared)
                 pairs.append((q.Col(i), q.Col(j)))
             else:
@@ -77,7 +77,7 @@ class FurtherMaker(Maker):
                 pairs.append((self.expression(ours, theirs[at], 1), q.Col(at)))
         call = self.call(theirs)
         kind = q.type_of(call.argument, theirs) if call.function in ("min", "max") and call.argument is not None else "int"
-        value: q.Expr = q.Col(0) if kind != "int" or self.pick((True, False)) else q.Op("coalesce", (q.Col(0), q.Lit(7, "int")))
+        value: q.Expr = q.Col(0) if kind != "int" or self.chance((True, False)) else q.Op("coalesce", (q.Col(0), q.Lit(7, "int")))
         copied = self.pick((True, False)) and _can_be_copied(left) and not any(_calls_udf(ours) for ours, _ in pairs)
         return self.compared(q.Lookup(left, right, tuple(pairs), (call,), value, "<=" if copied else "="))
 
@@ -101,7 +101,7 @@ class FurtherMaker(Maker):
     def set_operation(self, depth: int) -> q.Node:
         made = self.union(depth)
         assert isinstance(made, q.Union)
-        kinds = [q.SetOp(kind, made.left, made.right, self.pick((False, True))) for kind in ("intersect", "except")]  # type: ignore[arg-type]
+        kinds = [q.SetOp(kind, made.left, made.right, self.pick((False, True))) for kind in ("intersect", "except")]
         first = self.pick((0, 1))
         return kinds[first] if self.rows(kinds[first]) else kinds[1 - first]
 
@@ -114,8 +114,8 @@ class FurtherMaker(Maker):
             return q.Join("left", left, right, self.condition("left", self.types(left), self.types(right)))
         pairs = [self.pick(shared)]
         more = [(i, j) for i, j in shared if i != pairs[0][0] and j != pairs[0][1]]
-        pairs += [self.pick(more)] if more and self.pick((False, False, True)) else []
-        return q.Using(self.pick(("inner", "left", "right", "full")), left, right, tuple(pairs), self.pick((False, True)))  # type: ignore[arg-type]
+        pairs += [self.pick(more)] if more and self.chance((False, False, True)) else []
+        return q.Using(self.pick(("inner", "left", "right", "full")), left, right, tuple(pairs), self.pick((False, True)))
 
     # --- groups --------------------------------------------------------------------------------------------------------
 
@@ -193,7 +193,7 @@ class FurtherMaker(Maker):
         start, end = self.pick(_FRAMES)
         # Values in reach are counted over one number.
         if (len(order) == 1 and inputs[order[0][0]] == "int") or {start, end} <= {None, 0}:
-            return q.Frame(self.pick(("rows", "range")), start, end)  # type: ignore[arg-type]
+            return q.Frame(self.pick(("rows", "range")), start, end)
         return q.Frame("rows", start, end)
 
     def explode(self, depth: int) -> q.Node:

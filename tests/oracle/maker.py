@@ -39,6 +39,10 @@ class Maker:
     def pick(self, options: Sequence[T]) -> T:
         return self.draw(st.sampled_from(options))
 
+    def chance(self, options: Sequence[bool]) -> bool:
+        """`pick`, of booleans; failures shrink to the first."""
+        return self.pick(options)
+
     def some(self, maximum: int, minimum: int = 0) -> range:
         return range(self.draw(st.integers(minimum, maximum)))
 
@@ -74,7 +78,7 @@ class Maker:
 
     def leaf(self) -> q.Node:
         """A table, mostly without its rid; or what is there already, a second time."""
-        if self.made and self.pick((False, False, True)):
+        if self.made and self.chance((False, False, True)):
             return self.draw(st.sampled_from(self.made))
         table = q.Table(self.pick(sorted(self.tables)))
         if self.pick((True, True, True, False)):
@@ -125,7 +129,7 @@ class Maker:
         kind = self.pick(("inner", "left", "inner", "full", "right", "cross"))
         condition = None if kind == "cross" else self.condition(kind, self.types(left), self.types(right))
         made = q.Join(kind, left, right, condition)  # type: ignore[arg-type]
-        if self.rows(made) or self.pick((True, False)):
+        if self.rows(made) or self.chance((True, False)):
             return made
         return q.Join("left", left, right, self.condition("left", self.types(left), self.types(right)))
 
@@ -155,7 +159,7 @@ class Maker:
         left, right = self.node(depth - 1), self.node(min(depth - 1, self.pick((0, 0, 1, 2))))
         kinds = self.types(right)
         items = tuple(self.expression(kinds, kind, 0) for kind in self.types(left))
-        if kinds != self.types(left) or self.pick((False, False, True)):
+        if kinds != self.types(left) or self.chance((False, False, True)):
             right = q.Project(right, items)
         return q.Union(left, right, self.pick((True, True, False)))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
@@ -72,8 +72,8 @@ class _Frames:
                 return inputs[0].select(*columns, _exploded(node, columns).alias(*names[len(columns) :]))
             case q.SetOp(kind, _, _, every):
                 method = {"intersect": "intersect", "except": "subtract"}[kind] if not every else f"{kind}All"
-                made: DataFrame = getattr(inputs[0], method)(inputs[1])
-                return made
+                combined: DataFrame = getattr(inputs[0], method)(inputs[1])
+                return combined
             case q.Using():
                 return _using(node, inputs, names)
             case q.Semi() | q.In() if node.kind in ("semi", "anti"):
@@ -108,7 +108,7 @@ def _met(node: q.Semi | q.In, inputs: list[DataFrame]) -> DataFrame:
     left, right = inputs[0].alias("l"), inputs[1].alias("r")
     ours, theirs = _of("l", inputs[0]), _of("r", inputs[1])
     if isinstance(node, q.In) and len(node.items) == 1:
-        found = _column(node.items[0], ours).isin(right)  # type: ignore[arg-type]
+        found = _column(node.items[0], ours).isin(right)
         return left.where(found if node.kind == "semi" else ~found)
     return left.join(right, _condition(node, ours, theirs), f"left_{node.kind}")
 
@@ -185,7 +185,8 @@ def _function(one: q.Over, columns: Sequence[Column]) -> Column:
 
 def _text(column: Column) -> str:
     """A column that is a name, as SQL has it."""
-    return f"`{column._jc.node().nameParts().mkString('`.`')}`"
+    java: Any = column._jc
+    return f"`{java.node().nameParts().mkString('`.`')}`"
 
 
 def _exploded(node: q.Explode, columns: Sequence[Column]) -> Column:
@@ -226,7 +227,7 @@ def _column(one: q.Expr, columns: Sequence[Column]) -> Column:
             return _operation(name, [_column(arg, columns) for arg in args])
 
 
-def _operation(name: str, args: list[Any]) -> Column:
+def _operation(name: str, args: list[Column]) -> Column:
     match name:
         case "not":
             return ~args[0]
@@ -242,7 +243,7 @@ def _operation(name: str, args: list[Any]) -> Column:
     return _BINARY[name](args)
 
 
-_BINARY: dict[str, Any] = {
+_BINARY: dict[str, Callable[[list[Any]], Column]] = {
     "+": lambda args: args[0] + args[1],
     "-": lambda args: args[0] - args[1],
     "*": lambda args: args[0] * args[1],

@@ -12,7 +12,8 @@ from tests.oracle import query as q
 from tests.oracle.further import FurtherMaker
 from tests.oracle.maker import Maker
 
-STYLES = ("nested", "merged", "with", "frame")
+Style = Literal["nested", "merged", "with", "frame"]
+STYLES: tuple[Style, ...] = ("nested", "merged", "with", "frame")
 STRATEGIES = ("function_materialization", "function_materialization", "rerun", "full_materialization", "auto")
 STORAGES = ("session", "session", "session", "parquet", "parquet", "orc", "orc with a key")
 """Each has another kind of lineage key: the row's number in the run's copy, the position in the file, a digest, the primary key."""
@@ -32,7 +33,7 @@ class Case:
 
     tables: dict[str, q.Data]
     query: q.Node
-    style: Literal["nested", "merged", "with", "frame"] = "nested"
+    style: Style = "nested"
     storage: Literal["session", "parquet", "orc", "orc with a key"] = "session"
     reasons: Literal["lazy", "eager"] = "lazy"
     target: int = 0

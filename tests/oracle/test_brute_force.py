@@ -6,7 +6,7 @@ Where the product's lineage is not what definition 5 says, taken literally, a te
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 import pytest
 from hypothesis import assume, given, settings
@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from tests.oracle import brute_force, evaluate
 from tests.oracle import query as q
+from tests.oracle import row as annotated
 from tests.oracle.brute_force import is_difference, lineages, of_task
 from tests.oracle.further import FurtherMaker
 from tests.oracle.row import Row
@@ -141,7 +142,7 @@ def united(query: q.Node, given_tables: Tables) -> list[Row]:
     by_values: dict[object, list[Row]] = {}
     for row in evaluate.rows(query, given_tables):
         by_values.setdefault(tuple(map(same, row.values)), []).append(row)
-    return [evaluate.united(some[0].values, some) for some in by_values.values()]
+    return [annotated.united(some[0].values, some) for some in by_values.values()]
 
 
 def places(query: q.Node, row: Row, given_tables: Tables) -> tuple[frozenset[int], ...]:
@@ -265,7 +266,7 @@ MOST_INPUTS = 5
 @settings(SAMPLE, max_examples=100)
 @given(data=st.data(), given_tables=tables(3))
 def test_definition_6(data: st.DataObject, given_tables: Tables) -> None:
-    maker = Tasks(data.draw, given_tables)
+    maker = Tasks(cast("st.DrawFn", data.draw), given_tables)
     task = maker.node(data.draw(st.integers(2, 3)))
     assume(all(len(maker.rows(child)) <= MOST_INPUTS for one in q.nodes(task) for child in q.children(one)))
     for row in united(task, given_tables):

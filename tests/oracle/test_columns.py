@@ -21,7 +21,9 @@ from airflow_lineage_provider.tracing.columns.lineage import ColumnLineage, colu
 from tests.oracle import evaluate, render_sql, udfs
 from tests.oracle import query as q
 from tests.oracle.render_frame import to_frame
+from tests.oracle.row import Ambiguous
 from tests.oracle.strategies import Case, cases
+from tests.oracle.values import same
 from tests.tracing.told_columns import one_segment
 
 if TYPE_CHECKING:
@@ -86,9 +88,9 @@ def bag(query: q.Node, tables: q.Tables, positions: list[int]) -> Counter[tuple[
     """The result's values in some columns; None where a limit cuts between equal rows."""
     try:
         rows = evaluate.rows(query, tables)
-    except evaluate.Ambiguous:
+    except Ambiguous:
         return None
-    return Counter(tuple(evaluate.same(row.values[at]) for at in positions) for row in rows)
+    return Counter(tuple(same(row.values[at]) for at in positions) for row in rows)
 
 
 def violations(case: Case, named: list[set[Pair]], counted: Counter[str]) -> list[Pair]:

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
@@ -55,7 +56,7 @@ class Killed(BaseException):
     """The driver's end, between writing the output and publishing the run."""
 
 
-def killed(spark: SparkSession, url: str, output: str, at: str = "publish_run", **options: str) -> None:
+def killed(spark: SparkSession, url: str, output: str, at: str = "publish_run", **options: Any) -> None:
     """A run whose driver is gone after the output was written: nobody records the failure, or cleans up."""
     with pytest.MonkeyPatch.context() as patch, Store.open(url) as own:
         patch.setattr(Store, at, _dies)

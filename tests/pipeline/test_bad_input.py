@@ -281,7 +281,7 @@ class TestPipelines:
 
     def test_a_pipeline_must_return_a_frame(self, lineage: Lineage) -> None:
         with pytest.raises(PlanError, match="None"):
-            lineage.run(lambda spark: None)  # type: ignore[arg-type,return-value]
+            lineage.run(lambda spark: None)
 
     def test_unknown_options(self, lineage: Lineage, numbers: str) -> None:
         with pytest.raises(PlanError, match="strategy"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
@@ -14,14 +15,16 @@ from tests.answers import guarantees_of, links_of
 
 pytestmark = pytest.mark.spark
 
-STORE = [("01", "Target", "Palo Alto", "CA"), ("02", "Target", "Albany", "NY"), ("03", "Macy's", "San Francisco", "CA"),
+Rows = list[tuple[Any, ...]]
+
+STORE: Rows = [("01", "Target", "Palo Alto", "CA"), ("02", "Target", "Albany", "NY"), ("03", "Macy's", "San Francisco", "CA"),
          ("04", "Macy's", "New York City", "NY")]  # fmt: skip
-ITEM = [("01", "binder", "stationery"), ("02", "pencil", "stationery"), ("03", "shirt", "clothing"), ("04", "pants", "clothing"),
+ITEM: Rows = [("01", "binder", "stationery"), ("02", "pencil", "stationery"), ("03", "shirt", "clothing"), ("04", "pants", "clothing"),
         ("05", "pot", "kitchenware")]  # fmt: skip
-SALES = [("01", "01", "01", 4, 1000), ("02", "01", "02", 1, 3000), ("03", "01", "04", 30, 600), ("04", "02", "01", 5, 800),
+SALES: Rows = [("01", "01", "01", 4, 1000), ("02", "01", "02", 1, 3000), ("03", "01", "04", 30, 600), ("04", "02", "01", 5, 800),
          ("05", "02", "02", 2, 2000), ("06", "02", "04", 35, 800), ("07", "03", "03", 45, 1500), ("08", "03", "04", 60, 600),
          ("09", "04", "03", 50, 2100), ("10", "04", "04", 70, 1200), ("11", "04", "05", 30, 200)]  # fmt: skip
-TABLES = {
+TABLES: dict[str, tuple[Rows, str, str]] = {
     "store": (STORE, "s_id string, s_name string, city string, state string", "s_id"),
     "item": (ITEM, "i_id string, i_name string, category string", "i_id"),
     "sales": (SALES, "t_id string, s_id string, i_id string, price int, num int", "t_id"),

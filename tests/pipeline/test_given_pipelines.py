@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import warnings
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pandas as pd
 import pytest
@@ -90,7 +90,7 @@ def test_pandas_on_spark(lineage: Lineage, spark: SparkSession, numbers: str) ->
         assert found.sources["numbers"].column("id").to_pylist() == [3]
         assert found.guarantee.level == "exact"
     with pytest.raises(UnsupportedOperator, match=r"the default index of a pandas-on-Spark frame.*index_col"):
-        lineage.run(indexed)
+        lineage.run(cast("Any", indexed))
 
 
 @pytest.mark.spark

@@ -92,7 +92,12 @@ def test_other_texts_are_no_images(folder: Path) -> None:
 def test_the_images_are_kept_with_the_answer(folder: Path) -> None:
     made = judged(f"{folder}/a.png", str(folder.parent / "secret.png"))
     records: list[DerivationRecord] = []
-    store: Any = SimpleNamespace(save_derivation=lambda record: records.append(record) or "01J")
+
+    def keep(record: DerivationRecord) -> str:
+        records.append(record)
+        return "01J"
+
+    store: Any = SimpleNamespace(save_derivation=keep)
     saved(made, store, {})
     (folder / "a.png").unlink()
     assert restored(records[0], made.run).images == made.images

@@ -128,6 +128,13 @@ def test_options_are_checked_before_the_pipeline_is_called(lineage: Lineage) -> 
     def never(_spark: SparkSession) -> Any:
         raise AssertionError("the pipeline was called")
 
-    for options in ({"output": "delta:/x"}, {"reasons": "eagre"}, {"keys": {"t": "id"}}, {"strategy": "magic"}, {"params": [1]}):
+    wrong: tuple[dict[str, Any], ...] = (
+        {"output": "delta:/x"},
+        {"reasons": "eagre"},
+        {"keys": {"t": "id"}},
+        {"strategy": "magic"},
+        {"params": [1]},
+    )
+    for options in wrong:
         with pytest.raises(ValueError):
-            lineage.run(never, **options)  # type: ignore[arg-type]
+            lineage.run(never, **options)

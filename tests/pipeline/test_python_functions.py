@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.pandas.functions import pandas_udf
 from pyspark.sql.types import DoubleType, LongType
 
 from airflow_lineage_provider import Lineage
@@ -61,17 +62,17 @@ def arrow_counted(key: tuple[Any, ...], group: pa.Table) -> pa.Table:
     return pa.table({"key": pa.array([key[0].as_py()], pa.string()), "n": pa.array([group.num_rows], pa.int64())})
 
 
-@F.pandas_udf(DoubleType())  # type: ignore[call-overload]
+@pandas_udf(DoubleType())
 def spread(values: pd.Series) -> float:
     return float(values.max() - values.min())
 
 
-@F.pandas_udf(LongType())  # type: ignore[call-overload]
+@pandas_udf(LongType())
 def weighed(values: pd.Series, weights: pd.Series) -> int:
     return int((values * weights).sum())
 
 
-@F.pandas_udf(LongType())  # type: ignore[call-overload]
+@pandas_udf(LongType())
 def how_many(rids: pd.Series) -> int:
     return len(rids)
 
@@ -157,7 +158,8 @@ def test_a_function_of_batches_is_unavailable_unless_a_key_passes_through(lineag
     function = double if method == "mapInPandas" else arrow_double
 
     def pipeline(spark: SparkSession) -> DataFrame:
-        return getattr(spark.table("a").where("rid < 6"), method)(function, "rid int, k int, s string")
+        mapped: DataFrame = getattr(spark.table("a").where("rid < 6"), method)(function, "rid int, k int, s string")
+        return mapped
 
     run = lineage.run(pipeline)
     assert sorted(map(tuple, run.result.collect())) == sorted(map(tuple, pipeline(spark).collect()))

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
+from pyspark.sql.pandas.functions import pandas_udf
 from pyspark.sql.types import LongType
 
 from airflow_lineage_provider import Lineage
@@ -20,7 +21,7 @@ pytestmark = pytest.mark.spark
 ROWS = [(i, i % 3, "ab"[i % 2], None if i == 5 else i * 10) for i in range(8)]
 
 
-@F.pandas_udf(LongType())  # type: ignore[call-overload]
+@pandas_udf(LongType())
 def rank(values: pd.Series) -> int:
     return int(values.sum())
 

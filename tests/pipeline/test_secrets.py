@@ -158,7 +158,7 @@ def test_what_of_session_variables_cannot_be_secret_is_refused(
     def raises(session: SparkSession) -> DataFrame:
         raise RuntimeError(f"the service refused {session.sql('SELECT api_key').first()[0]}")  # type: ignore[index]
 
-    refused = {
+    refused: dict[str, tuple[Any, list[str]]] = {
         "is of type timestamp: a secret is": ("SELECT * FROM w WHERE current_timestamp() > moment", ["moment"]),
         "stands in the plan of the run outside of a literal": ("SELECT * FROM w LIMIT pin", ["pin"]),
         "neither a parameter nor a session variable": ("SELECT * FROM w WHERE rid <> pin", ["pin", "api_key"]),

@@ -142,7 +142,7 @@ def test_what_a_kept_result_appended_is_never_taken_out(
     with monkeypatch.context() as elsewhere:  # another machine, which knows no more than the store does
         elsewhere.setenv("AIRFLOW_LINEAGE_HOME", str(tmp_path / "elsewhere"))
         with Lineage(spark, store=embedded.ensure_running(home).url) as again:
-            assert told in again.store.runs(name)[0].error
+            assert told in str(again.store.runs(name)[0].error)
             assert append(again) == "complete"
     assert spark.read.parquet(out).count() == 6
     with Lineage(spark, store=embedded.ensure_running(home).url) as again:

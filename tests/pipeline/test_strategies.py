@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from airflow_lineage_provider import Lineage, reasoned_udf
+from airflow_lineage_provider import Lineage, Run, reasoned_udf
 from airflow_lineage_provider.errors import PlanError, SourceUnavailable, SparkRequired, UdfVersionMismatch
 from airflow_lineage_provider.reasons import registry
 from airflow_lineage_provider.store import Store
@@ -182,7 +182,7 @@ def test_two_runs_of_one_pipeline_keep_their_own_rows(lineage: Lineage) -> None:
     """Spark keeps rows by plan: the first run that is closed must not take the other's rows from Spark."""
     first, second = lineage.run(PIPELINE), lineage.run(PIPELINE)
     first.close()
-    assert second.result.storageLevel.useMemory or second._execution.kept[-1].storageLevel.useMemory
+    assert second.result.storageLevel.useMemory or _kept(second)
     assert second.result.count() == 2
     second.close()
 
@@ -199,3 +199,8 @@ def test_what_the_user_keeps_stays_the_users(lineage: Lineage, spark: SparkSessi
 def test_an_unknown_strategy_is_named(lineage: Lineage) -> None:
     with pytest.raises(PlanError, match="full_materialization"):
         lineage.run(PIPELINE, strategy="everything")
+
+
+def _kept(run: Run) -> bool:
+    assert run._execution is not None
+    return bool(run._execution.kept[-1].storageLevel.useMemory)

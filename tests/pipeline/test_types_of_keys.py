@@ -90,7 +90,7 @@ def test_groups_of_every_type(lineage: Lineage, spark: SparkSession, tmp_path: P
 
 @pytest.mark.parametrize("kind", ["double", "array", "struct", "binary", "timestamp", "date", "decimal"])
 def test_primary_keys_of_every_type(lineage: Lineage, spark: SparkSession, tmp_path: Path, kind: str) -> None:
-    values = {
+    known: dict[str, tuple[str, list[Any]]] = {
         "double": ("double", [math.nan, 1.0, None]),
         "array": ("array<double>", [[math.nan], [1.0, None], None]),
         "struct": ("struct<a:int,b:string>", [(1, "x"), (1, None), None]),
@@ -98,7 +98,8 @@ def test_primary_keys_of_every_type(lineage: Lineage, spark: SparkSession, tmp_p
         "timestamp": ("timestamp", [datetime.datetime(2020, 1, 1), datetime.datetime(1900, 1, 1, 0, 0, 0, 5), None]),
         "date": ("date", [datetime.date(1, 1, 1), datetime.date(2020, 1, 1), None]),
         "decimal": ("decimal(20,2)", [None, None, None]),
-    }[kind]
+    }
+    values = known[kind]
     schema = f"rid int, k {values[0]}"
     spark.createDataFrame(list(enumerate(values[1])), schema).coalesce(1).write.json(str(tmp_path / "keyed"), ignoreNullFields=False)
     run = lineage.run(lambda s: s.read.schema(schema).json(str(tmp_path / "keyed")), keys={"keyed": ["rid", "k"]})

@@ -6,6 +6,7 @@ import datetime as dt
 import decimal
 import json
 import math
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -28,6 +29,14 @@ from airflow_lineage_provider.reasons.payload import (
 )
 
 numbers = st.floats(allow_nan=False)
+
+
+def of_plain_tuples(features: tuple[tuple[str, Any, float], ...], base_value: float, output: float | None = None) -> Attributions:
+    """Of plain tuples: `Attributions` takes them, though its field's type is what it makes of them."""
+    given: Any = features
+    return Attributions(given, base_value, output)
+
+
 names = st.text(max_size=8)
 plain_values = st.recursive(
     st.none() | st.booleans() | st.integers() | numbers | st.text(max_size=8),
@@ -106,22 +115,22 @@ def test_user_keys_that_look_like_ours_survive(values: list[object]) -> None:
 
 
 def test_the_residual_is_computed_and_shown() -> None:
-    reason = Attributions((("income", 3400, 0.25), ("debt", 810, -0.05)), base_value=0.5, output=0.75)
+    reason = of_plain_tuples((("income", 3400, 0.25), ("debt", 810, -0.05)), base_value=0.5, output=0.75)
     assert reason.residual == pytest.approx(0.05)
     assert json.loads(to_json(reason))["residual"] == reason.residual
     assert Attributions((), 0.5).residual is None
-    assert math.isnan(Attributions((("a", 1, math.nan),), 0.5, 1.0).residual or 0)
+    assert math.isnan(of_plain_tuples((("a", 1, math.nan),), 0.5, 1.0).residual or 0)
 
 
 def test_a_residual_of_huge_numbers() -> None:
     """Sums on the way to it may be beyond the largest double, and it may be itself."""
     huge = 1.5e308
-    assert Attributions((("a", 1, huge), ("b", 1, huge), ("c", 1, -huge)), base_value=-huge, output=1.0).residual == 1.0
-    assert Attributions((("a", 1, -huge),), base_value=-huge, output=huge).residual == math.inf
+    assert of_plain_tuples((("a", 1, huge), ("b", 1, huge), ("c", 1, -huge)), base_value=-huge, output=1.0).residual == 1.0
+    assert of_plain_tuples((("a", 1, -huge),), base_value=-huge, output=huge).residual == math.inf
 
 
 def test_numbers_that_json_lacks() -> None:
-    text = to_json(Attributions((("a", math.nan, math.inf),), base_value=-math.inf))
+    text = to_json(of_plain_tuples((("a", math.nan, math.inf),), base_value=-math.inf))
     record = json.loads(text)
     assert record["features"][0]["value"] == {"$float": "NaN"}
     assert record["features"][0]["contribution"] == {"$float": "Infinity"}

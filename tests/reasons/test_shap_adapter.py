@@ -116,7 +116,7 @@ def test_a_unit_that_the_model_does_not_have_is_refused(data: Any) -> None:
 def test_a_unit_that_is_not_chosen_is_no_part_of_the_version(data: Any) -> None:
     frame, target = data
     model = LogisticRegression().fit(frame, target > 0)
-    default, chosen = (shap_udf(model, FEATURES, name="u", background=frame, unit=unit) for unit in (None, "log-odds"))  # type: ignore[arg-type]
+    default, chosen = (shap_udf(model, FEATURES, name="u", background=frame, unit=unit) for unit in (None, "log-odds"))
     # Runs of before there was a choice can still be explained.
     assert json.loads(default._extra) == ["shap adapter 1", "label", "None", FEATURES]
     assert default.version != chosen.version
@@ -124,7 +124,7 @@ def test_a_unit_that_is_not_chosen_is_no_part_of_the_version(data: Any) -> None:
 
 def test_no_call_of_shap_is_so_long_that_it_draws_a_progress_bar(data: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     now, sizes = [0.0], []
-    monkeypatch.setattr(shap_explainers.time, "perf_counter", lambda: now[0])
+    monkeypatch.setattr("airflow_lineage_provider.reasons.shap_explainers.time.perf_counter", lambda: now[0])
 
     def call(part: pd.DataFrame, seconds_a_row: float) -> Any:
         sizes.append(len(part))
@@ -301,9 +301,9 @@ def test_many_features_are_sampled_with_a_seed_per_row() -> None:
     frame = pd.DataFrame(random.normal(size=(100, 12)), columns=names)
     model = KNeighborsClassifier().fit(frame, frame.x0 > 0)
     udf = shap_udf(model, names, name="u", background=frame, max_background=20)
-    state = np.random.get_state()[1].tolist()
+    state = _numpy_state()
     _, reasons = reasons_of(udf, frame.head(3))
-    assert np.random.get_state()[1].tolist() == state  # the user's generator is left alone
+    assert _numpy_state() == state  # the user's generator is left alone
     assert {each.method["explainer"] for each in reasons} == {"permutation"}
     assert all(abs(each.residual or 0) < 1e-9 for each in reasons)
     turned = reasons_of(udf, frame.head(3).iloc[::-1])[1]
@@ -379,3 +379,8 @@ def test_every_shape_that_shap_returns() -> None:
     np.testing.assert_array_equal(shaped([flat, -flat], 2, 3), shaped(np.stack([flat, -flat], axis=-1), 2, 3))
     with pytest.raises(ValueError, match="SHAP returned shape"):
         shaped(flat, 3, 2)
+
+
+def _numpy_state() -> list[int]:
+    state: Any = np.random.get_state()
+    return list(state[1].tolist())

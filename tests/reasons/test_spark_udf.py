@@ -29,10 +29,14 @@ pytestmark = [
 ]
 
 
+def _value_of(struct: Any) -> Any:
+    return struct["value"]
+
+
 @pytest.fixture(scope="module", autouse=True)
 def _a_zone_of_its_own(spark: SparkSession) -> Iterator[None]:
     """A session in another time zone than the machine, Arrow and the tests: what depends on it shows."""
-    before = spark.conf.get("spark.sql.session.timeZone")
+    before = str(spark.conf.get("spark.sql.session.timeZone"))
     spark.conf.set("spark.sql.session.timeZone", "America/New_York")
     yield
     spark.conf.set("spark.sql.session.timeZone", before)
@@ -66,7 +70,7 @@ def test_sql(spark: SparkSession, applications: DataFrame) -> None:
     assert [tuple(row) for row in found.collect()] == [(None, 1), ("Accept", 1), ("Reject", 1)]
     credit_exam.register(spark, "another name")
     assert registry.get("another name") is credit_exam
-    assert spark.sql("select `another name`(3400, 810, 4000)").first()[0] == "Accept"
+    assert spark.sql("select `another name`(3400, 810, 4000)").collect()[0][0] == "Accept"
     spark.sql("drop temporary function `another name`")
 
 
@@ -124,7 +128,7 @@ def test_every_type_goes_through_unchanged(spark: SparkSession, kind: str, value
     same = ReasonedUdf(lambda x: x, kind, name="same", main_with_reason=lambda x: (x, [str(x)]))
     frame = spark.createDataFrame([(value,), (None,)], f"x {kind}")
     found = frame.select("x", same(frame.x).alias("y"), same.spark_function("reasoning")("x").alias("r"))
-    assert found.schema["y"].dataType == found.schema["r"].dataType["value"].dataType == frame.schema["x"].dataType
+    assert found.schema["y"].dataType == _value_of(found.schema["r"].dataType).dataType == frame.schema["x"].dataType
     # Compared by Spark, which Python's conversions cannot disturb.
     unlike = found.where(
         "cast(x as string) is distinct from cast(y as string) or cast(x as string) is distinct from cast(r.value as string)"
@@ -143,7 +147,7 @@ def test_not_a_number(spark: SparkSession) -> None:
 
 def test_timestamps_are_in_utc_whatever_the_session_s_zone(spark: SparkSession) -> None:
     hour = ReasonedUdf(lambda at: f"{at.hour} {at.utcoffset()}", "string", name="hour")
-    assert spark.sql("select timestamp'2020-07-01T12:00:00Z' at").select(hour.column("at")).first()[0] == "12 0:00:00"
+    assert spark.sql("select timestamp'2020-07-01T12:00:00Z' at").select(hour.column("at")).collect()[0][0] == "12 0:00:00"
 
 
 @pytest.mark.parametrize("vectorized", ["pandas", "arrow"])

@@ -123,7 +123,7 @@ def test_what_cannot_be_repeated_tops_a_pinned_segment() -> None:
 
 
 @pytest.mark.parametrize(("kind", "segments"), [("left_anti", "d"), ("left_semi", "semi_join")])
-def test_a_difference_and_a_semi_join_are_segments_of_their_own(kind: str, segments: str) -> None:
+def test_a_difference_and_a_semi_join_are_segments_of_their_own(kind: o.JoinKind, segments: str) -> None:
     joined = o.Join(left=CLIENT, right=count(DEBT, DEBT.output[0]), kind=kind, condition=equal(CLIENT.output[0], DEBT.output[0]))
     made = segment(count(joined, X), (X,), ("x",)).segments
     assert [one.kind for one in made] == ["non_d", segments, "non_d"]
@@ -169,6 +169,6 @@ def test_a_call_written_twice_is_one_function_operator() -> None:
     twice = tuple(Alias(child=replace(call, call=i), attribute=Attribute(id=50 + i, name=f"c{i}", type="string")) for i in (1, 2))
     made = rewrite(o.Pipeline(plan=o.Project(child=CLIENT, columns=twice), names=("c1", "c2")))
     assert [f.function for one in made.segments for f in one.functions] == [0]
-    random = tuple(replace(one, child=replace(one.child, deterministic=False)) for one in twice)
+    random = tuple(replace(one, child=replace(call, call=i, deterministic=False)) for i, one in enumerate(twice, start=1))
     made = rewrite(o.Pipeline(plan=o.Project(child=CLIENT, columns=random), names=("c1", "c2")))
     assert sorted(f.function for one in made.segments for f in one.functions) == [0, 1]

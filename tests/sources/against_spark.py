@@ -93,5 +93,5 @@ def _text(value: Any) -> str:
     if isinstance(value, pa.ListScalar):
         return str([_text(one) for one in value.values])
     if isinstance(value, pa.StringScalar | pa.BinaryScalar):
-        return value.as_buffer().to_pybytes().hex()
+        return str(value.as_buffer().to_pybytes().hex())
     return repr(value.as_py())

@@ -353,11 +353,11 @@ def drop_duplicates_all(spark: SparkSession) -> DataFrame:
 
 
 def sample(spark: SparkSession) -> DataFrame:
-    return spark.range(0, 1000, 1, 3).sample(0.3, seed=5)
+    return spark.range(0, 1000, 1, 3).sample(fraction=0.3, seed=5)
 
 
 def sample_after_filter(spark: SparkSession) -> DataFrame:
-    return spark.range(0, 1000, 1, 3).where("id % 7 > 2").sample(0.5, seed=-3).where("id > 100")
+    return spark.range(0, 1000, 1, 3).where("id % 7 > 2").sample(fraction=0.5, seed=-3).where("id > 100")
 
 
 def random_split(part: int) -> Callable[[SparkSession], DataFrame]:

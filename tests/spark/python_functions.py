@@ -13,14 +13,21 @@ if TYPE_CHECKING:
 
 def register_python_functions(spark: SparkSession) -> None:
     """``udf`` gives its argument as text, ``udaf`` counts a group's values, the others make tables of numbers or of partitions."""
-    from pyspark.sql.functions import pandas_udf, udtf
+    from pyspark.sql.pandas.functions import pandas_udf
 
     spark.udf.register("udf", _text, "string")
-    spark.udf.register("udaf", pandas_udf(_counted, "int"))  # type: ignore[call-overload]
-    spark.udtf.register("udtf", udtf(_Differences, returnType="x int, y int"))
-    spark.udtf.register("UDTFCountSumLast", udtf(_CountSumLast, returnType="count int, total int, last int"))
-    spark.udtf.register("UDTFWithSinglePartition", udtf(_SinglePartition))
-    spark.udtf.register("UDTFPartitionByOrderBy", udtf(_PartitionedByColumn))
+    spark.udf.register("udaf", pandas_udf(_counted, "int"))
+    spark.udtf.register("udtf", _table_function(_Differences, "x int, y int"))
+    spark.udtf.register("UDTFCountSumLast", _table_function(_CountSumLast, "count int, total int, last int"))
+    spark.udtf.register("UDTFWithSinglePartition", _table_function(_SinglePartition))
+    spark.udtf.register("UDTFPartitionByOrderBy", _table_function(_PartitionedByColumn))
+
+
+def _table_function(of: type, returns: str | None = None) -> Any:
+    """PySpark's types leave open whether this is a function or a decorator of one."""
+    from pyspark.sql.functions import udtf
+
+    return udtf(of, returnType=returns)
 
 
 def _text(value: object) -> str | None:

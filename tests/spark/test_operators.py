@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -252,7 +252,9 @@ def _table_function(spark: SparkSession) -> DataFrame:
         def eval(self, x: int):  # type: ignore[no-untyped-def]  # Spark reads the result's type from the declaration
             yield x, x
 
-    return udtf(Twice, returnType="x int, y int")(lit(1))
+    made: Any = udtf(Twice, returnType="x int, y int")
+    frame: DataFrame = made(lit(1))
+    return frame
 
 
 def _with_replacement(spark: SparkSession) -> DataFrame:

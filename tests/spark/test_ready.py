@@ -51,11 +51,16 @@ def test_one_interpreter_has_several_names_and_another_environment_is_another(tm
 
 @pytest.mark.spark
 def test_workers_elsewhere_are_asked_once(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = []
+    asked: list[SparkSession] = []
     real = workers._problem
+
+    def noted(session: SparkSession) -> str | None:
+        asked.append(session)
+        return real(session)
+
     monkeypatch.setattr(workers, "on_this_machine", lambda _: False)
     monkeypatch.setattr(workers, "_FOUND_GOOD", set())
-    monkeypatch.setattr(workers, "_problem", lambda session: asked.append(session) or real(session))
+    monkeypatch.setattr(workers, "_problem", noted)
     check_workers(spark)
     check_workers(spark)
     assert asked == [spark]

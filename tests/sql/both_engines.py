@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import itertools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,7 @@ from psycopg2.extras import execute_values
 
 from airflow_lineage_provider.plan import expressions as e
 from airflow_lineage_provider.plan import operators as o
-from airflow_lineage_provider.sql import lower
+from airflow_lineage_provider.sql import LeafKey, TableRef, lower
 from tests.sql.build import attribute, named, source, table
 
 if TYPE_CHECKING:
@@ -136,7 +136,7 @@ class Pairs:
 
     def check(self, plan: o.Plan, *kinds: str, ordered: bool = False) -> list[tuple[Any, ...]]:
         """The plan gives the same in both engines; its rows."""
-        tables = {("source", self.leaves[kind].leaf): table(self.leaves[kind]) for kind in kinds}
+        tables: dict[LeafKey, TableRef] = {("source", self.leaves[kind].leaf): table(self.leaves[kind]) for kind in kinds}
         names = ", ".join(f"{_read(a.name, a.type, 'spark')}" for a in plan.output)
         inner = lower(plan, tables, dialect="spark")
         in_spark = [tuple(comparable(v) for v in row) for row in self.spark.sql(f"SELECT {names} FROM ({inner})").collect()]
@@ -149,7 +149,7 @@ class Pairs:
         return in_spark
 
     def evaluate(
-        self, kind: str, write: Callable[[e.Attribute, e.Attribute], list[e.Expression]], where: e.Expression | None = None
+        self, kind: str, write: Callable[[e.Attribute, e.Attribute], Sequence[e.Expression]], where: e.Expression | None = None
     ) -> None:
         """Expressions over all pairs give the same."""
         leaf = self.leaves[kind]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from airflow_lineage_provider.plan import expressions as e
 from airflow_lineage_provider.plan import operators as o
-from airflow_lineage_provider.sql import ColumnRef, TableRef
+from airflow_lineage_provider.sql import ColumnRef, LeafKey, TableRef
 from tests.sql.build import aggregate, attribute, call, literal, named, source, table, text
 
 CLIENT = source(
@@ -20,7 +20,7 @@ LOAN = source(2, "loan", attribute(8, "client_id_3", "string"), attribute(9, "lo
 JUDGED = o.SegmentOutput(
     segment=1, output=(*CLIENT.output[:1], attribute(20, "judge", "string"), attribute(21, "reason", "struct<kind:string,payload:string>"))
 )
-TABLES = {
+TABLES: dict[LeafKey, TableRef] = {
     ("source", 0): table(CLIENT, "client"),
     ("source", 1): TableRef(("main", "debt"), {5: ColumnRef("client_id"), 6: ColumnRef("debt"), 7: ColumnRef("date")}),
     ("source", 2): TableRef(("main", "Loan Table"), {8: ColumnRef("client_id"), 9: ColumnRef("loanAmount"), 10: ColumnRef("date")}),

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 
 from airflow_lineage_provider.plan import expressions as e
 from airflow_lineage_provider.plan import operators as o
-from airflow_lineage_provider.sql import ColumnRef, TableRef, lower_expression, quote
+from airflow_lineage_provider.sql import ColumnRef, LeafKey, TableRef, lower_expression, quote
 
 _JOINS = {"inner": "JOIN", "left": "LEFT JOIN", "right": "RIGHT JOIN", "full": "FULL JOIN", "cross": "JOIN"}
 
 
-def naive(plan: o.Plan, tables: Mapping[tuple[str, int], TableRef]) -> str:
+def naive(plan: o.Plan, tables: Mapping[LeafKey, TableRef]) -> str:
     """The query for PostgreSQL; column names are the attributes', unique in the plan."""
     match plan:
         case o.Source():
@@ -45,7 +45,7 @@ def naive(plan: o.Plan, tables: Mapping[tuple[str, int], TableRef]) -> str:
     raise TypeError(type(plan).__name__)
 
 
-def _join(plan: o.Join, tables: Mapping[tuple[str, int], TableRef]) -> str:
+def _join(plan: o.Join, tables: Mapping[LeafKey, TableRef]) -> str:
     left, right = naive(plan.left, tables), naive(plan.right, tables)
     on = "TRUE" if plan.condition is None else _sql(plan.condition)
     if plan.kind in ("left_semi", "left_anti"):

@@ -294,7 +294,7 @@ def test_thousands_of_terms() -> None:
     target = " OR ".join(f"(id = {n} AND judge = 'r{n}')" for n in range(3000))
     expression = parse_predicate(target, COLUMNS)
     for dialect in ("spark", "postgres"):
-        assert lower_expression(expression, SPELLED, dialect=dialect).count(" OR ") == 2999  # type: ignore[arg-type]
+        assert lower_expression(expression, SPELLED, dialect=dialect).count(" OR ") == 2999
 
 
 RAW = st.text(st.one_of(st.sampled_from(list("\\\\'\"%_nrtbZ0123457uU xéa😀$\n")), st.characters(exclude_categories=["Cs"])), max_size=14)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from airflow_lineage_provider.plan import expressions as e
 from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.check import check_unique
-from airflow_lineage_provider.sql import TableRef, lower
+from airflow_lineage_provider.sql import LeafKey, TableRef, lower
 from tests.sql.build import aggregate, attribute, call, literal, named, source, table
 from tests.sql.naive import naive
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from psycopg2.extensions import cursor
     from pyspark.sql import SparkSession
 
-ROWS = {
+ROWS: dict[str, list[tuple[Any, ...]]] = {
     "t0": [(1, 1, "a"), (1, 2, "b"), (2, None, "a"), (2, None, "a"), (None, 3, None), (3, 0, "B")],
     "t1": [(1, 5, "a"), (2, 1, "b"), (2, 2, "b"), (None, None, "a"), (4, 0, "")],
     "t2": [(0, 0, "a")],
@@ -34,7 +34,7 @@ class Maker:
     """Draws plans whose attributes have fresh ids and names."""
 
     data: st.DataObject
-    tables: dict[tuple[str, int], TableRef] = field(default_factory=dict)
+    tables: dict[LeafKey, TableRef] = field(default_factory=dict)
     ids: itertools.count[int] = field(default_factory=lambda: itertools.count(1))
     leaves: itertools.count[int] = field(default_factory=itertools.count)
 

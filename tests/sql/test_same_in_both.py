@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import psycopg2.errors
@@ -11,7 +11,7 @@ import pytest
 
 from airflow_lineage_provider.plan import expressions as e
 from airflow_lineage_provider.plan import operators as o
-from airflow_lineage_provider.sql import ColumnRef, PortabilityProblem, lower, lower_expression
+from airflow_lineage_provider.sql import ColumnRef, LeafKey, PortabilityProblem, TableRef, lower, lower_expression
 from tests.sql.both_engines import INTEGERS, VALUES, Pairs
 from tests.sql.build import aggregate, attribute, call, literal, named, table, text
 
@@ -88,7 +88,11 @@ def test_long_in_lists(pairs: Pairs) -> None:
     """Spark looks long lists up in a set."""
     for kind in ("int", "double", "string"):
         constants = [literal(f"{n}.0" if kind == "double" else n, kind) for n in range(-10, 12)]
-        pairs.evaluate(kind, lambda a, _b, c=constants: [call("in", a, *c), call("not", call("in", a, *c))])  # type: ignore[misc]
+
+        def write(a: e.Attribute, _b: e.Attribute, constants: Sequence[e.Expression] = constants) -> list[e.Expression]:
+            return [call("in", a, *constants), call("not", call("in", a, *constants))]
+
+        pairs.evaluate(kind, write)
 
 
 PATTERNS = [
@@ -143,7 +147,11 @@ def test_arithmetic(pairs: Pairs, kind: str, spark: SparkSession, postgres: curs
         rows = list(itertools.product([*VALUES[kind], None], repeat=2))
         fits = [x is None or y is None or -size <= compute(x, y) < size for x, y in rows]
         good = call("in", pairs.leaves[kind].output[0], *(literal(n) for n, fit in enumerate(fits) if fit))
-        pairs.evaluate(kind, lambda a, b, operator=operator: [call(operator, a, b, kind=kind)], good)  # type: ignore[misc]
+
+        def write(a: e.Attribute, b: e.Attribute, operator: str = operator) -> list[e.Expression]:
+            return [call(operator, a, b, kind=kind)]
+
+        pairs.evaluate(kind, write, good)
         bad = call("in", pairs.leaves[kind].output[0], *(literal(n) for n, fit in enumerate(fits) if not fit))
         _both_fail(pairs, kind, call(operator, a, b, kind=kind), bad)
     smallest = call("=", a, literal(-size, kind))
@@ -155,7 +163,7 @@ def _both_fail(pairs: Pairs, kind: str, expression: e.Expression, where: e.Expre
     from pyspark.errors import ArithmeticException
 
     plan = o.Project(child=o.Filter(child=pairs.leaves[kind], condition=where), columns=(named(expression, 1000, "c"),))
-    tables = {("source", pairs.leaves[kind].leaf): table(pairs.leaves[kind])}
+    tables: dict[LeafKey, TableRef] = {("source", pairs.leaves[kind].leaf): table(pairs.leaves[kind])}
     with pytest.raises(ArithmeticException):
         pairs.spark.sql(lower(plan, tables, dialect="spark")).collect()
     with pytest.raises(psycopg2.errors.NumericValueOutOfRange):
@@ -253,7 +261,7 @@ def test_a_sum_that_overflows_fails_in_both(pairs: Pairs) -> None:
     a = pairs.leaves["bigint"].output[1]
     child = o.Filter(child=pairs.leaves["bigint"], condition=call(">", a, literal(0, "bigint")))
     plan = o.Aggregate(child=child, keys=(), columns=(named(aggregate("sum", a), 900, "n"),))
-    tables = {("source", pairs.leaves["bigint"].leaf): table(pairs.leaves["bigint"])}
+    tables: dict[LeafKey, TableRef] = {("source", pairs.leaves["bigint"].leaf): table(pairs.leaves["bigint"])}
     with pytest.raises(ArithmeticException):
         pairs.spark.sql(lower(plan, tables, dialect="spark")).collect()
     with pytest.raises(psycopg2.errors.NumericValueOutOfRange):
@@ -358,7 +366,7 @@ def test_what_is_not_the_same_is_not_written(expression: e.Expression) -> None:
 
 def test_without_ansi_nothing_that_overflows_is_written() -> None:
     columns = {a.id: ColumnRef(a.name) for a in A.values()}
-    overflowing = [
+    overflowing: list[e.Expression] = [
         call("+", A["int"], A["int"], kind="int"),
         call("negative", A["int"], kind="int"),
         e.Cast(child=A["bigint"], type="int"),

@@ -10,7 +10,7 @@ import pytest
 from airflow_lineage_provider.errors import PlanCheckError, UdfUnavailable, UnsupportedOperator
 from airflow_lineage_provider.plan import expressions as e
 from airflow_lineage_provider.plan import operators as o
-from airflow_lineage_provider.sql import ColumnRef, PortabilityProblem, TableRef, lower, lower_expression, quote
+from airflow_lineage_provider.sql import ColumnRef, LeafKey, PortabilityProblem, TableRef, lower, lower_expression, quote
 from tests.sql.build import aggregate, attribute, call, literal, named, source, table, text
 from tests.sql.golden_plans import EXAM, PLANS, TABLES, UDFS
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 VALUE, REASON = attribute(100, "judge", "string"), attribute(101, "why", "string")
 PEOPLE = source(0, "people", attribute(1, "id"), attribute(2, "income"))
-TABLE = {("source", 0): table(PEOPLE)}
+TABLE: dict[LeafKey, TableRef] = {("source", 0): table(PEOPLE)}
 
 
 @pytest.fixture(scope="module")
@@ -278,7 +278,7 @@ def test_no_columns_are_fine_inside() -> None:
 
 
 def test_opaque_columns_are_passed_on_only() -> None:
-    tables = {("source", 0): TableRef(("people",), {1: ColumnRef("id", opaque=True), 2: ColumnRef("income")})}
+    tables: dict[LeafKey, TableRef] = {("source", 0): TableRef(("people",), {1: ColumnRef("id", opaque=True), 2: ColumnRef("income")})}
     secret, income = PEOPLE.output
     assert "people.id" in lower(o.Filter(child=PEOPLE, condition=call("isnull", income)), tables, dialect="postgres")
     nested = o.Filter(child=o.Limit(child=PEOPLE, count=1), condition=call("isnull", secret))

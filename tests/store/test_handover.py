@@ -63,12 +63,13 @@ def test_the_connect_timeout_is_a_setting(silent_port: str, monkeypatch: pytest.
 
 
 def test_nothing_is_sent_on_when_the_rows_stop_coming() -> None:
-    asked, sent = threading.Event(), []
+    asked = threading.Event()
+    sent: list[object] = []
 
     def work(batches: Handover) -> None:
         asked.set()
         sent.extend(batches)
-        sent.append("committed")  # type: ignore[arg-type]
+        sent.append("committed")
 
     handover = Handover(work, Patience("", silence=5), "sending")
     assert handover.wants_more()

@@ -11,6 +11,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import psutil  # type: ignore[import-untyped]
 import pyarrow as pa
@@ -60,7 +61,10 @@ def crash(home: Path) -> int:
     raise AssertionError("nobody is connected")
 
 
-def used_by(store: Store, **options: bool) -> RunStore:
+NO_RUNS: list[RunRecord] = []
+
+
+def used_by(store: Store, **options: Any) -> RunStore:
     return RunStore(lambda: store, "embedded", **options)
 
 
@@ -190,7 +194,7 @@ def test_a_server_that_cannot_be_started_again_is_named(own: Store, home: Path) 
     data.rename(away)
     try:
         with pytest.raises(StoreUnavailable, match=r"could not be started again.*does not start"):
-            used_by(own).ask("asking", lambda store: store.runs(), [])
+            used_by(own).ask("asking", lambda store: store.runs(), NO_RUNS)
     finally:
         away.rename(data)
     assert used_by(own).ask("asking", lambda store: store.runs(), None) is not None
@@ -205,5 +209,5 @@ def test_a_server_that_was_given_by_its_url_is_never_started(own: Store, home: P
     with Store.open(own.url) as given:
         kill(home)
         with pytest.raises(StoreUnavailable):
-            used_by(given).ask("asking", lambda store: store.runs(), [])
+            used_by(given).ask("asking", lambda store: store.runs(), NO_RUNS)
     assert embedded.running(home) is None

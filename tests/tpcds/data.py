@@ -62,7 +62,7 @@ Tables = Mapping[str, Path]
 def write_tpcds(folder: Path) -> Tables:
     """The tables, a file each."""
     whole = folder / "whole"
-    options = ["--scale-factor", SCALE_FACTOR, "--output-dir", whole]
+    options = ["--scale-factor", SCALE_FACTOR, "--output-dir", str(whole)]
     subprocess.run([Path(sys.executable).with_name("tpcgen-cli"), "tpcds", "parquet", *options], check=True, capture_output=True)
     tables = _cut({name: _read(whole / f"{name}.parquet") for name in KEYS})
     for name, table in tables.items():

@@ -35,7 +35,7 @@ Tables = Mapping[str, Path]
 def write_tpch(folder: Path) -> Tables:
     """TPC-H's tables."""
     generator = Path(sys.executable).with_name("tpcgen-cli")
-    options = ["--scale-factor", SCALE_FACTOR, "--output-dir", folder, "--num-threads", "1"]
+    options = ["--scale-factor", SCALE_FACTOR, "--output-dir", str(folder), "--num-threads", "1"]
     subprocess.run([generator, "tpch", "parquet", *options], check=True, capture_output=True)
     return {name: folder / f"{name}.parquet" for name in KEYS}
 

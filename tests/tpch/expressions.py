@@ -42,7 +42,7 @@ def compiled(node: exp.Expression, scope: Scope, udfs: Udfs, subquery: SubqueryF
             return _constant(dt.date.fromisoformat(node.name))
         case exp.Add() | exp.Sub() if isinstance(node.expression, exp.Interval):
             sign = 1 if isinstance(node, exp.Add) else -1
-            return _shift(part(node.this), sign * int(node.expression.name), node.expression.unit.name.upper())
+            return _shift(part(node.this), sign * int(node.expression.name), node.expression.args["unit"].name.upper())
         case exp.Add() | exp.Sub() | exp.Mul() | exp.Div():
             return _binary(v.calculate, type(node).__name__, part(node.this), part(node.expression))
         case exp.EQ() | exp.NEQ() | exp.LT() | exp.LTE() | exp.GT() | exp.GTE():

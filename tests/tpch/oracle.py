@@ -69,7 +69,10 @@ class _Base:
 class _Query:
     """One SELECT. Its rows for given values of the outer query's columns are made once."""
 
-    def __init__(self, select: exp.Expression, outer: Scope | None, known: Mapping[str, _Base | _Query], udfs: Mapping[str, Udf]) -> None:
+    columns: tuple[str, ...]
+    tables: frozenset[str]
+
+    def __init__(self, select: exp.Expr, outer: Scope | None, known: Mapping[str, _Base | _Query], udfs: Mapping[str, Udf]) -> None:
         if not isinstance(select, exp.Select):
             raise NotImplementedError(type(select).__name__)
         self._select, self._udfs, self._known = select, udfs, dict(known)

@@ -17,13 +17,17 @@ def write_pictures(folder: Path) -> list[Path]:
     """Write them as PNG. The ones with a person are called so."""
     folder.mkdir(parents=True)
     faces = [("person", _face(number)) for number in range(FACES)]
-    persons = [("person", _gray(skimage.data.astronaut())), ("person", _figure()), *faces]
-    things = [("thing", _gray(getattr(skimage.data, name)())) for name in ("coffee", "chelsea", "rocket", "horse", "coins", "brick")]
+    persons = [("person", _gray(_picture("astronaut"))), ("person", _figure()), *faces]
+    things = [("thing", _gray(_picture(name))) for name in ("coffee", "chelsea", "rocket", "horse", "coins", "brick")]
     paths = []
     for number, (name, picture) in enumerate(one for pair in zip(persons, things, strict=True) for one in pair):
         paths.append(folder / f"{name}{number}.png")
         cv2.imwrite(str(paths[-1]), picture)
     return paths
+
+
+def _picture(name: str) -> Any:
+    return getattr(skimage.data, name)()
 
 
 def _gray(image: Any) -> Any:
@@ -36,7 +40,7 @@ def _gray(image: Any) -> Any:
 
 def _face(number: int) -> Any:
     """A portrait of Labeled Faces in the Wild, on grey."""
-    portrait = (skimage.data.lfw_subset()[number] * 255).astype(np.uint8)
+    portrait = (_picture("lfw_subset")[number] * 255).astype(np.uint8)
     enlarged = cv2.resize(portrait, (64, 64), interpolation=cv2.INTER_CUBIC)
     return cv2.copyMakeBorder(enlarged, 24, 24, 24, 24, cv2.BORDER_CONSTANT, value=128)
 

@@ -82,7 +82,9 @@ def test_a_term_over_both_sides_stays_above() -> None:
         ("full", ["σ (a = 7)", "⟗ (a = c)", "t [a, b]", "u [c, d]"], ["σ (d = 7)", "⟗ (a = c)", "t [a, b]", "u [c, d]"]),
     ],
 )
-def test_an_outer_join_is_not_restricted_on_the_side_that_it_fills_with_nulls(kind: str, of_left: list[str], of_right: list[str]) -> None:
+def test_an_outer_join_is_not_restricted_on_the_side_that_it_fills_with_nulls(
+    kind: o.JoinKind, of_left: list[str], of_right: list[str]
+) -> None:
     joined = o.Join(left=T, right=U, kind=kind, condition=equal(A, C))
     assert pushed(joined, is_seven(A)) == of_left
     assert pushed(joined, is_seven(D)) == of_right
