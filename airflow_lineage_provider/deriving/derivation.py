@@ -64,6 +64,6 @@ def _rows(run: AskedRun, condition: Expression, stack: ExitStack) -> tuple[RowSo
             f"the run was made under strategy {run.record.strategy}: a derivation makes again what it did not store, which needs a "
             "Spark session"
         )
-    run.progress("making segments again")
+    run.progress("computing segments again that were not stored")
     restored = restore(run.spark.spark, run.store, run.recorded, run.stored, run.udfs, condition, stack)
     return RemadeRows(restored, stored), SparkTracing(run.spark.spark, run.store, restored.recorded, run.stored, restored.tables)

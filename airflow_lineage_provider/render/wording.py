@@ -152,7 +152,9 @@ def guarantee_meaning(guarantee: Guarantee) -> str:
         "superset": "all rows that made the target, and maybe others",
         "unavailable": "could not be found out",
     }[guarantee.level]
-    return f"{meaning}, but not where they come from" if guarantee.origin == "unknown" and guarantee.level != "unavailable" else meaning
+    if guarantee.origin == "known" or guarantee.level == "unavailable":
+        return meaning
+    return f"{meaning}, but where they come from is unknown"
 
 
 def worth(explanation: Explanation) -> str:
@@ -161,7 +163,7 @@ def worth(explanation: Explanation) -> str:
     weaker = [f"{visible(name.partition('.')[2])} is {level}" for name in names if (level := _level(explanation, name)) != "exact"]
     if not weaker:
         return "Exactly the rows that made the target" if names else "Nothing was traced"
-    others = ", all else is exact" if len(weaker) < len(names) else ""
+    others = ", everything else is exact" if len(weaker) < len(names) else ""
     return "; ".join(weaker[:6]) + (f" and {len(weaker) - 6} more" if len(weaker) > 6 else "") + others
 
 

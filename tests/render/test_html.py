@@ -169,7 +169,7 @@ def test_every_kind_of_reason_is_drawn() -> None:
 
 def test_worth_staleness_and_verification_are_told() -> None:
     words = Page(to_html(examples.many_kinds())).words
-    assert "odd is a superset; gone is unavailable, all else is exact." in words
+    assert "odd is a superset; gone is unavailable, everything else is exact." in words
     assert "All rows that made the target, and maybe others: limit without order" in words
     assert "The sources have changed since the run." in words
     assert "part-0.parquet was written again on 2026-01-03" in words

@@ -40,7 +40,7 @@ def test_tables_without_rows_are_not_counted_among_those_that_made_it() -> None:
 
 
 def test_what_is_not_exact_is_named() -> None:
-    assert worth(examples.many_kinds()) == "odd is a superset; gone is unavailable, all else is exact"
+    assert worth(examples.many_kinds()) == "odd is a superset; gone is unavailable, everything else is exact"
     assert worth(examples.paper()) == "Exactly the rows that made the target"
 
 
@@ -58,7 +58,7 @@ def test_rows_that_were_made_in_the_session_are_no_plain_exact_answer() -> None:
     assert explanation.guarantee == unknown
     assert weakest(unknown, Guarantee(level="exact")) == unknown
     assert weakest(unknown, Guarantee(level="superset", cause="c")).origin == "unknown"
-    assert worth(explanation) == "client is of unknown origin, all else is exact"
+    assert worth(explanation) == "client is of unknown origin, everything else is exact"
     assert guarantee_text(unknown) == "? exact rows, origin unknown: made in the session: lineage ends here"
     assert to_dict(explanation)["guarantee"]["origin"] == "unknown"
     assert '<span class="badge superset"' in to_html(explanation)

@@ -161,7 +161,7 @@ def _restored(run: AskedRun, spark: SparkTracing, stack: ExitStack) -> tuple[Spa
     from airflow_lineage_provider.spark.rereading.restore import restore
     from airflow_lineage_provider.spark.rereading.tracing import SparkTracing
 
-    run.progress("making segments again")
+    run.progress("computing segments again that were not stored")
     made = restore(spark.spark, run.store, run.recorded, run.stored, run.udfs, TRUE, stack)
     recorded = replace(made.recorded, plan=run.recorded.plan)
     return SparkTracing(spark.spark, run.store, recorded, run.stored, made.tables), dict(made.recorded.materialized)

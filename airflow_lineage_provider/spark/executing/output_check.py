@@ -88,7 +88,7 @@ def _check_columns(frame: DataFrame, format: str, what: str) -> None:
     spark = frame.sparkSession
     names = frame.columns
     if not names:
-        raise InvalidOutput(f"the result has no columns: it cannot be written as {what}; select at least one; select at least one")
+        raise InvalidOutput(f"the result has no columns: it cannot be written as {what}; select at least one")
     same = names if spark.conf.get("spark.sql.caseSensitive") == "true" else [name.lower() for name in names]
     twice = sorted({name for name, key in zip(names, same, strict=True) if same.count(key) > 1})
     if twice:

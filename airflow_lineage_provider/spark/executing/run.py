@@ -301,7 +301,7 @@ def _loaded(execution: Execution, frame: DataFrame, made: Materialization, names
         there = execution.store.load_again(made, problem)
         if there is None:
             return tries
-        execution.progress(f"storing {made.name} again: the results store was lost, and answers again")
+        execution.progress(f"storing {made.name} again: the results store was away, and is back")
         made = there
 
 
