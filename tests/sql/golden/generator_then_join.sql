@@ -26,4 +26,4 @@ LEFT OUTER JOIN (
 ) AS q
   ON client.client_id = q.client_id_2
 ---- postgres
-the generator explode cannot run in PostgreSQL: it is not proved to give the same rows there
+the generator explode cannot run in PostgreSQL: it is not proved to give the same rows in PostgreSQL
