@@ -115,7 +115,7 @@ class PositionTarget:
         if len(self._found) < len(wanted):
             rows = store.count(stored)
             has = f"{rows:,} rows, at positions 0 to {rows - 1:,}" if rows else "no rows"
-            raise InvalidTarget(f"the result has no row at one of the {self.asked}: it has {has}")
+            raise InvalidTarget(f"{missing_text(self.asked)}: it has {has}")
 
     def condition(self) -> Expression:
         """What the rows meet, and few others."""
@@ -141,7 +141,7 @@ def positions_of(at: Any) -> list[int]:
         given = list(at) if isinstance(at, Iterable) and not isinstance(at, bytes) else [at]
     found = [_position(one) for one in given]
     if not found:
-        raise InvalidTarget("no position is given; at=[0, 3] are the result's first and fourth rows")
+        raise InvalidTarget("no position is given; at=[0, 3], say, names the first and the fourth row")
     return sorted(set(found))
 
 
@@ -151,8 +151,13 @@ def _position(given: Any) -> int:
     except TypeError:
         position = -1
     if not 0 <= position < 2**62:
-        raise InvalidTarget(f"{shown(given)} is not a position: rows are counted from 0, in the order of the result")
+        raise InvalidTarget(f"{shown(given)} is not a position: rows are counted from 0, in their order")
     return position
+
+
+def missing_text(asked: str) -> str:
+    """That there are no rows at positions, given as `positions_text`."""
+    return f"{asked} {'does not' if asked.startswith('position ') else 'do not all'} exist"
 
 
 def positions_text(positions: Sequence[int], what: str = "the result") -> str:

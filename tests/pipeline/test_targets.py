@@ -124,7 +124,7 @@ def test_missing_values_of_pandas_are_null(made: Run) -> None:
         ({7: 1}, "no column is named 7"),
         ({"n": "1.234"}, "more digits"),
         ([(1, 2)], "needs all 14 values"),
-        ([1], "is no row"),
+        ([1], "is not a row"),
         (7, "is not a target"),
         ([{}], "no columns"),
         (pd.DataFrame({"name": []}), "no rows"),

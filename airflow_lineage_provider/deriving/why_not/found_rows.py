@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from airflow_lineage_provider.deriving.target_rows import CANDIDATES, GivenRows, refuse_too_many, rows_alike
+from airflow_lineage_provider.deriving.target_rows import CANDIDATES, GivenRows, missing_text, refuse_too_many, rows_alike
 from airflow_lineage_provider.deriving.why_not.question import Asked
 from airflow_lineage_provider.errors import EmptyTarget, InvalidTarget, TargetTooLarge
 from airflow_lineage_provider.plan.guarantees import EXACT, Guarantee
@@ -29,7 +29,7 @@ def found_rows(asked: Asked, spark: SparkTracing, limit: int) -> pa.Table:
     if asked.at:
         found = rows_at(spark, source, asked.at)
         if found.num_rows < len(asked.at):
-            raise InvalidTarget(f"{asked.table} has no row at one of the {asked.text}: it has {count_rows(spark, source):,} rows")
+            raise InvalidTarget(f"{missing_text(asked.text)}: {asked.table} has {count_rows(spark, source):,} rows")
         return found
     if asked.given is not None:
         found = _like(asked.given, asked, spark, limit)
