@@ -36,7 +36,7 @@ def main(pause: float) -> None:
 
 def _work(store: Store, run: str, pause: float) -> None:
     for name, kind in (("segment_1", "segment"), ("result", "result")):
-        made = store.create_materialization(run, name, kind, COLUMNS)  # type: ignore[arg-type]
+        made = store.create_materialization(run, name, kind, COLUMNS)
         _load(made.loader(), pause)
     with ResultTable.staged(store.tcp_url, OUTPUT, COLUMNS, "overwrite") as output:
         _load(output, pause)

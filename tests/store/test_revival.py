@@ -98,9 +98,9 @@ def test_what_was_done_before_its_answer_was_lost_is_not_done_twice(own: Store, 
     record = RunRecord(id="0190a1b2-0000-7000-8000-000000000001", pipeline="done once")
     run.ask("", lost_once(lambda store: store.begin_run(record)), None, lambda store: store.begin_run(record, again=True))
     arguments = (record.id, "m", "segment", COLUMNS)
-    create = lost_once(lambda store: store.create_materialization(*arguments))  # type: ignore[arg-type]
+    create = lost_once(lambda store: store.create_materialization(*arguments))
     run = used_by(own)
-    made = run.ask("", create, None, lambda store: store.create_materialization(*arguments, again=True))  # type: ignore[arg-type]
+    made = run.ask("", create, None, lambda store: store.create_materialization(*arguments, again=True))
     made.loader().load(0, 0, iter([BATCH]))  # type: ignore[attr-defined]
 
     def note(store: Store) -> None:
