@@ -128,8 +128,7 @@ class Store(Runs, Appends):
     def rows(self, materialization: Materialization, columns: Sequence[str], numbers: Sequence[int]) -> pa.Table:
         """The rows of a materialization with the given numbers, in the order of their numbers.
 
-        Raises:
-            StoreError: a column is unknown, or the run was dropped.
+        :raises StoreError: a column is unknown, or the run was dropped.
         """
         row = row_column(materialization.layout, materialization.name)
         return self.read(materialization, columns, numbered(materialization.layout, row, numbers), order_by=[row])
@@ -137,8 +136,7 @@ class Store(Runs, Appends):
     def numbers_at(self, materialization: Materialization, positions: Sequence[int]) -> list[int]:
         """The numbers of the rows at these positions, counted from 0 in the order of the numbers; fewer where there are not so many.
 
-        Raises:
-            StoreError: the run was dropped.
+        :raises StoreError: the run was dropped.
         """
         row = row_column(materialization.layout, materialization.name)
         where = at_positions(materialization.table, materialization.layout, row, positions)
