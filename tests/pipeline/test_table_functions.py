@@ -18,6 +18,12 @@ from tests.answers import guarantees_of
 
 pytestmark = pytest.mark.spark
 
+
+def _made(handler: type, returns: str | None) -> Any:
+    """PySpark's types leave open whether this is a function or a decorator of one."""
+    return udtf(handler, returnType=returns)
+
+
 ROWS = [(i, i % 3, "ab"[i % 2]) for i in range(8)]
 OTHERS = [(100 + i, i) for i in range(3)]
 STRATEGIES = ["function_materialization", "rerun", "full_materialization"]
@@ -121,7 +127,7 @@ CASES: dict[str, tuple[Pipeline, str, set[int], str]] = {
     "that says its partitions": ("SELECT * FROM by_kind(TABLE(a))", "s = 'b' AND last = 7", {1, 3, 5, 7}, "superset"),
     "that says its partitions, in between": ("SELECT * FROM by_kind(TABLE(a))", "s = 'a' AND last = -1", {0, 2, 4, 6}, "superset"),
     "by the API": (
-        lambda s: udtf(Summed, returnType="n int, total int, names string")(s.table("a").asTable().partitionBy("s")),  # type: ignore[call-overload]
+        lambda s: _made(Summed, "n int, total int, names string")(s.table("a").asTable().partitionBy("s")),
         "total = 16", {1, 3, 5, 7}, "superset",
     ),
     "a script": ("SELECT TRANSFORM(rid, s) USING 'cat' AS (rid int, s string) FROM a WHERE k = 1", "rid = 4", {1, 4, 7}, "superset"),
@@ -137,7 +143,7 @@ def lineage(spark: SparkSession, store: Store, tmp_path: Path) -> Iterator[Linea
         spark.createDataFrame(rows, shape).coalesce(1).write.parquet(str(tmp_path / name))
         spark.read.parquet(str(tmp_path / name)).createOrReplaceTempView(name)
     for name, (handler, kind) in FUNCTIONS.items():
-        spark.udtf.register(name, udtf(handler, returnType=kind))  # type: ignore[call-overload]
+        spark.udtf.register(name, _made(handler, kind))
     spark.conf.set("spark.sql.binByRelationOperator.enabled", "true")
     yield Lineage(spark, store=store)
     spark.conf.unset("spark.sql.binByRelationOperator.enabled")

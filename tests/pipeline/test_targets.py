@@ -61,7 +61,8 @@ def test_positions_that_are_not_there(made: Run) -> None:
         made.explain(at=[1, 6])
     with pytest.raises(TargetTooLarge, match="3 positions are more than 2 rows"):
         made.explain(at=[0, 1, 2], max_rows=2)
-    for wrong in ({}, {"target": "true", "at": 0}):
+    wrongs: tuple[dict[str, Any], ...] = ({}, {"target": "true", "at": 0})
+    for wrong in wrongs:
         with pytest.raises(InvalidTarget, match="name the rows to explain in exactly one way"):
             made.explain(**wrong)
 

@@ -123,7 +123,7 @@ def across() -> Explanation:
     behind = links((0, "client", 0), (0, "payment", 0), (0, "payment", 1))
     return paper(
         source={**{name: made.sources[name] for name in ("client", "loan")}, "payment": pa.table({"id": [7, 8], "amount": [1000, 350]})},
-        reasons=made.reasons | {"is_debt": reasons({"amount": [1000, 350]}, [True, True], [payload.Json({"amount"})] * 2)},
+        reasons={**made.reasons, "is_debt": reasons({"amount": [1000, 350]}, [True, True], [payload.Json({"amount"})] * 2)},
         links={
             "target": links((0, "client", 0), (0, "loan", 0), (0, "payment", 0), (0, "payment", 1)),
             "credit_exam": links((0, "client", 0), (0, "loan", 0), (0, "payment", 0), (0, "payment", 1)),
