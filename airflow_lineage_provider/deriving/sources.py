@@ -12,7 +12,8 @@ from airflow_lineage_provider.plan.guarantees import EXACT, Guarantee
 from airflow_lineage_provider.plan.interval_columns import with_interval_types
 from airflow_lineage_provider.plan.lineage_keys import ROW
 from airflow_lineage_provider.recording import RecordedSource
-from airflow_lineage_provider.sources.parquet import CannotReadHere, read_positions
+from airflow_lineage_provider.sources.files import CannotReadHere
+from airflow_lineage_provider.sources.parquet import read_positions
 from airflow_lineage_provider.spark.rereading.sources import changed, files_as_read
 
 if TYPE_CHECKING:

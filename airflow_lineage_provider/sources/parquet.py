@@ -1,31 +1,26 @@
 """Rows of Parquet files by their positions, read in this process: an explanation then needs no Spark session.
 
-What is read here is what Spark would read, to the last bit; where that is not certain of a file, it is left to Spark.
+DuckDB reads them where it is installed and certainly reads what Spark does (`duckdb_rows`): it finds a few rows in a small part of the
+time and of the memory. Arrow reads the rest, and all that both are not certain of is left to Spark.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote, urlparse
 
 from airflow_lineage_provider.errors import SourceUnavailable
-from airflow_lineage_provider.plan.datatypes import parse_type, to_arrow
+from airflow_lineage_provider.plan.datatypes import to_arrow
 from airflow_lineage_provider.plan.operators import Source
 from airflow_lineage_provider.sources import calendars
-from airflow_lineage_provider.sources.parquet_types import Leaf, leaves_of, same_values
+from airflow_lineage_provider.sources.duckdb_rows import NotByDuckDb, rows_at
+from airflow_lineage_provider.sources.files import CannotReadHere, FileColumn, Footers, check_source, first_line, local_path, opened
 
 if TYPE_CHECKING:
     import pyarrow as pa
     import pyarrow.parquet as pq
-
-
-class CannotReadHere(Exception):
-    """This source needs Spark to be read as the run read it; the text says why."""
 
 
 def read_positions(source: Source, files: Mapping[str, str], keys: pa.Table, settings: Mapping[str, str]) -> pa.Table:
@@ -34,35 +29,26 @@ def read_positions(source: Source, files: Mapping[str, str], keys: pa.Table, set
     ``files`` maps hashes (as text) to the paths that the run read, ``settings`` are those of its session. Positions beyond a file's end
     give no row.
 
-    :raises CannotReadHere: Spark must read the files: they are not local, or it is not certain that what Arrow reads of them is what Spark
-        does (partition columns, other types than the table's, columns that only some files have, old calendars, encryption …).
+    :raises CannotReadHere: Spark must read the files: they are not local, or it is not certain that what is read of them here is what Spark
+        reads (partition columns, other types than the table's, columns that only some files have, old calendars, encryption …).
     :raises SourceUnavailable: a file is gone, or is no Parquet file any more.
     """
     import pyarrow as pa
 
-    if source.relation.partition_columns:
-        raise CannotReadHere(f"{source.relation.name} is partitioned by {', '.join(source.relation.partition_columns)}")
-    if settings.get("spark.sql.parquet.fieldId.read.enabled", "false").lower() == "true":
-        raise CannotReadHere(f"the columns of {source.relation.name} are found by field id")
+    check_source(source, settings)
     wanted: dict[int, list[int]] = {}
     for file_hash, position in zip(keys.column(0).to_pylist(), keys.column(1).to_pylist(), strict=True):
         wanted.setdefault(file_hash, []).append(position)
     reader = _Reader(source, settings)
-    parts = [reader.read(file_hash, _local_path(source, files, file_hash), sorted(at)) for file_hash, at in sorted(wanted.items())]
+    parts = [reader.read(file_hash, _path(source, files, file_hash), sorted(at)) for file_hash, at in sorted(wanted.items())]
     return pa.concat_tables([reader.schema.empty_table(), *parts])
 
 
-def _local_path(source: Source, files: Mapping[str, str], file_hash: int) -> Path:
+def _path(source: Source, files: Mapping[str, str], file_hash: int) -> Path:
     recorded = files.get(str(file_hash))
     if recorded is None:
         raise SourceUnavailable(f"{source.relation.name}: the run's record names no file for a row that it stored")
-    parsed = urlparse(recorded)
-    if parsed.scheme not in ("", "file"):
-        raise CannotReadHere(f"{source.relation.name} is read from {parsed.scheme}")
-    path = Path(unquote(parsed.path)) if parsed.scheme else Path(recorded)
-    if not path.exists():
-        raise SourceUnavailable(f"{source.relation.name}: {path} is gone")
-    return path
+    return local_path(source, recorded)
 
 
 def _schema(source: Source) -> pa.Schema:
@@ -72,85 +58,45 @@ def _schema(source: Source) -> pa.Schema:
     return pa.schema([("key_0", pa.int64()), ("key_1", pa.int64()), *columns])
 
 
-@dataclass(frozen=True)
-class _Column:
-    """A column of a file: its name there, the table's type in Arrow, and whether it has INT96 timestamps."""
-
-    name: str
-    type: pa.DataType
-    int96: bool
-
-
 class _Reader:
     """Reads the files of one source."""
 
     def __init__(self, source: Source, settings: Mapping[str, str]) -> None:
         self.source = source
-        self.settings = settings
         self.table = source.relation.name
         self.schema = _schema(source)
-        # The reader options of a catalog table are in the catalog.
-        self.options = dict(source.relation.options) if source.relation.kind == "files" else None
+        self.footers = Footers(source, settings)
 
     def read(self, file_hash: int, path: Path, positions: list[int]) -> pa.Table:
         import pyarrow as pa
-        import pyarrow.parquet as pq
 
         parts = [self.schema.empty_table()]
-        # INT96 reaches further than 64 bits of nanoseconds do.
-        with _parquet_errors(self.source, path), pq.ParquetFile(path, coerce_int96_timestamp_unit="us") as file:
-            columns = self._columns(file)
-            calendar = calendars.calendars_of(file.metadata.metadata or {}, self.settings, self.options)
-            for group, first, inside in _row_groups(file, positions):
-                rows = file.read_row_group(group, columns=sorted({column.name for column in columns}))
-                at = pa.array([position - first for position in inside])
-                found = [self._values(rows.column(column.name), at, column, calendar) for column in columns]
-                keys = [pa.array([file_hash] * len(inside), pa.int64()), pa.array(inside, pa.int64())]
+        with opened(self.source, path) as file:
+            columns, calendar = self.footers.columns(file), self.footers.calendars(file)
+            for at, rows in _rows(file, path, columns, positions):
+                types = [self.schema.field(f"c{i}").type for i in range(len(columns))]
+                read = zip(rows, columns, types, strict=True)
+                found = [self._values(values, column, kind, calendar) for values, column, kind in read]
+                keys = [pa.array([file_hash] * len(at), pa.int64()), pa.array(at, pa.int64())]
                 parts.append(pa.table([*keys, *found], schema=self.schema))
         return pa.concat_tables(parts)
 
-    def _columns(self, file: pq.ParquetFile) -> list[_Column]:
-        """The file's columns of the table's.
+    def _values(self, values: pa.ChunkedArray, column: FileColumn, kind: pa.DataType, calendar: calendars.Calendars) -> Any:
+        """The values as Spark reads them.
 
-        :raises CannotReadHere: one is missing or ambiguous, or may not have the values that Spark reads.
+        :raises CannotReadHere: it is not certain what it reads.
         """
-        arrow, leaves = file.schema_arrow, leaves_of(file)
-        sensitive = self.settings.get("spark.sql.caseSensitive", "false").lower() == "true"
-        found = []
-        for column, attribute in zip(self.source.columns, self.source.output, strict=False):
-            name = _name_in_file(column, arrow.names, sensitive)
-            if name is None:
-                raise CannotReadHere(f"column {column} of {self.table} is not in every file as it is in the table")
-            kind = arrow.field(name).type
-            if not same_values(parse_type(attribute.type), kind, name, leaves):
-                raise CannotReadHere(f"column {column} of {self.table} is {attribute.type} in the table and {kind} in a file")
-            inside = (leaf for path, of in leaves.items() if path == name or path.startswith(f"{name}.") for leaf in of)
-            found.append(_Column(name, to_arrow(attribute.type), self._has_int96(inside)))
-        return found
-
-    def _has_int96(self, leaves: Iterator[Leaf]) -> bool:
-        found = any(leaf.physical == "INT96" for leaf in leaves)
-        if found and self.settings.get("spark.sql.parquet.int96TimestampConversion", "false").lower() == "true":
-            raise CannotReadHere(f"{self.table} has INT96 timestamps, which are read in a time zone (int96TimestampConversion)")
-        return found
-
-    def _values(self, column: Any, at: pa.Array, kind: _Column, calendar: calendars.Calendars) -> Any:
-        """The values at these positions, as Spark reads them."""
         import pyarrow as pa
 
         try:
-            try:
-                values = column.take(at).cast(kind.type)
-            except pa.ArrowNotImplementedError:
-                # Arrow has no take for views, as which some writers (Arrow's in Rust, Polars) declare their texts.
-                values = column.cast(kind.type).take(at)
-            if pa.types.is_decimal(kind.type):
+            values = values.cast(kind)
+            if pa.types.is_decimal(kind):
                 values.validate(full=True)  # a file may hold more digits than it declares
         except pa.ArrowException as error:
-            raise CannotReadHere(f"column {kind.name} of {self.table} is {column.type} in a file: {_first_line(error)}") from error
-        return self._in_gregorian(values, kind, calendar)
+            raise CannotReadHere(f"column {column.name} of {self.table} is {values.type} in a file: {first_line(error)}") from error
+        return self._in_gregorian(values, column, kind, calendar)
 
-    def _in_gregorian(self, values: Any, kind: _Column, calendar: calendars.Calendars) -> Any:
+    def _in_gregorian(self, values: Any, column: FileColumn, kind: pa.DataType, calendar: calendars.Calendars) -> Any:
         """In the Gregorian calendar: old dates are moved as Spark moves them; old timestamps, whose zone matters, are left to it.
 
         :raises CannotReadHere: it takes Spark, or the calendar is not known.
@@ -158,48 +104,40 @@ class _Reader:
         import pyarrow as pa
 
         old_dates = calendar.datetime != "gregorian" and calendars.has_days_before(values, calendars.FIRST_GREGORIAN_DAY)
-        if old_dates and calendar.datetime == "legacy" and pa.types.is_date32(kind.type):
+        if old_dates and calendar.datetime == "legacy" and pa.types.is_date32(kind):
             return calendars.rebased_days(values)
-        moments = calendar.int96 if kind.int96 else calendar.datetime
+        moments = calendar.int96 if column.int96 else calendar.datetime
         old = old_dates or (moments != "gregorian" and calendars.has_moments_before(values, calendars.SAME_IN_ALL_ZONES))
         if old:
-            raise CannotReadHere(f"column {kind.name} of {self.table} has dates or timestamps of another calendar than today's")
+            raise CannotReadHere(f"column {column.name} of {self.table} has dates or timestamps of another calendar than today's")
         return values
 
 
-def _name_in_file(column: str, names: list[str], sensitive: bool) -> str | None:
-    """The file's name of a column as Spark finds it; None where there is none, or more than one."""
-    same = [name for name in names if name == column or (not sensitive and name.lower() == column.lower())]
-    if len(same) != 1:
-        return None
-    # Java and Python agree on the case of these letters.
-    return same[0] if same[0] == column or (same[0] + column).isascii() else None
+def _rows(
+    file: pq.ParquetFile, path: Path, columns: list[FileColumn], positions: list[int]
+) -> Iterator[tuple[list[int], list[pa.ChunkedArray]]]:
+    """The wanted rows of a file (positions given in order): their positions, and the columns."""
+    inside = positions[: bisect_left(positions, file.metadata.num_rows)]
+    if not inside:
+        return
+    try:
+        yield inside, rows_at(file, path, columns, inside)
+        return
+    except NotByDuckDb:
+        pass
+    for group, first, at in _row_groups(file, inside):
+        rows = file.read_row_group(group, columns=sorted({column.name for column in columns}))
+        yield at, [_taken(rows.column(column.name), [position - first for position in at]) for column in columns]
 
 
-@contextmanager
-def _parquet_errors(source: Source, path: Path) -> Iterator[None]:
+def _taken(column: pa.ChunkedArray, at: list[int]) -> pa.ChunkedArray:
     import pyarrow as pa
 
     try:
-        yield
-    except (pa.ArrowException, OSError) as error:
-        text = f"{path} cannot be read: {_first_line(error)}"
-        if _is_parquet(path):  # encrypted, say, or compressed as Arrow cannot undo
-            raise CannotReadHere(f"{source.relation.name}: {text}") from error
-        raise SourceUnavailable(f"{source.relation.name}: {text}") from error
-
-
-def _is_parquet(path: Path) -> bool:
-    """Whether the file ends as Parquet files do, plain or with an encrypted footer."""
-    try:
-        with path.open("rb") as file:
-            return file.read(4) in (b"PAR1", b"PARE") and file.seek(-4, 2) > 0 and file.read(4) in (b"PAR1", b"PARE")
-    except OSError:
-        return False
-
-
-def _first_line(error: BaseException) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0]
+        return column.take(pa.array(at))
+    except pa.ArrowNotImplementedError:
+        # Arrow has no take for views, as which some writers (Arrow's in Rust, Polars) declare their texts.
+        return column.cast(pa.large_string() if pa.types.is_string_view(column.type) else pa.large_binary()).take(pa.array(at))
 
 
 def _row_groups(file: pq.ParquetFile, positions: list[int]) -> Iterator[tuple[int, int, list[int]]]:

@@ -1,4 +1,4 @@
-"""Plans and expressions as SQL text, Spark's and PostgreSQL's, through sqlglot's expression builders; and targets from SQL text."""
+"""Plans and expressions as SQL text, for Spark, PostgreSQL and DuckDB, through sqlglot's expression builders; and targets from SQL text."""
 
 from __future__ import annotations
 

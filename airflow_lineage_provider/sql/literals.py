@@ -1,4 +1,4 @@
-"""Constants as SQL text, exact in value and type.
+"""Constants as Spark's and PostgreSQL's SQL text, exact in value and type.
 
 Spark's string literals have backslash escapes (under the default ``spark.sql.parser.escapedStringLiterals=false``), and Spark replaces
 ``${…}`` in a query's text before parsing it; PostgreSQL's are written so that ``standard_conforming_strings`` does not matter.
@@ -119,8 +119,7 @@ def postgres_literal(literal: Literal, *, compared: bool = False) -> exp.Expr:
         return verbatim(value.upper())
     if kind == "binary" and _HEX.fullmatch(value):
         return verbatim(f"DECODE('{value.upper()}', 'hex')")
-    shape = {"date": _DATE, "timestamp": _TIMESTAMP, "timestamp_ntz": _TIMESTAMP_NTZ}.get(kind)
-    if shape is not None and shape.fullmatch(value):
+    if kind in ("date", "timestamp", "timestamp_ntz") and plain_text(value, kind) is not None:
         return verbatim(f"{postgres_type(literal.type, what)} '{value}'")
     if kind in ("tinyint", "smallint", "int", "bigint", "decimal", "float", "double"):
         return verbatim(_postgres_number(value, literal.type, compared))
@@ -142,3 +141,21 @@ def _postgres_number(value: str, kind: str, compared: bool) -> str:
     if not _FLOAT.fullmatch(value) and not (kind in ("float", "double") and value in ("NaN", "Infinity", "-Infinity")):
         raise PortabilityProblem(f"the constant {value!r}", f"it is not plainly a {kind}")
     return f"CAST('{value}' AS {postgres_type(kind, value)})"
+
+
+_PLAIN = {
+    **dict.fromkeys(("tinyint", "smallint", "int", "bigint"), _INTEGER),
+    **dict.fromkeys(("float", "double"), re.compile(f"{_FLOAT.pattern}|NaN|-?Infinity")),
+    "decimal": re.compile(f"{_INTEGER.pattern}|{_DECIMAL.pattern}"),
+    "boolean": re.compile("true|false", re.IGNORECASE),
+    "binary": _HEX,
+    "date": _DATE,
+    "timestamp": _TIMESTAMP,
+    "timestamp_ntz": _TIMESTAMP_NTZ,
+}
+
+
+def plain_text(value: str, kind: str) -> str | None:
+    """The text of a constant, where every engine that reads it as a value of the type reads the same; None otherwise."""
+    shape = _PLAIN.get(kind)
+    return value if shape is not None and shape.fullmatch(value) else None

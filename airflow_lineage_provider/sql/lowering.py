@@ -1,4 +1,4 @@
-"""A plan as one SQL query, for Spark or PostgreSQL, from one tree.
+"""A plan as one SQL query, for Spark, PostgreSQL or DuckDB, from one tree.
 
 Operators go into one SELECT where that is exactly the same query; otherwise the input is nested as a subquery. What a block
 computes is never written twice, and what must be computed once (a UDF's call, a random number) stays in its own SELECT.
@@ -26,6 +26,7 @@ from airflow_lineage_provider.sql.aggregates import aggregated, distinct
 from airflow_lineage_provider.sql.block import Block, is_steady, reads_computed, select, uses
 from airflow_lineage_provider.sql.context import Context
 from airflow_lineage_provider.sql.dialects import SparkDialect, SqlDialect
+from airflow_lineage_provider.sql.duckdb_dialect import DuckDbDialect
 from airflow_lineage_provider.sql.generators import generated
 from airflow_lineage_provider.sql.joins import join_blocks
 from airflow_lineage_provider.sql.names import Dialect, identifier
@@ -46,7 +47,7 @@ def lower(
         ``reason``) the function returns a struct of ``value`` and ``reason``. Register it as non-deterministic: Spark's optimizer
         writes a deterministic call again into a filter that stands above it.
     :param ansi: the recorded ``spark.sql.ansi.enabled``.
-    :raises PortabilityProblem: PostgreSQL has no query that surely means the same.
+    :raises PortabilityProblem: the dialect has no query that surely means the same.
     :raises UnsupportedOperator: something in the plan has no SQL text.
     :raises UdfUnavailable: no SQL name is given for a function operator.
     :raises PlanCheckError: a leaf has no table, or names are not unique.
@@ -70,6 +71,8 @@ def _dialect(name: Dialect, ansi: bool) -> SqlDialect:
             return SparkDialect()
         case "postgres":
             return PostgresDialect(ansi)
+        case "duckdb":
+            return DuckDbDialect(ansi)
 
 
 def _hiding_names(plan: o.Plan, tables: Mapping[LeafKey, TableRef]) -> set[str]:

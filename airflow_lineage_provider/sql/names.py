@@ -1,4 +1,4 @@
-"""Identifiers as SQL text: quoted whenever that is needed, in either dialect."""
+"""Identifiers as SQL text: quoted whenever that is needed, in every dialect."""
 
 from __future__ import annotations
 
@@ -12,10 +12,15 @@ from airflow_lineage_provider.errors import UnsupportedOperator
 from airflow_lineage_provider.sql.keywords import KEYWORDS
 from airflow_lineage_provider.sql.problems import PortabilityProblem
 
-Dialect = OneOf["spark", "postgres"]
+Dialect = OneOf["spark", "postgres", "duckdb"]
 
-# PostgreSQL folds unquoted names to lower case; Spark keeps them as they are written.
-_PLAIN = {"spark": re.compile(r"[A-Za-z_][A-Za-z0-9_]*"), "postgres": re.compile(r"[a-z_][a-z0-9_]*")}
+# PostgreSQL folds unquoted names to lower case; Spark and DuckDB keep them as they are written.
+_PLAIN = {
+    "spark": re.compile(r"[A-Za-z_][A-Za-z0-9_]*"),
+    "postgres": re.compile(r"[a-z_][a-z0-9_]*"),
+    "duckdb": re.compile(r"[A-Za-z_][A-Za-z0-9_]*"),
+}
+_DUCKDB_KEYWORDS = frozenset({"glob", "grouping_id", "lambda", "pivot_longer", "pivot_wider", "positional", "summarize", "tuple", "unpack"})
 POSTGRES_NAME_BYTES = 63
 
 
@@ -23,10 +28,12 @@ def identifier(name: str, dialect: Dialect) -> exp.Identifier:
     """A name as a node, quoted unless it is plain in the dialect.
 
     :raises UnsupportedOperator: Spark has no such name.
-    :raises PortabilityProblem: PostgreSQL has no such name (it would cut one over 63 bytes silently).
+    :raises PortabilityProblem: PostgreSQL has no such name (it would cut one over 63 bytes silently), or DuckDB has not.
     """
     if dialect == "postgres" and (not name or "\0" in name or len(name.encode()) > POSTGRES_NAME_BYTES):
         raise PortabilityProblem(repr(name), f"a name in PostgreSQL has 1 to {POSTGRES_NAME_BYTES} bytes and no NUL character")
+    if dialect == "duckdb" and (not name or "\0" in name):
+        raise PortabilityProblem(repr(name), "a name in DuckDB is not empty and has no NUL character")
     if not name:
         raise UnsupportedOperator("a column or table with an empty name cannot be written in Spark's SQL; rename it")
     if dialect == "spark" and "${" in name:
@@ -37,7 +44,8 @@ def identifier(name: str, dialect: Dialect) -> exp.Identifier:
 
 def is_plain(name: str, dialect: Dialect) -> bool:
     """Whether the name means itself without quotes."""
-    return bool(_PLAIN[dialect].fullmatch(name)) and name.lower() not in KEYWORDS
+    taken = name.lower() in KEYWORDS or (dialect == "duckdb" and name.lower() in _DUCKDB_KEYWORDS)
+    return bool(_PLAIN[dialect].fullmatch(name)) and not taken
 
 
 def quote(name: str, dialect: Dialect) -> str:

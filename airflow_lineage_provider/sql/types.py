@@ -1,4 +1,4 @@
-"""Types as SQL text: Spark's in full, PostgreSQL's for the scalar types whose values mean the same in both."""
+"""Types as SQL text: Spark's in full, PostgreSQL's and DuckDB's for the scalar types whose values mean the same there."""
 
 from __future__ import annotations
 
@@ -29,6 +29,21 @@ _POSTGRES = {
     "interval day to second": "BIGINT",
     "interval year to month": "INT",
 }
+# Intervals are not among them: what stands for them is a matter of the store.
+_DUCKDB = {
+    "string": "VARCHAR",
+    "boolean": "BOOLEAN",
+    "tinyint": "TINYINT",
+    "smallint": "SMALLINT",
+    "int": "INTEGER",
+    "bigint": "BIGINT",
+    "float": "REAL",
+    "double": "DOUBLE",
+    "date": "DATE",
+    "timestamp": "TIMESTAMPTZ",
+    "timestamp_ntz": "TIMESTAMP",
+    "binary": "BLOB",
+}
 # `parse_type` reads these and forgets a part of them (the collation, the interval's units, the length).
 _LOSSY = re.compile(r"\b(collate|interval|char|varchar|character)\b", re.IGNORECASE)
 INTEGER_DIGITS = {"tinyint": 3, "smallint": 5, "int": 10, "bigint": 19}
@@ -37,7 +52,7 @@ FLOATS = ("float", "double")
 
 @lru_cache(maxsize=4096)
 def scalar(text: str) -> ScalarType | None:
-    """The scalar type that a DDL text says, where PostgreSQL has the same type; None otherwise."""
+    """The scalar type that a DDL text says, where PostgreSQL and DuckDB have the same type; None otherwise."""
     if _LOSSY.search(text) and units_of(text) is None:
         return None
     try:
@@ -51,11 +66,11 @@ def scalar(text: str) -> ScalarType | None:
 def portable(text: str, what: str) -> ScalarType:
     """The scalar type of a DDL text.
 
-    :raises PortabilityProblem: PostgreSQL has no type whose values compare as this one's; ``what`` has it.
+    :raises PortabilityProblem: no type outside Spark has values that compare as this one's; ``what`` has it.
     """
     found = scalar(text)
     if found is None:
-        raise PortabilityProblem(what, f"values of type {text} have no PostgreSQL type that behaves the same")
+        raise PortabilityProblem(what, f"values of type {text} have no type there that behaves the same")
     return found
 
 
@@ -65,6 +80,16 @@ def postgres_type(text: str, what: str) -> str:
     if found.name == "decimal":
         return f"NUMERIC({found.parameters[0]}, {found.parameters[1]})"
     return _POSTGRES[found.name]
+
+
+def duckdb_type(text: str, what: str) -> str:
+    """DuckDB's name of a Spark type. Raises as `portable`."""
+    found = portable(text, what)
+    if found.name == "decimal":
+        return f"DECIMAL({found.parameters[0]}, {found.parameters[1]})"
+    if found.name not in _DUCKDB:
+        raise PortabilityProblem(what, f"values of type {text} have no type in DuckDB that behaves the same")
+    return _DUCKDB[found.name]
 
 
 def spark_type(text: str) -> str:

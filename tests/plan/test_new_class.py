@@ -31,7 +31,7 @@ from airflow_lineage_provider.rewrite.drop_pruning_projections import drop_pruni
 from airflow_lineage_provider.rewrite.segment import kind_of, segment
 from airflow_lineage_provider.rewrite.unique_attributes import unique_attributes
 from airflow_lineage_provider.sql.lowering import _lower, lower
-from airflow_lineage_provider.sql.postgres_expressions import PostgresWriter
+from airflow_lineage_provider.sql.postgres import PostgresDialect
 from airflow_lineage_provider.sql.spark_expressions import spark_expression
 from airflow_lineage_provider.tracing.annotate import Context, annotate, annotate_segment
 from airflow_lineage_provider.tracing.columns.expressions import influences
@@ -107,7 +107,7 @@ OF_EXPRESSIONS: dict[str, Callable[[], Any]] = {
     "plan.text._expression": lambda: expression_text(RIDDLE),
     "rewrite.determinism._is_deterministic": lambda: is_deterministic(RIDDLE),
     "sql.spark_expressions.spark_expression": lambda: spark_expression(RIDDLE, {}),
-    "sql.postgres_expressions.PostgresWriter.write": lambda: PostgresWriter(True).write(RIDDLE, {}),
+    "sql.portable_expressions.PortableWriter.write": lambda: PostgresDialect(True).write(RIDDLE, {}),
     "tracing.columns.expressions.influences": lambda: influences(RIDDLE, Tracer(plan=PLAN).scope({})),
 }
 

@@ -12,9 +12,9 @@ from typing import Any
 from tests.readme.snippets import Snippet, snippets
 
 ELSEWHERE = {
-    'pip install ".[airflow,shap,lime,embedded]"',
+    'pip install ".[airflow,shap,lime,embedded,duckdb]"',
     "pip wheel --no-deps --wheel-dir dist .",
-    'pip install "dist/airflow_provider_lineage-0.1.0-py3-none-any.whl[airflow,shap,lime,embedded]"',
+    'pip install "dist/airflow_provider_lineage-0.1.0-py3-none-any.whl[airflow,shap,lime,embedded,duckdb]"',
 }
 """Commands that install: tests/install runs them, as they stand there. Those of ``make`` are named in the Makefile."""
 

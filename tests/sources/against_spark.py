@@ -13,7 +13,8 @@ from airflow_lineage_provider.catalyst.datatypes import ddl
 from airflow_lineage_provider.plan.expressions import Attribute
 from airflow_lineage_provider.plan.operators import Source
 from airflow_lineage_provider.plan.relation import Relation
-from airflow_lineage_provider.sources.parquet import CannotReadHere, read_positions
+from airflow_lineage_provider.sources.files import CannotReadHere
+from airflow_lineage_provider.sources.parquet import read_positions
 from airflow_lineage_provider.spark.arrow_border import to_arrow
 from airflow_lineage_provider.spark.session import apply_conf, sql_conf
 

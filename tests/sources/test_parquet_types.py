@@ -16,7 +16,8 @@ from airflow_lineage_provider.errors import SourceUnavailable
 from airflow_lineage_provider.plan.expressions import Attribute
 from airflow_lineage_provider.plan.operators import Source
 from airflow_lineage_provider.plan.relation import Relation
-from airflow_lineage_provider.sources.parquet import CannotReadHere, read_positions
+from airflow_lineage_provider.sources.files import CannotReadHere
+from airflow_lineage_provider.sources.parquet import read_positions
 from airflow_lineage_provider.spark.session import apply_conf
 from tests.sources.against_spark import Compared, bits, compare
 

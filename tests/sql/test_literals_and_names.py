@@ -13,7 +13,7 @@ from airflow_lineage_provider.plan.expressions import Literal
 from airflow_lineage_provider.sql import PortabilityProblem, lower_expression, quote, quote_path
 from airflow_lineage_provider.sql.functions import NOT_SCALAR, SCALAR
 from airflow_lineage_provider.sql.names import is_plain
-from tests.sql import both_engines
+from tests.sql import all_engines
 
 if TYPE_CHECKING:
     from psycopg2.extensions import cursor
@@ -199,7 +199,7 @@ def comparable(value: Any) -> Any:
     """A value of either engine's, so that NaN and -0.0 are told apart, and decimals by their scale."""
     if hasattr(value, "tzinfo") and value.tzinfo is not None:
         return value.timestamp()
-    return str(value) if hasattr(value, "as_tuple") else both_engines.comparable(value)
+    return str(value) if hasattr(value, "as_tuple") else all_engines.comparable(value)
 
 
 @pytest.mark.spark

@@ -1,11 +1,13 @@
-"""Operators merged into one SELECT give what one subquery an operator gives: random plans, executed in PostgreSQL and some in Spark."""
+"""Operators merged into one SELECT give what one subquery an operator gives: random plans in PostgreSQL and DuckDB, and some in Spark."""
 
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -13,6 +15,7 @@ from hypothesis import strategies as st
 from airflow_lineage_provider.plan import expressions as e
 from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.check import check_unique
+from airflow_lineage_provider.sources.duckdb_connection import connected
 from airflow_lineage_provider.sql import LeafKey, TableRef, lower
 from tests.sql.build import aggregate, attribute, call, literal, named, source, table
 from tests.sql.naive import naive
@@ -167,13 +170,23 @@ def filled(postgres: cursor) -> cursor:
     return postgres
 
 
+@pytest.fixture(scope="module")
+def duckdb() -> Iterator[Any]:
+    with connected([]) as connection:
+        for name, rows in ROWS.items():
+            kinds = (pa.int32(), pa.int32(), pa.string())
+            columns = [pa.array([row[at] for row in rows], kind) for at, kind in enumerate(kinds)]
+            connection.register(name, pa.table(columns, names=["k", "v", "s"]))
+        yield connection
+
+
 def bag(rows: list[tuple[object, ...]]) -> list[str]:
     return sorted(repr(tuple(row)) for row in rows)
 
 
 @settings(max_examples=1000, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
-def test_the_merged_query_gives_the_same_rows(filled: cursor, data: st.DataObject) -> None:
+def test_the_merged_query_gives_the_same_rows(filled: cursor, duckdb: Any, data: st.DataObject) -> None:
     maker = Maker(data)
     plan = maker.plan(data.draw(st.integers(2, 4)))
     check_unique(plan)
@@ -184,6 +197,9 @@ def test_the_merged_query_gives_the_same_rows(filled: cursor, data: st.DataObjec
     rows = filled.fetchall()
     filled.execute(naive(plan, maker.tables))
     assert bag(rows) == bag(filled.fetchall())
+    found = duckdb.sql(lower(plan, maker.tables, dialect="duckdb"))
+    assert found.columns == [a.name for a in plan.output]
+    assert bag(rows) == bag(found.fetchall())
 
 
 @pytest.mark.spark

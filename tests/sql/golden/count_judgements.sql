@@ -30,4 +30,4 @@ FROM (
 GROUP BY
   q.judgement
 ---- postgres
-the UDF credit_exam cannot run in PostgreSQL: it runs in Spark's Python workers
+the UDF credit_exam cannot run outside Spark: it runs in Spark's Python workers

@@ -22,4 +22,4 @@ INNER JOIN main.`Loan Table` AS `Loan Table`
 WHERE
   `Loan Table`.date >= DATE '2025-12-01' AND `Loan Table`.date < DATE '2026-01-01'
 ---- postgres
-the UDF credit_exam cannot run in PostgreSQL: it runs in Spark's Python workers
+the UDF credit_exam cannot run outside Spark: it runs in Spark's Python workers

@@ -31,4 +31,4 @@ FROM (
     `Loan Table`.date >= DATE '2025-12-01' AND `Loan Table`.date < DATE '2026-01-01'
 ) AS q
 ---- postgres
-the UDF credit_exam cannot run in PostgreSQL: it runs in Spark's Python workers
+the UDF credit_exam cannot run outside Spark: it runs in Spark's Python workers

@@ -14,4 +14,4 @@ EXPLODE(SEQUENCE(1, debt.debt)) g AS copies
 WHERE
   g.copies > 2
 ---- postgres
-the generator explode cannot run in PostgreSQL: it is not proved to give the same rows in PostgreSQL
+the generator explode cannot run outside Spark: it is not proved to give the same rows outside Spark

@@ -26,4 +26,4 @@ LEFT OUTER JOIN (
 ) AS q
   ON client.client_id = q.client_id_2
 ---- postgres
-the generator explode cannot run in PostgreSQL: it is not proved to give the same rows in PostgreSQL
+the generator explode cannot run outside Spark: it is not proved to give the same rows outside Spark

@@ -8,4 +8,4 @@ SELECT
   texts_2.words[0] AS first_word
 FROM texts AS texts_2
 ---- postgres
-transform(words, (texts) -> upper(texts)) cannot run in PostgreSQL: transform is not on the list of functions that mean the same there
+transform(words, (texts) -> upper(texts)) cannot run outside Spark: transform is not on the list of functions that mean the same there

@@ -17,4 +17,4 @@ FROM (
 WHERE
   q.country = 'US'
 ---- postgres
-rand(7) cannot run in PostgreSQL: rand is not on the list of functions that mean the same there
+rand(7) cannot run outside Spark: rand is not on the list of functions that mean the same there

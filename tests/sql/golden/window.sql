@@ -28,4 +28,4 @@ FROM (
 WHERE
   q.rank = 1
 ---- postgres
-a window function cannot run in PostgreSQL: its frames are not proved to mean the same in PostgreSQL
+a window function cannot run outside Spark: its frames are not proved to mean the same outside Spark

@@ -1,13 +1,14 @@
-"""Expressions of a plan as PostgreSQL, for those alone that are proved to give the same values as in Spark.
+"""Expressions of a plan for PostgreSQL and DuckDB: those alone that are proved to give the same values as in Spark.
 
-Whatever is not written here raises `PortabilityProblem`. The tests evaluate everything that is, over awkward values, in both engines.
+Whatever is not written here raises `PortabilityProblem`. The tests evaluate everything that is, over awkward values, in all three engines.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from sqlglot import exp
 
@@ -15,16 +16,16 @@ from airflow_lineage_provider.plan import expressions as e
 from airflow_lineage_provider.plan.datatypes import ScalarType
 from airflow_lineage_provider.plan.text import expression_text
 from airflow_lineage_provider.sql import nodes
-from airflow_lineage_provider.sql.literals import postgres_literal
+from airflow_lineage_provider.sql.names import Dialect
 from airflow_lineage_provider.sql.nodes import Scope
-from airflow_lineage_provider.sql.postgres_casts import cast_problem
+from airflow_lineage_provider.sql.portable_casts import cast_problem
 from airflow_lineage_provider.sql.problems import PortabilityProblem
 from airflow_lineage_provider.sql.spark_expressions import counts_rows
-from airflow_lineage_provider.sql.types import FLOATS, INTEGER_DIGITS, portable, postgres_type
+from airflow_lineage_provider.sql.types import FLOATS, INTEGER_DIGITS, portable
 
 _ARITHMETIC: dict[str, type[exp.Binary]] = {"+": exp.Add, "-": exp.Sub, "*": exp.Mul}
 _ORDERED = frozenset({"<", "<=", ">", ">="})
-# There is no 8-bit integer in PostgreSQL to overflow as Spark's does.
+# There is no 8-bit integer in PostgreSQL to overflow as Spark's does, and one list is enough for both.
 _ARITHMETIC_TYPES = frozenset({"smallint", "int", "bigint"})
 _EXTREMES = frozenset({"min", "max"})
 _EXTREME_TYPES = frozenset({*INTEGER_DIGITS, *FLOATS, "decimal", "string", "date", "timestamp", "timestamp_ntz"})
@@ -32,10 +33,31 @@ _QUANTIFIERS = {"bool_and": "BOOL_AND", "every": "BOOL_AND", "bool_or": "BOOL_OR
 
 
 @dataclass(frozen=True)
-class PostgresWriter:
-    """Writes expressions; ``ansi`` is the recorded ``spark.sql.ansi.enabled``: without it Spark does not fail where PostgreSQL does."""
+class PortableWriter:
+    """Writes expressions; ``ansi`` is the recorded ``spark.sql.ansi.enabled``: without it Spark does not fail where the others do."""
 
     ansi: bool = True
+
+    name: ClassVar[Dialect]
+    sums_as_bigint: ClassVar[bool]
+    """The sum of whole numbers up to 32 bits is one of 64."""
+    escapes_by_default: ClassVar[bool]
+    """LIKE has the escape character \\ unless another is given."""
+
+    def literal(self, literal: e.Literal, compared: bool = False) -> exp.Expr:
+        """A constant; ``compared`` with a value of its type, a number may need no cast.
+
+        :raises PortabilityProblem: the constant has no text that surely is the same value.
+        """
+        raise NotImplementedError
+
+    def type_name(self, kind: str, what: str) -> str:
+        """The name of a Spark type; ``what`` has it. Raises as `types.portable`."""
+        raise NotImplementedError
+
+    def by_bytes(self, node: exp.Expr) -> exp.Expr:
+        """A string ordered by its bytes."""
+        raise NotImplementedError
 
     def passed_on(self, expression: e.Expression, scope: Scope) -> exp.Expr:
         """An expression in a list of results: an attribute of any type may stand there as it is."""
@@ -44,13 +66,13 @@ class PostgresWriter:
     def write(self, expression: e.Expression, scope: Scope, compared: bool = False) -> exp.Expr:
         """An expression whose value is read; ``compared``: with another of a type that settles the type of a constant.
 
-        :raises PortabilityProblem: it has no PostgreSQL text that surely means the same.
+        :raises PortabilityProblem: it has no text that surely means the same.
         """
         match expression:
             case e.Attribute():
                 return self._attribute(expression, scope)
             case e.Literal():
-                return postgres_literal(expression, compared=compared)
+                return self.literal(expression, compared)
             case e.Call():
                 return self._call(expression, scope)
             case e.Cast():
@@ -63,7 +85,7 @@ class PostgresWriter:
         """An expression whose order matters: strings are ordered by their bytes, as Spark does."""
         kind = portable(expression.type, expression_text(expression))
         node = self.write(expression, scope, compared=True)
-        return by_bytes(node) if kind.name == "string" else node
+        return self.by_bytes(node) if kind.name == "string" else node
 
     def _attribute(self, expression: e.Attribute, scope: Scope) -> exp.Expr:
         portable(expression.type, f"the column {expression.name}")
@@ -115,6 +137,9 @@ class PostgresWriter:
         value, *listed = call.arguments
         for item in listed:
             self._check_comparable(value, item)
+        # DuckDB compares all of them as one type.
+        if not _exact_together([portable(one.type, expression_text(one)) for one in call.arguments if one.type != "void"]):
+            raise _problem(call, "its values have more digits together than one decimal")
         return exp.In(this=nodes.operand(self._compared(value, scope)), expressions=[self._compared(item, scope) for item in listed])
 
     def _arithmetic(self, call: e.Call, scope: Scope) -> exp.Expr:
@@ -142,7 +167,7 @@ class PostgresWriter:
         if pattern.type != "string" or pattern.value is None or not _escapes_well(pattern.value, escape.value or ""):
             raise _problem(call, "the pattern escapes a character that needs no escape, which Spark refuses")
         like = nodes.binary(exp.Like, self.write(value, scope), self.write(pattern, scope))
-        return exp.Escape(this=like, expression=self.write(escape, scope)) if rest else like
+        return exp.Escape(this=like, expression=self.write(escape, scope)) if rest or not self.escapes_by_default else like
 
     def _same_type(self, call: e.Call, values: tuple[e.Expression, ...], scope: Scope) -> list[exp.Expr]:
         kind = portable(call.type, expression_text(call))
@@ -165,19 +190,19 @@ class PostgresWriter:
 
     def _cast(self, expression: e.Cast, scope: Scope) -> exp.Expr:
         if _is_null(expression.child):
-            return postgres_literal(e.Literal(value=None, type=expression.type))
+            return self.literal(e.Literal(value=None, type=expression.type))
         problem = cast_problem(expression, self.ansi)
         if problem:
             raise _problem(expression, problem)
         node = self.write(expression.child, scope)
         if expression.child.type == expression.type:
             return node
-        return nodes.cast(node, postgres_type(expression.type, expression_text(expression)))
+        return nodes.cast(node, self.type_name(expression.type, expression_text(expression)))
 
     def _aggregate(self, call: e.AggregateCall, scope: Scope) -> exp.Expr:
         condition = None if call.filter is None else self._boolean(call.filter, scope)
         if counts_rows(call):
-            return nodes.filtered(nodes.function("COUNT", [exp.Star()]), condition, "postgres")
+            return nodes.filtered(nodes.function("COUNT", [exp.Star()]), condition, self.name)
         if len(call.arguments) != 1 or call.within_group:
             raise _problem(call, "aggregate functions of one argument alone mean the same there")
         return self._aggregate_of_one(call, call.arguments[0], scope, condition)
@@ -186,7 +211,7 @@ class PostgresWriter:
         name, kind = call.function.lower(), portable(argument.type, expression_text(argument)).name
 
         def called(function: str, node: exp.Expr) -> exp.Expr:
-            return nodes.filtered(nodes.function(function, [node], call.distinct), condition, "postgres")
+            return nodes.filtered(nodes.function(function, [node], call.distinct), condition, self.name)
 
         if name == "count":
             return called("COUNT", self.write(argument, scope))
@@ -196,42 +221,37 @@ class PostgresWriter:
             return called(_QUANTIFIERS[name], self.write(argument, scope))
         if name == "sum" and (kind in INTEGER_DIGITS or kind == "decimal") and self.ansi:
             total = called("SUM", self.write(argument, scope))
-            return total if kind in ("tinyint", "smallint", "int") else nodes.cast(total, postgres_type(call.type, expression_text(call)))
+            narrow = kind in ("tinyint", "smallint", "int") and self.sums_as_bigint
+            return total if narrow else nodes.cast(total, self.type_name(call.type, expression_text(call)))
         raise _problem(call, f"{name} of {argument.type} is not on the list of functions that mean the same there")
 
 
-_CALLS: dict[str, Callable[[PostgresWriter, e.Call, Scope], exp.Expr]] = {
-    "not": PostgresWriter._not,
-    "!": PostgresWriter._not,
-    "isnull": PostgresWriter._null_test,
-    "isnotnull": PostgresWriter._null_test,
-    "in": PostgresWriter._in,
-    "like": PostgresWriter._like,
-    "coalesce": PostgresWriter._coalesce,
-    "when": PostgresWriter._case,
-    "if": PostgresWriter._case,
-    "negative": PostgresWriter._negative,
-    **dict.fromkeys(_ARITHMETIC, PostgresWriter._arithmetic),
+_CALLS: dict[str, Callable[[PortableWriter, e.Call, Scope], exp.Expr]] = {
+    "not": PortableWriter._not,
+    "!": PortableWriter._not,
+    "isnull": PortableWriter._null_test,
+    "isnotnull": PortableWriter._null_test,
+    "in": PortableWriter._in,
+    "like": PortableWriter._like,
+    "coalesce": PortableWriter._coalesce,
+    "when": PortableWriter._case,
+    "if": PortableWriter._case,
+    "negative": PortableWriter._negative,
+    **dict.fromkeys(_ARITHMETIC, PortableWriter._arithmetic),
 }
-
-
-def by_bytes(node: exp.Expr) -> exp.Expr:
-    """A string ordered by its bytes, whatever the database's collation."""
-    return exp.Collate(this=nodes.operand(node), expression=exp.to_identifier("C", quoted=True))
-
-
-def without_negative_zero(node: exp.Expr, kind: ScalarType) -> exp.Expr:
-    """A floating-point key as Spark gives it back from a grouping: -0.0 is 0.0. (Adding zero changes nothing else.)"""
-    return exp.Add(this=nodes.operand(node), expression=postgres_literal(e.Literal(value="0", type=kind.name)))
 
 
 def _comparable(left: ScalarType, right: ScalarType) -> bool:
     if left == right:
         return True
-    digits = [(19, 0) if side.name in INTEGER_DIGITS else side.parameters for side in (left, right)]
-    # Spark widens both to one decimal, which has 38 digits at most; within them the comparison is exact in both engines.
-    exact = all(side.name in INTEGER_DIGITS or side.name == "decimal" for side in (left, right))
-    return exact and max(p - s for p, s in digits) + max(s for _, s in digits) <= 38
+    # Within 38 digits the comparison is exact in every engine.
+    return all(side.name in INTEGER_DIGITS or side.name == "decimal" for side in (left, right)) and _exact_together([left, right])
+
+
+def _exact_together(kinds: Sequence[ScalarType]) -> bool:
+    """Whether one decimal has room for all of the numbers: Spark widens them to one, which has 38 digits at most."""
+    digits = [(19, 0) if one.name in INTEGER_DIGITS else one.parameters for one in kinds if one.name in {*INTEGER_DIGITS, "decimal"}]
+    return len(set(digits)) < 2 or max(p - s for p, s in digits) + max(s for _, s in digits) <= 38
 
 
 def _escapes_well(pattern: str, escape: str) -> bool:

@@ -1,4 +1,4 @@
-"""Which casts give in PostgreSQL what they give in Spark."""
+"""Which casts give in PostgreSQL and DuckDB what they give in Spark."""
 
 from __future__ import annotations
 

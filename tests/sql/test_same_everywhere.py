@@ -1,4 +1,4 @@
-"""Everything that is written for PostgreSQL gives there what Spark gives, over awkward values: what does not must leave the list."""
+"""All that is written for PostgreSQL and DuckDB gives there what Spark gives, over awkward values: what does not must leave the list."""
 
 from __future__ import annotations
 
@@ -11,20 +11,22 @@ import pytest
 
 from airflow_lineage_provider.plan import expressions as e
 from airflow_lineage_provider.plan import operators as o
-from airflow_lineage_provider.sql import ColumnRef, LeafKey, PortabilityProblem, TableRef, lower, lower_expression
-from tests.sql.both_engines import INTEGERS, VALUES, Pairs
-from tests.sql.build import aggregate, attribute, call, literal, named, table, text
+from airflow_lineage_provider.sources.files import CannotReadHere
+from airflow_lineage_provider.sql import ColumnRef, Dialect, PortabilityProblem, lower_expression
+from tests.sql.all_engines import INTEGERS, VALUES, Pairs
+from tests.sql.build import aggregate, attribute, call, literal, named, text
 
 if TYPE_CHECKING:
     from psycopg2.extensions import cursor
     from pyspark.sql import SparkSession
 
 pytestmark = pytest.mark.spark
+ELSEWHERE: tuple[Dialect, ...] = ("postgres", "duckdb")
 
 
 @pytest.fixture(scope="session")
-def pairs(spark: SparkSession, postgres: cursor) -> Pairs:
-    return Pairs(spark, postgres)
+def pairs(spark: SparkSession, postgres: cursor, tmp_path_factory: pytest.TempPathFactory) -> Pairs:
+    return Pairs(spark, postgres, tmp_path_factory.mktemp("pairs"))
 
 
 @pytest.mark.parametrize("kind", VALUES)
@@ -129,12 +131,13 @@ def test_like(pairs: Pairs) -> None:
     pairs.evaluate("string", write)
 
 
-def test_patterns_that_spark_refuses_are_refused() -> None:
+@pytest.mark.parametrize("dialect", ELSEWHERE)
+def test_patterns_that_spark_refuses_are_refused(dialect: Dialect) -> None:
     a = attribute(1, "a", "string")
     for pattern, escape in (("a\\", None), ("a\\b", None), ("a|b", "|"), ("a", ""), ("a", "||")):
         with pytest.raises(PortabilityProblem, match="escape"):
             lower_expression(
-                call("like", a, text(pattern), *([] if escape is None else [text(escape)])), {1: ColumnRef("a")}, dialect="postgres"
+                call("like", a, text(pattern), *([] if escape is None else [text(escape)])), {1: ColumnRef("a")}, dialect=dialect
             )
 
 
@@ -153,21 +156,26 @@ def test_arithmetic(pairs: Pairs, kind: str, spark: SparkSession, postgres: curs
 
         pairs.evaluate(kind, write, good)
         bad = call("in", pairs.leaves[kind].output[0], *(literal(n) for n, fit in enumerate(fits) if not fit))
-        _both_fail(pairs, kind, call(operator, a, b, kind=kind), bad)
+        _all_fail(pairs, kind, call(operator, a, b, kind=kind), bad)
     smallest = call("=", a, literal(-size, kind))
     pairs.evaluate(kind, lambda a, _b: [call("negative", a, kind=kind)], call("not", smallest))
-    _both_fail(pairs, kind, call("negative", a, kind=kind), smallest)
+    _all_fail(pairs, kind, call("negative", a, kind=kind), smallest)
 
 
-def _both_fail(pairs: Pairs, kind: str, expression: e.Expression, where: e.Expression) -> None:
+def _all_fail(pairs: Pairs, kind: str, expression: e.Expression, where: e.Expression) -> None:
+    plan = o.Project(child=o.Filter(child=pairs.leaves[kind], condition=where), columns=(named(expression, 1000, "c"),))
+    _overflows(pairs, plan)
+
+
+def _overflows(pairs: Pairs, plan: o.Plan) -> None:
     from pyspark.errors import ArithmeticException
 
-    plan = o.Project(child=o.Filter(child=pairs.leaves[kind], condition=where), columns=(named(expression, 1000, "c"),))
-    tables: dict[LeafKey, TableRef] = {("source", pairs.leaves[kind].leaf): table(pairs.leaves[kind])}
     with pytest.raises(ArithmeticException):
-        pairs.spark.sql(lower(plan, tables, dialect="spark")).collect()
+        pairs.execute(pairs.written(plan, "spark"), "spark")
     with pytest.raises(psycopg2.errors.NumericValueOutOfRange):
-        pairs.postgres.execute(lower(plan, tables, dialect="postgres"))
+        pairs.execute(pairs.written(plan, "postgres"), "postgres")
+    with pytest.raises(CannotReadHere, match=r"Overflow|out of range|Could not cast|doesn't fit"):
+        pairs.execute(pairs.written(plan, "duckdb"), "duckdb")
 
 
 CASTS = [
@@ -202,7 +210,7 @@ def test_casts(pairs: Pairs, kind: str, target: str) -> None:
 )
 def test_casts_that_overflow(pairs: Pairs, kind: str, target: str, value: object) -> None:
     a = pairs.leaves[kind].output[1]
-    _both_fail(pairs, kind, e.Cast(child=a, type=target), call("=", a, literal(value, kind)))
+    _all_fail(pairs, kind, e.Cast(child=a, type=target), call("=", a, literal(value, kind)))
     if kind in INTEGERS:
         small = call("and", call(">=", a, literal(-1, kind)), call("<=", a, literal(7, kind)))
         pairs.evaluate(kind, lambda a, _b: [e.Cast(child=a, type=target)], small)
@@ -255,17 +263,11 @@ def test_aggregate_functions(pairs: Pairs, kind: str) -> None:
     pairs.check(o.Aggregate(child=none, keys=(), columns=columns), kind)
 
 
-def test_a_sum_that_overflows_fails_in_both(pairs: Pairs) -> None:
-    from pyspark.errors import ArithmeticException
-
+def test_a_sum_that_overflows_fails_everywhere(pairs: Pairs) -> None:
     a = pairs.leaves["bigint"].output[1]
     child = o.Filter(child=pairs.leaves["bigint"], condition=call(">", a, literal(0, "bigint")))
     plan = o.Aggregate(child=child, keys=(), columns=(named(aggregate("sum", a), 900, "n"),))
-    tables: dict[LeafKey, TableRef] = {("source", pairs.leaves["bigint"].leaf): table(pairs.leaves["bigint"])}
-    with pytest.raises(ArithmeticException):
-        pairs.spark.sql(lower(plan, tables, dialect="spark")).collect()
-    with pytest.raises(psycopg2.errors.NumericValueOutOfRange):
-        pairs.postgres.execute(lower(plan, tables, dialect="postgres"))
+    _overflows(pairs, plan)
 
 
 @pytest.mark.parametrize("kind", VALUES)
@@ -319,6 +321,7 @@ NOT_THE_SAME: list[e.Expression] = [
     call("=", A["string"], A["int"]),
     call("=", A["timestamp"], A["timestamp_ntz"]),
     call("=", A["decimal(38,10)"], literal("1.5", "decimal(38,37)")),
+    call("in", A["bigint"], literal("1.5", "decimal(20,19)"), literal("1", "decimal(38,0)")),
     call("=", A["array<int>"], A["array<int>"]),
     call("<", A["struct<x:int>"], A["struct<x:int>"]),
     call("=", A["string collate UTF8_LCASE"], text("x")),
@@ -357,14 +360,16 @@ NOT_THE_SAME: list[e.Expression] = [
 ]
 
 
+@pytest.mark.parametrize("dialect", ELSEWHERE)
 @pytest.mark.parametrize("expression", NOT_THE_SAME, ids=repr)
-def test_what_is_not_the_same_is_not_written(expression: e.Expression) -> None:
+def test_what_is_not_the_same_is_not_written(expression: e.Expression, dialect: Dialect) -> None:
     columns = {a.id: ColumnRef(a.name) for a in A.values()}
     with pytest.raises(PortabilityProblem):
-        lower_expression(expression, columns, dialect="postgres")
+        lower_expression(expression, columns, dialect=dialect)
 
 
-def test_without_ansi_nothing_that_overflows_is_written() -> None:
+@pytest.mark.parametrize("dialect", ELSEWHERE)
+def test_without_ansi_nothing_that_overflows_is_written(dialect: Dialect) -> None:
     columns = {a.id: ColumnRef(a.name) for a in A.values()}
     overflowing: list[e.Expression] = [
         call("+", A["int"], A["int"], kind="int"),
@@ -374,7 +379,7 @@ def test_without_ansi_nothing_that_overflows_is_written() -> None:
         aggregate("sum", A["decimal(10,2)"], kind="decimal(20,2)"),
     ]
     for expression in overflowing:
-        lower_expression(expression, columns, dialect="postgres")
+        lower_expression(expression, columns, dialect=dialect)
         with pytest.raises(PortabilityProblem, match=r"ansi|not on the list"):
-            lower_expression(expression, columns, dialect="postgres", ansi=False)
-    assert lower_expression(e.Cast(child=A["int"], type="bigint"), columns, dialect="postgres", ansi=False) == "CAST(a3 AS BIGINT)"
+            lower_expression(expression, columns, dialect=dialect, ansi=False)
+    assert lower_expression(e.Cast(child=A["int"], type="bigint"), columns, dialect=dialect, ansi=False) == "CAST(a3 AS BIGINT)"

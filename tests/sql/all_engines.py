@@ -1,19 +1,29 @@
-"""Awkward values in Spark and in PostgreSQL: what is asked of both must come out alike."""
+"""Awkward values in Spark, in PostgreSQL and in DuckDB (in a Parquet file): what is asked of all must come out alike."""
 
 from __future__ import annotations
 
 import datetime
 import itertools
 import math
+import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from decimal import Decimal
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
 from psycopg2.extras import execute_values
+from pyarrow import parquet
 
 from airflow_lineage_provider.plan import expressions as e
 from airflow_lineage_provider.plan import operators as o
+from airflow_lineage_provider.plan.datatypes import to_arrow
+from airflow_lineage_provider.plan.lineage_keys import KeyColumn, SourceIdentity
+from airflow_lineage_provider.sources.duckdb_query import fetched
+from airflow_lineage_provider.sources.duckdb_source import duckdb_source
 from airflow_lineage_provider.sql import LeafKey, TableRef, lower
+from airflow_lineage_provider.sql.names import Dialect
 from tests.sql.build import attribute, named, source, table
 
 if TYPE_CHECKING:
@@ -106,14 +116,21 @@ POSTGRES_TYPES = {
 }
 
 
+KEY = SourceIdentity(
+    kind="file_position", columns=(KeyColumn(name="lineage_file", type="bigint"), KeyColumn(name="lineage_position", type="bigint"))
+)
+TODAYS = {"spark.sql.parquet.datetimeRebaseModeInRead": "CORRECTED"}
+"""What Arrow writes is in today's calendar, which its files do not say."""
+
+
 INTEGERS = ("tinyint", "smallint", "int", "bigint")
 
 
 class Pairs:
-    """For each type, a table with all pairs of its values (and NULL), in both engines: ``pairs_<n>(i, a, b)``."""
+    """For each type, a table with all pairs of its values (and NULL), in all engines: ``pairs_<n>(i, a, b)``."""
 
-    def __init__(self, spark: SparkSession, postgres: cursor) -> None:
-        self.spark, self.postgres = spark, postgres
+    def __init__(self, spark: SparkSession, postgres: cursor, folder: Path) -> None:
+        self.spark, self.postgres, self.folder = spark, postgres, folder
         self.leaves: dict[str, o.Source] = {}
         for number, (kind, values) in enumerate(VALUES.items()):
             self._create(number, kind, list(enumerate(itertools.product([*values, None], repeat=2))))
@@ -133,20 +150,54 @@ class Pairs:
         execute_values(self.postgres, f"INSERT INTO {name} SELECT i, a::{there}, b::{there} FROM (VALUES %s) AS v (i, a, b)", as_text)
         columns = (attribute(100 * number, "i"), attribute(100 * number + 1, "a", kind), attribute(100 * number + 2, "b", kind))
         self.leaves[kind] = source(number, name, *columns)
+        arrow = to_arrow(kind)
+        pairs = {n: pa.array([pair[at] for _, pair in rows], arrow) for at, n in enumerate(("a", "b"))}
+        parquet.write_table(pa.table({"i": pa.array([i for i, _ in rows], pa.int32()), **pairs}), self.folder / name, row_group_size=50)
 
     def check(self, plan: o.Plan, *kinds: str, ordered: bool = False) -> list[tuple[Any, ...]]:
-        """The plan gives the same in both engines; its rows."""
-        tables: dict[LeafKey, TableRef] = {("source", self.leaves[kind].leaf): table(self.leaves[kind]) for kind in kinds}
-        names = ", ".join(f"{_read(a.name, a.type, 'spark')}" for a in plan.output)
-        inner = lower(plan, tables, dialect="spark")
-        in_spark = [tuple(comparable(v) for v in row) for row in self.spark.sql(f"SELECT {names} FROM ({inner})").collect()]
-        names = ", ".join(f"{_read(a.name, a.type, 'postgres')}" for a in plan.output)
-        self.postgres.execute(f"SELECT {names} FROM ({lower(plan, tables, dialect='postgres')}) AS t")
-        in_postgres = [tuple(comparable(v) for v in row) for row in self.postgres.fetchall()]
+        """The plan gives the same in all engines; its rows."""
+        found = {engine: self._rows(plan, engine) for engine in ("spark", "postgres", "duckdb")}
         if not ordered:
-            in_spark, in_postgres = sorted(in_spark, key=repr), sorted(in_postgres, key=repr)
-        assert in_spark == in_postgres
-        return in_spark
+            found = {engine: sorted(rows, key=repr) for engine, rows in found.items()}
+        assert found["postgres"] == found["spark"]
+        assert found["duckdb"] == found["spark"]
+        return found["spark"]
+
+    def _rows(self, plan: o.Plan, engine: Dialect) -> list[tuple[Any, ...]]:
+        names = ", ".join(_read(a.name, a.type, engine) for a in plan.output)
+        rows = self.execute(f"SELECT {names} FROM ({self.written(plan, engine)}) AS t", engine)
+        return [tuple(comparable(value) for value in row) for row in rows]
+
+    def written(self, plan: o.Plan, engine: Dialect) -> str:
+        tables: dict[LeafKey, TableRef] = {("source", leaf.leaf): table(leaf) for leaf in self.leaves.values()}
+        return lower(plan, tables, dialect=engine)
+
+    def execute(self, sql: str, engine: Dialect) -> list[tuple[Any, ...]]:
+        match engine:
+            case "spark":
+                return [tuple(row) for row in self.spark.sql(sql).collect()]
+            case "postgres":
+                self.postgres.execute(sql)
+                return self.postgres.fetchall()
+        return self._in_duckdb(sql)
+
+    def _in_duckdb(self, sql: str) -> list[tuple[Any, ...]]:
+        views, tables, paths = {}, {}, []
+        for kind, leaf in self.leaves.items():
+            name = leaf.relation.name
+            if not re.search(rf"\b{name}\b", sql):
+                continue
+            if kind in ("float", "double"):
+                # As rows that were stored: files with NaN are left to Spark.
+                tables[name] = parquet.read_table(self.folder / name)
+                continue
+            # The reader options of a catalog table are not known: of one of files they are.
+            files = replace(leaf, relation=replace(leaf.relation, kind="files"))
+            read = duckdb_source(files, KEY, leaf.columns, {"1": str(self.folder / name)}, TODAYS)
+            views[name] = read.query
+            paths += read.paths
+        rows = fetched(sql, views=views, tables=tables, paths=paths)
+        return list(zip(*(column.to_pylist() for column in rows.columns), strict=True))
 
     def evaluate(
         self, kind: str, write: Callable[[e.Attribute, e.Attribute], Sequence[e.Expression]], where: e.Expression | None = None
@@ -159,11 +210,12 @@ class Pairs:
         self.check(o.Project(child=child, columns=(i, *columns)), kind)
 
 
-def _read(name: str, kind: str, engine: str) -> str:
-    """What both drivers bring to Python alike."""
+def _read(name: str, kind: str, engine: Dialect) -> str:
+    """What all drivers bring to Python alike."""
     if kind == "timestamp":
-        return f"UNIX_MICROS({name})" if engine == "spark" else f"CAST(EXTRACT(EPOCH FROM {name}) * 1000000 AS BIGINT)"
-    double = "DOUBLE" if engine == "spark" else "DOUBLE PRECISION"
+        instant = f"CAST(EXTRACT(EPOCH FROM {name}) * 1000000 AS BIGINT)"
+        return {"spark": f"UNIX_MICROS({name})", "postgres": instant, "duckdb": f"EPOCH_US({name})"}[engine]
+    double = "DOUBLE PRECISION" if engine == "postgres" else "DOUBLE"
     return f"CAST({name} AS {double})" if kind == "float" else name
 
 

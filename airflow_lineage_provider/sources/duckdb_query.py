@@ -1,0 +1,35 @@
+"""One query in DuckDB, over views of files and tables of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from airflow_lineage_provider.sources.duckdb_connection import connected, name
+from airflow_lineage_provider.sources.files import CannotReadHere, first_line
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+def fetched(query: str, *, views: Mapping[str, str], tables: Mapping[str, pa.Table], paths: Collection[Path]) -> pa.Table:
+    """The rows of a query over ``views`` (SQL by name, over the files at ``paths``) and ``tables``.
+
+    :raises CannotReadHere: DuckDB is not installed, or it fails: a file is broken, a text is no UTF-8, a number overflows, the memory is
+        not enough. Spark says whether that is an error.
+    """
+    import pyarrow as pa
+
+    with connected(paths) as connection:
+        import duckdb
+
+        try:
+            for table, rows in tables.items():
+                rows.validate(full=True)
+                connection.register(table, rows)
+            for view, text in views.items():
+                connection.execute(f"CREATE TEMP VIEW {name(view)} AS {text}")
+            return connection.sql(query).to_arrow_table()
+        except (duckdb.Error, pa.ArrowInvalid, UnicodeError) as problem:
+            raise CannotReadHere(f"DuckDB failed: {first_line(problem)}") from problem

@@ -1,0 +1,61 @@
+"""Rows of one Parquet file by their positions, read by DuckDB."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from airflow_lineage_provider.sources.duckdb_connection import connected, name
+from airflow_lineage_provider.sources.duckdb_files import POSITION, column_problem, file_problem, scan
+from airflow_lineage_provider.sources.files import CannotReadHere, FileColumn
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+
+# More of a file's rows are read faster by reading all of it, which Arrow does in less memory.
+_MOST_ROWS = 20_000
+
+
+class NotByDuckDb(Exception):
+    """It is not certain that DuckDB reads of this file what Spark does; Arrow may."""
+
+
+def rows_at(file: pq.ParquetFile, path: Path, columns: list[FileColumn], positions: list[int]) -> list[pa.ChunkedArray]:
+    """The values of columns at positions, all of which are in the file.
+
+    :raises NotByDuckDb: DuckDB is not installed, may read something else than Spark, or fails.
+    """
+    import pyarrow as pa
+
+    problem = file_problem(file, path) or next((found for one in columns if (found := column_problem(file, one))), "")
+    if len(positions) > _MOST_ROWS:
+        problem = f"{len(positions):,} of its rows are wanted"
+    if problem:
+        raise NotByDuckDb(problem)
+    listed = ", ".join(name(one) for one in dict.fromkeys([POSITION, *(column.name for column in columns)]))
+    wanted = ", ".join(str(position) for position in dict.fromkeys(positions))
+    rows = _fetched(f"SELECT {listed} FROM {scan([path])} WHERE {POSITION} IN ({wanted})", path)
+    at = {position: number for number, position in enumerate(rows.column(0).to_pylist())}
+    if not set(positions) <= set(at):
+        raise NotByDuckDb("it does not find all of the rows")
+    ordered = rows.take(pa.array([at[position] for position in positions], pa.int64()))
+    return [ordered.column(column.name) for column in columns]
+
+
+def _fetched(query: str, path: Path) -> pa.Table:
+    try:
+        with connected([path], by_position=True) as connection:
+            return connection.sql(query).to_arrow_table()
+    except CannotReadHere as problem:
+        raise NotByDuckDb(str(problem)) from problem
+    except _errors() as problem:
+        # A text that is not UTF-8, say, of which Spark has the bytes.
+        raise NotByDuckDb(str(problem)) from problem
+
+
+def _errors() -> tuple[type[Exception], ...]:
+    import duckdb
+
+    return (duckdb.Error,)

@@ -1,0 +1,37 @@
+"""DuckDB's dialect."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from sqlglot import exp
+
+from airflow_lineage_provider.plan.datatypes import ScalarType
+from airflow_lineage_provider.plan.expressions import Literal
+from airflow_lineage_provider.sql import nodes
+from airflow_lineage_provider.sql.duckdb_literals import duckdb_literal
+from airflow_lineage_provider.sql.names import Dialect
+from airflow_lineage_provider.sql.portable import PortableDialect
+from airflow_lineage_provider.sql.types import duckdb_type
+
+
+class DuckDbDialect(PortableDialect):
+    name: ClassVar[Dialect] = "duckdb"
+    # A sum of whole numbers has 128 bits.
+    sums_as_bigint: ClassVar[bool] = False
+    escapes_by_default: ClassVar[bool] = False
+
+    def literal(self, literal: Literal, compared: bool = False) -> exp.Expr:
+        return duckdb_literal(literal)
+
+    def type_name(self, kind: str, what: str) -> str:
+        return duckdb_type(kind, what)
+
+    def by_bytes(self, node: exp.Expr) -> exp.Expr:
+        # It knows no other order unless it is asked.
+        return node
+
+    def without_negative_zero(self, node: exp.Expr, kind: ScalarType) -> exp.Expr:
+        # Its optimizer would leave out an added zero.
+        zero = duckdb_literal(Literal(value="0.0", type=kind.name))
+        return nodes.case([nodes.binary(exp.EQ, node, zero), zero.copy(), node.copy()])

@@ -1,0 +1,107 @@
+"""Rows of one Parquet file of a million rows and 24 columns, by DuckDB and by Arrow (``python -m tests.bench.reading``).
+
+Each is measured in a process of its own, after the libraries are loaded: seconds of CPU, and memory beyond what was there before.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+from pyarrow import parquet
+
+from airflow_lineage_provider.plan.expressions import Attribute
+from airflow_lineage_provider.plan.lineage_keys import KeyColumn, SourceIdentity
+from airflow_lineage_provider.plan.operators import Source
+from airflow_lineage_provider.plan.relation import Relation
+from airflow_lineage_provider.sources.duckdb_query import fetched
+from airflow_lineage_provider.sources.duckdb_source import duckdb_source
+from airflow_lineage_provider.sources.parquet import read_positions
+
+ROWS = 1_000_000
+KINDS = {"i": "bigint", "f": "double", "s": "string"}
+
+
+def write(path: Path) -> None:
+    """Eight columns of each kind; the first has 100,000 groups."""
+    draw = np.random.default_rng(1)
+    whole = {f"i{n}": draw.integers(0, 10**9 if n else 10**5, ROWS) for n in range(8)}
+    real = {f"f{n}": draw.random(ROWS) for n in range(8)}
+    texts = {f"s{n}": np.char.add("text ", draw.integers(0, 10**6, ROWS).astype(str)) for n in range(8)}
+    parquet.write_table(pa.table(whole | real | texts), path)
+
+
+def source(path: Path) -> Source:
+    names = parquet.read_schema(path).names
+    output = tuple(Attribute(id=n, name=name, type=KINDS[name[0]]) for n, name in enumerate(names, 1))
+    return Source(relation=Relation(name="t", kind="files", format="parquet"), output=output, columns=tuple(names), leaf=0)
+
+
+def rows(path: Path, count: int) -> Callable[[], int]:
+    """Rows at positions, with all their columns."""
+    at = [(n * ROWS) // count + 17 for n in range(count)]
+    keys = pa.table({"key_0": pa.array([7] * count, pa.int64()), "key_1": pa.array(at, pa.int64())})
+    leaf = source(path)
+    return lambda: read_positions(leaf, {"7": str(path)}, keys, {}).num_rows
+
+
+def group(path: Path, _count: int) -> Callable[[], int]:
+    """The positions of a group's rows, as a tracing query finds them."""
+    key = SourceIdentity(kind="file_position", columns=(KeyColumn(name="file", type="bigint"), KeyColumn(name="position", type="bigint")))
+    leaf = replace(source(path), output=source(path).output[:1], columns=("i0",))
+
+    def find() -> int:
+        read = duckdb_source(leaf, key, ["i0", "file", "position"], {"7": str(path)}, {})
+        query = "SELECT t.file, t.position FROM t JOIN target ON t.i0 = target.i0"
+        return fetched(query, views={"t": read.query}, tables={"target": pa.table({"i0": [4711]})}, paths=read.paths).num_rows
+
+    return find
+
+
+def _most_memory() -> float:
+    """The most that this process has had so far, in megabytes; Linux tells."""
+    status = Path("/proc/self/status").read_text()
+    return int(status.partition("VmHWM:")[2].split()[0]) / 1024
+
+
+def measure(what: str, by: str, path: Path, count: int) -> None:
+    if by == "arrow":
+        sys.modules["duckdb"] = None  # type: ignore[assignment]
+    else:
+        import duckdb  # noqa: F401
+    asked = {"rows": rows, "group": group}[what](path, count)
+    before, memory, started = time.process_time(), _most_memory(), time.perf_counter()
+    found = asked()
+    cpu, megabytes, seconds = time.process_time() - before, _most_memory() - memory, time.perf_counter() - started
+    print(f"{what:>6} {count:>6,} {by:>7}: {found:>6,} rows, {cpu:.3f} s CPU, {seconds:.3f} s, {megabytes:,.0f} MB")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--one", nargs=4, metavar=("WHAT", "BY", "PATH", "COUNT"), help="measure in this process")
+    chosen = parser.parse_args()
+    if chosen.one:
+        what, by, path, count = chosen.one
+        measure(what, by, Path(path), int(count))
+        return
+    with tempfile.TemporaryDirectory(prefix="lineage-reading-") as folder:
+        path = Path(folder) / "rows.parquet"
+        write(path)
+        for what, by, count in (
+            *(("rows", by, n) for n in (1, 100, 10_000) for by in ("duckdb", "arrow")),
+            ("group", "duckdb", 1),
+        ):
+            own = [sys.executable, "-m", "tests.bench.reading", "--one", what, by, str(path), str(count)]
+            subprocess.run(own, check=True)
+
+
+if __name__ == "__main__":
+    main()
