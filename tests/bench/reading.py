@@ -50,7 +50,7 @@ def rows(path: Path, count: int) -> Callable[[], int]:
     at = [(n * ROWS) // count + 17 for n in range(count)]
     keys = pa.table({"key_0": pa.array([7] * count, pa.int64()), "key_1": pa.array(at, pa.int64())})
     leaf = source(path)
-    return lambda: read_positions(leaf, {"7": str(path)}, keys, {}).num_rows
+    return lambda: int(read_positions(leaf, {"7": str(path)}, keys, {}).num_rows)
 
 
 def group(path: Path, _count: int) -> Callable[[], int]:
@@ -61,7 +61,7 @@ def group(path: Path, _count: int) -> Callable[[], int]:
     def find() -> int:
         read = duckdb_source(leaf, key, ["i0", "file", "position"], {"7": str(path)}, {})
         query = "SELECT t.file, t.position FROM t JOIN target ON t.i0 = target.i0"
-        return fetched(query, views={"t": read.query}, tables={"target": pa.table({"i0": [4711]})}, paths=read.paths).num_rows
+        return int(fetched(query, views={"t": read.query}, tables={"target": pa.table({"i0": [4711]})}, paths=read.paths).num_rows)
 
     return find
 

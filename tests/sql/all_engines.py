@@ -178,11 +178,13 @@ class Pairs:
                 return [tuple(row) for row in self.spark.sql(sql).collect()]
             case "postgres":
                 self.postgres.execute(sql)
-                return self.postgres.fetchall()
+                return list(self.postgres.fetchall())
         return self._in_duckdb(sql)
 
     def _in_duckdb(self, sql: str) -> list[tuple[Any, ...]]:
-        views, tables, paths = {}, {}, []
+        views: dict[str, str] = {}
+        tables: dict[str, pa.Table] = {}
+        paths: list[Path] = []
         for kind, leaf in self.leaves.items():
             name = leaf.relation.name
             if not re.search(rf"\b{name}\b", sql):
