@@ -87,7 +87,7 @@ WRONG_TO_RUN = [
     ({"reasons": "eagre"}, "reasons='eagre' is not known; it can be lazy, eager"),
     ({"output": "delta:/x+upsert"}, "mode 'upsert' is not known; it can be error, overwrite, append"),
     ({"output": "delta:/x"}, "output format 'delta' is not known; it can be parquet, csv, json, orc"),
-    ({"output": "jdbc:mysql://host/db"}, "a jdbc: address is no output"),
+    ({"output": "jdbc:mysql://host/db"}, "a jdbc: address is not an output"),
     ({"output": "postgresql://me:hunter2@host:port/db#t"}, "is not of PostgreSQL"),
     ({"output": Output.path("/data/{{ ds }}")}, "an Output is not rendered"),
     ({"keys": {"loans": "id"}}, "the key of table 'loans' is 'id'"),

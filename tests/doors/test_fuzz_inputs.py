@@ -77,7 +77,21 @@ def test_positions(at: Any) -> None:
 
 @fuzzed(name=anything, value=anything)
 def test_options(name: Any, value: Any) -> None:
-    for option in ("name", "table", "rows", "strategy", "reasons", "output", "keys", "params", "difference", "across", "verify", "limit"):
+    for option in (
+        "name",
+        "table",
+        "rows",
+        "strategy",
+        "reasons",
+        "output",
+        "keys",
+        "params",
+        "difference",
+        "across",
+        "verify",
+        "max_rows",
+        "context",
+    ):
         answers(lambda option=option: check_options({option: value}))  # type: ignore[misc]
     answers(lambda: check_options({"keys": {name: value}} if isinstance(name, str | int) else {}))
 

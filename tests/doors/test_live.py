@@ -25,9 +25,9 @@ ROWS = "SELECT id, name, score, price, day, moment, raw, tags FROM doors"
 COLUMNS = st.sampled_from([one.split()[0] for one in SCHEMA.split(", ")])
 CELLS = st.dictionaries(st.one_of(COLUMNS, texts), anything, max_size=3)
 TARGETS = st.one_of(predicates, CELLS, st.lists(CELLS, max_size=2), anything)
-OPTIONS = ("at", "limit", "verify", "difference", "across", "save", "params", "airflow")
+OPTIONS = ("at", "max_rows", "verify", "difference", "across", "save", "params", "context")
 RUN_OPTIONS = (
-    "name", "params", "clear_params", "secret_params", "output", "strategy", "reasons", "keys", "on_store_failure", "airflow", "progress",
+    "name", "params", "clear_params", "secret_params", "output", "strategy", "reasons", "keys", "on_store_failure", "context", "progress",
 )  # fmt: skip
 
 
@@ -67,7 +67,7 @@ def test_explain(run: Run, target: Any, given: dict[str, Any]) -> None:
     answers(lambda: run.explain(target, **EXPLAINED | given).to_dict())
 
 
-@fuzzed(share=SHARE, target=TARGETS, given=options(("table", "limit", "params")))
+@fuzzed(share=SHARE, target=TARGETS, given=options(("table", "max_rows", "params")))
 def test_why_not(run: Run, target: Any, given: dict[str, Any]) -> None:
     answers(lambda: run.why_not(target, **FOLLOWED | given).to_dict())
 
@@ -118,7 +118,7 @@ def test_params(lineage: Lineage, name: str, value: Any, secret: bool) -> None:
         ("SELECT :key", {"params": {"key": Secret(object())}}, LineageError),
         ("SELECT 1", {"secret_params": 7}, InvalidOption),
         ("SELECT 1", {"clear_params": "key"}, InvalidOption),
-        ("SELECT 1", {"airflow": ["dag"]}, InvalidOption),
+        ("SELECT 1", {"context": ["dag"]}, InvalidOption),
     ],
     ids=["half a character", "an object", "a secret object", "no names", "a text for names", "no mapping"],
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -245,18 +245,6 @@ def _outer_call(spark: SparkSession) -> DataFrame:
     return spark.sql("SELECT a, (SELECT d FROM u WHERE c > twice(a)) AS d FROM t")
 
 
-def _table_function(spark: SparkSession) -> DataFrame:
-    from pyspark.sql.functions import lit, udtf
-
-    class Twice:
-        def eval(self, x: int):  # type: ignore[no-untyped-def]  # Spark reads the result's type from the declaration
-            yield x, x
-
-    made: Any = udtf(Twice, returnType="x int, y int")
-    frame: DataFrame = made(lit(1))
-    return frame
-
-
 def _with_replacement(spark: SparkSession) -> DataFrame:
     return spark.table("t").sample(withReplacement=True, fraction=0.5, seed=1)
 
@@ -272,7 +260,6 @@ def _tail(spark: SparkSession) -> DataFrame:
         ("SELECT count(*) FROM days GROUP BY session_window(at, '1 day')", "a session window"),
         ("SELECT count(*) FROM (SELECT CAST(at AS timestamp_ntz) AS at FROM days) GROUP BY window(at, '1 day')", "without time zone"),
         (_frequent_items, r"freqItems()"),
-        (_table_function, "a Python table function"),
         (_with_replacement, "a sample with replacement"),
         (_tail, "MapInPandas with barrier=True"),
     ],
