@@ -22,7 +22,7 @@ test-install: setup ## Install with plain pip into new environments, as the READ
 	TEST_INSTALL=1 .venv/bin/pytest tests/install
 
 fuzz: setup ## Check FUZZ_EXAMPLES (2000) random pipelines, drawn from FUZZ_SEED, against plain Spark and the oracle; stopped, it goes on with the same seed
-	FUZZ_EXAMPLES=$${FUZZ_EXAMPLES:-2000} FUZZ_SEED=$${FUZZ_SEED:-$(shell date +%s)} .venv/bin/pytest $(PARALLEL) $${FUZZ_TESTS:-tests/oracle/test_fuzz.py}
+	FUZZ_EXAMPLES=$${FUZZ_EXAMPLES:-2000} FUZZ_SEED=$${FUZZ_SEED:-$(shell date +%s)} .venv/bin/pytest $(PARALLEL) $${FUZZ_TESTS:-tests/oracle/test_fuzz.py tests/oracle/test_both_ways.py}
 
 fuzz-inputs: setup ## Give every public door FUZZ_INPUTS (2000) odd inputs, drawn from FUZZ_SEED: it answers, or refuses by name
 	FUZZ_INPUTS=$${FUZZ_INPUTS:-2000} FUZZ_SEED=$${FUZZ_SEED:-$(shell date +%s)} .venv/bin/pytest $(PARALLEL) tests/doors

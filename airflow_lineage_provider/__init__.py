@@ -16,6 +16,7 @@ from airflow_lineage_provider._version import __version__  # noqa: E402
 if TYPE_CHECKING:
     from airflow_lineage_provider import errors as errors
     from airflow_lineage_provider.answers.explanation import Explanation as Explanation
+    from airflow_lineage_provider.answers.lineage_rows import LineageRows as LineageRows
     from airflow_lineage_provider.answers.why_not import WhyNot as WhyNot
     from airflow_lineage_provider.pipeline import Lineage as Lineage
     from airflow_lineage_provider.plan.guarantees import Guarantee as Guarantee
@@ -37,6 +38,7 @@ _HOMES = {
     "Feature": "reasons",
     "Guarantee": "plan.guarantees",
     "Lineage": "pipeline",
+    "LineageRows": "answers.lineage_rows",
     "Output": "running.output",
     "ReasonedUdf": "reasons",
     "Run": "recorded_run",

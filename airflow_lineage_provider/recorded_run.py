@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from airflow_lineage_provider import settings
@@ -16,6 +16,7 @@ from airflow_lineage_provider.answers.storage import (
     stored_tables,
 )
 from airflow_lineage_provider.answers.why_not import WhyNot
+from airflow_lineage_provider.both_ways import Answer, LineageOfRows
 from airflow_lineage_provider.errors import ResultNotStored, RunNotComplete, SparkRequired, StoreNotPermitted
 from airflow_lineage_provider.options import check_options
 from airflow_lineage_provider.progress import Progress
@@ -44,11 +45,12 @@ if TYPE_CHECKING:
 Target: TypeAlias = "str | Column | Row | Mapping[str, Any] | Sequence[Mapping[str, Any] | Row] | pd.DataFrame | pa.Table"
 """Which rows are meant: a predicate, or rows by their values."""
 
+
 WHY_NOT_LIMIT = 100
 """So many source rows `Run.why_not` follows, unless it is told otherwise."""
 
 
-class Run:
+class Run(LineageOfRows):
     """A recorded run."""
 
     def __init__(self, lineage: Lineage, record: RunRecord, *, execution: Execution | None = None, result: DataFrame | None = None) -> None:
@@ -319,13 +321,16 @@ class Run:
         max_rows = renamed("max_rows", max_rows, "limit", limit)
         check_options({"table": table, "max_rows": max_rows, "params": params})
         most = WHY_NOT_LIMIT if max_rows is None else max_rows
-        secrets, what = self._secrets(params or {}), f"why not, {self.record.pipeline}"
+        return self._answered("why not,", params, progress, lambda run: why_not(run, rows, table, at=at, summary=self.summary, limit=most))
 
-        def question(told: Progress) -> WhyNot:
-            return why_not(self._asked(told, secrets), rows, table, at=at, summary=self.summary, limit=most)
-
-        with guarded(secrets.message), watched(progress, what) as stages:
-            found = self._lineage.lasting(lambda: question(stages))
+    def _answered(
+        self, what: str, params: Mapping[str, Any] | None, progress: Progress | bool | None, question: Callable[[AskedRun], Answer]
+    ) -> Answer:
+        """The answer to a question that is not kept, without the secrets that it was found with."""
+        self._check_complete()
+        secrets = self._secrets(params or {})
+        with guarded(secrets.message), watched(progress, f"{what} {self.record.pipeline}") as stages:
+            found = self._lineage.lasting(lambda: question(self._asked(stages, secrets, across=True)))
         return without_secrets(found, secrets)
 
     def _spark_tracing(self, recorded: RecordedPlan, stored: Mapping[str, Materialization]) -> SparkTracing | None:

@@ -63,6 +63,12 @@ def _explain(names: dict[str, Any]) -> None:
     assert (control.operator, control.sources, control.rows) == ("▷ (id = client_id)", ("blacklist",), (0,))
 
 
+def _both_ways(names: dict[str, Any]) -> None:
+    rows, found = names["rows"], names["found"]
+    assert (rows.guarantee.level, rows.engine, rows.rows.column("debt").to_pylist()) == ("exact", "lazy: postgresql", [10.0])
+    assert found.rows.to_pylist() == [{"client_id": 8, "judge": "Accept"}]
+
+
 def _why_not(names: dict[str, Any]) -> None:
     assert "(month(date) = 12) is false (date = 2025-11-30)" in names["fate"].drop.text
 
@@ -95,6 +101,7 @@ def _security(names: dict[str, Any]) -> None:
 
 _CHECKS: dict[str, Callable[[dict[str, Any]], None]] = {
     "across-pipelines.md": _across,
+    "both-ways.md": _both_ways,
     "columns.md": _columns,
     "explain.md": _explain,
     "reasons.md": _reasons,

@@ -47,7 +47,7 @@ def asked_of(rows: Any, table: str | None, recorded: RecordedPlan, spark: SparkS
     if isinstance(rows, str):
         parse_expression(rows)  # what is no condition at all is said before any table is looked at
     if table is not None:
-        name = _named(table, tables)
+        name = named_table(table, tables)
         return _asked(rows, name, tables[name], recorded, spark)
     found: list[Asked] = []
     problems: list[InvalidTarget] = []
@@ -68,7 +68,7 @@ def _at(at: Any, table: str | None, tables: Mapping[str, list[RecordedSource]]) 
     positions = positions_of(at)
     if table is None and len(tables) != 1:
         raise InvalidTarget(f"positions are those of one table: name it with table=…. The run's source tables: {_listed(tables)}")
-    name = next(iter(tables)) if table is None else _named(table, tables)
+    name = next(iter(tables)) if table is None else named_table(table, tables)
     leaves = tables[name]
     if leaves[0].identity.kind == "row_digest":
         raise InvalidTarget(
@@ -78,7 +78,11 @@ def _at(at: Any, table: str | None, tables: Mapping[str, list[RecordedSource]]) 
     return Asked(table=name, leaves=tuple(leaves), text=positions_text(positions, name), at=positions)
 
 
-def _named(table: str, tables: Mapping[str, list[RecordedSource]]) -> str:
+def named_table(table: str, tables: Mapping[str, list[RecordedSource]]) -> str:
+    """The name of the source table that is meant, which need not be in its letters' case.
+
+    :raises InvalidTarget: there is none; the message lists the tables.
+    """
     exact = [name for name in tables if name == table] or [name for name in tables if name.casefold() == table.casefold()]
     if len(exact) != 1:
         raise InvalidTarget(f"the run has no source table {table!r}; it has {_listed(tables)}")

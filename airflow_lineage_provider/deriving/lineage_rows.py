@@ -1,0 +1,116 @@
+"""Lineage as rows: the source rows behind rows of a result, and the rows of a result that source rows live on in."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from airflow_lineage_provider import settings
+from airflow_lineage_provider.answers.explanation import RunSummary
+from airflow_lineage_provider.answers.lineage_rows import LineageRows
+from airflow_lineage_provider.deriving.derivation import derivation
+from airflow_lineage_provider.deriving.derive import check_size, chosen_target, linked, result_rows, row_set_of, source_reader, tables_of
+from airflow_lineage_provider.deriving.why_not.found_rows import found_rows, worth_of_copies
+from airflow_lineage_provider.deriving.why_not.question import asked_of, named_table
+from airflow_lineage_provider.errors import AnswerTooLarge, SparkRequired
+from airflow_lineage_provider.plan.expressions import TRUE
+from airflow_lineage_provider.plan.guarantees import weakest
+from airflow_lineage_provider.tracing.maps import RESULT, Rows, numbered_rows, tagged_rows
+from airflow_lineage_provider.tracing.reserved import TAG
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from airflow_lineage_provider.deriving.asked_run import AskedRun
+    from airflow_lineage_provider.deriving.derivation import Derivation
+    from airflow_lineage_provider.recording import RecordedSource
+
+
+def rows_behind(
+    run: AskedRun, target: Any, table: str | None, *, at: Any = None, summary: RunSummary, limit: int
+) -> dict[str, LineageRows]:
+    """The rows of a source table, or of each, that stand behind rows of the result.
+
+    :raises InvalidTarget, EmptyTarget, TargetTooLarge, ResultNotStored: the rows cannot be meant so.
+    :raises AnswerTooLarge: there are more than one answer may have. :raises SparkRequired: it needs Spark, and there is no session.
+    """
+    chosen, tables = chosen_target(run, target, at, limit), tables_of(run.recorded)
+    names = list(tables) if table is None else [named_table(table, tables)]
+    with derivation(run, chosen.condition()) as made:
+        run.progress("finding the target rows")
+        asked = numbered_rows(RESULT, chosen.numbers(made.rows))
+        run.progress("tracing")
+        behind = {name: made.lineage.between(RESULT, row_set_of(tables[name])).backward(asked) for name in names}
+        check_size({name: rows.each_once() for name, rows in behind.items()})
+        run.progress("reading source rows")
+        return {name: _read(made, name, tables[name], rows, summary, chosen.asked) for name, rows in behind.items()}
+
+
+def _read(made: Derivation, name: str, group: Sequence[RecordedSource], behind: Rows, summary: RunSummary, asked: str) -> LineageRows:
+    started = time.perf_counter()
+    found = source_reader(made).read(group[0], behind.each_once())
+    return LineageRows(
+        run=summary,
+        asked=asked,
+        table=name,
+        rows=found.table,
+        links=_links(linked(behind.keys, found)),
+        guarantee=weakest(found.guarantee, behind.guarantee),
+        engine=behind.engine,
+        stale=found.stale,
+        seconds=time.perf_counter() - started,
+    )
+
+
+def rows_from(run: AskedRun, rows: Any, table: str | None, *, at: Any = None, summary: RunSummary, limit: int) -> LineageRows:
+    """The rows of the result that descend from rows of a source table.
+
+    :raises InvalidTarget, EmptyTarget, TargetTooLarge: the rows cannot be meant so.
+    :raises AnswerTooLarge: there are more than one answer may have. :raises SparkRequired: there is no session.
+    :raises UnsupportedOperator, TracingError: what became of the rows cannot be told.
+    """
+    started = time.perf_counter()
+    asked = asked_of(rows, table, run.recorded, None if run.spark is None else run.spark.spark, at=at)
+    if run.spark is None:
+        raise SparkRequired("following source rows to the result runs the pipeline's operators again: give a Spark session, Lineage(spark)")
+    run.progress("finding the source rows")
+    found = found_rows(asked, run.spark, limit)
+    keys = found.select([name for name in found.column_names if name.startswith("key_")])
+    of = row_set_of(asked.leaves)
+    with derivation(run, TRUE) as made:
+        descending = made.lineage.between(RESULT, of).forward(tagged_rows(of, keys))
+        numbers = sorted(descending.each_once().column(0).to_pylist())
+        _check_result(numbers, asked.text)
+        run.progress("reading the rows of the result")
+        result = result_rows(made, numbers)
+    at_number = {number: place for place, number in enumerate(numbers)}
+    pairs = zip(descending.keys.column(TAG).to_pylist(), descending.keys.column(1).to_pylist(), strict=True)
+    return LineageRows(
+        run=summary,
+        asked=asked.text,
+        table="result",
+        rows=result,
+        links=_links((tag, at_number[number]) for tag, number in pairs),
+        guarantee=weakest(descending.guarantee, worth_of_copies(asked.table, found.column("copies").to_pylist())),
+        engine=descending.engine,
+        seconds=time.perf_counter() - started,
+    )
+
+
+def _check_result(numbers: Sequence[int], asked: str) -> None:
+    most = settings.source_limit()
+    if len(numbers) > most:
+        raise AnswerTooLarge(
+            f"{len(numbers):,} rows of the result descend from {asked}, more than the {most:,} that one answer may have: ask about fewer "
+            "rows, or raise AIRFLOW_LINEAGE_SOURCE_LIMIT"
+        )
+
+
+def _links(pairs: Iterable[tuple[int, int]]) -> pa.Table:
+    """Which row answers to which of the rows that were asked about."""
+    import pyarrow as pa
+
+    found = sorted(set(pairs))
+    asked, rows = [one for one, _ in found], [row for _, row in found]
+    return pa.table({"asked": pa.array(asked, pa.int64()), "row": pa.array(rows, pa.int64())})
