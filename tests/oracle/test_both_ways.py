@@ -46,11 +46,11 @@ def lineage(spark: SparkSession, store: Store) -> Lineage:
 
 
 @pytest.mark.timeout(0)
-@pytest.mark.parametrize("block", blocks(24, at_once=6))
+@pytest.mark.parametrize("block", blocks(6, at_once=3))
 def test_random_pipelines(block: int, lineage: Lineage, spark: SparkSession) -> None:
     with told("test_both_ways", block) as counted:
 
-        @drawn(block, at_once=6)
+        @drawn(block, at_once=3)
         @given(case=cases(depth=3, further=True))
         def hold(case: Case) -> None:
             note(described(case))
