@@ -150,11 +150,14 @@ def test_a_forked_child_does_not_keep_its_parent_s_run_alive(own: Store, home: P
     """The parent gives up; the child, which has a copy of its descriptors, lives on."""
     with Store.open() as parent:
         run_id = parent.begin_run(RunRecord(pipeline="forked"))
+        hears, tells = os.pipe()
         child = os.fork()
         if not child:
+            os.write(tells, b"born")  # what it does at a fork, letting go of its parent's files, is done
             time.sleep(30)
             os._exit(0)
         try:
+            assert os.read(hears, 4) == b"born"
             sign = next((home / "runs").iterdir())
             os.close(parent._locks[run_id]._sign._descriptor)  # type: ignore[union-attr]  # as when the parent dies: the file stays
             parent._locks[run_id]._sign = None
@@ -165,6 +168,8 @@ def test_a_forked_child_does_not_keep_its_parent_s_run_alive(own: Store, home: P
         finally:
             os.kill(child, signal.SIGKILL)
             os.waitpid(child, 0)
+            os.close(hears)
+            os.close(tells)
 
 
 def test_it_is_not_started_for_ever(own: Store, home: Path) -> None:
