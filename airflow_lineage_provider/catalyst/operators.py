@@ -9,6 +9,7 @@ from airflow_lineage_provider.catalyst import expressions as convert_expressions
 from airflow_lineage_provider.catalyst import python_maps
 from airflow_lineage_provider.catalyst.context import Context
 from airflow_lineage_provider.catalyst.generators import expand, generate
+from airflow_lineage_provider.catalyst.partitions import repartition
 from airflow_lineage_provider.catalyst.python_aggregates import has_python_aggregates, python_aggregate
 from airflow_lineage_provider.catalyst.samples import sample
 from airflow_lineage_provider.catalyst.set_operations import deduplicate, except_, intersect
@@ -234,6 +235,9 @@ _OVER_PLANS: Mapping[str, Callable[[TreeNode, tuple[o.Plan, ...], Context], o.Pl
     "Sample": sample,
     "ScriptTransformation": script,
     "BinBy": bin_by,
+    "Repartition": repartition,
+    "RepartitionByExpression": repartition,
+    "RebalancePartitions": repartition,
     **dict.fromkeys(python_maps.CLASSES, python_maps.python_map),
 }
 _OPERATORS: Mapping[str, Converter] = {
@@ -253,9 +257,6 @@ _OPERATORS: Mapping[str, Converter] = {
     "SubqueryAlias": _stripped,
     "View": _stripped,
     "ResolvedHint": _stripped,
-    "Repartition": _stripped,
-    "RepartitionByExpression": _stripped,
-    "RebalancePartitions": _stripped,
     "CollectMetrics": _stripped,
     "EventTimeWatermark": _stripped,  # means nothing in a batch; streams are refused where they are read
     "PipeOperator": _stripped,

@@ -61,6 +61,8 @@ def _of_table(node: TreeNode, generator: TreeNode, child: o.Plan, context: Conte
     table = child.child if isinstance(child, o.Project) else context.refuse("a TABLE argument of a form that is not known")
     if below.name == "Sort" and isinstance(table, o.Sort):
         below, table = below.children[0], table.child
+    if isinstance(table, o.Repartition):
+        table = table.child
     partition: tuple[e.Expression, ...] = ()
     if below.name == "RepartitionByExpression" and generator.fields["partitioned"]:
         inside = context.over(table.output)

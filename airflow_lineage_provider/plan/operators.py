@@ -218,6 +218,29 @@ class Limit(Operator, makes=(), lineage=LineageRule.ONE_ROW):
         return self.child.output
 
 
+Spread = OneOf["repartition", "repartition_by_range", "coalesce", "rebalance"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Repartition(Operator, makes=(), lineage=LineageRule.ONE_ROW):
+    """The same rows in other partitions, as the user would have them: ``repartition``, ``coalesce``, DISTRIBUTE BY, hints.
+
+    It says how many files an output has, and which rows a function of batches, or a script, sees together. Lineage: the row.
+    """
+
+    child: Plan
+    spread: Spread
+    count: int | None = None
+    keys: tuple[Attribute, ...] = ()
+
+    def __post_init__(self) -> None:
+        check_references("Repartition", self.keys, self.child.output)
+
+    @property
+    def output(self) -> tuple[Attribute, ...]:
+        return self.child.output
+
+
 @dataclass(frozen=True, kw_only=True)
 class FunctionOperator(Operator, makes=("value", "reason"), lineage=LineageRule.ONE_ROW):
     """The function operator φ (definition 4): the child's rows with the UDF's value and, in reasoning mode, its reason.
@@ -353,6 +376,7 @@ Plan = (
     | Union
     | Sort
     | Limit
+    | Repartition
     | FunctionOperator
     | Window
     | Generate
@@ -396,5 +420,5 @@ def check_references(operator: str, expressions: Iterable[Expression], available
 
 __all__ = [
     "OPERATOR_CLASSES", "Aggregate", "Alias", "Distinct", "Filter", "FunctionOperator", "Generate", "Join", "JoinKind", "Limit", "Pipeline",
-    "Plan", "Project", "PythonMap", "SegmentOutput", "Sort", "Source", "Union", "Window", "check_references",
+    "Plan", "Project", "PythonMap", "Repartition", "SegmentOutput", "Sort", "Source", "Spread", "Union", "Window", "check_references",
 ]  # fmt: skip

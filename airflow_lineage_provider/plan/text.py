@@ -87,6 +87,12 @@ def _(plan: o.Sort) -> str:
 
 
 @operator_text.register
+def _(plan: o.Repartition) -> str:
+    count = [] if plan.count is None else [str(plan.count)]
+    return f"{plan.spread.replace('_', ' ')} {', '.join([*count, *(key.name for key in plan.keys)])}".strip()
+
+
+@operator_text.register
 def _(plan: o.Limit) -> str:
     count = "all" if plan.count is None else str(plan.count)
     return f"limit {count}" + (f" offset {plan.offset}" if plan.offset else "")

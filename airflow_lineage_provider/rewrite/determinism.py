@@ -85,7 +85,7 @@ def _passes_on_its_rows(node: o.Plan) -> bool:
             return node.call is None
         case o.Source() | o.SegmentOutput() | o.Project() | o.Filter() | o.Join() | o.Aggregate() | o.Distinct() | o.Union() | o.Sort():
             return True
-        case o.FunctionOperator() | o.Window():
+        case o.FunctionOperator() | o.Window() | o.Repartition():
             return True
     raise no_rule(node, "whether rows can be made again")
 

@@ -32,7 +32,7 @@ def _reads_by_position(node: o.Plan) -> bool:
             return True
         case o.Source() | o.SegmentOutput() | o.Project() | o.Filter() | o.Join() | o.Aggregate() | o.Distinct() | o.Sort() | o.Limit():
             return False
-        case o.FunctionOperator() | o.Window() | o.Generate():
+        case o.FunctionOperator() | o.Window() | o.Generate() | o.Repartition():
             return False
     raise no_rule(node, "dropping projections")
 

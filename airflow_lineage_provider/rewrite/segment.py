@@ -2,7 +2,7 @@
 
 Section 5.2 of the augmented-lineage paper. The pattern of a Non-D-segment, from its top: ``φ* – α* – (∪|π|σ)* – (π|σ|⋈)*``,
 where the grouping keys of stacked aggregations must be contained, the upper's in the lower's (section 5.1). Operators that
-pass rows on or drop them are selections to the pattern (section 3.2): sort, and limit.
+pass rows on or drop them are selections to the pattern (section 3.2): sort, limit, repartition.
 
 Ours, beyond the paper: generators (explode, grouping sets) give each row some times, and are projections to the pattern.
 A semi-join, an existence join, a window and a Python function over batches or groups are segments of a single operator, as
@@ -120,7 +120,7 @@ def _part_of(node: o.Plan, part: Part) -> Part:
             return Part.AGGREGATIONS
         case o.Union():
             return Part.UNIONS
-        case o.Project() | o.Filter() | o.Sort() | o.Limit() | o.Generate() | o.Window(limits=True):
+        case o.Project() | o.Filter() | o.Sort() | o.Limit() | o.Repartition() | o.Generate() | o.Window(limits=True):
             return max(part, Part.UNIONS)
         case o.Join(kind="inner" | "cross" | "left" | "right" | "full"):
             return Part.JOINS

@@ -35,7 +35,7 @@ def _slim(node: o.Plan, wanted: Set[int]) -> o.Plan:
             return replace(node, child=_slim(node.child, _read(*columns)), columns=columns) if columns else node
         case o.Filter():
             return replace(node, child=_slim(node.child, wanted | _read(node.condition)))
-        case o.Sort():
+        case o.Sort() | o.Repartition():
             return _slim(node.child, wanted)
         case o.FunctionOperator():
             made = {node.value.id} if node.reason is None else {node.value.id, node.reason.id}

@@ -79,6 +79,8 @@ def _in_scope(plan: o.Plan, inputs: tuple[o.Plan, ...], scope: Scope, new: New) 
         case o.Sort():
             order = tuple(_resolved(key, scope) for key in plan.order)
             return o.Sort(child=inputs[0], order=order, is_global=plan.is_global), scope
+        case o.Repartition():
+            return replace(plan, child=inputs[0], keys=tuple(scope[key.id] for key in plan.keys)), scope
         case o.Distinct() | o.Limit():
             return replace(plan, child=inputs[0]), scope
         case o.FunctionOperator() | o.Source() | o.SegmentOutput() | o.Union():

@@ -206,6 +206,22 @@ def _check_union(plan: o.Union, child: o.Plan, context: Context) -> None:
 
 
 @_lower.register
+def _(plan: o.Repartition, context: Context) -> Block:
+    """A hint, which is about the rows of its SELECT; elsewhere than in Spark there is nothing to say."""
+    block = _lower(plan.child, context)
+    if context.dialect.name != "spark":
+        return block
+    if block.whole is not None or block.order or block.is_limited:
+        block = context.nested(block)
+    query = select(block, "spark")
+    numbers = [] if plan.count is None else [exp.Literal.number(plan.count)]
+    keys = [exp.column(context.identifier(key.name)) for key in plan.keys]
+    query.set("hint", exp.Hint(expressions=[exp.Anonymous(this=plan.spread.upper(), expressions=[*numbers, *keys])]))
+    scope = {a.id: nodes.column(None, context.identifier(a.name), nodes.is_opaque(block.scope[a.id])) for a in plan.output}
+    return Block(output=plan.output, scope=scope, whole=query)
+
+
+@_lower.register
 def _(plan: o.FunctionOperator, context: Context) -> Block:
     context.dialect.check_function(plan)
     name = context.udfs.get(plan.function)

@@ -89,7 +89,9 @@ def _annotate(node: o.Plan, context: Context, fresh: FreshAttributes) -> Annotat
             return Annotated(plan=inline(node, context), inputs=(domain_identity(node),))
         case o.Union():
             return _union(node, [_annotate(child, context, fresh) for child in node.children], fresh)
-        case o.Project() | o.Filter() | o.Sort() | o.Limit() | o.FunctionOperator() | o.Generate() | o.Join() | o.Window():
+        case (
+            o.Project() | o.Filter() | o.Sort() | o.Limit() | o.Repartition() | o.Generate() | o.Join() | o.Window() | o.FunctionOperator()
+        ):
             return _passed_on(node, context, fresh)
         case o.Aggregate() | o.Distinct() | o.PythonMap():
             raise _of_sets(node)

@@ -37,7 +37,7 @@ def needed(plan: o.Plan, wanted: Iterable[Attribute]) -> frozenset[int]:
                 ids.update(attribute.id for child in node.children for attribute in child.output)
             case o.Filter() | o.Join() | o.Sort() | o.Generate():
                 ids.update(r.id for own in own_expressions(node) for r in references(own))
-            case o.Source() | o.SegmentOutput() | o.Limit():
+            case o.Source() | o.SegmentOutput() | o.Limit() | o.Repartition():
                 pass
             case _:
                 raise no_rule(node, "which columns are needed")
@@ -53,6 +53,8 @@ def _prune(node: o.Plan, ids: AbstractSet[int], fresh: FreshAttributes) -> o.Pla
     match node:
         case o.FunctionOperator() if node.value.id not in ids and (node.reason is None or node.reason.id not in ids):
             return _prune(node.child, ids, fresh)
+        case o.Repartition():
+            return _prune(node.child, ids, fresh)  # who asks for some columns reads the rows in whatever partitions they are
         case o.Project():
             kept = tuple(column for column in node.columns if attribute_of(column).id in ids)
             # Where nothing is read but the number of rows, the child's rows are as good.

@@ -157,7 +157,7 @@ def _push(node: o.Plan, terms: Terms, leaves: _Leaves | None, *, keep: bool) -> 
             return node
         case o.Source() | o.SegmentOutput() | o.PythonMap():
             return _filtered(node, terms, keep)
-        case o.Filter() | o.Sort() | o.Limit() | o.Distinct():
+        case o.Filter() | o.Sort() | o.Limit() | o.Repartition() | o.Distinct():
             return replace(node, child=_push(node.child, terms, leaves, keep=True))
         case o.Union():
             return _push_union(node, terms, leaves)

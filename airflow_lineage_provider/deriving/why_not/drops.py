@@ -187,7 +187,7 @@ def _reason(node: o.Plan) -> Reason:
             return "generator"
         case o.Source() | o.SegmentOutput() | o.Project() | o.Aggregate() | o.Distinct() | o.Union() | o.Sort():
             return "operator"
-        case o.FunctionOperator() | o.Window() | o.PythonMap():
+        case o.FunctionOperator() | o.Window() | o.PythonMap() | o.Repartition():
             return "operator"
     raise no_rule(node, "why a row was dropped")
 

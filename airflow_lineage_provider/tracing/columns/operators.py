@@ -134,6 +134,11 @@ def _(node: o.Sort, tracer: Tracer) -> Traced:
 
 
 @trace.register
+def _(node: o.Repartition, tracer: Tracer) -> Traced:
+    return trace(node.child, tracer)
+
+
+@trace.register
 def _(node: o.Limit, tracer: Tracer) -> Traced:
     return trace(node.child, tracer)
 

@@ -188,7 +188,7 @@ def _made(columns: list[Any]) -> list[Attribute]:
 
 def counted(plan: ForwardPlan, node: o.Plan) -> Forward | None:
     """The operator's forward plan, where its rows have to be counted: None where it has as many descendants as its input."""
-    passing = (o.Project, o.Sort, o.FunctionOperator, o.Union)
+    passing = (o.Project, o.Sort, o.Repartition, o.FunctionOperator, o.Union)
     return None if isinstance(node, passing) else plan.made[id(node)]
 
 

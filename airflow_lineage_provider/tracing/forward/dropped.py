@@ -65,7 +65,7 @@ def _deciding(node: o.Plan) -> tuple[Any, ...]:
             return () if sort is None else sort.order
         case o.Source() | o.SegmentOutput() | o.Project() | o.Join() | o.Aggregate() | o.Distinct() | o.Union() | o.Sort():
             return ()
-        case o.FunctionOperator() | o.Window() | o.PythonMap():
+        case o.FunctionOperator() | o.Window() | o.PythonMap() | o.Repartition():
             return ()
     raise no_rule(node, "what an operator decides by")
 

@@ -198,7 +198,7 @@ class _Rewriter:
                 return replace(inner[0], plan=o.Filter(child=inner[0].plan, condition=node.condition))
             case o.Generate(call=None):
                 return replace(inner[0], plan=replace(node, child=inner[0].plan), unique=False, generated=True)
-            case o.Sort() | o.FunctionOperator():
+            case o.Sort() | o.Repartition() | o.FunctionOperator():
                 # An order is nobody's ancestor. Values of UDFs are read from the store.
                 return inner[0]
             case o.Join():
