@@ -21,7 +21,7 @@ def repartition(node: TreeNode, children: tuple[o.Plan, ...], context: Context) 
     computed = {one: context.alias(f"spread_{i}", one) for i, one in enumerate(read) if not isinstance(one, e.Attribute)}
     below = o.Project(child=child, columns=(*child.output, *computed.values())) if computed else child
     keys = tuple(one if isinstance(one, e.Attribute) else computed[one].attribute for one in read)
-    count = node.fields["optNumPartitions"]
+    count = node.fields.get("optNumPartitions")
     plan = o.Repartition(child=below, spread=_spread(node, trees), count=None if count is None else int(count), keys=keys)
     return o.Project(child=plan, columns=child.output) if computed else plan
 

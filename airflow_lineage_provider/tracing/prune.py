@@ -35,9 +35,9 @@ def needed(plan: o.Plan, wanted: Iterable[Attribute]) -> frozenset[int]:
                 ids.update(r.id for part in (*kept, *node.partition, *node.order) for r in references(part) if kept)
             case o.PythonMap():
                 ids.update(attribute.id for child in node.children for attribute in child.output)
-            case o.Filter() | o.Join() | o.Sort() | o.Generate():
+            case o.Filter() | o.Join() | o.Sort() | o.Generate() | o.Repartition():
                 ids.update(r.id for own in own_expressions(node) for r in references(own))
-            case o.Source() | o.SegmentOutput() | o.Limit() | o.Repartition():
+            case o.Source() | o.SegmentOutput() | o.Limit():
                 pass
             case _:
                 raise no_rule(node, "which columns are needed")
@@ -53,8 +53,6 @@ def _prune(node: o.Plan, ids: AbstractSet[int], fresh: FreshAttributes) -> o.Pla
     match node:
         case o.FunctionOperator() if node.value.id not in ids and (node.reason is None or node.reason.id not in ids):
             return _prune(node.child, ids, fresh)
-        case o.Repartition():
-            return _prune(node.child, ids, fresh)  # who asks for some columns reads the rows in whatever partitions they are
         case o.Project():
             kept = tuple(column for column in node.columns if attribute_of(column).id in ids)
             # Where nothing is read but the number of rows, the child's rows are as good.
@@ -72,6 +70,8 @@ def _prune(node: o.Plan, ids: AbstractSet[int], fresh: FreshAttributes) -> o.Pla
         case o.SegmentOutput():
             return replace(node, output=tuple(a for a in node.output if a.id in ids))
         case o.Source() | o.Filter() | o.Join() | o.Distinct() | o.Sort() | o.Limit() | o.FunctionOperator() | o.Generate() | o.PythonMap():
+            return with_children(node, tuple(_prune(child, ids, fresh) for child in children(node)))
+        case o.Repartition():
             return with_children(node, tuple(_prune(child, ids, fresh) for child in children(node)))
     raise no_rule(node, "leaving out columns")
 
