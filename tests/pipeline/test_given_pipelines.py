@@ -101,3 +101,6 @@ def test_sql_that_spark_cannot_read(lineage: Lineage) -> None:
     with pytest.raises(PlanError) as long:
         lineage.run("9" * 20_000)
     assert len(str(long.value)) < 4_000
+    with pytest.raises(PlanError) as long:
+        lineage.run("SELECT 1 AS one", params={"x" * 20_000: 1 << 20_000})
+    assert len(str(long.value)) < 4_000

@@ -9,6 +9,7 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
 from airflow_lineage_provider.errors import PlanError
+from airflow_lineage_provider.shown import shown
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -31,7 +32,7 @@ def frame_of_text(spark: SparkSession, text: str, params: Mapping[str, Any], nam
         raise PlanError(f"the SQL of pipeline {name} cannot be read: {_cut(str(problem).strip())}") from problem
     except _ON_THE_WAY as problem:
         told = f"{type(problem).__name__}: {str(problem).strip()[:1_000]}"
-        given = f" and its parameters ({', '.join(params)})" if params else ""
+        given = f" and its parameters ({shown(list(params))})" if params else ""
         raise PlanError(f"Spark refuses the SQL text of pipeline {name}{given}: {told}") from problem
 
 
