@@ -102,7 +102,14 @@ def texts_of(value: Any) -> tuple[str, ...]:
         return ()
     if isinstance(value, bytes | bytearray):
         return (bytes(value).hex().upper(), value.decode("utf-8", "replace"))
-    return (value, *_inside(value)) if isinstance(value, str) else (str(value),)
+    return (value, *_inside(value)) if isinstance(value, str) else _written(value)
+
+
+def _written(value: Any) -> tuple[str, ...]:
+    try:
+        return (str(value),)
+    except ValueError:  # a number of so many digits that Python writes it nowhere, and so in no message
+        return ()
 
 
 def _inside(text: str) -> tuple[str, ...]:
