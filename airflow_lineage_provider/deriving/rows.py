@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from airflow_lineage_provider.deriving.engines import stored_columns
+from airflow_lineage_provider.deriving.postgres_engine import stored_columns
 from airflow_lineage_provider.errors import SparkRequired
 from airflow_lineage_provider.plan.lineage_keys import ROW
 from airflow_lineage_provider.sql import ColumnRef, PortabilityProblem, lower_expression

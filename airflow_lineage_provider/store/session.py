@@ -202,6 +202,10 @@ class Session:
             raise StoreError("this session of the results store was opened by the process that this one was forked from; open another")
         return self._connection
 
+    def place(self, name: str) -> tuple[str, str]:
+        """Schema and name, not quoted, of the table that the next `upload` under this name makes: a query can be written before it."""
+        return "pg_temp", physical_names([f"{name[:20]}_{len(self._uploads) + 1}"])[0]
+
     def upload(self, name: str, table: pa.Table, columns: Sequence[Column] | None = None) -> Upload:
         """A temporary table that this session's queries can join.
 
@@ -213,8 +217,8 @@ class Session:
         :raises PlanError: an Arrow type has no Spark type.
         """
         layout = make_layout(columns or [Column(field.name, from_arrow(field.type)) for field in table.schema])
-        chosen = physical_names([f"{name[:20]}_{len(self._uploads) + 1}"])[0]
-        quoted = f"pg_temp.{identifier(chosen)}"
+        schema, chosen = self.place(name)
+        quoted = f"{schema}.{identifier(chosen)}"
         batches = [convert.to_storage(table, layout, 0)[0]]
         with store_errors(f"uploading {name!r} to {redact(self._url)}"):
             self._create(chosen, quoted, layout, batches)

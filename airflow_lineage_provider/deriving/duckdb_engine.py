@@ -1,0 +1,138 @@
+"""Tracing queries in DuckDB, over the Parquet files that a run read and rows that it stored: no Spark session is needed for them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from airflow_lineage_provider.deriving.postgres_engine import TARGET_KEY, PostgresEngine
+from airflow_lineage_provider.errors import SparkRequired
+from airflow_lineage_provider.plan import operators as o
+from airflow_lineage_provider.plan.datatypes import to_arrow
+from airflow_lineage_provider.plan.walk import operators
+from airflow_lineage_provider.recording import RecordedPlan, RecordedSource
+from airflow_lineage_provider.sources.duckdb_query import fetched
+from airflow_lineage_provider.sources.duckdb_source import duckdb_source
+from airflow_lineage_provider.sources.files import CannotReadHere
+from airflow_lineage_provider.spark.rereading.sources import changed, files_as_read
+from airflow_lineage_provider.sql import ColumnRef, PortabilityProblem, leaf_key, lower
+from airflow_lineage_provider.sql.types import duckdb_type
+from airflow_lineage_provider.tracing.binding import Key, LeafTable, bind, target_leaf, target_table
+from airflow_lineage_provider.tracing.reserved import TARGET
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_MOST_STORED_ROWS = 1_000_000
+_UPLOAD = "target"
+
+
+@dataclass(kw_only=True)
+class _Inputs:
+    """What a query reads: views over files, tables of rows, and how the plan's leaves are spelled over both."""
+
+    views: dict[str, str] = field(default_factory=dict)
+    rows: dict[str, pa.Table] = field(default_factory=dict)
+    paths: list[Path] = field(default_factory=list)
+    tables: dict[Key, LeafTable] = field(default_factory=dict)
+
+
+class DuckDbEngine:
+    """Files on this machine, as they were when the run read them; and through PostgreSQL, what the run stored."""
+
+    name: ClassVar[str] = "duckdb"
+
+    def __init__(self, recorded: RecordedPlan, stored: PostgresEngine) -> None:
+        self.recorded = recorded
+        self.stored = stored
+        self.settings = dict(recorded.plan.conf)
+
+    def run(self, plan: o.Plan, target: pa.Table) -> tuple[pa.Table, str]:
+        """Execute a tracing query: its rows, and the SQL that was run.
+
+        :raises PortabilityProblem: it may not give what Spark gives, an input cannot be read here, or DuckDB fails.
+        """
+        try:
+            return self._run(plan, target)
+        except CannotReadHere as problem:
+            raise PortabilityProblem("a source", str(problem)) from problem
+
+    def _run(self, plan: o.Plan, target: pa.Table) -> tuple[pa.Table, str]:
+        inputs = _Inputs(rows={_UPLOAD: target}, tables={TARGET_KEY: target_table(plan, TARGET, (_UPLOAD,), target.column_names)})
+        _check_types(target_leaf(plan, TARGET))
+        for key, leaves in _leaves(plan).items():
+            self._add(key, leaves, inputs)
+        sql = lower(plan, bind(plan, inputs.tables), dialect="duckdb", ansi=self.recorded.ansi)
+        for key, leaves in _leaves(plan).items():
+            if inputs.tables[key].name[0] not in inputs.views:
+                # Fetched last: it is known by now that the query can be written.
+                inputs.rows[inputs.tables[key].name[0]] = self.stored.rows(leaves[0], key)
+        rows = fetched(sql, views=inputs.views, tables=inputs.rows, paths=inputs.paths)
+        return _typed(rows, plan), sql
+
+    def _add(self, key: Key, leaves: list[o.Source | o.SegmentOutput], inputs: _Inputs) -> None:
+        kind, number = key
+        name = f"{kind}_{number}"
+        recorded = self.recorded.sources[number] if kind == "source" else None
+        if recorded is None or recorded.identity.kind == "snapshot":
+            inputs.tables[key] = self._stored(key, name, leaves)
+            return
+        _check_unchanged(recorded)
+        columns = list(dict.fromkeys(column for leaf in leaves if isinstance(leaf, o.Source) for column in leaf.columns))
+        read = duckdb_source(recorded.source, recorded.identity, columns, recorded.files, self.settings)
+        inputs.views[name] = read.query
+        inputs.paths += read.paths
+        inputs.tables[key] = LeafTable(name=(name,), label=recorded.source.relation.name)
+
+    def _stored(self, key: Key, name: str, leaves: list[o.Source | o.SegmentOutput]) -> LeafTable:
+        if len(leaves) > 1:
+            raise PortabilityProblem(name, "it is read at several places of the query")
+        _check_types(leaves[0])
+        self.stored.check_readable(leaves[0], key, _MOST_STORED_ROWS)
+        ids = {a.id: ColumnRef(text=a.name) for a in leaves[0].output}
+        columns = leaves[0].columns if isinstance(leaves[0], o.Source) else ()
+        names = {column: ColumnRef(text=a.name) for a, column in zip(leaves[0].output, columns, strict=False)}
+        return LeafTable(name=(name,), by_id=ids, by_name=names, label=name)
+
+
+def _leaves(plan: o.Plan) -> dict[Key, list[o.Source | o.SegmentOutput]]:
+    """The different leaves of a plan but its target, by their keys."""
+    found: dict[Key, list[o.Source | o.SegmentOutput]] = {}
+    for node in operators(plan):
+        if isinstance(node, o.Source | o.SegmentOutput) and leaf_key(node) != TARGET_KEY:
+            known = found.setdefault(leaf_key(node), [])
+            if node not in known:
+                known.append(node)
+    return found
+
+
+def _check_types(leaf: o.Source | o.SegmentOutput) -> None:
+    """A table of rows that is handed to DuckDB: of types that it surely takes as they are."""
+    for attribute in leaf.output:
+        duckdb_type(attribute.type, f"the column {attribute.name}")
+
+
+def _check_unchanged(recorded: RecordedSource) -> None:
+    """What DuckDB reads are the files that the run read.
+
+    :raises PortabilityProblem: they are others now, or it cannot be told.
+    """
+    relation, version = recorded.source.relation, recorded.version
+    try:
+        known = version.get("kind") == "files" and version.get("count") == len(recorded.files)
+        same = known and (not changed(relation, version) or files_as_read(relation, version) is not None)
+    except SparkRequired as problem:
+        raise PortabilityProblem(f"table {relation.name}", str(problem)) from problem
+    if not same:
+        raise PortabilityProblem(f"table {relation.name}", "it is not known to be in the files that the run read, as they were")
+
+
+def _typed(rows: pa.Table, plan: o.Plan) -> pa.Table:
+    import pyarrow as pa
+
+    schema = pa.schema([(a.name, to_arrow(a.type)) for a in plan.output])
+    try:
+        return rows.rename_columns(schema.names).cast(schema)
+    except pa.ArrowException as problem:
+        raise PortabilityProblem("its result", str(problem)) from problem

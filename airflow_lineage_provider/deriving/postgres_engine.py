@@ -1,0 +1,94 @@
+"""Tracing queries in PostgreSQL, over what runs stored there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, ClassVar
+
+from airflow_lineage_provider.plan import operators as o
+from airflow_lineage_provider.recording import RecordedPlan
+from airflow_lineage_provider.sql import ColumnRef, PortabilityProblem, lower
+from airflow_lineage_provider.tracing.binding import Key, LeafTable, bind, leaf_keys, target_table
+from airflow_lineage_provider.tracing.reserved import TARGET
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from airflow_lineage_provider.store import Materialization, Session
+
+TARGET_KEY: Key = ("segment", TARGET)
+_UPLOAD = "target"
+
+
+class PostgresEngine:
+    """One session of the store, and what a run stored."""
+
+    name: ClassVar[str] = "postgresql"
+
+    def __init__(self, recorded: RecordedPlan, stored: Mapping[str, Materialization], session: Session) -> None:
+        self.recorded = recorded
+        self.stored = stored
+        self.session = session
+
+    def run(self, plan: o.Plan, target: pa.Table) -> tuple[pa.Table, str]:
+        """Execute a tracing query: its rows, and the SQL that was run.
+
+        :raises PortabilityProblem: it may not give what Spark gives, or an input is not stored.
+        """
+        tables = {key: self._stored(key)[1] for key in leaf_keys(plan) if key != TARGET_KEY}
+        # Before anything is uploaded: whether PostgreSQL can run it is known from the plan alone.
+        tables[TARGET_KEY] = target_table(plan, TARGET, self.session.place(_UPLOAD), target.column_names)
+        sql = lower(plan, bind(plan, tables), dialect="postgres", ansi=self.recorded.ansi)
+        self.session.upload(_UPLOAD, target)
+        return self.session.query(sql, {a.name: a.type for a in plan.output}), sql
+
+    def check_readable(self, leaf: o.Source | o.SegmentOutput, key: Key, most: int) -> None:
+        """Whether `rows` gives what is stored of a leaf.
+
+        :raises PortabilityProblem: there are more rows than ``most``, a column is stored in another form, no column is read, or it is not
+            stored.
+        """
+        materialization, table = self._stored(key)
+        if not leaf.output:
+            raise PortabilityProblem(f"the stored table {table.label}", "none of its columns is read, only how many rows it has")
+        if materialization.rows is None or materialization.rows > most:
+            raise PortabilityProblem(f"the stored table {table.label}", f"it has more rows than {most:,}, or it is not known how many")
+        spelled = bind(leaf, {key: table})[key].columns
+        opaque = [a.name for a in leaf.output if spelled[a.id].opaque]
+        if opaque:
+            raise PortabilityProblem(f"the column {opaque[0]}", "it is stored there in another form")
+
+    def rows(self, leaf: o.Source | o.SegmentOutput, key: Key) -> pa.Table:
+        """The stored rows of a leaf, whose attributes' names are the columns'."""
+        _, table = self._stored(key)
+        sql = lower(leaf, bind(leaf, {key: table}), dialect="postgres", ansi=self.recorded.ansi)
+        return self.session.query(sql, {a.name: a.type for a in leaf.output})
+
+    def _stored(self, key: Key) -> tuple[Materialization, LeafTable]:
+        """What a leaf was stored as, and its table.
+
+        :raises PortabilityProblem: it was not.
+        """
+        kind, number = key
+        if kind == "source" and self.recorded.sources[number].identity.kind != "snapshot":
+            raise PortabilityProblem(f"table {self.recorded.sources[number].source.relation.name}", "it is not stored there")
+        name = f"source_{number}" if kind == "source" else self.recorded.materialized[number].name
+        if name not in self.stored:
+            raise PortabilityProblem(f"segment {number}", "the run did not store it: it was made again in Spark")
+        materialization = self.stored[name]
+        names = stored_columns(materialization)
+        label = self.recorded.sources[number].source.relation.name if kind == "source" else materialization.name
+        by_id = {} if kind == "source" else {i: names[name] for i, name in self.recorded.materialized[number].columns}
+        return materialization, LeafTable(name=materialization.parts, by_id=by_id, by_name=names, label=label)
+
+
+def stored_columns(materialization: Materialization) -> dict[str, ColumnRef]:
+    """How every column of a materialization is spelled in PostgreSQL."""
+    return {
+        column.name: ColumnRef(
+            text=materialization.physical(column.name) or materialization.sql_column(column.name),
+            is_expression=materialization.physical(column.name) is None,
+            opaque=column.name in materialization.escaped,
+        )
+        for column in materialization.columns
+    }
