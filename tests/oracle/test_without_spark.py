@@ -47,7 +47,7 @@ def test_random_pipelines(block: int, lineage: Lineage, spark: SparkSession, sto
                 answered.update(_engines(case, lineage, spark, store))
 
         hold()
-    assert LONG or answered["duckdb"] >= 3, answered
+    assert LONG or answered["duckdb"], answered
 
 
 def _engines(case: Case, lineage: Lineage, spark: SparkSession, store: Store) -> set[str]:

@@ -123,7 +123,7 @@ def test_python_functions(lineage: Lineage, spark: SparkSession) -> None:
 def test_what_cannot_be_asked(totals: Run, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(InvalidTarget, match=r"no source table 'loans'; it has credits .*; people"):
         totals.backward("true", "loans")
-    with pytest.raises(InvalidTarget, match="say which rows are meant"):
+    with pytest.raises(InvalidTarget, match="name the rows to explain in exactly one way"):
         totals.backward()
     with pytest.raises(InvalidTarget, match="say which source rows are meant"):
         totals.forward()

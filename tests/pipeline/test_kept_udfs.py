@@ -26,7 +26,7 @@ EXPLAIN = """
     from airflow_lineage_provider import Lineage
     with Lineage(store=sys.argv[1]) as lineage:
         found = lineage.get_run(sys.argv[2]).explain("judge")
-        one = guarantees(found)["of_a_notebook"]
+        one = found.reasons["of_a_notebook"].guarantee
         print(json.dumps([found.reasons["of_a_notebook"].column("reason").to_pylist(), one.level, one.cause]))
 """
 

@@ -13,6 +13,7 @@ from pyspark.sql import functions as F
 from airflow_lineage_provider import Lineage
 from airflow_lineage_provider.running.output import Output
 from airflow_lineage_provider.store import Store
+from tests.answers import guarantees_of
 from tests.pipeline.small_files import rids
 
 pytestmark = pytest.mark.spark
@@ -71,7 +72,7 @@ def test_a_script_sees_the_rows_in_the_order_asked_for(lineage: Lineage, spark: 
     assert sorted(map(tuple, run.result.collect())) == sorted(map(tuple, spark.sql(sql).collect())) == [(0,), (1,), (2,)]
     run.close()
     found = run.explain("k = 1")
-    assert (len(rids(found, "w")), found.guarantees["w"].level) == (30, "superset")
+    assert (len(rids(found, "w")), guarantees_of(found)["w"].level) == (30, "superset")
 
 
 def computed(spark: SparkSession) -> DataFrame:
