@@ -125,7 +125,7 @@ def test_what_cannot_be_asked(totals: Run, store: Store, monkeypatch: pytest.Mon
         totals.backward("true", "loans")
     with pytest.raises(InvalidTarget, match="name the rows to explain in exactly one way"):
         totals.backward()
-    with pytest.raises(InvalidTarget, match="say which source rows are meant"):
+    with pytest.raises(InvalidTarget, match="name the source rows in exactly one way"):
         totals.forward()
     with pytest.raises(EmptyTarget):
         totals.backward("country = 'XX'")

@@ -33,7 +33,7 @@ def examine(spark: Any, month: int = 1) -> Any:
         (examine, "examine"),
         (functools.partial(examine, month=2), "examine"),
         (Nightly(), "Nightly"),
-        (lambda spark: None, r"lambda@test_given_pipelines.py:35"),
+        (lambda spark: None, r"lambda@test_given_pipelines.py:36"),
         (eval("lambda spark: None"), "lambda"),
     ],
 )

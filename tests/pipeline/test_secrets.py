@@ -78,7 +78,7 @@ def test_a_run_and_its_answers_keep_no_secret(
             "month": 12,
         },
         clear_params=["month"],
-        airflow={"dag_id": "d", "anything": CANARY},
+        context={"dag_id": "d", "anything": CANARY},
         progress=told.append,
     )
     params = run.record.params
@@ -102,7 +102,7 @@ def test_a_run_and_its_answers_keep_no_secret(
     assert "withheld, digest" in texts[3]
     assert main(["show", run.id]) == 0
     assert main(["show", run.id, "--json"]) == 0
-    assert main(["columns", run.id]) == 0
+    assert main(["explain-columns", run.id]) == 0
     out = capfd.readouterr()
     assert "parameter key" in out.out
     check_nowhere(store, lineage_home, repr(run), repr(run.record), repr(explanation), out.out, out.err, *told, *texts)
