@@ -44,6 +44,10 @@ class AnswerTable:
         """The rows as a pandas frame."""
         return self.rows.to_pandas()
 
+    def equals(self, other: object, **options: Any) -> bool:
+        """As of the table; of another table of an answer, its rows."""
+        return bool(self.rows.equals(other.rows if isinstance(other, AnswerTable) else other, **options))
+
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") or name == "rows":  # a copy or an unpickled one has no rows yet
             raise AttributeError(name)

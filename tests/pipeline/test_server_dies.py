@@ -19,7 +19,7 @@ from airflow_lineage_provider.errors import LineageError, StoreUnavailable
 from airflow_lineage_provider.reasons import ReasonedUdf
 from airflow_lineage_provider.store import Store, embedded
 from airflow_lineage_provider.store.revival import Restarts
-from tests.answers import guarantees_of, sources_of
+from tests.answers import guarantees_of
 from tests.pipeline.small_files import view
 from tests.store.conftest import sql
 from tests.store.test_revival import crash, kill
@@ -225,7 +225,7 @@ def test_a_derivation_goes_on(lineage: Lineage, home: Path, pipeline: str, strat
         assert found.sources["given"].equals(wanted.sources["given"])
         assert found.reasons.keys() == wanted.reasons.keys()
         assert guarantees_of(found) == guarantees_of(wanted)
-        assert sources_of(lineage.derivation(found.id))["given"].equals(wanted.sources["given"])
+        assert lineage.derivation(found.id).sources["given"].equals(wanted.sources["given"])
     run.close()
 
 

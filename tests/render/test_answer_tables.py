@@ -114,6 +114,8 @@ def test_a_source_table_can_be_used_as_a_table() -> None:
     found = namesakes().sources["debt"]
     assert (found.num_rows, len(found), found.column("id").to_pylist()) == (2, 2, [7, 8])
     assert pa.table(found) == found.rows == found
+    assert found.equals(namesakes().sources["debt"])
+    assert not found.equals(found.rows.slice(1))
     assert found.to_pandas().id.tolist() == [7, 8]
     assert copy.deepcopy(found) == found == pickle.loads(pickle.dumps(found))
     assert repr(found) == "<2 source rows, exact: id>"
