@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 UNRECORDED = Guarantee(level="unavailable", cause="the guarantee of this table was not recorded with the answer")
 
 
+NAMES_SHOWN = 100
+"""So many characters of the columns' names stand in a ``repr``."""
+
+
 class AnswerTable:
     """Rows of an answer.
 
@@ -71,7 +75,8 @@ class AnswerTable:
         return f"{len(self):,} {self.noun}{'' if len(self) == 1 else 's'}, {self.guarantee.level}"
 
     def __repr__(self) -> str:
-        return f"<{self._said()}: {', '.join(self.rows.column_names)}>"
+        names = ", ".join(self.rows.column_names)
+        return f"<{self._said()}: {names if len(names) <= NAMES_SHOWN else names[: NAMES_SHOWN - 1] + '…'}>"
 
     def _repr_html_(self) -> str:
         """What a notebook shows: how many rows, what they are worth, and the first of them."""

@@ -119,6 +119,7 @@ def test_a_source_table_can_be_used_as_a_table() -> None:
     assert found.to_pandas().id.tolist() == [7, 8]
     assert copy.deepcopy(found) == found == pickle.loads(pickle.dumps(found))
     assert repr(found) == "<2 source rows, exact: id>"
+    assert len(repr(SourceTable(pa.table({f"column_{at}": [at] for at in range(100)}), guarantee=EXACT))) < 150
     with pytest.raises(AttributeError, match="no_such_thing"):
         found.no_such_thing  # noqa: B018
 
