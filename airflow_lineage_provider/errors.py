@@ -41,6 +41,7 @@
     │   │   └── AmbiguousRun          several runs' ids begin like that
     │   ├── DerivationNotFound        no such derivation
     │   ├── RunNotComplete            the run failed, was dropped, or is still going
+    │   ├── RecordDamaged             what is kept of a run cannot be read
     │   ├── ResultNotStored           the run's strategy did not store its result
     │   ├── AppendInProgress          another run that appends the same is still going
     │   └── LoadFailed                a materialization could not be loaded
@@ -210,6 +211,10 @@ class DerivationNotFound(StoreError):
 
 class RunNotComplete(StoreError):
     """The run failed, was dropped, or is still going."""
+
+
+class RecordDamaged(StoreError):
+    """What is kept of a run cannot be read: a field is missing, is not known, or has a value that it cannot have."""
 
 
 class ResultNotStored(StoreError):

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, get_args
+from functools import partial
+from typing import Any
 
-from airflow_lineage_provider.answers.explanation import Difference
 from airflow_lineage_provider.errors import InvalidOption
 from airflow_lineage_provider.running.output import Output
 from airflow_lineage_provider.shown import shown
-from airflow_lineage_provider.tracing.strategies import STRATEGIES
+from airflow_lineage_provider.words import OPTIONS, check_word
 
-REASONS = ("lazy", "eager")
-ON_STORE_FAILURE = ("fail", "keep_result")
 _LONGEST_NAME = 1_000
 
 
@@ -24,14 +22,6 @@ def check_options(options: Mapping[str, Any]) -> None:
     for name, value in options.items():
         if name in _CHECKS:
             _CHECKS[name](name, value)
-
-
-def _one_of(known: Sequence[str]) -> Callable[[str, Any], None]:
-    def check(name: str, value: Any) -> None:
-        if not isinstance(value, str) or value not in known:
-            raise InvalidOption(f"{name}={shown(value)} is not known; it can be {', '.join(known)}")
-
-    return check
 
 
 def _flag(name: str, value: Any) -> None:
@@ -97,20 +87,17 @@ def _output(_name: str, value: Any) -> None:
 
 
 _CHECKS: Mapping[str, Callable[[str, Any], None]] = {
+    **{name: partial(check_word, kind=kind) for name, kind in OPTIONS.items()},
     "name": _text,
     "table": _text,
     "append_key": _text,
     "rows": _natural,
-    "strategy": _one_of(STRATEGIES),
-    "reasons": _one_of(REASONS),
-    "on_store_failure": _one_of(ON_STORE_FAILURE),
     "output": _output,
     "keys": _keys,
     "params": _params,
     "clear_params": _names,
     "secret_params": _names,
     "context": _mapping,
-    "difference": _one_of(get_args(Difference)),
     "across": _flag,
     "verify": _flag,
     "save": _flag,

@@ -26,6 +26,7 @@ from airflow_lineage_provider.shown import shown
 from airflow_lineage_provider.store import Store, pending
 from airflow_lineage_provider.store.revival import Restarts
 from airflow_lineage_provider.store.run_store import FAILURES, RunStore
+from airflow_lineage_provider.words import OnStoreFailure, Reasons, Strategy
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -46,7 +47,9 @@ class Lineage:
     :raises SparkRequired, SparkConnectUnsupported, EnvironmentProblem: no pipeline could run in this session (`spark.ready`).
     """
 
-    def __init__(self, spark: SparkSession | None = None, *, store: str | Store | None = None, on_store_failure: str = "fail") -> None:
+    def __init__(
+        self, spark: SparkSession | None = None, *, store: str | Store | None = None, on_store_failure: OnStoreFailure = "fail"
+    ) -> None:
         check_options({"on_store_failure": on_store_failure})
         if spark is not None:
             from airflow_lineage_provider.spark.ready import require_ready
@@ -85,10 +88,10 @@ class Lineage:
         clear_params: Sequence[str] = (),
         secret_params: Sequence[str] = (),
         output: Output | str | None = None,
-        strategy: str = "function_materialization",
-        reasons: str = "lazy",
+        strategy: Strategy = "function_materialization",
+        reasons: Reasons = "lazy",
         keys: Mapping[str, Sequence[str]] | None = None,
-        on_store_failure: str | None = None,
+        on_store_failure: OnStoreFailure | None = None,
         append_key: str | None = None,
         context: Mapping[str, Any] | None = None,
         progress: Progress | bool | None = None,
@@ -189,6 +192,14 @@ class Lineage:
         """
         return Run(self, self.lasting(lambda: self.store.find_run(run_id, pipeline, whole=whole)))
 
+    def summary(self, run_id: str, pipeline: str | None = None, *, whole: bool = False) -> RunSummary:
+        """A recorded run at a glance, found as by `get_run`. Its plan is not read: a run with a damaged record can be seen, and
+        dropped.
+
+        :raises RunNotFound, AmbiguousRun: as `get_run`.
+        """
+        return summary_of(self.lasting(lambda: self.store.find_head(run_id, pipeline, whole=whole)))
+
     def get(self, run_id: str = "latest", pipeline: str | None = None, *, whole: bool = False) -> Run:
         """The old name of `get_run`, and with ``latest`` of `latest`."""
         is_latest = isinstance(run_id, str) and run_id == "latest" and not whole  # a Series compares with no text
@@ -202,8 +213,8 @@ class Lineage:
 
         :raises RunNotFound: there is no run with this id: neither a beginning of one nor ``latest`` will do.
         """
-        found = self.get_run(run_id, whole=True).id
-        self.lasting(lambda: self.store.drop_run(found))
+        found = self.summary(run_id, whole=True)
+        self.lasting(lambda: self.store.drop_run(found.id))
 
     def derivation(self, derivation_id: str) -> Explanation:
         """A stored derivation, as it was answered.
@@ -213,7 +224,7 @@ class Lineage:
         from airflow_lineage_provider.deriving.record import restored
 
         record = self.lasting(lambda: self.store.derivation(derivation_id))
-        return restored(record, summary_of(self.lasting(lambda: self.store.run(record.run_id))))
+        return restored(record, self.summary(record.run_id, whole=True))
 
     def close(self) -> None:
         """Close the store's connections, when this object opened them."""

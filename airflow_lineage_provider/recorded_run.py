@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from airflow_lineage_provider import settings
-from airflow_lineage_provider.answers.explanation import Difference, Explanation, RunSummary
+from airflow_lineage_provider.answers.explanation import Explanation, RunSummary
 from airflow_lineage_provider.answers.storage import (
     RecordedUdf,
     SegmentNotStored,
@@ -22,14 +22,15 @@ from airflow_lineage_provider.options import check_options
 from airflow_lineage_provider.progress import Progress
 from airflow_lineage_provider.recording import RecordedPlan
 from airflow_lineage_provider.recording import read as read_record
+from airflow_lineage_provider.records.run import RunHead, RunRecord
 from airflow_lineage_provider.renamed import renamed
 from airflow_lineage_provider.render.progress import watched
 from airflow_lineage_provider.secrecy import Secrets
 from airflow_lineage_provider.secrecy.failures import guarded
 from airflow_lineage_provider.secrecy.sealing import given_again
 from airflow_lineage_provider.secrecy.showing import without_secrets
-from airflow_lineage_provider.store import RunRecord
 from airflow_lineage_provider.tracing.columns.lineage import ColumnLineage, column_lineage
+from airflow_lineage_provider.words import Difference
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, Row
 
     from airflow_lineage_provider.deriving.asked_run import AskedRun
+    from airflow_lineage_provider.deriving.known_runs import KnownRuns
     from airflow_lineage_provider.pipeline import Lineage
     from airflow_lineage_provider.spark.executing.run import Execution
     from airflow_lineage_provider.spark.rereading.tracing import SparkTracing
@@ -82,7 +84,7 @@ class Run(LineageOfRows):
         :raises RunNotComplete: the run failed, was dropped, is still going, or its lineage was lost.
         """
         self._check_complete()
-        return read_record(self.record.plan, self.record.segments, self.record.inputs)
+        return read_record(self.record)
 
     def _check_complete(self) -> None:
         if self.record.status != "complete":
@@ -134,7 +136,7 @@ class Run(LineageOfRows):
     def _with_result(self) -> RecordedPlan:
         plan = self.plan
         if 0 not in plan.materialized:
-            written = f"it was written to {self.record.output['target']}" if self.record.output else "run it again to have it"
+            written = f"it was written to {self.record.output.target}" if self.record.output else "run it again to have it"
             raise ResultNotStored(f"run {self.id} did not store its result (strategy {self.record.strategy}): {written}")
         return plan
 
@@ -213,6 +215,7 @@ class Run(LineageOfRows):
         from airflow_lineage_provider.deriving.across.across import Across
         from airflow_lineage_provider.deriving.derive import derive
         from airflow_lineage_provider.deriving.images import with_images
+        from airflow_lineage_provider.deriving.known_runs import KnownRuns
         from airflow_lineage_provider.deriving.record import saved
         from airflow_lineage_provider.deriving.verify import verified
         from airflow_lineage_provider.spark.executing.heartbeat import heartbeat
@@ -229,14 +232,15 @@ class Run(LineageOfRows):
         secrets, what = self._secrets(given), f"explain {self.record.pipeline}"
 
         def question(told: Progress) -> Explanation:
-            run = self._asked(told, secrets, across=across, save=save)
+            runs = KnownRuns(self._lineage.store)
+            run = self._asked(told, secrets, runs, across=across, save=save)
             derived = derive(run, target, at=at, summary=self.summary, limit=most, difference=difference)
             explanation = derived.explanation
             if verify:
                 told("verifying")
                 explanation = verified(explanation, run.udfs, run.recorded, self._lineage.spark)
             if across:
-                further = Across(self._lineage.store, lambda one: self._other(one, told, save, given), self._describe, difference, most)
+                further = Across(runs, lambda one: self._other(one, runs, told, save, given), summary_of, difference, most)
                 explanation = further.trace(derived, explanation)
             explanation = without_secrets(explanation, secrets)
             explanation = with_images(explanation)
@@ -246,42 +250,42 @@ class Run(LineageOfRows):
             return self._lineage.lasting(lambda: question(told))
 
     def _secrets(self, given: Mapping[str, Any]) -> Secrets:
-        return given_again(self.id, self.record.plan, self.record.params or {}, given) if self.record.status == "complete" else Secrets()
+        return given_again(self.id, self.record.plan, self.record.params, given) if self.record.status == "complete" else Secrets()
 
     def _bound(self, secrets: Secrets) -> RecordedPlan:
         """The run's plan with the secret parameters back in their places."""
         if not secrets.values:
             return self.plan
-        return read_record(secrets.bound(self.record.plan), self.record.segments, self.record.inputs)
+        return read_record(self.record, secrets.bound(self.record.plan))
 
-    def _asked(self, progress: Progress, secrets: Secrets, *, across: bool = False, save: bool = False) -> AskedRun:
-        """The run as a question finds it."""
+    def _asked(
+        self, progress: Progress, secrets: Secrets, runs: KnownRuns | None = None, *, across: bool = False, save: bool = False
+    ) -> AskedRun:
+        """The run as a question finds it; ``runs`` are those that the question has come by."""
         from airflow_lineage_provider.deriving.across.stored_outputs import StoredOutputs
         from airflow_lineage_provider.deriving.asked_run import AskedRun
+        from airflow_lineage_provider.deriving.known_runs import KnownRuns
         from airflow_lineage_provider.store.kept_udfs import UdfsOfRun
 
-        recorded, store = self._bound(secrets), self._lineage.store
-        stored = store.materializations(self.id)
+        recorded, runs = self._bound(secrets), runs or KnownRuns(self._lineage.store)
+        stored = runs.stored(self.id)
         return AskedRun(
-            store=store,
+            store=runs.store,
             record=self.record,
             recorded=recorded,
             stored=stored,
-            udfs=UdfsOfRun(store, self.record),
+            udfs=UdfsOfRun(runs.store, self.record),
             spark=self._spark_tracing(recorded, stored),
             progress=progress,
-            kept=StoredOutputs(store, self.id) if across else None,
+            kept=StoredOutputs(runs, self.id) if across else None,
             keep_reasons=save,
         )
 
-    def _describe(self, run_id: str) -> RunSummary:
-        return summary_of(self._lineage.store.run(run_id))
-
-    def _other(self, run_id: str, progress: Progress, save: bool, given: Mapping[str, Any]) -> AskedRun:
+    def _other(self, run_id: str, runs: KnownRuns, progress: Progress, save: bool, given: Mapping[str, Any]) -> AskedRun:
         """A run that wrote what this one, or another on the way, read."""
         progress(f"tracing through run {run_id}")
-        other = Run(self._lineage, self._lineage.store.run(run_id))
-        return other._asked(progress, other._secrets(given), across=True, save=save)
+        other = Run(self._lineage, runs.run(run_id))
+        return other._asked(progress, other._secrets(given), runs, across=True, save=save)
 
     def why_not(
         self,
@@ -351,7 +355,7 @@ class Run(LineageOfRows):
         self._result = None
 
 
-def summary_of(record: RunRecord) -> RunSummary:
+def summary_of(record: RunHead) -> RunSummary:
     """A run at a glance."""
     seconds = (record.finished - record.started).total_seconds() if record.finished and record.started else None
     return RunSummary(
@@ -362,10 +366,10 @@ def summary_of(record: RunRecord) -> RunSummary:
         seconds=seconds,
         strategy=record.strategy,
         reasons=record.reasons,
-        rows=(record.row_counts or {}).get("result"),
+        rows=record.row_counts.get("result"),
         error=record.error or "",
         airflow=record.airflow or {},
-        params=record.params or {},
+        params=record.params,
     )
 
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass
 
+from airflow_lineage_provider.errors import RecordDamaged
 from airflow_lineage_provider.plan import codec
 from airflow_lineage_provider.plan.lineage_keys import MaterializedSegment, SourceIdentity
 from airflow_lineage_provider.plan.operators import Source
 from airflow_lineage_provider.plan.segments import SegmentedPlan
 from airflow_lineage_provider.plan.walk import operators
-from airflow_lineage_provider.tracing.strategies import Choice
+from airflow_lineage_provider.records.run import RecordedInput, RunRecord
+from airflow_lineage_provider.records.versions import SourceVersion
 from airflow_lineage_provider.tracing.trace import TracedRun
 
 
@@ -22,7 +22,7 @@ class RecordedSource:
 
     source: Source
     identity: SourceIdentity
-    version: Mapping[str, Any]
+    version: SourceVersion
     files: Mapping[str, str]
 
 
@@ -50,50 +50,32 @@ def plan_text(recorded: RecordedPlan) -> str:
     return codec.to_json(recorded.plan)
 
 
-def segments_document(recorded: RecordedPlan) -> list[Any]:
-    """What was materialized, JSON-able."""
-    return [json.loads(codec.to_json(one)) for one in recorded.materialized.values()]
+def recorded_segments(recorded: RecordedPlan) -> tuple[MaterializedSegment, ...]:
+    """What was materialized, as the run record keeps it."""
+    return tuple(recorded.materialized.values())
 
 
-def inputs_document(recorded: RecordedPlan) -> list[dict[str, Any]]:
-    """The sources that were read, JSON-able."""
-    return [
-        {
-            "leaf": leaf,
-            "name": one.source.relation.name,
-            "identity": json.loads(codec.to_json(one.identity)),
-            "version": dict(one.version),
-            "files": dict(one.files),
-        }
+def recorded_inputs(recorded: RecordedPlan) -> tuple[RecordedInput, ...]:
+    """The sources that were read, as the run record keeps them."""
+    return tuple(
+        RecordedInput(leaf=leaf, name=one.source.relation.name, identity=one.identity, version=one.version, files=dict(one.files))
         for leaf, one in recorded.sources.items()
-    ]
+    )
 
 
-def choices_document(choices: Iterable[Choice]) -> list[dict[str, Any]]:
-    """Which segments were stored and why, JSON-able."""
-    return [asdict(one) for one in choices]
-
-
-def choices_of(document: Any) -> tuple[Choice, ...]:
-    """The other way round; none for a run that recorded none (of an older release)."""
-    return tuple(Choice(segment=one["segment"], stored=one["stored"], because=one["because"]) for one in document or ())
-
-
-def read(plan: str, segments: list[Any], inputs: list[Any]) -> RecordedPlan:
-    """The other way round.
+def read(record: RunRecord, plan: str | None = None) -> RecordedPlan:
+    """What the run wrote down; ``plan`` in place of the record's, which has no secrets.
 
     :raises PlanVersionError: the record was written by a release whose plans this one cannot read.
+    :raises RecordDamaged: its parts do not belong together.
     """
-    segmented: SegmentedPlan = codec.from_json(plan)
+    segmented: SegmentedPlan = codec.from_json(record.plan if plan is None else plan)
     leaves = {node.leaf: node for s in segmented.segments for node in operators(s.plan) if isinstance(node, Source)}
-    materialized = [codec.from_json(json.dumps(one)) for one in segments]
+    strange = sorted({one.leaf for one in record.inputs} - set(leaves))
+    if strange:
+        raise RecordDamaged(f"the record of run {record.id} has input {strange[0]}, and its plan has no such source")
     sources = {
-        one["leaf"]: RecordedSource(
-            source=leaves[one["leaf"]],
-            identity=codec.from_json(json.dumps(one["identity"])),
-            version=one["version"],
-            files=one["files"],
-        )
-        for one in inputs
+        one.leaf: RecordedSource(source=leaves[one.leaf], identity=one.identity, version=one.version, files=one.files)
+        for one in record.inputs
     }
-    return RecordedPlan(plan=segmented, materialized={one.segment: one for one in materialized}, sources=sources)
+    return RecordedPlan(plan=segmented, materialized={one.segment: one for one in record.segments}, sources=sources)

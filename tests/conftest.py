@@ -59,6 +59,8 @@ _CHEAP = {
     # Compiling a query costs more than running it.
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    # Planning a query anew at each of its stages makes more jobs of it. Long runs have it, and sessions that tests start themselves.
+    "spark.sql.adaptive.enabled": "true" if "FUZZ_EXAMPLES" in os.environ else "false",
     # Room for the rubbish of some queries: collecting it in the gigabyte that is Spark's default is a fifth of all work.
     "spark.driver.memory": "2g",
     "spark.driver.extraJavaOptions": f"{OPTIONS} -Xmn1g",
@@ -102,13 +104,15 @@ def store(lineage_home: Path) -> Iterator[Store]:
 
 
 def hurry(url: str) -> None:
-    """Let a server of the tests wait for no disk: what is lost when the machine stops is the tests'."""
+    """Let a server of the tests wait for no disk, and not tidy up: what is lost when the machine stops is the tests', and all of it is
+    thrown away.
+    """
     import psycopg2
 
     connection = psycopg2.connect(url)
     connection.autocommit = True
     with connection.cursor() as cursor:
-        for setting in ("fsync", "synchronous_commit", "full_page_writes"):
+        for setting in ("fsync", "synchronous_commit", "full_page_writes", "autovacuum"):
             cursor.execute(f"ALTER SYSTEM SET {setting} = off")
         cursor.execute("SELECT pg_reload_conf()")
     connection.close()

@@ -18,12 +18,13 @@ ROOT = Path(__file__).parents[1] / PACKAGE
 
 # Every part may import the parts of its own layer and of the layers below it; nothing points upward.
 LAYERS: tuple[frozenset[str], ...] = (
-    frozenset({"_version", "errors", "settings", "progress", "renamed", "shown", "own_imports", "named_modules", "__init__"}),
+    frozenset({"_version", "errors", "settings", "progress", "renamed", "shown", "own_imports", "named_modules", "words", "__init__"}),
     frozenset({"secrecy"}),
     frozenset({"plan"}),
     frozenset({"catalyst", "rewrite"}),
-    frozenset({"sql"}),
+    frozenset({"sql", "typed_json"}),
     frozenset({"tracing", "reasons", "sources"}),
+    frozenset({"records"}),
     frozenset({"recording"}),
     frozenset({"store"}),
     frozenset({"answers"}),
@@ -125,6 +126,21 @@ def test_nothing_points_upward(path: Path) -> None:
         if other.startswith("__") or (own, other) in LATE or own == "__init__":
             continue
         assert layer(other) <= layer(own), f"{path.relative_to(ROOT)} imports {name}, which stands above it"
+
+
+# What is held beside its id, and is no part of a plan: a connection, a chain of errors, what is digested, rows that were asked about.
+IDS = {"store.forks", "store.revival", "reasons.fingerprint", "reasons.code", "tracing.lazy"}
+
+
+def test_operators_are_known_by_number() -> None:
+    """`plan.numbering`: an ``id()`` says nothing of a plan that is read again, and something wrong of one that is gone."""
+    found = {
+        name_of(path)
+        for path in modules()
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "id"
+    }
+    assert found == IDS
 
 
 def name_of(path: Path) -> str:

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from airflow_lineage_provider.tracing.trace import TracingQuery
 
 
-Difference = OneOf["control", "data", "rows"]
 """What the right side of a difference is in an answer: one entry for the whole, nothing, or all its rows."""
 
 
@@ -64,8 +63,8 @@ class RunSummary:
     reasons: str
     rows: int | None
     error: str
-    airflow: Mapping[str, Any] = field(default_factory=dict)
-    params: Mapping[str, Any] = field(default_factory=dict)
+    airflow: Mapping[str, object] = field(default_factory=dict)
+    params: Mapping[str, object] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)

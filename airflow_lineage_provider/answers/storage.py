@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING
 
 from airflow_lineage_provider.plan.segments import SegmentKind
 from airflow_lineage_provider.plan.text import operator_text
-from airflow_lineage_provider.recording import RecordedPlan, RecordedSource, choices_of
+from airflow_lineage_provider.reasons.description import UdfDescription, UdfPlace
+from airflow_lineage_provider.recording import RecordedPlan, RecordedSource
 
 if TYPE_CHECKING:
     from airflow_lineage_provider.store import Materialization, RunRecord, Store
@@ -54,24 +54,23 @@ class RecordedUdf:
     name: str
     version: str
     module: str
-    found_in: Literal["module", "store", "nowhere"]
+    found_in: UdfPlace
     bytes: int | None = None
     because: str = ""
 
 
 def recorded_udfs(record: RunRecord) -> tuple[RecordedUdf, ...]:
     """The UDFs of a run, each version once."""
-    made = [_recorded_udf(one) for one in record.udfs or ()]
+    made = [_recorded_udf(one) for one in record.udfs]
     return tuple({(one.name, one.version): one for one in made}.values())
 
 
-def _recorded_udf(described: Mapping[str, Any]) -> RecordedUdf:
-    module, version = described.get("module", ""), described.get("version", "")
-    unknown = "nowhere" if not version or module in ("", "__main__") else "module"  # of a release that did not say it
+def _recorded_udf(one: UdfDescription) -> RecordedUdf:
+    unknown: UdfPlace = "nowhere" if not one.version or one.module in ("", "__main__") else "module"  # of a release that did not say it
     return RecordedUdf(
-        name=described["name"], version=version, module=module, found_in=described.get("found_in", unknown),
-        bytes=described["kept"]["bytes"] if described.get("kept") else None,
-        because=described.get("not_kept", "" if version else "it is not a reasoned UDF"),
+        name=one.name, version=one.version, module=one.module, found_in=one.found_in or unknown,
+        bytes=None if one.kept is None else one.kept.bytes,
+        because=one.not_kept or ("" if one.version else "it is not a reasoned UDF"),
     )  # fmt: skip
 
 
@@ -113,4 +112,4 @@ def _copy(one: RecordedSource, tables: dict[str, Materialization], sizes: dict[s
 
 
 def _because(record: RunRecord) -> dict[int, str]:
-    return {choice.segment: choice.because for choice in choices_of(record.choices)}
+    return {choice.segment: choice.because for choice in record.choices}

@@ -31,7 +31,7 @@ def python_aggregate(node: TreeNode, child: o.Plan, context: Context) -> o.Plan:
     inside = context.over(child.output)
     grouped = tuple([expression(key, inside.at("GROUP BY")) for key in node.trees("groupingExpressions")]) or (ALL_ROWS,)
     columns = tuple([named(column, inside) for column in node.trees("aggregateExpressions")])
-    calls = tuple({call.call: call for column in columns for call in expressions_in(column) if _is_aggregate(call)}.values())
+    calls = tuple({call.call: call for column in columns for call in _aggregates(column)}.values())
     keys = tuple(context.alias(f"key_{i}", key) for i, key in enumerate(grouped))
     arguments = tuple(context.alias(f"argument_{i}", one) for i, one in enumerate(one for call in calls for one in call.arguments))
     made = tuple(context.alias(f"key_{i}", key).attribute for i, key in enumerate(grouped))
@@ -41,12 +41,12 @@ def python_aggregate(node: TreeNode, child: o.Plan, context: Context) -> o.Plan:
         call=calls[0].call, eval_type=calls[0].eval_type, output=(*made, *values), keys=tuple(key.attribute for key in keys),
         calls=tuple(call.call for call in calls), widths=tuple(len(call.arguments) for call in calls),
     )  # fmt: skip
-    known = {**dict(zip(grouped, made, strict=True)), **dict(zip(calls, values, strict=True))}
+    known: dict[e.Expression, e.Attribute] = dict(zip((*grouped, *calls), (*made, *values), strict=True))
     return o.Project(child=function, columns=tuple(_over(column, known) for column in columns))
 
 
-def _is_aggregate(part: object) -> bool:
-    return isinstance(part, e.UdfCall) and part.aggregates
+def _aggregates(column: e.Named) -> list[e.UdfCall]:
+    return [part for part in expressions_in(column) if isinstance(part, e.UdfCall) and part.aggregates]
 
 
 def _over(column: e.Named, known: Mapping[e.Expression, e.Attribute]) -> e.Named:

@@ -16,6 +16,7 @@ from airflow_lineage_provider.errors import (
     TargetError,
     UdfDeclarationError,
 )
+from airflow_lineage_provider.secrecy import shown_text
 
 INTERRUPTED = 130
 BROKEN_PIPE = 141
@@ -59,7 +60,7 @@ def _message(error: Exception) -> str:
     text = str(error).strip()
     if isinstance(error, LineageError):
         return text or type(error).__name__
-    first = text.splitlines()[0] if text else ""
+    first = shown_text(text.splitlines()[0]) if text else ""
     return f"{type(error).__name__}{f': {first}' if first else ''} (--traceback shows where)"
 
 

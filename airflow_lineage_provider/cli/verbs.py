@@ -60,7 +60,7 @@ def run(options: Namespace, out: Streams) -> int:
         # A result that was only written somewhere would have to be computed again to be shown.
         result = made.result_table(limit=options.rows) if made.summary.rows is not None else None
         if result is not None:
-            result = table_shown(result, Discretion.of())
+            result = table_shown(result, Discretion.of(options.hide, options.mask))
         _show_run(made.summary, result, options, out)
         if made.lineage_lost:
             out.say(f"warning: {made.lineage_lost}")
@@ -251,7 +251,7 @@ def _write_page(explanation: Explanation, options: Namespace) -> None:
 def drop(options: Namespace, out: Streams) -> int:
     """Drop runs, after asking. All are looked up first, by their whole ids: a wrong id drops nothing."""
     with _lineage(options) as lineage:
-        found = {made.id: made.summary for made in (lineage.get_run(run_id, whole=True) for run_id in options.runs)}
+        found = {made.id: made for made in (lineage.summary(run_id, whole=True) for run_id in options.runs)}
         if not options.yes and not _agreed(list(found.values()), out):
             return 1
         for run_id in found:

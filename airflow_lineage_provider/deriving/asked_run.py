@@ -36,4 +36,4 @@ class AskedRun:
     @property
     def total(self) -> int | None:
         """The number of the result's rows, where it is known."""
-        return (self.record.row_counts or {}).get("result")
+        return self.record.row_counts.get("result")

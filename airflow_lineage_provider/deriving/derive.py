@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from airflow_lineage_provider import settings
 from airflow_lineage_provider.answers.decided import Reasons
-from airflow_lineage_provider.answers.explanation import Control, Difference, Explanation, RunSummary
+from airflow_lineage_provider.answers.explanation import Control, Explanation, RunSummary
 from airflow_lineage_provider.answers.tables import SourceTable
 from airflow_lineage_provider.deriving.controls import controls
 from airflow_lineage_provider.deriving.derivation import Derivation, derivation
@@ -24,9 +24,10 @@ from airflow_lineage_provider.plan.interval_columns import with_interval_types
 from airflow_lineage_provider.plan.lineage_keys import ROW
 from airflow_lineage_provider.plan.names import free_name
 from airflow_lineage_provider.reasons.features import Names
-from airflow_lineage_provider.recording import RecordedPlan, choices_of
+from airflow_lineage_provider.recording import RecordedPlan
 from airflow_lineage_provider.tracing.maps import RESULT, Rows, RowSet, numbered_rows
 from airflow_lineage_provider.tracing.trace import Trace, TracingQuery
+from airflow_lineage_provider.words import Difference
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -130,7 +131,7 @@ def derive_rows(run: AskedRun, target: Target, *, summary: RunSummary, differenc
         queries=tuple(answer.queries),
         plan=run.recorded.plan,
         materialized=frozenset(run.recorded.materialized),
-        choices=choices_of(run.record.choices),
+        choices=run.record.choices,
         seconds=time.perf_counter() - started,
     )
     assert answer.read is not None
@@ -202,7 +203,7 @@ def _reasons(made: Derivation, traced: Trace, found: FoundSources, answer: _Answ
                 guarantee=weakest(calls.guarantee, reached.guarantee),
                 # A table that decided as a whole let the row through; the function read no row of it.
                 links=_links(made.lineage.behind(Rows(of=own, keys=calls.rows)), found),
-                names=Names.of(run.udfs.descriptions[function.function]),
+                names=Names.of(run.udfs.descriptions[function.function].said),
                 run_id=run.record.id,
             )
 

@@ -71,9 +71,10 @@ class Descent:
         """What may have been otherwise in the run."""
         texts = list(following.problems)
         for reading in self.readings.values():
-            for node in reading.doubts:
-                if not isinstance(node, o.Window) or following.table(ties(self.plan, node)).num_rows:
-                    texts.append(doubt_text(node))
+            for at in reading.doubts:
+                tied = ties(self.plan, at)
+                if tied is None or following.table(tied).num_rows:
+                    texts.append(doubt_text(at.node))
         return texts
 
 

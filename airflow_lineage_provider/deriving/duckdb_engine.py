@@ -12,6 +12,7 @@ from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.datatypes import to_arrow
 from airflow_lineage_provider.plan.walk import operators
 from airflow_lineage_provider.recording import RecordedPlan, RecordedSource
+from airflow_lineage_provider.records.versions import FilesVersion
 from airflow_lineage_provider.sources.duckdb_query import fetched
 from airflow_lineage_provider.sources.duckdb_source import duckdb_source
 from airflow_lineage_provider.sources.files import CannotReadHere
@@ -61,10 +62,11 @@ class DuckDbEngine:
     def _run(self, plan: o.Plan, target: pa.Table) -> tuple[pa.Table, str]:
         inputs = _Inputs(rows={_UPLOAD: target}, tables={TARGET_KEY: target_table(plan, TARGET, (_UPLOAD,), target.column_names)})
         _check_types(target_leaf(plan, TARGET))
-        for key, leaves in _leaves(plan).items():
+        read = _leaves(plan)
+        for key, leaves in read.items():
             self._add(key, leaves, inputs)
         sql = lower(plan, bind(plan, inputs.tables), dialect="duckdb", ansi=self.recorded.ansi)
-        for key, leaves in _leaves(plan).items():
+        for key, leaves in read.items():
             if inputs.tables[key].name[0] not in inputs.views:
                 # Fetched last: it is known by now that the query can be written.
                 inputs.rows[inputs.tables[key].name[0]] = self.stored.rows(leaves[0], key)
@@ -120,7 +122,7 @@ def _check_unchanged(recorded: RecordedSource) -> None:
     """
     relation, version = recorded.source.relation, recorded.version
     try:
-        known = version.get("kind") == "files" and version.get("count") == len(recorded.files)
+        known = isinstance(version, FilesVersion) and version.count == len(recorded.files)
         same = known and (not changed(relation, version) or files_as_read(relation, version) is not None)
     except SparkRequired as problem:
         raise PortabilityProblem(f"table {relation.name}", str(problem)) from problem

@@ -71,10 +71,10 @@ class ReasonReader:
         import pyarrow as pa
 
         description = self.udfs.descriptions[function.function]
-        if not description.get("has_reason"):
+        if not description.has_reason:
             none = pa.nulls(len(values), pa.string())
             return none, worth_of(none, values, NO_REASON)
-        digests = [_digest(description["version"], row) for row in zip(*(one.to_pylist() for one in inputs), strict=True)]
+        digests = [_digest(description.version, row) for row in zip(*(one.to_pylist() for one in inputs), strict=True)]
         known = self.store.cached_reasons(self.run_id, str(function.function), list(dict.fromkeys(digests)))
         missing = [at for at, digest in enumerate(digests) if digest not in known]
         try:

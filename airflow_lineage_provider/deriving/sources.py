@@ -186,7 +186,7 @@ def _guarantee(source: RecordedSource, keys: pa.Table, found: Mapping[Key, tuple
         )
     if repeated:
         return Guarantee(level="superset", cause=f"the key of {name} is not unique: all rows with the same key are shown")
-    if "kept_rows" in source.version:
+    if source.version.kept_rows is not None:
         cause = f"the session kept rows of {name} (a cache); the run read {name} itself, whose rows may have been others"
         return Guarantee(level="exact", cause=cause)
     return EXACT

@@ -107,5 +107,5 @@ def checked(numbers: list[int], asked: str, recorded: RecordedPlan, limit: int, 
     if not numbers:
         raise EmptyTarget(f"no row matches {asked}; the result has {known}rows with columns {', '.join(recorded.plan.names)}")
     if len(numbers) > limit:
-        raise TargetTooLarge(f"{asked} matches more than {limit:,} of the result's {known}rows; narrow it, or raise the limit")
+        raise TargetTooLarge(f"{asked} matches more than {limit:,} of the result's {known}rows; narrow it, or raise max_rows (--max-rows)")
     return sorted(numbers)

@@ -108,7 +108,7 @@ class PositionTarget:
             )
         wanted = positions_of(at)
         if len(wanted) > limit:
-            raise TargetTooLarge(f"{len(wanted):,} positions are more than {limit:,} rows; name fewer, or raise the limit")
+            raise TargetTooLarge(f"{len(wanted):,} positions are more than {limit:,} rows; name fewer, or raise max_rows (--max-rows)")
         self.asked = positions_text(wanted)
         self._recorded, self._stored, self._store = recorded, stored, store
         self._found = store.numbers_at(stored, wanted)

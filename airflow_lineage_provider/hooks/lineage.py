@@ -12,6 +12,7 @@ from airflow_lineage_provider.errors import EnvironmentProblem, StoreError
 from airflow_lineage_provider.hooks.rendered import is_blank
 from airflow_lineage_provider.hooks.spark_session import spark_conf, spark_session
 from airflow_lineage_provider.hooks.store_url import store_url
+from airflow_lineage_provider.words import OnStoreFailure
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -55,7 +56,7 @@ class LineageHook(BaseHook):
         """The lineage API on the store, without Spark; to be closed by the caller."""
         return self.lineage()
 
-    def lineage(self, spark: SparkSession | None = None, *, on_store_failure: str = "fail") -> Lineage:
+    def lineage(self, spark: SparkSession | None = None, *, on_store_failure: OnStoreFailure = "fail") -> Lineage:
         """The lineage API on the store and on this Spark session; to be closed by the caller, or used in ``with``.
 
         With ``on_store_failure="keep_result"`` a store that is away is no error here.

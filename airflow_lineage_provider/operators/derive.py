@@ -13,12 +13,13 @@ from airflow_lineage_provider.operators.masking import mask_params, mask_urls
 from airflow_lineage_provider.operators.options import check_when_read, check_when_run
 from airflow_lineage_provider.operators.run_context import airflow_context
 from airflow_lineage_provider.renamed import renamed
+from airflow_lineage_provider.words import Difference
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
     from jinja2 import Environment
 
-    from airflow_lineage_provider.answers.explanation import Difference, Explanation
+    from airflow_lineage_provider.answers.explanation import Explanation
     from airflow_lineage_provider.pipeline import Lineage
     from airflow_lineage_provider.recorded_run import Run
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from inspect import signature
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from airflow.providers.standard.operators.python import PythonOperator
 
@@ -13,6 +13,7 @@ from airflow_lineage_provider.operators.bound_pipeline import bind, without_sess
 from airflow_lineage_provider.operators.masking import mask_params, mask_urls
 from airflow_lineage_provider.operators.options import check_when_read, check_when_run
 from airflow_lineage_provider.operators.run_context import airflow_context, task_instance_key
+from airflow_lineage_provider.words import OnStoreFailure, Reasons, Strategy
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -91,12 +92,12 @@ class LineagePySparkOperator(PythonOperator):
         conn_id: str | None = None,
         config_kwargs: dict[str, Any] | None = None,
         output: Output | str | None = None,
-        strategy: str = "function_materialization",
-        reasons: Literal["lazy", "eager"] = "lazy",
+        strategy: Strategy = "function_materialization",
+        reasons: Reasons = "lazy",
         keys: Mapping[str, Sequence[str]] | None = None,
         clear_params: Sequence[str] = (),
         secret_params: Sequence[str] = (),
-        on_store_failure: Literal["fail", "keep_result"] = "fail",
+        on_store_failure: OnStoreFailure = "fail",
         append_key: str | None = None,
         store_conn_id: str | None = None,
         store: str | None = None,

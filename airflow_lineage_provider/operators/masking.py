@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
-from urllib.parse import parse_qsl, unquote, urlsplit
 
 from airflow_lineage_provider.secrecy import Secret
-from airflow_lineage_provider.secrecy.known import URL_PROPERTIES
 from airflow_lineage_provider.secrecy.parameters import texts_of
+from airflow_lineage_provider.secrecy.urls import secrets_of
 
 
 def mask_urls(*urls: Any) -> None:
     """Passwords in the URLs of stores and outputs."""
     for url in urls:
         if isinstance(url, str) and "://" in url:
-            _mask(_passwords(url))
+            _mask(secrets_of(url))
 
 
 def mask_params(params: Mapping[str, Any], secret: Collection[str]) -> None:
@@ -23,16 +22,6 @@ def mask_params(params: Mapping[str, Any], secret: Collection[str]) -> None:
     for name, value in params.items():
         if isinstance(value, Secret) or name in secret:
             _mask(texts_of(value))
-
-
-def _passwords(url: str) -> Iterable[str]:
-    try:
-        parts = urlsplit(url)
-        query = parse_qsl(parts.query)
-    except ValueError:
-        return [url]
-    login = parts.netloc.rpartition("@")[0].partition(":")[2]
-    return [login, unquote(login), *(value for name, value in query if name.lower() not in URL_PROPERTIES)]
 
 
 def _mask(texts: Iterable[str]) -> None:

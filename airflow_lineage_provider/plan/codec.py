@@ -6,11 +6,12 @@ Every node is ``{"is": <class name>, <field>: …}``; tuples are lists. `VERSION
 from __future__ import annotations
 
 import json
-from dataclasses import fields, is_dataclass
+from dataclasses import MISSING, fields, is_dataclass
+from functools import cache
 from typing import Any
 
 from airflow_lineage_provider.errors import PlanVersionError
-from airflow_lineage_provider.plan import expressions, lineage_keys, operators, relation, segments
+from airflow_lineage_provider.plan import expressions, lineage_keys, operators, pipeline, relation, segments
 from airflow_lineage_provider.plan.base import unknown
 
 VERSION = 1
@@ -28,11 +29,15 @@ _CLASSES: dict[str, type] = {
         expressions.WindowFrame,
         *operators.OPERATOR_CLASSES,
         relation.Relation,
-        operators.Pipeline,
+        pipeline.Pipeline,
         segments.Segment,
         segments.SegmentedPlan,
     )
 }
+
+
+NODES: tuple[type, ...] = tuple(_CLASSES.values())
+"""What `to_json` takes."""
 
 
 def to_json(node: Any) -> str:
@@ -40,7 +45,12 @@ def to_json(node: Any) -> str:
 
     :raises UnsupportedOperator: it holds a class that `from_json` would not know.
     """
-    return json.dumps({"version": VERSION, "plan": _encode(node)}, separators=(",", ":"), ensure_ascii=False)
+    return json.dumps(to_document(node), separators=(",", ":"), ensure_ascii=False)
+
+
+def to_document(node: Any) -> dict[str, Any]:
+    """The same, as a part of a larger JSON document."""
+    return {"version": VERSION, "plan": _encode(node)}
 
 
 def from_json(text: str) -> Any:
@@ -52,9 +62,19 @@ def from_json(text: str) -> Any:
         document = json.loads(text)
     except ValueError as problem:
         raise PlanVersionError(f"the stored plan is not JSON ({problem})") from problem
+    return from_document(document)
+
+
+def from_document(document: object) -> Any:
+    """What `to_document` wrote.
+
+    :raises PlanVersionError: it is of another version, or is not a plan.
+    """
     version = document.get("version") if isinstance(document, dict) else None
-    if version != VERSION:
+    if not isinstance(document, dict) or version != VERSION:
         raise PlanVersionError(f"the stored plan has version {version!r}; this release reads version {VERSION}")
+    if "plan" not in document:
+        raise PlanVersionError("the stored plan has a version, and no plan")
     return _decode(document["plan"])
 
 
@@ -79,4 +99,13 @@ def _decode(value: Any) -> Any:
     unknown = sorted(set(value) - {"is"} - {f.name for f in fields(cls)})
     if unknown:
         raise PlanVersionError(f"the stored plan has a {value['is']} with {', '.join(unknown)}, which this release does not know")
+    missing = sorted(_required(cls) - set(value))
+    if missing:
+        raise PlanVersionError(f"the stored plan has a {value['is']} without {', '.join(missing)}: it is damaged")
     return cls(**{name: _decode(item) for name, item in value.items() if name != "is"})
+
+
+@cache
+def _required(cls: type) -> frozenset[str]:
+    """The fields that have no default."""
+    return frozenset(f.name for f in fields(cls) if f.default is MISSING and f.default_factory is MISSING)

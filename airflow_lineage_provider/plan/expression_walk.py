@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import fields, replace
 from functools import cache
-from typing import Any, TypeVar
+from typing import Any, TypeVar, overload
 
+from airflow_lineage_provider.errors import PlanCheckError
 from airflow_lineage_provider.plan.base import ExpressionNode
-from airflow_lineage_provider.plan.expressions import Alias, Attribute, Expression, SortKey
+from airflow_lineage_provider.plan.expressions import Alias, Attribute, Expression, Part, SortKey
 
 Node = TypeVar("Node")
 
 
 @cache
-def _names(cls: Hashable) -> tuple[str, ...]:
-    return tuple(f.name for f in fields(cls))  # type: ignore[arg-type]
+def _names(cls: type) -> tuple[str, ...]:
+    return tuple(f.name for f in fields(cls))
 
 
-def field_names(cls: Any) -> tuple[str, ...]:
+def field_names(cls: type) -> tuple[str, ...]:
     """The names of a node's fields."""
     return _names(cls)
 
@@ -41,7 +42,7 @@ def replace_fields(node: Node, classes: tuple[type, ...], function: Callable[[An
     return replace(node, **changed) if changed else node  # type: ignore[type-var]
 
 
-def subexpressions(expression: Expression | Alias | SortKey) -> tuple[Any, ...]:
+def subexpressions(expression: Part) -> tuple[Expression, ...]:
     """The direct parts of an expression, left to right."""
     found: list[Any] = []
     for name in field_names(type(expression)):
@@ -55,24 +56,36 @@ def subexpressions(expression: Expression | Alias | SortKey) -> tuple[Any, ...]:
     return tuple(found)
 
 
-def expressions_in(expression: Expression | Alias | SortKey) -> Iterator[Any]:
+@overload
+def expressions_in(expression: Expression) -> Iterator[Expression]: ...
+@overload
+def expressions_in(expression: Part) -> Iterator[Part]: ...
+def expressions_in(expression: Part) -> Iterator[Part]:
     """Every expression inside, the outermost first."""
     yield expression
     for part in subexpressions(expression):
         yield from expressions_in(part)
 
 
-def references(expression: Expression | Alias | SortKey) -> tuple[Attribute, ...]:
+def references(expression: Part) -> tuple[Attribute, ...]:
     """The attributes that an expression reads, in order of first use."""
     return tuple(dict.fromkeys(part for part in expressions_in(expression) if isinstance(part, Attribute)))
 
 
-def map_parts(expression: Any, function: Callable[[Any], Any]) -> Any:
+def map_parts(expression: Node, function: Callable[[Expression], Expression]) -> Node:
     """The expression with each of its direct parts replaced."""
     return replace_fields(expression, (ExpressionNode,), function)
 
 
-def transform_expression(expression: Any, function: Callable[[Any], Any]) -> Any:
+@overload
+def transform_expression(expression: Alias, function: Callable[[Expression], Expression]) -> Alias: ...
+@overload
+def transform_expression(expression: SortKey, function: Callable[[Expression], Expression]) -> SortKey: ...
+@overload
+def transform_expression(expression: Expression, function: Callable[[Expression], Expression]) -> Expression: ...
+@overload
+def transform_expression(expression: Part, function: Callable[[Expression], Expression]) -> Part: ...
+def transform_expression(expression: Part, function: Callable[[Expression], Expression]) -> Part:
     """Rebuild an expression from its leaves. An alias's own attribute is not an expression and stays."""
     if isinstance(expression, Alias):
         child = transform_expression(expression.child, function)
@@ -81,6 +94,24 @@ def transform_expression(expression: Any, function: Callable[[Any], Any]) -> Any
     return rebuilt if isinstance(rebuilt, SortKey) else function(rebuilt)
 
 
-def replace_attributes(expression: Any, new: Mapping[int, Expression]) -> Any:
+@overload
+def replace_attributes(expression: Alias, new: Mapping[int, Expression]) -> Alias: ...
+@overload
+def replace_attributes(expression: SortKey, new: Mapping[int, Expression]) -> SortKey: ...
+@overload
+def replace_attributes(expression: Expression, new: Mapping[int, Expression]) -> Expression: ...
+@overload
+def replace_attributes(expression: Part, new: Mapping[int, Expression]) -> Part: ...
+def replace_attributes(expression: Part, new: Mapping[int, Expression]) -> Part:
     """The expression with references replaced by id."""
     return transform_expression(expression, lambda part: new.get(part.id, part) if isinstance(part, Attribute) else part)
+
+
+def check_references(operator: str, expressions: Iterable[Expression], available: tuple[Attribute, ...]) -> None:
+    """Raise `PlanCheckError` when an expression uses an attribute that is not available."""
+    known = {attribute.id for attribute in available}
+    for expression in expressions:
+        for attribute in references(expression):
+            if attribute.id not in known:
+                listed = ", ".join(f"{a.name}#{a.id}" for a in available)
+                raise PlanCheckError(f"{operator} uses {attribute.name}#{attribute.id}, which no child gives; available: {listed}")

@@ -217,6 +217,8 @@ Expression: TypeAlias = (
     | ScalarSubquery
 )
 Named: TypeAlias = Attribute | Alias
+Part: TypeAlias = Expression | Alias | SortKey
+"""What an operator's fields hold of expressions: one, or one that is named, or that rows are ordered by."""
 
 EXPRESSION_CLASSES: tuple[type[ExpressionNode], ...] = get_args(Expression)
 
@@ -250,7 +252,12 @@ def disjunction(terms: tuple[Expression, ...]) -> Expression | None:
 
 
 def conjuncts(condition: Expression) -> tuple[Expression, ...]:
-    """The terms of a conjunction, left to right."""
+    """The terms of a conjunction, left to right.
+
+    >>> T = table("T", "a, b")
+    >>> len(conjuncts(where(T, "a = 1 and b = 2 and (a > b or a < 3)").condition))
+    3
+    """
     if isinstance(condition, Call) and condition.function == "and":
         return tuple(term for argument in condition.arguments for term in conjuncts(argument))
     return (condition,)

@@ -10,14 +10,13 @@ gives, is derived from its fields. References are checked when an operator is ma
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal as OneOf
 from typing import get_args
 
 from airflow_lineage_provider.errors import PlanCheckError
 from airflow_lineage_provider.plan.base import LineageRule, Operator, unknown
-from airflow_lineage_provider.plan.expression_walk import references
+from airflow_lineage_provider.plan.expression_walk import check_references
 from airflow_lineage_provider.plan.expressions import Alias, Attribute, Call, Expression, Named, SortKey, attribute_of, expression_of
 from airflow_lineage_provider.plan.relation import Relation
 
@@ -386,19 +385,6 @@ Plan = (
 OPERATOR_CLASSES: tuple[type[Operator], ...] = get_args(Plan)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Pipeline:
-    """A captured pipeline: its operator tree and the names of its result's columns, as the user's DataFrame has them."""
-
-    plan: Plan
-    names: tuple[str, ...]
-    conf: tuple[tuple[str, str], ...] = field(default=())
-
-    def __post_init__(self) -> None:
-        if len(self.names) != len(self.plan.output):
-            raise PlanCheckError(f"{len(self.names)} names for {len(self.plan.output)} result columns")
-
-
 def check_known(node: object, function: str) -> None:
     """For functions that follow what the classes declare, and so have no cases.
 
@@ -406,19 +392,3 @@ def check_known(node: object, function: str) -> None:
     """
     if not isinstance(node, OPERATOR_CLASSES):
         raise unknown(node, function)
-
-
-def check_references(operator: str, expressions: Iterable[Expression], available: tuple[Attribute, ...]) -> None:
-    """Raise `PlanCheckError` when an expression uses an attribute that is not available."""
-    known = {attribute.id for attribute in available}
-    for expression in expressions:
-        for attribute in references(expression):
-            if attribute.id not in known:
-                listed = ", ".join(f"{a.name}#{a.id}" for a in available)
-                raise PlanCheckError(f"{operator} uses {attribute.name}#{attribute.id}, which no child gives; available: {listed}")
-
-
-__all__ = [
-    "OPERATOR_CLASSES", "Aggregate", "Alias", "Distinct", "Filter", "FunctionOperator", "Generate", "Join", "JoinKind", "Limit", "Pipeline",
-    "Plan", "Project", "PythonMap", "Repartition", "SegmentOutput", "Sort", "Source", "Spread", "Union", "Window", "check_references",
-]  # fmt: skip

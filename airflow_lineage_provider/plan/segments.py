@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Literal as OneOf
 
 from airflow_lineage_provider.plan.expressions import Attribute
+from airflow_lineage_provider.plan.numbering import Numbering
 from airflow_lineage_provider.plan.operators import Aggregate, FunctionOperator, Plan, SegmentOutput, Source
 from airflow_lineage_provider.plan.walk import functions_of, operators
 
@@ -60,6 +61,11 @@ class SegmentedPlan:
     @property
     def root(self) -> Segment:
         return self.segments[0]
+
+    @cached_property
+    def numbering(self) -> Numbering:
+        """The operators by number."""
+        return Numbering(self)
 
     @cached_property
     def traceable(self) -> frozenset[int]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import singledispatch
-from typing import Any
 
 from airflow_lineage_provider.plan import expressions as e
 from airflow_lineage_provider.plan import operators as o
@@ -23,17 +22,17 @@ def plan_text(plan: o.Plan, indent: int = 0) -> str:
 
 
 def segments_text(plan: SegmentedPlan) -> str:
-    """All segments of a plan: two runs of the same pipeline over the same tables have the same."""
+    """All segments of a plan, as people read them. Whether two plans are the same, `plan.digest` says."""
     return "\n".join(f"{s.number} {s.kind}{' pinned' if s.pinned else ''}\n{plan_text(s.plan, 2)}" for s in plan.segments)
 
 
-def expression_text(expression: Any) -> str:
+def expression_text(expression: e.Part) -> str:
     """An expression, close to SQL."""
     return _expression(expression)
 
 
 @singledispatch
-def operator_text(plan: Any) -> str:
+def operator_text(plan: o.Plan) -> str:
     """One operator on one line."""
     raise unknown(plan, "the text of a plan")
 
@@ -124,7 +123,7 @@ def _(plan: o.PythonMap) -> str:
 
 
 @singledispatch
-def _expression(expression: Any) -> str:
+def _expression(expression: e.Part) -> str:
     raise unknown(expression, "the text of an expression")
 
 
@@ -197,7 +196,7 @@ def _over_rows(call: e.AggregateCall | e.WindowFunction) -> str:
     return f"{call.function}({'DISTINCT ' if call.distinct else ''}{inner}){within}{where}"
 
 
-def _bound(bound: Any, side: str) -> str:
+def _bound(bound: str | e.Expression, side: str) -> str:
     if isinstance(bound, str):
         return f"unbounded {side}" if bound == "unbounded" else "current row"
     return _expression(bound)

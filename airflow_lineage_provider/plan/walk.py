@@ -8,11 +8,11 @@ from typing import Any, TypeVar
 
 from airflow_lineage_provider.plan.base import ExpressionNode, Operator
 from airflow_lineage_provider.plan.expression_walk import expressions_in, field_names, replace_fields, transform_expression
-from airflow_lineage_provider.plan.expressions import Alias, Attribute, Expression, ScalarSubquery, SortKey
+from airflow_lineage_provider.plan.expressions import Alias, Attribute, Expression, Part, ScalarSubquery, SortKey
 from airflow_lineage_provider.plan.operators import FunctionOperator, Plan, check_known
 
 Node = TypeVar("Node")
-_EXPRESSION_PARTS = (ExpressionNode, Alias, SortKey)
+_EXPRESSION_PARTS: tuple[Any, ...] = (ExpressionNode, Alias, SortKey)
 
 
 def children(plan: Plan) -> tuple[Plan, ...]:
@@ -80,7 +80,7 @@ def transform_up(plan: Plan, function: Callable[[Plan], Plan]) -> Plan:
     return function(with_children(plan, tuple(transform_up(child, function) for child in children(plan))))
 
 
-def own_expressions(plan: Plan) -> tuple[Any, ...]:
+def own_expressions(plan: Plan) -> tuple[Part, ...]:
     """The expressions of this operator itself (aliases and sort keys whole), not of its children."""
     found: list[Any] = []
     for name in field_names(type(plan)):
@@ -94,13 +94,14 @@ def own_expressions(plan: Plan) -> tuple[Any, ...]:
     return tuple(found)
 
 
-def map_expressions(plan: Plan, function: Callable[[Any], Any]) -> Plan:
+def map_expressions(plan: Plan, function: Callable[[Part], Part]) -> Plan:
     """The operator with its own expressions (aliases and sort keys whole) replaced; what it makes and its children stay."""
     changed: dict[str, Any] = {}
     for name in field_names(type(plan)):
         value = getattr(plan, name)
         if name in type(plan).makes:
             continue
+        new: Any
         if isinstance(value, _EXPRESSION_PARTS):
             new = function(value)
         elif isinstance(value, tuple) and any(isinstance(item, _EXPRESSION_PARTS) for item in value):
@@ -119,7 +120,7 @@ def map_subqueries(plan: Plan, function: Callable[[ScalarSubquery], Expression])
     if not new:
         return plan
 
-    def replaced(part: Any) -> Any:
+    def replaced(part: Expression) -> Expression:
         return new[part] if isinstance(part, ScalarSubquery) else part
 
     return map_expressions(plan, lambda own: transform_expression(own, replaced))

@@ -11,7 +11,7 @@ from __future__ import annotations
 import reprlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 
 import pyarrow as pa
 
@@ -20,8 +20,8 @@ from airflow_lineage_provider.reasons import payload
 from airflow_lineage_provider.reasons.discretion import MASK, NO_DISCRETION, Discretion
 from airflow_lineage_provider.reasons.values import NOT_OF_THE_TYPE, converted, from_python
 from airflow_lineage_provider.reasons.variants import has_variant, to_variants
+from airflow_lineage_provider.words import Vectorized
 
-Vectorized = Literal[False, "pandas", "arrow"]
 Array: TypeAlias = "pa.Array | pa.ChunkedArray"
 
 _SHORT = reprlib.Repr()

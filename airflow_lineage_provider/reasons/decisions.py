@@ -6,16 +6,16 @@ import copy
 import types
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from airflow_lineage_provider.errors import UdfDeclarationError
 from airflow_lineage_provider.reasons.tabular import Table
+from airflow_lineage_provider.words import ModelOutput, Space, is_one_of, words
 
-Output = Literal["label", "probability", "value"] | Callable[[Any], Any]
-Space = Literal["probability", "log-odds", "raw"]
+Output = ModelOutput | Callable[[Any], Any]
 
 
 @dataclass(frozen=True)
@@ -79,6 +79,10 @@ class Decisions:
         places = {label: at for at, label in enumerate(self.classes)}
         return [places[each] for each in np.asarray(self.model.predict(self.table.for_model(frame))).tolist()]
 
+    def class_name(self, place: int | None) -> str | None:
+        """A class as reasons name it; None for a regression."""
+        return None if place is None else str(self.classes[place])
+
     def value_type(self) -> str:
         """The Spark type of the values, where the user does not say."""
         if callable(self.output):
@@ -95,8 +99,9 @@ def decisions_of(model: Any, table: Table, output: Output, label: Any, name: str
     :raises UdfDeclarationError: the model cannot give that output, or has no such class.
     """
     found = Decisions(_one_thread(model), table, output, None)
-    if not callable(output) and output not in ("label", "probability", "value"):
-        raise UdfDeclarationError(f"UDF {name!r}: output is {output!r}; it can be 'label', 'probability', 'value' or a function")
+    if not callable(output) and not is_one_of(output, ModelOutput):
+        known = ", ".join(map(repr, words(ModelOutput)))
+        raise UdfDeclarationError(f"UDF {name!r}: output is {output!r}; it can be {known} or a function")
     if np.ndim(getattr(model, "classes_", [])) != 1 or any(isinstance(each, (list, np.ndarray)) for each in found.classes):
         raise UdfDeclarationError(f"UDF {name!r}: its model predicts several outputs at once; declare one UDF for each")
     _check_output(model, found, name)

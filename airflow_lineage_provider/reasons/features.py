@@ -83,7 +83,7 @@ class Names:
 
     @classmethod
     def of(cls, description: Mapping[str, Any]) -> Names:
-        """The names in a stored description of a UDF (`ReasonedUdf.describe`); none in those of older releases."""
+        """The names that `describe` wrote; none of what older releases wrote."""
         found = description.get("features") or {}
         places = {str(name): int(one["place"]) for name, one in found.items() if one.get("place") is not None}
         return cls({str(name): restored(one) for name, one in found.items()}, places, restored(description.get("outcome") or {}))

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider.errors import UdfNotKept, UdfUnavailable, UdfVersionMismatch
 from airflow_lineage_provider.reasons.code import content_digest
+from airflow_lineage_provider.reasons.description import KeptDescription, UdfDescription
 from airflow_lineage_provider.reasons.importable import is_importable
 
 if TYPE_CHECKING:
@@ -51,12 +52,11 @@ class KeptUdf:
         """Of the bytes."""
         return hashlib.sha256(self.payload).hexdigest()
 
-    def describe(self) -> dict[str, Any]:
-        """What the run's record says of it, JSON-able."""
-        return {
-            "digest": self.digest, "content": self.content, "bytes": len(self.payload), "python": self.python,
-            "libraries": dict(self.libraries),
-        }  # fmt: skip
+    def describe(self) -> KeptDescription:
+        """What the run's record says of it."""
+        return KeptDescription(
+            digest=self.digest, content=self.content, bytes=len(self.payload), python=self.python, libraries=dict(self.libraries)
+        )
 
 
 def can_be_found(udf: ReasonedUdf) -> bool:
@@ -85,16 +85,16 @@ def keep(udf: ReasonedUdf, most: int) -> KeptUdf:
     )  # fmt: skip
 
 
-def restored(kept: KeptUdf | None, description: Mapping[str, Any]) -> ReasonedUdf:
+def restored(kept: KeptUdf | None, description: UdfDescription) -> ReasonedUdf:
     """The UDF that decided, from what was kept. Its code is executed, after what can be checked before has been.
 
     :raises UdfUnavailable: it is gone, or this Python cannot load it.
     :raises UdfVersionMismatch: libraries have other versions, or it is not what the run's record says.
     """
-    name, told = str(description["name"]), description["kept"]
-    if kept is None:
+    name, told = description.name, description.kept
+    if kept is None or told is None:
         raise UdfUnavailable(f"reasoned UDF {name!r} was kept with the run, and is not in the results store any more")
-    if kept.digest != told["digest"] or kept.version != description["version"]:
+    if kept.digest != told.digest or kept.version != description.version:
         raise UdfVersionMismatch(f"what is kept of UDF {name!r} is not what the run's record says: it is not loaded")
     if kept.python != PYTHON:
         raise UdfUnavailable(
@@ -107,7 +107,7 @@ def restored(kept: KeptUdf | None, description: Mapping[str, Any]) -> ReasonedUd
         content = content_digest(udf)
     except Exception as error:
         raise UdfUnavailable(f"what is kept of UDF {name!r} cannot be loaded: {type(error).__name__}: {error}") from error
-    if udf.version != description["version"] or content != told["content"]:
+    if udf.version != description.version or content != told.content:
         raise UdfVersionMismatch(f"UDF {name!r}, loaded from what is kept, is not the one that decided: its code or its values are others")
     return udf
 

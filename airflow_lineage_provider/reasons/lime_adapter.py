@@ -6,8 +6,7 @@ seed and the row itself, so that the reason does not depend on which rows were e
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,16 +15,15 @@ import numpy as np
 import pandas as pd
 
 from airflow_lineage_provider.errors import UdfDeclarationError
-from airflow_lineage_provider.reasons import payload, registry
-from airflow_lineage_provider.reasons.code import code_digest
-from airflow_lineage_provider.reasons.decisions import Decisions, Output, decisions_of
-from airflow_lineage_provider.reasons.declaration import calling_module
+from airflow_lineage_provider.reasons import payload
+from airflow_lineage_provider.reasons.adapter import declared, output_identity, tabular_decisions, values, values_with_reasons, version_text
+from airflow_lineage_provider.reasons.decisions import Decisions, Output
 from airflow_lineage_provider.reasons.features import Feature, Features
 from airflow_lineage_provider.reasons.fingerprint import digest
-from airflow_lineage_provider.reasons.fitted import check_bound_model, check_fitted
+from airflow_lineage_provider.reasons.fitted import check_bound_model
 from airflow_lineage_provider.reasons.optional import require
 from airflow_lineage_provider.reasons.row_seed import rounded, row_seed
-from airflow_lineage_provider.reasons.tabular import Coding, table_of
+from airflow_lineage_provider.reasons.tabular import Coding
 from airflow_lineage_provider.reasons.udf import ReasonedUdf
 
 ADAPTER = "lime adapter 1"
@@ -42,7 +40,10 @@ class _Lime:
     num_samples: int
     method: dict[str, Any]
 
-    def reason(self, row: pd.DataFrame) -> payload.Attributions:
+    def reasons(self, frame: pd.DataFrame) -> list[payload.Attributions]:
+        return [self._reason(frame.iloc[[at]]) for at in range(len(frame))]
+
+    def _reason(self, row: pd.DataFrame) -> payload.Attributions:
         table = self.decisions.table
         if missing := [name for name in table.features if row[name].isna().iloc[0]]:
             raise ValueError(f"LIME cannot explain a row with missing values ({', '.join(missing)}): fill them before, or use shap_udf")
@@ -87,7 +88,7 @@ class _Lime:
             base_value=rounded(explanation.intercept[key]),
             output=rounded(output if chosen is None else output[chosen]),
             output_space="raw" if chosen is None else "probability",
-            label=None if chosen is None else str(self.decisions.classes[chosen]),
+            label=self.decisions.class_name(chosen),
             method=self.method,
             fit=_fit(explanation, key),
         )
@@ -106,7 +107,7 @@ class _Main:
     code_identity: str = ADAPTER
 
     def __call__(self, *columns: Any) -> Any:
-        return pd.Series(self.lime.decisions.values(self.lime.decisions.table.frame(columns)))
+        return values(self.lime.decisions, columns)
 
 
 @dataclass(frozen=True)
@@ -115,8 +116,7 @@ class _MainWithReason:
     code_identity: str = ADAPTER
 
     def __call__(self, *columns: Any) -> tuple[Any, list[payload.Attributions]]:
-        frame = self.lime.decisions.table.frame(columns)
-        return pd.Series(self.lime.decisions.values(frame)), [self.lime.reason(frame.iloc[[at]]) for at in range(len(frame))]
+        return values_with_reasons(self.lime.decisions, columns, self.lime.reasons)
 
 
 def lime_tabular_udf(
@@ -147,37 +147,35 @@ def lime_tabular_udf(
     :raises UdfDeclarationError: model, features, background and output do not fit together, or the background has missing values.
     """
     require("lime.lime_tabular", "lime", f"lime_tabular_udf({name!r})")
-    check_fitted(model, name)
-    table = table_of(model, list(features), background, seed=seed, max_background=max_background, name=name)
+    decisions = tabular_decisions(
+        model, features, background, name=name, output=output, label=label, seed=seed, max_background=max_background
+    )
+    table = decisions.table
     if table.background.isna().any(axis=None):
         raise UdfDeclarationError(f"the background of UDF {name!r} has missing values, which LIME cannot sample; leave those rows out")
-    decisions = decisions_of(model, table, output, label, name)
     if decisions.classes and not hasattr(model, "predict_proba"):
         raise UdfDeclarationError(f"UDF {name!r}: LIME needs probabilities, which {type(model).__name__} does not give (predict_proba)")
-    said = output if isinstance(output, str) else code_digest(output)
     wanted = num_features or len(table.features)
     method = {"library": "lime", "seed": seed, "background_hash": digest(table.background, "the background"), "num_samples": num_samples}
     shared = _Lime(decisions, seed, wanted, num_samples, method)
-    udf = ReasonedUdf(
+    return declared(
         _Main(shared),
-        returns or decisions.value_type(),
+        _MainWithReason(shared),
+        library="lime",
+        method=method,
         name=name,
-        main_with_reason=_MainWithReason(shared),
-        vectorized="pandas",
-        model=model_path or model,
-        background=table.background,
-        seed=seed,
-        version=json.dumps([ADAPTER, said, str(label), list(table.features), wanted, num_samples]),
-        libraries=("lime", "scikit-learn"),
+        returns=returns or decisions.value_type(),
+        version=version_text(ADAPTER, output_identity(output), str(label), list(table.features), wanted, num_samples),
         parameters=table.features,
-        features=features if isinstance(features, Mapping) else None,
+        features=features,
         outcome=outcome,
-        module=module or calling_module(),
-        qualname=name,
+        model=model,
+        model_path=model_path,
+        seed=seed,
+        module=module,
+        background=table.background,
+        vectorized="pandas",
     )
-    method["libraries"] = dict(udf.libraries)
-    registry.add(udf)
-    return udf
 
 
 @dataclass(frozen=True)
@@ -269,20 +267,19 @@ def lime_text_udf(
         raise UdfDeclarationError(f"UDF {name!r} needs at least two classes, it has {list(classes)}")
     method = {"library": "lime", "seed": seed, "num_samples": num_samples}
     shared = _Text(predict_proba, tuple(str(each) for each in classes), seed, num_features, num_samples, method)
-    udf = ReasonedUdf(
+    return declared(
         _TextMain(shared),
-        "string",
+        _TextMainWithReason(shared),
+        library="lime",
+        method=method,
         name=name,
-        main_with_reason=_TextMainWithReason(shared),
-        model=model_path or predict_proba,
-        seed=seed,
-        version=json.dumps([ADAPTER, list(shared.classes), num_features, num_samples]),
-        libraries=("lime", "scikit-learn"),
+        returns="string",
+        version=version_text(ADAPTER, list(shared.classes), num_features, num_samples),
         parameters=("text",),
+        features=None,
         outcome=outcome,
-        module=module or calling_module(),
-        qualname=name,
+        model=predict_proba,
+        model_path=model_path,
+        seed=seed,
+        module=module,
     )
-    method["libraries"] = dict(udf.libraries)
-    registry.add(udf)
-    return udf

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from types import ModuleType
+from typing import TYPE_CHECKING
 
 from airflow_lineage_provider.errors import UdfUnavailable, UdfVersionMismatch
 from airflow_lineage_provider.named_modules import named_module
 
 if TYPE_CHECKING:
+    from airflow_lineage_provider.reasons.description import UdfDescription
     from airflow_lineage_provider.reasons.udf import ReasonedUdf
 
 _DECLARED: dict[str, ReasonedUdf] = {}
@@ -36,20 +38,20 @@ def get(name: str) -> ReasonedUdf:
     raise UdfUnavailable(f"no reasoned UDF named {name!r} is declared in this process (declared: {known}); import its module first")
 
 
-def find(description: Mapping[str, Any]) -> ReasonedUdf:
-    """The UDF that a stored description (`ReasonedUdf.describe`) is of, whatever its version.
+def find(description: UdfDescription) -> ReasonedUdf:
+    """The UDF that a stored description is of, whatever its version.
 
-    Looks among the declared ones, then imports ``description["module"]``. A module whose UDFs exist only once a model is
+    Looks among the declared ones, then imports its module. A module whose UDFs exist only once a model is
     loaded may define ``find_udf(description) -> ReasonedUdf``, which is then asked.
 
     :raises UdfUnavailable: naming what was tried and what to do.
     """
-    name, module = str(description["name"]), description.get("module")
+    name, module = description.name, description.module
     if name in _DECLARED:
         return _DECLARED[name]
     if not module or module == "__main__":
         raise _unavailable(name, f"it was declared in {module or 'no module'}, a script or notebook that cannot be imported")
-    found = _ask(_imported(name, str(module)), description)
+    found = _ask(_imported(name, module), description)
     if found is not None:
         add(found)
     if name not in _DECLARED:
@@ -57,37 +59,37 @@ def find(description: Mapping[str, Any]) -> ReasonedUdf:
     return _DECLARED[name]
 
 
-def check_version(udf: ReasonedUdf, description: Mapping[str, Any]) -> None:
+def check_version(udf: ReasonedUdf, description: UdfDescription) -> None:
     """Is this the very UDF that made the decision?
 
     :raises UdfVersionMismatch: its code, model, background, seed or libraries are not those of the description.
     """
-    if udf.version == description["version"]:
+    if udf.version == description.version:
         return
     changed = _differences(udf.describe(), description)
     raise UdfVersionMismatch(
-        f"UDF {udf.name!r} has version {udf.version}, the decision was made by version {description['version']}"
+        f"UDF {udf.name!r} has version {udf.version}, the decision was made by version {description.version}"
         f"{f' (changed: {changed})' if changed else ' (its code, model or constants changed)'}; explaining it now would explain a decision "
         "that was never made. Load the code and model of that time, or run the pipeline again."
     )
 
 
-def _imported(name: str, module: str) -> Any:
+def _imported(name: str, module: str) -> ModuleType:
     try:
         return sys.modules.get(module) or named_module(module)
     except Exception as error:
         raise _unavailable(name, f"importing its module {module!r} failed with {type(error).__name__}: {error}") from error
 
 
-def _ask(module: Any, description: Mapping[str, Any]) -> ReasonedUdf | None:
+def _ask(module: ModuleType, description: UdfDescription) -> ReasonedUdf | None:
     offered = getattr(module, "find_udf", None)
-    if description["name"] in _DECLARED or offered is None:
+    if description.name in _DECLARED or offered is None:
         return None
     try:
-        found: ReasonedUdf = offered(dict(description))
+        found: ReasonedUdf = offered(description.document())
     except Exception as error:
         what = f"{module.__name__}.find_udf failed with {type(error).__name__}: {error}"
-        raise _unavailable(str(description["name"]), what) from error
+        raise _unavailable(description.name, what) from error
     return found
 
 
@@ -95,7 +97,9 @@ def _unavailable(name: str, what: str) -> UdfUnavailable:
     return UdfUnavailable(f"reasoned UDF {name!r} cannot be found: {what}. Declare it in this process before asking for its reasons.")
 
 
-def _differences(now: Mapping[str, Any], then: Mapping[str, Any]) -> str:
+def _differences(now: Mapping[str, object], then: UdfDescription) -> str:
+    if not then.version:
+        return ""
     shown = ("libraries", "seed", "background_hash", "returns", "vectorized", "has_reason")
-    pairs = [(key, then[key], now[key]) for key in shown if key in then and then[key] != now[key]]
+    pairs = [(key, getattr(then, key), now[key]) for key in shown if getattr(then, key) != now[key]]
     return ", ".join(f"{key} {old!r} → {new!r}" for key, old, new in pairs)

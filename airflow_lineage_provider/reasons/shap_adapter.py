@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-import json
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from airflow_lineage_provider.reasons import payload, registry
-from airflow_lineage_provider.reasons.code import code_digest
-from airflow_lineage_provider.reasons.decisions import Decisions, Output, Space, decisions_of
-from airflow_lineage_provider.reasons.declaration import calling_module
+from airflow_lineage_provider.reasons import payload
+from airflow_lineage_provider.reasons.adapter import declared, output_identity, tabular_decisions, values, values_with_reasons, version_text
+from airflow_lineage_provider.reasons.decisions import Decisions, Output
 from airflow_lineage_provider.reasons.features import Feature, Features
 from airflow_lineage_provider.reasons.fingerprint import digest
-from airflow_lineage_provider.reasons.fitted import check_fitted
 from airflow_lineage_provider.reasons.optional import require
 from airflow_lineage_provider.reasons.row_seed import rounded
 from airflow_lineage_provider.reasons.shap_explainers import Explained, Explainer, check_unit, explainer_of
-from airflow_lineage_provider.reasons.tabular import table_of
 from airflow_lineage_provider.reasons.udf import ReasonedUdf
+from airflow_lineage_provider.words import Space
 
 ADAPTER = "shap adapter 1"
 """Part of every version; to be raised when the adapter would contradict an earlier reason for the same model and row. (Not for another
@@ -71,7 +68,7 @@ class _Shap:
             base_value=rounded(_other_class(base, explainer.space) if sign < 0 else base),
             output=rounded(output if whole or sign > 0 else _other_class(output, explainer.space)),
             output_space=explainer.space,
-            label=None if chosen is None else str(self.decisions.classes[chosen]),
+            label=self.decisions.class_name(chosen),
             method={**self.method, "explainer": explained.methods[at]},
         )
 
@@ -90,7 +87,7 @@ class _Main:
     code_identity: str = ADAPTER
 
     def __call__(self, *columns: Any) -> Any:
-        return pd.Series(self.shap.decisions.values(self.shap.decisions.table.frame(columns)))
+        return values(self.shap.decisions, columns)
 
 
 @dataclass(frozen=True)
@@ -101,8 +98,7 @@ class _MainWithReason:
     code_identity: str = ADAPTER
 
     def __call__(self, *columns: Any) -> tuple[Any, list[payload.Attributions]]:
-        frame = self.shap.decisions.table.frame(columns)
-        return pd.Series(self.shap.decisions.values(frame)), self.shap.reasons(frame)
+        return values_with_reasons(self.shap.decisions, columns, self.shap.reasons)
 
 
 def shap_udf(
@@ -143,36 +139,33 @@ def shap_udf(
     :raises UdfDeclarationError: model, features, background and output do not fit together.
     """
     require("shap", "shap", f"shap_udf({name!r})")
-    check_fitted(model, name)
-    table = table_of(model, list(features), background, seed=seed, max_background=max_background, name=name)
-    decisions = decisions_of(model, table, output, label, name)
-    check_unit(decisions, unit, name)
-    said = output if isinstance(output, str) else code_digest(output)
-    options = json.dumps([ADAPTER, said, str(label), list(table.features), *([unit] if unit else [])])
-    udf_background = table.background
-    background_hash = digest(udf_background, "the background")
-    method = {"library": "shap", "seed": seed, "background_hash": background_hash, "background_rows": len(udf_background)}
-    shared = _Shap(decisions, seed, digest((options, model, udf_background, seed), f"the model of UDF {name!r}"), method, unit)
-    udf = ReasonedUdf(
-        _Main(shared),
-        returns or decisions.value_type(),
-        name=name,
-        main_with_reason=_MainWithReason(shared),
-        vectorized="pandas",
-        model=model_path or model,
-        background=udf_background,
-        seed=seed,
-        version=options,
-        libraries=("shap", "scikit-learn"),
-        parameters=table.features,
-        features=features if isinstance(features, Mapping) else None,
-        outcome=outcome,
-        module=module or calling_module(),
-        qualname=name,
+    decisions = tabular_decisions(
+        model, features, background, name=name, output=output, label=label, seed=seed, max_background=max_background
     )
-    method["libraries"] = dict(udf.libraries)
-    registry.add(udf)
-    return udf
+    check_unit(decisions, unit, name)
+    table = decisions.table
+    version = version_text(ADAPTER, output_identity(output), str(label), list(table.features), *([unit] if unit else []))
+    background_hash = digest(table.background, "the background")
+    method = {"library": "shap", "seed": seed, "background_hash": background_hash, "background_rows": len(table.background)}
+    shared = _Shap(decisions, seed, digest((version, model, table.background, seed), f"the model of UDF {name!r}"), method, unit)
+    return declared(
+        _Main(shared),
+        _MainWithReason(shared),
+        library="shap",
+        method=method,
+        name=name,
+        returns=returns or decisions.value_type(),
+        version=version,
+        parameters=table.features,
+        features=features,
+        outcome=outcome,
+        model=model,
+        model_path=model_path,
+        seed=seed,
+        module=module,
+        background=table.background,
+        vectorized="pandas",
+    )
 
 
 def _other_class(number: float, space: str) -> float:

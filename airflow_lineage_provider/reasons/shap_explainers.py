@@ -22,11 +22,12 @@ import numpy as np
 import pandas as pd
 
 from airflow_lineage_provider.errors import UdfDeclarationError
-from airflow_lineage_provider.reasons.decisions import Decisions, Space
+from airflow_lineage_provider.reasons.decisions import Decisions
 from airflow_lineage_provider.reasons.optional import require
 from airflow_lineage_provider.reasons.row_seed import row_seed
 from airflow_lineage_provider.reasons.tabular import Coding
 from airflow_lineage_provider.reasons.tree_ranks import exact_tree_explainer
+from airflow_lineage_provider.words import Space
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from airflow_lineage_provider.errors import UdfFailed
 from airflow_lineage_provider.reasons.ddl import spark_ddl
 from airflow_lineage_provider.reasons.workers_python import choose_workers_python
+from airflow_lineage_provider.words import Mode, check_word
 
 if TYPE_CHECKING:
     from airflow_lineage_provider.reasons.udf import ReasonedUdf
@@ -27,7 +28,7 @@ KEYS_MARK = "lineage keys of the row: "
 class _OnBatches:
     """What the executors unpickle and call: arrays in, one array out. One instance lives as long as a Spark task."""
 
-    def __init__(self, udf: ReasonedUdf, mode: Literal["normal", "reasoning"], keys: tuple[str, ...]) -> None:
+    def __init__(self, udf: ReasonedUdf, mode: Mode, keys: tuple[str, ...]) -> None:
         self.udf = udf
         self.mode = mode
         self.keys = keys
@@ -57,15 +58,17 @@ class _OnBatches:
         return pa.StructArray.from_arrays([values, reasons], names=["value", "reason"])
 
 
-def spark_function(udf: ReasonedUdf, mode: Literal["normal", "reasoning"], keys: tuple[str, ...] = ()) -> Any:
-    """The pyspark UDF of one mode, named as the UDF is; ``keys`` are further arguments for error messages."""
+def spark_function(udf: ReasonedUdf, mode: Mode, keys: tuple[str, ...] = ()) -> Any:
+    """The pyspark UDF of one mode, named as the UDF is; ``keys`` are further arguments for error messages.
+
+    :raises InvalidOption: there is no such mode.
+    """
+    check_word("mode", mode, Mode)
     from pyspark.sql import SparkSession
     from pyspark.sql.pandas.functions import arrow_udf
     from pyspark.sql.pandas.types import from_arrow_type
     from pyspark.sql.types import StringType, StructType
 
-    if mode not in ("normal", "reasoning"):
-        raise ValueError(f"mode is {mode!r}; it can be 'normal' or 'reasoning'")
     returns: Any
     if "collate" in udf.returns.lower():
         # Arrow's strings have no collation; Spark reads the text.

@@ -7,13 +7,13 @@ import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from airflow_lineage_provider.errors import ReasonValueMismatch, UdfDeclarationError
 from airflow_lineage_provider.reasons import registry
-from airflow_lineage_provider.reasons.batch import Array, Batch, Vectorized, as_batch
+from airflow_lineage_provider.reasons.batch import Array, Batch, as_batch
 from airflow_lineage_provider.reasons.code import own_code, surroundings_digest
 from airflow_lineage_provider.reasons.ddl import arrow_type
 from airflow_lineage_provider.reasons.declaration import installed_versions, parameter_names, same_parameters
@@ -22,11 +22,11 @@ from airflow_lineage_provider.reasons.features import Feature, Features, declare
 from airflow_lineage_provider.reasons.fingerprint import digest
 from airflow_lineage_provider.reasons.values import same_values
 from airflow_lineage_provider.shown import shown
+from airflow_lineage_provider.words import Mode, Vectorized, check_word
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, SparkSession
 
-Mode = Literal["normal", "reasoning"]
 _LONGEST_NAME = 200
 
 _NO_PART_OF_THE_VERSION = frozenset({"module", "qualname", "model", "features", "outcome"})
@@ -73,8 +73,7 @@ class ReasonedUdf:
         features: Features | None = None,
         outcome: Feature | str | None = None,
     ) -> None:
-        if not (vectorized is False or (isinstance(vectorized, str) and vectorized in ("pandas", "arrow"))):
-            raise UdfDeclarationError(f"vectorized is {shown(vectorized)}; it can be False (one row at a time), 'pandas' or 'arrow'")
+        check_word("vectorized", vectorized, Vectorized, UdfDeclarationError)
         self.name = _checked_name(getattr(main, "__name__", "") if name is None else name)
         if not isinstance(version, str):
             raise UdfDeclarationError(f"the version of UDF {self.name!r} is {shown(version)}; it can be a text")
@@ -223,7 +222,10 @@ class ReasonedUdf:
 
         In reasoning mode the first batch that a Spark task sees is run through main too, and must give the same values.
         ``keys`` name further arguments that only error messages show: the lineage keys of the row that the UDF fails on.
+
+        :raises InvalidOption: there is no such mode.
         """
+        check_word("mode", mode, Mode)
         from airflow_lineage_provider.reasons.spark_function import active_context, spark_function
 
         if keys:
@@ -278,6 +280,7 @@ def reasoned_udf(
     """
     if not isinstance(returns, str) and not hasattr(returns, "simpleString"):
         raise UdfDeclarationError(f"reasoned_udf needs the value's Spark type, as in @reasoned_udf('string'), not {shown(returns)}")
+    check_word("vectorized", vectorized, Vectorized, UdfDeclarationError)
     options: Mapping[str, Any] = {"vectorized": vectorized, "deterministic": deterministic, "model": model, "background": background}
 
     def declare(main: Callable[..., Any]) -> ReasonedUdf:

@@ -1,13 +1,25 @@
 """Aggregations give their keys, as attributes, and then single aggregate functions: a row's group can be read from the row.
 
-Before: ``α month(date); month(date) + 1, sum(x) / count(1)`` and ``δ``.
-After: ``π k + 1, s / c`` over ``α k; sum(x) AS s, count(1) AS c`` over ``π …, month(date) AS k``; δ is an α without functions.
+>>> before = group(table("T", "day, x"), by="month(day)", give="month(day) + 1 AS next, sum(x) / count(1) AS mean")
+>>> show(before)
+α month(day); (month(day) + 1) AS next, (sum(x) / count(1)) AS mean
+  T [day, x]
+>>> show(canonical_aggregates(before))
+π (month(day) + 1) AS next, (sum / count) AS mean
+  α month(day); sum(x) AS sum, count(1) AS count
+    π day, x, month(day) AS month(day)
+      T [day, x]
+
+There ``month(day)`` is an attribute, but for the projection that computes it. A δ is an α without functions:
+
+>>> show(canonical_aggregates(distinct(table("T", "day, x"))))
+α day, x
+  T [day, x]
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.check import is_canonical
@@ -56,7 +68,7 @@ def _calls(node: o.Aggregate, fresh: FreshAttributes) -> dict[AggregateCall, Att
     """Each aggregate function once; one that is a whole column keeps that column's attribute."""
     whole = {c.child: c.attribute for c in reversed(node.columns) if isinstance(c, Alias) and isinstance(c.child, AggregateCall)}
     calls: dict[AggregateCall, Attribute] = {}
-    known: set[Any] = set()
+    known: set[Expression] = set()
     for part in [*reversed(whole), *(part for column in node.columns for part in expressions_in(column))]:
         if isinstance(part, AggregateCall) and _same_calls(part) not in known:
             known.add(_same_calls(part))
@@ -68,23 +80,22 @@ def _above(column: Named, keys: dict[Expression, Attribute], calls: dict[Aggrega
     """A column in terms of keys and results of functions."""
     if isinstance(column, Attribute):
         return column
-    known: dict[Any, Attribute] = {**keys, **{_same_calls(call): made for call, made in calls.items()}}
+    known: dict[Expression, Attribute] = {**keys, **{_same_calls(call): made for call, made in calls.items()}}
     child = _substitute(column.child, known)
     return column.attribute if child == column.attribute else Alias(child=child, attribute=column.attribute)
 
 
-def _substitute(expression: Expression, known: dict[Any, Attribute]) -> Expression:
+def _substitute(expression: Expression, known: dict[Expression, Attribute]) -> Expression:
     """Replace the largest parts that are known."""
     if _same_calls(expression) in known:
         return known[_same_calls(expression)]
-    result: Expression = map_parts(expression, lambda part: _substitute(part, known))
-    return result
+    return map_parts(expression, lambda part: _substitute(part, known))
 
 
-def _same_calls(expression: Expression) -> Any:
+def _same_calls(expression: Expression) -> Expression:
     """The expression with deterministic UDF calls alike: Catalyst numbers the same call anew where it is written again."""
 
-    def alike(part: Any) -> Any:
+    def alike(part: Expression) -> Expression:
         return replace(part, call=-1) if isinstance(part, UdfCall) and part.deterministic else part
 
     return transform_expression(expression, alike)

@@ -1,7 +1,16 @@
 """Partition and sort keys of windows are attributes, so that the rows of a frame can be found from a row.
 
-Before: ``window sum(x) over partition by year(day)`` over T.
-After: ``π …`` over ``window sum(x) over partition by k`` over ``π *, year(day) AS k`` over T.
+>>> before = window(table("T", "day, x"), "sum(x) AS total", partition="year(day)")
+>>> show(before)
+window sum(x) rows unbounded preceding to unbounded following AS total over partition by year(day)
+  T [day, x]
+>>> show(canonical_windows(before))
+π day, x, total
+  window sum(x) rows unbounded preceding to unbounded following AS total over partition by year(day)
+    π day, x, year(day) AS year(day)
+      T [day, x]
+
+Above the lower projection ``year(day)`` is an attribute.
 """
 
 from __future__ import annotations

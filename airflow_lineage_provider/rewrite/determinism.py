@@ -1,14 +1,19 @@
-"""Which expressions give the same value whenever they are evaluated over the same row."""
+"""Which expressions give the same value whenever they are evaluated over the same row.
+
+>>> T = table("T", "a")
+>>> is_deterministic(where(T, "a > 1").condition), is_deterministic(where(T, "a > rand()").condition)
+(True, False)
+>>> is_repeatable(sort(T, "a")), is_repeatable(limit(T, 10))
+(True, False)
+"""
 
 from __future__ import annotations
-
-from typing import Any
 
 from airflow_lineage_provider.plan import expressions as e
 from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.base import no_rule
 from airflow_lineage_provider.plan.expression_walk import expressions_in
-from airflow_lineage_provider.plan.expressions import AggregateCall, WindowFunction
+from airflow_lineage_provider.plan.expressions import AggregateCall, Part, WindowFunction
 from airflow_lineage_provider.plan.walk import own_expressions
 
 # Besides what is random, what depends on the clock or on how the rows are laid out: none of it can be repeated months later.
@@ -34,7 +39,7 @@ ROUNDING = frozenset({
 })  # fmt: skip
 
 
-def is_deterministic(expression: Any) -> bool:
+def is_deterministic(expression: Part) -> bool:
     """Whether nothing inside is random or depends on the clock."""
     return all(map(_is_deterministic, expressions_in(expression)))
 

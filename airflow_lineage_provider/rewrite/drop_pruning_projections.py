@@ -1,6 +1,15 @@
 """Projections that only choose columns go, where they stand on a function operator or an aggregation.
 
-Before: ``α judge; count(1)`` over ``π judge`` over ``φ credit_exam(…) → judge``. After: ``α judge; count(1)`` over ``φ …``.
+>>> before = group(project(function(table("T", "a"), "credit_exam(a) AS judge"), "judge"), by="judge", give="judge, count(1) AS n")
+>>> show(before)
+α judge; count(1) AS n
+  π judge
+    φ credit_exam(a) → judge
+      T [a]
+>>> show(drop_pruning_projections(before))
+α judge; count(1) AS n
+  φ credit_exam(a) → judge
+    T [a]
 
 They change neither rows nor lineage (attributes are known by id, and every reader names what it reads), but would cut
 a segment in two. They stay under a union and under a Python function, which read by position. At the root they go too:

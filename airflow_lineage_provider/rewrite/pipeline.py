@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.check import check, check_unique
+from airflow_lineage_provider.plan.pipeline import Pipeline
 from airflow_lineage_provider.plan.segments import SegmentedPlan
 from airflow_lineage_provider.rewrite.canonical_aggregates import canonical_aggregates
 from airflow_lineage_provider.rewrite.canonical_windows import canonical_windows
@@ -31,7 +32,7 @@ PASSES: tuple[Callable[[o.Plan], o.Plan], ...] = (
 )
 
 
-def rewrite(pipeline: o.Pipeline) -> SegmentedPlan:
+def rewrite(pipeline: Pipeline) -> SegmentedPlan:
     """The segments of a captured pipeline.
 
     :raises UnsupportedOperator: for an operator without defined lineage.

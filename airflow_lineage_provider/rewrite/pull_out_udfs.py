@@ -1,25 +1,56 @@
 """Every UDF call becomes a function operator of its own: φ stands in the tree where reasons can be collected.
 
-Before: ``π f(a + 1) AS judge`` over T. After: ``π judge`` over ``φ f(x) → judge`` over ``π *, a + 1 AS x`` over T.
+>>> before = project(table("T", "a, b"), "f(a + 1) AS judge")
+>>> show(before)
+π f((a + 1)) AS judge
+  T [a, b]
+>>> show(pull_out_udfs(before))
+π judge
+  φ f(f_argument_1) → judge
+    π a, b, (a + 1) AS f_argument_1
+      T [a, b]
 
 Calls are taken out of projections, filters, join conditions, aggregates and sort keys, the innermost first. In a filter
 the terms without a UDF stay below the function operators, so that no more rows are judged than need be (Spark's
-optimizer does the same). A call whose result id or whose (deterministic) text is the same is one function operator.
+optimizer does the same):
+
+>>> show(pull_out_udfs(where(table("T", "a, b"), "f(a) = 1 and b > 2")))
+π a, b
+  σ (f = 1)
+    φ f(a) → f
+      σ (b > 2)
+        T [a, b]
+
+A call whose result id or whose (deterministic) text is the same is one function operator.
 """
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Iterable
 from dataclasses import replace
 from functools import reduce
-from typing import Any
 
 from airflow_lineage_provider.errors import UnsupportedOperator
 from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.expression_walk import expressions_in, map_parts, references, subexpressions
-from airflow_lineage_provider.plan.expressions import Alias, Attribute, Expression, Lambda, Literal, Named, UdfCall, conjunction, conjuncts
+from airflow_lineage_provider.plan.expressions import (
+    Alias,
+    Attribute,
+    Expression,
+    Lambda,
+    Literal,
+    Named,
+    Part,
+    UdfCall,
+    conjunction,
+    conjuncts,
+)
 from airflow_lineage_provider.plan.walk import own_expressions, transform_up
 from airflow_lineage_provider.rewrite.determinism import is_deterministic
 from airflow_lineage_provider.rewrite.fresh import FreshAttributes
+
+_Values = dict[Hashable, Attribute]
+"""The values of calls, by what makes two calls one (`_identity`)."""
 
 
 class _Numbers:
@@ -60,7 +91,7 @@ def _pull_out(node: o.Plan, numbers: _Numbers) -> o.Plan:
             return replace(node, child=child, columns=tuple(_named(column, values) for column in node.columns))
         case o.Sort():
             child, values = _functions_over(node.child, node.order, numbers)
-            order = tuple(_values_for_calls(key, values) for key in node.order)
+            order = tuple(map_parts(key, lambda part: _values_for_calls(part, values)) for key in node.order)
             return _restore(o.Sort(child=child, order=order, is_global=node.is_global), node.output)
         case o.Window():
             # Partition and sort keys are attributes by now: only arguments hold calls.
@@ -69,7 +100,8 @@ def _pull_out(node: o.Plan, numbers: _Numbers) -> o.Plan:
             return _restore(replace(node, child=child, functions=functions), node.output)
         case o.Generate():
             child, values = _functions_over(node.child, (node.generator,), numbers)
-            return _restore(replace(node, child=child, generator=_values_for_calls(node.generator, values)), node.output)
+            generator = map_parts(node.generator, lambda part: _values_for_calls(part, values))
+            return _restore(replace(node, child=child, generator=generator), node.output)
     raise UnsupportedOperator(f"a UDF is called in {type(node).__name__}, where no function operator can be made of it")
 
 
@@ -127,11 +159,9 @@ def _from_join(node: o.Join, numbers: _Numbers) -> o.Plan:
     return _restore(joined, node.output)
 
 
-def _functions_over(
-    child: o.Plan, holders: Any, numbers: _Numbers, preferred: dict[Any, Attribute] | None = None
-) -> tuple[o.Plan, dict[Any, Attribute]]:
+def _functions_over(child: o.Plan, holders: Iterable[Part], numbers: _Numbers, preferred: _Values | None = None) -> tuple[o.Plan, _Values]:
     """Function operators over ``child`` for every call in ``holders``, the innermost at the bottom; and the calls' values."""
-    values: dict[Any, Attribute] = {}
+    values: _Values = {}
     calls = [part for holder in holders for part in reversed(list(expressions_in(holder))) if isinstance(part, UdfCall)]
     for call in sorted(calls, key=_depth):
         if _identity(call) not in values:
@@ -140,9 +170,7 @@ def _functions_over(
     return child, values
 
 
-def _function(
-    child: o.Plan, call: UdfCall, values: dict[Any, Attribute], numbers: _Numbers, preferred: Attribute | None
-) -> tuple[o.Plan, Attribute]:
+def _function(child: o.Plan, call: UdfCall, values: _Values, numbers: _Numbers, preferred: Attribute | None) -> tuple[o.Plan, Attribute]:
     known = {attribute.id for attribute in child.output}
     arguments: list[Attribute] = []
     computed: list[Alias] = []
@@ -164,20 +192,20 @@ def _function(
     return made, value
 
 
-def _named(column: Named, values: dict[Any, Attribute]) -> Named:
+def _named(column: Named, values: _Values) -> Named:
     if isinstance(column, Attribute):
         return column
     child = _values_for_calls(column.child, values)
     return column.attribute if child == column.attribute else Alias(child=child, attribute=column.attribute)
 
 
-def _values_for_calls(expression: Any, values: dict[Any, Attribute]) -> Any:
+def _values_for_calls(expression: Expression, values: _Values) -> Expression:
     if isinstance(expression, UdfCall) and _identity(expression) in values:
         return values[_identity(expression)]
     return map_parts(expression, lambda part: _values_for_calls(part, values))
 
 
-def _identity(call: Expression) -> Any:
+def _identity(call: Expression) -> Hashable:
     """What makes two calls one: function and arguments of deterministic UDFs, else the result id."""
     assert isinstance(call, UdfCall)
     return (call.udf, call.function, call.arguments, call.eval_type) if call.deterministic else call.call
@@ -187,7 +215,7 @@ def _restore(plan: o.Plan, output: tuple[Attribute, ...]) -> o.Plan:
     return plan if plan.output == output else o.Project(child=plan, columns=output)
 
 
-def _has_udf(expression: Any) -> bool:
+def _has_udf(expression: Part) -> bool:
     return any(isinstance(part, UdfCall) for part in expressions_in(expression))
 
 
@@ -196,13 +224,13 @@ def _depth(call: UdfCall) -> int:
     return 1 + max(inner, default=0)
 
 
-def _outermost_calls(expression: Any) -> tuple[UdfCall, ...]:
+def _outermost_calls(expression: Part) -> tuple[UdfCall, ...]:
     if isinstance(expression, UdfCall):
         return (expression,)
     return reduce(lambda found, part: found + _outermost_calls(part), subexpressions(expression), ())
 
 
-def _refuse_in_lambda(expression: Any, node: o.Plan) -> None:
+def _refuse_in_lambda(expression: Part, node: o.Plan) -> None:
     for part in expressions_in(expression):
         if isinstance(part, Lambda) and _has_udf(part.body):
             raise UnsupportedOperator(

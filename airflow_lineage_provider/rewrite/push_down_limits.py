@@ -1,7 +1,18 @@
 """Limits go below function operators, so that no more rows are judged than are kept.
 
-Before: ``limit 10`` over ``sort a`` over ``π judge`` over ``φ credit_exam(…) → judge``.
-After: ``π judge`` over ``φ credit_exam(…) → judge`` over ``limit 10`` over ``sort a``.
+>>> before = limit(sort(project(function(table("T", "a"), "credit_exam(a) AS judge"), "a, judge"), "a"), 10)
+>>> show(before)
+limit 10
+  sort a ASC
+    π a, judge
+      φ credit_exam(a) → judge
+        T [a]
+>>> show(push_down_limits(before))
+π a, judge
+  φ credit_exam(a) → judge
+    limit 10
+      sort a ASC
+        T [a]
 
 A projection and a function operator give one row for each row, in the same order. Where the order depends on what they
 compute, the limit stays. Function materialization judges every row that reaches a function operator, as the plan says;

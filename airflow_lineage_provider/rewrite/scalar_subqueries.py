@@ -1,6 +1,16 @@
 """Scalar subqueries become joins with their one row, below the operator that reads the value.
 
-Before: ``σ amount > (α (); avg(amount))`` over T. After: ``π …`` over ``σ amount > avg`` over ``T × α (); avg(amount)``.
+>>> before = where(table("T", "amount"), "amount > ?", group(table("U", "amount"), give="avg(amount) AS mean"))
+>>> show(before)
+σ (amount > (α (); avg(amount) AS mean;   U [amount]))
+  T [amount]
+>>> show(scalar_subqueries(before))
+π amount
+  σ (amount > mean)
+    ×
+      T [amount]
+      α (); avg(amount) AS mean
+        U [amount]
 
 A subquery that may give no row is a left join (its value is NULL then). One that may give several is aggregated to one row,
 and fails as Spark does when there were more.

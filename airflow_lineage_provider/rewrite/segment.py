@@ -4,6 +4,19 @@ Section 5.2 of the augmented-lineage paper. The pattern of a Non-D-segment, from
 where the grouping keys of stacked aggregations must be contained, the upper's in the lower's (section 5.1). Operators that
 pass rows on or drop them are selections to the pattern (section 3.2): sort, limit, repartition.
 
+>>> applications = where(join(table("client", "id, income"), table("loan", "client, amount"), "id = client"), "amount > 1")
+>>> judged = function(applications, "credit_exam(income, amount) AS judge")
+>>> plan = group(judged, by="judge", give="judge, count(1) AS n")
+>>> for one in segment(plan, plan.output, ("judge", "n")).segments:
+...     show(one.plan)
+α judge; count(1) AS n
+  segment 1 [id, income, client, amount, judge]
+φ credit_exam(income, amount) → judge
+  σ (amount > 1)
+    ⋈ (id = client)
+      client [id, income]
+      loan [client, amount]
+
 Ours, beyond the paper: generators (explode, grouping sets) give each row some times, and are projections to the pattern.
 A semi-join, an existence join, a window and a Python function over batches or groups are segments of a single operator, as
 the difference is: their rows go back to sets of rows, each by a rule of its own (`tracing.row_sets`). So is a domain, whose rows

@@ -1,18 +1,28 @@
 """A domain's copy of the outer query computes no more than the domain's values.
 
-Before: ``δ x`` over ``π x, risk`` over ``φ risk`` over ``T ⟕ (α …)``. After: ``δ x`` over ``π x`` over ``T``. A domain is a set, so how
-often a row is there does not matter: a function operator, a window or an outer join's right side of which nothing is read can go.
+>>> before = group(project(function(table("T", "x, y"), "rate(y) AS risk"), "x, risk"), by="x", give="x", domain=True)
+>>> show(before)
+α x
+  π x, risk
+    φ rate(y) → risk
+      T [x, y]
+>>> show(slim_domains(before))
+α x
+  π x
+    T [x, y]
+
+A domain is a set, so how often a row is there does not matter: a function operator, a window or an outer join's right side of which
+nothing is read can go.
 """
 
 from __future__ import annotations
 
 from collections.abc import Set
 from dataclasses import replace
-from typing import Any
 
 from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.expression_walk import references
-from airflow_lineage_provider.plan.expressions import attribute_of
+from airflow_lineage_provider.plan.expressions import Part, attribute_of
 from airflow_lineage_provider.plan.walk import transform_up
 
 
@@ -54,5 +64,5 @@ def _slim(node: o.Plan, wanted: Set[int]) -> o.Plan:
     return node
 
 
-def _read(*parts: Any) -> set[int]:
+def _read(*parts: Part) -> set[int]:
     return {attribute.id for part in parts for attribute in references(part)}

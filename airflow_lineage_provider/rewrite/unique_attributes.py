@@ -1,7 +1,15 @@
 """Every attribute is made at one place, and no operator gives one twice.
 
-Before: ``SELECT id, id FROM q JOIN q AS r`` where a view or CTE that stands twice brings the same ids twice.
-After: each place has ids of its own (from 0, left to right from the leaves), and the repeated ``id`` is an alias.
+A view or CTE that stands twice brings the same ids twice. After the pass each place has ids of its own (from 0, left to right from the
+leaves), and a column that is repeated is an alias:
+
+>>> q = table("q", "id")
+>>> before = project(join(q, q), "id, id")
+>>> ids(before.child.output), ids(before.output)
+([0, 0], [0, 0])
+>>> after = unique_attributes(before)
+>>> ids(after.child.output), ids(after.output)
+([0, 1], [1, 2])
 """
 
 from __future__ import annotations

@@ -1,6 +1,15 @@
 """Attributes get names that no other attribute has, without regard to case, so that SQL needs no qualifiers.
 
-Before: ``client [id, income]`` ⋈ ``debt [id, debt]``. After: ``client [id, income]`` ⋈ ``debt [id_2, debt]``.
+>>> before = join(table("client", "id, income"), table("debt", "Id, amount"), "client.id = debt.Id")
+>>> show(before)
+⋈ (id = Id)
+  client [id, income]
+  debt [Id, amount]
+>>> show(unique_names(before))
+⋈ (id = Id_2)
+  client [id, income]
+  debt [Id_2, amount]
+
 The row-number column of materializations is nobody else's name.
 """
 

@@ -15,10 +15,11 @@ that appends as the same key takes out what the earlier one appended, as a part 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from airflow_lineage_provider.records.appends import KnownBy
 from airflow_lineage_provider.secrecy.urls import shown_place
 from airflow_lineage_provider.store.note import Note
 
@@ -46,19 +47,19 @@ class Journal:
     store: RunStore
     run_id: str
     key: str = ""
-    own: list[tuple[str, Mapping[str, Any]]] = field(default_factory=list)
+    own: list[tuple[str, KnownBy]] = field(default_factory=list)
     instead_of: list[str] = field(default_factory=list)
 
-    def intend(self, places: Sequence[str], **how: Any) -> list[Note]:
+    def intend(self, places: Sequence[str], how: KnownBy) -> list[Note]:
         """Note that the run appends to a place, by all its names, and how its rows there are known; what it replaces of earlier runs.
 
         :raises AppendInProgress: another run that is still going appends the same.
         :raises StoreError: the store fails, and the result is not to be kept without it.
         """
         self.own.append((places[0], how))
-        keeps_result, nothing = self.store.keeps_result, list[tuple[str, str, Any]]()
+        keeps_result, nothing = self.store.keeps_result, list[tuple[str, str, KnownBy]]()
 
-        def note(store: Store) -> list[tuple[str, str, Any]]:
+        def note(store: Store) -> list[tuple[str, str, KnownBy]]:
             return store.intend_append(self.run_id, places, how, keeps_result=keeps_result, key=self.key)
 
         found = self.store.ask(f"noting where run {self.run_id} appends", note, nothing)
@@ -73,7 +74,7 @@ class Journal:
             log.info("run %s replaces what earlier runs appended as %s: %d are taken out", self.run_id, self.key, removed)
 
     @property
-    def keyed(self) -> list[tuple[str, Mapping[str, Any], str]]:
+    def keyed(self) -> list[tuple[str, KnownBy, str]]:
         """The run's own appends that stay known by their key."""
         return [(place, how, self.key) for place, how in self.own] if self.key else []
 
@@ -96,15 +97,19 @@ class Journal:
             undo(self._note(self.run_id, place, how))
             self._settled(self.run_id, place)
 
-    def _note(self, run_id: str, place: str, how: Mapping[str, Any]) -> Note:
+    def _note(self, run_id: str, place: str, how: KnownBy) -> Note:
         doing = f"noting that what run {run_id} appended is taken out"
 
-        def amend(**more: Any) -> None:
-            self.store.ask(doing, lambda opened: opened.amend_append(run_id, place, {**how, **more}), None)
+        def amend(now: KnownBy) -> None:
+            self.store.ask(doing, lambda opened: opened.amend_append(run_id, place, now), None)
 
-        return Note(run_id, place, how, amend, lambda: self.store.ask(doing, lambda opened: opened.noted_append(run_id, place), how))
+        def now() -> KnownBy | None:
+            known: KnownBy | None = how
+            return self.store.ask(doing, lambda opened: opened.noted_append(run_id, place), known)
 
-    def _unfinished(self, place: str) -> Sequence[tuple[str, Any]]:
+        return Note(run_id, place, how, amend, now)
+
+    def _unfinished(self, place: str) -> Sequence[tuple[str, KnownBy]]:
         return self.store.ask("finding runs that failed while they appended", lambda opened: opened.unfinished_appends(place), [])
 
     def _settled(self, run_id: str, place: str) -> None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Mapping, Set
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from airflow_lineage_provider import settings
 from airflow_lineage_provider.errors import ReasonsWillBeLost, UdfNotKept
+from airflow_lineage_provider.reasons.description import UdfDescription
 from airflow_lineage_provider.reasons.kept import KeptUdf, can_be_found, keep
 
 if TYPE_CHECKING:
@@ -19,27 +20,28 @@ _OFF = "keeping is switched off (AIRFLOW_LINEAGE_KEEP_UDFS=0)"
 
 @dataclass(frozen=True, kw_only=True)
 class Keeping:
-    """What is kept, and by function operator what the run's record says of it: ``found_in`` and ``kept`` or ``not_kept``."""
+    """What is kept, and what the run's record says of each function operator's UDF."""
 
     kept: tuple[KeptUdf, ...]
-    described: Mapping[int, Mapping[str, Any]]
+    described: Mapping[int, UdfDescription]
 
 
 def keeping(udfs: Mapping[int, ReasonedUdf], needed: Set[int], secrets: Iterable[str] = ()) -> Keeping:
     """Keep those that no other process could find. ``needed`` are the function operators that a derivation calls again: of those that
     cannot be kept it is warned. One that holds a secret parameter is not kept: such a parameter is stored nowhere."""
     kept: dict[str, KeptUdf] = {}
-    described: dict[int, Mapping[str, Any]] = {}
+    described: dict[int, UdfDescription] = {}
     for number, udf in udfs.items():
+        said = UdfDescription.of(udf.describe() | {"function": number})
         if can_be_found(udf):
-            described[number] = {"found_in": "module"}
+            described[number] = replace(said, found_in="module")
             continue
         try:
             if udf.version not in kept:
                 kept[udf.version] = _kept(udf, secrets)
-            described[number] = {"found_in": "store", "kept": kept[udf.version].describe()}
+            described[number] = replace(said, found_in="store", kept=kept[udf.version].describe())
         except UdfNotKept as why:
-            described[number] = {"found_in": "nowhere", "not_kept": str(why)}
+            described[number] = replace(said, found_in="nowhere", not_kept=str(why))
             if number in needed:
                 _warn(udf, str(why))
     return Keeping(kept=tuple(kept.values()), described=described)

@@ -6,14 +6,18 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, get_args
-from typing import Literal as OneOf
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from airflow_lineage_provider.errors import InvalidOutput, StoreError
+from airflow_lineage_provider.records.appends import KnownBy
+from airflow_lineage_provider.records.run import RecordedOutput
+from airflow_lineage_provider.records.versions import OutputVersion, UnknownVersion, WrittenRows
 from airflow_lineage_provider.secrecy import shown_text
 from airflow_lineage_provider.secrecy.urls import odd_store_url, shown_place
 from airflow_lineage_provider.shown import shown
+from airflow_lineage_provider.typed_json import written
+from airflow_lineage_provider.words import OutputKind, OutputMode, check_word, words
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -21,8 +25,6 @@ if TYPE_CHECKING:
     from airflow_lineage_provider.running.journal import Journal
     from airflow_lineage_provider.store.note import Note
 
-Mode = OneOf["error", "overwrite", "append"]
-MODES: tuple[Mode, ...] = get_args(Mode)
 FORMATS = ("parquet", "csv", "json", "orc")
 
 _FORMS = (
@@ -43,22 +45,22 @@ class Written:
     """What a write made: places (a file's URI, a database table) with their versions, and the version as the run's record keeps it."""
 
     places: Mapping[str, str]
-    version: Mapping[str, Any]
+    version: OutputVersion
 
 
 @dataclass(frozen=True, kw_only=True)
 class Output:
     """A place for the result: files at a path, a table of Spark's catalog, or a PostgreSQL table."""
 
-    kind: OneOf["path", "table", "postgres"]
+    kind: OutputKind
     target: str = field(repr=False)  # a path may be a URL with a password, too
     format: str = "parquet"
-    mode: Mode = "error"
+    mode: OutputMode = "error"
     url: str = field(default="", repr=False)  # it may hold a password
 
     def __post_init__(self) -> None:
-        if self.mode not in MODES:
-            raise InvalidOutput(f"output mode {shown(self.mode)} is not known; it can be {', '.join(MODES)}")
+        check_word("output kind", self.kind, OutputKind, InvalidOutput)
+        check_word("output mode", self.mode, OutputMode, InvalidOutput)
         for name, value in (("target", self.target), ("format", self.format)):
             if not isinstance(value, str) or not value.strip():
                 raise InvalidOutput(f"the {name} of an output is {shown(value)}; it must be a text")
@@ -66,15 +68,15 @@ class Output:
             _check_table(self.url, self.target)
 
     @classmethod
-    def path(cls, path: str, format: str = "parquet", mode: Mode = "error") -> Output:
+    def path(cls, path: str, format: str = "parquet", mode: OutputMode = "error") -> Output:
         return cls(kind="path", target=path, format=format, mode=mode)
 
     @classmethod
-    def table(cls, name: str, mode: Mode = "error") -> Output:
+    def table(cls, name: str, mode: OutputMode = "error") -> Output:
         return cls(kind="table", target=name, mode=mode)
 
     @classmethod
-    def postgres(cls, url: str, table: str, mode: Mode = "error") -> Output:
+    def postgres(cls, url: str, table: str, mode: OutputMode = "error") -> Output:
         return cls(kind="postgres", target=table, mode=mode, url=url)
 
     @classmethod
@@ -150,7 +152,7 @@ class Output:
 
         writer, replaced = frame.write.mode(self.mode), list["Note"]()
         if appending is not None:
-            replaced = appending.intend(self._places(frame.sparkSession))
+            replaced = appending.intend(self._places(frame.sparkSession), KnownBy())
         if self.kind == "path":
             options = {} if appending is None else naming(appending.run_id)
             writer.format(self.format).options(**options).save(self.target)
@@ -235,12 +237,17 @@ class Output:
             return _not_known("the table was dropped by somebody else")
         return Written(
             places={made[0]: made[1]},
-            version={"kind": "rows", "place": made[0], "version": made[1], "before": before, "instead_of": instead_of},
+            version=WrittenRows(place=made[0], version=made[1], before=before, instead_of=tuple(instead_of)),
         )
 
-    def describe(self) -> dict[str, Any]:
+    def recorded(self, version: OutputVersion | None = None) -> RecordedOutput:
         """What is recorded with the run: never a password."""
-        return {"kind": self.kind, "target": self.shown, "format": self.format, "mode": self.mode}
+        return RecordedOutput(kind=self.kind, target=self.shown, format=self.format, mode=self.mode, version=version)
+
+    def describe(self) -> dict[str, str]:
+        """The same as JSON has it, for those who only tell where the result goes."""
+        found: dict[str, str] = written(self.recorded())
+        return found
 
     @property
     def shown(self) -> str:
@@ -248,16 +255,17 @@ class Output:
         return shown_place(self.target)
 
 
-def _with_mode(text: str) -> tuple[str, Mode]:
+def _with_mode(text: str) -> tuple[str, OutputMode]:
     """The place, and the mode at its end."""
     found = re.search(r"\+([A-Za-z_]+)$", text)
     if found is None:
         return text, "error"
-    for mode in MODES:
+    mode: OutputMode
+    for mode in words(OutputMode):
         if found[1] == mode:
             return text[: found.start()], mode
     raise InvalidOutput(
-        f"output {shown(shown_place(text))}: mode {shown(found[1])} is not known; it can be {', '.join(MODES)} "
+        f"output {shown(shown_place(text))}: mode {shown(found[1])} is not known; it can be {', '.join(words(OutputMode))} "
         f"(a path that ends with {shown(found[0])} itself is written Output.path(…))"
     )
 
@@ -308,4 +316,4 @@ def file_version(size: int, modified: int) -> str:
 
 
 def _not_known(cause: str) -> Written:
-    return Written(places={}, version={"kind": "none", "cause": shown_text(cause)})
+    return Written(places={}, version=UnknownVersion(cause=shown_text(cause)))

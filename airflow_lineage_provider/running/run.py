@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-import json
 import platform
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider import __version__
 from airflow_lineage_provider.errors import LineageError, PlanCheckError, PlanError, RunFailed
 from airflow_lineage_provider.plan import codec
+from airflow_lineage_provider.plan.digest import plan_digest
 from airflow_lineage_provider.plan.lineage_keys import ROW
 from airflow_lineage_provider.plan.segments import SegmentedPlan
-from airflow_lineage_provider.plan.text import segments_text
 from airflow_lineage_provider.plan.walk import functions_of
 from airflow_lineage_provider.progress import Progress
-from airflow_lineage_provider.recording import RecordedPlan, RecordedSource, inputs_document, plan_text, segments_document
+from airflow_lineage_provider.reasons.description import UdfDescription
+from airflow_lineage_provider.recording import RecordedPlan, RecordedSource, plan_text, recorded_inputs, recorded_segments
+from airflow_lineage_provider.records.run import RunRecord
 from airflow_lineage_provider.rewrite.passed_keys import functions_of_batches, with_passed_keys
 from airflow_lineage_provider.rewrite.pipeline import rewrite
+from airflow_lineage_provider.running.costs import measured_costs
 from airflow_lineage_provider.running.given_pipeline import frame_of
 from airflow_lineage_provider.running.journal import Journal
 from airflow_lineage_provider.running.keeping import Keeping, keeping
@@ -29,16 +31,18 @@ from airflow_lineage_provider.secrecy import Secrets, recorded_params
 from airflow_lineage_provider.secrecy.failures import guarded, told
 from airflow_lineage_provider.secrecy.known import AIRFLOW
 from airflow_lineage_provider.secrecy.parameters import recorded_value, texts_of
-from airflow_lineage_provider.store import RunRecord, Store
+from airflow_lineage_provider.store import Store
 from airflow_lineage_provider.tracing.annotate import group_keys
 from airflow_lineage_provider.tracing.program import Program, programs, rest_of_plan, with_reasons
 from airflow_lineage_provider.tracing.strategies import Choice, SegmentCost, choose, stored_segments
+from airflow_lineage_provider.typed_json import written
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from airflow_lineage_provider.plan.operators import Source
     from airflow_lineage_provider.reasons import ReasonedUdf
+    from airflow_lineage_provider.records.versions import SourceVersion
     from airflow_lineage_provider.spark.capturing.capture import CapturedPipeline
     from airflow_lineage_provider.spark.executing.run import Execution
     from airflow_lineage_provider.store.run_store import RunStore
@@ -96,7 +100,7 @@ def execute(spark: SparkSession, store: RunStore, request: Request, progress: Pr
             result, written = _result(execution, prepared, request, journal)
         progress("publishing")
         execution.timings["total"] = time.perf_counter() - started
-        output = request.output.describe() | {"version": written.version} if request.output and written else None
+        output = request.output.recorded(written.version) if request.output and written else None
         record = replace(record, output=output, timings=execution.timings, row_counts=execution.rows, finished=datetime.now(UTC))
         record = _publish(store, record, written.places if written else {}, prepared, journal)
     except BaseException as error:
@@ -112,10 +116,12 @@ def execute(spark: SparkSession, store: RunStore, request: Request, progress: Pr
 
 def _publish(store: RunStore, record: RunRecord, places: Mapping[str, str], prepared: _Prepared, journal: Journal) -> RunRecord:
     """Make the run visible: complete, or, where its lineage is lost, incomplete."""
-    said = {"output": record.output, "timings": record.timings, "row_counts": record.row_counts, "udfs": prepared.keeping.kept}
 
     def publish(opened: Store, again: bool = False) -> None:
-        opened.publish_run(record.id, places=places, indexes=_indexes(prepared), again=again, **said)
+        opened.publish_run(
+            record.id, output=record.output, places=places, timings=record.timings, row_counts=record.row_counts,
+            indexes=_indexes(prepared), udfs=prepared.keeping.kept, again=again,
+        )  # fmt: skip
 
     store.ask(f"publishing run {record.id}", publish, None, lambda opened: publish(opened, True))
     if not store.lost:
@@ -179,7 +185,7 @@ def _prepare(spark: SparkSession, store: RunStore, request: Request, frame: Data
     if unknown:
         raise PlanError(f"keys name {', '.join(unknown)}, which the pipeline does not read; it reads {', '.join(sorted(readable))}")
     unknown_costs: dict[int, SegmentCost] = {}
-    costs = store.ask("reading what earlier runs cost", lambda opened: measured_costs(opened, request, plan), unknown_costs)
+    costs = store.ask("reading what earlier runs cost", lambda opened: _costs(opened, request, plan), unknown_costs)
     choices = choose(plan, request.strategy, _not_repeatable(plan, udfs), costs)
     made = programs(plan, identities, stored_segments(choices), frozenset(udfs), whole=request.strategy == "full_materialization")
 
@@ -206,12 +212,12 @@ def _called_again(recorded: RecordedPlan, udfs: Mapping[int, ReasonedUdf]) -> fr
     return frozenset(number for number, udf in udfs.items() if number not in stored or (udf.has_reason and stored[number].reason is None))
 
 
-def _version(spark: SparkSession, captured: CapturedPipeline, source: Source, is_output: Callable[[str], bool]) -> dict[str, Any]:
+def _version(spark: SparkSession, captured: CapturedPipeline, source: Source, is_output: Callable[[str], bool]) -> SourceVersion:
     """The version of a source that the run reads, and whether the session keeps rows of it that may be others."""
     from airflow_lineage_provider.spark.rereading.sources import version_of
 
     version = version_of(spark, captured.leaves[source.leaf], source.relation, is_output)
-    return version | {"kept_rows": "doubtful"} if source.leaf in captured.doubtful else version
+    return replace(version, kept_rows="doubtful") if source.leaf in captured.doubtful else version
 
 
 def _not_repeatable(plan: SegmentedPlan, udfs: Mapping[int, ReasonedUdf]) -> frozenset[int]:
@@ -223,23 +229,8 @@ def _not_repeatable(plan: SegmentedPlan, udfs: Mapping[int, ReasonedUdf]) -> fro
     return frozenset(f.function for segment in plan.segments for f in segment.functions if f.function not in found)
 
 
-def measured_costs(store: Store, request: Request, plan: SegmentedPlan) -> dict[int, SegmentCost]:
-    """What the segments cost in the newest complete run of the same pipeline with the same segments; nothing when there is none."""
-    if request.strategy != "auto":
-        return {}
-    shape = segments_text(codec.from_json(request.secrets.sealed(codec.to_json(plan))))
-    for record in store.runs(request.name, 100):
-        if record.status == "complete" and record.plan and segments_text(codec.from_json(record.plan)) == shape:
-            names = {one.segment: one.name for one in map(codec.from_json, map(json.dumps, record.segments))}
-            found = {number: _cost(record, name) for number, name in names.items() if f"{name}.compute" in (record.timings or {})}
-            if found:
-                return found
-    return {}
-
-
-def _cost(record: RunRecord, name: str) -> SegmentCost:
-    timings = record.timings
-    return SegmentCost(rows=record.row_counts.get(name, 0), compute=timings[f"{name}.compute"], store=timings[f"{name}.store"])
+def _costs(store: Store, request: Request, plan: SegmentedPlan) -> dict[int, SegmentCost]:
+    return measured_costs(store, request.name, request.secrets.sealed(codec.to_json(plan))) if request.strategy == "auto" else {}
 
 
 def _declared(plan: SegmentedPlan, captured: CapturedPipeline) -> dict[int, ReasonedUdf]:
@@ -279,23 +270,18 @@ def _compute(execution: Execution, prepared: _Prepared) -> DataFrame:
 
 def _register_udfs(execution: Execution, prepared: _Prepared) -> dict[int, str]:
     """A temporary SQL function for every function operator."""
-    from airflow_lineage_provider.reasons.spark_function import spark_function
-    from airflow_lineage_provider.spark.capturing.capture import register_captured_udf
+    from airflow_lineage_provider.spark.sql_functions import register_captured, register_reasoned
 
     names: dict[int, str] = {}
-    keys = {node.function: tuple(a.name for a in node.keys) for program in prepared.programs for node in functions_of(program.plan)}
+    with_keys = {node.function: node for program in prepared.programs for node in functions_of(program.plan)}
     for segment in prepared.recorded.plan.segments:
         for function in segment.functions:
             name = f"lineage_{execution.run_id.replace('-', '_')}_udf_{function.function}"
             udf = prepared.udfs.get(function.function)
             if udf is None:
-                register_captured_udf(execution.spark, prepared.captured, function.call, name)
+                register_captured(execution.spark, prepared.captured.udfs, function.call, name)
             else:
-                mode: Literal["normal", "reasoning"] = "normal" if function.reason is None else "reasoning"
-                # Spark calls a deterministic UDF again wherever its value is read; this one it calls once a row.
-                # (A function of its own: asNondeterministic() changes the one that it is called on.)
-                function_once = spark_function(udf, mode, keys.get(function.function, ())).asNondeterministic()
-                execution.spark.udf.register(name, function_once)
+                register_reasoned(execution.spark, name, udf, with_keys.get(function.function, function))
             execution.functions.append(name)
             names[function.function] = name
     return names
@@ -324,27 +310,29 @@ def _indexes(prepared: _Prepared) -> dict[str, list[list[str]]]:
 
 def _record(prepared: _Prepared, request: Request) -> RunRecord:
     recorded = prepared.recorded
+    plan = request.secrets.sealed(plan_text(recorded))
     functions = [function for segment in recorded.plan.segments for function in segment.functions]
-    described = {number: udf.describe() | dict(prepared.keeping.described[number]) for number, udf in prepared.udfs.items()}
+    described = prepared.keeping.described
     record = RunRecord(
         pipeline=request.name,
         strategy=request.strategy,
         reasons=request.reasons,
         params=dict(request.recorded_params),
-        plan=request.secrets.sealed(plan_text(recorded)),
-        segments=segments_document(recorded),
-        inputs=inputs_document(recorded),
-        udfs=[{"function": f.function, "name": f.udf} | described.get(f.function, {"has_reason": False}) for f in functions],
+        plan=plan,
+        plan_digest=plan_digest(codec.from_json(plan)),
+        segments=recorded_segments(recorded),
+        inputs=recorded_inputs(recorded),
+        udfs=tuple(described.get(f.function) or UdfDescription(function=f.function, name=f.udf) for f in functions),
         conf=dict(recorded.plan.conf),
         airflow={name: value if name in AIRFLOW else recorded_value(value) for name, value in request.airflow.items()},
-        choices=[asdict(choice) for choice in prepared.choices],
+        choices=prepared.choices,
         versions={
             "airflow_lineage_provider": __version__,
             "python": platform.python_version(),
             "spark": prepared.frame.sparkSession.version,
         },
     )
-    request.secrets.check_absent(asdict(replace(record, plan="")), "record")
+    request.secrets.check_absent(written(replace(record, plan="")), "record")
     return record
 
 

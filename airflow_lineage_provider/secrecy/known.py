@@ -1,9 +1,13 @@
-"""What is known to be harmless: reader options of Spark's own sources, properties of database URLs, Airflow's run context.
+"""The lists of names by which it is judged what may be told; there are no others.
 
-Lists of what is let through, in lower case. What is missing here is withheld, which is inconvenient and never wrong.
+What is known to be harmless (reader options of Spark's own sources, properties of database URLs, Airflow's run context) is let through, in
+lower case: what is missing there is withheld, which is inconvenient and never wrong. What is known to be a login or a secret is left out
+wherever it stands, and is the only guide where there is nothing but free text.
 """
 
 from __future__ import annotations
+
+import re
 
 
 def _words(text: str) -> frozenset[str]:
@@ -30,8 +34,34 @@ READER_OPTIONS = _words(
 )
 """Options of Spark's own readers (CSV, JSON, Parquet, ORC, text, XML, JDBC). They say how to read, not who reads."""
 
-CREDENTIALS = _words("user username uid login loginid password passwd pwd pass psw keytab principal")
+_LOGINS = _words("user username uid login loginid principal")
+_PASSWORDS = _words("password passwd pwd pass psw passphrase keytab")
+
+CREDENTIALS = _LOGINS | _PASSWORDS
 """Who reads: no part of a description, and needed again from whoever reads again."""
+
+_PARTS_OF_SECRETS = re.compile(
+    r"password|passwd|pwd|passphrase|secret|token|credential|(?:api|access|account|private)[_.\-]?key|\bsig", re.IGNORECASE
+)
+
+
+def is_telling(name: str) -> bool:
+    """Whether a name says that its value is a secret: all that there is to judge by in free text.
+
+    >>> is_telling("fs.s3a.SECRET.key"), is_telling("pass"), is_telling("passengers")
+    (True, True, False)
+    """
+    return name.lower() in _PASSWORDS or _PARTS_OF_SECRETS.search(name) is not None
+
+
+FILE_SYSTEM_ACCESS = ("fs.", "hadoop.", "dfs.", "spark.hadoop.", "google.cloud.auth.")
+"""How the names of options begin that say how a file system is reached: the session knows, and the rows are the same."""
+
+PLAIN_SCHEMES = _words("file hdfs viewfs webhdfs dbfs")
+"""File systems whose paths may have an @, and whose URLs have no passwords."""
+
+YES_OR_NO = _words("true false yes no on off 0 1")
+"""Values that are no secrets, whatever the property of a URL is."""
 
 URL_PROPERTIES = _words(
     """

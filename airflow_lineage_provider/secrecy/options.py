@@ -6,13 +6,11 @@ from collections.abc import Mapping
 
 from airflow_lineage_provider import settings
 from airflow_lineage_provider.secrecy.digests import digest, is_digest, same_key
-from airflow_lineage_provider.secrecy.known import CREDENTIALS, READER_OPTIONS
+from airflow_lineage_provider.secrecy.known import CREDENTIALS, FILE_SYSTEM_ACCESS, READER_OPTIONS
 from airflow_lineage_provider.secrecy.urls import database_url
 
 WITHHELD_URL = "url."
 """Before the names of withheld properties of a database URL."""
-# How a file system is reached: the session knows, and the rows are the same.
-_ACCESS = ("fs.", "hadoop.", "dfs.", "spark.hadoop.", "google.cloud.auth.")
 
 
 def recorded_options(options: Mapping[str, str]) -> dict[str, str]:
@@ -24,7 +22,7 @@ def recorded_options(options: Mapping[str, str]) -> dict[str, str]:
     return {
         name: value if name.lower() in clear and not is_digest(value) else digest(value)
         for name, value in options.items()
-        if name.lower() not in CREDENTIALS and not name.lower().startswith(_ACCESS)
+        if name.lower() not in CREDENTIALS and not name.lower().startswith(FILE_SYSTEM_ACCESS)
     }
 
 

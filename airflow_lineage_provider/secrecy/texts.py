@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from airflow_lineage_provider.secrecy.known import is_telling
 from airflow_lineage_provider.secrecy.urls import HIDDEN, shown_url
 
 _TOKEN = re.compile(r"(?:jdbc:[^\s'\"`<>)\]]+|[A-Za-z][\w+.\-]{0,40}://[^\s'\"`<>]+)", re.IGNORECASE)
@@ -17,11 +18,9 @@ _TOKEN = re.compile(r"(?:jdbc:[^\s'\"`<>)\]]+|[A-Za-z][\w+.\-]{0,40}://[^\s'\"`<
 _LOGIN_WITH_BLANKS = re.compile(
     r"(://[^\s/@:'\"]{0,256}:)(?!\d{1,5}(?:[/\s,;)\]]|$))((?:(?!://)[^\n@]){0,1000}\s(?:(?!://)[^\n]){0,1000})(@[\w.\-\[\]]*)"
 )
-_TELLING = re.compile(
-    r"password|passwd|pwd|passphrase|secret|token|credential|(?:api|access|account|private)[_.\-]?key|\bsig", re.IGNORECASE
-)
 _NAME = re.compile(r"(?<![\w.\-])([\w.\-]++)\s*+=\s*+")
 _VALUE = re.compile(r"\{[^}]*\}|\"[^\"]*\"|'[^']*'|[^\s,;&)\"']+")
+_STORE = re.compile(r"postgres\w*(\+\w+)?://")
 SHORTEST = 4
 
 
@@ -34,11 +33,16 @@ def shown_text(text: str, withheld: Iterable[str] = ()) -> str:
     return _without_pairs(text)
 
 
+def redact(text: str) -> str:
+    """A URL, or a text with URLs in it, as it may be shown."""
+    return shown_url(text) if _STORE.match(text) else shown_text(text)
+
+
 def _without_pairs(text: str) -> str:
     """The text without what stands behind ``=`` where a telling name stands before it."""
     told, done = [], 0
     for name in _NAME.finditer(text):
-        value = _VALUE.match(text, name.end()) if name.start() >= done and _TELLING.search(name[1]) else None
+        value = _VALUE.match(text, name.end()) if name.start() >= done and is_telling(name[1]) else None
         if value is not None and value[0].strip("'\"") != HIDDEN:
             told += [text[done : value.start()], HIDDEN]
             done = value.end()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from urllib.parse import unquote
 
-from airflow_lineage_provider.secrecy.known import CREDENTIALS, URL_PROPERTIES
+from airflow_lineage_provider.secrecy.known import CREDENTIALS, PLAIN_SCHEMES, URL_PROPERTIES, YES_OR_NO
 
 HIDDEN = "***"
 LONGEST = 8_000
@@ -14,10 +14,7 @@ _SCHEME = re.compile(r"([A-Za-z][\w+.\-]*)://")
 _USER = re.compile(r"[\w.\-~%+$]{1,128}")
 _HOST = r"(?:[\w.\-~%]*|\[[\w:.%]*\])(?::\d{0,5})?"
 _PLACE = re.compile(rf"{_HOST}(?:,{_HOST})*(?:/[^\x00-\x1f]*)?")
-# File systems whose paths may have an @, and whose URLs have no passwords.
-_FILES = frozenset({"file", "hdfs", "viewfs", "webhdfs", "dbfs"})
 _HARMLESS_VALUE = re.compile(r"[\w.\-/:,+%]{0,200}")
-_YES_OR_NO = frozenset({"true", "false", "yes", "no", "on", "off", "0", "1"})
 _DATABASE = re.compile(r"jdbc:[a-z0-9+\-]+(?::[a-z0-9+\-]+)*:[\w.\-/:,\[\]\\~%]*", re.IGNORECASE | re.ASCII)
 _ORACLE = re.compile(r"(jdbc:oracle:\w+:)[^@]*@(//)?([\w.\-/:,\[\]]+)", re.IGNORECASE | re.ASCII)
 
@@ -32,12 +29,41 @@ def shown_url(url: str) -> str:
     scheme = _SCHEME.match(url)
     if scheme is None:
         return HIDDEN
-    if scheme[1].lower() in _FILES and "@" not in re.split(r"[/?#]", url[scheme.end() :], maxsplit=1)[0]:
+    if _is_plain(scheme, url):
         return url
     login, at, rest = _split_login(url[scheme.end() :])
     place, mark, query = re.match(r"([^?#]*)([?#]?)(.*)", rest, re.DOTALL).groups()  # type: ignore[union-attr]
     shown = place if _PLACE.fullmatch(place) else HIDDEN
     return f"{scheme[0]}{_shown_login(login)}{at}{shown}{mark}{_shown_query(query)}"
+
+
+def secrets_of(url: str) -> tuple[str, ...]:
+    """The passwords and unknown properties of a URL, as they are written and as they are meant: what a log is told to mask.
+
+    >>> secrets_of("postgresql://me:p%40ss@host/db?sslmode=require&sslpassword=s3cret")
+    ('p%40ss', 'p@ss', 's3cret')
+    """
+    scheme = _SCHEME.match(url)
+    if len(url) > LONGEST or scheme is None:
+        return (url,)
+    if _is_plain(scheme, url):
+        return ()
+    login, _, rest = _split_login(url[scheme.end() :])
+    query, _, fragment = rest.partition("?")[2].partition("#")  # an output's table stands behind the #
+    pieces = [*re.split("[&;]", query), *(piece for piece in re.split("[&;]", fragment) if "=" in piece)]
+    found = [login.partition(":")[2], *filter(None, map(_withheld, pieces))]
+    return tuple(dict.fromkeys(text for each in found for text in (each, unquote(each)) if text))
+
+
+def _withheld(piece: str) -> str | None:
+    """What of ``name=value`` in a URL is not told."""
+    name, equals, value = piece.partition("=")
+    return piece if not equals else None if is_harmless(name, value) else value
+
+
+def _is_plain(scheme: re.Match[str], url: str) -> bool:
+    """Whether a URL is a path, which is told as it is."""
+    return scheme[1].lower() in PLAIN_SCHEMES and "@" not in re.split(r"[/?#]", url[scheme.end() :], maxsplit=1)[0]
 
 
 def shown_place(text: str) -> str:
@@ -81,7 +107,7 @@ def is_harmless(name: str, value: str) -> bool:
     """Whether a property of a URL may be told."""
     if name.lower() in CREDENTIALS:
         return False
-    return value.lower() in _YES_OR_NO or (name.lower() in URL_PROPERTIES and _HARMLESS_VALUE.fullmatch(value) is not None)
+    return value.lower() in YES_OR_NO or (name.lower() in URL_PROPERTIES and _HARMLESS_VALUE.fullmatch(value) is not None)
 
 
 def database_url(url: str) -> tuple[str, dict[str, str]]:

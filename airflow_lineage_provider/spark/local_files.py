@@ -6,14 +6,16 @@ import fnmatch
 import hashlib
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+
+from airflow_lineage_provider.records.versions import FileStatus, FilesVersion
 
 # More files than this are told by a digest: a version is stored with every run.
 LISTED_FILES = 1000
 _SHOWN = 5
 
-Files = Mapping[str, tuple[int, int]]
+Files = Mapping[str, FileStatus]
 
 
 def is_local(uris: Sequence[str]) -> bool:
@@ -59,37 +61,35 @@ def hidden(name: str) -> bool:
     return name.startswith(".") or (name.startswith("_") and "=" not in name) or name.endswith("._COPYING_")
 
 
-def files_version(files: Files, *, complete: bool = True) -> dict[str, Any]:
+def files_version(files: Files, *, complete: bool = True) -> FilesVersion:
     """What to keep of a listing: the files themselves, or their number, size and digest when there are too many.
 
     ``complete`` says whether the roots hold these files only, so that another one is a new one.
     """
-    version: dict[str, Any] = {"kind": "files", "count": len(files), "bytes": sum(size for size, _ in files.values()), "complete": complete}
+    version = FilesVersion(count=len(files), bytes=sum(size for size, _ in files.values()), complete=complete)
     if len(files) <= LISTED_FILES or not complete:
-        version["files"] = {uri: list(status) for uri, status in sorted(files.items())}
-    else:
-        version["digest"] = _digest(files)
-    return version
+        return replace(version, files=dict(sorted(files.items())))
+    return replace(version, digest=_digest(files))
 
 
-def file_differences(version: Mapping[str, Any], now: Files) -> tuple[str, ...]:
+def file_differences(version: FilesVersion, now: Files) -> tuple[str, ...]:
     """How the files differ from a recorded version, for people; empty when they do not."""
-    if "files" not in version:
+    then = version.files
+    if then is None:
         return _digest_differences(version, now)
-    then = {uri: (int(size), int(modified)) for uri, (size, modified) in version["files"].items()}
     gone = [f"{uri} is gone" for uri in then if uri not in now]
-    new = [f"{uri} is new" for uri in now if uri not in then] if version.get("complete", True) else []
+    new = [f"{uri} is new" for uri in now if uri not in then] if version.complete else []
     changed = [_change(uri, then[uri], now[uri]) for uri in then if uri in now and then[uri] != now[uri]]
     return _shortened([*gone, *changed, *new])
 
 
-def _digest_differences(version: Mapping[str, Any], now: Files) -> tuple[str, ...]:
-    if version["digest"] == _digest(now):
+def _digest_differences(version: FilesVersion, now: Files) -> tuple[str, ...]:
+    if version.digest == _digest(now):
         return ()
     size = sum(size for size, _ in now.values())
-    if (len(now), size) == (version["count"], version["bytes"]):
+    if (len(now), size) == (version.count, version.bytes):
         return (f"some of the {len(now):,} files were written again",)
-    return (f"{len(now):,} files with {size:,} bytes; there were {version['count']:,} with {version['bytes']:,}",)
+    return (f"{len(now):,} files with {size:,} bytes; there were {version.count:,} with {version.bytes:,}",)
 
 
 def _change(uri: str, then: tuple[int, int], now: tuple[int, int]) -> str:

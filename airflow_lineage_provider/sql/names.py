@@ -49,7 +49,11 @@ def is_plain(name: str, dialect: Dialect) -> bool:
 
 
 def quote(name: str, dialect: Dialect) -> str:
-    """A name, quoted where that is needed. Raises as `identifier`."""
+    """A name, quoted where that is needed. Raises as `identifier`.
+
+    >>> quote("Judge", "spark"), quote("Judge", "postgres"), quote("group", "spark")
+    ('Judge', '"Judge"', '`group`')
+    """
     return identifier(name, dialect).sql(dialect=dialect)
 
 

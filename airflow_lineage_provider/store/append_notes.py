@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
-from typing import Any
+from dataclasses import replace
 
 import sqlalchemy as sa
 
+from airflow_lineage_provider.errors import RecordDamaged
+from airflow_lineage_provider.records.appends import AppendNote, KnownBy
+from airflow_lineage_provider.records.run import RunStatus
 from airflow_lineage_provider.store import schema
-from airflow_lineage_provider.store.records import RunStatus
 from airflow_lineage_provider.store.schema import SafeText
+from airflow_lineage_provider.typed_json import read, written
 
 _APPENDING = "appending to "
 _APPENDED = "appended as "
@@ -26,35 +28,35 @@ _outputs = schema.outputs
 _place = _outputs.c.place
 
 
-def intend(connection: sa.Connection, run_id: str, place: str, how: Any, *, keeps_result: bool, key: str) -> None:
+def intend(connection: sa.Connection, run_id: str, place: str, how: KnownBy, *, keeps_result: bool, key: str) -> None:
     """Note that a run is going to append to a place, until it is published."""
     settle(connection, run_id, place)  # a note whose answer was lost is made again
-    note = json.dumps({"how": how, "keeps_result": keeps_result, "key": key})
-    connection.execute(_outputs.insert().values(run_id=run_id, place=f"{_APPENDING}{place}", version=note))
+    note = AppendNote(how=how, keeps_result=keeps_result, key=key)
+    connection.execute(_outputs.insert().values(run_id=run_id, place=f"{_APPENDING}{place}", version=_text(note)))
 
 
 def stay(connection: sa.Connection, run_id: str) -> None:
     """What a run has appended stays: until the same is appended again, where it has a key."""
     its = (_outputs.c.run_id == run_id) & _place.startswith(_APPENDING, autoescape=True)
     for place, version in connection.execute(sa.select(_place, _outputs.c.version).where(its)).all():
-        note = json.loads(version)
-        if note.get("key"):
-            enter(connection, run_id, place.removeprefix(_APPENDING), note["how"], note["key"])
+        note = _note(version, run_id)
+        if note.key:
+            enter(connection, run_id, place.removeprefix(_APPENDING), note.how, note.key)
     connection.execute(_outputs.delete().where(its))
 
 
-def enter(connection: sa.Connection, run_id: str, place: str, how: Any, key: str) -> None:
+def enter(connection: sa.Connection, run_id: str, place: str, how: KnownBy, key: str) -> None:
     """Note what a run has appended as a key's."""
     noted = _lasting(place, key)
     connection.execute(_outputs.delete().where(_outputs.c.run_id == run_id, _place == noted))
-    connection.execute(_outputs.insert().values(run_id=run_id, place=noted, version=json.dumps({"how": how})))
+    connection.execute(_outputs.insert().values(run_id=run_id, place=noted, version=_text(AppendNote(how=how))))
 
 
 def let_stand(connection: sa.Connection, run_id: str) -> bool:
     """What a run that keeps its result may have appended stays. Whether there was a note of it."""
     its = (_outputs.c.run_id == run_id) & _place.startswith(_APPENDING, autoescape=True)
     notes = connection.execute(sa.select(_outputs.c.version).where(its)).scalars()
-    if not any(json.loads(note)["keeps_result"] for note in notes):
+    if not any(_note(text, run_id).keeps_result for text in notes):
         return False
     stay(connection, run_id)
     return True
@@ -65,31 +67,31 @@ def is_noted() -> sa.Exists:
     return sa.exists().where(_outputs.c.run_id == schema.runs.c.id, _place.startswith(_APPENDING, autoescape=True))
 
 
-def intended(connection: sa.Connection, place: str) -> list[tuple[str, RunStatus, Mapping[str, Any]]]:
+def intended(connection: sa.Connection, place: str) -> list[tuple[str, RunStatus, AppendNote]]:
     """The runs that were going to append to a place and are not published, the oldest first: id, status, and the note."""
     runs = schema.runs.c
     query = sa.select(_outputs.c.run_id, runs.status, _outputs.c.version).join(schema.runs, runs.id == _outputs.c.run_id)
     found = connection.execute(query.where(_place == f"{_APPENDING}{place}").order_by(_outputs.c.run_id))
-    return [(row.run_id, row.status, json.loads(row.version)) for row in found]
+    return [(row.run_id, row.status, _note(row.version, row.run_id)) for row in found]
 
 
-def appended_as(connection: sa.Connection, place: str, key: str) -> list[tuple[str, Any]]:
+def appended_as(connection: sa.Connection, place: str, key: str) -> list[tuple[str, KnownBy]]:
     """What runs have appended to a place as a key's: run, and how the rows are known."""
     query = sa.select(_outputs.c.run_id, _outputs.c.version).where(_place == _lasting(place, key)).order_by(_outputs.c.run_id)
-    return [(row.run_id, json.loads(row.version)["how"]) for row in connection.execute(query)]
+    return [(row.run_id, _note(row.version, row.run_id).how) for row in connection.execute(query)]
 
 
-def known_by(connection: sa.Connection, run_id: str, place: str) -> Any:
+def known_by(connection: sa.Connection, run_id: str, place: str) -> KnownBy | None:
     """How the rows of such a note are known; None where it is struck out."""
     found = connection.execute(sa.select(_outputs.c.version).where(_is_of(run_id, place))).scalar()
-    return None if found is None else json.loads(found)["how"]
+    return None if found is None else _note(found, run_id).how
 
 
-def amend(connection: sa.Connection, run_id: str, place: str, how: Any) -> None:
+def amend(connection: sa.Connection, run_id: str, place: str, how: KnownBy) -> None:
     """Say in such a note how its rows are known by now."""
     its = _is_of(run_id, place)
     for (version,) in connection.execute(sa.select(_outputs.c.version).where(its).with_for_update()).all():
-        connection.execute(_outputs.update().where(its).values(version=json.dumps({**json.loads(version), "how": how})))
+        connection.execute(_outputs.update().where(its).values(version=_text(replace(_note(version, run_id), how=how))))
 
 
 def settle(connection: sa.Connection, run_id: str, place: str) -> None:
@@ -107,6 +109,20 @@ def hold(connection: sa.Connection, place: str, key: str) -> None:
     """Until the transaction ends nobody else appends this key to the place."""
     number = int.from_bytes(hashlib.sha256(_lasting(place, key).encode("utf-8", "backslashreplace")).digest()[:8], "big", signed=True)
     connection.execute(sa.text("SELECT pg_advisory_xact_lock(:number)"), {"number": number})
+
+
+def _text(note: AppendNote) -> str:
+    return json.dumps(written(note))
+
+
+def _note(text: str, run_id: str) -> AppendNote:
+    """:raises RecordDamaged: it is no such note."""
+    what = f"the note of what run {run_id} appends"
+    try:
+        document = json.loads(text)
+    except ValueError as problem:
+        raise RecordDamaged(f"{what} is not JSON ({problem})") from problem
+    return read(AppendNote, document, what)
 
 
 def _lasting(place: str, key: str) -> str:

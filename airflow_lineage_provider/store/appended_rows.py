@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from dataclasses import replace
 
-from airflow_lineage_provider.errors import LoadFailed
-from airflow_lineage_provider.store.connection import normalise, redact, store_errors
+from airflow_lineage_provider.errors import LoadFailed, RecordDamaged
+from airflow_lineage_provider.records.appends import KnownBy
+from airflow_lineage_provider.secrecy import redact
+from airflow_lineage_provider.store.connection import normalise, store_errors
 from airflow_lineage_provider.store.note import Note
 from airflow_lineage_provider.store.sqltext import literal, qualified
 from airflow_lineage_provider.store.transport import Transport, open_transport
@@ -23,7 +24,7 @@ def undo_append(url: str, name: str, note: Note) -> int:
     schema, _, table = name.rpartition(".")
     shown = f"{name} in {redact(url)}"
     doing = f"taking out what run {note.run_id} appended to table {shown}"
-    with store_errors(doing, LoadFailed), open_transport(normalise(url), "lineage-result", "psycopg2") as transport:
+    with store_errors(doing, LoadFailed), open_transport(normalise(url), "lineage-result") as transport:
         removed = take_out(transport, qualified(schema or "public", table), shown, note)
         transport.commit()
     return removed
@@ -38,10 +39,12 @@ def take_out(transport: Transport, target: str, shown: str, note: Note) -> int:
 
     :param transport: psycopg2's.
     :param target, shown: the table, quoted, and as it may be told.
-    :param note: how the rows are known: ``transaction`` and ``rows``; ``undone``, where this was tried before.
+    :param note: how the rows are known.
     :raises LoadFailed: some were changed, or the table was made anew since; or the transaction is still going on.
     """
-    transaction, rows = int(note.how["transaction"]), int(note.how["rows"])
+    transaction, rows = note.how.transaction, note.how.rows
+    if transaction is None or rows is None:
+        raise RecordDamaged(f"the note of what run {note.run_id} appended to {shown} does not say in which transaction")
     status = _status(transport, transaction)
     if status == "aborted" or rows == 0 or _is_undone(transport, note.how):
         return 0
@@ -56,7 +59,7 @@ def take_out(transport: Transport, target: str, shown: str, note: Note) -> int:
             f"run {note.run_id} has appended {rows:,} rows to {shown} that are to be taken out, of which {found:,} are as it wrote them:"
             f" nothing is taken out and nothing appended; see to its rows, then drop the run ('airflow-lineage drop {note.run_id}')"
         )
-    note.amend(undone=int(transport.scalar("SELECT txid_current()")))
+    note.amend(replace(note.how, undone=int(transport.scalar("SELECT txid_current()"))))
     return rows
 
 
@@ -66,5 +69,5 @@ def _status(transport: Transport, transaction: int) -> str | None:
     return None if status is None else str(status)
 
 
-def _is_undone(transport: Transport, how: Mapping[str, Any] | None) -> bool:
-    return how is None or ("undone" in how and _status(transport, int(how["undone"])) == "committed")
+def _is_undone(transport: Transport, how: KnownBy | None) -> bool:
+    return how is None or (how.undone is not None and _status(transport, how.undone) == "committed")

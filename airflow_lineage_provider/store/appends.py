@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from airflow_lineage_provider.errors import AppendInProgress, RunNotComplete
+from airflow_lineage_provider.records.appends import KnownBy
 from airflow_lineage_provider.shown import shown
 from airflow_lineage_provider.store import append_notes, catalog, lifecycle
 from airflow_lineage_provider.store.connection import store_errors
@@ -16,9 +16,9 @@ class Appends(OpenStore):
     """What a store knows of appends."""
 
     def intend_append(
-        self, run_id: str, places: Sequence[str], how: Any, *, keeps_result: bool = False, key: str = ""
-    ) -> list[tuple[str, str, Any]]:
-        """Note that a run is going to append to a place, and how its rows there are known (JSON), until it is published.
+        self, run_id: str, places: Sequence[str], how: KnownBy, *, keeps_result: bool = False, key: str = ""
+    ) -> list[tuple[str, str, KnownBy]]:
+        """Note that a run is going to append to a place, and how its rows there are known, until it is published.
 
         ``places`` are all names of the place, the one to note first. ``keeps_result``: the run may end well without telling the store, so
         that its rows stay, unless it says that it failed. ``key``: of all appends of one key to the place the last alone is to stay; what
@@ -38,7 +38,7 @@ class Appends(OpenStore):
                 append_notes.hold(connection, places[0], key)
             going = [note for place in places for note in append_notes.intended(connection, place) if note[1] == "running"]
             for other, _, note in going:
-                if key and other != run_id and note.get("key") == key:
+                if key and other != run_id and note.key == key:
                     raise AppendInProgress(
                         f"run {other}, which appends the same (append_key {shown(key)}), is still going: it is not known what it will have"
                         " appended. Try again when it has ended"
@@ -49,14 +49,14 @@ class Appends(OpenStore):
             found = [(run, place, known) for place in places for run, known in append_notes.appended_as(connection, place, key)]
             return [one for one in found if one[0] != run_id]
 
-    def unfinished_appends(self, place: str) -> list[tuple[str, Any]]:
+    def unfinished_appends(self, place: str) -> list[tuple[str, KnownBy]]:
         """The runs that may have appended to a place and failed or died before they were published: id, and how their rows are known.
 
         A run that is dropped is not among them: whoever drops it has seen to its rows.
         """
         self._end_the_dead(place)
         with self._transaction("finding runs that failed while they appended") as connection:
-            return [(run_id, note["how"]) for run_id, status, note in append_notes.intended(connection, place) if status == "failed"]
+            return [(run_id, note.how) for run_id, status, note in append_notes.intended(connection, place) if status == "failed"]
 
     def _end_the_dead(self, place: str) -> None:
         with self._transaction("finding runs that append") as connection:
@@ -65,12 +65,12 @@ class Appends(OpenStore):
             for run_id in running:
                 lifecycle.end_if_dead(self._engine, run_id)
 
-    def noted_append(self, run_id: str, place: str) -> Any:
+    def noted_append(self, run_id: str, place: str) -> KnownBy | None:
         """How the rows that a run has, or may have, appended to a place are known; None where that is settled."""
         with self._transaction(f"reading where run {run_id} appends") as connection:
             return append_notes.known_by(connection, run_id, place)
 
-    def amend_append(self, run_id: str, place: str, how: Any) -> None:
+    def amend_append(self, run_id: str, place: str, how: KnownBy) -> None:
         """Note how the rows that a run has, or may have, appended are known by now."""
         with self._transaction(f"noting where run {run_id} appends") as connection:
             append_notes.amend(connection, run_id, place, how)

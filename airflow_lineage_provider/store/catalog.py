@@ -3,54 +3,106 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import closing
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, TypeVar
 
 import sqlalchemy as sa
 
-from airflow_lineage_provider.errors import LoadFailed, RunNotComplete, RunNotFound
+from airflow_lineage_provider.errors import LineageError, LoadFailed, RecordDamaged, RunNotComplete, RunNotFound
+from airflow_lineage_provider.records.run import RunHead, RunRecord, RunStatus
 from airflow_lineage_provider.shown import shown
 from airflow_lineage_provider.store import schema
 from airflow_lineage_provider.store.ids import is_possible
 from airflow_lineage_provider.store.kinds import KINDS, Kind
 from airflow_lineage_provider.store.layout import Column, Layout, cut, make_layout
 from airflow_lineage_provider.store.materialization import ExecutorUrls, Materialization
-from airflow_lineage_provider.store.records import RunRecord
 from airflow_lineage_provider.store.sqltext import DATA_SCHEMA, identifier, literal, qualified
 from airflow_lineage_provider.store.textescape import escape
+from airflow_lineage_provider.typed_json import read, written
 
-_RUN_FIELDS = tuple(field.name for field in fields(RunRecord))
+Head = TypeVar("Head", bound=RunHead)
+
+
+@dataclass(frozen=True)
+class RunState:
+    """How far a run is: what changing it depends on, whatever the rest of its record is like."""
+
+    id: str
+    pipeline: str
+    status: RunStatus
+    error: str | None
 
 
 def insert_run(connection: sa.Connection, record: RunRecord) -> None:
     """Enter a run."""
-    started = record.started or datetime.now(UTC)
-    values = {name: getattr(record, name) for name in _RUN_FIELDS}
-    connection.execute(schema.runs.insert().values({**values, "started": started, "status": "running", "finished": None, "error": None}))
+    values = run_values(record) | {"started": record.started or datetime.now(UTC), "status": "running", "finished": None, "error": None}
+    connection.execute(schema.runs.insert().values(values))
 
 
-def run(connection: sa.Connection, run_id: str, lock: bool = False) -> RunRecord:
-    """One run, its row locked against loads and other changes on demand.
+def run_values(record: RunRecord) -> dict[str, Any]:
+    """The columns of a run's record."""
+    documents = written(record)
+    return {
+        one.name: documents.get(one.name) if one.name in schema.JSON_OF_RUNS else getattr(record, one.name) for one in fields(RunRecord)
+    }
+
+
+def run(connection: sa.Connection, run_id: str) -> RunRecord:
+    """One run.
+
+    :raises RunNotFound: there is no such run. :raises RecordDamaged: its record cannot be read.
+    """
+    return _one(RunRecord, connection, run_id)
+
+
+def head(connection: sa.Connection, run_id: str) -> RunHead:
+    """One run at a glance.
+
+    :raises RunNotFound: there is no such run. :raises RecordDamaged: not even that can be read.
+    """
+    return _one(RunHead, connection, run_id)
+
+
+def _one(kind: type[Head], connection: sa.Connection, run_id: str) -> Head:
+    check_possible(run_id)
+    found = connection.execute(_select(kind).where(schema.runs.c.id == run_id)).mappings().first()
+    if found is None:
+        raise _not_found(run_id)
+    return _record(kind, found)
+
+
+def state(connection: sa.Connection, run_id: str, lock: bool = False) -> RunState:
+    """How far a run is, its row locked against loads and other changes on demand.
 
     :raises RunNotFound: there is no such run.
     """
-    if not is_possible(run_id):
-        raise RunNotFound(f"{shown(run_id)} is no run's id: the id is missing, or is not text that the results store can hold")
+    check_possible(run_id)
     found = find(connection, run_id, lock)
     if found is None:
-        raise RunNotFound(f"there is no run {shown(run_id)} in the results store; 'airflow-lineage list' lists those that are there")
+        raise _not_found(run_id)
     return found
 
 
-def find(connection: sa.Connection, run_id: str, lock: bool = False) -> RunRecord | None:
-    """One run, or None."""
-    query = sa.select(schema.runs).where(schema.runs.c.id == run_id)
-    row = connection.execute(query.with_for_update() if lock else query).mappings().first()
-    return None if row is None else _record(row)
+def find(connection: sa.Connection, run_id: str, lock: bool = False) -> RunState | None:
+    """How far a run is; None where there is none."""
+    query = sa.select(*(schema.runs.c[one.name] for one in fields(RunState))).where(schema.runs.c.id == run_id)
+    row = connection.execute(query.with_for_update() if lock else query).first()
+    return None if row is None else RunState(*row)
+
+
+def check_possible(run_id: str) -> None:
+    """:raises RunNotFound: no run can have this id."""
+    if not is_possible(run_id):
+        raise RunNotFound(f"{shown(run_id)} is no run's id: the id is missing, or is not text that the results store can hold")
+
+
+def _not_found(run_id: str) -> RunNotFound:
+    return RunNotFound(f"there is no run {shown(run_id)} in the results store; 'airflow-lineage list' lists those that are there")
 
 
 def take_running(connection: sa.Connection, run_id: str, wait: bool) -> bool:
@@ -66,20 +118,42 @@ def runs_beginning(connection: sa.Connection, beginning: str, pipeline: str | No
     return list(connection.execute(query if pipeline is None else query.where(schema.runs.c.pipeline == pipeline)).scalars())
 
 
-def runs(connection: sa.Connection, pipeline: str | None, limit: int, status: str | None = None) -> list[RunRecord]:
-    """The newest runs, newest first."""
+def runs(connection: sa.Connection, pipeline: str | None, limit: int, status: RunStatus | None = None) -> list[RunHead]:
+    """The newest runs at a glance, newest first.
+
+    :raises RecordDamaged: one cannot be read.
+    """
     if pipeline is not None and not is_possible(pipeline):
         return []
-    query = sa.select(schema.runs).order_by(schema.runs.c.id.desc()).limit(limit)
+    query = _select(RunHead).order_by(schema.runs.c.id.desc()).limit(limit)
     if pipeline is not None:
         query = query.where(schema.runs.c.pipeline == pipeline)
     if status is not None:
         query = query.where(schema.runs.c.status == status)
-    return [_record(row) for row in connection.execute(query).mappings()]
+    return [_record(RunHead, row) for row in connection.execute(query).mappings()]
 
 
-def _record(row: Mapping[Any, Any]) -> RunRecord:
-    return RunRecord(**{name: row[name] for name in _RUN_FIELDS})
+def _select(kind: type[RunHead]) -> sa.Select[Any]:
+    """The columns of a record; JSON as its text, so that one that is damaged can be told with the run that it is of."""
+    columns = schema.runs.c
+    as_text = {name: sa.type_coerce(columns[name], sa.Text).label(name) for name in schema.JSON_OF_RUNS}
+    return sa.select(*(as_text.get(one.name, columns[one.name]) for one in fields(kind)))
+
+
+def _record(kind: type[Head], row: Mapping[Any, Any]) -> Head:
+    try:
+        return read(kind, {one.name: _value(one.name, row[one.name]) for one in fields(kind)})
+    except LineageError as problem:
+        raise type(problem)(f"the record of run {row['id']} cannot be read: {problem}") from problem
+
+
+def _value(name: str, stored: Any) -> object:
+    if name not in schema.JSON_OF_RUNS or stored is None:
+        return stored
+    try:
+        return json.loads(stored)
+    except ValueError as problem:
+        raise RecordDamaged(f"{name} is not JSON ({problem})") from problem
 
 
 def update_run(connection: sa.Connection, run_id: str, **values: Any) -> None:
@@ -111,9 +185,9 @@ def create_materialization(
     :raises RunNotFound: there is no such run. :raises StoreError: the kind, or a column's role, is not known.
     """
     KINDS.check(kind, f"materialization {name!r}")
-    record = run(connection, run_id, lock=True)
-    if record.status != "running":
-        raise LoadFailed(f"run {run_id} is {record.status}: it takes no more materializations")
+    run_state = state(connection, run_id, lock=True)
+    if run_state.status != "running":
+        raise LoadFailed(f"run {run_id} is {run_state.status}: it takes no more materializations")
     if again:
         made_before = next((one for one in stored(connection, urls, run_id) if one.name == name), None)
         if made_before is not None:
@@ -123,7 +197,7 @@ def create_materialization(
     layout = make_layout(columns)
     made = Materialization(0, run_id, name, kind, table_name(run_id, name), layout, urls, None, row_count_hint)
     found = connection.execute(schema.materializations.insert().values(_row(made)).returning(schema.materializations.c.id)).scalar_one()
-    _create_table(connection, made, record)
+    _create_table(connection, made, run_state.pipeline)
     return replace(made, id=found)
 
 
@@ -152,10 +226,10 @@ def table_name(run_id: str, name: str) -> str:
     return f"{cut(f'{run_id}_{readable}', 63 - 9)}~{digest}"
 
 
-def _create_table(connection: sa.Connection, made: Materialization, record: RunRecord) -> None:
+def _create_table(connection: sa.Connection, made: Materialization, pipeline: str) -> None:
     execute_text(connection, f"CREATE TABLE {made.table} ({', '.join(made.layout.ddl())})")
     _hand_over(connection, made.table)
-    comment = escape(f"{made.kind} {made.name!r} of run {made.run_id} of pipeline {record.pipeline!r}".encode("utf-8", "replace").decode())
+    comment = escape(f"{made.kind} {made.name!r} of run {made.run_id} of pipeline {pipeline!r}".encode("utf-8", "replace").decode())
     execute_text(connection, f"COMMENT ON TABLE {made.table} IS {literal(comment)}")
 
 
@@ -171,11 +245,11 @@ def materializations(connection: sa.Connection, urls: ExecutorUrls, run_id: str)
     :raises RunNotFound: there is no such run.
     :raises RunNotComplete: it failed, was dropped, or is still going.
     """
-    record = run(connection, run_id)
-    if record.status != "complete":
-        cause = f": {record.error}" if record.error else ""
-        raise RunNotComplete(f"run {run_id} of pipeline {record.pipeline!r} is {record.status}{cause}")
-    return {found.name: found for found in stored(connection, urls, run_id)}
+    found = state(connection, run_id)
+    if found.status != "complete":
+        cause = f": {found.error}" if found.error else ""
+        raise RunNotComplete(f"run {run_id} of pipeline {found.pipeline!r} is {found.status}{cause}")
+    return {one.name: one for one in stored(connection, urls, run_id)}
 
 
 def stored(connection: sa.Connection, urls: ExecutorUrls, run_id: str) -> list[Materialization]:

@@ -11,8 +11,8 @@ from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit, urlunsp
 
 from airflow_lineage_provider import settings
 from airflow_lineage_provider.errors import LineageError, StoreError, StoreNotPermitted, StoreUnavailable
-from airflow_lineage_provider.secrecy.texts import shown_text
-from airflow_lineage_provider.secrecy.urls import odd_store_url, shown_url
+from airflow_lineage_provider.secrecy import redact
+from airflow_lineage_provider.secrecy.urls import odd_store_url
 from airflow_lineage_provider.shown import shown
 from airflow_lineage_provider.store import forks
 from airflow_lineage_provider.store.adbc import AdbcConnection
@@ -73,11 +73,6 @@ def _check_url(url: str) -> None:
             "the URL of the results store cannot be read: its host or port is none. In a user name or password write special characters "
             "with their codes, such as %40 for '@' and %2F for '/'"
         )
-
-
-def redact(text: str) -> str:
-    """A URL, or a text with URLs in it, as it may be shown."""
-    return shown_url(text) if re.match(r"postgres\w*(\+\w+)?://", text) else shown_text(text)
 
 
 def tcp_form(url: str) -> str:

@@ -10,16 +10,19 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
 
-from airflow_lineage_provider.errors import DerivationNotFound, RunNotComplete, RunNotFound, StoreError
+from airflow_lineage_provider.errors import DerivationNotFound, RecordDamaged, RunNotComplete, RunNotFound, StoreError
+from airflow_lineage_provider.plan.guarantees import Guarantee
 from airflow_lineage_provider.shown import shown
 from airflow_lineage_provider.store import schema
 from airflow_lineage_provider.store.ids import is_possible, new_id
 from airflow_lineage_provider.store.records import DerivationRecord, DerivationTable
+from airflow_lineage_provider.typed_json import read_one_of, written
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 _FIELDS = ("id", "run_id", "target", "created", "status", "seconds", "counts", "guarantees", "details", "airflow")
+_DOCUMENTS = {"counts": Mapping[str, int], "guarantees": Mapping[str, Guarantee], "details": Mapping[str, object]}
 # PostgreSQL holds values of up to 1 GB, and psycopg2 writes two characters for a byte.
 _MOST_BYTES = 500_000_000
 _DIGESTS_AT_ONCE = 10_000
@@ -34,7 +37,7 @@ def save(connection: sa.Connection, record: DerivationRecord) -> str:
     """
     _check_complete(connection, record.run_id)
     made = replace(record, id=record.id or new_id(), created=record.created or datetime.now(UTC))
-    connection.execute(schema.derivations.insert().values({name: getattr(made, name) for name in _FIELDS}))
+    connection.execute(schema.derivations.insert().values({name: _stored(made, name) for name in _FIELDS}))
     for position, (name, table) in enumerate(made.tables.items()):
         connection.execute(schema.derivation_tables.insert().values(_table_row(made.id, position, name, table)))
     return made.id
@@ -94,8 +97,19 @@ def _table(row: Mapping[Any, Any]) -> DerivationTable:
     return DerivationTable(row["kind"], pa.ipc.open_stream(bytes(row["arrow"])).read_all(), row["guarantee"], row["cause"])
 
 
+def _stored(record: DerivationRecord, name: str) -> Any:
+    value = getattr(record, name)
+    return value if name == "created" else written(value)
+
+
 def _record(row: Mapping[Any, Any]) -> DerivationRecord:
-    return DerivationRecord(**{name: row[name] for name in _FIELDS})
+    """:raises RecordDamaged: it cannot be read."""
+    given = {name: row[name] for name in _FIELDS}
+    try:
+        documents = {name: read_one_of(kind, given[name] or {}, name) for name, kind in _DOCUMENTS.items()}
+    except RecordDamaged as problem:
+        raise RecordDamaged(f"derivation {row['id']} cannot be read: {problem}") from problem
+    return DerivationRecord(**{**given, **documents})
 
 
 def of_run(connection: sa.Connection, run_id: str) -> list[DerivationRecord]:

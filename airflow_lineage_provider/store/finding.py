@@ -8,29 +8,28 @@ from airflow_lineage_provider.errors import AmbiguousRun, RunNotFound
 from airflow_lineage_provider.shown import shown
 from airflow_lineage_provider.store import catalog
 from airflow_lineage_provider.store.ids import is_possible
-from airflow_lineage_provider.store.records import RunRecord
 
 _LISTED = 5
 
 
-def find(connection: sa.Connection, run_id: str, pipeline: str | None, *, whole: bool) -> RunRecord:
-    """The run with this id, of this pipeline where one is given. ``whole``: the beginning of an id is not enough.
+def find(connection: sa.Connection, run_id: str, pipeline: str | None, *, whole: bool) -> str:
+    """The id of the run with this id, of this pipeline where one is given. ``whole``: the beginning of an id is not enough.
 
     :raises RunNotFound: there is none.
     :raises AmbiguousRun: the ids of several runs begin like that.
     """
     try:
-        found = catalog.run(connection, run_id)
+        found = catalog.state(connection, run_id)
     except RunNotFound:
         if not is_possible(run_id):
             raise
         similar = catalog.runs_beginning(connection, run_id, pipeline, _LISTED + 1)
         if not similar:
             raise
-        found = catalog.run(connection, _only(run_id, similar, whole=whole))
+        found = catalog.state(connection, _only(run_id, similar, whole=whole))
     if pipeline is not None and found.pipeline != pipeline:
         raise RunNotFound(f"run {found.id} is one of pipeline {found.pipeline!r}, not of {pipeline!r}")
-    return found
+    return found.id
 
 
 def _only(beginning: str, found: list[str], *, whole: bool) -> str:

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from airflow_lineage_provider.errors import StoreTooSlow, StoreUnavailable
-from airflow_lineage_provider.store.connection import psycopg2_connect, redact
+from airflow_lineage_provider.secrecy import redact
+from airflow_lineage_provider.store.connection import psycopg2_connect
 
 if TYPE_CHECKING:
     import pyarrow as pa

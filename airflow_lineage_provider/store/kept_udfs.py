@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 
@@ -15,7 +15,8 @@ from airflow_lineage_provider.store import schema
 
 if TYPE_CHECKING:
     from airflow_lineage_provider.reasons import ReasonedUdf
-    from airflow_lineage_provider.store.records import RunRecord
+    from airflow_lineage_provider.reasons.description import UdfDescription
+    from airflow_lineage_provider.records.run import RunRecord
     from airflow_lineage_provider.store.store import Store
 
 
@@ -43,7 +44,7 @@ class UdfsOfRun:
         self._store = store
         self._run_id = record.id
         self._loaded: dict[str, ReasonedUdf] = {}
-        self.descriptions: Mapping[int, Mapping[str, Any]] = {one["function"]: one for one in record.udfs}
+        self.descriptions = {one.function: one for one in record.udfs if one.function is not None}
 
     def find(self, function: int) -> ReasonedUdf:
         """The very UDF: one that this process has or can import, else the one that the run kept, whose code is then executed.
@@ -58,10 +59,9 @@ class UdfsOfRun:
             return self._kept(description, problem)
         return found
 
-    def _kept(self, description: Mapping[str, Any], problem: UdfUnavailable | UdfVersionMismatch) -> ReasonedUdf:
-        version = str(description.get("version"))
-        if not description.get("kept"):
-            why = description.get("not_kept")
+    def _kept(self, description: UdfDescription, problem: UdfUnavailable | UdfVersionMismatch) -> ReasonedUdf:
+        version, why = description.version, description.not_kept
+        if description.kept is None:
             raise type(problem)(f"{problem} It was not kept with the run: {why}." if why else str(problem)) from problem
         if not settings.load_kept_udfs():
             raise type(problem)(

@@ -7,20 +7,20 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 import sqlalchemy as sa
 
 from airflow_lineage_provider.errors import StoreError
+from airflow_lineage_provider.records.appends import KnownBy
+from airflow_lineage_provider.records.run import RunRecord
 from airflow_lineage_provider.store import append_notes, catalog, outputs, run_lock, schema
 from airflow_lineage_provider.store.connection import sqlstate, store_errors
 from airflow_lineage_provider.store.load import application_name
-from airflow_lineage_provider.store.records import RunRecord
 
 log = logging.getLogger(__name__)
 
-Appended = Sequence[tuple[str, Any, str]]
-"""What a run has appended: where, how its rows there are known (JSON), and the append's key."""
+Appended = Sequence[tuple[str, KnownBy, str]]
+"""What a run has appended: where, how its rows there are known, and the append's key."""
 
 DEAD = "the driver ended before the run was complete"
 _STANDS = "; what it may have appended stays, as it was to keep its result whatever the store does (on_store_failure='keep_result')"
@@ -44,10 +44,10 @@ def fail(engine: sa.Engine, run_id: str, error: str) -> None:
     """
 
     def change(connection: sa.Connection) -> None:
-        record = catalog.run(connection, run_id, lock=True)
-        if record.status == "complete":
+        found = catalog.state(connection, run_id, lock=True)
+        if found.status == "complete":
             raise StoreError(f"run {run_id} is complete and cannot fail any more; drop_run removes it")
-        if record.status == "running":
+        if found.status == "running":
             catalog.update_run(connection, run_id, status="failed", finished=datetime.now(UTC), error=error)
             catalog.drop_data(connection, run_id)
 
@@ -71,7 +71,8 @@ def incomplete(engine: sa.Engine, record: RunRecord, places: Mapping[str, str], 
         for place, how, key in appended:
             append_notes.enter(connection, record.id, place, how, key)
         outputs.enter(connection, record.id, places)
-        said = {name: getattr(record, name) for name in ("finished", "error", "output", "timings", "row_counts")}
+        values = catalog.run_values(record)
+        said = {name: values[name] for name in ("finished", "error", "output", "timings", "row_counts")}
         catalog.update_run(connection, record.id, status="incomplete", **said)
 
     _against_loads(engine, record.id, change)
@@ -85,8 +86,8 @@ def drop(engine: sa.Engine, run_id: str) -> None:
     """
 
     def change(connection: sa.Connection) -> None:
-        record = catalog.run(connection, run_id, lock=True)
-        if record.status == "running" and not run_lock.owner_is_dead(connection, run_id):
+        found = catalog.state(connection, run_id, lock=True)
+        if found.status == "running" and not run_lock.owner_is_dead(connection, run_id):
             raise StoreError(f"run {run_id} is still running: it can be dropped when it has ended")
         _make_tombstone(connection, run_id)
         append_notes.forget(connection, run_id)  # whoever drops it has seen to its rows
@@ -100,8 +101,8 @@ def _make_tombstone(connection: sa.Connection, run_id: str) -> None:
     for table in (schema.derivations, schema.reasons):
         connection.execute(table.delete().where(table.c.run_id == run_id))
     finished = sa.func.coalesce(schema.runs.c.finished, sa.func.now())
-    blank = RunRecord(pipeline="")
-    catalog.update_run(connection, run_id, status="dropped", finished=finished, **{name: getattr(blank, name) for name in _DETAILS})
+    blank = catalog.run_values(RunRecord(pipeline=""))
+    catalog.update_run(connection, run_id, status="dropped", finished=finished, **{name: blank[name] for name in _DETAILS})
 
 
 def _against_loads(engine: sa.Engine, run_id: str, change: Callable[[sa.Connection], None]) -> None:
@@ -132,7 +133,7 @@ def end_if_dead(engine: sa.Engine, run_id: str) -> None:
     if _fail_if_dead(engine, run_id):
         return
     with engine.begin() as connection:
-        dead = run_lock.owner_is_dead(connection, run_id) and catalog.run(connection, run_id).status == "running"
+        dead = run_lock.owner_is_dead(connection, run_id) and catalog.state(connection, run_id).status == "running"
     if dead:
         raise StoreError(f"the driver of run {run_id} died, and another transaction holds the run's record: try again when it has ended")
 

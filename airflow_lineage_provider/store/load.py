@@ -12,15 +12,16 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from airflow_lineage_provider.errors import LoadFailed, StoreUnavailable
-from airflow_lineage_provider.store.connection import redact, store_errors
+from airflow_lineage_provider.secrecy import redact
+from airflow_lineage_provider.store.connection import store_errors
 from airflow_lineage_provider.store.convert import storage_schema, to_storage
 from airflow_lineage_provider.store.handover import Abandoned, Handover, Patience
 from airflow_lineage_provider.store.layout import Layout
 from airflow_lineage_provider.store.sqltext import CATALOG_SCHEMA, DATA_SCHEMA, literal
-from airflow_lineage_provider.store.transport import Transport, open_transport
+from airflow_lineage_provider.store.transport import Chosen, Transport, open_transport, transport_for
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -49,7 +50,7 @@ class PartitionLoader:
     :ivar name: the materialization's name, for messages.
     :ivar table: physical name of the table in the schema of data.
     :ivar layout: the columns and their places.
-    :ivar transport: ``"auto"`` takes ADBC where it is installed, else psycopg2.
+    :ivar transport: ``"auto"`` takes what costs least for the rows (`transport.transport_for`).
     :ivar silence, limit: how long the store is waited for, as `handover.Patience` has them.
     """
 
@@ -59,7 +60,7 @@ class PartitionLoader:
     name: str
     table: str
     layout: Layout
-    transport: Literal["auto", "adbc", "psycopg2"] = "auto"
+    transport: Chosen = "auto"
     silence: float = 30.0
     limit: float | None = None
 
@@ -76,11 +77,13 @@ class PartitionLoader:
         progress = _Progress()
         doing = f"loading partition {partition} (try {attempt}) of {self.name!r} of run {self.run_id} into {redact(self.url)}"
 
+        converted = self._converted(batches, partition, progress)
+        kind, converted = transport_for(converted) if self.transport == "auto" else (self.transport, converted)
+
         def send(handover: Handover) -> None:
-            with store_errors(doing, LoadFailed), open_transport(self.url, application_name(self.run_id), self.transport) as transport:
+            with store_errors(doing, LoadFailed), open_transport(self.url, application_name(self.run_id), kind) as transport:
                 self._replace(transport, partition, attempt, handover, progress)
 
-        converted = self._converted(batches, partition, progress)
         handover = Handover(send, Patience(self.url, self.silence, self.limit), doing)
         try:
             while handover.wants_more():

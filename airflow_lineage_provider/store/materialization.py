@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
 
 from airflow_lineage_provider import settings
 from airflow_lineage_provider.store.connection import with_connect_timeout
@@ -12,6 +11,7 @@ from airflow_lineage_provider.store.layout import Column, Layout
 from airflow_lineage_provider.store.load import PartitionLoader
 from airflow_lineage_provider.store.read import MaterializationReader, row_column
 from airflow_lineage_provider.store.sqltext import DATA_SCHEMA, qualified
+from airflow_lineage_provider.store.transport import Chosen
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ class Materialization:
         """
         return self.layout.sql_column(name, table)
 
-    def loader(self, transport: Literal["auto", "adbc", "psycopg2"] = "auto") -> PartitionLoader:
+    def loader(self, transport: Chosen = "auto") -> PartitionLoader:
         """What loads the partitions, from any process."""
         url, silence, limit = with_connect_timeout(self.urls.loader), settings.store_silence(), settings.store_limit()
         return PartitionLoader(url, self.run_id, self.id, self.name, self.table_name, self.layout, transport, silence, limit)

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Self
 
 from airflow_lineage_provider import settings
 from airflow_lineage_provider.errors import StoreError
+from airflow_lineage_provider.secrecy import redact
 from airflow_lineage_provider.store import embedded, forks, migrate, roles
-from airflow_lineage_provider.store.connection import Connector, make_engine, redact, store_errors, tcp_form
+from airflow_lineage_provider.store.connection import Connector, make_engine, store_errors, tcp_form
 from airflow_lineage_provider.store.materialization import Materialization
 from airflow_lineage_provider.store.revival import Revival
 from airflow_lineage_provider.store.run_lock import RunLock

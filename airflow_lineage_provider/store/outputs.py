@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import sqlalchemy as sa
 
+from airflow_lineage_provider.records.run import RunStatus
 from airflow_lineage_provider.store import schema
-from airflow_lineage_provider.store.records import RunStatus
 
 _AT_ONCE = 5_000
 

@@ -6,32 +6,30 @@ import json
 import logging
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import asdict
-from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, urlsplit
 
 from airflow_lineage_provider import settings
-from airflow_lineage_provider.store.records import RunRecord
+from airflow_lineage_provider.records.appends import KnownBy
+from airflow_lineage_provider.records.run import RunRecord
+from airflow_lineage_provider.typed_json import read, read_one_of, written
 
 if TYPE_CHECKING:
     from airflow_lineage_provider.store.lifecycle import Appended
 
 log = logging.getLogger(__name__)
 
-_TIMES = ("started", "finished")
-
 
 def leave(place: str, record: RunRecord, places: Mapping[str, str], appended: Appended = ()) -> None:
     """Keep what is to be said of an incomplete run; a home that cannot be written is only noted in the log."""
-    document = {"store": place, "places": dict(places), "appended": list(appended), "record": asdict(record)}
+    document = {"store": place, "places": dict(places), "appended": written(tuple(appended)), "record": written(record)}
     try:
         folder = _folder()
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         half = folder / f".{record.id}.{os.getpid()}"
         with open(os.open(half, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
-            json.dump(document, file, default=lambda value: value.isoformat() if isinstance(value, datetime) else str(value))
+            json.dump(document, file, default=str)
         half.replace(folder / f"{record.id}.json")
     except OSError as error:
         log.warning("run %s is incomplete, and that cannot be kept for the results store in %s: %s", record.id, _folder(), error)
@@ -45,8 +43,8 @@ def deliver(place: str, say: Callable[[RunRecord, Mapping[str, str], Appended], 
             document = json.loads(file.read_text(encoding="utf-8"))
             if document["store"] != place:
                 continue
-            appended = [(where, how, key) for where, how, key in document.get("appended", ())]
-            say(_record(document["record"]), document["places"], appended)
+            appended = read_one_of(tuple[tuple[str, KnownBy, str], ...], document.get("appended", []), "appended")
+            say(read(RunRecord, document["record"]), document["places"], appended)
             file.unlink(missing_ok=True)
         except Exception as error:
             log.warning("what %s has to say to the results store cannot be said: %s", file, error)
@@ -59,11 +57,6 @@ def place_of(url: str | None) -> str:
     parts = urlsplit(url)
     socket = dict(parse_qsl(parts.query)).get("host", "")
     return f"{socket}{parts.path}" if socket.startswith("/") else f"{parts.hostname}:{parts.port or 5432}{parts.path}"
-
-
-def _record(values: dict[str, Any]) -> RunRecord:
-    times = {name: datetime.fromisoformat(values[name]) for name in _TIMES if values.get(name)}
-    return RunRecord(**{**values, **times})
 
 
 def _folder() -> Path:

@@ -5,16 +5,17 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any
 
 import sqlalchemy as sa
 
 from airflow_lineage_provider.errors import RunNotComplete, StoreError
 from airflow_lineage_provider.reasons.kept import KeptUdf
+from airflow_lineage_provider.records.run import RecordedOutput
 from airflow_lineage_provider.store import append_notes, catalog, kept_udfs, outputs, schema
 from airflow_lineage_provider.store.connection import sqlstate
 from airflow_lineage_provider.store.materialization import ExecutorUrls, Materialization
 from airflow_lineage_provider.store.types import storage_type
+from airflow_lineage_provider.typed_json import written
 
 log = logging.getLogger(__name__)
 
@@ -28,10 +29,10 @@ def publish(
     urls: ExecutorUrls,
     run_id: str,
     *,
-    output: Any,
+    output: RecordedOutput | None,
     places: Mapping[str, str],
-    timings: Any,
-    row_counts: Any,
+    timings: Mapping[str, float],
+    row_counts: Mapping[str, int],
     indexes: Indexes,
     udfs: Iterable[KeptUdf] = (),
     again: bool = False,
@@ -44,11 +45,11 @@ def publish(
     :raises RunNotComplete: it is not running any more.
     :raises StoreError: ``indexes`` names an unknown materialization or column.
     """
-    record = catalog.run(connection, run_id, lock=True)
-    if again and record.status == "complete":
+    state = catalog.state(connection, run_id, lock=True)
+    if again and state.status == "complete":
         return
-    if record.status != "running":
-        raise RunNotComplete(f"run {run_id} cannot be published: it is {record.status}{': ' + record.error if record.error else ''}")
+    if state.status != "running":
+        raise RunNotComplete(f"run {run_id} cannot be published: it is {state.status}{': ' + state.error if state.error else ''}")
     stored = {found.name: found for found in catalog.stored(connection, urls, run_id)}
     unknown = set(indexes) - set(stored)
     if unknown:
@@ -62,7 +63,7 @@ def publish(
     append_notes.stay(connection, run_id)
     outputs.enter(connection, run_id, places)
     kept_udfs.enter(connection, run_id, udfs)
-    values = {"output": output, "timings": timings, "row_counts": row_counts}
+    values = {"output": written(output), "timings": written(timings), "row_counts": written(row_counts)}
     catalog.update_run(connection, run_id, status="complete", finished=datetime.now(UTC), **values)
 
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from airflow_lineage_provider.errors import StoreError
-from airflow_lineage_provider.store.connection import adbc_connect, redact, store_errors
+from airflow_lineage_provider.secrecy import redact
+from airflow_lineage_provider.store.connection import adbc_connect, store_errors
 from airflow_lineage_provider.store.convert import from_storage
 from airflow_lineage_provider.store.layout import PACKED, PARTITION, Layout
 from airflow_lineage_provider.store.sqltext import identifier

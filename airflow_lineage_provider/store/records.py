@@ -1,54 +1,17 @@
-"""What the catalog keeps of a run and of a derivation."""
+"""What the catalog keeps of a derivation; of a run, `records.run` says it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
+
+from airflow_lineage_provider.plan.guarantees import Guarantee
+from airflow_lineage_provider.records.run import RunRecord
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-RunStatus = Literal["running", "complete", "incomplete", "failed", "dropped"]
-
-
-@dataclass(frozen=True, kw_only=True)
-class RunRecord:
-    """One execution of a pipeline.
-
-    :ivar id: sortable by time; empty until `Store.begin_run` gives one.
-    :ivar pipeline: its name.
-    :ivar status: ``running``, ``complete``, ``incomplete`` (the result stands, its lineage does not), ``failed`` or ``dropped``.
-    :ivar started, finished: with time zone.
-    :ivar strategy, reasons: as the run was asked for.
-    :ivar params: the pipeline's parameters.
-    :ivar plan: JSON text of the plan's codec.
-    :ivar segments, inputs, udfs, conf, timings, row_counts, output, versions, choices: anything that Python's ``json`` can write.
-    :ivar error: why it failed, or is incomplete.
-    :ivar airflow: dag_id, run_id, task_id, map_index and try_number, where Airflow ran it.
-    """
-
-    id: str = ""
-    pipeline: str
-    status: RunStatus = "running"
-    started: datetime | None = None
-    finished: datetime | None = None
-    strategy: str = "function_materialization"
-    reasons: str = "lazy"
-    params: Any = field(default_factory=dict)
-    plan: str = ""
-    segments: Any = field(default_factory=list)
-    inputs: Any = field(default_factory=list)
-    udfs: Any = field(default_factory=list)
-    conf: Any = field(default_factory=dict)
-    timings: Any = field(default_factory=dict)
-    row_counts: Any = field(default_factory=dict)
-    output: Any = None
-    error: str | None = None
-    airflow: Any = None
-    versions: Any = field(default_factory=dict)
-    choices: Any = None
 
 
 @dataclass(frozen=True)
@@ -77,7 +40,8 @@ class DerivationRecord:
     :ivar created: with time zone.
     :ivar status: as the caller names it.
     :ivar seconds: how long it took.
-    :ivar counts, guarantees, details, airflow: anything that Python's ``json`` can write.
+    :ivar counts: rows of every table, by its name. :ivar guarantees: what the tables are worth.
+    :ivar details, airflow: anything that Python's ``json`` can write.
     :ivar tables: by name; empty in the answers of `Store.derivations`, which lists derivations without their rows.
     """
 
@@ -87,8 +51,11 @@ class DerivationRecord:
     created: datetime | None = None
     status: str = "complete"
     seconds: float | None = None
-    counts: Any = field(default_factory=dict)
-    guarantees: Any = field(default_factory=dict)
-    details: Any = field(default_factory=dict)
+    counts: Mapping[str, int] = field(default_factory=dict)
+    guarantees: Mapping[str, Guarantee] = field(default_factory=dict)
+    details: Mapping[str, object] = field(default_factory=dict)
     tables: Mapping[str, DerivationTable] = field(default_factory=dict)
-    airflow: Any = None
+    airflow: Mapping[str, object] | None = None
+
+
+__all__ = ["DerivationRecord", "DerivationTable", "RunRecord"]

@@ -6,14 +6,16 @@ import secrets
 from collections.abc import Sequence
 
 from airflow_lineage_provider.errors import LoadFailed
-from airflow_lineage_provider.store.connection import normalise, redact, store_errors
+from airflow_lineage_provider.secrecy import redact
+from airflow_lineage_provider.store.connection import normalise, store_errors
 from airflow_lineage_provider.store.layout import Column
-from airflow_lineage_provider.store.result_table import Mode, result_layout
+from airflow_lineage_provider.store.result_table import result_layout
 from airflow_lineage_provider.store.sqltext import identifier, literal, qualified
 from airflow_lineage_provider.store.transport import Transport, open_transport
+from airflow_lineage_provider.words import OutputMode
 
 
-def check_result_table(url: str, name: str, columns: Sequence[Column], mode: Mode) -> None:
+def check_result_table(url: str, name: str, columns: Sequence[Column], mode: OutputMode) -> None:
     """Make the table for rows like these, and append its rows, which are none; nothing of it stays.
 
     :raises LoadFailed: the table exists (``error``), has other columns (``append``), or its schema takes no new table.

@@ -5,23 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from airflow_lineage_provider.errors import LoadFailed
+from airflow_lineage_provider.records.appends import KnownBy
+from airflow_lineage_provider.secrecy import redact
 from airflow_lineage_provider.store.appended_rows import take_out
-from airflow_lineage_provider.store.connection import normalise, redact, store_errors
+from airflow_lineage_provider.store.connection import normalise, store_errors
 from airflow_lineage_provider.store.convert import storage_schema, to_storage
 from airflow_lineage_provider.store.fingerprint import place_query
 from airflow_lineage_provider.store.layout import PARTITION, Column, Layout, make_layout
 from airflow_lineage_provider.store.note import Note, Notes
 from airflow_lineage_provider.store.sqltext import identifier, literal, qualified
 from airflow_lineage_provider.store.staging import mark, staging_name
-from airflow_lineage_provider.store.transport import open_transport
+from airflow_lineage_provider.store.transport import open_transport, transport_for
+from airflow_lineage_provider.words import OutputMode
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-Mode = Literal["error", "overwrite", "append"]
 _APPLICATION = "lineage-result"
 
 
@@ -54,11 +56,11 @@ class ResultTable:
     table: str
     staging: str
     layout: Layout
-    mode: Mode
+    mode: OutputMode
 
     @staticmethod
     @contextmanager
-    def staged(url: str, name: str, columns: Sequence[Column], mode: Mode) -> Iterator[ResultTable]:
+    def staged(url: str, name: str, columns: Sequence[Column], mode: OutputMode) -> Iterator[ResultTable]:
         """Make the staging table, which is gone at the end, whatever the end is: should this process be killed, the next writer drops it.
 
         :param url: ``postgresql://…``.
@@ -73,7 +75,7 @@ class ResultTable:
             yield ResultTable._begin(normal, name, columns, mode, staging)
 
     @staticmethod
-    def _begin(url: str, name: str, columns: Sequence[Column], mode: Mode, staging: str) -> ResultTable:
+    def _begin(url: str, name: str, columns: Sequence[Column], mode: OutputMode, staging: str) -> ResultTable:
         schema, _, table = name.rpartition(".")
         layout = result_layout(name, columns)
         made = ResultTable(url, schema or "public", table, staging, layout, mode)
@@ -99,12 +101,14 @@ class ResultTable:
                 rows += stored.num_rows
                 yield stored
 
-        with self._errors(f"loading partition {partition} of"), open_transport(self.url, _APPLICATION) as transport:
-            # Two tries of a partition at the same time: the second waits, and then replaces what the first wrote.
-            transport.execute(f"SELECT pg_advisory_xact_lock(hashtext({literal(self.staging)}), {int(partition)})")
-            transport.execute(f"DELETE FROM {self._staging} WHERE {identifier(PARTITION)} = {int(partition)}")
-            transport.copy(self.schema, self.staging, storage_schema(self.layout), converted())
-            transport.commit()
+        with self._errors(f"loading partition {partition} of"):
+            kind, sent = transport_for(converted())
+            with open_transport(self.url, _APPLICATION, kind) as transport:
+                # Two tries of a partition at the same time: the second waits, and then replaces what the first wrote.
+                transport.execute(f"SELECT pg_advisory_xact_lock(hashtext({literal(self.staging)}), {int(partition)})")
+                transport.execute(f"DELETE FROM {self._staging} WHERE {identifier(PARTITION)} = {int(partition)}")
+                transport.copy(self.schema, self.staging, storage_schema(self.layout), sent)
+                transport.commit()
         return rows
 
     def publish(self, notes: Notes | None = None) -> None:
@@ -116,7 +120,7 @@ class ResultTable:
         columns = ", ".join(identifier(column.name) for column in self.layout.columns)
         rows, replaced, removed = f"SELECT {columns} FROM {self._staging}", list[Note](), 0
         # Not through ADBC, whose driver makes a COPY of each query: a DELETE that counts is none.
-        with self._errors("publishing"), open_transport(self.url, _APPLICATION, "psycopg2") as transport:
+        with self._errors("publishing"), open_transport(self.url, _APPLICATION) as transport:
             exists = transport.scalar(f"SELECT to_regclass({literal(self._target)})::text") is not None
             if exists and self.mode == "overwrite":
                 transport.execute(f"DROP TABLE {self._target}")
@@ -127,7 +131,8 @@ class ResultTable:
             if notes is not None and self.mode == "append":
                 count = transport.scalar(f"SELECT count(*) FROM {self._staging}")
                 place = transport.scalar(place_query(self._target))
-                replaced = notes.intend([place], transaction=transport.scalar("SELECT txid_current()"), rows=count)
+                how = KnownBy(transaction=int(transport.scalar("SELECT txid_current()")), rows=int(count))
+                replaced = notes.intend([place], how)
                 removed = sum(take_out(transport, self._target, self._shown, note) for note in replaced)
             transport.execute(f"DROP TABLE {self._staging}")
             transport.commit()

@@ -16,9 +16,9 @@ from airflow_lineage_provider.store.ids import new_id
 from airflow_lineage_provider.store.revival import Restarts
 
 if TYPE_CHECKING:
+    from airflow_lineage_provider.records.run import RunRecord
     from airflow_lineage_provider.store.lifecycle import Appended
     from airflow_lineage_provider.store.materialization import Materialization
-    from airflow_lineage_provider.store.records import RunRecord
     from airflow_lineage_provider.store.store import Store
 
 log = logging.getLogger(__name__)

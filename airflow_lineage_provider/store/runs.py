@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from airflow_lineage_provider.errors import RunNotFound
+from airflow_lineage_provider.records.run import RecordedOutput, RunHead, RunRecord
+from airflow_lineage_provider.secrecy import redact
 from airflow_lineage_provider.store import catalog, finding, kept_udfs, lifecycle, outputs, publish
-from airflow_lineage_provider.store.connection import redact, store_errors
+from airflow_lineage_provider.store.connection import store_errors
 from airflow_lineage_provider.store.ids import new_id
 from airflow_lineage_provider.store.kinds import Kind
 from airflow_lineage_provider.store.layout import Column
 from airflow_lineage_provider.store.materialization import Materialization
 from airflow_lineage_provider.store.open_store import OpenStore
-from airflow_lineage_provider.store.records import RunRecord
 from airflow_lineage_provider.store.run_lock import RunLock
 
 if TYPE_CHECKING:
@@ -61,10 +62,10 @@ class Runs(OpenStore):
         self,
         run_id: str,
         *,
-        output: Any = None,
+        output: RecordedOutput | None = None,
         places: Mapping[str, str] | None = None,
-        timings: Any = None,
-        row_counts: Any = None,
+        timings: Mapping[str, float] | None = None,
+        row_counts: Mapping[str, int] | None = None,
         indexes: publish.Indexes | None = None,
         udfs: Iterable[KeptUdf] = (),
         again: bool = False,
@@ -72,7 +73,7 @@ class Runs(OpenStore):
         """Complete a run, in one transaction: indexes, statistics, row counts, status.
 
         :param run_id: the run.
-        :param output, timings, row_counts: kept as JSON in the run's record.
+        :param output, timings, row_counts: kept in the run's record.
         :param places: what the run wrote, each place with its version: `written` finds the run by it.
         :param indexes: for materializations, by name, lists of columns that are looked up together.
         :param udfs: those that are kept with the run.
@@ -82,8 +83,10 @@ class Runs(OpenStore):
         doing = f"publishing run {run_id}"
         self._ensure_lock(run_id, doing)
         with self._transaction(doing) as connection:
-            arguments = {"output": output, "timings": timings, "row_counts": row_counts, "again": again}
-            publish.publish(connection, self._executors, run_id, places=places or {}, indexes=indexes or {}, udfs=udfs, **arguments)
+            publish.publish(
+                connection, self._executors, run_id, output=output, places=places or {}, timings=timings or {}, row_counts=row_counts or {},
+                indexes=indexes or {}, udfs=udfs, again=again,
+            )  # fmt: skip
         self._release(run_id)
 
     def fail_run(self, run_id: str, error: str) -> None:
@@ -122,7 +125,7 @@ class Runs(OpenStore):
     def run(self, run_id: str) -> RunRecord:
         """One run.
 
-        :raises RunNotFound: there is no such run.
+        :raises RunNotFound: there is no such run. :raises RecordDamaged: its record cannot be read.
         """
         with self._transaction(f"reading run {run_id}") as connection:
             return catalog.run(connection, run_id)
@@ -132,12 +135,24 @@ class Runs(OpenStore):
 
         :raises RunNotFound: there is no such run, or it is of another pipeline.
         :raises AmbiguousRun: the ids of several runs begin like that.
+        :raises RecordDamaged: its record cannot be read.
         """
         with self._transaction("finding a run") as connection:
-            return finding.find(connection, run_id, pipeline, whole=whole)
+            return catalog.run(connection, finding.find(connection, run_id, pipeline, whole=whole))
 
-    def runs(self, pipeline: str | None = None, limit: int = 100) -> list[RunRecord]:
-        """The newest runs of a pipeline or of all, newest first."""
+    def find_head(self, run_id: str, pipeline: str | None = None, *, whole: bool = False) -> RunHead:
+        """The same at a glance: of a run whose record cannot be read, too, unless that is what is damaged.
+
+        :raises RunNotFound, AmbiguousRun: as `find_run`. :raises RecordDamaged: not even that can be read.
+        """
+        with self._transaction("finding a run") as connection:
+            return catalog.head(connection, finding.find(connection, run_id, pipeline, whole=whole))
+
+    def runs(self, pipeline: str | None = None, limit: int = 100) -> list[RunHead]:
+        """The newest runs of a pipeline or of all, newest first, at a glance.
+
+        :raises RecordDamaged: one cannot be read.
+        """
         with self._transaction("listing runs") as connection:
             return catalog.runs(connection, pipeline, limit)
 
@@ -147,7 +162,8 @@ class Runs(OpenStore):
         :raises RunNotFound: there is none.
         """
         with self._transaction("finding the latest run" + ("" if pipeline is None else f" of {pipeline!r}")) as connection:
-            found = catalog.runs(connection, pipeline, 1, "complete")
+            newest = catalog.runs(connection, pipeline, 1, "complete")
+            found = [catalog.run(connection, one.id) for one in newest]
         if not found and pipeline is None:
             raise RunNotFound(f"the results store {redact(self.url)} has no complete run; run a pipeline first")
         if not found:

@@ -7,11 +7,11 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from airflow_lineage_provider.errors import StoreError
+from airflow_lineage_provider.errors import RecordDamaged, StoreError
 from airflow_lineage_provider.store.sqltext import CATALOG_SCHEMA
 from airflow_lineage_provider.store.textescape import escape, unescape
 
-HEAD = "0006"
+HEAD = "0007"
 VERSION_TABLE = "schema_version"
 STATUSES = ("running", "complete", "incomplete", "failed", "dropped")
 
@@ -48,7 +48,10 @@ class JsonText(sa.types.TypeDecorator[Any]):
 
     def process_result_value(self, value: str | None, dialect: sa.Dialect) -> Any:
         """From the stored form."""
-        return None if value is None else json.loads(value)
+        try:
+            return None if value is None else json.loads(value)
+        except ValueError as error:
+            raise RecordDamaged(f"a text of the catalog is not JSON, which it should be: {error}, in {value!r:.100}") from error
 
 
 _time = sa.DateTime(timezone=True)
@@ -76,8 +79,11 @@ runs = sa.Table(
     sa.Column("airflow", JsonText),
     sa.Column("versions", JsonText),
     sa.Column("choices", JsonText),
+    sa.Column("plan_digest", sa.Text),
     sa.Index("runs_pipeline", "pipeline", "id"),
 )
+
+JSON_OF_RUNS = frozenset(one.name for one in runs.columns if isinstance(one.type, JsonText))
 
 materializations = sa.Table(
     "materializations",

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING
 from airflow_lineage_provider import settings
 from airflow_lineage_provider.errors import StoreError
 from airflow_lineage_provider.plan.datatypes import from_arrow
+from airflow_lineage_provider.secrecy import redact
 from airflow_lineage_provider.store import convert, forks
 from airflow_lineage_provider.store.adbc import AdbcConnection
-from airflow_lineage_provider.store.connection import adbc_connect, redact, sqlstate, store_errors
+from airflow_lineage_provider.store.connection import adbc_connect, sqlstate, store_errors
 from airflow_lineage_provider.store.layout import Column, Layout, make_layout, physical_names
 from airflow_lineage_provider.store.result import typed_result
 from airflow_lineage_provider.store.sqltext import identifier, literal

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 from airflow_lineage_provider import settings
 from airflow_lineage_provider.errors import StoreError
+from airflow_lineage_provider.secrecy import redact
 from airflow_lineage_provider.store import catalog, derivations, embedded, lifecycle, migrate, pending, roles
 from airflow_lineage_provider.store.appends import Appends
-from airflow_lineage_provider.store.connection import normalise, redact, store_errors
+from airflow_lineage_provider.store.connection import normalise, store_errors
 from airflow_lineage_provider.store.convert import from_storage
 from airflow_lineage_provider.store.handover import Patience, bounded
 from airflow_lineage_provider.store.materialization import Materialization

@@ -1,4 +1,4 @@
-"""Two ways to send a partition: ADBC's COPY of Arrow in binary, and psycopg2's COPY of CSV where ADBC is not installed."""
+"""Two ways to send a partition: ADBC's COPY of Arrow in binary for many rows, psycopg2's COPY of CSV for few, or without ADBC."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import importlib.util
 import io
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any, Protocol
+from itertools import chain, islice
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 from airflow_lineage_provider.store.connection import adbc_connect, psycopg2_connect
 from airflow_lineage_provider.store.sqltext import identifier, qualified
@@ -14,6 +15,13 @@ from airflow_lineage_provider.store.textform import to_text
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+Kind: TypeAlias = Literal["adbc", "psycopg2"]
+Chosen: TypeAlias = Literal["auto"] | Kind
+"""``auto``: what costs least for the rows (`transport_for`)."""
+
+FEW_ROWS = 10_000
+"""Up to so many rows psycopg2 sends them for less: ADBC asks a server for all its types whenever it connects."""
 
 
 class Transport(Protocol):
@@ -32,10 +40,19 @@ class Transport(Protocol):
         """End the transaction for good."""
 
 
+def transport_for(batches: Iterator[pa.RecordBatch]) -> tuple[Kind, Iterator[pa.RecordBatch]]:
+    """Which way sends these batches at the least cost, and the batches, of which at most two were made."""
+    begun = list(islice(batches, 1))
+    if begun and begun[0].num_rows <= FEW_ROWS:
+        begun += islice(batches, 1)
+    rows = sum(batch.num_rows for batch in begun)
+    return "adbc" if rows > FEW_ROWS and adbc_installed() else "psycopg2", chain(begun, batches)
+
+
 @contextmanager
-def open_transport(url: str, application: str, kind: str = "auto") -> Iterator[Transport]:
+def open_transport(url: str, application: str, kind: Kind = "psycopg2") -> Iterator[Transport]:
     """A transport, closed (and rolled back unless committed) at the end."""
-    adbc = kind == "adbc" or (kind == "auto" and adbc_installed())
+    adbc = kind == "adbc"
     connection: Any = adbc_connect(url, application) if adbc else psycopg2_connect(url, application)
     cursor = connection.cursor()
     try:
@@ -59,8 +76,8 @@ def adbc_installed() -> bool:
     return all(importlib.util.find_spec(name) is not None for name in ("adbc_driver_manager", "adbc_driver_postgresql"))
 
 
-class AdbcTransport:
-    """Arrow record batches straight into binary COPY."""
+class _Cursor:
+    """What both ways do alike, through a cursor of Python's database interface."""
 
     def __init__(self, connection: Any, cursor: Any) -> None:
         self._connection = connection
@@ -75,6 +92,14 @@ class AdbcTransport:
         self._cursor.execute(sql)
         row = self._cursor.fetchone()
         return None if row is None else row[0]
+
+    def commit(self) -> None:
+        """End the transaction for good."""
+        self._connection.commit()
+
+
+class AdbcTransport(_Cursor):
+    """Arrow record batches straight into binary COPY."""
 
     def copy(self, schema: str, table: str, arrow: pa.Schema, batches: Iterator[pa.RecordBatch]) -> None:
         """Append batches of the given Arrow schema."""
@@ -83,45 +108,18 @@ class AdbcTransport:
         first = next(batches, None)
         if first is None:
             return
-        reader = pa.RecordBatchReader.from_batches(arrow, _chain(first, batches))
+        reader = pa.RecordBatchReader.from_batches(arrow, chain([first], batches))
         self._cursor.adbc_ingest(table, reader, mode="append", db_schema_name=schema)
 
-    def commit(self) -> None:
-        """End the transaction for good."""
-        self._connection.commit()
 
-
-class Psycopg2Transport:
+class Psycopg2Transport(_Cursor):
     """The same rows as CSV, which quotes every value, so that an empty string is not NULL."""
-
-    def __init__(self, connection: Any, cursor: Any) -> None:
-        self._connection = connection
-        self._cursor = cursor
-
-    def execute(self, sql: str) -> None:
-        """Run a statement without a result."""
-        self._cursor.execute(sql)
-
-    def scalar(self, sql: str) -> Any:
-        """The first column of the first row, None when there is no row."""
-        self._cursor.execute(sql)
-        row = self._cursor.fetchone()
-        return None if row is None else row[0]
 
     def copy(self, schema: str, table: str, arrow: pa.Schema, batches: Iterator[pa.RecordBatch]) -> None:
         """Append batches of the given Arrow schema."""
         names = ", ".join(map(identifier, arrow.names))
         sql = f"COPY {qualified(schema, table)} ({names}) FROM STDIN (FORMAT csv, ENCODING 'UTF8')"
         self._cursor.copy_expert(sql, _CsvFile(batches), size=1 << 20)
-
-    def commit(self) -> None:
-        """End the transaction for good."""
-        self._connection.commit()
-
-
-def _chain(first: pa.RecordBatch, rest: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    yield first
-    yield from rest
 
 
 class _CsvFile(io.RawIOBase):

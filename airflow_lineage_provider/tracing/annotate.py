@@ -197,7 +197,7 @@ def _project(node: o.Project, inputs: tuple[InputIdentity, ...]) -> o.Project:
 
 def _union(node: o.Union, inner: list[Annotated], fresh: FreshAttributes) -> Annotated:
     """Each branch gives the identities of its own inputs and NULL for those of the others."""
-    made = {id(one): tuple(fresh.like(a) for a in one.attributes) for child in inner for one in child.inputs}
+    inputs = tuple(replace(one, attributes=tuple(map(fresh.like, one.attributes))) for child in inner for one in child.inputs)
     branches = []
     for child, original in zip(inner, node.children, strict=True):
         columns: list[Named] = list(original.output)
@@ -205,8 +205,7 @@ def _union(node: o.Union, inner: list[Annotated], fresh: FreshAttributes) -> Ann
             for one in other.inputs:
                 columns.extend(_pass_or_null(one, other is child, fresh))
         branches.append(o.Project(child=child.plan, columns=tuple(columns)))
-    extra = tuple(attribute for child in inner for one in child.inputs for attribute in made[id(one)])
-    inputs = tuple(replace(one, attributes=made[id(one)]) for child in inner for one in child.inputs)
+    extra = tuple(attribute for one in inputs for attribute in one.attributes)
     return Annotated(plan=o.Union(children=tuple(branches), output=node.output + extra), inputs=inputs)
 
 

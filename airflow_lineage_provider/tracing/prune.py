@@ -45,7 +45,13 @@ def needed(plan: o.Plan, wanted: Iterable[Attribute]) -> frozenset[int]:
 
 
 def prune(plan: o.Plan, wanted: Iterable[Attribute]) -> o.Plan:
-    """The plan without the columns that nothing wanted depends on: a segment's materialization may not even hold them."""
+    """The plan without the columns that nothing wanted depends on: a segment's materialization may not even hold them.
+
+    >>> before = project(function(table("T", "a, b"), "credit_exam(b) AS judge"), "a, judge, b + 1 AS total")
+    >>> show(prune(before, [before.output[2]]))
+    π (b + 1) AS total
+      T [a, b]
+    """
     return _prune(plan, needed(plan, wanted), FreshAttributes(plan))
 
 

@@ -76,7 +76,16 @@ def restricted(plan: SegmentedPlan, condition: Expression) -> SegmentedPlan:
 
 
 def push_down(plan: o.Plan, terms: Terms) -> o.Plan:
-    """A plan that gives (at least) its rows that meet all terms; outputs of other segments are filtered where they are read."""
+    """A plan that gives (at least) its rows that meet all terms; outputs of other segments are filtered where they are read.
+
+    >>> rows = join(table("client", "id, income"), table("loan", "client, amount"), "id = client")
+    >>> show(push_down(rows, (where(rows, "id = 7").condition,)))
+    ⋈ (id = client)
+      σ (id = 7)
+        client [id, income]
+      σ (client = 7)
+        loan [client, amount]
+    """
     safe = tuple(term for term in terms if _is_safe(term))
     return _push(plan, safe, None, keep=True) if safe else plan
 

@@ -19,8 +19,6 @@ from dataclasses import dataclass
 from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.segments import Segment, SegmentedPlan
 
-STRATEGIES = ("function_materialization", "rerun", "full_materialization", "auto")
-
 
 @dataclass(frozen=True, kw_only=True)
 class SegmentCost:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-from typing import Any, get_args
+from typing import Any
 
 import pytest
 
-from airflow_lineage_provider.answers.explanation import Difference
+from airflow_lineage_provider.hooks.lineage import LineageHook
 from airflow_lineage_provider.operators.derive import DeriveAugmentedLineageOperator
 from airflow_lineage_provider.operators.lineage_pyspark import LineagePySparkOperator
 from airflow_lineage_provider.running.output import Output
-from airflow_lineage_provider.tracing.strategies import STRATEGIES
+from airflow_lineage_provider.words import OPTIONS, Difference, Strategy, words
+from tests.options_with_words import functions_of, options_of
 
 
 def pipeline(spark: Any) -> Any:
@@ -40,8 +41,8 @@ class Facade:
         return "an explanation"
 
 
-@pytest.mark.parametrize("strategy", [*STRATEGIES, "{{ params.strategy }}"])
-def test_strategies_are_taken_and_templates_too(strategy: str) -> None:
+@pytest.mark.parametrize("strategy", [*words(Strategy), "{{ params.strategy }}"])
+def test_strategies_are_taken_and_templates_too(strategy: Strategy) -> None:
     operator = LineagePySparkOperator(task_id="examine", python_callable=pipeline, strategy=strategy)
     assert operator.strategy == strategy
     assert "strategy" in operator.template_fields
@@ -49,7 +50,7 @@ def test_strategies_are_taken_and_templates_too(strategy: str) -> None:
 
 def test_a_wrong_strategy_is_refused_when_the_dag_is_read() -> None:
     with pytest.raises(ValueError, match="task 'examine': strategy='everything' is not known; it can be function_materialization, rerun"):
-        LineagePySparkOperator(task_id="examine", python_callable=pipeline, strategy="everything")
+        LineagePySparkOperator(task_id="examine", python_callable=pipeline, strategy="everything")  # type: ignore[arg-type]
 
 
 def test_the_decorator_refuses_it_too() -> None:
@@ -59,7 +60,7 @@ def test_the_decorator_refuses_it_too() -> None:
         task.lineage_pyspark(strategy="everything")(pipeline)()
 
 
-@pytest.mark.parametrize("difference", [*get_args(Difference), "{{ params.difference }}"])
+@pytest.mark.parametrize("difference", [*words(Difference), "{{ params.difference }}"])
 def test_differences_are_taken_and_handed_on(difference: Any) -> None:
     operator = DeriveAugmentedLineageOperator(task_id="why", target="true", pipeline="loans", difference=difference)
     assert "difference" in operator.template_fields
@@ -167,3 +168,33 @@ def test_old_names_of_options_work_and_say_what_to_write() -> None:
     assert (operator.lineage_run_id, operator.max_rows) == ("r", 7)
     with pytest.raises(ValueError, match="run_id is the old name of lineage_run_id"):
         DeriveAugmentedLineageOperator(task_id="why", target="true", run_id="r", lineage_run_id="r")
+
+
+OPERATORS: tuple[Any, ...] = (LineagePySparkOperator, DeriveAugmentedLineageOperator)
+WITH_WORDS = [(made, option, kind) for made in OPERATORS for option, kind in options_of(made.__init__)]
+REST: dict[Any, dict[str, Any]] = {
+    LineagePySparkOperator: {"task_id": "one", "python_callable": pipeline},
+    DeriveAugmentedLineageOperator: {"task_id": "one", "target": "true", "pipeline": "loans"},
+}
+
+
+def test_operators_have_the_options_of_runs_and_questions() -> None:
+    assert {option for _, option, _ in WITH_WORDS} == set(OPTIONS)
+    assert all(OPTIONS[option] is kind for _, option, kind in WITH_WORDS)
+
+
+@pytest.mark.parametrize("wrong", ["eagerly", "", 7, None])
+@pytest.mark.parametrize(("made", "option", "kind"), WITH_WORDS)
+def test_another_word_is_refused_by_name_when_the_dag_is_read(made: Any, option: str, kind: Any, wrong: Any) -> None:
+    known = re.escape(", ".join(words(kind)))
+    with pytest.raises(ValueError, match=f"task 'one': {option}=.* is not known; it can be {known}"):
+        made(**REST[made], **{option: wrong})
+    with pytest.raises(ValueError, match=f"task 'one': {option}=.* is not known; it can be {known}"):
+        made.partial(**REST[made], **{option: wrong})
+
+
+def test_the_hook_refuses_another_word_by_name() -> None:
+    (found,) = [(name, option) for name, function in functions_of("hook", LineageHook) for option, _ in options_of(function)]
+    assert found == ("hook.lineage", "on_store_failure")
+    with pytest.raises(ValueError, match="on_store_failure='eagerly' is not known"):
+        LineageHook(store="postgresql://127.0.0.1:1/nothing").lineage(on_store_failure="eagerly")  # type: ignore[arg-type]

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 from rich.table import Table
 
+from airflow_lineage_provider.words import Reasons
 from tests.bench import strategies
 
 if TYPE_CHECKING:
@@ -114,7 +115,7 @@ def cost_of_recording(lineage: Lineage, kind: str, udf: ReasonedUdf, rows: int, 
     def plain() -> None:
         query(spark).write.mode("overwrite").parquet(str(out / "plain"))
 
-    def recorded(reasons: str) -> None:
+    def recorded(reasons: Reasons) -> None:
         lineage.run(query, name=f"bench {kind}", reasons=reasons, output=f"{out / reasons}+overwrite").close()
 
     runs: dict[str, Callable[[], None]] = {"plain": plain, "FM, lazy reasons": lambda: recorded("lazy")}

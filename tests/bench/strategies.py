@@ -14,14 +14,16 @@ from rich.table import Table
 from airflow_lineage_provider.deriving.target import target_expression
 from airflow_lineage_provider.plan.expressions import TRUE, Expression
 from airflow_lineage_provider.spark.rereading.restore import restore
+from airflow_lineage_provider.store.kept_udfs import UdfsOfRun
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from airflow_lineage_provider import Lineage
     from airflow_lineage_provider.recorded_run import Run
+    from airflow_lineage_provider.words import Strategy
 
-RUNS = ("rerun", "function_materialization", "full_materialization")
+RUNS: tuple[Strategy, ...] = ("rerun", "function_materialization", "full_materialization")
 REGIONS = 40
 ROWS = 500
 """Few: every strategy runs several times, and a minute is enough for ratios."""
@@ -93,7 +95,7 @@ def _made_again(lineage: Lineage, run: Run, condition: Expression) -> tuple[floa
     (judged,) = (segment.number for segment in recorded.plan.segments if segment.functions)
     with ExitStack() as stack:
         stored = lineage.store.materializations(run.id)
-        made = restore(lineage.spark, lineage.store, recorded, stored, run.record.udfs, condition, stack)
+        made = restore(lineage.spark, lineage.store, recorded, stored, UdfsOfRun(lineage.store, run.record), condition, stack)
         counts = {number: frame.count() for number, frame in made.frames.items()}
         return time.perf_counter() - started, counts[judged]
 

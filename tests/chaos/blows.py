@@ -27,10 +27,13 @@ def strike(world: World, blow: Blow, random: Random) -> str:
         return _freeze(world)
     if blow == "executor":
         return _strike_executor(world, random)
-    victims = sorted(_victims(world, blow), key=lambda one: one.pid)
+    victims = _victims(world, blow)
+    while blow == "worker" and not victims and _is_anybody_at_work(world):
+        time.sleep(0.02)  # Python workers and loaders live for a part of the run alone.
+        victims = _victims(world, blow)
     if not victims:
         return f"{blow}: nobody is there"
-    victim = random.choice(victims)
+    victim = random.choice(sorted(victims, key=lambda one: one.pid))
     try:
         victim.send_signal(signal.SIGINT if blow == "interrupt" else signal.SIGKILL)
     except psutil.NoSuchProcess:
@@ -54,7 +57,7 @@ def _victims(world: World, blow: Blow) -> list[psutil.Process]:
 
 def _strike_executor(world: World, random: Random) -> str:
     """Kill an executor that has tasks in flight: wait for one, while a driver lives. Only one driver at a time is on a cluster."""
-    while any(driver.poll() is None for driver in world.drivers):
+    while _is_anybody_at_work(world):
         busy = {number: tasks for told in told_of_executors(world) for number, tasks in told["tasks"].items() if tasks}
         there = sorted((_executor_id(one), one.pid, one) for one in _executors(world) if _executor_id(one) in busy)
         if there:
@@ -63,6 +66,10 @@ def _strike_executor(world: World, random: Random) -> str:
             return f"executor: {number} (process {victim.pid}), which had {busy[number]} task(s) in flight"
         time.sleep(0.02)
     return "executor: no task was in flight any more"
+
+
+def _is_anybody_at_work(world: World) -> bool:
+    return any(driver.poll() is None for driver in world.drivers)
 
 
 def told_of_executors(world: World) -> list[dict[str, Any]]:

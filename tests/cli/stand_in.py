@@ -117,6 +117,9 @@ class FakeLineage:
             raise RunNotFound(f"there is no run {run_id!r}")
         return FakeRun(self, run_id)
 
+    def summary(self, run_id: str, pipeline: str | None = None, *, whole: bool = False) -> RunSummary:
+        return self.get_run(run_id, pipeline, whole=whole).summary
+
     def derivation(self, derivation_id: str) -> Explanation:
         self.calls.append(("derivation", derivation_id))
         return explanation()

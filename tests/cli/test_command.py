@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
+import shlex
 import subprocess
 import sys
 import textwrap
@@ -13,6 +15,8 @@ import pytest
 
 from airflow_lineage_provider import __version__
 from airflow_lineage_provider.cli import main
+from airflow_lineage_provider.cli.arguments import OLD_NAMES, parser
+from airflow_lineage_provider.cli.verb_help import VERBS
 from airflow_lineage_provider.errors import EmptyTarget, LineageError, RunFailed, RunNotFound
 
 if TYPE_CHECKING:
@@ -146,3 +150,39 @@ def test_the_shell_completes_verbs_and_options() -> None:
         found = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False).stdout.split()
         assert [one for one in found if one in wanted] == wanted, found
         assert "--limit" not in found
+
+
+@pytest.mark.parametrize("example", [example for told in VERBS.values() for example in told.examples])
+def test_the_examples_of_the_help_can_be_given(example: str) -> None:
+    words = shlex.split(example.partition(" > ")[0])
+    assert words[0] == "airflow-lineage"
+    options = parser().parse_args(words[1:])
+    assert callable(options.verb)
+
+
+def verbs() -> dict[str, argparse.ArgumentParser]:
+    (found,) = [action for action in parser()._actions if isinstance(action, argparse._SubParsersAction)]
+    return {name: made for name, made in found.choices.items() if name not in OLD_NAMES.values()}
+
+
+def test_every_verb_shows_its_examples() -> None:
+    assert set(verbs()) == set(VERBS)
+    for name, told in VERBS.items():
+        assert all(example.startswith(f"airflow-lineage {name}") and example in verbs()[name].format_help() for example in told.examples)
+
+
+def test_an_option_says_the_same_of_every_verb_that_has_it() -> None:
+    """But for what the verb itself is about: --rows of which table, the most rows of which argument."""
+    told: dict[str, set[tuple[Any, ...]]] = {}
+    for made in verbs().values():
+        for action in made._actions:
+            for option in action.option_strings if action.help != argparse.SUPPRESS else []:
+                told.setdefault(option, set()).add((action.metavar, type(action), action.help))
+    assert {option for option, ways in told.items() if len(ways) > 1} == {"--rows", "--max-rows", "--at", "--pipeline"}
+    assert all(len({(metavar, kind) for metavar, kind, _ in ways}) == 1 for ways in told.values())
+
+
+def test_what_asks_about_one_run_names_it_in_one_way() -> None:
+    asking = [made for made in verbs().values() if any(action.dest == "run" for action in made._actions)]
+    assert len(asking) == 4
+    assert all({"--pipeline", "--json"} <= {option for action in made._actions for option in action.option_strings} for made in asking)

@@ -7,15 +7,13 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from airflow_lineage_provider.answers.explanation import Difference
-from airflow_lineage_provider.cli import arguments, main
+from airflow_lineage_provider.cli import main
 from airflow_lineage_provider.errors import StoreUnavailable
-from airflow_lineage_provider.options import ON_STORE_FAILURE
-from airflow_lineage_provider.tracing.strategies import STRATEGIES
+from airflow_lineage_provider.words import Strategy, words
 
 if TYPE_CHECKING:
     pass
@@ -58,8 +56,8 @@ def test_run_a_function_of_a_module_and_a_sql_file(calls: list[tuple[Any, ...]],
     capfd.readouterr()
 
 
-@pytest.mark.parametrize("strategy", STRATEGIES)
-def test_the_strategy_is_passed_on(strategy: str, calls: list[tuple[Any, ...]], capfd: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("strategy", words(Strategy))
+def test_the_strategy_is_passed_on(strategy: Strategy, calls: list[tuple[Any, ...]], capfd: pytest.CaptureFixture[str]) -> None:
     Path("judged.sql").write_text("SELECT 1")
     assert main(["run", "judged.sql", "--strategy", strategy]) == 0
     assert named(calls, "run")[0][2]["strategy"] == strategy
@@ -71,12 +69,6 @@ def test_what_is_appended_is_passed_on(calls: list[tuple[Any, ...]], capfd: pyte
     assert main(["run", "judged.sql", "--output", "/tmp/x+append", "--append-key", "january"]) == 0
     assert named(calls, "run")[0][2]["append_key"] == "january"
     capfd.readouterr()
-
-
-def test_the_words_are_those_of_the_facade() -> None:
-    assert arguments.STRATEGIES == STRATEGIES
-    assert get_args(Difference) == arguments.DIFFERENCES
-    assert arguments.ON_STORE_FAILURE == ON_STORE_FAILURE
 
 
 def test_a_result_that_is_only_where_it_was_written_is_not_computed_again(

@@ -22,9 +22,10 @@ from airflow_lineage_provider.options import check_options
 from airflow_lineage_provider.plan.expressions import Attribute
 from airflow_lineage_provider.reasons import payload
 from airflow_lineage_provider.running.output import Output
+from airflow_lineage_provider.secrecy import redact
 from airflow_lineage_provider.sql import ColumnRef, PortabilityProblem, lower_expression
 from airflow_lineage_provider.store import Store
-from airflow_lineage_provider.store.connection import connect_url, normalise, redact, tcp_form
+from airflow_lineage_provider.store.connection import connect_url, normalise, tcp_form
 from tests.doors.fuzzed import answers, fuzzed
 from tests.doors.strategies import WORDS, anything, predicates, texts
 

@@ -18,6 +18,7 @@ from airflow_lineage_provider.plan.check import check
 from airflow_lineage_provider.plan.datatypes import to_arrow
 from airflow_lineage_provider.plan.expressions import Call, Literal
 from airflow_lineage_provider.plan.lineage_keys import KeyColumn, SourceIdentity
+from airflow_lineage_provider.plan.pipeline import Pipeline
 from airflow_lineage_provider.plan.segments import SegmentedPlan
 from airflow_lineage_provider.plan.text import plan_text
 from airflow_lineage_provider.plan.walk import functions_of, operators
@@ -40,12 +41,12 @@ _KEY = SourceIdentity(
 STRATEGIES = ("function_materialization", "full_materialization")
 
 
-def story(pipeline: o.Pipeline) -> str:
+def story(pipeline: Pipeline) -> str:
     """The text; what a part refuses stands in it."""
     return "\n".join(line.rstrip() for line in _lines(pipeline)) + "\n"
 
 
-def _lines(pipeline: o.Pipeline) -> Iterator[str]:
+def _lines(pipeline: Pipeline) -> Iterator[str]:
     yield from _passes(pipeline.plan)
     try:
         plan = rewrite(pipeline)
@@ -187,7 +188,7 @@ def _forward(plan: SegmentedPlan) -> Iterator[str]:
         yield plan_text(one.body.plan, 2)
 
 
-def rules_of(pipeline: o.Pipeline) -> set[LineageRule]:
+def rules_of(pipeline: Pipeline) -> set[LineageRule]:
     """The rules of lineage that the operators of the rewritten plan follow."""
     return {node.lineage for segment in rewrite(pipeline).segments for node in operators(segment.plan)}
 

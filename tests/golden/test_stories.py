@@ -14,6 +14,7 @@ import pytest
 from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.base import LineageRule
 from airflow_lineage_provider.plan.expressions import WHOLE_PARTITION, Alias, Attribute, Call, SortKey, WindowFunction
+from airflow_lineage_provider.plan.pipeline import Pipeline
 from airflow_lineage_provider.plan.relation import Relation
 from airflow_lineage_provider.rewrite.pipeline import PASSES
 from tests.catalyst.goldens import OPERATORS, load, names
@@ -23,7 +24,7 @@ from tests.plan.paper_plans import example_4
 STORIES = Path(__file__).parent / "stories"
 
 
-def windows_by_computed_keys() -> o.Pipeline:
+def windows_by_computed_keys() -> Pipeline:
     """As no Spark of today hands them over: Catalyst computes the keys in a projection below."""
     amount, date = (Attribute(id=number, name=name, type=kind) for number, name, kind in ((0, "amount", "int"), (1, "day", "date")))
     loans = o.Source(relation=Relation(name="loan", kind="local"), output=(amount, date), columns=("amount", "day"), leaf=0)
@@ -31,10 +32,10 @@ def windows_by_computed_keys() -> o.Pipeline:
     total = WindowFunction(function="sum", arguments=(amount,), type="bigint", frame=WHOLE_PARTITION)
     made = Alias(child=total, attribute=Attribute(id=2, name="total", type="bigint"))
     key = SortKey(child=Call(function="abs", arguments=(amount,), type="int"))
-    return o.Pipeline(plan=o.Window(child=loans, functions=(made,), partition=(year,), order=(key,)), names=("amount", "day", "total"))
+    return Pipeline(plan=o.Window(child=loans, functions=(made,), partition=(year,), order=(key,)), names=("amount", "day", "total"))
 
 
-def a_wide_domain() -> o.Pipeline:
+def a_wide_domain() -> Pipeline:
     """The outer query's copy, of which the subquery needs one column alone."""
     outer, copy = (tuple(Attribute(id=first + i, name=name, type="int") for i, name in enumerate("ab")) for first in (0, 2))
     relation = Relation(name="t", kind="local")
@@ -43,13 +44,13 @@ def a_wide_domain() -> o.Pipeline:
     wide = o.Project(child=again, columns=(*copy, doubled))
     domain = o.Aggregate(child=wide, keys=(copy[0],), columns=(copy[0],), domain=True)
     same = Call(function="<=>", arguments=(outer[0], copy[0]), type="boolean")
-    return o.Pipeline(plan=o.Join(left=left, right=domain, kind="inner", condition=same), names=("a", "b", "again"))
+    return Pipeline(plan=o.Join(left=left, right=domain, kind="inner", condition=same), names=("a", "b", "again"))
 
 
-def pipelines() -> dict[str, o.Pipeline]:
+def pipelines() -> dict[str, Pipeline]:
     plans = {name: load(name).convert().plan for name in (*names(), *names(OPERATORS))}
     by_hand = {"example_4": example_4(), "windows_by_computed_keys": windows_by_computed_keys(), "a_wide_domain": a_wide_domain()}
-    return {**by_hand, **{name: o.Pipeline(plan=plan, names=output_names(plan)) for name, plan in plans.items()}}
+    return {**by_hand, **{name: Pipeline(plan=plan, names=output_names(plan)) for name, plan in plans.items()}}
 
 
 PIPELINES = pipelines()

@@ -8,13 +8,14 @@ from typing import Any, Literal
 
 from hypothesis import strategies as st
 
+from airflow_lineage_provider.words import Strategy
 from tests.oracle import query as q
 from tests.oracle.further import FurtherMaker
 from tests.oracle.maker import Maker
 
 Style = Literal["nested", "merged", "with", "frame"]
 STYLES: tuple[Style, ...] = ("nested", "merged", "with", "frame")
-STRATEGIES = ("function_materialization", "function_materialization", "rerun", "full_materialization", "auto")
+STRATEGIES: tuple[Strategy, ...] = ("function_materialization", "function_materialization", "rerun", "full_materialization", "auto")
 STORAGES = ("session", "session", "session", "parquet", "parquet", "orc", "orc with a key")
 """Each has another kind of lineage key: the row's number in the run's copy, the position in the file, a digest, the primary key."""
 
@@ -39,7 +40,7 @@ class Case:
     target: int = 0
     """The number, modulo the rows of the result, of the row that is asked about alone."""
     verify: bool = False
-    strategy: str = "function_materialization"
+    strategy: Strategy = "function_materialization"
 
 
 @st.composite

@@ -46,7 +46,7 @@ def lineage(spark: SparkSession, store: Store) -> Lineage:
 
 
 @pytest.mark.timeout(0)
-@pytest.mark.parametrize("block", blocks(6, at_once=3))
+@pytest.mark.parametrize("block", blocks(3, at_once=3))
 def test_random_pipelines(block: int, lineage: Lineage, spark: SparkSession) -> None:
     with told("test_both_ways", block) as counted:
 

@@ -29,7 +29,7 @@ from tests.tracing.told_columns import one_segment
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from airflow_lineage_provider.plan.operators import Pipeline
+    from airflow_lineage_provider.plan.pipeline import Pipeline
 
 pytestmark = pytest.mark.spark
 

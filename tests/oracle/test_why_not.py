@@ -33,7 +33,7 @@ from tests.oracle.test_fuzz import described
 
 pytestmark = pytest.mark.spark
 
-STRATEGY = os.environ.get("FUZZ_STRATEGY", "function_materialization")
+STRATEGY: Any = os.environ.get("FUZZ_STRATEGY", "function_materialization")
 
 # What drops a row for the oracle's operator. A UDF over both sides of a join is a selection above it.
 REASONS: dict[type, set[str]] = {

@@ -34,6 +34,7 @@ from airflow_lineage_provider.errors import (
     UnsupportedOperator,
 )
 from airflow_lineage_provider.store import Store, embedded
+from airflow_lineage_provider.words import Reasons
 from tests.answers import guarantees_of
 
 pytestmark = pytest.mark.spark
@@ -150,7 +151,7 @@ class TestUdfs:
         assert guarantees_of(found)["numbers"].level == "exact"
 
     @pytest.mark.parametrize("reasons", ["eager", "lazy"])
-    def test_a_udf_without_reasoning_mode(self, lineage: Lineage, numbers: str, spark: SparkSession, reasons: str) -> None:
+    def test_a_udf_without_reasoning_mode(self, lineage: Lineage, numbers: str, spark: SparkSession, reasons: Reasons) -> None:
         silent.register(spark)
         found = lineage.run("SELECT silent(id) AS x FROM numbers", reasons=reasons).explain("x = -3")
         assert found.reasons["silent"].to_pylist() == [{"row": 0, "id": 3, "value": -3, "reason": None}]
@@ -161,7 +162,7 @@ class TestUdfs:
         assert "no reason was given" not in guarantees_of(lineage.derivation(found.id))["silent"].cause
 
     @pytest.mark.parametrize("reasons", ["eager", "lazy"])
-    def test_a_reasoning_mode_that_gives_none(self, lineage: Lineage, numbers: str, spark: SparkSession, reasons: str) -> None:
+    def test_a_reasoning_mode_that_gives_none(self, lineage: Lineage, numbers: str, spark: SparkSession, reasons: Reasons) -> None:
         laconic.register(spark)
         run = lineage.run("SELECT id, laconic(id) AS x FROM numbers", reasons=reasons)
         found = guarantees_of(run.explain("id IN (3, 4)"))["laconic"]
@@ -285,9 +286,9 @@ class TestPipelines:
 
     def test_unknown_options(self, lineage: Lineage, numbers: str) -> None:
         with pytest.raises(PlanError, match="strategy"):
-            lineage.run("SELECT 1 AS x", strategy="magic")
+            lineage.run("SELECT 1 AS x", strategy="magic")  # type: ignore[arg-type]
         with pytest.raises(PlanError, match="reasons"):
-            lineage.run("SELECT 1 AS x", reasons="never")
+            lineage.run("SELECT 1 AS x", reasons="never")  # type: ignore[arg-type]
 
     def test_running_needs_spark(self, store: Store) -> None:
         with pytest.raises(SparkRequired):

@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 from airflow_lineage_provider import Lineage
 from airflow_lineage_provider.answers.explanation import Explanation
 from airflow_lineage_provider.store import Store
+from airflow_lineage_provider.words import Strategy
 from tests.answers import guarantees_of, links_of
 
 pytestmark = pytest.mark.spark
@@ -58,7 +59,7 @@ def lineages(found: Explanation) -> list[tuple[tuple[str, ...], set[str]]]:
 
 
 @pytest.mark.parametrize("strategy", ["function_materialization", "rerun", "full_materialization"])
-def test_each_duplicate_has_its_own_lineage(spark: SparkSession, store: Store, tmp_path: Path, strategy: str) -> None:
+def test_each_duplicate_has_its_own_lineage(spark: SparkSession, store: Store, tmp_path: Path, strategy: Strategy) -> None:
     views(spark, tmp_path, "parquet")
     run = Lineage(spark, store=store).run(Q1, strategy=strategy)
     found = run.explain("true", save=False)

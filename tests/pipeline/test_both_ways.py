@@ -21,6 +21,7 @@ from airflow_lineage_provider.errors import (
     UnsupportedOperator,
 )
 from airflow_lineage_provider.store import Store
+from airflow_lineage_provider.words import Strategy
 
 pytestmark = pytest.mark.spark
 
@@ -97,7 +98,7 @@ def test_a_table_that_is_read_twice_is_one(lineage: Lineage) -> None:
 
 
 @pytest.mark.parametrize("strategy", ["rerun", "full_materialization"])
-def test_every_strategy_gives_the_same(lineage: Lineage, strategy: str) -> None:
+def test_every_strategy_gives_the_same(lineage: Lineage, strategy: Strategy) -> None:
     run = lineage.run(TOTALS, name="totals", strategy=strategy)
     run.close()
     assert sorted(run.backward("total = 90", "credits").rows.column("cid").to_pylist()) == [10, 11, 12]

@@ -10,6 +10,7 @@ from pyspark.sql import SparkSession
 from airflow_lineage_provider import Lineage, reasoned_udf
 from airflow_lineage_provider.answers.explanation import Explanation
 from airflow_lineage_provider.store import Store
+from airflow_lineage_provider.words import Strategy
 from tests.answers import guarantees_of, links_of
 
 pytestmark = pytest.mark.spark
@@ -117,7 +118,7 @@ CASES: dict[str, tuple[str, str, set[int], dict[tuple[str, int | None], set[int]
 
 @pytest.mark.parametrize("strategy", ["function_materialization", "rerun"])
 @pytest.mark.parametrize("name", CASES)
-def test_a_decision_is_made_of_what_the_function_read(name: str, strategy: str, lineage: Lineage, spark: SparkSession) -> None:
+def test_a_decision_is_made_of_what_the_function_read(name: str, strategy: Strategy, lineage: Lineage, spark: SparkSession) -> None:
     query, target, rows, calls = CASES[name]
     run = lineage.run(query, name="calls beside subqueries", strategy=strategy)
     assert sorted(map(str, run.result.collect())) == sorted(map(str, spark.sql(query).collect()))

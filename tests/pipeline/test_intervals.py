@@ -19,6 +19,7 @@ from airflow_lineage_provider import Lineage, Run
 from airflow_lineage_provider.errors import EmptyTarget, InvalidTarget
 from airflow_lineage_provider.running.output import Output
 from airflow_lineage_provider.store import Store
+from airflow_lineage_provider.words import Strategy
 from tests.answers import sources_of
 
 pytestmark = pytest.mark.spark
@@ -180,7 +181,7 @@ def test_a_table_in_the_users_database(lineage: Lineage, spark: SparkSession, st
 
 
 @pytest.mark.parametrize("strategy", ["function_materialization", "rerun"])
-def test_groups_and_data_of_the_session(lineage: Lineage, spark: SparkSession, strategy: str) -> None:
+def test_groups_and_data_of_the_session(lineage: Lineage, spark: SparkSession, strategy: Strategy) -> None:
     spark.sql(f"SELECT * FROM VALUES {ROWS} AS t(id, gap, dur, hours, years)").createOrReplaceTempView("spans_here")
     sql = "SELECT dur, max(gap) AS longest, count(*) AS n FROM spans_here GROUP BY dur"
     found = lineage.run(sql, name="groups", strategy=strategy).explain("dur = interval '14' month")

@@ -16,6 +16,7 @@ from airflow_lineage_provider import Lineage
 from airflow_lineage_provider.spark.capturing.capture import capture
 from airflow_lineage_provider.spark.rereading.sources import reopen
 from airflow_lineage_provider.store import Store
+from airflow_lineage_provider.words import Strategy
 from tests.answers import guarantees_of, sources_of
 
 pytestmark = pytest.mark.spark
@@ -66,7 +67,7 @@ def test_a_frame_kept_in_the_middle(lineage: Lineage, spark: SparkSession, tmp_p
 
 
 @pytest.mark.parametrize("strategy", ["function_materialization", "rerun"])
-def test_a_kept_table_whose_files_have_changed(lineage: Lineage, spark: SparkSession, tmp_path: Path, strategy: str) -> None:
+def test_a_kept_table_whose_files_have_changed(lineage: Lineage, spark: SparkSession, tmp_path: Path, strategy: Strategy) -> None:
     path = write(tmp_path / "loans", (1, "old"), (2, "old too"))
     more = write(tmp_path / "more", (1, "more"))
     frame = kept(spark.read.parquet(str(path)))

@@ -16,6 +16,7 @@ from pyspark.sql.types import IntegerType, StringType
 from airflow_lineage_provider import Lineage, reasoned_udf
 from airflow_lineage_provider.errors import UnsupportedOperator
 from airflow_lineage_provider.store import Store
+from airflow_lineage_provider.words import Strategy
 from tests.answers import guarantees_of, links_of, sources_of
 
 pytestmark = pytest.mark.spark
@@ -88,7 +89,7 @@ def groups(spark: SparkSession) -> DataFrame:
 
 @pytest.mark.parametrize("strategy", ["function_materialization", "full_materialization", "rerun"])
 @pytest.mark.parametrize("pipeline", [two_columns, two_types, a_condition, groups])
-def test_two_functions_of_one_name_are_two(lineage: Lineage, spark: SparkSession, pipeline: Any, strategy: str) -> None:
+def test_two_functions_of_one_name_are_two(lineage: Lineage, spark: SparkSession, pipeline: Any, strategy: Strategy) -> None:
     """All lambdas are called ``lambda``."""
     run = lineage.run(pipeline, strategy=strategy)
     assert Counter(map(tuple, run.result.collect())) == Counter(map(tuple, pipeline(spark).collect()))
@@ -105,7 +106,7 @@ def test_one_function_that_is_called_twice_is_one(lineage: Lineage) -> None:
 
 
 @pytest.mark.parametrize("strategy", ["function_materialization", "rerun"])
-def test_two_declared_functions_of_one_name_give_their_own_reasons(lineage: Lineage, strategy: str) -> None:
+def test_two_declared_functions_of_one_name_give_their_own_reasons(lineage: Lineage, strategy: Strategy) -> None:
     """They are stored under every strategy: a derivation would find but one of them."""
     run = lineage.run(
         lambda spark: spark.table("t").select("rid", champion.column("d").alias("a"), challenger.column("d").alias("b")),
@@ -120,7 +121,7 @@ def test_two_declared_functions_of_one_name_give_their_own_reasons(lineage: Line
 
 
 @pytest.mark.parametrize("strategy", ["function_materialization", "rerun"])
-def test_the_time_is_one_in_the_whole_pipeline(lineage: Lineage, strategy: str) -> None:
+def test_the_time_is_one_in_the_whole_pipeline(lineage: Lineage, strategy: Strategy) -> None:
     run = lineage.run(
         "SELECT rid, b = current_timestamp() AND now() = b AS same, c = current_date() AS day "
         "FROM (SELECT rid, twice(d) AS z, current_timestamp() AS b, current_date() AS c FROM t) WHERE z > 2",
@@ -170,7 +171,9 @@ def test_a_udf_of_generated_outer_columns_is_refused(lineage: Lineage, subquery:
         ("u.g = t.g ORDER BY u.d DESC LIMIT 1 OFFSET 1", {(1, 11), (2, 11), (3, 15), (4, 15)}),
     ],
 )
-def test_a_limit_in_a_lateral_join_has_its_rows_alone(lineage: Lineage, limit: str, expected: set[tuple[int, int]], strategy: str) -> None:
+def test_a_limit_in_a_lateral_join_has_its_rows_alone(
+    lineage: Lineage, limit: str, expected: set[tuple[int, int]], strategy: Strategy
+) -> None:
     """Not those that they outdid, although Spark numbers them all."""
     run = lineage.run(f"SELECT t.rid, x.rid AS other FROM t, LATERAL (SELECT u.rid, u.d FROM u WHERE {limit}) AS x", strategy=strategy)
     found = run.explain("true", save=False)
@@ -194,7 +197,7 @@ def test_the_first_by_a_column_that_is_not_selected(lineage: Lineage, rid: int, 
 
 
 @pytest.mark.parametrize("strategy", ["function_materialization", "full_materialization", "rerun"])
-def test_what_became_of_rows_of_a_subquery_with_a_udf(lineage: Lineage, strategy: str) -> None:
+def test_what_became_of_rows_of_a_subquery_with_a_udf(lineage: Lineage, strategy: Strategy) -> None:
     """Its rows are joined with the outer query's values, and a stored row is one of a row and a value."""
     run = lineage.run("SELECT rid FROM t WHERE EXISTS (SELECT u.g FROM u WHERE twice(u.d) <= t.d GROUP BY u.g)", strategy=strategy)
     found = run.why_not("true", table="u")

@@ -10,6 +10,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from airflow_lineage_provider import Lineage
+from airflow_lineage_provider.words import Strategy
 from tests.answers import guarantees_of, sources_of
 
 pytestmark = pytest.mark.spark
@@ -18,8 +19,9 @@ DETOURS: dict[str, Callable[[SparkSession, DataFrame], DataFrame]] = {
     "pandas": lambda spark, loans: spark.createDataFrame(loans.toPandas()),
     "arrow": lambda spark, loans: spark.createDataFrame(loans.toArrow()),
     "collect": lambda spark, loans: spark.createDataFrame(loans.collect(), loans.schema),
-    "rdd": lambda _, loans: loans.rdd.toDF(loans.schema),
-    "parallelize": lambda spark, loans: spark.sparkContext.parallelize(loans.collect()).toDF(loans.schema),
+    # (What rdd.toDF does; that makes it in the session that was made last, which may be another test's.)
+    "rdd": lambda spark, loans: spark.createDataFrame(loans.rdd, loans.schema),
+    "parallelize": lambda spark, loans: spark.createDataFrame(spark.sparkContext.parallelize(loans.collect()), loans.schema),
     "checkpoint": lambda _, loans: loans.localCheckpoint(),
     "cached": lambda spark, loans: spark.createDataFrame(loans.collect(), loans.schema).cache(),
 }
@@ -71,7 +73,7 @@ def test_rows_that_nobody_asked_about_have_no_origin(lineage: Lineage, spark: Sp
 
 
 @pytest.mark.parametrize("strategy", ["function_materialization", "rerun"])
-def test_a_recursive_query(lineage: Lineage, spark: SparkSession, tmp_path: Path, strategy: str) -> None:
+def test_a_recursive_query(lineage: Lineage, spark: SparkSession, tmp_path: Path, strategy: Strategy) -> None:
     for name, rows in (("parts", "(1, 0), (2, 1), (3, 2), (4, 0)"), ("prices", "(1, 5), (2, 6), (3, 7), (4, 8)")):
         columns = "id, above" if name == "parts" else "id, price"
         spark.sql(f"SELECT * FROM VALUES {rows} AS v({columns})").coalesce(1).write.parquet(str(tmp_path / name))

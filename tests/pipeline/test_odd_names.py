@@ -9,6 +9,7 @@ from pyspark.sql import SparkSession
 
 from airflow_lineage_provider import Lineage
 from airflow_lineage_provider.store import Store
+from airflow_lineage_provider.words import Strategy
 from tests.answers import guarantees_of, sources_of
 from tests.pipeline.small_files import kind_of, rids, view
 
@@ -107,7 +108,7 @@ def test_odd_partitions(lineage: Lineage, spark: SparkSession, tmp_path: Path) -
 
 
 @pytest.mark.parametrize("strategy", ["function_materialization", "full_materialization"])
-def test_columns_without_a_name(lineage: Lineage, spark: SparkSession, tmp_path: Path, strategy: str) -> None:
+def test_columns_without_a_name(lineage: Lineage, spark: SparkSession, tmp_path: Path, strategy: Strategy) -> None:
     view(spark, tmp_path, "w", [(1, "a"), (2, "b"), (3, "b")], "rid int, g string")
     sql = "SELECT g, n AS `` FROM (SELECT count(rid) AS ``, g, 1 AS n FROM w GROUP BY g) JOIN VALUES (1, 2) AS t(``, y) ON y = 2"
     run = lineage.run(sql, strategy=strategy)

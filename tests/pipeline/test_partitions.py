@@ -13,6 +13,7 @@ from pyspark.sql import functions as F
 from airflow_lineage_provider import Lineage
 from airflow_lineage_provider.running.output import Output
 from airflow_lineage_provider.store import Store
+from airflow_lineage_provider.words import Strategy
 from tests.answers import guarantees_of
 from tests.pipeline.small_files import rids
 
@@ -40,7 +41,7 @@ def lineage(spark: SparkSession, store: Store, tmp_path: Path) -> Iterator[Linea
 )
 @pytest.mark.parametrize("strategy", ["function_materialization", "rerun", "full_materialization"])
 def test_an_output_has_as_many_files(
-    lineage: Lineage, spark: SparkSession, tmp_path: Path, sql: str, files: int, strategy: str
+    lineage: Lineage, spark: SparkSession, tmp_path: Path, sql: str, files: int, strategy: Strategy
 ) -> None:  # fmt: skip
     run = lineage.run(sql, strategy=strategy, output=Output.path(str(tmp_path / "out")))
     run.close()

@@ -14,6 +14,7 @@ from pyspark.sql.types import LongType
 
 from airflow_lineage_provider import Lineage
 from airflow_lineage_provider.store import Store
+from airflow_lineage_provider.words import Strategy
 from tests.pipeline.test_python_functions import spread, weighed
 
 pytestmark = pytest.mark.spark
@@ -73,7 +74,7 @@ CASES: dict[str, tuple[Pipeline, str, set[int]]] = {
 
 @pytest.mark.parametrize("strategy", ["function_materialization", "rerun"])
 @pytest.mark.parametrize("name", CASES)
-def test_the_rows_of_the_frame(lineage: Lineage, spark: SparkSession, name: str, strategy: str) -> None:
+def test_the_rows_of_the_frame(lineage: Lineage, spark: SparkSession, name: str, strategy: Strategy) -> None:
     pipeline, target, expected = CASES[name]
     run = lineage.run(pipeline, name=name, strategy=strategy)
     plain = spark.sql(pipeline) if isinstance(pipeline, str) else pipeline(spark)

@@ -13,6 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 from airflow_lineage_provider import Lineage
 from airflow_lineage_provider.errors import TracingError
 from airflow_lineage_provider.store import Store
+from airflow_lineage_provider.words import Strategy
 from tests.answers import guarantees_of, sources_of
 from tests.pipeline.small_files import kind_of, rids, view
 
@@ -33,7 +34,7 @@ def test_a_second_run_reads_the_files_again(lineage: Lineage, spark: SparkSessio
 
 
 @pytest.mark.parametrize("strategy", ["function_materialization", "rerun"])
-def test_files_added_to_a_table_with_reader_options(lineage: Lineage, spark: SparkSession, tmp_path: Path, strategy: str) -> None:
+def test_files_added_to_a_table_with_reader_options(lineage: Lineage, spark: SparkSession, tmp_path: Path, strategy: Strategy) -> None:
     """The files that the run read are read again alone, as the table reads them: header, separator and the text of NULL."""
     (tmp_path / "first.csv").write_text("id;word\n1;one\n2;-\n")
     spark.sql(

@@ -19,6 +19,7 @@ from airflow_lineage_provider.errors import LineageError, StoreUnavailable
 from airflow_lineage_provider.reasons import ReasonedUdf
 from airflow_lineage_provider.store import Store, embedded
 from airflow_lineage_provider.store.revival import Restarts
+from airflow_lineage_provider.words import OnStoreFailure, Strategy
 from tests.answers import guarantees_of
 from tests.pipeline.small_files import view
 from tests.store.conftest import sql
@@ -160,7 +161,7 @@ def test_several_times(lineage: Lineage, home: Path, spark: SparkSession, pipeli
 
 @pytest.mark.parametrize("on_store_failure", ["fail", "keep_result"])
 def test_a_server_that_dies_again_and_again(
-    lineage: Lineage, home: Path, spark: SparkSession, pipeline: str, on_store_failure: str, tmp_path: Path,
+    lineage: Lineage, home: Path, spark: SparkSession, pipeline: str, on_store_failure: OnStoreFailure, tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
     mend = Restarts.mend
@@ -216,7 +217,7 @@ class Stages:
 
 
 @pytest.mark.parametrize("strategy", ["function_materialization", "rerun", "full_materialization"])
-def test_a_derivation_goes_on(lineage: Lineage, home: Path, pipeline: str, strategy: str) -> None:
+def test_a_derivation_goes_on(lineage: Lineage, home: Path, pipeline: str, strategy: Strategy) -> None:
     run = lineage.run(pipeline, strategy=strategy)
     undisturbed = Stages(home)
     wanted = run.explain("v = 1", progress=undisturbed)

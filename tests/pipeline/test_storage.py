@@ -12,7 +12,7 @@ import pytest
 from airflow_lineage_provider import Lineage, reasoned_udf
 from airflow_lineage_provider.errors import ResultNotStored, SparkRequired
 from airflow_lineage_provider.reasons import payload
-from airflow_lineage_provider.tracing.strategies import STRATEGIES
+from airflow_lineage_provider.words import Strategy, words
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -40,7 +40,7 @@ def _(income: float, amount: float) -> tuple[str, payload.Json]:
 
 
 @pytest.fixture(scope="module")
-def runs(spark: SparkSession, store: Store, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], Run]]:
+def runs(spark: SparkSession, store: Store, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[Strategy], Run]]:
     """A run of the pipeline under each strategy, made when it is first asked for."""
     folder = tmp_path_factory.mktemp("storage")
     tables = {
@@ -55,7 +55,7 @@ def runs(spark: SparkSession, store: Store, tmp_path_factory: pytest.TempPathFac
     made: dict[str, Run] = {}
     with ExitStack() as stack, Lineage(spark, store=store) as lineage:
 
-        def get(strategy: str) -> Run:
+        def get(strategy: Strategy) -> Run:
             if strategy not in made:
                 made[strategy] = lineage.run(SQL, name=f"storage {strategy}", strategy=strategy)
                 stack.callback(made[strategy].close)
@@ -64,8 +64,8 @@ def runs(spark: SparkSession, store: Store, tmp_path_factory: pytest.TempPathFac
         yield get
 
 
-@pytest.mark.parametrize("strategy", STRATEGIES)
-def test_what_is_stored_and_why(runs: Callable[[str], Run], store: Store, strategy: str) -> None:
+@pytest.mark.parametrize("strategy", words(Strategy))
+def test_what_is_stored_and_why(runs: Callable[[Strategy], Run], store: Store, strategy: Strategy) -> None:
     run = Lineage(store=store).get_run(runs(strategy).id)
     segments = run.plan.plan.segments
     judged = {segment.number for segment in segments if segment.functions}
@@ -95,7 +95,7 @@ def test_copies_of_what_only_the_session_held(spark: SparkSession, store: Store)
         run.close()
 
 
-def test_a_domain_is_said_to_be_of_no_rows(runs: Callable[[str], Run], spark: SparkSession, store: Store) -> None:
+def test_a_domain_is_said_to_be_of_no_rows(runs: Callable[[Strategy], Run], spark: SparkSession, store: Store) -> None:
     runs("rerun")
     with Lineage(spark, store=store) as lineage:
         run = lineage.run("SELECT id, (SELECT count(*) FROM loan l WHERE l.client <= c.id) AS n FROM client c", name="storage domain")
@@ -105,8 +105,8 @@ def test_a_domain_is_said_to_be_of_no_rows(runs: Callable[[str], Run], spark: Sp
         run.close()
 
 
-@pytest.mark.parametrize("strategy", STRATEGIES)
-def test_every_strategy_answers_the_same(runs: Callable[[str], Run], strategy: str) -> None:
+@pytest.mark.parametrize("strategy", words(Strategy))
+def test_every_strategy_answers_the_same(runs: Callable[[Strategy], Run], strategy: Strategy) -> None:
     # Twice: what Spark made again for the first answer is not there for the second.
     for _ in range(2):
         found = runs(strategy).explain("region = 'N' AND judge = 'Reject'", save=True)
@@ -119,7 +119,7 @@ def test_every_strategy_answers_the_same(runs: Callable[[str], Run], strategy: s
         assert found.to_dict()["segments"][0]["because"]
 
 
-def test_a_stored_answer_keeps_controls_and_choices(runs: Callable[[str], Run], store: Store) -> None:
+def test_a_stored_answer_keeps_controls_and_choices(runs: Callable[[Strategy], Run], store: Store) -> None:
     found = runs("function_materialization").explain("judge = 'Reject'")
     again = Lineage(store=store).derivation(found.id)
     assert again.controls == found.controls != ()
@@ -127,7 +127,7 @@ def test_a_stored_answer_keeps_controls_and_choices(runs: Callable[[str], Run], 
     assert again.to_dict() == found.to_dict()
 
 
-def test_a_result_that_is_not_stored_is_told_so(runs: Callable[[str], Run], store: Store) -> None:
+def test_a_result_that_is_not_stored_is_told_so(runs: Callable[[Strategy], Run], store: Store) -> None:
     live = runs("rerun")
     assert sorted(row["n"] for row in live.result_table().to_pylist()) == [1, 2]
     assert live.result_table(limit=1).num_rows == 1

@@ -15,6 +15,7 @@ from airflow_lineage_provider import Lineage, Run, reasoned_udf
 from airflow_lineage_provider.errors import PlanError, SourceUnavailable, SparkRequired, UdfVersionMismatch
 from airflow_lineage_provider.reasons import registry
 from airflow_lineage_provider.store import Store
+from airflow_lineage_provider.words import Strategy
 
 pytestmark = pytest.mark.spark
 
@@ -60,7 +61,7 @@ def stored(lineage: Lineage, run_id: str) -> set[str]:
         ("auto", {"result", "segment_1"}),
     ],
 )
-def test_the_same_answer_from_what_is_stored(lineage: Lineage, spark: SparkSession, strategy: str, tables: set[str]) -> None:
+def test_the_same_answer_from_what_is_stored(lineage: Lineage, spark: SparkSession, strategy: Strategy, tables: set[str]) -> None:
     run = lineage.run(PIPELINE, name=f"strategies {strategy}", strategy=strategy)
     assert sorted(map(tuple, run.result.collect())) == sorted(map(tuple, spark.sql(PIPELINE).collect()))
     run.close()
@@ -111,7 +112,7 @@ def test_what_cannot_be_made_again_is_stored_even_under_rerun(lineage: Lineage) 
     limited = lineage.run("SELECT rid, grade(x) AS grade FROM (SELECT * FROM t ORDER BY rid LIMIT 3)", strategy="rerun")
     limited.close()
     assert stored(lineage, limited.id) == {"segment_1"}
-    because = {choice["segment"]: choice["because"] for choice in lineage.store.run(limited.id).choices}
+    because = {choice.segment: choice.because for choice in lineage.store.run(limited.id).choices}
     assert "could not be made again" in because[1]
     found = lineage.get_run(limited.id).explain("grade = 'high'", save=False)
     assert found.sources["t"].column("rid").to_pylist() == [3]
@@ -161,12 +162,12 @@ def test_a_rerun_needs_spark_and_the_very_udf(lineage: Lineage) -> None:
 def test_auto_explains_its_choice_by_what_was_measured(lineage: Lineage) -> None:
     first = lineage.run(PIPELINE, name="auto", strategy="auto")
     first.close()
-    assert {c["segment"]: c["stored"] for c in first.record.choices} == {0: True, 1: True}
-    assert all("nothing was measured yet" in choice["because"] for choice in first.record.choices)
+    assert {c.segment: c.stored for c in first.record.choices} == {0: True, 1: True}
+    assert all("nothing was measured yet" in choice.because for choice in first.record.choices)
     second = lineage.run(PIPELINE, name="auto", strategy="auto")
     second.close()
     for choice in second.record.choices:
-        assert "in an earlier run" in choice["because"] or "which is not stored" in choice["because"], choice
+        assert "in an earlier run" in choice.because or "which is not stored" in choice.because, choice
     found = lineage.get_run(second.id).explain("g = 'b'", save=False)
     assert sorted(found.sources["t"].column("rid").to_pylist()) == [3, 5]
 
@@ -175,7 +176,8 @@ def test_the_result_is_written_where_the_user_says(lineage: Lineage, spark: Spar
     run = lineage.run(PIPELINE, strategy="rerun", output=str(tmp_path / "out"))
     run.close()
     assert spark.read.parquet(str(tmp_path / "out")).count() == 2
-    assert run.record.output["target"] == str(tmp_path / "out")
+    assert run.record.output is not None
+    assert run.record.output.target == str(tmp_path / "out")
 
 
 def test_two_runs_of_one_pipeline_keep_their_own_rows(lineage: Lineage) -> None:
@@ -198,7 +200,7 @@ def test_what_the_user_keeps_stays_the_users(lineage: Lineage, spark: SparkSessi
 
 def test_an_unknown_strategy_is_named(lineage: Lineage) -> None:
     with pytest.raises(PlanError, match="full_materialization"):
-        lineage.run(PIPELINE, strategy="everything")
+        lineage.run(PIPELINE, strategy="everything")  # type: ignore[arg-type]
 
 
 def _kept(run: Run) -> bool:

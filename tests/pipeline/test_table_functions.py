@@ -14,6 +14,7 @@ from pyspark.sql.functions import udtf
 from airflow_lineage_provider import Lineage
 from airflow_lineage_provider.errors import UnsupportedOperator
 from airflow_lineage_provider.store import Store
+from airflow_lineage_provider.words import Strategy
 from tests.answers import guarantees_of
 
 pytestmark = pytest.mark.spark
@@ -159,7 +160,7 @@ def _plain(spark: SparkSession, pipeline: Pipeline) -> list[Any]:
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
 @pytest.mark.parametrize("name", CASES)
-def test_the_rows_and_their_lineage(lineage: Lineage, spark: SparkSession, name: str, strategy: str) -> None:
+def test_the_rows_and_their_lineage(lineage: Lineage, spark: SparkSession, name: str, strategy: Strategy) -> None:
     pipeline, target, expected, level = CASES[name]
     if name.startswith(("bins", "a bin")) and not _has_bins(spark):
         pytest.skip("this Spark has no BIN BY")
@@ -178,7 +179,7 @@ def _has_bins(spark: SparkSession) -> bool:
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
-def test_a_function_of_constants_is_data_of_the_session(lineage: Lineage, strategy: str) -> None:
+def test_a_function_of_constants_is_data_of_the_session(lineage: Lineage, strategy: Strategy) -> None:
     run = lineage.run("SELECT n + 1 AS m FROM upwards(3, 5)", strategy=strategy)
     assert sorted(map(tuple, run.result.collect())) == [(4,), (5,)]
     run.close()

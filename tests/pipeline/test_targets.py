@@ -59,7 +59,7 @@ def test_rows_by_their_positions(made: Run, at: Any, expected: list[int]) -> Non
 def test_positions_that_are_not_there(made: Run) -> None:
     with pytest.raises(InvalidTarget, match="it has 6 rows, at positions 0 to 5"):
         made.explain(at=[1, 6])
-    with pytest.raises(TargetTooLarge, match="3 positions are more than 2 rows"):
+    with pytest.raises(TargetTooLarge, match="3 positions are more than 2 rows; name fewer, or raise max_rows"):
         made.explain(at=[0, 1, 2], max_rows=2)
     wrongs: tuple[dict[str, Any], ...] = ({}, {"target": "true", "at": 0})
     for wrong in wrongs:

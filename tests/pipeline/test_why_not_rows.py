@@ -91,7 +91,7 @@ def test_rows_by_their_positions(lineage: Lineage, spark: SparkSession, tmp_path
         run.why_not("rid = 3", at=0)
     with pytest.raises(InvalidTarget, match="in exactly one way"):
         run.why_not()
-    with pytest.raises(TargetTooLarge, match="2 positions are more than 1 rows"):
+    with pytest.raises(TargetTooLarge, match="2 positions are more than 1 rows; name fewer, or raise max_rows"):
         run.why_not(at=[0, 1], max_rows=1)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.expressions import AggregateCall, Alias, Attribute, Call, Literal, UdfCall
+from airflow_lineage_provider.plan.pipeline import Pipeline
 from airflow_lineage_provider.plan.relation import Relation
 
 INT = "int"
@@ -24,7 +25,7 @@ DEBT = source("debt", 1, 10, {"client_id": "string", "debt": INT, "date": "date"
 LOAN = source("loan", 2, 20, {"client_id": "string", "loan_amount": INT, "date": "date"})
 
 
-def example_4() -> o.Pipeline:
+def example_4() -> Pipeline:
     """``α Judge, COUNT(*) (φ credit_exam (π Income, Debt, LoanAmount (Client ⋈ Debt ⋈ σ_C (Loan))))``; the UDF stands in a projection."""
     month = Call(function="month", arguments=(LOAN.output[2],), type=INT)
     december = o.Filter(child=LOAN, condition=Call(function="=", arguments=(month, Literal(value="12", type=INT)), type="boolean"))
@@ -39,4 +40,4 @@ def example_4() -> o.Pipeline:
         child=AggregateCall(function="count", arguments=(Literal(value="1", type=INT),), type="bigint"),
         attribute=Attribute(id=31, name="count", type="bigint", nullable=False),
     )
-    return o.Pipeline(plan=o.Aggregate(child=judged, keys=(judge,), columns=(judge, number)), names=("judge", "count"))
+    return Pipeline(plan=o.Aggregate(child=judged, keys=(judge,), columns=(judge, number)), names=("judge", "count"))

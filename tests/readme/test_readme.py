@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from airflow_lineage_provider.cli.arguments import EPILOG, parser
 from tests.readme.conftest import README, ROOT
 from tests.readme.reader import ELSEWHERE, Reader, check_printed
 from tests.readme.snippets import documents, snippets
@@ -34,13 +33,6 @@ def test_what_is_not_run_here_is_run_elsewhere() -> None:
     assert {line for line in lines if line.startswith("pip ")} == ELSEWHERE
     made = {shlex.split(line, comments=True)[1] for line in lines if line.startswith("make ")}
     assert {"demo", "test", "test-install"} <= made <= targets
-
-
-def test_the_examples_of_the_help_are_understood() -> None:
-    examples = [line for line in EPILOG.splitlines() if line.strip().startswith("airflow-lineage")]
-    assert len(examples) > 5
-    for line in examples:
-        parser().parse_args(shlex.split(line)[1:])
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ import pytest
 
 from airflow_lineage_provider.errors import UdfFailed
 from airflow_lineage_provider.reasons import ReasonedUdf, registry
+from airflow_lineage_provider.reasons.description import UdfDescription
 from airflow_lineage_provider.reasons.payload import Boxes, TextSpans, from_json, to_json
 from tests.tpch.pictures import write_pictures
 from udfs.person_detection import person_detection
@@ -102,6 +103,6 @@ class TestBoth:
         assert udf.explain_batch([inputs]) == udf.explain_batch([inputs])
 
     def test_it_is_found_again_and_names_its_library(self, udf: ReasonedUdf, pictures: list[Path]) -> None:
-        description = udf.describe()
+        description = UdfDescription.of(udf.describe())
         assert registry.find(description) is udf
-        assert set(description["libraries"]) == {"opencv-python-headless" if udf is person_detection else "vaderSentiment"}
+        assert set(description.libraries or ()) == {"opencv-python-headless" if udf is person_detection else "vaderSentiment"}

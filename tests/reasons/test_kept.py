@@ -17,6 +17,7 @@ import pytest
 
 from airflow_lineage_provider.errors import ReasonsWillBeLost, UdfNotKept, UdfUnavailable, UdfVersionMismatch
 from airflow_lineage_provider.reasons import ReasonedUdf, kept, reasoned_udf
+from airflow_lineage_provider.reasons.description import UdfDescription
 from airflow_lineage_provider.running.keeping import keeping
 from udfs.paper_credit_exam import credit_exam
 
@@ -50,10 +51,12 @@ SCRIPT = """
 LOADING = """
     import json, pickle, sys
     import pyarrow as pa
+    from dataclasses import replace
     from airflow_lineage_provider.reasons import kept
+    from airflow_lineage_provider.reasons.description import UdfDescription
     answers = []
     for one, described in pickle.load(open(sys.argv[1], "rb")):
-        udf = kept.restored(one, {**described, "kept": one.describe()})
+        udf = kept.restored(one, replace(UdfDescription.of(described), kept=one.describe()))
         values, reasons = udf.explain_batch([pa.array([3, 9])])
         answers.append([udf.version == described["version"], values.to_pylist(), reasons.to_pylist()])
     print(json.dumps(answers))
@@ -85,9 +88,9 @@ def made_here(model: Any = None, **options: Any) -> ReasonedUdf:
     return ReasonedUdf(score, "double", main_with_reason=lambda x: (score(x), "because"), **options)
 
 
-def keep(udf: ReasonedUdf, most: int = MEBIBYTE) -> tuple[kept.KeptUdf, dict[str, Any]]:
+def keep(udf: ReasonedUdf, most: int = MEBIBYTE) -> tuple[kept.KeptUdf, UdfDescription]:
     one = kept.keep(udf, most)
-    return one, {**udf.describe(), "kept": one.describe()}
+    return one, replace(UdfDescription.of(udf.describe()), kept=one.describe())
 
 
 def test_what_an_import_declares_again_is_not_kept() -> None:
@@ -95,7 +98,7 @@ def test_what_an_import_declares_again_is_not_kept() -> None:
     assert not kept.can_be_found(made_here())
     assert not kept.can_be_found(made_here(module="__main__"))
     found = keeping({1: credit_exam, 2: made_here()}, frozenset({1, 2}))
-    assert {number: one["found_in"] for number, one in found.described.items()} == {1: "module", 2: "store"}
+    assert {number: one.found_in for number, one in found.described.items()} == {1: "module", 2: "store"}
     assert [one.name for one in found.kept] == ["score"]
 
 
@@ -171,7 +174,7 @@ def test_another_udf_in_the_place_of_the_one_that_decided() -> None:
     other, _ = keep(made_here(model=[1, 2]))
     exchanged = replace(one, payload=other.payload)
     with pytest.raises(UdfVersionMismatch, match="not the one that decided"):
-        kept.restored(exchanged, {**described, "kept": {**described["kept"], "digest": exchanged.digest}})
+        kept.restored(exchanged, replace(described, kept=exchanged.describe()))
 
 
 def test_too_large_or_not_to_be_pickled() -> None:
@@ -190,7 +193,7 @@ def test_what_is_not_kept_is_said_when_the_run_is_made(monkeypatch: pytest.Monke
     with pytest.warns(ReasonsWillBeLost, match=r"UDF 'score' .*AIRFLOW_LINEAGE_KEEP_UDFS=0.*will have no reasons"):
         found = keeping({1: made_here()}, frozenset({1}))
     assert found.kept == ()
-    assert found.described[1]["found_in"] == "nowhere"
+    assert found.described[1].found_in == "nowhere"
     keeping({1: made_here()}, frozenset())  # nobody will call it again: nothing to warn of
 
 

@@ -8,6 +8,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import cloudpickle
@@ -24,6 +25,7 @@ from airflow_lineage_provider.errors import (
     UdfVersionMismatch,
 )
 from airflow_lineage_provider.reasons import ReasonedUdf, payload, reasoned_udf, registry
+from airflow_lineage_provider.reasons.description import UdfDescription
 from airflow_lineage_provider.reasons.values import same_values
 from udfs.paper_credit_exam import credit_exam
 
@@ -312,32 +314,32 @@ def test_the_registry() -> None:
     first, second = ratio(), ratio()
     assert first is not second
     assert registry.get("ratio") is second
-    assert registry.find({"name": "ratio", "module": "gone"}) is second
+    assert registry.find(UdfDescription(name="ratio", module="gone")) is second
     with pytest.raises(UdfUnavailable, match="no reasoned UDF named 'nobody'"):
         registry.get("nobody")
 
 
 @pytest.mark.parametrize(
     ("module", "part"),
-    [("no_such_module", "ModuleNotFoundError"), ("__main__", "cannot be imported"), ("json", "neither declares it"), (None, "no module")],
+    [("no_such_module", "ModuleNotFoundError"), ("__main__", "cannot be imported"), ("json", "neither declares it"), ("", "no module")],
 )
-def test_a_udf_that_cannot_be_found(module: str | None, part: str) -> None:
+def test_a_udf_that_cannot_be_found(module: str, part: str) -> None:
     with pytest.raises(UdfUnavailable, match=part):
-        registry.find({"name": "nobody", "module": module})
+        registry.find(UdfDescription(name="nobody", module=module))
 
 
 def test_a_udf_is_found_by_importing_its_module() -> None:
     registry._DECLARED.pop("credit_exam", None)
     sys.modules.pop("udfs.paper_credit_exam")
-    found = registry.find({"name": "credit_exam", "module": "udfs.paper_credit_exam"})
+    found = registry.find(UdfDescription(name="credit_exam", module="udfs.paper_credit_exam"))
     assert found.version == credit_exam.version
 
 
 def test_another_version_is_refused() -> None:
-    then = credit_exam.describe()
+    then = UdfDescription.of(credit_exam.describe())
     registry.check_version(credit_exam, then)
     with pytest.raises(UdfVersionMismatch, match=f"has version {credit_exam.version}, the decision was made by version abc.*seed 1 → 0"):
-        registry.check_version(credit_exam, {**then, "version": "abc", "seed": 1})
+        registry.check_version(credit_exam, replace(then, version="abc", seed=1))
 
 
 def test_importing_the_package_is_light() -> None:

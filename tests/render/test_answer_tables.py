@@ -80,7 +80,8 @@ def test_an_answer_that_the_release_before_kept_is_read_as_it_was() -> None:
     saved(made, keeper, {})
     now: DerivationRecord = keeper.record
     details = {name: one for name, one in now.details.items() if name not in ("called_by", "stale_of")}
-    details |= {"runs": now.details["called_by"] | {"debt": "01JTOTALS"}, "stale": ["client: its files have changed", "loan_2: is gone"]}
+    called_by: Any = now.details["called_by"]
+    details |= {"runs": called_by | {"debt": "01JTOTALS"}, "stale": ["client: its files have changed", "loan_2: is gone"]}
     before = replace(
         now,
         guarantees={name.partition(".")[2]: one for name, one in now.guarantees.items()},

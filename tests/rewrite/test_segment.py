@@ -10,6 +10,7 @@ from airflow_lineage_provider.plan import codec
 from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.check import check
 from airflow_lineage_provider.plan.expressions import AggregateCall, Alias, Attribute, Call, Literal, SortKey, UdfCall
+from airflow_lineage_provider.plan.pipeline import Pipeline
 from airflow_lineage_provider.plan.text import plan_text
 from airflow_lineage_provider.rewrite.pipeline import PASSES, rewrite
 from airflow_lineage_provider.rewrite.segment import segment
@@ -137,7 +138,7 @@ def test_a_udf_in_a_join_condition_goes_to_the_side_it_reads(kind: str) -> None:
     call = UdfCall(udf="f", arguments=(DEBT.output[0],), type="string", deterministic=True, call=1, eval_type=200)
     condition = Call(function="=", arguments=(X, call), type="boolean")
     join = o.Join(left=CLIENT, right=DEBT, kind=kind, condition=condition)  # type: ignore[arg-type]
-    made = rewrite(o.Pipeline(plan=join, names=tuple(a.name for a in join.output)))
+    made = rewrite(Pipeline(plan=join, names=tuple(a.name for a in join.output)))
     assert made.segments[1].functions[0].udf == "f"
     assert tuple(a.name for a in made.output) == ("client_id", "name", "country", "income", "client_id_2", "debt", "date")
 
@@ -146,7 +147,7 @@ def test_a_filter_keeps_its_other_terms_below_the_function() -> None:
     call = UdfCall(udf="f", arguments=(Y,), type="boolean", deterministic=True, call=1, eval_type=200)
     cheap = Call(function=">", arguments=(Y, ONE), type="boolean")
     plan = o.Filter(child=CLIENT, condition=Call(function="and", arguments=(call, cheap), type="boolean"))
-    made = rewrite(o.Pipeline(plan=plan, names=tuple(a.name for a in plan.output)))
+    made = rewrite(Pipeline(plan=plan, names=tuple(a.name for a in plan.output)))
     assert plan_text(made.segments[1].plan).split("\n")[1].strip() == "σ (income > 1)"
 
 
@@ -156,7 +157,7 @@ def test_a_limit_goes_below_the_function_unless_the_order_needs_its_value() -> N
     judged = o.Project(child=CLIENT, columns=(X, Alias(child=call, attribute=value)))
 
     def top(plan: o.Plan) -> list[str]:
-        made = rewrite(o.Pipeline(plan=plan, names=tuple(a.name for a in plan.output)))
+        made = rewrite(Pipeline(plan=plan, names=tuple(a.name for a in plan.output)))
         return [line.strip().split()[0] for one in made.segments for line in plan_text(one.plan).split("\n")]
 
     assert top(o.Limit(child=judged, count=2)) == ["φ", "segment", "limit", "client"]
@@ -167,8 +168,8 @@ def test_a_limit_goes_below_the_function_unless_the_order_needs_its_value() -> N
 def test_a_call_written_twice_is_one_function_operator() -> None:
     call = UdfCall(udf="f", arguments=(Y,), type="string", deterministic=True, call=1, eval_type=200)
     twice = tuple(Alias(child=replace(call, call=i), attribute=Attribute(id=50 + i, name=f"c{i}", type="string")) for i in (1, 2))
-    made = rewrite(o.Pipeline(plan=o.Project(child=CLIENT, columns=twice), names=("c1", "c2")))
+    made = rewrite(Pipeline(plan=o.Project(child=CLIENT, columns=twice), names=("c1", "c2")))
     assert [f.function for one in made.segments for f in one.functions] == [0]
     random = tuple(replace(one, child=replace(call, call=i, deterministic=False)) for i, one in enumerate(twice, start=1))
-    made = rewrite(o.Pipeline(plan=o.Project(child=CLIENT, columns=random), names=("c1", "c2")))
+    made = rewrite(Pipeline(plan=o.Project(child=CLIENT, columns=random), names=("c1", "c2")))
     assert sorted(f.function for one in made.segments for f in one.functions) == [0, 1]

@@ -11,7 +11,8 @@ import pytest
 from airflow_lineage_provider.errors import ParameterError, RunFailed, SecretMismatch, SecretRequired, StoreError
 from airflow_lineage_provider.plan import codec
 from airflow_lineage_provider.plan.expressions import Attribute, Call, Literal
-from airflow_lineage_provider.plan.operators import Filter, Limit, Pipeline, Source
+from airflow_lineage_provider.plan.operators import Filter, Limit, Source
+from airflow_lineage_provider.plan.pipeline import Pipeline
 from airflow_lineage_provider.plan.relation import Relation
 from airflow_lineage_provider.secrecy import Secret, Secrets, recorded_params
 from airflow_lineage_provider.secrecy.digests import _key_of

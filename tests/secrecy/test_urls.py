@@ -7,9 +7,9 @@ import time
 import pytest
 
 from airflow_lineage_provider.errors import StoreError
-from airflow_lineage_provider.secrecy.texts import shown_text
-from airflow_lineage_provider.secrecy.urls import database_url, odd_store_url, shown_place, shown_url
-from airflow_lineage_provider.store.connection import normalise, redact
+from airflow_lineage_provider.secrecy.texts import redact, shown_text
+from airflow_lineage_provider.secrecy.urls import database_url, odd_store_url, secrets_of, shown_place, shown_url
+from airflow_lineage_provider.store.connection import normalise
 
 CANARY = "c4nary"
 
@@ -43,6 +43,22 @@ CANARY = "c4nary"
 def test_no_part_of_a_password_is_shown(url: str) -> None:
     for shown in (shown_url(url), shown_place(url), redact(url), shown_text(f"opening {url} failed"), shown_text(f"at '{url}'")):
         assert CANARY not in shown
+
+
+def test_what_a_log_masks_is_what_is_not_shown() -> None:
+    assert secrets_of("postgresql://me:p%40w@host/db?sslmode=require&sslpassword=s3c&user=me#t") == ("p%40w", "p@w", "s3c", "me")
+    assert secrets_of("postgresql://me:a/b@c@host/db") == ("a/b@c@host/db",)
+    assert secrets_of("postgresql://host/db?half") == ("half",)
+    assert secrets_of("file:///a:b@c") == secrets_of("postgresql://host:5432/db#table") == ()
+    assert secrets_of("no URL") == ("no URL",)
+
+
+@pytest.mark.parametrize(
+    "name", ["password", "PWD", "pass", "psw", "sslpassword", "fs.s3a.secret.key", "access-token", "api_key", "keytab"]
+)
+def test_one_list_of_names_tells_a_secret_in_a_url_and_in_a_text(name: str) -> None:
+    assert CANARY not in shown_url(f"postgresql://host/db?{name}={CANARY}")
+    assert CANARY not in shown_text(f"it was opened with {name}={CANARY}")
 
 
 @pytest.mark.parametrize(

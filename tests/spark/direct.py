@@ -74,8 +74,10 @@ def _joined(node: o.Plan, numbers: Any) -> o.Plan:
 def _with_values(value: Any, values: dict[e.ScalarSubquery, e.Attribute]) -> Any:
     if isinstance(value, tuple):
         return tuple(_with_values(item, values) for item in value)
-    parts = (*e.EXPRESSION_CLASSES, e.Alias, e.SortKey)
-    return transform_expression(value, lambda part: values.get(part, part)) if isinstance(value, parts) else value
+    if not isinstance(value, (*e.EXPRESSION_CLASSES, e.Alias, e.SortKey)):
+        return value
+    whole: Any = value
+    return transform_expression(whole, lambda part: values.get(part, part) if isinstance(part, e.ScalarSubquery) else part)
 
 
 def _renumbered(plan: o.Plan, numbers: Any) -> o.Plan:

@@ -18,10 +18,11 @@ from airflow_lineage_provider.plan.expression_walk import expressions_in
 from airflow_lineage_provider.plan.expressions import UdfCall
 from airflow_lineage_provider.plan.walk import all_operators, children, operators, own_expressions, transform_up
 from airflow_lineage_provider.rewrite.pipeline import PASSES
-from airflow_lineage_provider.spark.capturing.capture import CapturedPipeline, capture, register_captured_udf
+from airflow_lineage_provider.spark.capturing.capture import CapturedPipeline, capture
 from airflow_lineage_provider.spark.executing.python_windows import with_window_functions
 from airflow_lineage_provider.spark.executing.run import rows_of
 from airflow_lineage_provider.spark.session import apply_conf
+from airflow_lineage_provider.spark.sql_functions import register_captured
 from airflow_lineage_provider.sql import ColumnRef, lower
 from airflow_lineage_provider.tracing.binding import Key, LeafTable, bind
 from tests.spark.pipelines import PIPELINES, Pipeline, frame, rows
@@ -47,7 +48,7 @@ def executed(spark: SparkSession, captured: CapturedPipeline) -> Iterator[DataFr
     for node in operators(plan):
         if isinstance(node, o.FunctionOperator):
             udfs[node.function] = f"captured_{node.function}"
-            register_captured_udf(spark, captured, node.call, udfs[node.function])
+            register_captured(spark, captured.udfs, node.call, udfs[node.function])
     registered: list[str] = []
     plan = with_window_functions(spark, plan, captured.udfs, "captured", registered)
     plan = _applied(spark, plan, captured, tables, udfs)
@@ -183,10 +184,10 @@ def test_a_udf_is_found_whatever_sql_calls_it(spark: SparkSession) -> None:
     }
     calls = [part.call for part in _udf_calls(captured.pipeline.plan)]
     assert set(calls) == set(captured.udfs)
-    register_captured_udf(spark, captured, calls[0], "the_same")
+    register_captured(spark, captured.udfs, calls[0], "the_same")
     assert spark.sql("SELECT the_same(5) AS x").collect()[0]["x"] == 15
     with pytest.raises(UdfUnavailable, match="judge"):
-        register_captured_udf(spark, captured, -5, "none")
+        register_captured(spark, captured.udfs, -5, "none")
 
 
 def _udf_calls(plan: o.Plan) -> list[UdfCall]:

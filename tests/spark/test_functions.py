@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -76,7 +76,7 @@ def test_every_function_means_the_same(spark: SparkSession) -> None:
         except UnsupportedOperator:
             refused.add(name)
             continue
-        columns = captured.pipeline.plan.columns  # type: ignore[union-attr]
+        columns: Any = captured.pipeline.plan.columns  # type: ignore[union-attr]
         if len(columns) == 1 and _UNPARSED not in expression and all(is_deterministic(column) for column in columns):
             said.append(expression)
     assert refused <= _REFUSED

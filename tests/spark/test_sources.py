@@ -14,8 +14,10 @@ import pytest
 from airflow_lineage_provider.errors import SourceUnavailable, SparkRequired, UnsupportedOperator
 from airflow_lineage_provider.plan.operators import Source
 from airflow_lineage_provider.plan.relation import Relation
+from airflow_lineage_provider.records.versions import FilesVersion, NoVersion, RowsVersion
 from airflow_lineage_provider.spark.capturing.capture import CapturedPipeline, capture
 from airflow_lineage_provider.spark.rereading.sources import changed, reopen, version_of
+from airflow_lineage_provider.typed_json import read, written
 from tests.spark.pipelines import rows
 
 if TYPE_CHECKING:
@@ -56,7 +58,8 @@ def test_partitioned_files(spark: SparkSession, tmp_path: Path) -> None:
     captured, source = only(spark.read.parquet(f"{tmp_path}/p"))
     assert source.relation.partition_columns == ("part", "text")
     version = version_of(spark, captured.leaves[0], source.relation)
-    assert version["complete"]
+    assert isinstance(version, FilesVersion)
+    assert version.complete
     assert rows(reopen(spark, source)) == rows(captured.leaves[0])
     spark.sql("SELECT 9 AS id, 7 AS part, 'z' AS text").write.mode("append").partitionBy("part", "text").parquet(f"{tmp_path}/p")
     (difference,) = changed(source.relation, version)
@@ -68,7 +71,7 @@ def test_a_change_of_a_file_is_noticed_without_spark(spark: SparkSession, tmp_pa
     folder = tmp_path / "client"
     spark.table("client").coalesce(1).write.parquet(str(folder))
     captured, source = only(spark.read.parquet(str(folder)))
-    version = json.loads(json.dumps(version_of(spark, captured.leaves[0], source.relation)))
+    version = read(FilesVersion, json.loads(json.dumps(written(version_of(spark, captured.leaves[0], source.relation)))))
     assert changed(source.relation, version) == ()
     (part,) = folder.glob("part-*")
     os.utime(part, (1, 1))
@@ -104,7 +107,7 @@ def test_a_range_and_data_of_the_session(spark: SparkSession) -> None:
     assert changed(source.relation, version) == ()
     captured, source = only(spark.createDataFrame([(1,)], "a int"))
     assert source.relation.kind == "local"
-    assert version_of(spark, captured.leaves[0], source.relation) == {"kind": "none"}
+    assert version_of(spark, captured.leaves[0], source.relation) == NoVersion()
     with pytest.raises(SourceUnavailable, match="session"):
         reopen(spark, source)
 
@@ -120,7 +123,7 @@ def test_jdbc_without_its_password(spark: SparkSession, tmp_path: Path) -> None:
     assert source.relation.name == "words"
     assert "hush" not in repr(source.relation)
     version = version_of(spark, captured.leaves[0], source.relation)
-    assert version == {"kind": "rows", "count": 2}
+    assert version == RowsVersion(count=2)
     assert rows(reopen(spark, source, jdbc_options={"user": "me", "password": "hush"})) == rows(captured.leaves[0])
     with pytest.raises(SparkRequired, match="words"):
         changed(source.relation, version)
@@ -152,4 +155,4 @@ def test_a_stream_is_refused(spark: SparkSession) -> None:
 def test_remote_files_need_a_session() -> None:
     relation = Relation(name="far", kind="files", format="parquet", paths=("s3a://bucket/far",))
     with pytest.raises(SparkRequired, match="far"):
-        changed(relation, {"kind": "files", "files": {}, "count": 0, "bytes": 0})
+        changed(relation, FilesVersion(files={}, count=0, bytes=0))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import psycopg2
@@ -60,13 +60,13 @@ def begin(store: Store, request: pytest.FixtureRequest) -> Callable[[], str]:
     return lambda: store.begin_run(RunRecord(pipeline=request.node.name))
 
 
-def sql(url: str, text: str) -> list[tuple[object, ...]]:
+def sql(url: str, text: str, values: Sequence[object] = ()) -> list[tuple[object, ...]]:
     """Run a statement as another client would; its rows."""
     connection = psycopg2.connect(url)
     connection.autocommit = True
     try:
         with connection.cursor() as cursor:
-            cursor.execute(text)
+            cursor.execute(text, values or None)
             return cursor.fetchall() if cursor.description else []
     finally:
         connection.close()

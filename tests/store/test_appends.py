@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
 from airflow_lineage_provider.errors import AppendInProgress, RunNotComplete, StoreError
+from airflow_lineage_provider.records.appends import KnownBy
 from airflow_lineage_provider.store import RunRecord, Store, lifecycle
 from airflow_lineage_provider.store.ids import new_id
 from tests.store.conftest import sql
 
-HOW = {"transaction": 7, "rows": 2}
+HOW = KnownBy(transaction=7, rows=2)
 
 
 def begun(store: Store, place: str, *, keeps_result: bool = False, key: str = "") -> str:
@@ -27,7 +29,7 @@ def replaced(store: Store, *places: str, key: str = "k") -> list[str]:
     for place in places:
         store.settle_append(run_id, place)
     store.fail_run(run_id, "it only asked")
-    assert all(how["rows"] == 2 and place in places for _, place, how in found)
+    assert all(how.rows == 2 and place in places for _, place, how in found)
     return [run for run, _, _ in found]
 
 
@@ -43,8 +45,8 @@ def test_whose_rows_are_taken_out(store: Store) -> None:
     assert store.unfinished_appends("file:/whose/other") == []
     assert (store.run(dead).error, store.run(kept).status) == (lifecycle.DEAD, "failed")
     assert "what it may have appended stays" in (store.run(kept).error or "")
-    store.amend_append(dead, place, {**HOW, "undone": 8})
-    assert store.noted_append(dead, place) == {**HOW, "undone": 8}
+    store.amend_append(dead, place, replace(HOW, undone=8))
+    assert store.noted_append(dead, place) == replace(HOW, undone=8)
     store.settle_append(dead, place)
     assert store.noted_append(dead, place) is None
     assert store.unfinished_appends(place) == [(said, HOW)]
@@ -97,8 +99,8 @@ def test_of_appends_of_one_key_the_last_alone_is_to_stay(store: Store) -> None:
     store.publish_run(second)
     store.settle_append(first, place)
     assert replaced(store, place) == [second]
-    store.amend_append(second, place, {**HOW, "undone": 8})
-    assert store.noted_append(second, place) == {**HOW, "undone": 8}
+    store.amend_append(second, place, replace(HOW, undone=8))
+    assert store.noted_append(second, place) == replace(HOW, undone=8)
     for run_id in others:
         store.publish_run(run_id)
 

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 
 from airflow_lineage_provider.errors import RunNotComplete, RunNotFound, StoreError
+from airflow_lineage_provider.plan.guarantees import Guarantee
 from airflow_lineage_provider.store import DerivationRecord, DerivationTable, Store
 from tests.store.strategies import TYPES, build, same
 
@@ -33,7 +34,7 @@ def test_tables_come_back_exactly(store: Store, run: str) -> None:
         created=datetime(2025, 1, 1, tzinfo=UTC),
         seconds=0.25,
         counts={"client": 2},
-        guarantees={"client": "exact"},
+        guarantees={"client": Guarantee(level="superset", cause="doubtful", origin="unknown")},
         tables=tables,
         airflow={"dag_id": "d"},
     )

@@ -10,18 +10,20 @@ import pyarrow as pa
 import pytest
 
 from airflow_lineage_provider.errors import RunNotComplete, StoreUnavailable
+from airflow_lineage_provider.records.run import RecordedOutput
 from airflow_lineage_provider.store import Column, RunRecord, Store, pending
 from airflow_lineage_provider.store.ids import new_id
 from airflow_lineage_provider.store.run_store import RunStore
 from tests.store.conftest import sql
 
+OUTPUT = RecordedOutput(kind="path", target="/data/x")
 AWAY = "postgresql://someone:secret@127.0.0.1:1/db?connect_timeout=2"
 
 
 def told(run_id: str) -> RunRecord:
     return RunRecord(
         id=run_id, pipeline="p", error="lineage incomplete: the store was away", started=datetime.now(UTC), finished=datetime.now(UTC),
-        output={"target": "/data/x"}, row_counts={"result": 3},
+        output=OUTPUT, row_counts={"result": 3},
     )  # fmt: skip
 
 
@@ -31,7 +33,7 @@ def test_a_run_that_was_going_on(store: Store, begin: Callable[[], str]) -> None
     made.loader().load(0, 0, iter([pa.record_batch({"row": pa.array([1], pa.int64())})]))
     store.mark_incomplete(told(run_id), {"file:/data/x/part-0": "1:2"})
     record = store.run(run_id)
-    assert (record.status, record.error, record.output) == ("incomplete", "lineage incomplete: the store was away", {"target": "/data/x"})
+    assert (record.status, record.error, record.output) == ("incomplete", "lineage incomplete: the store was away", OUTPUT)
     assert sql(store.url, f"SELECT to_regclass('lineage_data.\"{made.table_name}\"')") == [(None,)]
     (written,) = store.written(["file:/data/x/part-0"])
     assert (written.run_id, written.status) == (run_id, "incomplete")

@@ -11,13 +11,19 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
+from itertools import count
 
 import pyarrow as pa
 import pytest
 
 from airflow_lineage_provider.errors import LoadFailed, RunNotComplete, RunNotFound, StoreError, StoreUnavailable
+from airflow_lineage_provider.plan.lineage_keys import MaterializedSegment, SourceIdentity
+from airflow_lineage_provider.reasons.description import UdfDescription
+from airflow_lineage_provider.records.run import RecordedInput, RecordedOutput
+from airflow_lineage_provider.records.versions import FilesVersion
 from airflow_lineage_provider.store import Column, DerivationRecord, DerivationTable, RunRecord, Store, embedded, lifecycle, run_lock
 from airflow_lineage_provider.store.ids import new_id
+from airflow_lineage_provider.tracing.strategies import Choice
 from tests.store.conftest import sql
 
 COLUMNS = [Column("a", "int")]
@@ -108,9 +114,10 @@ def test_failing_ends_the_loads_of_tasks_that_live_on(store: Store, begin: Calla
     loading, errors = threading.Event(), []
 
     def endless() -> Iterator[pa.RecordBatch]:
-        while True:
+        for number in count():
             yield BATCH
-            loading.set()
+            if number == 2:  # the way to send them is chosen by the first two, before the load begins
+                loading.set()
             time.sleep(0.01)
 
     def load() -> None:
@@ -135,7 +142,7 @@ def test_dropping_leaves_a_tombstone(store: Store, begin: Callable[[], str]) -> 
     made.loader().load(0, 0, iter([BATCH]))
     with pytest.raises(StoreError, match="still running"):
         store.drop_run(run)
-    store.publish_run(run, output={"x": 1})
+    store.publish_run(run, output=RecordedOutput(kind="path", target="/x"))
     table = DerivationTable("source", pa.table({"a": [1]}), "exact")
     derivation = store.save_derivation(DerivationRecord(run_id=run, target="a = 1", tables={"t": table}))
     store.save_reasons(run, "f", {"d": ("1", "{}")})
@@ -218,9 +225,18 @@ def test_records_come_back_as_they_were(store: Store) -> None:
         reasons="eager",
         params={"a": [1, None, float("inf")], "b": "\x00 %s :x"},
         plan='{"text": "\\u0000"}',
-        segments=[{"name": "s"}],
-        inputs=[1],
-        udfs=["u"],
+        segments=(MaterializedSegment(segment=0, name="s", columns=((3, "c"),), inputs=()),),
+        inputs=(
+            RecordedInput(
+                leaf=0,
+                name="t",
+                identity=SourceIdentity(kind="row_digest", columns=()),
+                version=FilesVersion(count=1, bytes=2, files={"file:/t": (2, 3)}),
+                files={"7": "file:/t"},
+            ),
+        ),
+        udfs=(UdfDescription(function=1, name="u", module="m", version="v", has_reason=True, seed=0, libraries={"shap": "1"}),),
+        choices=(Choice(segment=0, stored=True, because="it is the result"),),
         conf={"spark.sql.ansi.enabled": "true"},
         airflow={"dag_id": "d", "map_index": -1},
         versions={"spark": "4.3"},

@@ -14,10 +14,13 @@ import pyarrow as pa
 import pytest
 
 from airflow_lineage_provider.errors import LoadFailed, RunNotComplete, RunNotFound, StoreError, StoreUnavailable, UdfFailed
+from airflow_lineage_provider.records.run import RecordedOutput
 from airflow_lineage_provider.store import Column, Materialization, PartitionLoader, Store, kinds
 from airflow_lineage_provider.store.load import application_name
+from airflow_lineage_provider.store.transport import transport_for
 from tests.store.conftest import sql
 
+OUTPUT = RecordedOutput(kind="path", target="p")
 COLUMNS = [Column("row", "bigint", "row"), Column("text", "string")]
 TRANSPORTS = ["adbc", "psycopg2"]
 TransportName = Literal["adbc", "psycopg2"]
@@ -109,12 +112,12 @@ def test_nothing_is_visible_until_published(store: Store, made: Materialization)
     with pytest.raises(RunNotFound):
         store.latest_run(store.run(made.run_id).pipeline)
     store.publish_run(
-        made.run_id, output={"path": "p"}, timings={"load": 1.5}, row_counts={"segment": 2}, indexes={"segment": [["row"], ["text", "row"]]}
+        made.run_id, output=OUTPUT, timings={"load": 1.5}, row_counts={"segment": 2}, indexes={"segment": [["row"], ["text", "row"]]}
     )
     found = store.materializations(made.run_id)["segment"]
     assert (found.rows, found.kind, found.columns) == (2, "segment", tuple(COLUMNS))
     record = store.latest_run(store.run(made.run_id).pipeline)
-    assert (record.id, record.status, record.output, record.timings) == (made.run_id, "complete", {"path": "p"}, {"load": 1.5})
+    assert (record.id, record.status, record.output, record.timings) == (made.run_id, "complete", OUTPUT, {"load": 1.5})
     indexes = sql(store.url, f"SELECT count(*) FROM pg_indexes WHERE schemaname = 'lineage_data' AND tablename = '{found.table_name}'")
     assert indexes == [(2,)]
 
@@ -136,9 +139,10 @@ def test_publishing_waits_for_a_load_that_is_going_on(store: Store, made: Materi
 
     def slow() -> Iterator[pa.RecordBatch]:
         yield batch(1)
+        yield batch(2)
         started.set()
         go_on.wait(10)
-        yield batch(2)
+        yield batch(3)
 
     loading = threading.Thread(target=lambda: made.loader().load(0, 0, slow()))
     publishing = threading.Thread(target=lambda: store.publish_run(made.run_id))
@@ -150,7 +154,13 @@ def test_publishing_waits_for_a_load_that_is_going_on(store: Store, made: Materi
     go_on.set()
     loading.join()
     publishing.join()
-    assert store.materializations(made.run_id)["segment"].rows == 2
+    assert store.materializations(made.run_id)["segment"].rows == 3
+
+
+@pytest.mark.parametrize(("sizes", "way"), [((), "psycopg2"), ((3, 3), "psycopg2"), ((6_000, 6_000, 2), "adbc"), ((20_000, 1), "adbc")])
+def test_many_rows_go_through_adbc(sizes: tuple[int, ...], way: str) -> None:
+    taken, made = transport_for(batch(*range(size)) for size in sizes)
+    assert (taken, [one.num_rows for one in made]) == (way, list(sizes))
 
 
 def test_an_unknown_index_publishes_nothing(store: Store, made: Materialization) -> None:

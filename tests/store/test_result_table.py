@@ -7,13 +7,14 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 
 import pyarrow as pa
 import pytest
 
 from airflow_lineage_provider.errors import LoadFailed
+from airflow_lineage_provider.records.appends import KnownBy
 from airflow_lineage_provider.store import Column, ResultTable
 from airflow_lineage_provider.store.appended_rows import undo_append
 from airflow_lineage_provider.store.note import Note
@@ -68,26 +69,29 @@ def test_a_stranger_s_table_of_such_a_name_stays(empty_url: str) -> None:
     assert staging(empty_url) == ["lineage_staging_mine"]
 
 
-class Noted(dict[str, Any]):
+class Noted:
     """A note of an append to table ``t``, and the journal that keeps it."""
 
     def __init__(self, *replaced: Noted) -> None:
-        self.to_replace, self.removed = replaced, -1
+        self.to_replace, self.removed, self.how = replaced, -1, KnownBy()
 
-    def intend(self, places: Sequence[str], **how: Any) -> list[Note]:
-        self.update(how)
+    def intend(self, places: Sequence[str], how: KnownBy) -> list[Note]:
+        self.how = how
         return [one.note() for one in self.to_replace]
 
     def replaced(self, notes: Iterable[Note], removed: int) -> None:
         self.removed = removed
 
     def note(
-        self, how: Mapping[str, Any] | None = None, amend: Callable[..., None] | None = None, now: Mapping[str, Any] | None = None
+        self, how: KnownBy | None = None, amend: Callable[[KnownBy], None] | None = None, now: Callable[[], KnownBy] | None = None
     ) -> Note:
-        return Note("a-run", "t", dict(self) if how is None else how, amend or self.update, lambda: now)
+        return Note("a-run", "t", how or self.how, amend or self.amend, now or (lambda: None))
+
+    def amend(self, how: KnownBy) -> None:
+        self.how = how
 
     def undo(self, url: str) -> int:
-        return undo_append(url, "t", self.note(now=self))
+        return undo_append(url, "t", self.note(now=lambda: self.how))
 
 
 def append(url: str, notes: Noted) -> Noted:
@@ -105,9 +109,9 @@ def appended(empty_url: str) -> Noted:
 
 
 def test_rows_are_taken_out_once_however_often_it_is_tried(empty_url: str, appended: Noted) -> None:
-    before = dict(appended)
+    before = appended.how
 
-    def dies(**_: object) -> None:
+    def dies(_: KnownBy) -> None:
         raise KeyError
 
     with pytest.raises(KeyError):
@@ -116,17 +120,17 @@ def test_rows_are_taken_out_once_however_often_it_is_tried(empty_url: str, appen
     assert appended.undo(empty_url) == 2
     assert sql(empty_url, "SELECT a FROM t ORDER BY a") == [(8,), (9,)]
     assert appended.undo(empty_url) == 0, "who took them out died before that was settled"
-    assert undo_append(empty_url, "t", appended.note(before, now=appended)) == 0, "another took them out meanwhile"
+    assert undo_append(empty_url, "t", appended.note(before, now=lambda: appended.how)) == 0, "another took them out meanwhile"
     assert undo_append(empty_url, "t", appended.note(before)) == 0, "and has settled it"
     with pytest.raises(LoadFailed, match="of which 0 are as it wrote them"):
-        undo_append(empty_url, "t", appended.note(before, now=before))
+        undo_append(empty_url, "t", appended.note(before, now=lambda: before))
 
 
 def test_rows_are_replaced_in_one_step(empty_url: str, appended: Noted) -> None:
     class Dies(Noted):
-        def intend(self, places: Sequence[str], **how: Any) -> list[Note]:
+        def intend(self, places: Sequence[str], how: KnownBy) -> list[Note]:
             assert sql(empty_url, "SELECT a FROM t ORDER BY a") == [(1,), (2,), (8,), (9,)], "others see the rows of before"
-            super().intend(places, **how)
+            super().intend(places, how)
             raise KeyError
 
     with pytest.raises(KeyError):
@@ -147,4 +151,4 @@ def test_rows_are_replaced_in_one_step(empty_url: str, appended: Noted) -> None:
 def test_a_try_that_was_rolled_back_is_none(empty_url: str, appended: Noted) -> None:
     (undone,) = sql(empty_url, "SELECT txid_current()")[0]
     sql(empty_url, "BEGIN; SELECT txid_current(); ROLLBACK")
-    assert undo_append(empty_url, "t", appended.note({**appended, "undone": int(str(undone)) + 1})) == 2
+    assert undo_append(empty_url, "t", appended.note(replace(appended.how, undone=int(str(undone)) + 1))) == 2

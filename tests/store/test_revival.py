@@ -18,6 +18,8 @@ import pyarrow as pa
 import pytest
 
 from airflow_lineage_provider.errors import StoreTooSlow, StoreUnavailable
+from airflow_lineage_provider.records.appends import KnownBy
+from airflow_lineage_provider.records.run import RunHead
 from airflow_lineage_provider.store import Column, RunRecord, Store, embedded, lifecycle, revival
 from airflow_lineage_provider.store.run_store import RunStore
 from tests.store.conftest import sql
@@ -61,7 +63,7 @@ def crash(home: Path) -> int:
     raise AssertionError("nobody is connected")
 
 
-NO_RUNS: list[RunRecord] = []
+NO_RUNS: list[RunHead] = []
 
 
 def used_by(store: Store, **options: Any) -> RunStore:
@@ -104,7 +106,7 @@ def test_what_was_done_before_its_answer_was_lost_is_not_done_twice(own: Store, 
     made.loader().load(0, 0, iter([BATCH]))  # type: ignore[attr-defined]
 
     def note(store: Store) -> None:
-        store.intend_append(record.id, "file:/x", {"rows": 1})
+        store.intend_append(record.id, ["file:/x"], KnownBy())
 
     run.ask("", lost_once(note), None, note)
     assert sql(own.url, f"SELECT count(*) FROM lineage.outputs WHERE run_id = '{record.id}'") == [(1,)]

@@ -8,8 +8,9 @@ import pytest
 import sqlalchemy as sa
 
 from airflow_lineage_provider.errors import StoreError, StoreSchemaTooNew, StoreSchemaTooOld, StoreUnavailable
+from airflow_lineage_provider.secrecy import redact
 from airflow_lineage_provider.store import RunRecord, Store, migrate, schema
-from airflow_lineage_provider.store.connection import Connector, make_engine, normalise, redact, tcp_form
+from airflow_lineage_provider.store.connection import Connector, make_engine, normalise, tcp_form
 from tests.store.conftest import sql
 
 

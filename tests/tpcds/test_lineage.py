@@ -16,6 +16,7 @@ from pyspark.sql import SparkSession
 from airflow_lineage_provider import Lineage
 from airflow_lineage_provider.answers.explanation import Explanation
 from airflow_lineage_provider.store import Store
+from airflow_lineage_provider.words import Strategy
 from tests.answers import guarantees_of, sources_of
 from tests.tpcds.data import KEYS, Tables
 from tests.tpcds.worked_out import Ids, answer, has_answer
@@ -41,7 +42,7 @@ def test_what_there_is() -> None:
 
 
 @pytest.mark.parametrize(("query", "strategy"), _runs())
-def test_lineage(query: str, strategy: str, tpcds: SparkSession, tpcds_files: Tables, store: Store) -> None:
+def test_lineage(query: str, strategy: Strategy, tpcds: SparkSession, tpcds_files: Tables, store: Store) -> None:
     text = QUERIES[query].read_text(encoding="utf-8")
     run = Lineage(tpcds, store=store).run(text, name=f"TPC-DS {query}", strategy=strategy)
     try:

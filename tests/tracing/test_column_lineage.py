@@ -10,6 +10,7 @@ from airflow_lineage_provider.errors import InvalidTarget, PlanCheckError
 from airflow_lineage_provider.plan import codec
 from airflow_lineage_provider.plan import expressions as e
 from airflow_lineage_provider.plan import operators as o
+from airflow_lineage_provider.plan.pipeline import Pipeline
 from airflow_lineage_provider.plan.relation import Relation
 from airflow_lineage_provider.plan.segments import Segment, SegmentedPlan
 from airflow_lineage_provider.rewrite.pipeline import rewrite
@@ -363,6 +364,6 @@ def rewritable(name: str) -> bool:
 def test_rewriting_keeps_column_lineage(name: str) -> None:
     plan = goldens.load(name).convert().plan
     names = tuple(f"{at}" for at in range(len(plan.output)))
-    before, after = (column_lineage(one) for one in (one_segment(plan, names), rewrite(o.Pipeline(plan=plan, names=names))))
+    before, after = (column_lineage(one) for one in (one_segment(plan, names), rewrite(Pipeline(plan=plan, names=names))))
     assert [one.inputs for one in after.columns] == [one.inputs for one in before.columns]
     assert after.rows == before.rows

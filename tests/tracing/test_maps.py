@@ -9,6 +9,7 @@ from airflow_lineage_provider.plan.datatypes import to_arrow
 from airflow_lineage_provider.plan.expressions import Attribute
 from airflow_lineage_provider.plan.guarantees import EXACT
 from airflow_lineage_provider.plan.lineage_keys import KeyColumn, SourceIdentity
+from airflow_lineage_provider.plan.pipeline import Pipeline
 from airflow_lineage_provider.rewrite.pipeline import rewrite
 from airflow_lineage_provider.tracing.lazy import LazyLineage
 from airflow_lineage_provider.tracing.maps import RESULT, Rows, RowSet, numbered_rows, tagged_rows
@@ -42,19 +43,19 @@ class Following:
         return numbered_rows(output, [7])
 
 
-def lazy(pipeline: o.Pipeline, stored: set[int], answering: Answering) -> LazyLineage:
+def lazy(pipeline: Pipeline, stored: set[int], answering: Answering) -> LazyLineage:
     plan = rewrite(pipeline)
     leaves = dict.fromkeys(LEAVES, KEYS)
     materialized = {one.segment.number: one.materialized for one in programs(plan, leaves, stored)}
     return LazyLineage(run=TracedRun(plan=plan, materialized=materialized, sources=leaves), executor=answering, follower=Following())
 
 
-def of_python(udf: str, keys: tuple[Attribute, ...]) -> o.Pipeline:
+def of_python(udf: str, keys: tuple[Attribute, ...]) -> Pipeline:
     """A Python function over groups of clients, or over batches of them."""
     made = Attribute(id=60, name="made", type="int")
     kind = {"kind": "grouped", "keys": keys} if keys else {"kind": "map"}
     plan = o.PythonMap(children=(CLIENT,), udf=udf, call=1, eval_type=201, output=(made,), columns=("client_id",), **kind)
-    return o.Pipeline(plan=plan, names=("made",))
+    return Pipeline(plan=plan, names=("made",))
 
 
 def test_everything_below_a_result_is_traced_once() -> None:
@@ -104,7 +105,7 @@ def test_a_map_is_worth_what_python_functions_leave_of_it() -> None:
 
 def test_controls_are_part_of_the_answer() -> None:
     without = o.Join(left=CLIENT, right=LOAN, kind="left_anti", condition=equal(CLIENT.output[0], LOAN.output[0]))
-    pipeline = o.Pipeline(plan=without, names=CLIENT.columns)
+    pipeline = Pipeline(plan=without, names=CLIENT.columns)
     lineage = lazy(pipeline, {0}, Answering())
     rows = numbered_rows(RESULT, [0])
     assert lineage.behind(rows).controls == {0: (0,)}

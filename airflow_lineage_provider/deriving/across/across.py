@@ -18,14 +18,16 @@ from airflow_lineage_provider.deriving.across.writers import MadeBy, made_by
 from airflow_lineage_provider.deriving.derive import derive_rows
 from airflow_lineage_provider.errors import LineageError, SparkRequired, StoreUnavailable
 from airflow_lineage_provider.plan.guarantees import EXACT, Guarantee
+from airflow_lineage_provider.words import Difference
 
 if TYPE_CHECKING:
-    from airflow_lineage_provider.answers.explanation import Difference, Explanation, RunSummary
+    from airflow_lineage_provider.answers.explanation import Explanation, RunSummary
     from airflow_lineage_provider.deriving.asked_run import AskedRun
     from airflow_lineage_provider.deriving.derive import Derived
+    from airflow_lineage_provider.deriving.known_runs import KnownRuns
     from airflow_lineage_provider.deriving.sources import SourceRows
     from airflow_lineage_provider.recording import RecordedSource
-    from airflow_lineage_provider.store import Store, WrittenPlace
+    from airflow_lineage_provider.store import RunRecord, WrittenPlace
 
 MOST_ROWS = 100_000
 """More rows of one run's output than these are not traced on, and that is said."""
@@ -58,18 +60,18 @@ class Step:
 class Across:
     """Traces a derivation on, through the runs behind its sources.
 
-    ``open_run`` gives a run to be asked, ``describe`` what a person wants to know of it.
+    ``open_run`` gives a run to be asked, ``describe`` what a person wants to know of its record.
     """
 
     def __init__(
         self,
-        store: Store,
+        runs: KnownRuns,
         open_run: Callable[[str], AskedRun],
-        describe: Callable[[str], RunSummary],
+        describe: Callable[[RunRecord], RunSummary],
         difference: Difference,
         limit: int,
     ) -> None:
-        self._store = store
+        self._runs = runs
         self._open = open_run
         self._describe = describe
         self._difference = difference
@@ -89,13 +91,13 @@ class Across:
         for step in self._steps.values():
             for table, crossing in step.crossings.items():
                 _judge(table, crossing, step.derived.sources.rows[table])
-        summaries = {run_id: self._describe(run_id) for run_id in self._unread()}
+        summaries = {run_id: self._describe(self._runs.run(run_id)) for run_id in self._unread()}
         return merged(explanation, self._steps, summaries)
 
     def _enter(self, run_id: str, step: Step) -> None:
         self._steps[run_id] = step
         for table, recorded in step.derived.sources.tables.items():
-            made = made_by(self._store, recorded, run_id)
+            made = made_by(self._runs, recorded, run_id)
             if not made.runs:
                 continue
             rows = step.derived.sources.rows[table]
@@ -127,7 +129,7 @@ class Across:
                 raise LineageError(f"{rows:,} of its rows were read, more than {self._limit:,}")
             run = self._open(run_id)
             target = OutputRows(batches, run.recorded)
-            derived = derive_rows(run, target, summary=self._describe(run_id), difference=self._difference)
+            derived = derive_rows(run, target, summary=self._describe(run.record), difference=self._difference)
         except SparkRequired as needed:
             raise SparkRequired(f"run {run_id} of {pipeline}, which wrote {batches[0].table}: {needed}") from needed
         except StoreUnavailable:

@@ -11,6 +11,7 @@ from airflow_lineage_provider.answers.explanation import Control
 from airflow_lineage_provider.answers.tables import Intermediate, SourceTable
 from airflow_lineage_provider.plan.guarantees import Guarantee, weakest
 from airflow_lineage_provider.plan.names import free_name
+from airflow_lineage_provider.typed_json import written
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -116,7 +117,7 @@ class _Merger:
         one = step.derived.sources.tables[table]
         own = (run_id, table) if one.identity.kind == "snapshot" else None
         types = tuple(a.type for a in one.source.output)
-        version = json.dumps(one.version, sort_keys=True, default=str)
+        version = json.dumps(written(one.version), sort_keys=True)
         identity = (replace(one.source.relation, name=""), one.source.columns, types, one.identity, version, own)
         if identity not in self.by_identity:
             self.by_identity[identity] = free_name(table, self.tables)

@@ -15,8 +15,8 @@ from airflow_lineage_provider.spark.executing.outputs import partition_of
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from airflow_lineage_provider.deriving.known_runs import KnownRuns
     from airflow_lineage_provider.recording import RecordedSource
-    from airflow_lineage_provider.store import Store
 
 PARTITION_BITS = 33
 """Spark numbers the rows of partition p from p · 2³³."""
@@ -25,8 +25,8 @@ PARTITION_BITS = 33
 class StoredOutputs:
     """`KeptRows` of the sources of one run."""
 
-    def __init__(self, store: Store, reader: str) -> None:
-        self._store = store
+    def __init__(self, runs: KnownRuns, reader: str) -> None:
+        self._runs = runs
         self._reader = reader
 
     def read(self, source: RecordedSource, keys: pa.Table) -> pa.Table | None:
@@ -36,7 +36,7 @@ class StoredOutputs:
         if source.identity.kind != "file_position" or not keys.num_rows:
             return None
         wanted: dict[str, dict[int, tuple[int, int]]] = {}
-        for key, made in zip(_pairs(keys), written_rows(source, keys, made_by(self._store, source, self._reader)), strict=True):
+        for key, made in zip(_pairs(keys), written_rows(source, keys, made_by(self._runs, source, self._reader)), strict=True):
             if made is not None and made[1] is not None:
                 wanted.setdefault(made[0], {})[made[1]] = key
         parts = [part for run_id, rows in wanted.items() if (part := self._of_run(source, run_id, rows)) is not None]
@@ -45,15 +45,15 @@ class StoredOutputs:
     def _of_run(self, source: RecordedSource, run_id: str, rows: dict[int, tuple[int, int]]) -> pa.Table | None:
         import pyarrow as pa
 
-        record = self._store.run(run_id)
+        record = self._runs.run(run_id)
         if record.status != "complete":
             return None
-        recorded = read_record(record.plan, record.segments, record.inputs)
-        stored = self._store.materializations(run_id).get("result")
+        recorded = read_record(record)
+        stored = self._runs.stored(run_id).get("result")
         columns = result_columns(recorded, source.source.columns) if stored is not None else None
         if stored is None or columns is None:
             return None
-        found = self._store.rows(stored, [ROW, *dict.fromkeys(columns)], list(rows))
+        found = self._runs.store.rows(stored, [ROW, *dict.fromkeys(columns)], list(rows))
         keys = [rows[number] for number in found.column(ROW).to_pylist()]
         types = [to_arrow(a.type) for a in source.source.output]
         try:

@@ -66,7 +66,7 @@ class _Dropped:
 
 
 def _dropped(plan: ForwardPlan, place: Place, tags: Sequence[int], following: Following) -> tuple[list[_Dropped], int]:
-    child = seen_by(plan, place.node, place.side)
+    child = seen_by(plan, place.at, place.side)
     assert child.tags is not None
     asked = judged(place.node, child, place.side)
     try:
@@ -123,8 +123,8 @@ def _with_partners(plan: ForwardPlan, place: Place, found: list[_Dropped], follo
     """
     node = place.node
     assert isinstance(node, o.Join)
-    other = child_of(plan, node, 1 - place.side)
-    own = child_of(plan, node, place.side)
+    other = child_of(plan, place.at, 1 - place.side)
+    own = child_of(plan, place.at, place.side)
     read = judged(node, own, place.side).read
     given = _table(found, read)
     try:

@@ -25,7 +25,7 @@ def found_rows(asked: Asked, spark: SparkTracing, limit: int) -> pa.Table:
 
     source = asked.leaves[0]
     if len(asked.at) > limit:
-        raise TargetTooLarge(f"{len(asked.at):,} positions are more than {limit:,} rows; name fewer, or raise the limit")
+        raise TargetTooLarge(f"{len(asked.at):,} positions are more than {limit:,} rows; name fewer, or raise max_rows (--max-rows)")
     if asked.at:
         found = rows_at(spark, source, asked.at)
         if found.num_rows < len(asked.at):
@@ -42,7 +42,7 @@ def found_rows(asked: Asked, spark: SparkTracing, limit: int) -> pa.Table:
             f"{', '.join(source.source.columns)}"
         )
     if found.num_rows > limit:
-        raise TargetTooLarge(f"{asked.text} matches more than {limit:,} rows of {asked.table}; narrow it, or raise the limit")
+        raise TargetTooLarge(f"{asked.text} matches more than {limit:,} rows of {asked.table}; narrow it, or raise max_rows (--max-rows)")
     return found
 
 

@@ -17,6 +17,7 @@ from airflow_lineage_provider.errors import SparkRequired
 from airflow_lineage_provider.plan.expressions import TRUE
 from airflow_lineage_provider.plan.guarantees import weakest
 from airflow_lineage_provider.plan.interval_columns import with_interval_types
+from airflow_lineage_provider.plan.numbering import OperatorNumber
 from airflow_lineage_provider.plan.text import operator_text
 from airflow_lineage_provider.tracing.forward.columns import counted
 from airflow_lineage_provider.tracing.forward.plans import ForwardPlan, Place, way
@@ -96,8 +97,8 @@ class _Follower:
         if any(reading.joined and number in missing for number, reading in self.descent.readings.items()):
             spark, known = _restored(run, spark, stack)
         self.following = self.descent.following(spark, known, stack)
-        self.found: dict[int, dict[int, int]] = {}
-        """Rows with each tag, by the ``id()`` of the operator."""
+        self.found: dict[OperatorNumber, dict[int, int]] = {}
+        """Rows with each tag, by the operator's number."""
 
     def ask(self, keys: pa.Table) -> None:
         """Tags for the rows with these lineage keys, at every place where the plan reads the table."""
@@ -110,8 +111,8 @@ class _Follower:
         for number in sorted(self.plan.segments, reverse=True):
             self.progress(f"following the rows through segment {number}")
             self.following.segment(number)
-            places = {id(p.node): p.node for one in self.ways for p in one.places if p.segment == number and one.leaf in alive}
-            wanted = {key: made for key, node in places.items() if (made := counted(self.plan, node)) is not None}
+            places = {p.at.number: p.at for one in self.ways for p in one.places if p.segment == number and one.leaf in alive}
+            wanted = {key: made for key, at in places.items() if (made := counted(self.plan, at)) is not None}
             self.found |= self.following.counts(wanted)
             alive = {one.leaf for one in self.ways if one.leaf in alive and self._goes_on(one, number)}
             if not alive:
@@ -119,14 +120,14 @@ class _Follower:
 
     def _goes_on(self, one: _Way, number: int) -> bool:
         """Whether a row has a descendant at the last operator of a way that has been counted."""
-        last = [place for place in one.places if place.segment >= number and id(place.node) in self.found]
-        return not last or any(self.found[id(last[-1].node)].get(one.first + row, 0) for row in range(self.rows))
+        last = [place for place in one.places if place.segment >= number and place.at.number in self.found]
+        return not last or any(self.found[last[-1].at.number].get(one.first + row, 0) for row in range(self.rows))
 
     def fates(self) -> tuple[Fate, ...]:
         """What became of every row on every way, and why."""
         fates = [self._fate(one, row) for row in range(self.rows) for one in self.ways]
-        lost: dict[tuple[int, int], list[int]] = {}
-        places: dict[tuple[int, int], Place] = {}
+        lost: dict[tuple[OperatorNumber, int], list[int]] = {}
+        places: dict[tuple[OperatorNumber, int], Place] = {}
         tags: dict[int, Fate] = {}
         for fate in fates:
             one = next(each for each in self.ways if each.leaf == fate.leaf)
@@ -134,7 +135,7 @@ class _Follower:
             if fate.lost is not None:
                 place = one.places[fate.lost]
                 # A self-join may drop rows that come from either side.
-                key = (id(place.node), place.side)
+                key = (place.at.number, place.side)
                 places[key] = place
                 lost.setdefault(key, []).append(one.first + fate.row)
         if lost:
@@ -147,7 +148,7 @@ class _Follower:
     def _fate(self, one: _Way, row: int) -> Fate:
         steps: list[Step] = []
         for place in one.places:
-            known = self.found.get(id(place.node))
+            known = self.found.get(place.at.number)
             # A projection has as many rows as its input; what was not counted stands above where all were lost.
             before = steps[-1].descendants if steps else 0
             rows = before if known is None else known.get(one.first + row, 0)

@@ -15,9 +15,10 @@ from airflow_lineage_provider.catalyst.tree import all_nodes, decode, subplans
 from airflow_lineage_provider.errors import UnsupportedOperator
 from airflow_lineage_provider.plan.expression_walk import expressions_in
 from airflow_lineage_provider.plan.expressions import Call
-from airflow_lineage_provider.plan.operators import Pipeline, Plan, Source
+from airflow_lineage_provider.plan.operators import Plan, Source
+from airflow_lineage_provider.plan.pipeline import Pipeline
 from airflow_lineage_provider.plan.walk import all_operators, own_expressions
-from airflow_lineage_provider.spark.capturing.captured_udf import CapturedUdf, captured_udf, register
+from airflow_lineage_provider.spark.capturing.captured_udf import CapturedUdf, captured_udf
 from airflow_lineage_provider.spark.capturing.document import Completion
 from airflow_lineage_provider.spark.capturing.function_names import function_names
 from airflow_lineage_provider.spark.capturing.kept_rows import as_read, is_doubtful, past_kept_rows
@@ -128,14 +129,6 @@ def without_unused_index(plan: Plan) -> Plan:
 def _makes_index(plan: Plan) -> bool:
     parts = (part for node in all_operators(plan) for own in own_expressions(node) for part in expressions_in(own))
     return any(isinstance(part, Call) and part.function == SEQUENCE for part in parts)
-
-
-def register_captured_udf(spark: SparkSession, captured: CapturedPipeline, call: int, temp_name: str) -> None:
-    """Let SQL call a UDF of the captured plan (``UdfCall.call``) under a temporary name: the user's very function.
-
-    :raises UdfUnavailable: the plan has no such call.
-    """
-    register(spark, captured.udfs, call, temp_name)
 
 
 def read(spark: SparkSession, analyzed: JavaObject) -> tuple[list[dict[str, Any]], Completion, Mapping[int, str]]:

@@ -1,4 +1,4 @@
-"""Python UDF calls as they stand in a captured plan, and how the very same function is called again from SQL."""
+"""Python UDF calls as they stand in a captured plan."""
 
 from __future__ import annotations
 
@@ -6,14 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from airflow_lineage_provider.catalyst.datatypes import ddl
-from airflow_lineage_provider.errors import UdfUnavailable
-from airflow_lineage_provider.spark.releases import python_function
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from py4j.java_gateway import JavaObject
-    from pyspark.sql import SparkSession
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,20 +40,6 @@ def captured_udf(call: int, expression: JavaObject) -> CapturedUdf:
         deterministic=bool(expression.udfDeterministic()),
         expression=expression,
     )
-
-
-def register(spark: SparkSession, udfs: Mapping[int, CapturedUdf], call: int, temp_name: str) -> None:
-    """Let SQL call a captured UDF under a temporary name: the same function object, not another of the same code.
-
-    :raises UdfUnavailable: the plan has no such call.
-    """
-    if call not in udfs:
-        known = ", ".join(f"{udf.name} (call {udf.call})" for udf in udfs.values()) or "none"
-        raise UdfUnavailable(f"the captured plan has no UDF call {call}; its calls: {known}")
-    udf = udfs[call]
-    expression = udf.expression
-    function = python_function(spark, temp_name, expression.func(), expression.dataType(), udf.eval_type, udf.deterministic)
-    spark._jsparkSession.udf().registerPython(temp_name, function)
 
 
 def _function_name(expression: JavaObject) -> str:

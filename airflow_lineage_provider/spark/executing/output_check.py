@@ -13,23 +13,23 @@ from pyspark.errors import PySparkException
 
 from airflow_lineage_provider.catalyst.datatypes import ddl
 from airflow_lineage_provider.errors import InvalidOutput, LoadFailed, StoreNotPermitted
+from airflow_lineage_provider.secrecy import redact
 from airflow_lineage_provider.spark.jvm_classes import java_class
 from airflow_lineage_provider.store import Column
-from airflow_lineage_provider.store.connection import redact
 from airflow_lineage_provider.store.result_check import check_result_table
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
 
-    from airflow_lineage_provider.store.result_table import Mode
+    from airflow_lineage_provider.words import OutputMode
 
 _INSTEAD = "use +overwrite or +append, or another place"
 # Whether a file format can hold a type is known to these alone.
 _FORMATS = {"parquet": "ParquetFileFormat", "csv": "CSVFileFormat", "json": "JsonFileFormat", "orc": "OrcFileFormat"}
 
 
-def check_path(frame: DataFrame, path: str, format: str, mode: Mode) -> None:
+def check_path(frame: DataFrame, path: str, format: str, mode: OutputMode) -> None:
     """:raises InvalidOutput: the frame cannot be written as files of this format at this path."""
     spark = frame.sparkSession
     _check_format(spark, format)
@@ -46,7 +46,7 @@ def check_path(frame: DataFrame, path: str, format: str, mode: Mode) -> None:
         raise InvalidOutput(f"the output {redact(path)} cannot be used: {_cause(error)}") from error
 
 
-def check_table(frame: DataFrame, name: str, mode: Mode) -> None:
+def check_table(frame: DataFrame, name: str, mode: OutputMode) -> None:
     """:raises InvalidOutput: the frame cannot be written as this table of Spark's catalog."""
     spark = frame.sparkSession
     format = str(spark.conf.get("spark.sql.sources.default"))
@@ -64,7 +64,7 @@ def check_table(frame: DataFrame, name: str, mode: Mode) -> None:
     _check_columns(frame, format, f"a table of {format}")
 
 
-def check_postgres(frame: DataFrame, url: str, name: str, mode: Mode) -> None:
+def check_postgres(frame: DataFrame, url: str, name: str, mode: OutputMode) -> None:
     """:raises InvalidOutput: the frame cannot be written as this PostgreSQL table. :raises StoreUnavailable: the server does not answer."""
     columns = [Column(name=field.name, type=ddl(field.jsonValue()["type"])) for field in frame.schema]
     try:

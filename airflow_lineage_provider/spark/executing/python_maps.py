@@ -16,7 +16,7 @@ from pyspark.util import PythonEvalType
 from airflow_lineage_provider.errors import UnsupportedOperator
 from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.names import free_name
-from airflow_lineage_provider.spark.capturing.captured_udf import register
+from airflow_lineage_provider.spark.sql_functions import register_captured
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -73,7 +73,7 @@ def _aggregated(node: o.PythonMap, udfs: Mapping[int, CapturedUdf], frame: DataF
     try:
         for i, (call, taken) in enumerate(zip(node.calls, node.widths, strict=True)):
             registered.append(f"lineage_aggregate_{call}")
-            register(spark, udfs, call, registered[-1])
+            register_captured(spark, udfs, call, registered[-1])
             called.append(F.expr(f"{registered[-1]}({', '.join(next(columns) for _ in range(taken))})").alias(f"v{i}"))
         named = frame.toDF(*keys, *(f"a{i}" for i in range(sum(node.widths))))
         # Spark would compute the row numbers of what stands above in the aggregation itself, where it does not initialize them.

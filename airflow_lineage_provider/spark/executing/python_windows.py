@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.expressions import Alias, WindowFunction
 from airflow_lineage_provider.plan.walk import transform_up
-from airflow_lineage_provider.spark.capturing.captured_udf import register
+from airflow_lineage_provider.spark.sql_functions import register_captured
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -31,7 +31,7 @@ def with_window_functions(
             return column
         name = f"{owner}_window_{function.call}"
         if name not in registered:
-            register(spark, udfs, function.call, name)
+            register_captured(spark, udfs, function.call, name)
             registered.append(name)
         return replace(column, child=replace(function, function=name))
 

@@ -46,8 +46,8 @@ if TYPE_CHECKING:
     from airflow_lineage_provider.store.kinds import Kind, Role
     from airflow_lineage_provider.store.materialization import Materialization
     from airflow_lineage_provider.store.note import Notes
-    from airflow_lineage_provider.store.result_table import Mode
     from airflow_lineage_provider.store.run_store import RunStore
+    from airflow_lineage_provider.words import OutputMode
 
 
 SETTINGS = threading.RLock()
@@ -305,7 +305,7 @@ def _loaded(execution: Execution, frame: DataFrame, made: Materialization, names
         made = there
 
 
-def write_postgres(frame: DataFrame, url: str, table: str, mode: Mode, notes: Notes | None = None) -> None:
+def write_postgres(frame: DataFrame, url: str, table: str, mode: OutputMode, notes: Notes | None = None) -> None:
     """Write a frame to a PostgreSQL table: loaded beside it by the executors, put in place in one transaction.
 
     ``notes`` is told of appended rows before they can be seen (`ResultTable.publish`).

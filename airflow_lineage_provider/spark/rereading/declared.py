@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.walk import functions_of
-from airflow_lineage_provider.reasons.spark_function import spark_function
+from airflow_lineage_provider.spark.sql_functions import register_reasoned
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -23,9 +23,7 @@ def declared_functions(spark: SparkSession, plans: Iterable[o.Plan], udfs: UdfsO
     """
     names: dict[int, str] = {}
     for node in (function for plan in plans for function in functions_of(plan)):
-        udf = udfs.find(node.function)
         names[node.function] = f"{prefix}_udf_{node.function}"
-        mode: Literal["normal", "reasoning"] = "normal" if node.reason is None else "reasoning"
-        spark.udf.register(names[node.function], spark_function(udf, mode).asNondeterministic())
+        register_reasoned(spark, names[node.function], udfs.find(node.function), node)
         stack.callback(spark.sql, f"DROP TEMPORARY FUNCTION IF EXISTS {names[node.function]}")
     return names

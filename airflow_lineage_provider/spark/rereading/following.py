@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from functools import reduce
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from pyspark import StorageLevel
 from pyspark.sql import Window
@@ -31,6 +31,8 @@ from airflow_lineage_provider.tracing.reserved import TAG, asked_table, is_reser
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import Column, DataFrame
+
+Number = TypeVar("Number", bound=int)
 
 _DOING = "following rows forwards"
 UPLOADED: Key = ("segment", -5)
@@ -86,7 +88,7 @@ class Following:
         by_id = {a.id: ColumnRef(text=name_of(a)) for a in columns}
         self._tables["segment", number] = LeafTable(name=(self._views.add(frame, f"segment_{number}"),), by_id=by_id)
 
-    def counts(self, places: Mapping[int, Forward]) -> dict[int, dict[int, int]]:
+    def counts(self, places: Mapping[Number, Forward]) -> dict[Number, dict[int, int]]:
         """For each place the number of rows with each tag; a place may be anything that has a number."""
         frames = []
         for number, one in places.items():
@@ -94,7 +96,7 @@ class Following:
                 found = self._frame(one.plan, (one.tags,)).toDF("tags").where("tags IS NOT NULL")
                 tagged = found.select(F.lit(number).cast("bigint").alias("place"), F.explode("tags").alias("tag"))
                 frames.append(tagged.groupBy("place", "tag").count())
-        counts: dict[int, dict[int, int]] = {number: {} for number in places}
+        counts: dict[Number, dict[int, int]] = {number: {} for number in places}
         if frames:
             with spark_errors(_DOING):
                 rows = reduce(lambda a, b: a.unionAll(b), frames).toArrow()

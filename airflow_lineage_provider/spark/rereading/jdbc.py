@@ -4,32 +4,34 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
+from airflow_lineage_provider.records.versions import RowsVersion
 from airflow_lineage_provider.spark.capturing.relations import parameters_value
 from airflow_lineage_provider.store.fingerprint import place_query, version_query
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import Row, SparkSession
 
 _ABOUT_READING = ("dbtable", "query", "partitioncolumn", "lowerbound", "upperbound", "numpartitions")
 _NAME = re.compile(r"[\w.\"]+")
 
 
-def rows_version(spark: SparkSession, options: Mapping[str, str], is_output: Callable[[str], bool]) -> dict[str, Any]:
+def rows_version(spark: SparkSession, options: Mapping[str, str], is_output: Callable[[str], bool]) -> RowsVersion:
     """The number of rows; with a checksum where ``is_output`` says that a run wrote the table at this place."""
     place = _place(spark, options)
     if place is None or not is_output(place):
-        return {"kind": "rows", "count": _count(spark, options)}
-    return {"kind": "rows", "place": place} | _checked(spark, options)
+        return RowsVersion(count=_count(spark, options))
+    return replace(_checked(spark, options), place=place)
 
 
-def rows_differ(spark: SparkSession, name: str, options: Mapping[str, str], version: Mapping[str, Any]) -> tuple[str, ...]:
+def rows_differ(spark: SparkSession, name: str, options: Mapping[str, str], version: RowsVersion) -> tuple[str, ...]:
     """How the rows differ from a version, for people."""
-    now = _checked(spark, options) if "checksum" in version else {"count": _count(spark, options)}
-    if now["count"] != version["count"]:
-        return (f"{name} has {now['count']:,} rows; it had {version['count']:,}",)
-    return () if now.get("checksum") == version.get("checksum") else (f"{name} has other rows than it had",)
+    now = RowsVersion(count=_count(spark, options)) if version.checksum is None else _checked(spark, options)
+    if now.count != version.count:
+        return (f"{name} has {now.count:,} rows; it had {version.count:,}",)
+    return () if now.checksum == version.checksum else (f"{name} has other rows than it had",)
 
 
 def _place(spark: SparkSession, options: Mapping[str, str]) -> str | None:
@@ -44,9 +46,9 @@ def _place(spark: SparkSession, options: Mapping[str, str]) -> str | None:
     return str(found[0][0]) if found else None
 
 
-def _checked(spark: SparkSession, options: Mapping[str, str]) -> dict[str, Any]:
+def _checked(spark: SparkSession, options: Mapping[str, str]) -> RowsVersion:
     row = _ask(spark, options, version_query(str(parameters_value(options, "dbtable"))))[0]
-    return {"count": int(row[0]), "checksum": str(row[1])}
+    return RowsVersion(count=int(row[0]), checksum=str(row[1]))
 
 
 def _count(spark: SparkSession, options: Mapping[str, str]) -> int:
@@ -55,7 +57,7 @@ def _count(spark: SparkSession, options: Mapping[str, str]) -> int:
     return int(_ask(spark, options, f"SELECT COUNT(*) AS row_count FROM {table} counted")[0][0])
 
 
-def _ask(spark: SparkSession, options: Mapping[str, str], query: str) -> list[Any]:
+def _ask(spark: SparkSession, options: Mapping[str, str], query: str) -> list[Row]:
     kept = {key: value for key, value in options.items() if key.lower() not in _ABOUT_READING}
     return spark.read.format("jdbc").options(**kept, query=query).load().collect()
 

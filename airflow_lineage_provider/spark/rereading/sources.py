@@ -9,6 +9,7 @@ from airflow_lineage_provider.catalyst.datatypes import schema_ddl
 from airflow_lineage_provider.errors import SourceUnavailable
 from airflow_lineage_provider.plan.operators import Source
 from airflow_lineage_provider.plan.relation import Relation
+from airflow_lineage_provider.records.versions import FilesVersion, NoVersion, RowsVersion, SnapshotVersion, SourceVersion
 from airflow_lineage_provider.secrecy import is_digest, shown_text
 from airflow_lineage_provider.secrecy.options import of_no_effect, options_again
 from airflow_lineage_provider.spark import file_listing
@@ -158,8 +159,8 @@ def _type_text(field: Any) -> str:
 
 def version_of(
     spark: SparkSession, leaf: DataFrame, relation: Relation, is_output: Callable[[str], bool] = lambda _place: False
-) -> dict[str, Any]:
-    """What a run reads, so that a later change shows; JSON-able.
+) -> SourceVersion:
+    """What a run reads, so that a later change shows.
 
     Files (of a path or of a catalog table): number, bytes, and each file's size and modification time, or one digest of
     them all beyond 1,000 files. A table of another format: its own version where it has one. JDBC: the row count, which
@@ -176,12 +177,12 @@ def version_of(
     if relation.kind == "jdbc":
         return jdbc.rows_version(spark, scala_map(spark, node.relation().jdbcOptions().parameters().originalMap()), is_output)
     if relation.kind == "table":
-        return {"kind": "snapshot", "snapshot": _snapshot(node)}
-    return {"kind": "none"}
+        return SnapshotVersion(snapshot=_snapshot(node))
+    return NoVersion()
 
 
 def changed(
-    relation: Relation, version: Mapping[str, Any], spark: SparkSession | None = None, jdbc_options: Mapping[str, str] | None = None
+    relation: Relation, version: SourceVersion, spark: SparkSession | None = None, jdbc_options: Mapping[str, str] | None = None
 ) -> tuple[str, ...]:
     """How a source differs from a recorded version, for people; empty when it does not.
 
@@ -191,10 +192,9 @@ def changed(
     """
     from airflow_lineage_provider.errors import SparkRequired
 
-    kind = version.get("kind", "none")
-    if kind == "none":
+    if isinstance(version, NoVersion):
         return ()
-    if kind == "files":
+    if isinstance(version, FilesVersion):
         return file_differences(version, file_listing.list_roots(spark, relation))
     if spark is None:
         raise SparkRequired(
@@ -203,25 +203,27 @@ def changed(
     return _now_differs(spark, relation, version, dict(jdbc_options or {}))
 
 
-def files_as_read(relation: Relation, version: Mapping[str, Any], spark: SparkSession | None = None) -> tuple[str, ...] | None:
+def files_as_read(relation: Relation, version: SourceVersion, spark: SparkSession | None = None) -> tuple[str, ...] | None:
     """The files that a run read, where all are there as they were and only others have come since: reading these is reading what it read.
 
     None where the source has not changed, has changed otherwise, or cannot be read file by file (partitions).
     """
-    read = version.get("files")
-    if version.get("kind") != "files" or not read or relation.partition_columns or not version.get("complete", True):
+    if not isinstance(version, FilesVersion) or not version.files or relation.partition_columns or not version.complete:
         return None
+    read = version.files
     now = file_listing.list_roots(spark, relation)
-    same = all(now.get(uri) == tuple(status) for uri, status in read.items())
+    same = all(now.get(uri) == status for uri, status in read.items())
     return tuple(read) if same and len(now) > len(read) else None
 
 
-def _now_differs(spark: SparkSession, relation: Relation, version: Mapping[str, Any], jdbc_options: dict[str, str]) -> tuple[str, ...]:
+def _now_differs(
+    spark: SparkSession, relation: Relation, version: RowsVersion | SnapshotVersion, jdbc_options: dict[str, str]
+) -> tuple[str, ...]:
     try:
-        if version["kind"] == "rows":
+        if isinstance(version, RowsVersion):
             return jdbc.rows_differ(spark, relation.name, _completed(spark, relation, jdbc_options), version)
         snapshot = _snapshot(spark.table(dict(relation.options)["table"])._jdf.queryExecution().analyzed().collectLeaves().apply(0))
-        return () if snapshot == version["snapshot"] else (f"{relation.name} is at version {snapshot}; it was at {version['snapshot']}",)
+        return () if snapshot == version.snapshot else (f"{relation.name} is at version {snapshot}; it was at {version.snapshot}",)
     except SourceUnavailable as problem:
         return (str(problem),)
     except _spark_errors() as problem:

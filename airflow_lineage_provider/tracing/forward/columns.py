@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from airflow_lineage_provider.catalyst.datatypes import is_orderable
 from airflow_lineage_provider.errors import PlanCheckError, TracingError
 from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.expression_walk import references
-from airflow_lineage_provider.plan.expressions import TRUE, AggregateCall, Alias, Attribute, Call, Literal
+from airflow_lineage_provider.plan.expressions import TRUE, AggregateCall, Alias, Attribute, Call, Literal, Part
 from airflow_lineage_provider.plan.lineage_keys import MaterializedSegment
+from airflow_lineage_provider.plan.numbering import NumberedOperator
 from airflow_lineage_provider.plan.segments import Segment
 from airflow_lineage_provider.plan.text import operator_text
-from airflow_lineage_provider.plan.walk import children, made_by, operators, own_expressions
+from airflow_lineage_provider.plan.walk import made_by, operators, own_expressions
 from airflow_lineage_provider.rewrite.determinism import is_deterministic, is_repeatable, is_repeatable_but_for_rounding
 from airflow_lineage_provider.rewrite.fresh import FreshAttributes
 from airflow_lineage_provider.rewrite.unique_names import unique_names
@@ -40,7 +40,7 @@ class Reading:
     joined: bool = False
     row: Attribute | None = None
     order: tuple[Attribute, ...] = ()
-    doubts: tuple[o.Plan, ...] = ()
+    doubts: tuple[NumberedOperator, ...] = ()
 
 
 def readings(plan: ForwardPlan, materialized: Mapping[int, MaterializedSegment | None], numbered: int | None = None) -> dict[int, Reading]:
@@ -53,7 +53,7 @@ def readings(plan: ForwardPlan, materialized: Mapping[int, MaterializedSegment |
     wanted: dict[int, set[int]] = {number: {row_number(number).id} if number == numbered else set() for number in plan.segments}
     found: dict[int, Reading] = {}
     for number, one in sorted(plan.segments.items()):
-        found[number] = _reading(one, frozenset(wanted[number]), number in materialized, materialized.get(number))
+        found[number] = _reading(plan, one, frozenset(wanted[number]), number in materialized, materialized.get(number))
         body = one.body.plan
         seeds = (*found[number].computed, *_evidence(plan, one.segment))
         ids = needed(body, seeds)
@@ -82,11 +82,11 @@ def stored_keys(one: ForwardSegment, stored: MaterializedSegment) -> tuple[tuple
     return tuple(dict(pairs).items())
 
 
-def _reading(one: ForwardSegment, wanted: frozenset[int], known: bool, stored: MaterializedSegment | None) -> Reading:
+def _reading(plan: ForwardPlan, one: ForwardSegment, wanted: frozenset[int], known: bool, stored: MaterializedSegment | None) -> Reading:
     segment, body = one.segment, one.body
     row = row_number(segment.number)
     judged = {a.id for f in segment.functions for a in ((f.value,) if f.reason is None else (f.value, f.reason))}
-    again = _made_again(segment, wanted)
+    again = _made_again(plan, segment, wanted)
     in_store = judged | {number for number, _ in (stored.columns if stored is not None else ())}
     from_store = wanted & (judged | again.keys()) & in_store
     joined = known and (one.chosen or bool(from_store) or row.id in wanted)
@@ -105,7 +105,7 @@ def _reading(one: ForwardSegment, wanted: frozenset[int], known: bool, stored: M
         keys=keys,
         joined=joined,
         row=row if joined and row.id in wanted else None,
-        doubts=_doubts(segment, body, {number: node for number, node in again.items() if number not in from_store}),
+        doubts=_doubts(plan, segment, body, [at for number, at in again.items() if number not in from_store]),
     )
 
 
@@ -116,11 +116,12 @@ def _key_attributes(one: ForwardSegment) -> tuple[Attribute, ...]:
 def _evidence(plan: ForwardPlan, segment: Segment) -> tuple[Attribute, ...]:
     """Columns that no row's fate depends on, but what is said about it: sort keys, and the rows of a difference's right side."""
     found: list[Attribute] = []
-    for node in operators(segment.plan):
+    for at in plan.plan.numbering.operators(segment.number):
+        node = at.node
         if isinstance(node, o.Sort):
             found.extend(a for key in node.order for a in references(key))
         if isinstance(node, o.Join) and node.kind == "left_anti":
-            keys = (a for one in child_of(plan, node, 1).inputs if one.kind == "source" for a in one.attributes)
+            keys = (a for one in child_of(plan, at, 1).inputs if one.kind == "source" for a in one.attributes)
             found.extend((*node.right.output, *keys))
     return tuple(found)
 
@@ -132,21 +133,21 @@ def _order(one: ForwardSegment) -> tuple[Attribute, ...]:
     return tuple(dict.fromkeys(a for a in found if is_orderable(a.type)))
 
 
-def _made_again(segment: Segment, wanted: frozenset[int]) -> dict[int, o.Plan]:
+def _made_again(plan: ForwardPlan, segment: Segment, wanted: frozenset[int]) -> dict[int, NumberedOperator]:
     """The wanted attributes that another evaluation need not give again, and the operator that is to blame."""
-    found: dict[int, o.Plan] = {}
-    for node in operators(segment.plan):
-        if isinstance(node, o.Aggregate | o.Window | o.Project) and not is_repeatable(node):
-            made = {a.id for a in made_by(node)}
-            found |= {a.id: node for a in segment.plan.output if a.id in wanted and made & needed(segment.plan, (a,))}
+    found: dict[int, NumberedOperator] = {}
+    for at in plan.plan.numbering.operators(segment.number):
+        if isinstance(at.node, o.Aggregate | o.Window | o.Project) and not is_repeatable(at.node):
+            made = {a.id for a in made_by(at.node)}
+            found |= {a.id: at for a in segment.plan.output if a.id in wanted and made & needed(segment.plan, (a,))}
     return found
 
 
-def _doubts(segment: Segment, body: Forward, again: Mapping[int, o.Plan]) -> tuple[o.Plan, ...]:
+def _doubts(plan: ForwardPlan, segment: Segment, body: Forward, again: Sequence[NumberedOperator]) -> tuple[NumberedOperator, ...]:
     """A window decides by its order, too, which rows a row descends from."""
     of_frames = isinstance(segment.plan, o.Window) and not segment.plan.limits and segment.pinned and body.tags is not None
-    found = {id(node): node for node in (*again.values(), *((segment.plan,) if of_frames else ()))}
-    return tuple(found.values())
+    found = (*again, *((plan.plan.numbering.top(segment.number),) if of_frames else ()))
+    return tuple({at.number: at for at in found}.values())
 
 
 def doubt_text(node: o.Plan) -> str:
@@ -155,10 +156,13 @@ def doubt_text(node: o.Plan) -> str:
     return f"{operator_text(node)} was computed again, and {why} may differ from the run's"
 
 
-def ties(plan: ForwardPlan, node: o.Window) -> o.Plan:
-    """A row where the window's order leaves open which of several rows comes first; none where there is no such place."""
-    child = child_of(plan, node, 0)
-    keys = tuple(dict.fromkeys(a for own in (*node.partition, *node.order) for a in references(own)))
+def ties(plan: ForwardPlan, at: NumberedOperator) -> o.Plan | None:
+    """A row where a window's order leaves open which of several rows comes first, and no row where there is no such place; None for
+    an operator that is no window."""
+    if not isinstance(at.node, o.Window):
+        return None
+    child = child_of(plan, at, 0)
+    keys = tuple(dict.fromkeys(a for own in (*at.node.partition, *at.node.order) for a in references(own)))
     fresh = FreshAttributes(child.plan)
     rows = fresh.attribute("lineage_rows", "bigint", nullable=False)
     one = AggregateCall(function="count", arguments=(Literal(value="1", type="int"),), type="bigint")
@@ -182,17 +186,16 @@ def _refuse_unknown(segment: Segment, wanted: frozenset[int]) -> None:
         )
 
 
-def _made(columns: list[Any]) -> list[Attribute]:
+def _made(columns: Sequence[Part]) -> list[Attribute]:
     return [column.attribute for column in columns if isinstance(column, Alias)]
 
 
-def counted(plan: ForwardPlan, node: o.Plan) -> Forward | None:
+def counted(plan: ForwardPlan, at: NumberedOperator) -> Forward | None:
     """The operator's forward plan, where its rows have to be counted: None where it has as many descendants as its input."""
     passing = (o.Project, o.Sort, o.Repartition, o.FunctionOperator, o.Union)
-    return None if isinstance(node, passing) else plan.made[id(node)]
+    return None if isinstance(at.node, passing) else plan.became(at)
 
 
-def child_of(plan: ForwardPlan, node: o.Plan, side: int) -> Forward:
+def child_of(plan: ForwardPlan, at: NumberedOperator, side: int) -> Forward:
     """What an operator's input became."""
-    child = children(node)[side]
-    return plan.segments[child.segment].leaf if isinstance(child, o.SegmentOutput) else plan.made[id(child)]
+    return plan.became(plan.plan.numbering.inputs(at)[side])

@@ -4,13 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.base import no_rule
 from airflow_lineage_provider.plan.expression_walk import references, replace_attributes
-from airflow_lineage_provider.plan.expressions import TRUE, AggregateCall, Alias, Attribute, Call, Expression, Literal, Named, conjuncts
+from airflow_lineage_provider.plan.expressions import (
+    TRUE,
+    AggregateCall,
+    Alias,
+    Attribute,
+    Call,
+    Expression,
+    Literal,
+    Named,
+    Part,
+    conjuncts,
+)
 from airflow_lineage_provider.plan.lineage_keys import InputIdentity
+from airflow_lineage_provider.plan.numbering import NumberedOperator
 from airflow_lineage_provider.plan.segments import SegmentedPlan
 from airflow_lineage_provider.plan.walk import children
 from airflow_lineage_provider.rewrite.fresh import FreshAttributes
@@ -39,10 +50,13 @@ def order_of(node: o.Limit) -> o.Sort | None:
     return below if isinstance(below, o.Sort) else None
 
 
-def seen_by(plan: ForwardPlan, node: o.Plan, side: int) -> Forward:
+def seen_by(plan: ForwardPlan, at: NumberedOperator, side: int) -> Forward:
     """The input by which an operator decides: a limit's is that of the sort below it."""
-    sort = order_of(node) if isinstance(node, o.Limit) else None
-    return child_of(plan, node, side) if sort is None else child_of(plan, sort, 0)
+    if not isinstance(at.node, o.Limit) or order_of(at.node) is None:
+        return child_of(plan, at, side)
+    while not isinstance(at.node, o.Sort):  # on the way that `order_of` takes
+        (at,) = plan.plan.numbering.inputs(at)
+    return child_of(plan, at, 0)
 
 
 def read_by(node: o.Plan, side: int) -> tuple[Attribute, ...]:
@@ -52,7 +66,7 @@ def read_by(node: o.Plan, side: int) -> tuple[Attribute, ...]:
     return tuple(a for a in dict.fromkeys(a for own in _deciding(node) for a in references(own)) if a.id in given)
 
 
-def _deciding(node: o.Plan) -> tuple[Any, ...]:
+def _deciding(node: o.Plan) -> tuple[Part, ...]:
     match node:
         case o.Filter():
             return (node.condition,)

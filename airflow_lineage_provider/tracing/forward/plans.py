@@ -25,7 +25,7 @@ from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 
-from airflow_lineage_provider.errors import UnsupportedOperator
+from airflow_lineage_provider.errors import PlanCheckError, UnsupportedOperator
 from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.base import no_rule
 from airflow_lineage_provider.plan.expressions import (
@@ -41,9 +41,9 @@ from airflow_lineage_provider.plan.expressions import (
     Named,
 )
 from airflow_lineage_provider.plan.lineage_keys import InputIdentity, SourceIdentity
+from airflow_lineage_provider.plan.numbering import NumberedOperator, OperatorNumber
 from airflow_lineage_provider.plan.segments import Segment, SegmentedPlan
 from airflow_lineage_provider.plan.text import operator_text
-from airflow_lineage_provider.plan.walk import children
 from airflow_lineage_provider.rewrite.determinism import is_deterministic
 from airflow_lineage_provider.rewrite.fresh import FreshAttributes
 from airflow_lineage_provider.tracing.annotate import domain_identity, group_keys
@@ -87,11 +87,23 @@ class ForwardSegment:
 
 @dataclass(frozen=True, kw_only=True)
 class ForwardPlan:
-    """All segments, by number; ``made`` is what an operator of the recorded plan became, by the operator's ``id()``."""
+    """All segments, by number; ``made`` is what an operator of the recorded plan became, by the operator's number."""
 
     plan: SegmentedPlan
     segments: Mapping[int, ForwardSegment]
-    made: Mapping[int, Forward] = field(repr=False)
+    made: Mapping[OperatorNumber, Forward] = field(repr=False)
+
+    def became(self, at: NumberedOperator) -> Forward:
+        """What an operator became.
+
+        :raises PlanCheckError: it is an operator of another plan, or none that was followed.
+        """
+        self.plan.numbering.check(at)
+        if isinstance(at.node, o.SegmentOutput):
+            return self.segments[at.node.segment].leaf
+        if at.number not in self.made:
+            raise PlanCheckError(f"operator {at.number} ({operator_text(at.node)}) of segment {at.segment} was not followed")
+        return self.made[at.number]
 
 
 def forward(plan: SegmentedPlan, sources: Mapping[int, SourceIdentity], stored: AbstractSet[int], algebra: Algebra) -> ForwardPlan:
@@ -109,29 +121,36 @@ def forward(plan: SegmentedPlan, sources: Mapping[int, SourceIdentity], stored: 
 class Place:
     """An operator on the way from a source leaf to the result; ``side`` is the child that the way comes from."""
 
-    segment: int
-    node: o.Plan
+    at: NumberedOperator
     side: int = 0
+
+    @property
+    def segment(self) -> int:
+        return self.at.segment
+
+    @property
+    def node(self) -> o.Plan:
+        return self.at.node
 
 
 def way(plan: SegmentedPlan, leaf: int) -> tuple[Place, ...]:
     """The operators from a source leaf to the root."""
-    return tuple(_way(plan, 0, plan.root.plan, leaf))
+    return tuple(_way(plan, plan.numbering.top(0), leaf))
 
 
-def _way(plan: SegmentedPlan, segment: int, node: o.Plan, leaf: int) -> Iterator[Place]:
-    if isinstance(node, o.SegmentOutput):
-        if node.segment in plan.traceable:
-            yield from _way(plan, node.segment, plan.segments[node.segment].plan, leaf)
-    elif isinstance(node, o.Source):
-        if node.leaf == leaf:
-            yield Place(segment=segment, node=node)
+def _way(plan: SegmentedPlan, at: NumberedOperator, leaf: int) -> Iterator[Place]:
+    if isinstance(at.node, o.SegmentOutput):
+        if at.node.segment in plan.traceable:
+            yield from _way(plan, plan.numbering.top(at.node.segment), leaf)
+    elif isinstance(at.node, o.Source):
+        if at.node.leaf == leaf:
+            yield Place(at=at)
     else:
-        for side, child in enumerate(children(node)):
-            found = tuple(_way(plan, segment, child, leaf))
+        for side, below in enumerate(plan.numbering.inputs(at)):
+            found = tuple(_way(plan, below, leaf))
             if found:
                 yield from found
-                yield Place(segment=segment, node=node, side=side)
+                yield Place(at=at, side=side)
 
 
 class _Rewriter:
@@ -140,9 +159,10 @@ class _Rewriter:
         self.stored = stored
         self.algebra = algebra
         self.fresh = FreshAttributes(*(segment.plan for segment in plan.segments))
+        self.numbering = plan.numbering
         self.traceable = plan.traceable
         self.segments: dict[int, ForwardSegment] = {}
-        self.made: dict[int, Forward] = {}
+        self.made: dict[OperatorNumber, Forward] = {}
         self.following = True
         """Whether rows of the segment at hand can have descendants in the result."""
 
@@ -150,9 +170,10 @@ class _Rewriter:
 
     def segment(self, segment: Segment) -> ForwardSegment:
         self.following = segment.number in self.traceable
-        top = segment.plan
+        at = self.numbering.top(segment.number)
+        top = at.node
         chosen = isinstance(top, o.Limit) or (isinstance(top, o.Filter) and not is_deterministic(top.condition))
-        body = self.node(top.child if isinstance(top, o.Limit | o.Filter) and chosen else top)
+        body = self.node(self.numbering.inputs(at)[0] if chosen else at)
         if segment.number not in self.stored and segment.aggregations:
             body = self._grouped(segment, body)
         inputs = self._identity(segment, body)
@@ -164,7 +185,7 @@ class _Rewriter:
         plan = o.SegmentOutput(segment=segment.number, output=output)
         leaf = Forward(plan=plan, tags=body.tags, inputs=inputs, unique=unique, generated=generated)
         if chosen:
-            self.made[id(top)] = leaf
+            self.made[at.number] = leaf
         return ForwardSegment(segment=segment, body=body, leaf=leaf, chosen=chosen)
 
     def _grouped(self, segment: Segment, body: Forward) -> Forward:
@@ -181,16 +202,17 @@ class _Rewriter:
 
     # --- operators -----------------------------------------------------------------------------------------------------
 
-    def node(self, node: o.Plan) -> Forward:
+    def node(self, at: NumberedOperator) -> Forward:
         """The operator over what its inputs became."""
+        node = at.node
         if isinstance(node, o.SegmentOutput):
             return self.segments[node.segment].leaf
-        made = self._source(node) if isinstance(node, o.Source) else self._operator(node)
-        self.made[id(node)] = made
+        made = self._source(node) if isinstance(node, o.Source) else self._operator(node, self.numbering.inputs(at))
+        self.made[at.number] = made
         return made
 
-    def _operator(self, node: o.Plan) -> Forward:
-        inner = [self.node(child) for child in children(node)]
+    def _operator(self, node: o.Plan, below: tuple[NumberedOperator, ...]) -> Forward:
+        inner = [self.node(one) for one in below]
         match node:
             case o.Project():
                 return self._project(node, inner[0])
@@ -299,7 +321,7 @@ class _Rewriter:
     def _union(self, node: o.Union, inner: list[Forward]) -> Forward:
         """Each branch gives its own tags and identities, and NULL for those of the others."""
         tags = self.algebra.column(self.fresh) if any(one.tags is not None for one in inner) else None
-        made = {id(one): tuple(self.fresh.like(a) for a in one.attributes) for child in inner for one in child.inputs}
+        inputs = tuple(replace(one, attributes=tuple(map(self.fresh.like, one.attributes))) for child in inner for one in child.inputs)
         branches = []
         for child, original in zip(inner, node.children, strict=True):
             columns: list[Named] = list(original.output)
@@ -309,11 +331,11 @@ class _Rewriter:
                 for a in (a for one in other.inputs for a in one.attributes):
                     columns.append(Alias(child=a if other is child else _null(a.type), attribute=self.fresh.like(a)))
             branches.append(o.Project(child=child.plan, columns=tuple(columns)))
-        extra = (() if tags is None else (tags,)) + tuple(a for child in inner for one in child.inputs for a in made[id(one)])
+        extra = (() if tags is None else (tags,)) + tuple(a for one in inputs for a in one.attributes)
         return Forward(
             plan=o.Union(children=tuple(branches), output=node.output + extra),
             tags=tags,
-            inputs=tuple(replace(one, attributes=made[id(one)]) for child in inner for one in child.inputs),
+            inputs=inputs,
             unique=all(one.unique for one in inner),
             generated=any(one.generated for one in inner),
         )

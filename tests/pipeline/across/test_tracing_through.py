@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import shutil
+from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
@@ -60,6 +63,33 @@ def test_three_runs_and_the_answer_is_kept(lineage: Lineage, tables: Path) -> No
     assert {name: (one.run.id, one.rows) for name, one in again.intermediate.items()} == {
         name: (one.run.id, one.rows) for name, one in found.intermediate.items()
     }
+
+
+def test_the_catalog_is_read_once_for_each_run(lineage: Lineage, tables: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where the rows between are read from what the run before had stored, as its files are gone."""
+    a = totals(lineage, tables)
+    b = lineage.run(sql("SELECT client FROM {totals} WHERE total > 20", totals=str(tables / "totals")), name="b")
+    totals(lineage, tables)
+    asked = Counter[str]()
+
+    def counting(name: str) -> Callable[..., Any]:
+        read = getattr(Store, name)
+
+        def one(store: Store, what: Any) -> Any:
+            asked[f"{name} {what if name != 'written' else sorted(what)}"] += 1
+            return read(store, what)
+
+        return one
+
+    for name in ("run", "materializations", "written"):
+        monkeypatch.setattr(Store, name, counting(name))
+    assert sources(b.explain("client = 'ann'")) == {"orders": [1, 2]}
+    assert {one for one in asked if not one.startswith("written")} == {
+        f"run {a.id}",
+        f"materializations {a.id}",
+        f"materializations {b.id}",
+    }
+    assert set(asked.values()) == {1}, asked
 
 
 def test_a_diamond_is_one_derivation(lineage: Lineage, tables: Path) -> None:

@@ -14,6 +14,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from airflow_lineage_provider import Lineage
+from airflow_lineage_provider.records.versions import FilesVersion, UnknownVersion
 from airflow_lineage_provider.running.output import Output
 from airflow_lineage_provider.store import Store
 from tests.answers import guarantees_of, links_of, runs_of
@@ -127,7 +128,10 @@ def test_another_writer_at_the_same_time(lineage: Lineage, tables: Path, spark: 
 
     monkeypatch.setattr(Output, "_files", files)
     a = lineage.run(sql("SELECT rid FROM {orders}", orders=str(tables / "orders")), name="a", output=f"{path}+append")
-    assert "same time" in lineage.get_run(a.id).record.output["version"]["cause"]
+    written = lineage.get_run(a.id).record.output
+    assert written is not None
+    assert isinstance(written.version, UnknownVersion)
+    assert "same time" in written.version.cause
     found = lineage.run(sql("SELECT rid FROM {shared}", shared=path), name="b").explain("rid = 1")
     assert list(found.sources) == ["shared"]
     assert found.intermediate == {}
@@ -143,7 +147,9 @@ def test_more_files_than_are_listed(lineage: Lineage, tables: Path, monkeypatch:
         for at in (0, 1)
     ]
     b = lineage.run(sql("SELECT rid FROM {many}", many=path), name="b")
-    assert "digest" in lineage.get_run(b.id).record.inputs[0]["version"]
+    version = lineage.get_run(b.id).record.inputs[0].version
+    assert isinstance(version, FilesVersion)
+    assert version.digest is not None
     found = b.explain("rid = 3")
     assert sources(found) == {"orders": [3]}
     assert runs_of(found)["many"] == runs[1].id

@@ -1,0 +1,71 @@
+"""What ``airflow-lineage`` says of its verbs: one line, and examples."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+DESCRIPTION = (
+    "Run PySpark pipelines with lineage, and ask later which source rows made a row of a result, and why each model decided as it did."
+)
+
+
+@dataclass(frozen=True)
+class VerbHelp:
+    """What a verb does, and command lines that do it; the first one stands in the command's own help."""
+
+    does: str
+    examples: tuple[str, ...]
+
+
+VERBS: Mapping[str, VerbHelp] = {
+    "run": VerbHelp(
+        "run a pipeline and record its lineage",
+        (
+            "airflow-lineage run examination.py:pipeline --param month=2025-12 --output parquet:/tmp/judged",
+            "airflow-lineage run judged.sql --import udfs.credit --key client=client_id",
+            "airflow-lineage run examination.py:pipeline --secret-param key=BANK_KEY --strategy rerun --json",
+        ),
+    ),
+    "list": VerbHelp(
+        "list recorded runs, newest first",
+        ("airflow-lineage list", "airflow-lineage list --pipeline loan_examination.examine --limit 5"),
+    ),
+    "show": VerbHelp(
+        "show what a run stored of each segment of its plan, how large that is, and why",
+        ("airflow-lineage show latest", "airflow-lineage show latest --pipeline loan_examination.examine --json"),
+    ),
+    "explain": VerbHelp(
+        "find the source rows that made rows of a run's result, and why the models decided as they did",
+        (
+            "airflow-lineage explain latest \"judge = 'Reject'\" --html why.html",
+            "airflow-lineage explain latest --at 0,3",
+            'airflow-lineage explain 01JG3Q \'[{"judge": "Reject"}]\' --verify --json',
+        ),
+    ),
+    "explain-columns": VerbHelp(
+        "show from which source columns each column of a run's result is computed, and which only influence it",
+        ("airflow-lineage explain-columns latest --column judge",),
+    ),
+    "why-not": VerbHelp(
+        "find out what became of source rows: they are behind rows of the result, or which operator dropped them, and why",
+        ('airflow-lineage why-not latest "client_id = 7" --table loans', "airflow-lineage why-not latest --at 0,2 --table loans"),
+    ),
+    "show-derivation": VerbHelp(
+        "show an answer of explain again, as it was stored",
+        ("airflow-lineage show-derivation 01JG3QZ8W5K4T2N6M0V7R9XYAB --html why.html",),
+    ),
+    "drop": VerbHelp(
+        "delete what runs have stored; that there was a run stays known",
+        ("airflow-lineage drop 01JG3QZ8W5K4T2N6M0V7R9XYAB", "airflow-lineage drop --yes 01JG3QZ8W5K4T2N6M0V7R9XYAB"),
+    ),
+    "store": VerbHelp(
+        "check, upgrade or stop the results store, or make its roles",
+        ("airflow-lineage store status", "airflow-lineage store grant > roles.sql", "airflow-lineage store grant --apply"),
+    ),
+}
+
+
+def epilog(examples: tuple[str, ...]) -> str:
+    """The examples, as they stand at the end of a help."""
+    return "\n  ".join(["examples:" if len(examples) > 1 else "example:", *examples])

@@ -1,0 +1,30 @@
+"""What a question reads of the store's catalog: each run, the list of what it stored, and who wrote a table, once."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from functools import cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from airflow_lineage_provider.store import Store, WrittenPlace
+
+
+class KnownRuns:
+    """The runs that a question comes by. It lasts no longer than the question: runs may be dropped, and a server may move.
+
+    :ivar run: a run's record by its id. :ivar stored: its materializations by their names. Both raise as the store does.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self.run = cache(store.run)
+        self.stored = cache(store.materializations)
+        self._written: dict[frozenset[str], list[WrittenPlace]] = {}
+
+    def written(self, places: Collection[str]) -> list[WrittenPlace]:
+        """What runs wrote to these places (`Store.written`)."""
+        asked = frozenset(places)
+        if asked not in self._written:
+            self._written[asked] = self.store.written(list(places))
+        return self._written[asked]

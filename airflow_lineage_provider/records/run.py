@@ -1,0 +1,103 @@
+"""A run's record. `typed_json` writes and reads it; the fields that JSON keeps are columns of the catalog's table of runs.
+
+Records of earlier releases have fewer fields: what has a default here was not always there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Literal
+
+from airflow_lineage_provider.plan.lineage_keys import MaterializedSegment, SourceIdentity
+from airflow_lineage_provider.reasons.description import UdfDescription
+from airflow_lineage_provider.records.versions import OutputVersion, SourceVersion
+from airflow_lineage_provider.tracing.strategies import Choice
+from airflow_lineage_provider.words import OutputKind
+
+RunStatus = Literal["running", "complete", "incomplete", "failed", "dropped"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecordedInput:
+    """A source leaf of the plan as it was read.
+
+    :ivar leaf: its number in the plan.
+    :ivar name: what a person calls it.
+    :ivar identity: how its rows are told apart.
+    :ivar version: what was read.
+    :ivar files: the paths behind the file hashes of its lineage keys, by the hashes.
+    """
+
+    leaf: int
+    name: str
+    identity: SourceIdentity
+    version: SourceVersion
+    files: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecordedOutput:
+    """Where the result was written, without passwords, and which version of it that made."""
+
+    kind: OutputKind
+    target: str
+    format: str = "parquet"
+    mode: str = "error"
+    version: OutputVersion | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunHead:
+    """A run at a glance: what lists of runs show.
+
+    :ivar id: sortable by time; empty until `Store.begin_run` gives one.
+    :ivar pipeline: its name.
+    :ivar status: ``running``, ``complete``, ``incomplete`` (the result stands, its lineage does not), ``failed`` or ``dropped``.
+    :ivar started, finished: with time zone.
+    :ivar strategy, reasons: as the run was asked for.
+    :ivar params: the pipeline's parameters, as they are recorded: any JSON.
+    :ivar row_counts: by the names of what is stored; ``result`` is the result's.
+    :ivar error: why it failed, or is incomplete.
+    :ivar plan_digest: of its plan (`plan.digest.plan_digest`, secrets sealed); None for runs of releases that did not record it.
+    :ivar airflow: dag_id, run_id, task_id, map_index and try_number, where Airflow ran it; else what the caller gave, any JSON.
+    """
+
+    id: str = ""
+    pipeline: str
+    status: RunStatus = "running"
+    started: datetime | None = None
+    finished: datetime | None = None
+    strategy: str = "function_materialization"
+    reasons: str = "lazy"
+    params: Mapping[str, object] = field(default_factory=dict)
+    row_counts: Mapping[str, int] = field(default_factory=dict)
+    error: str | None = None
+    airflow: Mapping[str, object] | None = None
+    plan_digest: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunRecord(RunHead):
+    """One execution of a pipeline.
+
+    :ivar plan: JSON text of the plan's codec; secrets in it are sealed.
+    :ivar segments: what was stored of it.
+    :ivar inputs, output: what the run read and wrote.
+    :ivar udfs: those that it called, one for each function operator.
+    :ivar conf: the session's settings that the plan means.
+    :ivar timings: seconds, by what took them.
+    :ivar versions: of this library, Python and Spark.
+    :ivar choices: which segments were stored, and why; empty for runs of releases that did not record it.
+    """
+
+    plan: str = ""
+    segments: tuple[MaterializedSegment, ...] = ()
+    inputs: tuple[RecordedInput, ...] = ()
+    udfs: tuple[UdfDescription, ...] = ()
+    conf: Mapping[str, str] = field(default_factory=dict)
+    timings: Mapping[str, float] = field(default_factory=dict)
+    output: RecordedOutput | None = None
+    versions: Mapping[str, str] = field(default_factory=dict)
+    choices: tuple[Choice, ...] = ()

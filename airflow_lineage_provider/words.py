@@ -1,0 +1,71 @@
+"""The options that have a closed set of words, each set declared once: as the type that editors and type checkers see.
+
+What refuses other words, when a DAG is parsed or a function is called, reads the words out of the type: a word cannot be in the one and
+not in the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal, get_args
+
+from airflow_lineage_provider.errors import InvalidOption, LineageError
+from airflow_lineage_provider.shown import shown
+
+Strategy = Literal["function_materialization", "rerun", "full_materialization", "auto"]
+"""What a run stores (`tracing.strategies`)."""
+
+Reasons = Literal["lazy", "eager"]
+"""When reasons are computed: when they are asked for, or during the run."""
+
+OnStoreFailure = Literal["fail", "keep_result"]
+"""What becomes of a run whose store is missing, slow, or dies in the middle."""
+
+Difference = Literal["control", "data", "rows"]
+"""What the right side of a difference is in an answer: one entry for the whole table, nothing, or all its rows."""
+
+OutputKind = Literal["path", "table", "postgres"]
+OutputMode = Literal["error", "overwrite", "append"]
+"""What becomes of what is there already."""
+
+Mode = Literal["normal", "reasoning"]
+"""What a UDF gives: the value, or the value and the reason."""
+
+Vectorized = Literal[False, "pandas", "arrow"]
+"""What the functions of a UDF take: one row, or a batch of this kind."""
+
+ModelOutput = Literal["label", "probability", "value"]
+"""What the UDF of a fitted model gives."""
+
+Space = Literal["probability", "log-odds", "raw"]
+"""What contributions are measured in."""
+
+OPTIONS: Mapping[str, Any] = {"strategy": Strategy, "reasons": Reasons, "on_store_failure": OnStoreFailure, "difference": Difference}
+"""The options of runs and of questions, by name."""
+
+
+def words(kind: Any) -> tuple[Any, ...]:
+    """The words of a set.
+
+    >>> words(Reasons)
+    ('lazy', 'eager')
+    """
+    return get_args(kind)
+
+
+def is_one_of(value: Any, kind: Any) -> bool:
+    """Whether a value is a word of a set.
+
+    >>> [is_one_of(value, Vectorized) for value in ("arrow", False, 0, "rows", ["arrow"])]
+    [True, True, False, False, False]
+    """
+    return any(type(value) is type(word) and value == word for word in words(kind))
+
+
+def check_word(name: str, value: Any, kind: Any, error: type[LineageError] = InvalidOption) -> None:
+    """Refuse what is no word of the set.
+
+    :raises InvalidOption: (or ``error``) naming the option, its value and what it can be.
+    """
+    if not is_one_of(value, kind):
+        raise error(f"{name}={shown(value)} is not known; it can be {', '.join(map(str, words(kind)))}")

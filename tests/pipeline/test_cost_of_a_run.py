@@ -1,0 +1,98 @@
+"""What a run of ten rows costs in things that can be counted, which are the same on every machine: a bound that is passed is looked into.
+
+The counts are those of a process that has run the pipeline before: the first run of a process reads classes and settings as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from py4j.clientserver import JavaClient
+from pyspark.sql import SparkSession
+
+from airflow_lineage_provider import Lineage, reasoned_udf
+from airflow_lineage_provider.store import Store
+from tests.store.conftest import sql
+
+pytestmark = pytest.mark.spark
+
+PIPELINE = "SELECT g, judged(x) AS verdict FROM ten_rows WHERE x > 2"
+
+
+@reasoned_udf("string", name="judged")
+def judged(x: int) -> str:
+    return "high" if x > 5 else "low"
+
+
+@dataclass
+class Counts:
+    """``calls`` into the JVM, Spark's ``jobs``, ``transactions`` of the store that write (and savepoints in them)."""
+
+    calls: int = 0
+    jobs: int = 0
+    transactions: int = 0
+
+
+@pytest.fixture
+def lineage(spark: SparkSession, store: Store, tmp_path: Path) -> Lineage:
+    rows = spark.createDataFrame([(number, f"group {number % 3}") for number in range(10)], "x int, g string")
+    rows.coalesce(1).write.parquet(str(tmp_path / "ten_rows"))
+    spark.read.parquet(str(tmp_path / "ten_rows")).createOrReplaceTempView("ten_rows")
+    judged.register(spark)
+    return Lineage(spark, store=store)
+
+
+@pytest.fixture
+def commands(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    sent: list[str] = []
+    send = JavaClient.send_command
+
+    def sending(self: JavaClient, command: str, retry: bool = True, binary: bool = False) -> object:
+        if not command.startswith("m\n"):  # that an object is not needed any more: said when Python collects its rubbish
+            sent.append(command)
+        return send(self, command, retry, binary)
+
+    monkeypatch.setattr(JavaClient, "send_command", sending)
+    return sent
+
+
+@contextmanager
+def counted(spark: SparkSession, store: Store, commands: list[str]) -> Iterator[Counts]:
+    found = Counts()
+    jobs, transactions = _jobs(spark), _transactions(store)
+    commands.clear()
+    yield found
+    found.calls = len(commands)
+    found.jobs = _jobs(spark) - jobs
+    found.transactions = _transactions(store) - transactions - 1  # asking for the number takes one
+
+
+def _jobs(spark: SparkSession) -> int:
+    return int(spark.sparkContext._jsc.sc().dagScheduler().nextJobId())
+
+
+def _transactions(store: Store) -> int:
+    return int(str(sql(store.url, "SELECT txid_current()")[0][0]))
+
+
+def test_a_run_and_a_question(lineage: Lineage, spark: SparkSession, store: Store, commands: list[str]) -> None:
+    lineage.run(PIPELINE, name="ten rows").close()
+    with counted(spark, store, commands) as of_run:
+        run = lineage.run(PIPELINE, name="ten rows")
+    assert 0 < of_run.calls <= 410, of_run
+    # The result is made and stored at once.
+    assert of_run.jobs == 1, of_run
+    # The run's beginning, its table, the rows of its one partition; publishing, with a savepoint for the index.
+    assert 0 < of_run.transactions <= 5, of_run
+    with counted(spark, store, commands) as of_question:
+        assert run.explain("verdict = 'high'", save=False).sources["ten_rows"].rows.num_rows == 4
+    # What the store and the files have needs no Spark.
+    assert of_question.jobs == 0, of_question
+    assert of_question.calls <= 5, of_question
+    # The question's temporary tables.
+    assert of_question.transactions <= 3, of_question
+    run.close()
