@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -57,7 +58,8 @@ def runs(spark: SparkSession, store: Store, tmp_path_factory: pytest.TempPathFac
 
         def get(strategy: Strategy) -> Run:
             if strategy not in made:
-                made[strategy] = lineage.run(SQL, name=f"storage {strategy}", strategy=strategy)
+                # Where the tests of this file do not follow each other, this happens again: earlier runs of the name would be measured ones.
+                made[strategy] = lineage.run(SQL, name=f"storage {strategy} {uuid.uuid4()}", strategy=strategy)
                 stack.callback(made[strategy].close)
             return made[strategy]
 
