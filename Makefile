@@ -1,7 +1,7 @@
 # Everything starts here: `make demo` and `make test` do all set-up themselves (see .ci/setup).
 .DEFAULT_GOAL := help
 PARALLEL := --numprocesses logical --maxprocesses 4 --dist worksteal
-.PHONY: help setup demo test quick test-install fuzz fuzz-inputs tpch tpcds chaos check docs bench clean
+.PHONY: help setup demo test quick pairs test-install fuzz fuzz-inputs tpch tpcds chaos check docs bench clean
 
 help: ## Show this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -18,6 +18,9 @@ test: setup ## Run all tests
 quick: setup ## Run the tests that need neither Spark, nor Airflow, nor PostgreSQL
 	.venv/bin/pytest $(PARALLEL) -m "not spark and not airflow and not postgres"
 
+pairs: setup ## Run every case under every strategy (make test: the cases take the strategies in turn)
+	PAIRS=all .venv/bin/pytest $(PARALLEL) $$(grep -rl --include='test_*.py' in_turn tests)
+
 test-install: setup ## Install with plain pip into new environments, as the README says, and run a job on Spark in each (minutes)
 	TEST_INSTALL=1 .venv/bin/pytest tests/install
 
@@ -28,10 +31,11 @@ fuzz-inputs: setup ## Give every public door FUZZ_INPUTS (2000) odd inputs, draw
 	FUZZ_INPUTS=$${FUZZ_INPUTS:-2000} FUZZ_SEED=$${FUZZ_SEED:-$(shell date +%s)} .venv/bin/pytest $(PARALLEL) tests/doors
 
 tpch: setup ## Check every query of TPC-H and of the CDA workload under every strategy (make test: not every pair)
-	TPCH=all .venv/bin/pytest $(PARALLEL) tests/tpch
+	PAIRS=all .venv/bin/pytest $(PARALLEL) tests/tpch
 
 tpcds: setup ## Check a query of each of TPC-DS's shapes under every strategy (make test: a few)
-	TPCDS=all .venv/bin/pytest $(PARALLEL) tests/tpcds
+	PAIRS=all TPCDS=all .venv/bin/pytest $(PARALLEL) tests/tpcds
+
 chaos: setup ## Kill drivers, loaders, executors and PostgreSQL at random moments: CHAOS_ROUNDS (30) rounds drawn from CHAOS_SEED
 	.venv/bin/python -m tests.chaos
 

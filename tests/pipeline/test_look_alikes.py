@@ -18,6 +18,7 @@ from airflow_lineage_provider.errors import UnsupportedOperator
 from airflow_lineage_provider.store import Store
 from airflow_lineage_provider.words import Strategy
 from tests.answers import guarantees_of, links_of, sources_of
+from tests.in_turn import STRATEGIES, in_turn
 
 pytestmark = pytest.mark.spark
 
@@ -87,8 +88,7 @@ def groups(spark: SparkSession) -> DataFrame:
     return spark.table("t").groupBy(plus_one("d").alias("a")).agg(F.sum(times_ten("d")).alias("s"), F.max(plus_one("d")).alias("m"))
 
 
-@pytest.mark.parametrize("strategy", ["function_materialization", "full_materialization", "rerun"])
-@pytest.mark.parametrize("pipeline", [two_columns, two_types, a_condition, groups])
+@pytest.mark.parametrize(("pipeline", "strategy"), in_turn([two_columns, two_types, a_condition, groups], STRATEGIES))
 def test_two_functions_of_one_name_are_two(lineage: Lineage, spark: SparkSession, pipeline: Any, strategy: Strategy) -> None:
     """All lambdas are called ``lambda``."""
     run = lineage.run(pipeline, strategy=strategy)
@@ -163,17 +163,14 @@ def test_a_udf_of_generated_outer_columns_is_refused(lineage: Lineage, subquery:
         lineage.run(f"SELECT rid, {subquery} AS v FROM t")
 
 
-@pytest.mark.parametrize("strategy", ["function_materialization", "full_materialization", "rerun"])
-@pytest.mark.parametrize(
-    ("limit", "expected"),
-    [
-        ("u.d <= t.d ORDER BY u.d DESC LIMIT 2", {(1, 11), (2, 13), (2, 12), (3, 13), (3, 12), (5, 14), (5, 13)}),
-        ("u.g = t.g ORDER BY u.d DESC LIMIT 1 OFFSET 1", {(1, 11), (2, 11), (3, 15), (4, 15)}),
-    ],
-)
-def test_a_limit_in_a_lateral_join_has_its_rows_alone(
-    lineage: Lineage, limit: str, expected: set[tuple[int, int]], strategy: Strategy
-) -> None:
+LIMITS = {
+    "u.d <= t.d ORDER BY u.d DESC LIMIT 2": {(1, 11), (2, 13), (2, 12), (3, 13), (3, 12), (5, 14), (5, 13)},
+    "u.g = t.g ORDER BY u.d DESC LIMIT 1 OFFSET 1": {(1, 11), (2, 11), (3, 15), (4, 15)},
+}
+
+
+@pytest.mark.parametrize(("limit", "strategy"), in_turn(LIMITS, STRATEGIES))
+def test_a_limit_in_a_lateral_join_has_its_rows_alone(lineage: Lineage, limit: str, strategy: Strategy) -> None:
     """Not those that they outdid, although Spark numbers them all."""
     run = lineage.run(f"SELECT t.rid, x.rid AS other FROM t, LATERAL (SELECT u.rid, u.d FROM u WHERE {limit}) AS x", strategy=strategy)
     found = run.explain("true", save=False)
@@ -182,7 +179,7 @@ def test_a_limit_in_a_lateral_join_has_its_rows_alone(
     for link in links_of(found)["target"].to_pylist():
         behind.setdefault(link["row"], set()).add(rids[link["source"]][link["source_row"]])
     pairs = [tuple(row.values()) for row in found.target.to_pylist()]
-    assert set(pairs) == expected
+    assert set(pairs) == LIMITS[limit]
     assert [behind[at] for at in range(len(pairs))] == [set(pair) for pair in pairs]
     assert {one.level for one in guarantees_of(found).values()} == {"exact"}
     run.close()

@@ -15,6 +15,7 @@ from airflow_lineage_provider.running.output import Output
 from airflow_lineage_provider.store import Store
 from airflow_lineage_provider.words import Strategy
 from tests.answers import guarantees_of
+from tests.in_turn import STRATEGIES, in_turn
 from tests.pipeline.small_files import rids
 
 pytestmark = pytest.mark.spark
@@ -30,22 +31,19 @@ def lineage(spark: SparkSession, store: Store, tmp_path: Path) -> Iterator[Linea
     spark.sql("DROP TEMPORARY FUNCTION plus")
 
 
-@pytest.mark.parametrize(
-    ("sql", "files"),
-    [
-        ("SELECT /*+ REPARTITION(5) */ rid, plus(k) AS j FROM w", 5),
-        ("SELECT /*+ COALESCE(1) */ rid, plus(k) AS j FROM (SELECT /*+ REPARTITION(4) */ * FROM w)", 1),
-        ("SELECT /*+ REPARTITION_BY_RANGE(3, rid) */ rid, plus(k) AS j FROM w", 3),
-        ("SELECT /*+ REPARTITION(6, rid) */ rid, plus(k) AS j FROM w WHERE rid >= 0", 6),
-    ],
-)
-@pytest.mark.parametrize("strategy", ["function_materialization", "rerun", "full_materialization"])
-def test_an_output_has_as_many_files(
-    lineage: Lineage, spark: SparkSession, tmp_path: Path, sql: str, files: int, strategy: Strategy
-) -> None:  # fmt: skip
+FILES = {
+    "SELECT /*+ REPARTITION(5) */ rid, plus(k) AS j FROM w": 5,
+    "SELECT /*+ COALESCE(1) */ rid, plus(k) AS j FROM (SELECT /*+ REPARTITION(4) */ * FROM w)": 1,
+    "SELECT /*+ REPARTITION_BY_RANGE(3, rid) */ rid, plus(k) AS j FROM w": 3,
+    "SELECT /*+ REPARTITION(6, rid) */ rid, plus(k) AS j FROM w WHERE rid >= 0": 6,
+}
+
+
+@pytest.mark.parametrize(("sql", "strategy"), in_turn(FILES, STRATEGIES))
+def test_an_output_has_as_many_files(lineage: Lineage, spark: SparkSession, tmp_path: Path, sql: str, strategy: Strategy) -> None:
     run = lineage.run(sql, strategy=strategy, output=Output.path(str(tmp_path / "out")))
     run.close()
-    assert len(list((tmp_path / "out").glob("*.parquet"))) == files
+    assert len(list((tmp_path / "out").glob("*.parquet"))) == FILES[sql]
     assert spark.read.parquet(str(tmp_path / "out")).count() == 30
     assert rids(run.explain("rid = 7"), "w") == [7]
 

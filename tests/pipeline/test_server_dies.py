@@ -21,6 +21,7 @@ from airflow_lineage_provider.store import Store, embedded
 from airflow_lineage_provider.store.revival import Restarts
 from airflow_lineage_provider.words import OnStoreFailure, Strategy
 from tests.answers import guarantees_of
+from tests.in_turn import in_turn
 from tests.pipeline.small_files import view
 from tests.store.conftest import sql
 from tests.store.test_revival import crash, kill
@@ -90,8 +91,10 @@ def check(lineage: Lineage, run: Any, out: str, spark: SparkSession) -> None:
     run.close()
 
 
-@pytest.mark.parametrize("blow", [kill, crash])
-@pytest.mark.parametrize("stage", ["computing segment_1", "storing segment_1", "storing result", "writing", "publishing"])
+@pytest.mark.parametrize(
+    ("stage", "blow"),
+    in_turn(["computing segment_1", "storing segment_1", "storing result", "writing", "publishing"], [kill, crash]),
+)
 def test_a_run_goes_on(
     lineage: Lineage, home: Path, spark: SparkSession, pipeline: str, calls: Any, stage: str, blow: Callable[[Path], int], tmp_path: Path,
     caplog: pytest.LogCaptureFixture,

@@ -21,6 +21,7 @@ from airflow_lineage_provider import Lineage
 from airflow_lineage_provider.errors import RunNotComplete, StoreUnavailable
 from airflow_lineage_provider.reasons import ReasonedUdf
 from airflow_lineage_provider.store import embedded
+from tests.in_turn import in_turn
 
 pytestmark = pytest.mark.spark
 
@@ -87,8 +88,7 @@ def pipeline(spark: SparkSession, calls: Any) -> Callable[[SparkSession], Any]:
 EXPECTED = [(0, 14), (1, 13), (2, 13)]
 
 
-@pytest.mark.parametrize("how", [stopped, killed])
-@pytest.mark.parametrize("stage", ["computing segment_1", "storing segment_1", "publishing"])
+@pytest.mark.parametrize(("stage", "how"), in_turn(["computing segment_1", "storing segment_1", "publishing"], [stopped, killed]))
 def test_a_store_that_goes_in_the_middle(
     server: Any, home: Path, spark: SparkSession, pipeline: Any, calls: Any, how: Callable[[Any], None], stage: str, tmp_path: Path
 ) -> None:

@@ -16,6 +16,7 @@ from airflow_lineage_provider.errors import UnsupportedOperator
 from airflow_lineage_provider.store import Store
 from airflow_lineage_provider.words import Strategy
 from tests.answers import guarantees_of
+from tests.in_turn import STRATEGIES, in_turn
 
 pytestmark = pytest.mark.spark
 
@@ -27,7 +28,6 @@ def _made(handler: type, returns: str | None) -> Any:
 
 ROWS = [(i, i % 3, "ab"[i % 2]) for i in range(8)]
 OTHERS = [(100 + i, i) for i in range(3)]
-STRATEGIES = ["function_materialization", "rerun", "full_materialization"]
 
 
 class Upwards:
@@ -158,8 +158,7 @@ def _plain(spark: SparkSession, pipeline: Pipeline) -> list[Any]:
     return sorted(map(tuple, (spark.sql(pipeline) if isinstance(pipeline, str) else pipeline(spark)).collect()))
 
 
-@pytest.mark.parametrize("strategy", STRATEGIES)
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize(("name", "strategy"), in_turn(CASES, STRATEGIES))
 def test_the_rows_and_their_lineage(lineage: Lineage, spark: SparkSession, name: str, strategy: Strategy) -> None:
     pipeline, target, expected, level = CASES[name]
     if name.startswith(("bins", "a bin")) and not _has_bins(spark):

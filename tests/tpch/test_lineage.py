@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Sequence
 from typing import Any
@@ -15,26 +14,21 @@ from airflow_lineage_provider.answers.explanation import Explanation
 from airflow_lineage_provider.store import Store
 from airflow_lineage_provider.words import Strategy
 from tests.answers import guarantees_of, links_of
+from tests.in_turn import STRATEGIES, in_turn
 from tests.tpch.annotated import Call, Rid, Row
 from tests.tpch.data import KEYS
 from tests.tpch.workloads import QUERIES, Workload, is_same_row, sql
 
 pytestmark = pytest.mark.spark
 
-STRATEGIES = ("function_materialization", "rerun", "full_materialization")
-"""The strategies that can be asked for."""
-
 TARGETS = 2
 
 
-def _runs() -> list[tuple[str, str, str]]:
-    """(workload, query, strategy): all of them with ``TPCH=all`` (`make tpch`); else the queries take the strategies in turn."""
-    if os.environ.get("TPCH") == "all":
-        return [(workload, query, strategy) for workload, query in QUERIES for strategy in STRATEGIES]
-    return [(workload, query, STRATEGIES[at % len(STRATEGIES)]) for at, (workload, query) in enumerate(QUERIES)]
-
-
-@pytest.mark.parametrize(("workload", "query", "strategy"), _runs(), indirect=["workload"])
+@pytest.mark.parametrize(
+    ("workload", "query", "strategy"),
+    [(workload, query, strategy) for (workload, query), strategy in in_turn(QUERIES, STRATEGIES)],
+    indirect=["workload"],
+)
 def test_lineage(workload: Workload, query: str, strategy: Strategy, spark: SparkSession, store: Store) -> None:
     run = Lineage(spark, store=store).run(sql(workload.name, query), name=f"{workload.name} {query}", strategy=strategy)
     try:

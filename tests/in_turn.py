@@ -1,0 +1,26 @@
+"""Cases and the ways to run them: each case one way, taking the ways in turn; every case every way with ``PAIRS=all`` (`make pairs`)."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from typing import TypeVar
+
+from airflow_lineage_provider.words import Strategy
+
+Case = TypeVar("Case")
+Way = TypeVar("Way")
+
+STRATEGIES: tuple[Strategy, ...] = ("function_materialization", "rerun", "full_materialization")
+"""The strategies that can be asked for."""
+
+
+def in_turn(cases: Iterable[Case], ways: Sequence[Way]) -> list[tuple[Case, Way]]:
+    """The cases, each with a way to run it.
+
+    >>> in_turn(["a join", "a window"], STRATEGIES)
+    [('a join', 'function_materialization'), ('a window', 'rerun')]
+    """
+    if os.environ.get("PAIRS") == "all":
+        return [(case, way) for case in cases for way in ways]
+    return [(case, ways[at % len(ways)]) for at, case in enumerate(cases)]
