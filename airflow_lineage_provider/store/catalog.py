@@ -113,24 +113,36 @@ def take_running(connection: sa.Connection, run_id: str, wait: bool) -> bool:
 
 def runs_beginning(connection: sa.Connection, beginning: str, pipeline: str | None, limit: int) -> list[str]:
     """The ids of the first runs whose ids begin like that, ascending."""
-    ids = schema.runs.c.id
-    query = sa.select(ids).where(ids.startswith(beginning, autoescape=True)).order_by(ids).limit(limit)
+    ids = schema.RUN_IDS
+    query = sa.select(schema.runs.c.id).where(ids.startswith(beginning, autoescape=True)).order_by(ids).limit(limit)
     return list(connection.execute(query if pipeline is None else query.where(schema.runs.c.pipeline == pipeline)).scalars())
 
 
-def runs(connection: sa.Connection, pipeline: str | None, limit: int, status: RunStatus | None = None) -> list[RunHead]:
+def runs(connection: sa.Connection, pipeline: str | None, limit: int) -> list[RunHead]:
     """The newest runs at a glance, newest first.
 
     :raises RecordDamaged: one cannot be read.
     """
+    return _newest(RunHead, connection, pipeline, limit)
+
+
+def latest(connection: sa.Connection, pipeline: str | None) -> RunRecord | None:
+    """The newest complete run; None where there is none.
+
+    :raises RecordDamaged: its record cannot be read.
+    """
+    return next(iter(_newest(RunRecord, connection, pipeline, 1, "complete")), None)
+
+
+def _newest(kind: type[Head], connection: sa.Connection, pipeline: str | None, limit: int, status: RunStatus | None = None) -> list[Head]:
     if pipeline is not None and not is_possible(pipeline):
         return []
-    query = _select(RunHead).order_by(schema.runs.c.id.desc()).limit(limit)
+    query = _select(kind).order_by(schema.RUN_IDS.desc()).limit(limit)
     if pipeline is not None:
         query = query.where(schema.runs.c.pipeline == pipeline)
     if status is not None:
         query = query.where(schema.runs.c.status == status)
-    return [_record(RunHead, row) for row in connection.execute(query).mappings()]
+    return [_record(kind, row) for row in connection.execute(query).mappings()]
 
 
 def _select(kind: type[RunHead]) -> sa.Select[Any]:

@@ -162,13 +162,12 @@ class Runs(OpenStore):
         :raises RunNotFound: there is none.
         """
         with self._transaction("finding the latest run" + ("" if pipeline is None else f" of {pipeline!r}")) as connection:
-            newest = catalog.runs(connection, pipeline, 1, "complete")
-            found = [catalog.run(connection, one.id) for one in newest]
-        if not found and pipeline is None:
+            found = catalog.latest(connection, pipeline)
+        if found is not None:
+            return found
+        if pipeline is None:
             raise RunNotFound(f"the results store {redact(self.url)} has no complete run; run a pipeline first")
-        if not found:
-            raise RunNotFound(f"pipeline {pipeline!r} has no complete run in the results store {redact(self.url)}")
-        return found[0]
+        raise RunNotFound(f"pipeline {pipeline!r} has no complete run in the results store {redact(self.url)}")
 
     def written(self, places: Iterable[str]) -> list[outputs.WrittenPlace]:
         """What runs are known to have written to these places (files, database tables), the newest run first."""

@@ -11,7 +11,7 @@ from airflow_lineage_provider.errors import RecordDamaged, StoreError
 from airflow_lineage_provider.store.sqltext import CATALOG_SCHEMA
 from airflow_lineage_provider.store.textescape import escape, unescape
 
-HEAD = "0007"
+HEAD = "0008"
 VERSION_TABLE = "schema_version"
 STATUSES = ("running", "complete", "incomplete", "failed", "dropped")
 
@@ -80,8 +80,17 @@ runs = sa.Table(
     sa.Column("versions", JsonText),
     sa.Column("choices", JsonText),
     sa.Column("plan_digest", sa.Text),
-    sa.Index("runs_pipeline", "pipeline", "id"),
+    sa.Index("runs_running", "id", postgresql_where=sa.text("status = 'running'")),
+    sa.Index("runs_finished", "finished", postgresql_where=sa.text("status IN ('complete', 'incomplete', 'failed')")),
 )
+
+RUN_IDS = runs.c.id.collate("C")
+"""The ids of runs byte by byte, as the indexes have them: the last is the newest, and how an id begins is found."""
+
+sa.Index("runs_ids", RUN_IDS)
+sa.Index("runs_pipeline", runs.c.pipeline, RUN_IDS)
+sa.Index("runs_complete", RUN_IDS, postgresql_where=sa.text("status = 'complete'"))
+sa.Index("runs_complete_of_pipeline", runs.c.pipeline, RUN_IDS, postgresql_where=sa.text("status = 'complete'"))
 
 JSON_OF_RUNS = frozenset(one.name for one in runs.columns if isinstance(one.type, JsonText))
 
@@ -118,6 +127,7 @@ outputs = sa.Table(
     sa.Column("place", SafeText, nullable=False),
     sa.Column("version", sa.Text, nullable=False),
     sa.Index("outputs_place", "place", postgresql_using="hash"),
+    sa.Index("outputs_run", "run_id"),
 )
 
 derivations = sa.Table(

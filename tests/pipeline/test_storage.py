@@ -58,7 +58,7 @@ def runs(spark: SparkSession, store: Store, tmp_path_factory: pytest.TempPathFac
 
         def get(strategy: Strategy) -> Run:
             if strategy not in made:
-                # Where the tests of this file do not follow each other, this happens again: earlier runs of the name would be measured ones.
+                # Where the tests of this file do not follow each other, this happens again: earlier runs of the name would be measured.
                 made[strategy] = lineage.run(SQL, name=f"storage {strategy} {uuid.uuid4()}", strategy=strategy)
                 stack.callback(made[strategy].close)
             return made[strategy]

@@ -1,0 +1,77 @@
+"""Finding a run reads no other: with 20,000 of them, by the plans that PostgreSQL makes and the pages that it reads."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from typing import Any
+
+import psycopg2
+import pytest
+
+from airflow_lineage_provider.store import RunRecord, Store, embedded
+from tests.statements import noted
+from tests.store.conftest import sql
+
+RUNS = 20_000
+# One in five hundred is complete; the others failed, and none is of the pipeline that is looked for.
+MANY = f"""
+    INSERT INTO lineage.runs (id, pipeline, status, started, finished, strategy, reasons, plan)
+    SELECT format('%s-%s', md5(n::text), n), format('pipeline %s', n % 700), CASE WHEN n % 500 = 0 THEN 'complete' ELSE 'failed' END,
+        now(), now(), 'rerun', 'lazy', repeat('p', 100) FROM generate_series(1, {RUNS}) AS n"""
+
+
+@pytest.fixture(scope="module")
+def crowded(server: embedded.Server) -> Iterator[Store]:
+    """A store in which one complete run is older than all others of its pipeline, which failed."""
+    sql(server.url, "CREATE DATABASE crowded")
+    url = server.url.replace("/lineage?", "/crowded?")
+    with Store.open(url) as store:
+        store.begin_run(RunRecord(id="00-first", pipeline="wanted"))
+        store.publish_run("00-first")
+        sql(url, MANY)
+        sql(url, "UPDATE lineage.runs SET pipeline = 'wanted' WHERE status = 'failed' AND id > '8'")
+        sql(url, "VACUUM ANALYZE lineage.runs")
+        yield store
+
+
+def opened(store: Store) -> None:
+    Store.open(store.url).close()
+
+
+@pytest.mark.parametrize(
+    ("ask", "statements"),
+    [
+        (lambda store: store.latest_run("wanted"), 1),
+        (lambda store: store.latest_run(None), 1),
+        (lambda store: store.find_run("00-fir"), 4),
+        (lambda store: store.find_run("00-", "wanted"), 4),
+        (lambda store: store.run("00-first"), 1),
+        (lambda store: store.runs("wanted", 3), 1),
+        (opened, 7),
+    ],
+    ids=["latest of a pipeline", "latest", "beginning of an id", "beginning, of a pipeline", "id", "list", "opening"],
+)
+def test_no_other_run_is_read(crowded: Store, server: embedded.Server, ask: Callable[[Store], object], statements: int) -> None:
+    with noted(server, crowded.url) as asked:
+        ask(crowded)
+    queries = [text for text in asked.texts if "lineage" in text and text.startswith("SELECT")]
+    assert 1 <= len(queries) <= statements, asked
+    for query in queries:
+        plan = explained(crowded.url, query)
+        assert plan["Shared Hit Blocks"] + plan["Shared Read Blocks"] <= 60, (query, plan)
+        assert "Seq Scan" not in [node["Node Type"] for node in nodes(plan) if node.get("Relation Name") == "runs"], (query, plan)
+
+
+def explained(url: str, query: str) -> dict[str, Any]:
+    with closing(psycopg2.connect(url)) as connection, connection.cursor() as cursor:
+        cursor.execute(f"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) {query}")
+        found = cursor.fetchone()
+    assert found is not None
+    plan: dict[str, Any] = (json.loads(found[0]) if isinstance(found[0], str) else found[0])[0]["Plan"]
+    return plan
+
+
+def nodes(plan: dict[str, Any]) -> list[dict[str, Any]]:
+    return [plan, *(node for child in plan.get("Plans", []) for node in nodes(child))]
