@@ -1,7 +1,7 @@
 # Everything starts here: `make demo` and `make test` do all set-up themselves (see .ci/setup).
 .DEFAULT_GOAL := help
 PARALLEL := --numprocesses logical --maxprocesses 4 --dist worksteal
-.PHONY: help setup demo test quick pairs test-install fuzz fuzz-inputs tpch tpcds chaos check docs bench clean
+.PHONY: help setup demo test quick pairs test-install fuzz fuzz-inputs tpch tpcds chaos check docs bench bench-gate bench-compare clean
 
 help: ## Show this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -48,8 +48,14 @@ check: setup ## Lint, check the format, the spelling and the types
 docs: setup ## Draw the picture of the architecture anew, from the imports
 	.venv/bin/python -m tests.package_graph
 
-bench: setup ## Measure: the cost of recording, deriving against rerunning, loading
-	.venv/bin/python -m tests.bench
+bench: setup ## Measure what the product costs and gains on this machine (BENCH="--size full --only loading"): bench/results.json, report.html
+	.venv/bin/python -m tests.bench $(BENCH)
+
+bench-gate: setup ## Measure, and fail where a figure is beyond its bound (tests/bench/bounds.toml)
+	.venv/bin/python -m tests.bench --gate $(BENCH)
+
+bench-compare: setup ## What differs between two results of make bench: A=bench/results.json B=…
+	.venv/bin/python -m tests.bench.compare $(A) $(B)
 
 clean: ## Stop the demo's database, remove the demo and all caches (.venv stays)
 	@if [ -x .venv/bin/python ] && [ -d .demo ]; then .venv/bin/python -m dags.run_demo --stop; fi

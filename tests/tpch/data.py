@@ -32,10 +32,10 @@ Tables = Mapping[str, Path]
 """A Parquet file for each table."""
 
 
-def write_tpch(folder: Path) -> Tables:
+def write_tpch(folder: Path, scale_factor: str = SCALE_FACTOR) -> Tables:
     """TPC-H's tables."""
     generator = Path(sys.executable).with_name("tpcgen-cli")
-    options = ["--scale-factor", SCALE_FACTOR, "--output-dir", str(folder), "--num-threads", "1"]
+    options = ["--scale-factor", scale_factor, "--output-dir", str(folder), "--num-threads", "1"]
     subprocess.run([generator, "tpch", "parquet", *options], check=True, capture_output=True)
     return {name: folder / f"{name}.parquet" for name in KEYS}
 

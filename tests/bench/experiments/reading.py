@@ -1,18 +1,18 @@
-"""Rows of one Parquet file of a million rows and 24 columns, by DuckDB and by Arrow (``python -m tests.bench.reading``).
+"""Rows of one Parquet file of a million rows and 24 columns, by DuckDB and by Arrow.
 
 Each is measured in a process of its own, after the libraries are loaded: seconds of CPU, and memory beyond what was there before.
 """
 
 from __future__ import annotations
 
-import argparse
+import json
 import subprocess
 import sys
-import tempfile
 import time
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -25,6 +25,9 @@ from airflow_lineage_provider.plan.relation import Relation
 from airflow_lineage_provider.sources.duckdb_query import fetched
 from airflow_lineage_provider.sources.duckdb_source import duckdb_source
 from airflow_lineage_provider.sources.parquet import read_positions
+from tests.bench.comparison import AnswersDiffer, Comparison
+from tests.bench.ground import Ground
+from tests.bench.readings import Reading
 
 ROWS = 1_000_000
 KINDS = {"i": "bigint", "f": "double", "s": "string"}
@@ -66,42 +69,44 @@ def group(path: Path, _count: int) -> Callable[[], int]:
     return find
 
 
+def run(ground: Ground) -> Iterator[Comparison]:
+    """Rows at positions by both; the positions of a group by DuckDB alone, as Spark would find them otherwise."""
+    path = ground.folder / "reading.parquet"
+    write(path)
+    for what, ways, count in (*(("rows", ("duckdb", "arrow"), n) for n in (1, 100, 10_000)), ("group", ("duckdb",), 1)):
+        found = {by: [_elsewhere(what, by, path, count) for _ in range(ground.repeats)] for by in ways}
+        if len({one["rows"] for some in found.values() for one in some}) != 1:
+            raise AnswersDiffer(f"{what} {count}: {found}")
+        readings = {by: [Reading(**one["reading"]) for one in some] for by, some in found.items()}
+        facts = {by: {"memory, MB": max(one["megabytes"] for one in some)} for by, some in found.items()}
+        yield Comparison(f"{count:,} {what} of a Parquet file of {ROWS:,} rows and 24 columns", ways[0], readings, facts)
+
+
+def _elsewhere(what: str, by: str, path: Path, count: int) -> dict[str, Any]:
+    """In a process of its own, which prints what it measured."""
+    own = [sys.executable, "-m", __name__, what, by, str(path), str(count)]
+    found: dict[str, Any] = json.loads(subprocess.run(own, check=True, capture_output=True, text=True).stdout)
+    return found
+
+
 def _most_memory() -> float:
     """The most that this process has had so far, in megabytes; Linux tells."""
     status = Path("/proc/self/status").read_text()
     return int(status.partition("VmHWM:")[2].split()[0]) / 1024
 
 
-def measure(what: str, by: str, path: Path, count: int) -> None:
+def _here(what: str, by: str, path: Path, count: int) -> dict[str, Any]:
     if by == "arrow":
         sys.modules["duckdb"] = None  # type: ignore[assignment]
     else:
         import duckdb  # noqa: F401
     asked = {"rows": rows, "group": group}[what](path, count)
-    before, memory, started = time.process_time(), _most_memory(), time.perf_counter()
+    cpu, memory, started = time.process_time(), _most_memory(), time.perf_counter()
     found = asked()
-    cpu, megabytes, seconds = time.process_time() - before, _most_memory() - memory, time.perf_counter() - started
-    print(f"{what:>6} {count:>6,} {by:>7}: {found:>6,} rows, {cpu:.3f} s CPU, {seconds:.3f} s, {megabytes:,.0f} MB")
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--one", nargs=4, metavar=("WHAT", "BY", "PATH", "COUNT"), help="measure in this process")
-    chosen = parser.parse_args()
-    if chosen.one:
-        what, by, path, count = chosen.one
-        measure(what, by, Path(path), int(count))
-        return
-    with tempfile.TemporaryDirectory(prefix="lineage-reading-") as folder:
-        path = Path(folder) / "rows.parquet"
-        write(path)
-        for what, by, count in (
-            *(("rows", by, n) for n in (1, 100, 10_000) for by in ("duckdb", "arrow")),
-            ("group", "duckdb", 1),
-        ):
-            own = [sys.executable, "-m", "tests.bench.reading", "--one", what, by, str(path), str(count)]
-            subprocess.run(own, check=True)
+    reading = Reading(wall=time.perf_counter() - started, cpu={"driver": time.process_time() - cpu})
+    return {"rows": found, "reading": asdict(reading), "megabytes": round(_most_memory() - memory)}
 
 
 if __name__ == "__main__":
-    main()
+    what, by, where, count = sys.argv[1:]
+    print(json.dumps(_here(what, by, Path(where), int(count))))

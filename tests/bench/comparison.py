@@ -1,0 +1,86 @@
+"""Ways to do one thing, compared: first that all give the same answer, then what each takes, in turns."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from tests.bench.readings import Meter, Reading
+
+
+class AnswersDiffer(AssertionError):
+    """Two arms do not give the same: there is nothing to compare."""
+
+
+@dataclass(frozen=True)
+class Arm:
+    """One way. ``answer`` makes of what ``do`` gives something that equals every other arm's; it is not measured."""
+
+    do: Callable[[], Any]
+    answer: Callable[[Any], Any] = lambda given: given
+
+
+@dataclass
+class Comparison:
+    """What the arms took, each reading by itself. ``facts`` are further numbers of an arm: bytes stored, rows read."""
+
+    title: str
+    baseline: str
+    readings: dict[str, list[Reading]]
+    facts: dict[str, dict[str, float]] = field(default_factory=dict)
+
+    def figures(self) -> dict[str, dict[str, float]]:
+        """For each arm its figures: medians, and ratios to the baseline's medians."""
+        return {arm: self._of(arm) for arm in self.readings}
+
+    def _of(self, arm: str) -> dict[str, float]:
+        own, base = self._medians(arm), self._medians(self.baseline)
+        ratios = {"wall ÷": _ratio(own["wall, s"], base["wall, s"]), "CPU ÷": _ratio(own["CPU, s"], base["CPU, s"])}
+        return own | ratios | self.facts.get(arm, {})
+
+    def _medians(self, arm: str) -> dict[str, float]:
+        read = [_flat(one) for one in self.readings[arm]]
+        return {name: round(statistics.median(one[name] for one in read), 4) for name in read[0]}
+
+    def to_json(self) -> dict[str, Any]:
+        return {**asdict(self), "figures": self.figures()}
+
+    @classmethod
+    def from_json(cls, found: Mapping[str, Any]) -> Comparison:
+        readings = {arm: [Reading(**one) for one in some] for arm, some in found["readings"].items()}
+        return cls(found["title"], found["baseline"], readings, {arm: dict(some) for arm, some in found["facts"].items()})
+
+
+def compared(title: str, arms: Mapping[str, Arm], meter: Meter, repeats: int, baseline: str = "") -> Comparison:
+    """Do each once and compare their answers; then all of them ``repeats`` times, in turns, so that a slower moment is everyone's.
+
+    The baseline is the first, where none is named.
+
+    :raises AnswersDiffer: see there.
+    """
+    base = baseline or next(iter(arms))
+    answers = {name: arm.answer(arm.do()) for name, arm in arms.items()}
+    for name, answer in answers.items():
+        if answer != answers[base]:
+            raise AnswersDiffer(f"{title}: {name} gives {_short(answer)}, {base} {_short(answers[base])}")
+    readings: dict[str, list[Reading]] = {name: [] for name in arms}
+    for _ in range(repeats):
+        for name, arm in arms.items():
+            readings[name].append(meter.measured(arm.do))
+    return Comparison(title, base, readings)
+
+
+def _flat(one: Reading) -> dict[str, float]:
+    cpu = {f"{process}, CPU s": seconds for process, seconds in one.cpu.items()}
+    return {"wall, s": one.wall, "CPU, s": one.all_cpu, **cpu, **one.counts}
+
+
+def _ratio(one: float, other: float) -> float:
+    return round(one / other, 3) if other else float("nan")
+
+
+def _short(answer: Any) -> str:
+    text = repr(answer)
+    return text if len(text) < 300 else text[:300] + "…"

@@ -1,0 +1,31 @@
+"""What recording costs where a model judges: a cheap rule and an expensive model, lazy and eager reasons, against plain Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from airflow_lineage_provider.reasons import ReasonedUdf
+from airflow_lineage_provider.words import Reasons
+from tests.bench.arms import recorded, written
+from tests.bench.comparison import Comparison, compared
+from tests.bench.ground import Ground
+from tests.bench.judges import applications, cheap_exam, expensive_exam, judging
+
+CHEAP = {"small": 100_000, "full": 1_000_000}
+EXPENSIVE = {"small": 2_000, "full": 40_000}
+
+
+def run(ground: Ground) -> Iterator[Comparison]:
+    """The cheap rule; the expensive model; and the expensive model explained eagerly, on a tenth of the rows."""
+    cheap, expensive = cheap_exam(), expensive_exam()
+    yield _of(ground, cheap, CHEAP[ground.size], ("lazy", "eager"), "a cheap rule")
+    yield _of(ground, expensive, EXPENSIVE[ground.size], ("lazy",), "an expensive model")
+    yield _of(ground, expensive, EXPENSIVE[ground.size] // 10, ("eager",), "an expensive model")
+
+
+def _of(ground: Ground, udf: ReasonedUdf, rows: int, kinds: tuple[Reasons, ...], what: str) -> Comparison:
+    applications(ground, rows)
+    udf.register(ground.spark)
+    text = judging(udf.name)
+    arms = {f"{kind} reasons": recorded(ground, text, "function_materialization", kind) for kind in kinds}
+    return compared(f"{what}, {rows:,} rows, {' and '.join(kinds)}", {"plain": written(ground, text)} | arms, ground.meter, ground.repeats)

@@ -1,0 +1,42 @@
+"""What a run of ten rows costs: the first of a process (as every Airflow task is one), and those after it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from airflow_lineage_provider import reasoned_udf
+from tests.bench.arms import STRATEGIES, collected, recorded, stored, written
+from tests.bench.comparison import Arm, Comparison, compared
+from tests.bench.ground import Ground
+
+SQL = "SELECT g, short_exam(x) AS verdict FROM ten_rows WHERE x > 2"
+WITHOUT = "SELECT g, count(*) AS n, sum(x) AS total FROM ten_rows GROUP BY g"
+
+
+@reasoned_udf("string", name="short_exam")
+def short_exam(x: int) -> str:
+    return "high" if x > 5 else "low"
+
+
+def run(ground: Ground) -> Iterator[Comparison]:
+    """The first run; then warm ones, with a UDF and without, with an output and without."""
+    spark = ground.spark
+    rows = spark.createDataFrame([(number, f"group {number % 3}") for number in range(10)], "x int, g string")
+    rows.coalesce(1).write.parquet(str(ground.folder / "ten_rows.parquet"))
+    ground.tables("ten_rows")
+    short_exam.register(spark)
+    # Spark's own start is in what plain Spark does before.
+    plain, first = written(ground, SQL), recorded(ground, SQL, "function_materialization")
+    readings = {"plain": [ground.meter.measured(plain.do)], "first run": [ground.meter.measured(first.do)]}
+    yield Comparison("ten rows, the first run of a process", "plain", readings)
+    often = replace(ground, repeats=3 * ground.repeats)
+    for name, sql in {"with a UDF": SQL, "without": WITHOUT}.items():
+        arms: dict[str, Arm] = {"plain": written(ground, sql)}
+        yield _told(often, f"ten rows, {name}, written", arms | {one: recorded(ground, sql, one) for one in STRATEGIES})
+        arms = {"plain": collected(ground, sql)}
+        yield _told(often, f"ten rows, {name}, no output", arms | {one: stored(ground, sql, one) for one in STRATEGIES if one != "rerun"})
+
+
+def _told(ground: Ground, title: str, arms: dict[str, Arm]) -> Comparison:
+    return compared(title, arms, ground.meter, ground.repeats)

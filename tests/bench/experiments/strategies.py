@@ -1,0 +1,71 @@
+"""What each strategy costs at run time, what it stores, and what it gives back when a row is asked about; and what push-down is worth."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from typing import Any
+
+from airflow_lineage_provider import Lineage
+from airflow_lineage_provider.deriving.target import target_expression
+from airflow_lineage_provider.plan.expressions import TRUE, Expression
+from airflow_lineage_provider.recorded_run import Run
+from airflow_lineage_provider.spark.rereading.restore import restore
+from airflow_lineage_provider.store.kept_udfs import UdfsOfRun
+from tests.bench.arms import STRATEGIES, collected, sorted_rows, stored
+from tests.bench.comparison import Arm, Comparison, compared
+from tests.bench.ground import Ground
+from tests.bench.judges import applications, expensive_exam
+
+ROWS = {"small": 500, "full": 5_000}
+REGIONS = 40
+TARGET = "region = 7 AND judge = 'Reject'"
+
+
+def run(ground: Ground) -> Iterator[Comparison]:
+    """A join, an expensive model above it, and an aggregation: running, asking, and making again."""
+    exam, rows = expensive_exam(), ROWS[ground.size]
+    applications(ground, rows)
+    exam.register(ground.spark)
+    regions = ground.spark.range(rows).selectExpr("id AS application", f"pmod(hash(id, 7), {REGIONS}) AS region")
+    regions.coalesce(2).write.parquet(str(ground.folder / "regions.parquet"))
+    ground.tables("regions")
+    sql = f"""
+        SELECT region, {exam.name}(income, debt, amount) AS judge, count(*) AS applications
+        FROM applications a JOIN regions r ON r.application = a.application GROUP BY 1, 2"""
+    arms: dict[str, Arm] = {"plain": collected(ground, sql)} | {one: stored(ground, sql, one) for one in STRATEGIES}
+    yield compared(f"running: a join, an expensive model, an aggregation; {rows:,} rows", arms, ground.meter, ground.repeats)
+    runs = {one: ground.lineage.run(sql, name=f"bench asked {one}", strategy=one) for one in STRATEGIES}
+    asking = compared("asking about one group of it", {one: _asked(made) for one, made in runs.items()}, ground.meter, ground.repeats)
+    asking.facts = {one: {"bytes stored": sum(table.bytes for table in made.stored)} for one, made in runs.items()}
+    yield asking
+    again = {"everything": _made_again(ground.lineage, runs["rerun"], TRUE)}
+    condition, _ = target_expression("region = 7", runs["rerun"].plan)
+    again["one region"] = _made_again(ground.lineage, runs["rerun"], condition)
+    # They make different rows: what must be equal is that both make the group.
+    yield compared(
+        "making again what a target needs",
+        {name: Arm(do, lambda rows: rows > 0) for name, do in again.items()},
+        ground.meter,
+        ground.repeats,
+    )
+    for made in runs.values():
+        made.close()
+
+
+def _asked(run: Run) -> Arm:
+    return Arm(lambda: run.explain(TARGET, save=False), lambda found: sorted_rows(found.sources["applications"].rows.to_pylist()))
+
+
+def _made_again(lineage: Lineage, run: Run, condition: Expression) -> Callable[[], Any]:
+    recorded = run.plan
+    (judged,) = (segment.number for segment in recorded.plan.segments if segment.functions)
+
+    def make() -> int:
+        assert lineage.spark is not None
+        with ExitStack() as stack:
+            stored = lineage.store.materializations(run.id)
+            made = restore(lineage.spark, lineage.store, recorded, stored, UdfsOfRun(lineage.store, run.record), condition, stack)
+            return {number: frame.count() for number, frame in made.frames.items()}[judged]
+
+    return make

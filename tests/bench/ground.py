@@ -1,0 +1,84 @@
+"""What an experiment stands on: a Spark session with Spark's own settings, an embedded store, a folder, and the meter over them."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from tests.bench.readings import Meter
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from airflow_lineage_provider import Lineage
+
+Size = Literal["small", "full"]
+
+
+@dataclass(frozen=True)
+class Ground:
+    """``small`` experiments take about a minute; ``full`` ones have the papers' shapes as far as the machine carries them."""
+
+    spark: SparkSession
+    lineage: Lineage
+    folder: Path
+    meter: Meter
+    size: Size
+    repeats: int
+
+    @property
+    def is_small(self) -> bool:
+        return self.size == "small"
+
+    def tables(self, *names: str) -> None:
+        """Parquet files of the folder as views."""
+        for name in names:
+            self.spark.read.parquet(str(self.folder / f"{name}.parquet")).createOrReplaceTempView(name)
+
+
+@contextmanager
+def ground(size: Size, repeats: int) -> Iterator[Ground]:
+    """Made for one experiment, in a process of its own, and taken away after it."""
+    folder = Path(tempfile.mkdtemp(prefix="lineage-bench-"))
+    os.environ["AIRFLOW_LINEAGE_HOME"] = str(folder / "home")
+    os.environ.pop("AIRFLOW_LINEAGE_STORE", None)
+    from airflow_lineage_provider import Lineage
+    from airflow_lineage_provider.store import stop_embedded
+
+    spark = _session(folder)
+    try:
+        with Lineage(spark) as lineage:
+            yield Ground(spark, lineage, folder, Meter(spark, lineage.store), size, repeats)
+    finally:
+        spark.stop()
+        stop_embedded()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _session(folder: Path) -> SparkSession:
+    from pyspark.sql import SparkSession
+
+    from airflow_lineage_provider.spark.worker_daemon import local_workers
+
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    chosen = {
+        "spark.master": "local[2]",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.sql.shuffle.partitions": "4",
+        "spark.driver.memory": "4g",
+        "spark.sql.warehouse.dir": str(folder / "warehouse"),
+    }
+    builder = SparkSession.builder.appName("lineage bench")
+    for name, value in local_workers(chosen).items():
+        builder = builder.config(name, value)
+    built = builder.getOrCreate()
+    built.sparkContext.setLogLevel("ERROR")
+    return built

@@ -1,0 +1,151 @@
+"""What is read around a piece of work: wall time, CPU seconds of every process that has a part in it, and counts.
+
+Wall times are those of a machine and a moment. CPU seconds are steadier; counts are the same on every machine.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import psutil
+from py4j.clientserver import JavaClient
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from airflow_lineage_provider.store import Store
+
+
+@dataclass
+class Reading:
+    """``cpu``: seconds by driver, JVM, workers and PostgreSQL; ``counts``: calls into the JVM, Spark's jobs, the store's transactions."""
+
+    wall: float = 0.0
+    cpu: dict[str, float] = field(default_factory=dict)
+    counts: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def all_cpu(self) -> float:
+        """Seconds of all processes together."""
+        return sum(self.cpu.values())
+
+
+class Meter:
+    """Reads what a session and a store on an embedded server do. One a process, since it counts at py4j's client."""
+
+    def __init__(self, spark: SparkSession | None, store: Store | None) -> None:
+        self._spark, self._store = spark, store
+        self._calls = 0
+        self._java = _java() if spark is not None else None
+        self._server = _postmaster(store) if store is not None else None
+        self._count_calls()
+
+    @contextmanager
+    def reading(self) -> Iterator[Reading]:
+        """Read what happens within."""
+        found = Reading()
+        counts, cpu, started = self._counts(), self._cpu(), time.perf_counter()
+        yield found
+        found.wall = time.perf_counter() - started
+        found.cpu = {name: max(seconds - cpu[name], 0.0) for name, seconds in self._cpu().items()}
+        found.counts = {name: number - counts[name] for name, number in self._counts().items()}
+
+    def measured(self, work: Callable[[], Any]) -> Reading:
+        """Do it, and read what it took."""
+        with self.reading() as found:
+            work()
+        return found
+
+    def _count_calls(self) -> None:
+        send = JavaClient.send_command
+
+        def sending(client: JavaClient, command: str, retry: bool = True, binary: bool = False) -> Any:
+            # Not counted: that an object is not needed any more, which is said when Python collects its rubbish.
+            self._calls += not command.startswith("m\n")
+            return send(client, command, retry, binary)
+
+        JavaClient.send_command = sending
+
+    def _counts(self) -> dict[str, int]:
+        counts: dict[str, int] = {}
+        if self._store is not None:
+            counts["writing transactions"] = _transaction(self._store)
+        if self._spark is not None:
+            # The driver's own question is one of the calls: before it is counted.
+            counts["JVM calls"] = self._calls
+            counts["jobs"] = int(self._spark.sparkContext._jsc.sc().dagScheduler().nextJobId())
+            self._calls = counts["JVM calls"]
+        return counts
+
+    def _cpu(self) -> dict[str, float]:
+        cpu = {"driver": time.process_time()}
+        if self._java is not None:
+            java = self._java.cpu_times()
+            cpu["JVM"] = java.user + java.system
+            cpu["workers"] = java.children_user + java.children_system + _of_descendants(self._java)
+        if self._server is not None:
+            cpu["PostgreSQL"] = _of_tree(self._server)
+        return cpu
+
+
+def _of_tree(process: psutil.Process) -> float:
+    times = process.cpu_times()
+    return float(times.user + times.system + times.children_user + times.children_system) + _of_descendants(process)
+
+
+def _of_descendants(process: psutil.Process) -> float:
+    """Seconds of those that live, and of their children that have ended: what these took stands with their parent."""
+    total = 0.0
+    for one in process.children(recursive=True):
+        with suppress(psutil.Error):  # it has ended meanwhile
+            times = one.cpu_times()
+            total += times.user + times.system + times.children_user + times.children_system
+    return total
+
+
+def _java() -> psutil.Process:
+    found = [one for one in psutil.Process().children(recursive=True) if one.name() == "java"]
+    return found[0]
+
+
+def _postmaster(store: Store) -> psutil.Process:
+    """The server behind a store, on this machine: the parent of a connection's process."""
+    backend = psutil.Process(int(_asked(store, "SELECT pg_backend_pid()")))
+    server = backend.parent()
+    assert server is not None
+    return server
+
+
+def _transaction(store: Store) -> int:
+    return int(_asked(store, "SELECT pg_snapshot_xmax(pg_current_snapshot())::text"))
+
+
+def _asked(store: Store, query: str) -> Any:
+    import psycopg2
+
+    with closing(psycopg2.connect(store.url)) as connection, connection, connection.cursor() as cursor:
+        cursor.execute(query)
+        ((value,),) = cursor.fetchall()
+    return value
+
+
+def machine() -> Mapping[str, Any]:
+    """What the readings are readings of."""
+    import platform
+
+    import pyspark
+
+    import airflow_lineage_provider
+
+    return {
+        "cores": os.cpu_count(),
+        "memory, GB": round(psutil.virtual_memory().total / 2**30),
+        "Python": platform.python_version(),
+        "PySpark": pyspark.__version__,
+        "version": airflow_lineage_provider.__version__,
+    }
