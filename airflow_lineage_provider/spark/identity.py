@@ -6,16 +6,17 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from pyspark.sql import functions as F
-
 from airflow_lineage_provider.errors import PlanError
 from airflow_lineage_provider.plan.lineage_keys import ROW, KeyColumn, SourceIdentity
 from airflow_lineage_provider.plan.operators import Source
 from airflow_lineage_provider.plan.relation import Relation
-from airflow_lineage_provider.spark.by_name import quoted
+from airflow_lineage_provider.spark.frames import quoted, with_columns
+from airflow_lineage_provider.spark.jvm_functions import texts_of_array
+from airflow_lineage_provider.spark.session import PARSER, apply_conf
+from airflow_lineage_provider.spark.xxhash64 import xxhash64
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import DataFrame
 
 FILE = "lineage_file"
 POSITION = "lineage_position"
@@ -64,40 +65,36 @@ def _primary_key(source: Source, names: Sequence[str]) -> SourceIdentity:
 
 def with_identity(frame: DataFrame, identity: SourceIdentity) -> DataFrame:
     """The source's rows with the lineage key's columns that the table itself does not have."""
-    return frame.select("*", *_key_columns(frame, identity))
+    with apply_conf(frame.sparkSession, PARSER):
+        return with_columns(frame, _key_columns(frame, identity))
 
 
-def _key_columns(frame: DataFrame, identity: SourceIdentity) -> tuple[Column, ...]:
+def _key_columns(frame: DataFrame, identity: SourceIdentity) -> dict[str, str]:
     match identity.kind:
         case "file_position":
-            return F.xxhash64(F.col("_metadata.file_path")).alias(FILE), F.col("_metadata.row_index").alias(POSITION)
+            return {FILE: "xxhash64(_metadata.file_path)", POSITION: "_metadata.row_index"}
         case "row_digest":
-            return (row_digest(frame).alias(DIGEST),)
+            return {DIGEST: row_digest(frame.columns)}
         case "primary_key":
-            return (F.lit(True).alias(PRESENT),)
+            return {PRESENT: "true"}
         case "snapshot":
-            return (F.monotonically_increasing_id().alias(ROW),)
+            return {ROW: "monotonically_increasing_id()"}
     raise PlanError(f"unknown lineage key {identity.kind}")
 
 
-def row_digest(frame: DataFrame) -> Column:
-    """128 bits over all columns of a row: the same row always gives the same digest (under the run's session time zone)."""
-    columns = [F.col(quoted(name)).alias(f"c{i}") for i, name in enumerate(frame.columns)]
-    return F.md5(F.to_json(F.struct(*columns), _DIGEST_OPTIONS))
+def row_digest(columns: Sequence[str]) -> str:
+    """SQL for 128 bits over all columns of a row: the same row always gives the same digest (under the run's session time zone)."""
+    numbered = ", ".join(f"{quoted(name)} AS c{i}" for i, name in enumerate(columns))
+    options = ", ".join(f'"{name}", "{value}"' for name, value in _DIGEST_OPTIONS.items())
+    return f"md5(to_json(struct({numbered}), map({options})))"
 
 
 def file_hashes(frame: DataFrame) -> dict[str, str]:
     """Hash (as text) to path, of every file of a Parquet source: what `with_identity` writes as ``lineage_file``."""
-    import pyarrow as pa
-
     # inputFiles() writes local paths with three slashes, _metadata.file_path with one.
-    paths = [re.sub("^file:///", "file:/", path) for path in sorted(frame.inputFiles())]
-    if not paths:
-        return {}
-    # From Arrow it is a local relation, which Spark's optimizer evaluates by itself: no job is started.
-    table = frame.sparkSession.createDataFrame(pa.table({"path": pa.array(paths, pa.string())}))
-    rows = table.select(F.xxhash64("path").alias("hash"), "path").collect()
-    hashes = {str(row["hash"]): row["path"] for row in rows}
+    found = texts_of_array(frame.sparkSession, frame._jdf.inputFiles())
+    paths = [re.sub("^file:///", "file:/", path) for path in sorted(found)]
+    hashes = {str(xxhash64(path.encode())): path for path in paths}
     if len(hashes) < len(paths):
         raise PlanError("two files of a source have the same 64-bit hash; name a primary key for this table with keys={…}")
     return hashes

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from airflow_lineage_provider.spark.jvm_classes import java_class
+from airflow_lineage_provider.spark.jvm_classes import java_class, member, static_method
 
 if TYPE_CHECKING:
     from py4j.java_gateway import JavaObject
@@ -24,7 +24,7 @@ def has(spark: SparkSession, tree: JavaObject, pattern: str) -> bool:
 @lru_cache(maxsize=32)
 def _pattern(jvm: Any, name: str) -> JavaObject:
     """Kept for as long as there is a JVM."""
-    return getattr(getattr(jvm, "org.apache.spark.sql.catalyst.trees.TreePattern"), name)()
+    return member(jvm, "org.apache.spark.sql.catalyst.trees.TreePattern", name)()
 
 
 def items(seq: JavaObject) -> list[JavaObject]:
@@ -41,7 +41,7 @@ def frame_over(spark: SparkSession, plan: JavaObject) -> DataFrame:
     """A DataFrame over a plan, or over one node of it."""
     from pyspark.sql.classic.dataframe import DataFrame
 
-    return DataFrame(java_class(spark, "org.apache.spark.sql.classic.Dataset").ofRows(spark._jsparkSession, plan), spark)
+    return DataFrame(static_method(spark, "org.apache.spark.sql.classic.Dataset", "ofRows")(spark._jsparkSession, plan), spark)
 
 
 def operators(plan: JavaObject) -> Iterator[JavaObject]:
@@ -60,7 +60,7 @@ def parts(expression: JavaObject) -> Iterator[JavaObject]:
 
 def sequence(spark: SparkSession, values: list[Any]) -> JavaObject:
     """A Scala sequence."""
-    return java_class(spark, "org.apache.spark.api.python.PythonUtils").toSeq(values)
+    return static_method(spark, "org.apache.spark.api.python.PythonUtils", "toSeq")(values)
 
 
 def with_child(spark: SparkSession, node: JavaObject, child: JavaObject) -> JavaObject:

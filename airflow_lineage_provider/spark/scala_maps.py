@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-from uuid import uuid4
+from typing import TYPE_CHECKING, Any
 
-from airflow_lineage_provider.spark.jvm_classes import java_class
+from airflow_lineage_provider.spark.jvm_classes import static_method
+from airflow_lineage_provider.spark.jvm_functions import texts
 
 if TYPE_CHECKING:
     from py4j.java_gateway import JavaObject
@@ -14,17 +14,16 @@ if TYPE_CHECKING:
 
 def scala_map(spark: SparkSession, value: JavaObject) -> dict[str, str]:
     """A map of texts, Scala's or Java's, as a dict."""
-    name = str(value.getClass().getName())
-    if not (name.startswith("scala.") or "CaseInsensitiveMap" in name):
-        value = java_class(spark, "scala.jdk.javaapi.CollectionConverters").asScala(value)
-    if value.isEmpty():
-        return {}
-    # No key and no value has this in it.
-    mark = uuid4().hex
-    keys, values = (str(part.mkString(mark)).split(mark) for part in (value.keys(), value.values()))
-    return dict(zip(keys, values, strict=True))
+    from py4j.java_collections import JavaMap
+
+    if isinstance(value, JavaMap):
+        value = static_method(spark, "scala.jdk.javaapi.CollectionConverters", "asScala")(value)
+    keys, values = texts(value.keys()), texts(value.values())
+    # An empty map and one of an empty text alone look the same; nobody calls an option or a setting by an empty name.
+    return dict(zip(keys, values, strict=True)) if keys != [""] else {}
 
 
 def all_settings(spark: SparkSession) -> dict[str, str]:
     """All settings of a session that have a value of their own."""
-    return scala_map(spark, spark._jsparkSession.conf().getAll())
+    classic: Any = spark.conf
+    return scala_map(spark, classic._jconf.getAll())

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, TypeVar
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pyspark.errors import PySparkException
 
@@ -30,16 +31,16 @@ _MEANING = (
     "spark.sql.optimizer.canChangeCachedPlanOutputPartitioning", "spark.sql.execution.pythonUDF.", "spark.sql.execution.pandas.",
     "spark.sql.catalog.", "spark.sql.session.", "spark.sql.sources.useV1SourceList",
 )  # fmt: skip
-# What Spark itself calls the value of a setting that nobody set.
-_UNSET = "<undefined>"
-# How SQL text is read. The user's text has been read by now, and generated text is written for the defaults.
-_PARSER = {
+_TIME_ZONE = "spark.sql.session.timeZone"
+_MODIFIABLE: set[str] = set()
+PARSER = {
     "spark.sql.parser.escapedStringLiterals": "false",
     "spark.sql.parser.quotedRegexColumnNames": "false",
     "spark.sql.ansi.doubleQuotedIdentifiers": "false",
     "spark.sql.ansi.enforceReservedKeywords": "false",
     "spark.sql.variable.substitute": "false",
 }
+"""How SQL text is read. The user's text has been read by now, and generated text is written for the defaults."""
 
 
 def require_classic(spark: SparkSession) -> None:
@@ -58,36 +59,76 @@ def sql_conf(spark: SparkSession) -> dict[str, str]:
 
     Those alone that Spark itself knows (which are those that can be modified): a catalog's own, say, may be its password.
     """
-    explicit = {name: text for name, text in all_settings(spark).items() if name.startswith(_MEANING) and spark.conf.isModifiable(name)}
-    always = {name: str(spark.conf.get(name)) for name in _ALWAYS}
-    return {**explicit, **always, **_PARSER}
+    settings = _Settings(spark)
+    explicit = {name: text for name, text in settings.explicit.items() if name.startswith(_MEANING) and _is_modifiable(spark, name)}
+    always = {name: str(settings.in_force(name)) for name in _ALWAYS}
+    return {**explicit, **always, **PARSER}
 
 
 @contextmanager
 def apply_conf(spark: SparkSession, conf: Mapping[str, str]) -> Iterator[None]:
     """The session with other settings, for a while. What cannot be changed in a running session is left as it is."""
+    settings = _Settings(spark)
     # A setting that has the value already is left alone: Spark warns of those that it calls deprecated whenever one is set.
-    changed = {name: value for name, value in conf.items() if _in_force(spark, name) != value and spark.conf.isModifiable(name)}
-    before = {name: spark.conf.get(name, _UNSET) for name in changed}
+    changed = {name: value for name, value in conf.items() if settings.in_force(name) != value and _is_modifiable(spark, name)}
+    before = {name: settings.explicit.get(name) for name in changed}
     try:
         for name, value in changed.items():
             spark.conf.set(name, value)
         yield
     finally:
-        for name in changed:
-            old = before[name]
-            if old is None or old == _UNSET:
+        for name, old in before.items():
+            if old is None:
                 spark.conf.unset(name)
             else:
                 spark.conf.set(name, old)
 
 
-def _in_force(spark: SparkSession, name: str) -> str | None:
-    """A setting's value, whether somebody set it or it is the default; None for one that Spark does not know."""
+class _Settings:
+    """A session's settings as they are now, read in a few calls.
+
+    ``explicit`` are those that somebody set. What the others are follows from these, and is asked once for as long as these are the same;
+    the time zone alone, which the machine may change, always.
+    """
+
+    def __init__(self, spark: SparkSession) -> None:
+        self._spark = spark
+        self.explicit = all_settings(spark)
+        self._defaults = _defaults(spark._jvm, frozenset(self.explicit.items()))
+
+    def in_force(self, name: str) -> str | None:
+        """A setting's value, whether somebody set it or it is the default; None for one that Spark does not know."""
+        if name in self.explicit and not self._is_substituted(name):
+            return self.explicit[name]
+        if name == _TIME_ZONE:
+            return _asked(self._spark, name)
+        if name not in self._defaults:
+            self._defaults[name] = _asked(self._spark, name)
+        return self._defaults[name]
+
+    def _is_substituted(self, name: str) -> bool:
+        """Whether the value is said by means of another setting or variable (``${…}``): Spark alone knows what it is."""
+        return "$" in self.explicit[name]
+
+
+@lru_cache(maxsize=32)
+def _defaults(jvm: Any, explicit: frozenset[tuple[str, str]]) -> dict[str, str | None]:
+    """What is known of the settings that nobody set, where these are those that somebody did."""
+    return {}
+
+
+def _asked(spark: SparkSession, name: str) -> str | None:
     try:
         return spark.conf.get(name)
     except PySparkException:
         return None
+
+
+def _is_modifiable(spark: SparkSession, name: str) -> bool:
+    """Whether it can be set: what a release of Spark once knows of a setting stays so."""
+    if name not in _MODIFIABLE and spark.conf.isModifiable(name):
+        _MODIFIABLE.add(name)
+    return name in _MODIFIABLE
 
 
 KEPT_ROWS = {"spark.sql.inMemoryColumnarStorage.partitionPruning": "false"}
@@ -115,4 +156,4 @@ _WITHOUT_UNION_RULES = {
     "spark.sql.optimizer.excludedRules": "org.apache.spark.sql.catalyst.optimizer.PushProjectionThroughUnion",
 }
 
-__all__ = ["KEPT_ROWS", "apply_conf", "carefully", "check_java", "check_pyspark", "java_problem", "require_classic", "sql_conf"]
+__all__ = ["KEPT_ROWS", "PARSER", "apply_conf", "carefully", "check_java", "check_pyspark", "java_problem", "require_classic", "sql_conf"]

@@ -84,7 +84,7 @@ def test_a_run_and_a_question(lineage: Lineage, spark: SparkSession, store: Stor
     lineage.run(PIPELINE, name="ten rows").close()
     with counted(spark, store, commands) as of_run:
         run = lineage.run(PIPELINE, name="ten rows")
-    assert 0 < of_run.calls <= 410, of_run
+    assert 0 < of_run.calls <= 235, of_run
     # The result is made and stored at once.
     assert of_run.jobs == 1, of_run
     # The run's beginning, its table, the rows of its one partition; publishing, with a savepoint for the index.

@@ -1,19 +1,21 @@
 """The analyzed plan's JSON, completed with what ``toJSON`` leaves out: types, evaluation modes, constants.
 
 ``toJSON`` writes null for what it cannot write (an enumeration, a character, a map), and no types but those of leaves.
-Each of these is one question to the JVM, so only nodes that miss something are visited.
+Each of these is a question to the JVM, so only nodes that miss something are visited, and all types of a tree are one question.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider.catalyst.literals import instant
 from airflow_lineage_provider.catalyst.tree import is_tree
 from airflow_lineage_provider.spark.capturing import constants, table_functions
 from airflow_lineage_provider.spark.jvm_classes import java_class
+from airflow_lineage_provider.spark.jvm_functions import identity, method, texts
 from airflow_lineage_provider.spark.scala_maps import scala_map
 
 if TYPE_CHECKING:
@@ -26,6 +28,11 @@ _TYPED = frozenset({
 })  # fmt: skip
 _COMPLETE = frozenset({"AttributeReference", "NamedLambdaVariable", "Alias", "SortOrder", "LambdaFunction"})
 _READ_LITERALS = ("binary", "timestamp")
+_EXPRESSION = "org.apache.spark.sql.catalyst.expressions.Expression"
+# What is known of Catalyst's classes, which are the same for as long as there is a JVM: the numbers of their fields, by name, and which
+# fields, of those that may hold a tree, are optional.
+_FIELDS: dict[str, dict[str, int]] = {}
+_OPTIONS: dict[tuple[str, str], bool] = {}
 
 
 class Completion:
@@ -43,14 +50,14 @@ class Completion:
         self.operators: dict[int, JavaObject] = {}
         self._functions: list[JavaObject] = []
         self._subqueries: list[tuple[JavaObject, dict[str, Any]]] = []
-        self._field_numbers: dict[str, dict[str, int]] = {}
 
     def plan(self, document: list[dict[str, Any]], plan: JavaObject) -> None:
-        """Complete an operator's expressions, and those of everything below it."""
-        self._operator(iter(document), plan)
+        """Complete the expressions of a plan's operators."""
+        operators = _Nodes(self._spark, plan)
+        for place, node in enumerate(document):
+            self._operator(node, _Node(operators, place))
 
-    def _operator(self, nodes: Iterator[dict[str, Any]], plan: JavaObject) -> None:
-        node = next(nodes)
+    def _operator(self, node: dict[str, Any], plan: _Node) -> None:
         if node.get("projections", ...) is None:
             # Lists of lists of expressions (UNPIVOT) are left out where Scala could still change them.
             node["projections"] = _written(self._value(node, "projections", plan))
@@ -63,24 +70,19 @@ class Completion:
         number_of_operator = table_functions.number(node)
         if number_of_operator is not None:
             node["operator"] = number_of_operator
-            self.operators[number_of_operator] = plan
-        count = node["num-children"]
-        children = plan.children() if count else None
-        for number in range(count):
-            assert children is not None
-            self._operator(nodes, children.apply(number))
-        if not count and not node["class"].endswith(".CTERelationRef"):
+            self.operators[number_of_operator] = plan.java
+        if not node["num-children"] and not node["class"].endswith(".CTERelationRef"):
             node["leaf"] = len(self.leaves)
-            self.leaves.append(plan)
+            self.leaves.append(plan.java)
 
-    def _number(self, node: dict[str, Any], name: str, plan: JavaObject) -> None:
+    def _number(self, node: dict[str, Any], name: str, plan: _Node) -> None:
         """A number of rows that an expression says (``LIMIT 2 * 5``, ``LIMIT n`` of a session variable): Spark takes constant ones only."""
         from py4j.protocol import Py4JError
 
         if node[name][0]["class"].endswith(".Literal"):
             return
         said = self._value(node, name, plan)
-        self._expression(iter(node[name]), said)  # for the variables in it
+        self._tree(node[name], said)  # for the variables in it
         try:
             value = said.eval(None)
         except Py4JError:  # what only the optimizer can compute is refused when it is converted
@@ -88,10 +90,10 @@ class Completion:
         if isinstance(value, int):
             node[name] = constants.number(value)
 
-    def _field(self, node: dict[str, Any], name: str, value: list[Any], owner: JavaObject) -> None:
+    def _field(self, node: dict[str, Any], name: str, value: list[Any], owner: _Node) -> None:
         if is_tree(value):
             if _incomplete(value):
-                self._expression(iter(value), _unwrapped(self._value(node, name, owner)))
+                self._tree(value, self._unwrapped(node, name, owner))
             return
         if any(_waits(item) for item in value):
             self._trees(value, self._value(node, name, owner))
@@ -100,38 +102,37 @@ class Completion:
         """Trees in a list, or (grouping sets) in lists in it."""
         for number, item in enumerate(value):
             if is_tree(item) and _incomplete(item):
-                self._expression(iter(item), trees.apply(number))
+                self._tree(item, trees.apply(number))
             elif _waits(item):
                 self._trees(item, trees.apply(number))
 
-    def _expression(self, nodes: Iterator[dict[str, Any]], expression: JavaObject) -> None:
-        node = next(nodes)
+    def _tree(self, document: list[dict[str, Any]], expression: JavaObject) -> None:
+        nodes = _Nodes(self._spark, expression)
+        for place, node in enumerate(document):
+            self._expression(node, _Node(nodes, place))
+
+    def _expression(self, node: dict[str, Any], expression: _Node) -> None:
         short = node["class"].rsplit(".", 1)[-1]
         if short == "Literal":
             self._literal(node, expression)
         elif short == "VariableReference":
-            self._variable(node, expression)
+            self._variable(node, expression.java)
             return
         elif short in ("PythonUDF", "PythonUDAF"):
-            self.udfs[int(node["resultId"]["id"])] = expression
-            node["functionNumber"] = self._function_number(expression)
+            self.udfs[int(node["resultId"]["id"])] = expression.java
+            node["functionNumber"] = self._function_number(expression.java)
         elif short == "PythonUDTF":
-            node |= table_functions.told(expression)
+            node |= table_functions.told(expression.java)
         elif short == "ScalarSubquery":
-            self._subquery(node, expression)
+            self._subquery(node, expression.java)
         elif short == "PivotFirst":
-            node["pivotColumnValues"], node["pivotColumnParts"] = self._texts(expression), self._parts(expression)
+            node["pivotColumnValues"], node["pivotColumnParts"] = self._texts(expression.java), self._parts(expression.java)
         elif short not in _COMPLETE:
             self._missing_fields(node, expression)
-        if short not in _TYPED:
-            self._type(node, expression)
+        if short not in _TYPED and expression.type is not None:
+            node["resultType"] = expression.type
         if "replacement" in node:
             self._own_arguments(node, expression)
-        count = node["num-children"]
-        children = expression.children() if count else None
-        for number in range(count):
-            assert children is not None
-            self._expression(nodes, children.apply(number))
 
     def _function_number(self, call: JavaObject) -> int:
         """Which Python function is called: the name does not say, since all lambdas have one."""
@@ -148,7 +149,7 @@ class Completion:
                 node["plan"], node["exprId"] = first["plan"], first["exprId"]
                 return
         self._subqueries.append((expression, node))
-        self._operator(iter(node["plan"]), expression.plan())
+        self.plan(node["plan"], expression.plan())
 
     def _texts(self, pivot: JavaObject) -> list[str | None] | None:
         """The values of a pivot as texts that cast back; None for those that `_parts` gives."""
@@ -172,7 +173,7 @@ class Completion:
         values = java_class(self._spark, "org.apache.spark.sql.catalyst.util.GenericArrayData")(pivot.pivotColumnValues())
         return constants.parts(values, java_class(self._spark, "org.apache.spark.sql.types.ArrayType")(kind, True))
 
-    def _missing_fields(self, node: dict[str, Any], expression: JavaObject) -> None:
+    def _missing_fields(self, node: dict[str, Any], expression: _Node) -> None:
         for name in [name for name, value in node.items() if value is None]:
             value = self._value(node, name, expression)
             node[name] = None if value is None else self._told(value)
@@ -182,17 +183,7 @@ class Completion:
             return scala_map(self._spark, value)
         return _text(value)
 
-    def _type(self, node: dict[str, Any], expression: JavaObject) -> None:
-        """The type; parts of an expression (a window's frame) have none, and stay without."""
-        from py4j.protocol import Py4JError
-        from pyspark.errors import PySparkException
-
-        try:
-            node["resultType"] = json.loads(expression.dataType().json())
-        except (Py4JError, PySparkException):
-            return
-
-    def _own_arguments(self, node: dict[str, Any], expression: JavaObject) -> None:
+    def _own_arguments(self, node: dict[str, Any], expression: _Node) -> None:
         """Arguments of a replaced function: not analyzed, so that one may have no type yet; then it is left as it is."""
         from py4j.protocol import Py4JError
         from pyspark.errors import PySparkException
@@ -200,7 +191,7 @@ class Completion:
         for name, value in list(node.items()):
             if is_tree(value):
                 try:
-                    self._expression(iter(value), _unwrapped(self._value(node, name, expression)))
+                    self._tree(value, self._unwrapped(node, name, expression))
                 except (Py4JError, PySparkException):
                     continue
 
@@ -210,25 +201,70 @@ class Completion:
         known, literal = constants.current_value(expression)
         node.clear()
         node.update(known)
-        self._literal(node, literal)
+        self._literal(node, _Node(_Nodes(self._spark, literal), 0))
 
-    def _literal(self, node: dict[str, Any], expression: JavaObject) -> None:
+    def _literal(self, node: dict[str, Any], expression: _Node) -> None:
         if node["value"] is None or not _is_unread(node["dataType"]):
             return
-        value = expression.productElement(0)
+        value = expression.java.productElement(0)
         if isinstance(node["dataType"], dict):
-            node["parts"] = constants.parts(value, expression.dataType())
+            node["parts"] = constants.parts(value, expression.java.dataType())
             return
         # With its zone: a local time that a change of clocks repeats would be two moments.
         text = bytes(value).hex() if node["dataType"] == "binary" else instant(int(value), "Z")
         node["value"] = node["value"] if text is None else text
 
-    def _value(self, node: dict[str, Any], name: str, owner: JavaObject) -> Any:
-        numbers = self._field_numbers.get(node["class"])
+    def _value(self, node: dict[str, Any], name: str, owner: _Node) -> Any:
+        numbers = _FIELDS.get(node["class"])
         if numbers is None:
-            numbers = {owner.productElementName(i): i for i in range(owner.productArity())}
-            self._field_numbers[node["class"]] = numbers
-        return owner.productElement(numbers[name]) if name in numbers else None
+            names = texts(owner.java.productElementNames())
+            numbers = _FIELDS[node["class"]] = {one: number for number, one in enumerate(names)}
+        return owner.java.productElement(numbers[name]) if name in numbers else None
+
+    def _unwrapped(self, node: dict[str, Any], name: str, owner: _Node) -> Any:
+        """A field's tree, out of the Scala ``Some`` that may hold it: a field's type says whether there is one."""
+        value, field = self._value(node, name, owner), (node["class"], name)
+        if field not in _OPTIONS:
+            _OPTIONS[field] = value.getClass().getName() == "scala.Some"
+        return value.get() if _OPTIONS[field] else value
+
+
+class _Nodes:
+    """The nodes of a tree of the JVM's, parents first, as its document has them."""
+
+    def __init__(self, spark: SparkSession, root: JavaObject) -> None:
+        self._spark = spark
+        self._root = root
+
+    def at(self, place: int) -> JavaObject:
+        """A node by its place."""
+        return self._root if place == 0 else self._every.apply(place)
+
+    @cached_property
+    def types(self) -> list[Any]:
+        """The types of all nodes, as JSON says them: None for parts of an expression that have none (a window's frame)."""
+        of_node = method(self._spark, f"{_EXPRESSION}.dataType", "org.apache.spark.sql.types.DataType.json")
+        return [json.loads(text) for text in texts(self._root.map(of_node))]
+
+    @cached_property
+    def _every(self) -> JavaObject:
+        return self._root.map(identity(self._spark))
+
+
+@dataclass(frozen=True)
+class _Node:
+    """One of these nodes: the JVM is asked for it when it is needed."""
+
+    nodes: _Nodes
+    place: int
+
+    @property
+    def java(self) -> JavaObject:
+        return self.nodes.at(self.place)
+
+    @property
+    def type(self) -> Any:
+        return self.nodes.types[self.place]
 
 
 def _written(value: JavaObject) -> Any:
@@ -255,11 +291,6 @@ def _misses_something(node: dict[str, Any]) -> bool:
 def _is_unread(kind: Any) -> bool:
     """Whether the document's text of a literal of this type does not hold its value."""
     return kind.get("type") in constants.NESTED if isinstance(kind, dict) else kind in _READ_LITERALS
-
-
-def _unwrapped(value: Any) -> Any:
-    """What a Scala ``Some`` holds."""
-    return value.get() if value.getClass().getName() == "scala.Some" else value
 
 
 def _text(value: Any) -> str:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from airflow_lineage_provider.plan.relation import Relation
 from airflow_lineage_provider.spark import file_listing
 from airflow_lineage_provider.spark.capturing.relations import relation_of
-from airflow_lineage_provider.spark.jvm_classes import java_class
+from airflow_lineage_provider.spark.jvm_classes import java_class, scala_object
 from airflow_lineage_provider.spark.jvm_trees import array_of, class_name, fields_of, items, sequence, with_fields
 
 if TYPE_CHECKING:
@@ -151,7 +151,7 @@ def _sources(plan: JavaObject) -> Iterator[JavaObject]:
 def session_data(spark: SparkSession, plan: JavaObject) -> JavaObject:
     """The rows of a plan as data of the session, under the same attributes."""
     dataset = java_class(spark, "org.apache.spark.sql.classic.Dataset").ofRows(spark._jsparkSession, plan)
-    module = java_class(spark, "java.lang.Class").forName("org.apache.spark.sql.execution.LogicalRDD$").getField("MODULE$").get(None)
+    module = scala_object(spark, "org.apache.spark.sql.execution.LogicalRDD")
     made = next(method for method in module.getClass().getMethods() if method.getName() == "fromDataset")
     # What comes after the rows and their frame says whether it is a stream, and (since Spark 4.3) whether it is a checkpoint.
     return module.fromDataset(dataset.queryExecution().toRdd(), dataset, *[False] * (made.getParameterCount() - 2))

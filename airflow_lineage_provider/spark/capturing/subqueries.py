@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from airflow_lineage_provider.errors import UnsupportedOperator
 from airflow_lineage_provider.spark.capturing.calls_first import calls_first
-from airflow_lineage_provider.spark.jvm_classes import java_class
+from airflow_lineage_provider.spark.jvm_classes import java_class, scala_object
 from airflow_lineage_provider.spark.jvm_trees import SUBQUERIES, class_name, has, items, operators, parts
 from airflow_lineage_provider.spark.releases import inline_cte
 
@@ -216,5 +216,5 @@ def _at_least_one(count: JavaObject) -> bool:
 def applied(spark: SparkSession, rules: tuple[str, ...], plan: JavaObject) -> JavaObject:
     """The plan after some of Catalyst's rules."""
     for rule in rules:
-        plan = java_class(spark, "java.lang.Class").forName(f"{_CATALYST}{rule}$").getField("MODULE$").get(None).apply(plan)
+        plan = scala_object(spark, f"{_CATALYST}{rule}").apply(plan)
     return plan

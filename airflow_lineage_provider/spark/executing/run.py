@@ -14,9 +14,6 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from pyspark import StorageLevel
-from pyspark.sql import functions as F
-
 from airflow_lineage_provider.catalyst.datatypes import ddl
 from airflow_lineage_provider.errors import PlanCheckError
 from airflow_lineage_provider.plan import operators as o
@@ -25,11 +22,11 @@ from airflow_lineage_provider.plan.segments import SegmentedPlan
 from airflow_lineage_provider.plan.walk import children, operators, transform_up
 from airflow_lineage_provider.progress import Progress
 from airflow_lineage_provider.spark.arrow_border import carried
-from airflow_lineage_provider.spark.by_name import columns_named
 from airflow_lineage_provider.spark.executing.on_executors import LOADED, WRITTEN, loading_partitions, writing_partitions
 from airflow_lineage_provider.spark.executing.python_maps import applied
 from airflow_lineage_provider.spark.executing.python_windows import with_window_functions
 from airflow_lineage_provider.spark.executing.table_functions import generated, of_tables
+from airflow_lineage_provider.spark.frames import columns_named, of_sql, persisted, renamed, with_columns
 from airflow_lineage_provider.spark.identity import with_identity
 from airflow_lineage_provider.spark.session import KEPT_ROWS, apply_conf, carefully
 from airflow_lineage_provider.sql import ColumnRef, lower
@@ -79,7 +76,7 @@ class Execution:
         return full
 
     def keep(self, frame: DataFrame) -> DataFrame:
-        kept = frame.persist(StorageLevel.MEMORY_AND_DISK)
+        kept = persisted(frame)
         self.kept.append(kept)
         return kept
 
@@ -87,7 +84,7 @@ class Execution:
         """Let Spark forget everything of this run."""
         with ExitStack() as stack:  # every one is tried, whatever becomes of the others
             for name in self.functions:
-                stack.callback(self.spark.sql, f"DROP TEMPORARY FUNCTION IF EXISTS {name}")
+                stack.callback(of_sql, self.spark, f"DROP TEMPORARY FUNCTION IF EXISTS {name}")
             for frame in self.kept:
                 stack.callback(frame.unpersist)
             for name in self.views:
@@ -150,7 +147,7 @@ def run_program(
     plan = _with_python_maps(execution, plan, tables, udfs, captured)
     text = lower(plan, bind(plan, tables), dialect="spark", udfs=udfs)
     with under_settings(execution.spark, execution.conf):
-        frame = carefully(execution.spark, lambda: execution.keep(numbered(execution.spark.sql(text), execution.run_id)))
+        frame = carefully(execution.spark, lambda: execution.keep(numbered(of_sql(execution.spark, text), execution.run_id)))
     load(execution, frame, program.materialized.name, "result" if number == 0 else "segment", stored_columns(program))
     spelled = {a.id: ColumnRef(text=a.name) for a in program.plan.output}
     tables["segment", number] = LeafTable(name=(execution.view(frame, f"segment_{number}"),), by_id=spelled)
@@ -161,8 +158,9 @@ def numbered(frame: DataFrame, owner: str) -> DataFrame:
     """A frame's rows with their numbers, to be kept for one owner alone.
 
     Spark keeps rows by plan: two runs of the same pipeline would share theirs, and the first that ends would take them from the other.
+    ``owner`` is a name of letters, digits, ``-`` and ``_``; the session reads SQL by its default rules.
     """
-    return frame.withColumn(ROW, F.monotonically_increasing_id()).withColumn(f"lineage_kept_for_{owner}", F.lit(owner))
+    return with_columns(frame, {ROW: "monotonically_increasing_id()", f"lineage_kept_for_{owner}": f"'{owner}'"})
 
 
 def _with_python_maps(
@@ -175,7 +173,7 @@ def _with_python_maps(
             return node
         texts = [lower(child, bind(child, tables), dialect="spark", udfs=udfs) for child in children(node)]
         with under_settings(execution.spark, execution.conf):
-            frame = rows_of(node, captured, [execution.spark.sql(text) for text in texts])
+            frame = rows_of(node, captured, [of_sql(execution.spark, text) for text in texts])
         leaf = o.SegmentOutput(segment=_PYTHON_LEAF - node.call, output=node.output)
         spelled = {a.id: ColumnRef(text=a.name) for a in node.output}
         tables["segment", leaf.segment] = LeafTable(name=(execution.view(frame, f"python_{node.call}"),), by_id=spelled)
@@ -195,7 +193,7 @@ def run_rest(execution: Execution, plan: o.Plan, tables: Mapping[Key, LeafTable]
     """What stands above the stored segments: computed when it is read, and stored nowhere."""
     text = lower(plan, bind(plan, tables), dialect="spark", udfs=udfs)
     with under_settings(execution.spark, execution.conf):
-        return execution.spark.sql(text)
+        return of_sql(execution.spark, text)
 
 
 def compute_result(execution: Execution, frame: DataFrame) -> DataFrame:
@@ -209,8 +207,9 @@ def compute_result(execution: Execution, frame: DataFrame) -> DataFrame:
     else:
         # Under its own plan: one that is like another run's would be given that one's rows.
         columns = frame.columns
-        numbered = frame.toDF(*(f"c{at}" for at in range(len(columns)))).withColumn("lineage_kept_for", F.lit(execution.run_id))
-        kept = execution.keep(numbered).drop("lineage_kept_for").toDF(*columns)
+        numbers = [f"c{at}" for at in range(len(columns))]
+        own = with_columns(renamed(frame, numbers), {"lineage_kept_for": f"'{execution.run_id}'"})
+        kept = renamed(columns_named(execution.keep(own), numbers), columns)
     execution.rows["result"] = kept.count()
     return kept
 
@@ -269,7 +268,7 @@ def load(execution: Execution, frame: DataFrame, name: str, kind: Kind, columns:
         execution.rows[name] = frame.count()
         return
     # mapInArrow does not take every column name that Spark does (backticks): the columns travel under numbers.
-    chosen = columns_named(frame, [column.name for column in columns]).toDF(*(f"c{i}" for i in range(len(columns))))
+    chosen = renamed(columns_named(frame, [column.name for column in columns]), [f"c{i}" for i in range(len(columns))])
     tries = _loaded(execution, chosen, made, [column.name for column in columns])
     execution.rows[name] = sum(row["rows"] for row in tries[-1])
     execution.timings[name] = time.perf_counter() - started
@@ -313,7 +312,7 @@ def write_postgres(frame: DataFrame, url: str, table: str, mode: OutputMode, not
     :raises LoadFailed, StoreUnavailable: what was there before is unchanged.
     """
     columns = [Column(name=field.name, type=ddl(field.jsonValue()["type"])) for field in frame.schema]
-    numbered = frame.toDF(*(f"c{i}" for i in range(len(columns))))
+    numbered = renamed(frame, [f"c{i}" for i in range(len(columns))])
     with ResultTable.staged(url, table, columns, mode) as result:
         carried(numbered).mapInArrow(writing_partitions(result, [column.name for column in columns]), WRITTEN).collect()
         result.publish(notes)
@@ -321,4 +320,4 @@ def write_postgres(frame: DataFrame, url: str, table: str, mode: OutputMode, not
 
 def result_frame(frame: DataFrame, columns: tuple[str, ...], names: tuple[str, ...]) -> DataFrame:
     """The user's columns under the user's names."""
-    return columns_named(frame, columns).toDF(*names)
+    return renamed(columns_named(frame, columns), names)

@@ -10,9 +10,9 @@ from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.expression_walk import expressions_in, replace_attributes
 from airflow_lineage_provider.plan.expressions import Attribute, Expression, ScalarSubquery, UdfCall
 from airflow_lineage_provider.rewrite.determinism import is_deterministic
-from airflow_lineage_provider.spark.by_name import quoted
 from airflow_lineage_provider.spark.capturing.capture import capture
 from airflow_lineage_provider.spark.executing.run import under_settings
+from airflow_lineage_provider.spark.frames import quoted
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession

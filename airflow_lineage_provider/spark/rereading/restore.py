@@ -11,7 +11,6 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from pyspark import StorageLevel
 from pyspark.sql import functions as F
 
 from airflow_lineage_provider.errors import SourceUnavailable, TracingError
@@ -19,8 +18,8 @@ from airflow_lineage_provider.plan.expressions import Expression
 from airflow_lineage_provider.plan.lineage_keys import ROW
 from airflow_lineage_provider.recording import RecordedPlan
 from airflow_lineage_provider.spark.arrow_border import to_arrow
-from airflow_lineage_provider.spark.by_name import columns_named
 from airflow_lineage_provider.spark.executing.run import numbered, under_settings
+from airflow_lineage_provider.spark.frames import columns_named, of_sql, persisted
 from airflow_lineage_provider.spark.rereading.declared import declared_functions
 from airflow_lineage_provider.spark.rereading.sources import changed, files_as_read
 from airflow_lineage_provider.spark.rereading.tracing import SparkTracing, Views, spark_errors
@@ -122,7 +121,7 @@ def _computed(
 ) -> DataFrame:
     text = lower(program.plan, bind(program.plan, tables), dialect="spark", udfs=names)
     with under_settings(spark, conf), spark_errors("making a segment again"):
-        return carefully(spark, lambda: numbered(spark.sql(text), owner).persist(StorageLevel.MEMORY_AND_DISK))
+        return carefully(spark, lambda: persisted(numbered(of_sql(spark, text), owner)))
 
 
 def _check_sources(spark: SparkSession, recorded: RecordedPlan) -> None:

@@ -1,0 +1,69 @@
+"""What is read of Java in a few calls is what many small ones would read."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+from airflow_lineage_provider.spark.capturing.function_names import _registered
+from airflow_lineage_provider.spark.frames import columns_named, renamed, with_columns
+from airflow_lineage_provider.spark.jvm_functions import method, texts
+from airflow_lineage_provider.spark.session import apply_conf, sql_conf
+from airflow_lineage_provider.spark.xxhash64 import xxhash64
+
+pytestmark = pytest.mark.spark
+
+_ODD = ["a.b", "`tick`", "", "two words", "ü😀", "line\nbreak", 'q"uote\\', "*"]
+
+
+def test_hashes_are_sparks(spark: SparkSession) -> None:
+    letters = random.Random(1)
+    values = ["".join(letters.choice("abcé😀/%20 ") for _ in range(length)) for length in range(100)]
+    rows = (
+        spark.createDataFrame([(value,) for value in values], "value string").select("value", F.xxhash64("value").alias("hash")).collect()
+    )
+    assert {row["value"]: row["hash"] for row in rows} == {value: xxhash64(value.encode()) for value in values}
+
+
+def test_every_built_in_function_has_its_class(spark: SparkSession) -> None:
+    registry: Any = spark._jsparkSession.sessionState().functionRegistry()
+    found = {name: class_name for class_name, name in _registered(spark)}
+    names = registry.listFunction()
+    every = {str(names.apply(number).unquotedString()): names.apply(number) for number in range(names.size())}
+    assert {f"system.builtin.{name}" for name in found} == {name for name in every if name.startswith("system.builtin.")}
+    for name in random.Random(2).sample(sorted(found), 40):
+        assert registry.lookupFunction(every[f"system.builtin.{name}"]).get().getClassName() == found[name]
+
+
+def test_names_of_any_letters_come_through(spark: SparkSession) -> None:
+    frame = renamed(spark.range(1).selectExpr(*["id"] * len(_ODD)), _ODD)
+    assert frame.columns == _ODD
+    chosen = [name for name in reversed(_ODD) if name]
+    assert columns_named(frame, chosen).columns == chosen
+    assert with_columns(frame, {"further `one`": "1 + 1"}).columns == [*_ODD, "further `one`"]
+
+
+def test_what_has_no_answer_is_null(spark: SparkSession) -> None:
+    window = spark.sql("SELECT sum(id) OVER (ORDER BY id ROWS 2 PRECEDING) AS s FROM range(3)")._jdf.queryExecution().analyzed()
+    plan = window.toString()
+    while window.nodeName() != "Window":
+        assert window.children().size(), plan
+        window = window.children().apply(0)
+    expression = window.windowExpressions().apply(0)
+    of_node = method(spark, "org.apache.spark.sql.catalyst.expressions.Expression.dataType", "org.apache.spark.sql.types.DataType.json")
+    types = texts(expression.map(of_node))
+    assert types[0] == '"long"'
+    assert "null" in types  # a window's frame has no type
+
+
+def test_settings_are_those_in_force(spark: SparkSession) -> None:
+    before = sql_conf(spark)
+    with apply_conf(spark, {"spark.sql.session.timeZone": "Asia/Tokyo", "spark.sql.ansi.enabled": "false"}):
+        changed = sql_conf(spark)
+        assert (changed["spark.sql.session.timeZone"], changed["spark.sql.ansi.enabled"]) == ("Asia/Tokyo", "false")
+        assert spark.conf.get("spark.sql.session.timeZone") == "Asia/Tokyo"
+    assert sql_conf(spark) == before
