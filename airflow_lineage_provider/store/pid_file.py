@@ -31,7 +31,7 @@ def read_pid_file(home: Path) -> PidFile | None:
 
 def is_postmaster(pid: int, home: Path) -> bool:
     """Whether a process of this namespace is the live server of a home, and not a zombie or a stranger that was given its number."""
-    import psutil  # type: ignore[import-untyped]
+    import psutil
 
     try:
         process = psutil.Process(pid)

@@ -10,7 +10,7 @@ import time
 from random import Random
 from typing import Any
 
-import psutil  # type: ignore[import-untyped]
+import psutil
 
 from tests.chaos.plans import Blow
 from tests.chaos.work import told_in
