@@ -67,10 +67,16 @@ def _run(name: str, arguments: argparse.Namespace, results: Results) -> None:
         found = [Comparison.from_json(one) for one in json.loads(into.read_text())] if into.exists() else []
     results.experiments[name] = found
     if done.returncode:
-        results.failed[name] = done.stderr[-3000:]
-        console.print(f"{name} failed:\n{done.stderr[-3000:]}", style="red", markup=False)
+        results.failed[name] = _problem(done.stderr)
+        console.print(f"{name} failed:\n{results.failed[name]}", style="red", markup=False)
     for table in tables(found):
         console.print(table)
+
+
+def _problem(told: str) -> str:
+    """The end of what a process said: its traceback, without what Spark says when it starts."""
+    before, traceback, after = told.rpartition("Traceback (most recent call last)")
+    return (traceback + after)[-3000:] if traceback else before[-3000:] or after[-3000:]
 
 
 def _run_one(name: str, arguments: argparse.Namespace) -> int:

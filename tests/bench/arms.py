@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from pyarrow import parquet
 
 from airflow_lineage_provider.words import Reasons, Strategy
-from tests.bench.comparison import Arm
+from tests.bench.comparison import Arm, Comparison, compared
 from tests.bench.ground import Ground
 
 STRATEGIES: tuple[Strategy, ...] = ("rerun", "function_materialization", "full_materialization")
@@ -56,3 +57,23 @@ def rows_of(folder: Path) -> list[str]:
 def sorted_rows(rows: Any) -> list[str]:
     """Rows as texts, sorted."""
     return sorted(repr(tuple(row.values() if isinstance(row, dict) else row)) for row in rows)
+
+
+def asking(ground: Ground, title: str, sql: str, target: Any) -> Comparison:
+    """A question to a run under each strategy. As in the paper, reasons are made when the pipeline runs, or when it is run again."""
+    kinds: dict[Strategy, Reasons] = {"rerun": "lazy", "function_materialization": "eager", "full_materialization": "eager"}
+    runs = {str(one): ground.lineage.run(sql, name=f"asked {one}", strategy=one, reasons=kind) for one, kind in kinds.items()}
+    arms = {name: Arm(partial(made.explain, target, save=False, max_rows=1_000_000), answer_of) for name, made in runs.items()}
+    found = compared(title, arms, ground.meter, ground.repeats)
+    found.facts = {name: {"stored tuples": sum(table.rows or 0 for table in made.stored)} for name, made in runs.items()}
+    for made in runs.values():
+        made.close()
+        ground.lineage.drop(made.id)
+    return found
+
+
+def answer_of(found: Any) -> Any:
+    """The source rows behind the target, and the decisions with their reasons."""
+    sources = {name: sorted_rows(one.rows.to_pylist()) for name, one in found.sources.items()}
+    # (The first column is the number of the decision.)
+    return sources, sorted(str(list(row.values())[1:]) for one in found.reasons.values() for row in one.rows.to_pylist())

@@ -115,23 +115,26 @@ def _java() -> psutil.Process:
 
 def _postmaster(store: Store) -> psutil.Process:
     """The server behind a store, on this machine: the parent of a connection's process."""
-    backend = psutil.Process(int(_asked(store, "SELECT pg_backend_pid()")))
-    server = backend.parent()
+    with _asked(store, "SELECT pg_backend_pid()") as backend:
+        server = psutil.Process(int(backend)).parent()
     assert server is not None
     return server
 
 
 def _transaction(store: Store) -> int:
-    return int(_asked(store, "SELECT pg_snapshot_xmax(pg_current_snapshot())::text"))
+    with _asked(store, "SELECT pg_snapshot_xmax(pg_current_snapshot())::text") as number:
+        return int(number)
 
 
-def _asked(store: Store, query: str) -> Any:
+@contextmanager
+def _asked(store: Store, query: str) -> Iterator[Any]:
+    """The one value that a query gives, while its connection is open."""
     import psycopg2
 
     with closing(psycopg2.connect(store.url)) as connection, connection, connection.cursor() as cursor:
         cursor.execute(query)
         ((value,),) = cursor.fetchall()
-    return value
+        yield value
 
 
 def machine() -> Mapping[str, Any]:
@@ -144,7 +147,7 @@ def machine() -> Mapping[str, Any]:
 
     return {
         "cores": os.cpu_count(),
-        "memory, GB": round(psutil.virtual_memory().total / 2**30),
+        "memory": f"{psutil.virtual_memory().total / 2**30:.0f} GB",
         "Python": platform.python_version(),
         "PySpark": pyspark.__version__,
         "version": airflow_lineage_provider.__version__,

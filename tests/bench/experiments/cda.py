@@ -1,0 +1,46 @@
+"""The paper's CDA workload over TPC-H (augmented lineage, section 7.2: figures 10, 11 and 12, table 4).
+
+OpenCV's detectors find persons on pictures of parts, and VADER tells whether a review is friendly: real models, that need no download.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from tests.bench.arms import asking, recorded, written
+from tests.bench.comparison import Arm, Comparison, compared
+from tests.bench.ground import Ground
+from tests.tpch.data import write_cda, write_tpch
+from tests.tpch.workloads import UDFS, sql
+
+SCALES = {"small": ("0.001",), "full": ("0.01", "0.1")}
+QUERIES = {"small": ("q02", "q09"), "full": ("q02", "q03", "q09", "q15", "q16", "q17", "q18", "q19", "q20", "q21")}
+TARGETS = (1, 100)
+
+
+def run(ground: Ground) -> Iterator[Comparison]:
+    """For each query and scale factor: running it, and asking about one row of its result, and about a hundred."""
+    for scale in SCALES[ground.size]:
+        folder = ground.folder / f"sf{scale}"
+        for name, path in write_cda(folder / "cda", write_tpch(folder, scale)).items():
+            ground.spark.read.parquet(str(path)).createOrReplaceTempView(name)
+        for udf in UDFS:
+            udf.register(ground.spark)
+        for query in QUERIES[ground.size]:
+            yield from _of(ground, query, f"CDA {query}, scale factor {scale}")
+
+
+def _of(ground: Ground, query: str, title: str) -> Iterator[Comparison]:
+    text = sql("cda", query)
+    arms: dict[str, Arm] = {"baseline (Rerun)": written(ground, text), "rerun, recorded": recorded(ground, text, "rerun")}
+    arms["function_materialization"] = recorded(ground, text, "function_materialization", "eager")
+    arms["full_materialization"] = recorded(ground, text, "full_materialization", "eager")
+    yield compared(f"{title}: running", arms, ground.meter, ground.repeats)
+    rows: list[dict[str, Any]] = [row.asDict() for row in ground.spark.sql(text).collect()]
+    for count in TARGETS:
+        if count <= len(rows):
+            chosen = np.random.default_rng(1).choice(len(rows), count, replace=False)
+            yield asking(ground, f"{title}: asking about {count} of {len(rows):,} rows", text, [rows[at] for at in sorted(chosen)])

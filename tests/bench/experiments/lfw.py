@@ -1,0 +1,71 @@
+"""How often did each person appear at large places? (Augmented lineage, section 7.1: figures 7, 8 and 9, table 2.)
+
+Photographs, events and places in three sizes; who is in a photograph is recognised expensively, by the picture, or cheaply, by its path.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from pyarrow import parquet
+
+from airflow_lineage_provider.reasons import ReasonedUdf
+from tests.bench.arms import asking, recorded, written
+from tests.bench.comparison import Comparison, compared
+from tests.bench.faces import recognised_face, recognised_name, write_photographs
+from tests.bench.ground import Ground
+
+SIZES = {"small": {"medium": 60}, "full": {"small": 400, "medium": 1_000, "large": 2_000}}
+"""Photographs. There is an event for four of them, and a place for five events."""
+
+PAPER = {"expensive": "FM 371.9 times faster than Rerun, Full 497.1", "cheap": "FM 1.6 times faster than Rerun, Full 2.6"}
+
+
+def query(udf: str) -> str:
+    """The analysis: the places are a nested aggregation."""
+    return f"""
+        SELECT {udf}(i_img) AS person, count(*) AS appearances
+        FROM image JOIN event ON i_event = e_id
+        JOIN (SELECT e_place AS place FROM event GROUP BY e_place HAVING avg(e_visitors) >= 5000) AS large ON e_place = place
+        GROUP BY 1"""
+
+
+def run(ground: Ground) -> Iterator[Comparison]:
+    """For both recognisers: running the task (medium size), asking about one row (all sizes)."""
+    for cost, udf in {"expensive": recognised_face, "cheap": recognised_name}.items():
+        udf.register(ground.spark)
+        for size, images in SIZES[ground.size].items():
+            _tables(ground, images)
+            told = f"{cost} recognition, {images:,} photographs ({size})"
+            if size == "medium":
+                yield _running(ground, udf, f"{told}: the task")
+            sql = query(udf.name)
+            person = min(row["person"] for row in ground.spark.sql(sql).collect())
+            title = f"{told}: one row of its result (the paper: {PAPER[cost]})"
+            yield asking(ground, title, sql, f"person = '{person}'")
+
+
+def _tables(ground: Ground, images: int) -> None:
+    draw = np.random.default_rng(images)
+    folder = ground.folder / f"photographs_{images}"
+    paths = [str(one) for one in sorted(folder.iterdir())] if folder.exists() else write_photographs(folder, images)
+    events = images // 4
+    places, visitors = draw.integers(0, max(events // 5, 1), events), draw.integers(10, 10_000, events)
+    image = {"i_id": range(images), "i_img": paths, "i_event": draw.integers(0, events, images)}
+    event = {"e_id": range(events), "e_place": places, "e_visitors": visitors}
+    tables: dict[str, dict[str, Any]] = {"image": image, "event": event}
+    for name, columns in tables.items():
+        parquet.write_table(pa.table({column: pa.array(values) for column, values in columns.items()}), ground.folder / f"{name}.parquet")
+    ground.tables("image", "event")
+
+
+def _running(ground: Ground, udf: ReasonedUdf, title: str) -> Comparison:
+    sql = query(udf.name)
+    arms = {"baseline (Rerun)": written(ground, sql), "rerun, recorded": recorded(ground, sql, "rerun")}
+    for strategy in ("function_materialization", "full_materialization"):
+        arms[f"{strategy}, eager"] = recorded(ground, sql, strategy, "eager")
+    arms["function_materialization, lazy"] = recorded(ground, sql, "function_materialization", "lazy")
+    return compared(title, arms, ground.meter, ground.repeats)
