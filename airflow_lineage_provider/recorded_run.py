@@ -225,26 +225,31 @@ class Run(LineageOfRows):
         check_options({"save": save, "params": params, "context": context})
         self._check_complete()
         most, given = settings.target_limit() if max_rows is None else max_rows, params or {}
-        if save and not self._lineage.lasting(lambda: self._lineage.store.may_derive()):
-            raise StoreNotPermitted(
-                "this user of the results store may read it and not keep derivations: explain(…, save=False), or --no-save, writes nothing"
-            )
         secrets, what = self._secrets(given), f"explain {self.record.pipeline}"
 
         def question(told: Progress) -> Explanation:
-            runs = KnownRuns(self._lineage.store)
+            with self._lineage.store.session() as session:
+                explanation = explained(told, KnownRuns(self._lineage.store, session))
+            explanation = with_images(without_secrets(explanation, secrets))
+            return saved(explanation, self._lineage.store, context or {}) if save else explanation
+
+        def explained(told: Progress, runs: KnownRuns) -> Explanation:
+            if save and not runs.store.may_derive(runs.session):
+                raise StoreNotPermitted(
+                    "this user of the results store may read it and not keep derivations: explain(…, save=False), or --no-save, writes "
+                    "nothing"
+                )
             run = self._asked(told, secrets, runs, across=across, save=save)
             derived = derive(run, target, at=at, summary=self.summary, limit=most, difference=difference)
             explanation = derived.explanation
             if verify:
                 told("verifying")
+                run.session.rest()
                 explanation = verified(explanation, run.udfs, run.recorded, self._lineage.spark)
             if across:
                 further = Across(runs, lambda one: self._other(one, runs, told, save, given), summary_of, difference, most)
                 explanation = further.trace(derived, explanation)
-            explanation = without_secrets(explanation, secrets)
-            explanation = with_images(explanation)
-            return saved(explanation, self._lineage.store, context or {}) if save else explanation
+            return explanation
 
         with guarded(secrets.message), watched(progress, what) as stages, heartbeat(self._lineage.spark, stages) as told:
             return self._lineage.lasting(lambda: question(told))
@@ -258,19 +263,17 @@ class Run(LineageOfRows):
             return self.plan
         return read_record(self.record, secrets.bound(self.record.plan))
 
-    def _asked(
-        self, progress: Progress, secrets: Secrets, runs: KnownRuns | None = None, *, across: bool = False, save: bool = False
-    ) -> AskedRun:
+    def _asked(self, progress: Progress, secrets: Secrets, runs: KnownRuns, *, across: bool = False, save: bool = False) -> AskedRun:
         """The run as a question finds it; ``runs`` are those that the question has come by."""
         from airflow_lineage_provider.deriving.across.stored_outputs import StoredOutputs
         from airflow_lineage_provider.deriving.asked_run import AskedRun
-        from airflow_lineage_provider.deriving.known_runs import KnownRuns
         from airflow_lineage_provider.store.kept_udfs import UdfsOfRun
 
-        recorded, runs = self._bound(secrets), runs or KnownRuns(self._lineage.store)
+        recorded = self._bound(secrets)
         stored = runs.stored(self.id)
         return AskedRun(
             store=runs.store,
+            session=runs.session,
             record=self.record,
             recorded=recorded,
             stored=stored,
@@ -331,10 +334,18 @@ class Run(LineageOfRows):
         self, what: str, params: Mapping[str, Any] | None, progress: Progress | bool | None, question: Callable[[AskedRun], Answer]
     ) -> Answer:
         """The answer to a question that is not kept, without the secrets that it was found with."""
+        from airflow_lineage_provider.deriving.known_runs import KnownRuns
+
+        def asked(stages: Progress) -> Answer:
+            with self._lineage.store.session() as session:
+                run = self._asked(stages, secrets, KnownRuns(self._lineage.store, session), across=True)
+                session.rest()
+                return question(run)
+
         self._check_complete()
         secrets = self._secrets(params or {})
         with guarded(secrets.message), watched(progress, f"{what} {self.record.pipeline}") as stages:
-            found = self._lineage.lasting(lambda: question(self._asked(stages, secrets, across=True)))
+            found = self._lineage.lasting(lambda: asked(stages))
         return without_secrets(found, secrets)
 
     def _spark_tracing(self, recorded: RecordedPlan, stored: Mapping[str, Materialization]) -> SparkTracing | None:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from airflow_lineage_provider.progress import Progress
     from airflow_lineage_provider.recording import RecordedPlan
     from airflow_lineage_provider.spark.rereading.tracing import SparkTracing
-    from airflow_lineage_provider.store import Materialization, RunRecord, Store
+    from airflow_lineage_provider.store import Materialization, RunRecord, Session, Store
     from airflow_lineage_provider.store.kept_udfs import UdfsOfRun
 
 
@@ -19,11 +19,12 @@ if TYPE_CHECKING:
 class AskedRun:
     """What a run wrote down and stored, and who can read it again.
 
-    ``spark`` is None where there is no session. ``kept`` has rows of sources that are no longer there. Without ``keep_reasons`` nothing
-    is written into the store.
+    ``session`` is where the question's queries of the store run. ``spark`` is None where there is no Spark session. ``kept`` has rows of
+    sources that are no longer there. Without ``keep_reasons`` nothing is written into the store.
     """
 
     store: Store
+    session: Session
     record: RunRecord
     recorded: RecordedPlan
     stored: Mapping[str, Materialization]

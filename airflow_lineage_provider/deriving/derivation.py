@@ -45,7 +45,7 @@ def derivation(run: AskedRun, condition: Expression) -> Iterator[Derivation]:
     """
     with ExitStack() as stack:
         rows, spark = _rows(run, condition, stack)
-        engines = Engines(rows.recorded, run.stored, stack.enter_context(run.store.session()), spark)
+        engines = Engines(rows.recorded, run.stored, run.session, spark)
         descents = Descents(run=run, rows=rows, spark=spark, whole=rows.recorded is run.recorded or condition == TRUE)
         lineage = LazyLineage(run=rows.recorded.traced, executor=engines, follower=descents)
         yield Derivation(run=run, rows=rows, spark=spark, lineage=lineage)
@@ -65,5 +65,6 @@ def _rows(run: AskedRun, condition: Expression, stack: ExitStack) -> tuple[RowSo
             "Spark session"
         )
     run.progress("computing segments again that were not stored")
+    run.session.rest()
     restored = restore(run.spark.spark, run.store, run.recorded, run.stored, run.udfs, condition, stack)
     return RemadeRows(restored, stored), SparkTracing(run.spark.spark, run.store, restored.recorded, run.stored, restored.tables)

@@ -102,7 +102,7 @@ def chosen_target(run: AskedRun, target: Any, at: Any, limit: int) -> Target:
     if (target is None) == (at is None):
         raise InvalidTarget("name the rows to explain in exactly one way: a predicate or rows, or positions, at=[0, 3]")
     if at is not None:
-        return PositionTarget(at, run.recorded, run.stored.get("result"), run.store, limit, run.record.strategy)
+        return PositionTarget(at, run.recorded, run.stored.get("result"), run.session, limit, run.record.strategy)
     if is_predicate(target):
         return PredicateTarget(target, run.recorded, limit, run.total, None if run.spark is None else run.spark.spark)
     return RowsTarget(target, run.recorded, limit, run.total)
@@ -114,9 +114,9 @@ def derive_rows(run: AskedRun, target: Target, *, summary: RunSummary, differenc
     with derivation(run, target.condition()) as made:
         run.progress("finding the target rows")
         numbers = target.numbers(made.rows)
+        target_rows = result_rows(made, numbers)
         run.progress("tracing")
         answer, found = _answer(made, numbers, difference)
-        target_rows = result_rows(made, numbers)
     explanation = Explanation(
         id="",
         run=summary,
@@ -167,7 +167,7 @@ def _answer(made: Derivation, numbers: list[int], difference: Difference) -> tup
 def source_reader(made: Derivation) -> SourceReader:
     """Who reads the source rows of a derivation."""
     run = made.run
-    return SourceReader(run.store, run.stored, dict(made.recorded.plan.conf), made.spark, run.kept)
+    return SourceReader(run.session, run.stored, dict(made.recorded.plan.conf), made.spark, run.kept)
 
 
 def _sources(made: Derivation, traced: Trace, answer: _Answer) -> FoundSources:
@@ -188,7 +188,7 @@ def _sources(made: Derivation, traced: Trace, answer: _Answer) -> FoundSources:
 
 def _reasons(made: Derivation, traced: Trace, found: FoundSources, answer: _Answer) -> None:
     run = made.run
-    reader = ReasonReader(run.store, run.record.id, run.udfs, made.rows, run.keep_reasons)
+    reader = ReasonReader(run, made.rows)
     traceable = made.recorded.plan.traceable
     for segment in made.recorded.plan.segments:
         if not segment.functions or segment.number not in made.recorded.materialized or segment.number not in traceable:

@@ -98,6 +98,7 @@ class Descents:
         """
         if self.spark is None:
             raise SparkRequired("following source rows forwards runs the pipeline's operators again: give a Spark session, Lineage(spark)")
+        self.run.session.rest()
         assert self.whole, "rows that are no target's descend from source rows, too"
         (number,) = output.numbers
         known = self.rows.recorded.materialized

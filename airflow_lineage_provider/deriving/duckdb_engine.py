@@ -70,6 +70,7 @@ class DuckDbEngine:
             if inputs.tables[key].name[0] not in inputs.views:
                 # Fetched last: it is known by now that the query can be written.
                 inputs.rows[inputs.tables[key].name[0]] = self.stored.rows(leaves[0], key)
+        self.stored.session.rest()
         rows = fetched(sql, views=inputs.views, tables=inputs.rows, paths=inputs.paths)
         return _typed(rows, plan), sql
 

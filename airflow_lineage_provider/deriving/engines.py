@@ -40,10 +40,12 @@ class SparkEngine:
 
     name: ClassVar[str] = "spark"
 
-    def __init__(self, spark: SparkTracing) -> None:
+    def __init__(self, spark: SparkTracing, session: Session) -> None:
         self.spark = spark
+        self.session = session
 
     def run(self, plan: o.Plan, target: pa.Table) -> tuple[pa.Table, str]:
+        self.session.rest()
         return self.spark.query(plan, target)
 
 
@@ -58,7 +60,7 @@ class Engines:
         postgres = PostgresEngine(recorded, stored, session)
         self.engines: tuple[Engine, ...] = (postgres, DuckDbEngine(recorded, postgres))
         if spark is not None:
-            self.engines = (*self.engines, SparkEngine(spark))
+            self.engines = (*self.engines, SparkEngine(spark, session))
 
     def run(self, plan: o.Plan, target: pa.Table) -> tuple[pa.Table, str, str]:
         """Execute a tracing query: its rows, the engine, and the SQL that was run.

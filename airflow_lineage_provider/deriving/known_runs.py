@@ -7,20 +7,25 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from airflow_lineage_provider.store import Store, WrittenPlace
+    from airflow_lineage_provider.store import Materialization, Session, Store, WrittenPlace
 
 
 class KnownRuns:
     """The runs that a question comes by. It lasts no longer than the question: runs may be dropped, and a server may move.
 
+    :ivar session: where the question's queries run.
     :ivar run: a run's record by its id. :ivar stored: its materializations by their names. Both raise as the store does.
     """
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, session: Session) -> None:
         self.store = store
+        self.session = session
         self.run = cache(store.run)
-        self.stored = cache(store.materializations)
+        self.stored = cache(self._stored)
         self._written: dict[frozenset[str], list[WrittenPlace]] = {}
+
+    def _stored(self, run_id: str) -> dict[str, Materialization]:
+        return self.store.materializations(run_id, self.session)
 
     def written(self, places: Collection[str]) -> list[WrittenPlace]:
         """What runs wrote to these places (`Store.written`)."""

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from airflow_lineage_provider.store import Materialization, Session
 
 TARGET_KEY: Key = ("segment", TARGET)
-_UPLOAD = "target"
+_TARGET = "target"
 
 
 class PostgresEngine:
@@ -36,11 +36,9 @@ class PostgresEngine:
         :raises PortabilityProblem: it may not give what Spark gives, or an input is not stored.
         """
         tables = {key: self._stored(key)[1] for key in leaf_keys(plan) if key != TARGET_KEY}
-        # Before anything is uploaded: whether PostgreSQL can run it is known from the plan alone.
-        tables[TARGET_KEY] = target_table(plan, TARGET, self.session.place(_UPLOAD), target.column_names)
+        tables[TARGET_KEY] = target_table(plan, TARGET, (_TARGET,), target.column_names)
         sql = lower(plan, bind(plan, tables), dialect="postgres", ansi=self.recorded.ansi)
-        self.session.upload(_UPLOAD, target)
-        return self.session.query(sql, {a.name: a.type for a in plan.output}), sql
+        return self.session.query(sql, {a.name: a.type for a in plan.output}, tables={_TARGET: target}), sql
 
     def check_readable(self, leaf: o.Source | o.SegmentOutput, key: Key, most: int) -> None:
         """Whether `rows` gives what is stored of a leaf.

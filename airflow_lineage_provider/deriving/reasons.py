@@ -23,9 +23,8 @@ from airflow_lineage_provider.reasons.values import same_values
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from airflow_lineage_provider.deriving.asked_run import AskedRun
     from airflow_lineage_provider.deriving.rows import RowSource
-    from airflow_lineage_provider.store import Store
-    from airflow_lineage_provider.store.kept_udfs import UdfsOfRun
 
 NO_REASON = "no reason declared: the UDF has no reasoning mode (with_reason declares one, for runs to come)"
 
@@ -42,13 +41,11 @@ class TracedCalls:
 class ReasonReader:
     """Reads the reasons of a run's function operators, and has the missing ones explained."""
 
-    def __init__(self, store: Store, run_id: str, udfs: UdfsOfRun, rows: RowSource, keep: bool = True) -> None:
-        """``keep`` puts what is explained into the store, for the next who asks."""
-        self.store = store
-        self.keep = keep
+    def __init__(self, run: AskedRun, rows: RowSource) -> None:
+        """What is explained is put into the store, for the next who asks, where the run that is asked says so (``keep_reasons``)."""
+        self.run = run
         self.rows = rows
-        self.run_id = run_id
-        self.udfs = udfs
+        self.udfs = run.udfs
 
     def read(self, function: FunctionOperator, segment: MaterializedSegment, numbers: list[int]) -> TracedCalls:
         """The calls behind the given rows of a materialized segment, each distinct (arguments, value, reason) once."""
@@ -75,7 +72,7 @@ class ReasonReader:
             none = pa.nulls(len(values), pa.string())
             return none, worth_of(none, values, NO_REASON)
         digests = [_digest(description.version, row) for row in zip(*(one.to_pylist() for one in inputs), strict=True)]
-        known = self.store.cached_reasons(self.run_id, str(function.function), list(dict.fromkeys(digests)))
+        known = self.run.store.cached_reasons(self.run.record.id, str(function.function), list(dict.fromkeys(digests)), self.run.session)
         missing = [at for at, digest in enumerate(digests) if digest not in known]
         try:
             if missing:
@@ -94,6 +91,7 @@ class ReasonReader:
         digests: list[str],
         missing: list[int],
     ) -> dict[str, tuple[str, str]]:
+        self.run.session.rest()
         udf = self.udfs.find(function.function)
         chosen = list({digests[at]: at for at in reversed(missing)}.values())
         made, reasons = udf.explain_batch([_combined(one.take(chosen)) for one in inputs])
@@ -108,8 +106,8 @@ class ReasonReader:
         rows = {
             digests[at]: (json.dumps(v, default=str), r) for at, v, r in zip(chosen, made.to_pylist(), reasons.to_pylist(), strict=True)
         }
-        if self.keep:
-            self.store.save_reasons(self.run_id, str(function.function), rows)
+        if self.run.keep_reasons:
+            self.run.store.save_reasons(self.run.record.id, str(function.function), rows)
         return rows
 
 

@@ -67,7 +67,7 @@ class StoredRows:
         return True
 
     def read(self, segment: int, columns: Sequence[str], numbers: Sequence[int]) -> pa.Table:
-        return self.run.store.rows(self._stored(segment), columns, numbers)
+        return self.run.session.rows(self._stored(segment), columns, numbers)
 
     def matching(self, condition: Expression, limit: int) -> list[int]:
         result = self._stored(0)
@@ -77,6 +77,7 @@ class StoredRows:
             if self.run.spark is None:
                 raise SparkRequired(f"the target needs Spark: {problem}; give a Spark session, or a simpler predicate") from problem
         text = _spark_text(condition, self.recorded)
+        self.run.session.rest()
         found = self.run.spark.filter(result, lambda frame: frame.where(text).select(ROW).orderBy(ROW).limit(limit))
         return [int(number) for number in found.column(0).to_pylist()]
 
@@ -88,7 +89,7 @@ class StoredRows:
         names = result_columns(self, self.recorded.plan.output)
         spelled = {a.id: columns[name] for a, name in zip(self.recorded.plan.output, names, strict=True)}
         where = lower_expression(condition, spelled, dialect="postgres", ansi=self.recorded.ansi)
-        found = self.run.store.read(result, columns=[ROW], where=where, order_by=[ROW], limit=limit)
+        found = self.run.session.read(result, columns=[ROW], where=where, order_by=[ROW], limit=limit)
         return [int(number) for number in found.column(0).to_pylist()]
 
 
@@ -108,11 +109,15 @@ class RemadeRows:
         return 0 not in self.restored.frames
 
     def read(self, segment: int, columns: Sequence[str], numbers: Sequence[int]) -> pa.Table:
-        return (self.restored if segment in self.restored.frames else self.stored).read(segment, columns, numbers)
+        if segment not in self.restored.frames:
+            return self.stored.read(segment, columns, numbers)
+        self.stored.run.session.rest()
+        return self.restored.read(segment, columns, numbers)
 
     def matching(self, condition: Expression, limit: int) -> list[int]:
         if self.numbered_by_run:
             return self.stored.matching(condition, limit)
+        self.stored.run.session.rest()
         return self.restored.matching(0, _spark_text(condition, self.recorded), limit)
 
 

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from airflow_lineage_provider.spark.rereading.tracing import SparkTracing
-    from airflow_lineage_provider.store import Materialization, Store
+    from airflow_lineage_provider.store import Materialization
+    from airflow_lineage_provider.store.reading import Reading
 
 Key = tuple[Any, ...]
 
@@ -48,7 +49,7 @@ class SourceReader:
 
     def __init__(
         self,
-        store: Store,
+        store: Reading,
         stored: Mapping[str, Materialization],
         settings: Mapping[str, str],
         spark: SparkTracing | None,
@@ -66,6 +67,8 @@ class SourceReader:
 
         :raises SparkRequired: only Spark can read this source, and there is no session.
         """
+        if source.identity.kind != "snapshot":
+            self.store.rest()
         stale = self._stale(source)
         kept = self.kept.read(source, keys) if self._harm(source, stale) and self.kept is not None else None
         if kept is not None and kept.num_rows:

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from airflow_lineage_provider.recording import RecordedPlan
-    from airflow_lineage_provider.store import Materialization, Store
+    from airflow_lineage_provider.store import Materialization
+    from airflow_lineage_provider.store.reading import Reading
 
 CANDIDATES = 1_000_000
 """So many rows are not compared in this process."""
@@ -97,7 +98,7 @@ def refuse_too_many(candidates: int, asked: str) -> None:
 class PositionTarget:
     """Rows of the result by their positions, counted from 0 in the order of `Run.result_table`."""
 
-    def __init__(self, at: Any, recorded: RecordedPlan, stored: Materialization | None, store: Store, limit: int, strategy: str) -> None:
+    def __init__(self, at: Any, recorded: RecordedPlan, stored: Materialization | None, store: Reading, limit: int, strategy: str) -> None:
         """:raises InvalidTarget, TargetTooLarge: they are no positions of the result.
         :raises ResultNotStored: rows that are made again need not come in the same order.
         """
@@ -185,7 +186,8 @@ def _term(attribute: Attribute, value: Any) -> Expression:
         return disjunction((null, _term(attribute, float("nan")))) or null if floats else null
     if value is None:
         return Call(function="isnull", arguments=(attribute,), type="boolean")
-    return Call(function="<=>", arguments=(attribute, literal_of(attribute.type, value)), type="boolean")
+    # Not "<=>", which is the same for a value that is there, and which no index of PostgreSQL's answers.
+    return Call(function="=", arguments=(attribute, literal_of(attribute.type, value)), type="boolean")
 
 
 def _asked(rows: Sequence[Cells], condition: Expression) -> str:

@@ -21,6 +21,7 @@ from airflow_lineage_provider.store.ids import is_possible
 from airflow_lineage_provider.store.kinds import KINDS, Kind
 from airflow_lineage_provider.store.layout import Column, Layout, cut, make_layout
 from airflow_lineage_provider.store.materialization import ExecutorUrls, Materialization
+from airflow_lineage_provider.store.selecting import Select, by_connection
 from airflow_lineage_provider.store.sqltext import DATA_SCHEMA, identifier, literal, qualified
 from airflow_lineage_provider.store.textescape import escape
 from airflow_lineage_provider.typed_json import read, written
@@ -36,6 +37,12 @@ class RunState:
     pipeline: str
     status: RunStatus
     error: str | None
+
+
+_STATE = sa.select(*(schema.runs.c[one.name] for one in fields(RunState))).where(schema.runs.c.id == sa.bindparam("run"))
+_STORED = (
+    sa.select(schema.materializations).where(schema.materializations.c.run_id == sa.bindparam("run")).order_by(schema.materializations.c.id)
+)
 
 
 def insert_run(connection: sa.Connection, record: RunRecord) -> None:
@@ -90,8 +97,7 @@ def state(connection: sa.Connection, run_id: str, lock: bool = False) -> RunStat
 
 def find(connection: sa.Connection, run_id: str, lock: bool = False) -> RunState | None:
     """How far a run is; None where there is none."""
-    query = sa.select(*(schema.runs.c[one.name] for one in fields(RunState))).where(schema.runs.c.id == run_id)
-    row = connection.execute(query.with_for_update() if lock else query).first()
+    row = connection.execute(_STATE.with_for_update() if lock else _STATE, {"run": run_id}).first()
     return None if row is None else RunState(*row)
 
 
@@ -201,7 +207,7 @@ def create_materialization(
     if run_state.status != "running":
         raise LoadFailed(f"run {run_id} is {run_state.status}: it takes no more materializations")
     if again:
-        made_before = next((one for one in stored(connection, urls, run_id) if one.name == name), None)
+        made_before = next((one for one in stored(by_connection(connection), urls, run_id) if one.name == name), None)
         if made_before is not None:
             return made_before
     if connection.execute(_by_name(run_id, name)).first() is not None:
@@ -251,23 +257,26 @@ def execute_text(connection: sa.Connection, sql: str) -> None:
         cursor.execute(sql)
 
 
-def materializations(connection: sa.Connection, urls: ExecutorUrls, run_id: str) -> dict[str, Materialization]:
+def materializations(select: Select, urls: ExecutorUrls, run_id: str) -> dict[str, Materialization]:
     """The materializations of a complete run, by name.
 
     :raises RunNotFound: there is no such run.
     :raises RunNotComplete: it failed, was dropped, or is still going.
     """
-    found = state(connection, run_id)
+    check_possible(run_id)
+    rows = select(_STATE, {"run": run_id})
+    if not rows:
+        raise _not_found(run_id)
+    found = RunState(**rows[0])
     if found.status != "complete":
         cause = f": {found.error}" if found.error else ""
         raise RunNotComplete(f"run {run_id} of pipeline {found.pipeline!r} is {found.status}{cause}")
-    return {one.name: one for one in stored(connection, urls, run_id)}
+    return {one.name: one for one in stored(select, urls, run_id)}
 
 
-def stored(connection: sa.Connection, urls: ExecutorUrls, run_id: str) -> list[Materialization]:
+def stored(select: Select, urls: ExecutorUrls, run_id: str) -> list[Materialization]:
     """The materializations of a run, whatever its status."""
-    table = schema.materializations
-    rows = connection.execute(sa.select(table).where(table.c.run_id == run_id).order_by(table.c.id)).mappings()
+    rows = select(_STORED, {"run": run_id})
     return [
         Materialization(
             row["id"],

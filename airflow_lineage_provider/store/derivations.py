@@ -16,6 +16,7 @@ from airflow_lineage_provider.shown import shown
 from airflow_lineage_provider.store import schema
 from airflow_lineage_provider.store.ids import is_possible, new_id
 from airflow_lineage_provider.store.records import DerivationRecord, DerivationTable
+from airflow_lineage_provider.store.selecting import Select
 from airflow_lineage_provider.typed_json import read_one_of, written
 
 if TYPE_CHECKING:
@@ -26,6 +27,14 @@ _DOCUMENTS = {"counts": Mapping[str, int], "guarantees": Mapping[str, Guarantee]
 # PostgreSQL holds values of up to 1 GB, and psycopg2 writes two characters for a byte.
 _MOST_BYTES = 500_000_000
 _DIGESTS_AT_ONCE = 10_000
+
+
+_DIGESTS = sa.func.string_to_array(sa.bindparam("digests", type_=sa.Text), sa.literal_column("' '"), type_=sa.ARRAY(sa.Text))
+_KNOWN_REASONS = sa.select(schema.reasons.c.digest, schema.reasons.c.value, schema.reasons.c.reason).where(
+    schema.reasons.c.run_id == sa.bindparam("run"),
+    schema.reasons.c.function == sa.bindparam("called"),
+    schema.reasons.c.digest == sa.any_(_DIGESTS),
+)
 
 
 def save(connection: sa.Connection, record: DerivationRecord) -> str:
@@ -119,14 +128,13 @@ def of_run(connection: sa.Connection, run_id: str) -> list[DerivationRecord]:
     return [_record(row) for row in rows]
 
 
-def cached_reasons(connection: sa.Connection, run_id: str, function: str, digests: Sequence[str]) -> dict[str, tuple[str, str]]:
+def cached_reasons(select: Select, run_id: str, function: str, digests: Sequence[str]) -> dict[str, tuple[str, str]]:
     """What is known of a function's calls, by digest of their arguments: the value's and the reason's JSON."""
-    table = schema.reasons
     found: dict[str, tuple[str, str]] = {}
     for start in range(0, len(digests), _DIGESTS_AT_ONCE):
-        some = sa.any_(sa.cast(list(digests[start : start + _DIGESTS_AT_ONCE]), sa.ARRAY(sa.Text)))
-        query = sa.select(table).where(table.c.run_id == run_id, table.c.function == function, table.c.digest == some)
-        found.update({row.digest: (row.value, row.reason) for row in connection.execute(query)})
+        some = " ".join(digests[start : start + _DIGESTS_AT_ONCE])
+        rows = select(_KNOWN_REASONS, {"run": run_id, "called": function, "digests": some})
+        found.update({row["digest"]: (row["value"], row["reason"]) for row in rows})
     return found
 
 

@@ -125,11 +125,6 @@ class OpenStore:
         """A materialization, as the executors reach it now."""
         return replace(materialization, urls=self._executors)
 
-    def may_derive(self) -> bool:
-        """Whether this user may keep derivations and reasons."""
-        with self._transaction("asking what this user may do") as connection:
-            return roles.may_derive(connection)
-
     @property
     def tcp_url(self) -> str:
         """The URL over TCP, for programs that know no Unix sockets (JDBC)."""

@@ -13,7 +13,10 @@ from airflow_lineage_provider.reasons.kept import KeptUdf
 from airflow_lineage_provider.records.run import RecordedOutput
 from airflow_lineage_provider.store import append_notes, catalog, kept_udfs, outputs, schema
 from airflow_lineage_provider.store.connection import sqlstate
+from airflow_lineage_provider.store.layout import Column
 from airflow_lineage_provider.store.materialization import ExecutorUrls, Materialization
+from airflow_lineage_provider.store.selecting import by_connection
+from airflow_lineage_provider.store.sqltext import DATA_SCHEMA
 from airflow_lineage_provider.store.types import storage_type
 from airflow_lineage_provider.typed_json import written
 
@@ -22,6 +25,10 @@ log = logging.getLogger(__name__)
 Indexes = Mapping[str, Sequence[Sequence[str]]]
 _MOST_INDEX_COLUMNS = 32
 _TOO_LONG = "54000"
+# A sequential scan of so many rows takes a millisecond or two.
+_LARGE = 20_000
+_MOST_KEYS = 2
+_UNIQUE = "SELECT attname FROM pg_stats WHERE schemaname = :schema AND tablename = :table AND n_distinct = -1 AND null_frac = 0"
 
 
 def publish(
@@ -50,15 +57,17 @@ def publish(
         return
     if state.status != "running":
         raise RunNotComplete(f"run {run_id} cannot be published: it is {state.status}{': ' + state.error if state.error else ''}")
-    stored = {found.name: found for found in catalog.stored(connection, urls, run_id)}
+    stored = {found.name: found for found in catalog.stored(by_connection(connection), urls, run_id)}
     unknown = set(indexes) - set(stored)
     if unknown:
         raise StoreError(f"indexes are asked for unknown materializations {sorted(unknown)}; run {run_id} has {sorted(stored)}")
     for name, found in stored.items():
-        _count(connection, found)
+        rows = _count(connection, found)
         for columns in indexes.get(name, ()):
             _index(connection, found, columns)
         catalog.execute_text(connection, f"ANALYZE {found.table}")
+        if found.kind == "result" and rows >= _LARGE:
+            _index_keys(connection, found)
     catalog.end_loads(connection, run_id)
     append_notes.stay(connection, run_id)
     outputs.enter(connection, run_id, places)
@@ -67,13 +76,36 @@ def publish(
     catalog.update_run(connection, run_id, status="complete", finished=datetime.now(UTC), **values)
 
 
-def _count(connection: sa.Connection, found: Materialization) -> None:
+def _index_keys(connection: sa.Connection, found: Materialization) -> None:
+    """Index what people will name rows of a large result by: columns whose values are all different, as far as ANALYZE has seen.
+
+    Now, by the owner, while nobody reads the table: who may only read could not, and would wait for whoever asks first.
+    """
+    for name in _keys(connection, found)[:_MOST_KEYS]:
+        _index(connection, found, [name])
+
+
+def _keys(connection: sa.Connection, found: Materialization) -> list[str]:
+    values = {"schema": DATA_SCHEMA, "table": found.table_name}
+    unique = set(connection.execute(sa.text(_UNIQUE), values).scalars())
+    return [column.name for column in found.columns if _may_be_key(column) and found.physical(column.name) in unique]
+
+
+def _may_be_key(column: Column) -> bool:
+    """People write it: no lineage key, and no measured number."""
+    kind = storage_type(column.type)
+    return column.role in ("data", "argument") and not kind.json and kind.cast not in ("float4", "float8")
+
+
+def _count(connection: sa.Connection, found: Materialization) -> int:
+    """Enter how many rows it has: so many."""
     loads = schema.loads
-    rows = connection.execute(sa.select(loads.c.rows, loads.c.escaped).where(loads.c.materialization_id == found.id)).all()
-    escaped = sorted({name for row in rows for name in row.escaped or ()})
+    loaded = connection.execute(sa.select(loads.c.rows, loads.c.escaped).where(loads.c.materialization_id == found.id)).all()
+    escaped = sorted({name for row in loaded for name in row.escaped or ()})
+    rows: int = sum(row.rows for row in loaded)
     table = schema.materializations
-    change = table.update().where(table.c.id == found.id).values(rows=sum(row.rows for row in rows), escaped=escaped)
-    connection.execute(change)
+    connection.execute(table.update().where(table.c.id == found.id).values(rows=rows, escaped=escaped))
+    return rows
 
 
 def _index(connection: sa.Connection, found: Materialization, columns: Sequence[str]) -> None:

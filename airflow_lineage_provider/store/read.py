@@ -48,7 +48,8 @@ def select_sql(
 
 def numbered(layout: Layout, row: str, numbers: Sequence[int]) -> str:
     """The condition that a row's number is one of these."""
-    return f"{layout.sql_column(row)} IN ({', '.join(str(int(one)) for one in numbers)})" if numbers else "false"
+    # One constant, which is parsed faster than a list of thousands.
+    return f"{layout.sql_column(row)} = ANY ('{{{','.join(str(int(one)) for one in numbers)}}}'::int8[])" if numbers else "false"
 
 
 def at_positions(table: str, layout: Layout, row: str, positions: Sequence[int]) -> str:

@@ -18,6 +18,7 @@ from airflow_lineage_provider.store.sqltext import identifier, literal
 
 if TYPE_CHECKING:
     from airflow_lineage_provider.store.materialization import ExecutorUrls
+    from airflow_lineage_provider.store.selecting import Select
 
 LOADER, READER = "lineage_load", "lineage_read"
 """The embedded server's roles that log in, for Spark's executors."""
@@ -27,9 +28,13 @@ _LOCK = 0x6C696E65726F6C65
 _OWNER = sa.text("""
     SELECT o.rolname FROM pg_namespace n JOIN pg_roles o ON o.oid = n.nspowner
     WHERE n.nspname = 'lineage' AND o.rolname <> current_user AND pg_has_role(current_user, o.oid, 'MEMBER')""")
-_MAY_DERIVE = sa.text("""
-    SELECT has_table_privilege('lineage.derivations', 'INSERT') AND has_function_privilege('lineage.hold_run(text)', 'EXECUTE')
-    AND NOT pg_is_in_recovery()""")
+_MAY_DERIVE = sa.select(
+    sa.literal_column(
+        "has_table_privilege('lineage.derivations', 'INSERT') AND has_function_privilege('lineage.hold_run(text)', 'EXECUTE')"
+        " AND NOT pg_is_in_recovery()",
+        sa.Boolean,
+    ).label("may")
+)
 _MARKS = sa.text("SELECT rolname, shobj_description(oid, 'pg_authid') AS mark FROM pg_roles WHERE rolname IN (:loader, :reader)")
 
 
@@ -50,9 +55,9 @@ def owner(connection: sa.Connection) -> str | None:
     return None if found is None else str(found)
 
 
-def may_derive(connection: sa.Connection) -> bool:
+def may_derive(select: Select) -> bool:
     """Whether the user may keep derivations."""
-    return bool(connection.execute(_MAY_DERIVE).scalar())
+    return bool(select(_MAY_DERIVE, {})[0]["may"])
 
 
 @dataclass(frozen=True)

@@ -5,19 +5,20 @@ from __future__ import annotations
 import logging
 import os
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from airflow_lineage_provider import settings
 from airflow_lineage_provider.errors import StoreError
-from airflow_lineage_provider.plan.datatypes import from_arrow
 from airflow_lineage_provider.secrecy import redact
 from airflow_lineage_provider.store import convert, forks
 from airflow_lineage_provider.store.adbc import AdbcConnection
 from airflow_lineage_provider.store.connection import adbc_connect, sqlstate, store_errors
+from airflow_lineage_provider.store.given_tables import layout_of, rows_sql
 from airflow_lineage_provider.store.layout import Column, Layout, make_layout, physical_names
+from airflow_lineage_provider.store.reading import Reading
 from airflow_lineage_provider.store.result import typed_result
 from airflow_lineage_provider.store.sqltext import identifier, literal
 
@@ -46,16 +47,17 @@ class ConnectionPool:
         """The server is to be reached by another URL from now on."""
         self._url = url
 
-    def take(self) -> AdbcConnection:
-        """A connection that answers."""
+    def take(self, begin: Callable[[AdbcConnection], None]) -> AdbcConnection:
+        """A connection on which this could be begun: an idle one that was lost meanwhile cannot, and is another one then."""
         while True:
             with self._lock:
                 connection = self._idle.pop() if self._idle else None
             if connection is None:
-                return adbc_connect(self._url)
-            if _answers(connection):
-                return connection
-            discard(connection)
+                return _begun(adbc_connect(self._url), begin)
+            try:
+                return _begun(connection, begin)
+            except Exception:
+                log.info("an idle connection to the results store was lost; another one is made")
 
     def give_back(self, connection: AdbcConnection) -> None:
         """Return a connection that has no open transaction and no temporary tables."""
@@ -84,15 +86,13 @@ def discard(connection: AdbcConnection) -> None:
         connection.close()
 
 
-def _answers(connection: AdbcConnection) -> bool:
+def _begun(connection: AdbcConnection, begin: Callable[[AdbcConnection], None]) -> AdbcConnection:
     try:
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT 1")
-            cursor.fetchall()
-        return True
-    except Exception:
-        log.info("an idle connection to the results store was lost; another one is made")
-        return False
+        begin(connection)
+    except BaseException:
+        discard(connection)
+        raise
+    return connection
 
 
 @dataclass(frozen=True)
@@ -106,37 +106,34 @@ class Upload:
     table: str
     layout: Layout
 
-    @property
-    def parts(self) -> tuple[str, str]:
-        """Schema and name of the table, not quoted."""
-        schema, _, name = self.table.partition(".")
-        return schema, name.strip('"')
-
     def sql_column(self, name: str, table: str | None = None) -> str:
         """A PostgreSQL expression that yields a column, stored as a materialization's column of the same Spark type is."""
         return self.layout.sql_column(name, table)
 
 
-class Session:
-    """One connection, for queries that belong together. Use it in a ``with`` block; temporary tables end with it."""
+class Session(Reading):
+    """One connection, for queries that belong together. Use it in a ``with`` block; temporary tables end with it.
+
+    Queries are one read-only transaction from the first of them to the next `rest`.
+    """
 
     def __init__(self, pool: ConnectionPool, url: str, timeout: float | None) -> None:
+        self.url = url
         self._pool = pool
-        self._url = url
         self._timeout = timeout
         self._connection: AdbcConnection | None = None
         self._process = 0
+        self._zone: str | None = None
         self._uploads: dict[str, str] = {}
 
     def __enter__(self) -> Session:
-        with store_errors(f"connecting to {redact(self._url)}"):
-            self._connection = self._pool.take()
         self._process = os.getpid()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        process, self._process = self._process, 0
         connection, self._connection = self._connection, None
-        if connection is None or self._process != os.getpid():
+        if connection is None or process != os.getpid():
             return
         try:
             connection.rollback()
@@ -148,41 +145,80 @@ class Session:
         else:
             self._pool.give_back(connection)
 
-    def query(self, sql: str, types: Mapping[str, str] | None = None, timezone: str = "UTC") -> pa.Table:
+    def query(
+        self,
+        sql: str,
+        types: Mapping[str, str] | None = None,
+        timezone: str = "UTC",
+        tables: Mapping[str, pa.Table] | None = None,
+    ) -> pa.Table:
         """The rows of one SELECT, in a read-only transaction.
 
         :param sql: PostgreSQL text in which every name and string is quoted already.
         :param types: Spark types of output columns; those columns come as the exact Arrow type. Others come as PostgreSQL gives them.
         :param timezone: of the SQL session, Spark's ``spark.sql.session.timeZone``.
+        :param tables: what the query reads by these names, with their columns, stored as a materialization's of the same types are.
         :raises StoreUnavailable: the store does not answer.
         :raises StoreError: the store refuses the query, it took longer than the statement timeout, or a table is gone (its run was
             dropped).
+        :raises LoadFailed: a value of ``tables`` cannot be stored as its Spark type. :raises PlanError: an Arrow type has no Spark type.
         """
-        with store_errors(f"querying {redact(self._url)}"):
-            return typed_result(self.fetch(sql, timezone), types or {})
+        given = ", ".join(f"{identifier(name)} AS NOT MATERIALIZED ({self._given(name, table)})" for name, table in (tables or {}).items())
+        with store_errors(f"querying {redact(self.url)}"):
+            return typed_result(self.fetch(f"WITH {given} ({sql})" if given else sql, timezone), types or {})
 
-    def fetch(self, sql: str, timezone: str = "UTC") -> pa.Table:
-        """`query` with PostgreSQL's types as ADBC gives them, and ADBC's errors."""
+    def _given(self, name: str, table: pa.Table) -> str:
+        """A SELECT of a table's rows: its text has them, or, where they are many, a temporary table."""
+        layout = layout_of(table)
+        return rows_sql(table, layout) or f"SELECT {_names(layout)} FROM {self.upload(name, table).table}"
+
+    def fetch(self, sql: str, timezone: str = "UTC", values: Sequence[str] = ()) -> pa.Table:
+        """`query` with PostgreSQL's types as ADBC gives them, and ADBC's errors; ``values`` are those of ``$1`` … in it."""
+        try:
+            with self._reading(timezone).cursor() as cursor:
+                cursor.execute(sql, tuple(values) or None)
+                return cursor.fetch_arrow_table()
+        except Exception as error:
+            self._end()
+            raise self._explained(error) from error
+
+    def rest(self) -> None:
+        """Before something that takes its time: until the next query the store is not held up by an open transaction."""
+        self._end()
+        if self._connection is not None and not self._uploads:
+            self._pool.give_back(self._connection)
+            self._connection = None
+
+    def _reading(self, timezone: str) -> AdbcConnection:
+        """The connection, in a read-only transaction."""
         connection = self._open()
+        if connection is None:
+            connection = self._connection = self._pool.take(lambda one: self._begin(one, timezone))
+        elif self._zone != timezone:
+            self._end()
+            self._begin(connection, timezone)
+        self._zone = timezone
+        return connection
+
+    def _begin(self, connection: AdbcConnection, timezone: str) -> None:
         milliseconds = round((self._timeout or 0) * 1000)
-        settings = (
+        limits = (
             f"SELECT set_config('transaction_read_only', 'on', true), set_config('TimeZone', {literal(timezone)}, true),"
             f" set_config('statement_timeout', '{milliseconds}', true)"
             # A superuser's to set; other users have what an administrator gave them.
             f", CASE WHEN current_setting('is_superuser') = 'on' THEN set_config('temp_file_limit', '{_kilobytes()}', true) END"
         )
-        try:
-            connection.begin()
-            with connection.cursor() as cursor:
-                cursor.execute(settings)
-                cursor.fetchall()
-                cursor.execute(sql)
-                return cursor.fetch_arrow_table()
-        except Exception as error:
-            raise self._explained(error) from error
-        finally:
+        connection.begin()
+        with connection.cursor() as cursor:
+            cursor.execute(limits)
+            cursor.fetchall()
+
+    def _end(self) -> None:
+        """End the transaction; a connection on which that fails is lost, and so are its temporary tables."""
+        self._zone = None
+        if self._connection is not None and self._process == os.getpid():
             with suppress(Exception):
-                connection.rollback()
+                self._connection.rollback()
 
     def _explained(self, error: Exception) -> Exception:
         match sqlstate(error):
@@ -196,16 +232,12 @@ class Session:
                 return StoreError(f"a table of the query is gone, its run was probably dropped: {redact(str(error))}")
         return error
 
-    def _open(self) -> AdbcConnection:
-        if self._connection is None:
+    def _open(self) -> AdbcConnection | None:
+        if not self._process:
             raise StoreError("this session of the results store is closed; use it inside its 'with' block")
         if self._process != os.getpid():
             raise StoreError("this session of the results store was opened by the process that this one was forked from; open another")
         return self._connection
-
-    def place(self, name: str) -> tuple[str, str]:
-        """Schema and name, not quoted, of the table that the next `upload` under this name makes: a query can be written before it."""
-        return "pg_temp", physical_names([f"{name[:20]}_{len(self._uploads) + 1}"])[0]
 
     def upload(self, name: str, table: pa.Table, columns: Sequence[Column] | None = None) -> Upload:
         """A temporary table that this session's queries can join.
@@ -217,17 +249,18 @@ class Session:
         :raises LoadFailed: a value cannot be stored as its Spark type.
         :raises PlanError: an Arrow type has no Spark type.
         """
-        layout = make_layout(columns or [Column(field.name, from_arrow(field.type)) for field in table.schema])
-        schema, chosen = self.place(name)
-        quoted = f"{schema}.{identifier(chosen)}"
+        layout = layout_of(table) if columns is None else make_layout(columns)
+        chosen = physical_names([f"{name[:20]}_{len(self._uploads) + 1}"])[0]
+        quoted = f"pg_temp.{identifier(chosen)}"
         batches = [convert.to_storage(table, layout, 0)[0]]
-        with store_errors(f"uploading {name!r} to {redact(self._url)}"):
+        with store_errors(f"uploading {name!r} to {redact(self.url)}"):
             self._create(chosen, quoted, layout, batches)
         self._uploads[chosen] = quoted
         return Upload(quoted, layout)
 
     def _create(self, name: str, quoted: str, layout: Layout, batches: list[pa.RecordBatch]) -> None:
-        connection = self._open()
+        self._end()
+        connection = self._connection = self._open() or self._pool.take(lambda one: one.begin())
         try:
             connection.begin()
             with connection.cursor() as cursor:
@@ -241,3 +274,7 @@ class Session:
             with suppress(Exception):
                 connection.rollback()
             raise
+
+
+def _names(layout: Layout) -> str:
+    return ", ".join(f"{layout.sql_column(column.name)} AS {identifier(column.name)}" for column in layout.columns)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from airflow_lineage_provider import settings
@@ -11,18 +12,19 @@ from airflow_lineage_provider.secrecy import redact
 from airflow_lineage_provider.store import catalog, derivations, embedded, lifecycle, migrate, pending, roles
 from airflow_lineage_provider.store.appends import Appends
 from airflow_lineage_provider.store.connection import normalise, store_errors
-from airflow_lineage_provider.store.convert import from_storage
 from airflow_lineage_provider.store.handover import Patience, bounded
 from airflow_lineage_provider.store.materialization import Materialization
-from airflow_lineage_provider.store.read import at_positions, numbered, row_column, select_sql
+from airflow_lineage_provider.store.reading import Reading
 from airflow_lineage_provider.store.records import DerivationRecord
 from airflow_lineage_provider.store.runs import Runs
+from airflow_lineage_provider.store.selecting import Select, by_connection, by_session
+from airflow_lineage_provider.store.session import Session
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 
-class Store(Runs, Appends):
+class Store(Runs, Appends, Reading):
     """PostgreSQL with the catalog and the materializations. Open it with `Store.open`; it may be shared between threads.
 
     Every method raises StoreUnavailable when the server does not answer and StoreError when it refuses.
@@ -89,66 +91,27 @@ class Store(Runs, Appends):
 
     # Materializations
 
-    def materializations(self, run_id: str) -> dict[str, Materialization]:
-        """The materializations of a complete run, by name.
+    def materializations(self, run_id: str, session: Session | None = None) -> dict[str, Materialization]:
+        """The materializations of a complete run, by name; read in the transaction of a ``session`` where one is given.
 
         :raises RunNotFound: there is no such run.
         :raises RunNotComplete: it failed, was dropped, or is still going.
         """
-        with self._transaction(f"reading run {run_id}") as connection:
-            return catalog.materializations(connection, self._executors, run_id)
+        with self._selecting(f"reading run {run_id}", session) as select:
+            return catalog.materializations(select, self._executors, run_id)
 
     def table_sizes(self, run_id: str) -> dict[str, int]:
         """The bytes of a run's materializations on disk, with their indexes, by name; of a dropped or unknown run none."""
         with self._transaction(f"measuring the tables of run {run_id}") as connection:
             return catalog.table_sizes(connection, run_id)
 
-    def read(
-        self,
-        materialization: Materialization,
-        columns: Sequence[str] | None = None,
-        where: str | None = None,
-        order_by: Sequence[str] | None = None,
-        limit: int | None = None,
-    ) -> pa.Table:
-        """Rows of a materialization with their exact Spark types.
+    def fetch(self, sql: str) -> pa.Table:
+        """The rows of one SELECT in a session of its own, with PostgreSQL's types as ADBC gives them, and ADBC's errors."""
+        with self.session() as session:
+            return session.fetch(sql)
 
-        :param materialization: from `materializations` (or, for the run's own driver, from `create_materialization`).
-        :param columns: names; all by default.
-        :param where: a PostgreSQL condition in which every name and string is quoted already, over `Materialization.sql_column`
-            expressions.
-        :param order_by: column names.
-        :param limit: the most rows.
-        :raises StoreError: a column is unknown, or the run was dropped.
-        """
-        names = [column.name for column in materialization.columns] if columns is None else list(columns)
-        sql = select_sql(materialization.table, materialization.layout, names, where, order_by, limit)
-        with self.session() as session, store_errors(f"reading {materialization.name!r} in {redact(self.url)}"):
-            return from_storage(session.fetch(sql), materialization.layout, names)
-
-    def rows(self, materialization: Materialization, columns: Sequence[str], numbers: Sequence[int]) -> pa.Table:
-        """The rows of a materialization with the given numbers, in the order of their numbers.
-
-        :raises StoreError: a column is unknown, or the run was dropped.
-        """
-        row = row_column(materialization.layout, materialization.name)
-        return self.read(materialization, columns, numbered(materialization.layout, row, numbers), order_by=[row])
-
-    def numbers_at(self, materialization: Materialization, positions: Sequence[int]) -> list[int]:
-        """The numbers of the rows at these positions, counted from 0 in the order of the numbers; fewer where there are not so many.
-
-        :raises StoreError: the run was dropped.
-        """
-        row = row_column(materialization.layout, materialization.name)
-        where = at_positions(materialization.table, materialization.layout, row, positions)
-        found = self.read(materialization, [row], where, order_by=[row])
-        return [int(number) for number in found.column(0).to_pylist()]
-
-    def count(self, materialization: Materialization) -> int:
-        """The number of a materialization's rows."""
-        if materialization.rows is not None:
-            return materialization.rows
-        return int(self.query(f"SELECT count(*) AS n FROM {materialization.table}").column(0)[0].as_py())
+    def rest(self) -> None:
+        """Nothing to do: each query is a transaction of its own."""
 
     def partitions(self, materialization: Materialization) -> list[tuple[int, int]]:
         """The loaded partitions of a materialization that have rows: number and rows."""
@@ -156,6 +119,11 @@ class Store(Runs, Appends):
             return catalog.partitions(connection, materialization)
 
     # Derivations and reasons
+
+    def may_derive(self, session: Session | None = None) -> bool:
+        """Whether this user may keep derivations and reasons."""
+        with self._selecting("asking what this user may do", session) as select:
+            return roles.may_derive(select)
 
     def save_derivation(self, record: DerivationRecord) -> str:
         """Keep a derivation and its tables; its id.
@@ -179,10 +147,21 @@ class Store(Runs, Appends):
         with self._transaction(f"listing the derivations of run {run_id}") as connection:
             return derivations.of_run(connection, run_id)
 
-    def cached_reasons(self, run_id: str, function: str, digests: Sequence[str]) -> dict[str, tuple[str, str]]:
-        """Known calls of a function, by digest of their arguments: (value's JSON, reason's JSON)."""
-        with self._transaction(f"reading reasons of run {run_id}") as connection:
-            return derivations.cached_reasons(connection, run_id, function, digests)
+    def cached_reasons(
+        self, run_id: str, function: str, digests: Sequence[str], session: Session | None = None
+    ) -> dict[str, tuple[str, str]]:
+        """Known calls of a function, by digest of their arguments (in hexadecimal digits): (value's JSON, reason's JSON)."""
+        with self._selecting(f"reading reasons of run {run_id}", session) as select:
+            return derivations.cached_reasons(select, run_id, function, digests)
+
+    @contextmanager
+    def _selecting(self, doing: str, session: Session | None) -> Iterator[Select]:
+        if session is None:
+            with self._transaction(doing) as connection:
+                yield by_connection(connection)
+        else:
+            with store_errors(f"{doing} in {redact(self.url)}"):
+                yield by_session(session)
 
     def save_reasons(self, run_id: str, function: str, rows: Mapping[str, tuple[str, str]]) -> None:
         """Keep calls of a function, in the form of `cached_reasons`; a digest that is known already keeps its reason.

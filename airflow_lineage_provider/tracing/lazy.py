@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from airflow_lineage_provider.plan.guarantees import Guarantee, weakest
+from airflow_lineage_provider.tracing.looked_up import LookedUp
 from airflow_lineage_provider.tracing.maps import LineageMap, Rows, RowSet
 from airflow_lineage_provider.tracing.python_guarantees import opaque
 from airflow_lineage_provider.tracing.trace import Executor, Trace, TracedRun, trace
@@ -25,6 +26,7 @@ class LazyLineage:
     executor: Executor
     follower: Follower
     _known: dict[tuple[int, bool], tuple[Rows, Trace]] = field(default_factory=dict, init=False, repr=False)
+    _looked_up: LookedUp = field(default_factory=LookedUp, init=False, repr=False)
 
     def between(self, output: RowSet, input: RowSet) -> LineageMap:
         return LazyMap(lineage=self, output=output, input=input)
@@ -34,7 +36,7 @@ class LazyLineage:
         asked = (id(rows), differences)
         if asked not in self._known:
             (start,) = rows.of.numbers
-            found = trace(self.run, start, rows.keys, self.executor, enumerate_differences=differences)
+            found = trace(self.run, start, rows.keys, self.executor, enumerate_differences=differences, known=self._looked_up)
             self._known[asked] = (rows, found)
         return self._known[asked][1]
 

@@ -18,6 +18,7 @@ from airflow_lineage_provider.plan.guarantees import weakest
 from airflow_lineage_provider.plan.lineage_keys import InputIdentity, MaterializedSegment, SourceIdentity
 from airflow_lineage_provider.plan.segments import Segment, SegmentedPlan
 from airflow_lineage_provider.tracing.annotate import Annotated, Context, group_keys
+from airflow_lineage_provider.tracing.looked_up import LookedUp
 from airflow_lineage_provider.tracing.maps import Rows, RowSet, distinct_rows
 from airflow_lineage_provider.tracing.python_guarantees import opaque
 from airflow_lineage_provider.tracing.reserved import STORED_ROW, TAG, TAG_ATTRIBUTE, TARGET, TARGET_PRESENT, TARGET_ROW
@@ -97,17 +98,26 @@ class Trace:
         return f"lazy: {engines}" if engines else "lazy"
 
 
-def trace(run: TracedRun, start: int, target: pa.Table, executor: Executor, *, enumerate_differences: bool = False) -> Trace:
+def trace(
+    run: TracedRun,
+    start: int,
+    target: pa.Table,
+    executor: Executor,
+    *,
+    enumerate_differences: bool = False,
+    known: LookedUp | None = None,
+) -> Trace:
     """Trace rows of the materialized segment ``start``, given as a table of tag and row number.
 
-    Segments are taken in the order of their numbers: all targets of a segment are known when its turn comes, and each
-    segment's tracing query is run once (proposition 3). The right sides of differences are gone into only when asked.
+    What stored rows hold is looked up where ``known`` has it not. Segments are taken in the order of their numbers: all targets of a
+    segment are known when its turn comes, and each segment's tracing query is run once (proposition 3). The right sides of differences are
+    gone into only when asked.
     """
-    found = Trace(run=run)
+    found, known = Trace(run=run), known or LookedUp()
     found.segments[start] = target
     for segment in run.plan.segments[start:]:
         if segment.number in found.segments and found.segments[segment.number].num_rows:
-            _trace_rows(run, segment, found, executor)
+            _trace_rows(run, segment, found, executor, known)
         if segment.number in found.links and found.links[segment.number].num_rows:
             _trace_link(run, segment, found, executor, enumerate_differences)
     return found
@@ -123,7 +133,7 @@ def _controlled(segment: Segment, link: pa.Table) -> pa.Table:
     return link.filter(pc.invert(link.column(2))) if segment.kind == "existence" else link.slice(0, 0)
 
 
-def _trace_rows(run: TracedRun, segment: Segment, found: Trace, executor: Executor) -> None:
+def _trace_rows(run: TracedRun, segment: Segment, found: Trace, executor: Executor, known: LookedUp) -> None:
     """Rows of a materialized segment: their lineage keys are stored; of a segment with an aggregation, the grouping keys."""
     target, stored = found.segments[segment.number], run.materialized[segment.number]
     if segment.aggregations:
@@ -133,7 +143,7 @@ def _trace_rows(run: TracedRun, segment: Segment, found: Trace, executor: Execut
         return
     query = _stored_keys(stored)
     if _leads_on(query):
-        _record(segment, query, target, found, executor)
+        _add_inputs(query, known.rows(segment.number, target, lambda rows: _execute(segment, query.plan, rows, found, executor)), found)
 
 
 def _leads_on(query: Annotated) -> bool:
@@ -155,7 +165,10 @@ def _trace_link(run: TracedRun, segment: Segment, found: Trace, executor: Execut
 
 
 def _record(segment: Segment, query: Annotated, target: pa.Table, found: Trace, executor: Executor) -> None:
-    rows = _execute(segment, query.plan, target, found, executor)
+    _add_inputs(query, _execute(segment, query.plan, target, found, executor), found)
+
+
+def _add_inputs(query: Annotated, rows: pa.Table, found: Trace) -> None:
     for identity in (one for one in query.inputs if one.kind != "domain"):
         _add(found, identity, _split(rows, query.identity_attributes, identity))
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from contextlib import ExitStack
 from typing import Any
 
 import pytest
@@ -17,6 +18,7 @@ from airflow_lineage_provider import Lineage
 from airflow_lineage_provider.answers.lineage_rows import LineageRows
 from airflow_lineage_provider.deriving.derivation import Derivation, derivation
 from airflow_lineage_provider.deriving.derive import chosen_target, row_set_of, tables_of
+from airflow_lineage_provider.deriving.known_runs import KnownRuns
 from airflow_lineage_provider.deriving.sources import key_tuples
 from airflow_lineage_provider.deriving.why_not.found_rows import found_rows
 from airflow_lineage_provider.deriving.why_not.question import asked_of
@@ -136,8 +138,10 @@ def _pairs(found: LineageRows) -> list[tuple[int, int]]:
 
 def _check_maps(run: Run, read: Iterable[str]) -> None:
     """r stands behind o, asked backward, exactly where o descends from r, asked forward: for the result, and for a stored segment."""
-    asked = run._asked(lambda _: None, Secrets())
-    with derivation(asked, TRUE) as made:
+    store = run._lineage.store
+    with ExitStack() as stack:
+        asked = run._asked(lambda _: None, Secrets(), KnownRuns(store, stack.enter_context(store.session())))
+        made = stack.enter_context(derivation(asked, TRUE))
         result = numbered_rows(RESULT, chosen_target(asked, "true", None, MOST_TARGETS).numbers(made.rows))
         for name in read:
             table = row_set_of(tables_of(run.plan)[name])

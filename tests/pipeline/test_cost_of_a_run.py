@@ -15,7 +15,8 @@ from py4j.clientserver import JavaClient
 from pyspark.sql import SparkSession
 
 from airflow_lineage_provider import Lineage, reasoned_udf
-from airflow_lineage_provider.store import Store
+from airflow_lineage_provider.store import Store, embedded
+from tests.statements import noted
 from tests.store.conftest import sql
 
 pytestmark = pytest.mark.spark
@@ -94,6 +95,28 @@ def test_a_run_and_a_question(lineage: Lineage, spark: SparkSession, store: Stor
     # What the store and the files have needs no Spark.
     assert of_question.jobs == 0, of_question
     assert of_question.calls <= 5, of_question
-    # The question's temporary tables.
-    assert of_question.transactions <= 3, of_question
+    # It only reads.
+    assert of_question.transactions == 0, of_question
     run.close()
+
+
+def test_a_question_about_what_the_store_has(spark: SparkSession, store: Store) -> None:
+    """All in PostgreSQL: one transaction, of a fixed number of statements, on one connection; and one more to keep the answer."""
+    spark.createDataFrame([(number, number % 3) for number in range(10)], "x int, g int").createOrReplaceTempView("ten_of_the_session")
+    judged.register(spark)
+    lineage, server = Lineage(spark, store=store), embedded.ensure_running(store.home)
+    query = "SELECT g, count(*) AS n FROM (SELECT g, judged(x) AS verdict FROM ten_of_the_session) GROUP BY g"
+    for sql_text, target, most in ((PIPELINE.replace("ten_rows", "ten_of_the_session"), "g = 1", 12), (query, "g = 1", 14)):
+        run = lineage.run(sql_text, name="ten rows of the session")
+        asked_without_spark = Lineage(store=store).get_run(run.id)
+        asked_without_spark.explain(target)
+        with noted(server, store.url) as asked:
+            answer = asked_without_spark.explain(target, save=False)
+        assert answer.sources["ten_of_the_session"].rows.num_rows in (2, 3)
+        assert (asked.transactions, asked.connections, asked.connected) == (1, 1, 0), asked
+        assert len(asked.statements) <= most, asked
+        with noted(server, store.url) as kept:
+            asked_without_spark.explain(target)
+        assert (kept.transactions, kept.connections, kept.connected) == (3, 2, 0), kept  # one is the look whether a connection is alive
+        assert len(kept.statements) <= most + 12, kept
+        run.close()

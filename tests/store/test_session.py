@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import threading
 from collections.abc import Callable
 from decimal import Decimal
+from typing import Any
 
 import pyarrow as pa
 import pytest
 
 from airflow_lineage_provider.errors import LoadFailed, StoreError, StoreUnavailable
-from airflow_lineage_provider.store import Column, Materialization, Store
+from airflow_lineage_provider.plan.datatypes import to_arrow
+from airflow_lineage_provider.store import Column, Materialization, Store, given_tables
 from tests.store.conftest import sql
 
 
@@ -91,6 +94,49 @@ def test_uploads_join_and_end_with_their_session(store: Store, made: Materializa
         session.query(f"SELECT * FROM {first.table}")
     with pytest.raises(StoreError, match="closed"):
         session.query("SELECT 1")
+
+
+GIVEN: dict[str, tuple[str, list[Any]]] = {
+    "text": ("string", ['a"b', "c\\d", "NULL", "{x,y}", "", "é\x00", None]),
+    "whole": ("bigint", [0, -(2**63), 2**63 - 1, None]),
+    "real": ("double", [0.1, float("nan"), float("inf"), -float("inf"), -0.0, None]),
+    "single": ("float", [0.1, None]),
+    "truth": ("boolean", [True, False, None]),
+    "bytes": ("binary", [b'\x00\\"', b"", None]),
+    "day": ("date", [dt.date(1, 1, 1), dt.date(9999, 12, 31), None]),
+    "moment": ("timestamp", [dt.datetime(2024, 2, 29, 23, 59, 59, 999999, dt.UTC), None]),
+    "exact": ("decimal(38,10)", [Decimal("1234567890123456789012345678.0123456789"), None]),
+    "nested": ("array<string>", [["a", None, '"'], [], None]),
+}
+
+
+@pytest.mark.parametrize("text_has_them", [True, False], ids=["in its text", "in a temporary table"])
+def test_a_query_reads_tables_that_it_is_given(store: Store, monkeypatch: pytest.MonkeyPatch, text_has_them: bool) -> None:
+    if not text_has_them:
+        monkeypatch.setattr(given_tables, "_MOST_BYTES", -1)
+    with store.session() as session:
+        for name, (kind, values) in GIVEN.items():
+            table = pa.table({name: pa.array(values, to_arrow(kind)), "at": pa.array(range(len(values)), pa.int64())})
+            for given in (table, table.slice(0, 0)):
+                found = session.query(f'SELECT "{name}", at FROM given ORDER BY at', {name: kind, "at": "bigint"}, tables={"given": given})
+                assert repr(found.to_pydict()) == repr(given.to_pydict()), name
+        temporary = session.query("SELECT count(*) AS n FROM pg_class WHERE relpersistence = 't'").column("n").to_pylist()
+    assert (temporary == [0]) == text_has_them
+
+
+def test_a_session_is_one_transaction_until_it_rests(store: Store, made: Materialization) -> None:
+    number = "SELECT pg_current_xact_id_if_assigned() IS NULL AS reads, now() AS began"
+    with store.session() as session:
+        first = session.query(number).to_pydict()
+        assert session.read(made, ["id"]).num_rows == 3
+        with pytest.raises(StoreError):
+            session.query("no such thing")
+        second = session.query(number).to_pydict()
+        third = session.query(number).to_pydict()
+        session.rest()
+        fourth = session.query(number).to_pydict()
+    assert first["reads"] == second["reads"] == [True]
+    assert first != second == third != fourth
 
 
 def test_an_upload_of_another_type_is_refused(store: Store) -> None:

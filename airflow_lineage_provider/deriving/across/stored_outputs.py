@@ -53,7 +53,7 @@ class StoredOutputs:
         columns = result_columns(recorded, source.source.columns) if stored is not None else None
         if stored is None or columns is None:
             return None
-        found = self._runs.store.rows(stored, [ROW, *dict.fromkeys(columns)], list(rows))
+        found = self._runs.session.rows(stored, [ROW, *dict.fromkeys(columns)], list(rows))
         keys = [rows[number] for number in found.column(ROW).to_pylist()]
         types = [to_arrow(a.type) for a in source.source.output]
         try:

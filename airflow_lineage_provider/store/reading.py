@@ -1,0 +1,81 @@
+"""Rows of materializations, by condition, number or position, whoever runs the queries."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from airflow_lineage_provider.secrecy import redact
+from airflow_lineage_provider.store.connection import store_errors
+from airflow_lineage_provider.store.convert import from_storage
+from airflow_lineage_provider.store.materialization import Materialization
+from airflow_lineage_provider.store.read import at_positions, numbered, row_column, select_sql
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+class Reading(ABC):
+    """What can be read of materializations with a `fetch`. Every method raises StoreUnavailable when the server does not answer.
+
+    :ivar url: libpq URL of the store. `redact` it before it is shown.
+    """
+
+    url: str
+
+    @abstractmethod
+    def fetch(self, sql: str) -> pa.Table:
+        """The rows of one SELECT, with PostgreSQL's types as ADBC gives them, and ADBC's errors."""
+
+    @abstractmethod
+    def rest(self) -> None:
+        """Before something that takes its time: no transaction is left open. Queries may follow."""
+
+    def read(
+        self,
+        materialization: Materialization,
+        columns: Sequence[str] | None = None,
+        where: str | None = None,
+        order_by: Sequence[str] | None = None,
+        limit: int | None = None,
+    ) -> pa.Table:
+        """Rows of a materialization with their exact Spark types.
+
+        :param materialization: from `materializations` (or, for the run's own driver, from `create_materialization`).
+        :param columns: names; all by default.
+        :param where: a PostgreSQL condition in which every name and string is quoted already, over `Materialization.sql_column`
+            expressions.
+        :param order_by: column names.
+        :param limit: the most rows.
+        :raises StoreError: a column is unknown, or the run was dropped.
+        """
+        names = [column.name for column in materialization.columns] if columns is None else list(columns)
+        sql = select_sql(materialization.table, materialization.layout, names, where, order_by, limit)
+        with store_errors(f"reading {materialization.name!r} in {redact(self.url)}"):
+            return from_storage(self.fetch(sql), materialization.layout, names)
+
+    def rows(self, materialization: Materialization, columns: Sequence[str], numbers: Sequence[int]) -> pa.Table:
+        """The rows of a materialization with the given numbers, in the order of their numbers.
+
+        :raises StoreError: a column is unknown, or the run was dropped.
+        """
+        row = row_column(materialization.layout, materialization.name)
+        return self.read(materialization, columns, numbered(materialization.layout, row, numbers), order_by=[row])
+
+    def numbers_at(self, materialization: Materialization, positions: Sequence[int]) -> list[int]:
+        """The numbers of the rows at these positions, counted from 0 in the order of the numbers; fewer where there are not so many.
+
+        :raises StoreError: the run was dropped.
+        """
+        row = row_column(materialization.layout, materialization.name)
+        where = at_positions(materialization.table, materialization.layout, row, positions)
+        found = self.read(materialization, [row], where, order_by=[row])
+        return [int(number) for number in found.column(0).to_pylist()]
+
+    def count(self, materialization: Materialization) -> int:
+        """The number of a materialization's rows."""
+        if materialization.rows is not None:
+            return materialization.rows
+        with store_errors(f"counting the rows of {materialization.name!r} in {redact(self.url)}"):
+            return int(self.fetch(f"SELECT count(*) AS n FROM {materialization.table}").column(0)[0].as_py())
