@@ -258,5 +258,5 @@ def _links(traced: Trace, found: FoundSources) -> pa.Table:
 
 def linked(keys: pa.Table, rows: SourceRows) -> Iterator[tuple[int, int]]:
     """Each tag with the places of its rows among those that were read."""
-    for tag, *key in key_tuples(keys):
-        yield from ((tag, number) for number in rows.positions.get(tuple(key), ()))
+    found = (rows.positions.get(key, ()) for key in key_tuples(keys.select(range(1, keys.num_columns))))
+    return ((tag, number) for tag, numbers in zip(keys.column(0).to_pylist(), found, strict=True) for number in numbers)

@@ -66,6 +66,7 @@ class ReasonReader:
 
     def _explained(self, function: FunctionOperator, inputs: list[Any], values: Any) -> tuple[Any, Guarantee]:
         import pyarrow as pa
+        import pyarrow.compute as pc
 
         description = self.udfs.descriptions[function.function]
         if not description.has_reason:
@@ -73,14 +74,16 @@ class ReasonReader:
             return none, worth_of(none, values, NO_REASON)
         digests = [_digest(description.version, row) for row in zip(*(one.to_pylist() for one in inputs), strict=True)]
         known = self.run.store.cached_reasons(self.run.record.id, str(function.function), list(dict.fromkeys(digests)), self.run.session)
-        missing = [at for at, digest in enumerate(digests) if digest not in known]
+        known = known.select(["digest", "reason"])
+        places = pc.index_in(pa.array(digests, pa.string()), value_set=known.column("digest"))
+        missing = pc.indices_nonzero(pc.is_null(places)).to_pylist()
         try:
             if missing:
-                known |= self._explain(function, inputs, values, digests, missing)
+                known = pa.concat_tables([known, self._explain(function, inputs, values, digests, missing)])
+                places = pc.index_in(pa.array(digests, pa.string()), value_set=known.column("digest"))
         except ReasonError as problem:
-            reasons = [known[digest][1] if digest in known else None for digest in digests]
-            return pa.array(reasons, pa.string()), Guarantee(level="unavailable", cause=str(problem))
-        found = pa.array([known[digest][1] for digest in digests], pa.string())
+            return _combined(known.column("reason").take(places)), Guarantee(level="unavailable", cause=str(problem))
+        found = _combined(known.column("reason").take(places))
         return found, worth_of(found, values, f"the reasoning mode of {function.udf} gave no reason")
 
     def _explain(
@@ -90,7 +93,13 @@ class ReasonReader:
         values: Any,
         digests: list[str],
         missing: list[int],
-    ) -> dict[str, tuple[str, str]]:
+    ) -> pa.Table:
+        """The calls at the ``missing`` places, each different one once: its digest and its reason.
+
+        :raises ReasonError: the UDF is not to be had, or decides otherwise now.
+        """
+        import pyarrow as pa
+
         self.run.session.rest()
         udf = self.udfs.find(function.function)
         chosen = list({digests[at]: at for at in reversed(missing)}.values())
@@ -103,12 +112,11 @@ class ReasonReader:
                 raise ReasonValueMismatch(
                     f"UDF {function.udf} decided {then!r} for {row} in the run, and gives {now!r} now: no reason can be given for it"
                 )
-        rows = {
-            digests[at]: (json.dumps(v, default=str), r) for at, v, r in zip(chosen, made.to_pylist(), reasons.to_pylist(), strict=True)
-        }
+        asked = [digests[at] for at in chosen]
         if self.run.keep_reasons:
-            self.run.store.save_reasons(self.run.record.id, str(function.function), rows)
-        return rows
+            decided = zip((json.dumps(value, default=str) for value in made.to_pylist()), reasons.to_pylist(), strict=True)
+            self.run.store.save_reasons(self.run.record.id, str(function.function), dict(zip(asked, decided, strict=True)))
+        return pa.table({"digest": pa.array(asked, pa.string()), "reason": reasons.cast(pa.string())})
 
 
 def worth_of(reasons: Any, values: Any, why_none: str) -> Guarantee:

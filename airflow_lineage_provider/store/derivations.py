@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import sqlalchemy as sa
-from sqlalchemy.dialects.postgresql import insert
 
 from airflow_lineage_provider.errors import DerivationNotFound, RecordDamaged, RunNotComplete, RunNotFound, StoreError
 from airflow_lineage_provider.plan.guarantees import Guarantee
 from airflow_lineage_provider.shown import shown
 from airflow_lineage_provider.store import schema
+from airflow_lineage_provider.store.given_tables import array_text
 from airflow_lineage_provider.store.ids import is_possible, new_id
+from airflow_lineage_provider.store.reading import Reading
 from airflow_lineage_provider.store.records import DerivationRecord, DerivationTable
-from airflow_lineage_provider.store.selecting import Select
+from airflow_lineage_provider.store.sqltext import literal
+from airflow_lineage_provider.store.textescape import unescape_array
 from airflow_lineage_provider.typed_json import read_one_of, written
 
 if TYPE_CHECKING:
@@ -26,15 +28,13 @@ _FIELDS = ("id", "run_id", "target", "created", "status", "seconds", "counts", "
 _DOCUMENTS = {"counts": Mapping[str, int], "guarantees": Mapping[str, Guarantee], "details": Mapping[str, object]}
 # PostgreSQL holds values of up to 1 GB, and psycopg2 writes two characters for a byte.
 _MOST_BYTES = 500_000_000
-_DIGESTS_AT_ONCE = 10_000
-
-
-_DIGESTS = sa.func.string_to_array(sa.bindparam("digests", type_=sa.Text), sa.literal_column("' '"), type_=sa.ARRAY(sa.Text))
-_KNOWN_REASONS = sa.select(schema.reasons.c.digest, schema.reasons.c.value, schema.reasons.c.reason).where(
-    schema.reasons.c.run_id == sa.bindparam("run"),
-    schema.reasons.c.function == sa.bindparam("called"),
-    schema.reasons.c.digest == sa.any_(_DIGESTS),
-)
+_CALLS_AT_ONCE = 10_000
+_LENGTH_AT_ONCE = 8_000_000
+_Call: TypeAlias = "tuple[str, str, str | None]"
+_KEEP = sa.text(f"""
+    INSERT INTO {schema.reasons.fullname} (run_id, function, digest, value, reason)
+    SELECT :run, :function, * FROM unnest(CAST(:digests AS text[]), CAST(:values AS text[]), CAST(:reasons AS text[]))
+    ON CONFLICT DO NOTHING""")
 
 
 def save(connection: sa.Connection, record: DerivationRecord) -> str:
@@ -128,22 +128,44 @@ def of_run(connection: sa.Connection, run_id: str) -> list[DerivationRecord]:
     return [_record(row) for row in rows]
 
 
-def cached_reasons(select: Select, run_id: str, function: str, digests: Sequence[str]) -> dict[str, tuple[str, str]]:
-    """What is known of a function's calls, by digest of their arguments: the value's and the reason's JSON."""
-    found: dict[str, tuple[str, str]] = {}
-    for start in range(0, len(digests), _DIGESTS_AT_ONCE):
-        some = " ".join(digests[start : start + _DIGESTS_AT_ONCE])
-        rows = select(_KNOWN_REASONS, {"run": run_id, "called": function, "digests": some})
-        found.update({row["digest"]: (row["value"], row["reason"]) for row in rows})
-    return found
+def cached_reasons(reading: Reading, run_id: str, function: str, digests: Sequence[str]) -> pa.Table:
+    """What is known of a function's calls: the digest of their arguments, and the value's and the reason's JSON."""
+    import pyarrow as pa
+
+    calls = pa.schema([(name, pa.string()) for name in ("digest", "value", "reason")])
+    parts = [calls.empty_table()]
+    for start in range(0, len(digests), _CALLS_AT_ONCE):
+        asked = literal(array_text(digests[start : start + _CALLS_AT_ONCE]))
+        found = reading.fetch(
+            f"SELECT digest, value, reason FROM {schema.reasons.fullname} WHERE run_id = {literal(run_id)}"
+            f" AND function = {literal(schema.safe_text(function))} AND digest = ANY ({asked}::text[])"
+        )
+        parts.append(pa.table([unescape_array(column.combine_chunks()) for column in found.columns], schema=calls))
+    return pa.concat_tables(parts)
 
 
-def save_reasons(connection: sa.Connection, run_id: str, function: str, rows: Mapping[str, tuple[str, str]]) -> None:
+def save_reasons(connection: sa.Connection, run_id: str, function: str, rows: Mapping[str, tuple[str, str | None]]) -> None:
     """Keep reasons; what is known already stays as it is, since an explanation must not change."""
     _check_complete(connection, run_id)
-    values = [
-        {"run_id": run_id, "function": function, "digest": digest, "value": value, "reason": reason}
-        for digest, (value, reason) in sorted(rows.items())
-    ]
-    if values:
-        connection.execute(insert(schema.reasons).on_conflict_do_nothing(), values)
+    for some in _portions(rows):
+        columns = zip(*((digest, _safe(value), _safe(reason)) for digest, value, reason in some), strict=True)
+        given = {name: array_text(column) for name, column in zip(("digests", "values", "reasons"), columns, strict=True)}
+        connection.execute(_KEEP, {"run": run_id, "function": schema.safe_text(function)} | given)
+
+
+def _portions(rows: Mapping[str, tuple[str, str | None]]) -> Iterator[list[_Call]]:
+    """So many at once as are a statement of some megabytes; in one order, so that two who keep the same do not wait for each other."""
+    some: list[_Call] = []
+    length = 0
+    for digest, (value, reason) in sorted(rows.items()):
+        some.append((digest, value, reason))
+        length += len(value) + len(reason or "")
+        if len(some) == _CALLS_AT_ONCE or length > _LENGTH_AT_ONCE:
+            yield some
+            some, length = [], 0
+    if some:
+        yield some
+
+
+def _safe(text: str | None) -> str | None:
+    return None if text is None else schema.safe_text(text)

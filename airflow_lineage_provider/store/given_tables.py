@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from airflow_lineage_provider.plan.datatypes import from_arrow
@@ -36,7 +37,7 @@ def rows_sql(table: pa.Table, layout: Layout) -> str | None:
     batch, _ = to_storage(table, layout, 0)
     places = [str(place.physical) for place in layout.places]
     arrays = [
-        f"{literal(_array(batch.column(place)))}::{storage_type(column.type).cast}[]"
+        f"{literal(array_text(to_text(batch.column(place)).to_pylist()))}::{storage_type(column.type).cast}[]"
         for column, place in zip(layout.columns, places, strict=True)
     ]
     if sum(map(len, arrays)) > _MOST_BYTES:
@@ -50,9 +51,9 @@ def _collation(column: Column) -> str:
     return ' COLLATE "C"' if storage_type(column.type).cast == "text" else ""
 
 
-def _array(values: pa.Array) -> str:
-    """An array as PostgreSQL reads it."""
-    return "{" + ",".join("NULL" if text is None else _element(text) for text in to_text(values).to_pylist()) + "}"
+def array_text(values: Sequence[str | None]) -> str:
+    """An array of texts (or of values as their texts) as PostgreSQL reads it."""
+    return "{" + ",".join("NULL" if text is None else _element(text) for text in values) + "}"
 
 
 def _element(text: str) -> str:

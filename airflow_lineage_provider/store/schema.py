@@ -18,6 +18,11 @@ STATUSES = ("running", "complete", "incomplete", "failed", "dropped")
 metadata = sa.MetaData(schema=CATALOG_SCHEMA)
 
 
+def safe_text(value: str) -> str:
+    """The form in which PostgreSQL can hold any Python text."""
+    return escape(value.encode("utf-8", "backslashreplace").decode())
+
+
 class SafeText(sa.types.TypeDecorator[str]):
     """Any Python text, NUL characters and lone surrogates included."""
 
@@ -26,7 +31,7 @@ class SafeText(sa.types.TypeDecorator[str]):
 
     def process_bind_param(self, value: str | None, dialect: sa.Dialect) -> str | None:
         """To the stored form."""
-        return None if value is None else escape(value.encode("utf-8", "backslashreplace").decode())
+        return None if value is None else safe_text(value)
 
     def process_result_value(self, value: str | None, dialect: sa.Dialect) -> str | None:
         """From the stored form."""

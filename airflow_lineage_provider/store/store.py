@@ -147,12 +147,10 @@ class Store(Runs, Appends, Reading):
         with self._transaction(f"listing the derivations of run {run_id}") as connection:
             return derivations.of_run(connection, run_id)
 
-    def cached_reasons(
-        self, run_id: str, function: str, digests: Sequence[str], session: Session | None = None
-    ) -> dict[str, tuple[str, str]]:
-        """Known calls of a function, by digest of their arguments (in hexadecimal digits): (value's JSON, reason's JSON)."""
-        with self._selecting(f"reading reasons of run {run_id}", session) as select:
-            return derivations.cached_reasons(select, run_id, function, digests)
+    def cached_reasons(self, run_id: str, function: str, digests: Sequence[str], session: Session | None = None) -> pa.Table:
+        """Known calls of a function: the ``digest`` of their arguments, and the JSON of the ``value`` and of the ``reason``."""
+        with store_errors(f"reading reasons of run {run_id} in {redact(self.url)}"):
+            return derivations.cached_reasons(session or self, run_id, function, digests)
 
     @contextmanager
     def _selecting(self, doing: str, session: Session | None) -> Iterator[Select]:
@@ -163,8 +161,8 @@ class Store(Runs, Appends, Reading):
             with store_errors(f"{doing} in {redact(self.url)}"):
                 yield by_session(session)
 
-    def save_reasons(self, run_id: str, function: str, rows: Mapping[str, tuple[str, str]]) -> None:
-        """Keep calls of a function, in the form of `cached_reasons`; a digest that is known already keeps its reason.
+    def save_reasons(self, run_id: str, function: str, rows: Mapping[str, tuple[str, str | None]]) -> None:
+        """Keep calls of a function, by digest the JSON of value and reason; a digest that is known already keeps its reason.
 
         :raises RunNotComplete: the run was dropped.
         """

@@ -70,3 +70,9 @@ def sql(url: str, text: str, values: Sequence[object] = ()) -> list[tuple[object
             return cursor.fetchall() if cursor.description else []
     finally:
         connection.close()
+
+
+def known(store: Store, run_id: str, function: str, digests: Sequence[str]) -> dict[str, tuple[str, str]]:
+    """The reasons that a store has, by digest."""
+    found = store.cached_reasons(run_id, function, digests)
+    return {row["digest"]: (row["value"], row["reason"]) for row in found.to_pylist()}

@@ -11,6 +11,7 @@ import pytest
 from airflow_lineage_provider.errors import RunNotComplete, RunNotFound, StoreError
 from airflow_lineage_provider.plan.guarantees import Guarantee
 from airflow_lineage_provider.store import DerivationRecord, DerivationTable, Store
+from tests.store.conftest import known
 from tests.store.strategies import TYPES, build, same
 
 
@@ -65,9 +66,9 @@ def test_derivations_need_a_complete_run(store: Store, begin: Callable[[], str])
 def test_reasons_are_kept_once(store: Store, run: str) -> None:
     rows = {f"d{i}": (f'"{i}"', '{"a": 1}') for i in range(25_000)}
     store.save_reasons(run, "f", rows)
-    assert store.cached_reasons(run, "f", [*rows, "unknown"]) == rows
+    assert known(store, run, "f", [*rows, "unknown"]) == rows
     store.save_reasons(run, "f", {"d0": ('"other"', "{}"), "new": ("\x00", "{}")})
-    assert store.cached_reasons(run, "f", ["d0", "new"]) == {"d0": ('"0"', '{"a": 1}'), "new": ("\x00", "{}")}
-    assert store.cached_reasons(run, "g", ["d0"]) == {}
-    assert store.cached_reasons(run, "f", []) == {}
+    assert known(store, run, "f", ["d0", "new"]) == {"d0": ('"0"', '{"a": 1}'), "new": ("\x00", "{}")}
+    assert known(store, run, "g", ["d0"]) == {}
+    assert known(store, run, "f", []) == {}
     store.save_reasons(run, "f", {})

@@ -24,7 +24,7 @@ from airflow_lineage_provider.records.versions import FilesVersion
 from airflow_lineage_provider.store import Column, DerivationRecord, DerivationTable, RunRecord, Store, embedded, lifecycle, run_lock
 from airflow_lineage_provider.store.ids import new_id
 from airflow_lineage_provider.tracing.strategies import Choice
-from tests.store.conftest import sql
+from tests.store.conftest import known, sql
 
 COLUMNS = [Column("a", "int")]
 BATCH = pa.record_batch({"a": pa.array([1, 2], pa.int32())})
@@ -155,7 +155,7 @@ def test_dropping_leaves_a_tombstone(store: Store, begin: Callable[[], str]) -> 
     assert tables(store.url, made.table_name) == 0
     with pytest.raises(StoreError, match="no derivation"):
         store.derivation(derivation)
-    assert store.cached_reasons(run, "f", ["d"]) == {}
+    assert known(store, run, "f", ["d"]) == {}
     with pytest.raises(RunNotComplete, match="dropped"):
         store.materializations(run)
     with pytest.raises(StoreError, match="gone"):

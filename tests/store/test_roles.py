@@ -13,7 +13,7 @@ import pytest
 from airflow_lineage_provider.errors import LoadFailed, StoreError, StoreNotPermitted
 from airflow_lineage_provider.store import Column, DerivationRecord, Materialization, RunRecord, Store, embedded, roles
 from airflow_lineage_provider.store.connection import with_connect_timeout
-from tests.store.conftest import sql
+from tests.store.conftest import known, sql
 
 COLUMNS = [Column("a", "int")]
 BATCH = pa.record_batch({"a": pa.array([1, 2], pa.int32())})
@@ -158,7 +158,7 @@ def test_a_deriver_keeps_answers_and_changes_no_run(granted: Granted) -> None:
         kept = store.save_derivation(DerivationRecord(run_id=run, target="a = 1"))
         assert store.derivation(kept).target == "a = 1"
         store.save_reasons(run, "f", {"d": ("1", "{}")})
-        assert store.cached_reasons(run, "f", ["d"]) == {"d": ("1", "{}")}
+        assert known(store, run, "f", ["d"]) == {"d": ("1", "{}")}
         with pytest.raises(StoreNotPermitted):
             store.drop_run(run)
     refused(url, "UPDATE lineage.reasons SET reason = 'another'")
