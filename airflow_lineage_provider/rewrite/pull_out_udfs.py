@@ -21,6 +21,15 @@ optimizer does the same):
       σ (b > 2)
         T [a, b]
 
+Calls beside each other are function operators one above the other, with their arguments computed below all of them:
+
+>>> show(pull_out_udfs(project(table("T", "a, b"), "f(a + 1) AS x, g(b + 1) AS y")))
+π x, y
+  φ g(g_argument_1) → y
+    φ f(f_argument_1) → x
+      π a, b, (a + 1) AS f_argument_1, (b + 1) AS g_argument_1
+        T [a, b]
+
 A call whose result id or whose (deterministic) text is the same is one function operator.
 """
 
@@ -29,6 +38,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable
 from dataclasses import replace
 from functools import reduce
+from itertools import groupby
 
 from airflow_lineage_provider.errors import UnsupportedOperator
 from airflow_lineage_provider.plan import operators as o
@@ -163,33 +173,49 @@ def _functions_over(child: o.Plan, holders: Iterable[Part], numbers: _Numbers, p
     """Function operators over ``child`` for every call in ``holders``, the innermost at the bottom; and the calls' values."""
     values: _Values = {}
     calls = [part for holder in holders for part in reversed(list(expressions_in(holder))) if isinstance(part, UdfCall)]
-    for call in sorted(calls, key=_depth):
-        if _identity(call) not in values:
-            child, value = _function(child, call, values, numbers, (preferred or {}).get(_identity(call)))
-            values[_identity(call)] = value
+    for _, beside in groupby(sorted(calls, key=_depth), key=_depth):
+        first: dict[Hashable, UdfCall] = {}
+        for call in beside:
+            first.setdefault(_identity(call), call)
+        child, made = _functions_beside(child, list(first.values()), values, numbers, preferred or {})
+        values |= made
     return child, values
 
 
-def _function(child: o.Plan, call: UdfCall, values: _Values, numbers: _Numbers, preferred: Attribute | None) -> tuple[o.Plan, Attribute]:
+def _functions_beside(
+    child: o.Plan, calls: list[UdfCall], values: _Values, numbers: _Numbers, preferred: _Values
+) -> tuple[o.Plan, _Values]:
+    """Function operators for calls of which none takes another's value; ``values`` are those of the calls within them.
+
+    Their arguments are computed in one projection below all of them: with one below each, each would be a segment of its own.
+    """
     known = {attribute.id for attribute in child.output}
-    arguments: list[Attribute] = []
     computed: list[Alias] = []
+    arguments = [_arguments(call, known, values, numbers, computed) for call in calls]
+    if computed:
+        child = o.Project(child=child, columns=(*child.output, *computed))
+    made: _Values = {}
+    for call, own in zip(calls, arguments, strict=True):
+        value = preferred.get(_identity(call)) or numbers.fresh.attribute(call.udf, call.type)
+        child = o.FunctionOperator(
+            child=child, function=numbers.next_function(), udf=call.udf, arguments=own, value=value,
+            deterministic=call.deterministic, eval_type=call.eval_type, call=call.call,
+        )  # fmt: skip
+        made[_identity(call)] = value
+    return child, made
+
+
+def _arguments(call: UdfCall, known: set[int], values: _Values, numbers: _Numbers, computed: list[Alias]) -> tuple[Attribute, ...]:
+    """A call's arguments as attributes; what has to be computed for them is added to ``computed``."""
+    found: list[Attribute] = []
     for position, argument in enumerate(call.arguments):
         expression = _values_for_calls(argument, values)
         if not (isinstance(expression, Attribute) and expression.id in known):
-            computed.append(
-                Alias(child=expression, attribute=numbers.fresh.attribute(_argument_name(call, expression, position), expression.type))
-            )
+            name = _argument_name(call, expression, position)
+            computed.append(Alias(child=expression, attribute=numbers.fresh.attribute(name, expression.type)))
             expression = computed[-1].attribute
-        arguments.append(expression)
-    if computed:
-        child = o.Project(child=child, columns=(*child.output, *computed))
-    value = preferred or numbers.fresh.attribute(call.udf, call.type)
-    made = o.FunctionOperator(
-        child=child, function=numbers.next_function(), udf=call.udf, arguments=tuple(arguments), value=value,
-        deterministic=call.deterministic, eval_type=call.eval_type, call=call.call,
-    )  # fmt: skip
-    return made, value
+        found.append(expression)
+    return tuple(found)
 
 
 def _named(column: Named, values: _Values) -> Named:
