@@ -35,8 +35,12 @@ def renamed(frame: DataFrame, names: Sequence[str]) -> DataFrame:
 
 def with_columns(frame: DataFrame, columns: Mapping[str, str]) -> DataFrame:
     """The frame's columns and further ones, by their names, as SQL under its default rules writes them (`session.PARSER`)."""
-    further = [f"{expression} AS {quoted(name)}" for name, expression in columns.items()]
-    return _frame(frame.sparkSession, frame._jdf.selectExpr(text_array(frame.sparkSession, ["*", *further])))
+    return selected(frame, ["*", *(f"{expression} AS {quoted(name)}" for name, expression in columns.items())])
+
+
+def selected(frame: DataFrame, expressions: Sequence[str]) -> DataFrame:
+    """These columns, written likewise."""
+    return _frame(frame.sparkSession, frame._jdf.selectExpr(text_array(frame.sparkSession, expressions)))
 
 
 def persisted(frame: DataFrame) -> DataFrame:

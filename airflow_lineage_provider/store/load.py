@@ -1,4 +1,4 @@
-"""Loading one partition of a materialization from wherever Spark computes it: a small, picklable object, one transaction, COPY.
+"""Loading partitions of a materialization from wherever their rows are: a small, picklable object, one transaction, COPY.
 
 A Spark task can be tried again, and two tries of it can run at the same time. Each partition has a row in the catalog's table ``loads``,
 which the catalog's functions look after (the loader's role has no right to the catalog); whoever holds that row's lock first deletes what
@@ -10,8 +10,9 @@ already complete, failed or dropped.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from airflow_lineage_provider.errors import LoadFailed, StoreUnavailable
@@ -74,15 +75,26 @@ class PartitionLoader:
         :raises StoreUnavailable: the store does not answer, or not any more; the partition keeps what it had.
         :raises Exception: whatever ``batches`` raised, unchanged.
         """
-        progress = _Progress()
-        doing = f"loading partition {partition} (try {attempt}) of {self.name!r} of run {self.run_id} into {redact(self.url)}"
+        told = f"partition {partition} (try {attempt})"
+        return self._load(told, {partition: (progress := _Progress())}, attempt, self._converted(batches, partition, progress))
 
-        converted = self._converted(batches, partition, progress)
+    def load_together(self, partitions: Mapping[int, pa.Table]) -> int:
+        """Replace the rows of some partitions, which are all here, in one transaction; the number of rows.
+
+        :param partitions: rows with exactly the materialization's columns, by Spark's partition numbers.
+        :raises LoadFailed, StoreUnavailable: as from `load`; every partition keeps what it had.
+        """
+        progress = {partition: _Progress() for partition in partitions}
+        converted = (self._converted(iter([rows]), partition, progress[partition]) for partition, rows in partitions.items())
+        return self._load(f"{len(partitions):,} partitions", progress, 0, chain.from_iterable(converted))
+
+    def _load(self, what: str, progress: Mapping[int, _Progress], attempt: int, converted: Iterator[pa.RecordBatch]) -> int:
+        doing = f"loading {what} of {self.name!r} of run {self.run_id} into {redact(self.url)}"
         kind, converted = transport_for(converted) if self.transport == "auto" else (self.transport, converted)
 
         def send(handover: Handover) -> None:
             with store_errors(doing, LoadFailed), open_transport(self.url, application_name(self.run_id), kind) as transport:
-                self._replace(transport, partition, attempt, handover, progress)
+                self._replace(transport, progress, attempt, handover)
 
         handover = Handover(send, Patience(self.url, self.silence, self.limit), doing)
         try:
@@ -94,21 +106,24 @@ class PartitionLoader:
             handover.abandon()
             raise
         handover.result()
-        return progress.rows
+        return sum(one.rows for one in progress.values())
 
-    def _replace(self, transport: Transport, partition: int, attempt: int, batches: Handover, progress: _Progress) -> None:
-        load = f"{literal(self.run_id)}, {int(self.materialization_id)}, {int(partition)}, {int(attempt)}"
-        status = transport.scalar(f"SELECT {CATALOG_SCHEMA}.begin_load({load})")
-        if status != "running":
-            raise LoadFailed(f"run {self.run_id} is {status}: {self.name!r} takes no more rows")
+    def _replace(self, transport: Transport, progress: Mapping[int, _Progress], attempt: int, batches: Handover) -> None:
+        of_run = f"{literal(self.run_id)}, {int(self.materialization_id)}"
+        loads = {partition: f"{of_run}, {int(partition)}, {int(attempt)}" for partition in progress}
+        for load in loads.values():
+            status = transport.scalar(f"SELECT {CATALOG_SCHEMA}.begin_load({load})")
+            if status != "running":
+                raise LoadFailed(f"run {self.run_id} is {status}: {self.name!r} takes no more rows")
         transport.copy(DATA_SCHEMA, self.table, storage_schema(self.layout), batches)
-        escaped = literal(json.dumps(sorted(progress.escaped)))
-        transport.scalar(f"SELECT {CATALOG_SCHEMA}.end_load({load}, {progress.rows}, {escaped})")
+        for partition, load in loads.items():
+            escaped = literal(json.dumps(sorted(progress[partition].escaped)))
+            transport.scalar(f"SELECT {CATALOG_SCHEMA}.end_load({load}, {progress[partition].rows}, {escaped})")
         if batches.is_abandoned:
             raise Abandoned
         transport.commit()
 
-    def _converted(self, batches: Iterator[pa.RecordBatch], partition: int, progress: _Progress) -> Iterator[pa.RecordBatch]:
+    def _converted(self, batches: Iterator[pa.RecordBatch | pa.Table], partition: int, progress: _Progress) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             converted, escaped = to_storage(batch, self.layout, partition)
             progress.rows += converted.num_rows

@@ -80,9 +80,9 @@ class Materialization:
         """
         return self.layout.sql_column(name, table)
 
-    def loader(self, transport: Chosen = "auto") -> PartitionLoader:
-        """What loads the partitions, from any process."""
-        url, silence, limit = with_connect_timeout(self.urls.loader), settings.store_silence(), settings.store_limit()
+    def loader(self, transport: Chosen = "auto", url: str | None = None) -> PartitionLoader:
+        """What loads the partitions, from any process of Spark's; from one that reaches the store by another URL, by that."""
+        url, silence, limit = with_connect_timeout(url or self.urls.loader), settings.store_silence(), settings.store_limit()
         return PartitionLoader(url, self.run_id, self.id, self.name, self.table_name, self.layout, transport, silence, limit)
 
     def reader(self) -> MaterializationReader:

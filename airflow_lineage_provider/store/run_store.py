@@ -16,6 +16,8 @@ from airflow_lineage_provider.store.ids import new_id
 from airflow_lineage_provider.store.revival import Restarts
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from airflow_lineage_provider.records.run import RunRecord
     from airflow_lineage_provider.store.lifecycle import Appended
     from airflow_lineage_provider.store.materialization import Materialization
@@ -77,6 +79,10 @@ class RunStore:
             return store.create_materialization(run_id, name, *arguments, again=again)
 
         return self.ask(f"creating materialization {name!r}", create, None, lambda store: create(store, True))
+
+    def load(self, made: Materialization, partitions: Mapping[int, pa.Table]) -> int:
+        """Load rows that this process has (`PartitionLoader.load_together`); their number."""
+        return made.loader(url=self._open().url).load_together(partitions)
 
     @property
     def mends_loads(self) -> bool:

@@ -8,7 +8,6 @@ rows that the result was made from.
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -22,7 +21,8 @@ from airflow_lineage_provider.plan.segments import SegmentedPlan
 from airflow_lineage_provider.plan.walk import children, operators, transform_up
 from airflow_lineage_provider.progress import Progress
 from airflow_lineage_provider.spark.arrow_border import carried
-from airflow_lineage_provider.spark.executing.on_executors import LOADED, WRITTEN, loading_partitions, writing_partitions
+from airflow_lineage_provider.spark.executing.loading import load
+from airflow_lineage_provider.spark.executing.on_executors import WRITTEN, writing_partitions
 from airflow_lineage_provider.spark.executing.python_maps import applied
 from airflow_lineage_provider.spark.executing.python_windows import with_window_functions
 from airflow_lineage_provider.spark.executing.table_functions import generated, of_tables
@@ -35,13 +35,12 @@ from airflow_lineage_provider.tracing.binding import Key, LeafTable, bind
 from airflow_lineage_provider.tracing.program import Program
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, Row, SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
     from airflow_lineage_provider.reasons import ReasonedUdf
     from airflow_lineage_provider.spark.capturing.capture import CapturedPipeline
     from airflow_lineage_provider.spark.capturing.captured_udf import CapturedUdf
-    from airflow_lineage_provider.store.kinds import Kind, Role
-    from airflow_lineage_provider.store.materialization import Materialization
+    from airflow_lineage_provider.store.kinds import Role
     from airflow_lineage_provider.store.note import Notes
     from airflow_lineage_provider.store.run_store import RunStore
     from airflow_lineage_provider.words import OutputMode
@@ -254,54 +253,6 @@ def stored_columns(program: Program) -> list[Column]:
             roles[function.reason.id] = "reason"
     columns = [Column(name=a.name, type=a.type, role=roles.get(a.id, "data")) for a in program.stored]
     return [*columns, Column(name=ROW, type="bigint", role="row", nullable=False)]
-
-
-def load(execution: Execution, frame: DataFrame, name: str, kind: Kind, columns: list[Column]) -> None:
-    """Load a kept frame into the store from the executors, a transaction a partition.
-
-    Where the run goes on without its store the rows are made and kept all the same: nothing is called twice for it.
-    """
-    execution.progress(f"storing {name}")
-    started = time.perf_counter()
-    made = execution.store.create_materialization(execution.run_id, name, kind, columns)
-    if made is None:
-        execution.rows[name] = frame.count()
-        return
-    # mapInArrow does not take every column name that Spark does (backticks): the columns travel under numbers.
-    chosen = renamed(columns_named(frame, [column.name for column in columns]), [f"c{i}" for i in range(len(columns))])
-    tries = _loaded(execution, chosen, made, [column.name for column in columns])
-    execution.rows[name] = sum(row["rows"] for row in tries[-1])
-    execution.timings[name] = time.perf_counter() - started
-    # What was made in the first try is kept for the others.
-    computed, stored = (sum(row[what] for counts in tries for row in counts) for what in ("compute", "store"))
-    # Earlier stages (shuffles) are in no task of the last one: they are what is left of the whole time.
-    waited = execution.timings[name] - stored / execution.spark.sparkContext.defaultParallelism
-    execution.timings[f"{name}.compute"] = max(computed, waited)
-    execution.timings[f"{name}.store"] = stored
-
-
-def _loaded(execution: Execution, frame: DataFrame, made: Materialization, names: list[str]) -> list[list[Row]]:
-    """What every partition told, of every try: a load during which the embedded server died is made again, from the kept rows.
-
-    A partition's load replaces what an earlier one of it wrote.
-    """
-    tries: list[list[Row]] = []
-    while True:
-        store = execution.store
-        loading = loading_partitions(made.loader(), names, store.keeps_result, store.mends_loads, len(tries))
-        tries.append(carried(frame).mapInArrow(loading, LOADED).collect())
-        problems = sorted((row["away"], row["problem"]) for row in tries[-1] if row["problem"])
-        if not problems:
-            return tries
-        away, problem = problems[0]  # one that trying again does not mend, where there is any
-        if not away:
-            execution.store.lose(problem)
-            return tries
-        there = execution.store.load_again(made, problem)
-        if there is None:
-            return tries
-        execution.progress(f"storing {made.name} again: the results store was away, and is back")
-        made = there
 
 
 def write_postgres(frame: DataFrame, url: str, table: str, mode: OutputMode, notes: Notes | None = None) -> None:

@@ -1,0 +1,124 @@
+"""The rows of a kept frame on the driver, where they are few, by the very job that makes them: no other job, and no Python worker.
+
+How many rows there will be nobody knows before. So every partition gives back its first rows, and one more row, which says that there are
+others; and of a row that is large only that it is there. Then the driver has all rows, or knows that it has not, and all are made and kept
+either way. What comes back is bounded whatever the number of partitions: the shares of the rows add up to some 100 MB, and to a few
+thousand bytes for each partition.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from airflow_lineage_provider.spark.frames import selected
+from airflow_lineage_provider.spark.jvm_classes import static_method
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame
+    from pyspark.sql.types import DataType
+
+_ROWS = 5_000
+"""So many rows of the first partition; of those after it fewer and fewer, but always one."""
+_BYTES, _LEAST = 8_000_000, 2_000
+"""So large may the very first row be; those after it less and less, but always the second."""
+_MUCH, _UNKNOWN = 64_000_000, 2**56
+"""Bytes: from so many that Spark estimates the rows are sent by the executors at once. What it knows nothing of it takes for gigantic."""
+_LEAST_RESULT = 256_000_000
+"""Bytes that the driver must be allowed to take from a job (``spark.driver.maxResultSize``)."""
+
+
+def collected(frame: DataFrame) -> dict[int, pa.Table] | None:
+    """All rows by the partitions that made them, where they are few; else None, and they are made and kept unless there is much to make.
+
+    The frame's columns are ``c0``, ``c1``, …; the last one is the row number (partition << 33 | n, from 0 in every partition).
+
+    :raises pyspark.errors.PySparkException, py4j.protocol.Py4JError: the rows cannot be made.
+    """
+    types = [field.dataType for field in frame.schema]
+    if not all(map(_is_measured, types)) or not _takes_enough(frame):
+        return None
+    found = _first_rows(frame, types)
+    if _MUCH < _estimate(found) < _UNKNOWN:
+        return None
+    batches = _batches(found)
+    if not all(all(batch.column(batch.num_columns - 1).to_pylist()) for batch in batches):
+        return None
+    return _by_partition(batches) if batches else {}
+
+
+def _batches(frame: DataFrame) -> list[pa.RecordBatch]:
+    """What PySpark's ``toArrow`` gets of Spark: itself it casts that to the same types, and PyArrow refuses some structs."""
+    classic: Any = frame
+    found: list[pa.RecordBatch] = classic._collect_as_arrow()
+    return found
+
+
+def _by_partition(batches: list[pa.RecordBatch]) -> dict[int, pa.Table]:
+    """Rows by the partitions that their numbers say, without the column behind these."""
+    import numpy as np
+    import pyarrow as pa
+
+    rows = pa.Table.from_batches(batches).select(range(batches[0].num_columns - 1))
+    numbers = rows.column(rows.num_columns - 1).to_numpy()
+    order = np.argsort(numbers)
+    partitions, starts = np.unique(numbers[order] >> 33, return_index=True)
+    return {int(one): rows.take(chosen) for one, chosen in zip(partitions, np.split(order, starts[1:]), strict=True)}
+
+
+def _first_rows(frame: DataFrame, types: list[DataType]) -> DataFrame:
+    """The first rows of every partition; at the end, whether a row is there as it is: it is not the one too many, and not too large."""
+    row = f"c{len(types) - 1}"
+    number, partition = f"({row} & {2**33 - 1}L)", f"shiftright({row}, 33)"
+    most = f"greatest(1L, CAST({_ROWS} / pow({partition} + 1, 1.5D) AS BIGINT))"
+    share = f"greatest({_LEAST}D, {_BYTES} / pow(({number} + 1) * ({partition} + 1), 1.5D))"
+    sizes = [size for i, one in enumerate(types) if (size := _size(f"c{i}", one))]
+    whole = f"({number} < {most} AND {' + '.join(sizes) or '0'} <= {share})"
+    columns = [f"if({whole}, c{i}, NULL) AS c{i}" if _size("", one) else f"c{i}" for i, one in enumerate(types)]
+    return selected(frame.where(f"{number} <= {most}"), [*columns, f"{whole} AS whole"])
+
+
+def _size(column: str, kind: DataType) -> str:
+    """SQL for a value's bytes, about; empty for types whose values are all of one size."""
+    from pyspark.sql.types import ArrayType, BinaryType, MapType, StringType, StructType
+
+    if isinstance(kind, StringType | BinaryType):
+        return f"coalesce(octet_length({column}), 0)"
+    return f"coalesce(octet_length(CAST({column} AS STRING)), 0)" if isinstance(kind, ArrayType | MapType | StructType) else ""
+
+
+def _is_measured(kind: DataType) -> bool:
+    """Whether `_size` knows the type."""
+    from pyspark.sql import types as t
+
+    if isinstance(kind, t.ArrayType):
+        return _is_measured(kind.elementType)
+    if isinstance(kind, t.MapType):
+        return _is_measured(kind.keyType) and _is_measured(kind.valueType)
+    if isinstance(kind, t.StructType):
+        return len(set(kind.names)) == len(kind.names) and all(_is_measured(field.dataType) for field in kind)
+    plain = (
+        t.NumericType,
+        t.BooleanType,
+        t.StringType,
+        t.BinaryType,
+        t.DateType,
+        t.TimestampType,
+        t.TimestampNTZType,
+        t.DayTimeIntervalType,
+    )
+    return isinstance(kind, plain)
+
+
+def _estimate(frame: DataFrame) -> int:
+    """Spark's estimate of a frame's bytes."""
+    return int(str(frame._jdf.queryExecution().optimizedPlan().stats().sizeInBytes()))
+
+
+def _takes_enough(frame: DataFrame) -> bool:
+    """Whether the driver is allowed to take what may come back."""
+    chosen = frame.sparkSession.conf.get("spark.driver.maxResultSize", "")
+    if not chosen:
+        return True
+    most = static_method(frame.sparkSession, "org.apache.spark.network.util.JavaUtils", "byteStringAsBytes")(chosen)
+    return not most or most >= _LEAST_RESULT

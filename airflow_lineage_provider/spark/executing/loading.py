@@ -1,0 +1,113 @@
+"""Kept rows into the store: few of them by way of the driver, which has them from the job that makes them; many from the executors."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+from airflow_lineage_provider.errors import StoreError, StoreTooSlow, StoreUnavailable
+from airflow_lineage_provider.spark.arrow_border import carried
+from airflow_lineage_provider.spark.executing.few_rows import collected
+from airflow_lineage_provider.spark.executing.on_executors import LOADED, loading_partitions
+from airflow_lineage_provider.spark.frames import columns_named, renamed
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame
+
+    from airflow_lineage_provider.spark.executing.run import Execution
+    from airflow_lineage_provider.store import Column
+    from airflow_lineage_provider.store.kinds import Kind
+    from airflow_lineage_provider.store.materialization import Materialization
+
+
+@dataclass(frozen=True)
+class _Told:
+    """What became of a partition, or of all: seconds that its rows took, and that the store took; why the store failed, if it did."""
+
+    rows: int
+    compute: float
+    store: float
+    problem: str | None
+    away: bool
+
+
+_Try: TypeAlias = "Callable[[Materialization, int], list[_Told]]"
+
+
+def load(execution: Execution, frame: DataFrame, name: str, kind: Kind, columns: list[Column]) -> None:
+    """Load a kept frame, whose last of these columns is its row number, into the store.
+
+    Where the run goes on without its store the rows are made and kept all the same: nothing is called twice for it.
+    """
+    execution.progress(f"storing {name}")
+    started = time.perf_counter()
+    made = execution.store.create_materialization(execution.run_id, name, kind, columns)
+    if made is None:
+        execution.rows[name] = frame.count()
+        return
+    names, asked = [column.name for column in columns], time.perf_counter()
+    # mapInArrow does not take every column name that Spark does (backticks): the columns travel under numbers.
+    chosen = carried(renamed(columns_named(frame, names), [f"c{i}" for i in range(len(columns))]))
+    few = collected(chosen)
+    computed = time.perf_counter() - asked
+    if few is None:
+        tries = _tried(execution, made, lambda there, number: _from_executors(execution, chosen, there, names, number))
+    else:
+        rows = {partition: one.rename_columns(names) for partition, one in few.items()}
+        tries = _tried(execution, made, lambda there, _: _from_here(execution, there, rows))
+    execution.rows[name] = sum(one.rows for one in tries[-1])
+    execution.timings[name] = time.perf_counter() - started
+    stored = sum(one.store for told in tries for one in told)
+    # What was made in the first try is kept for the others. Earlier stages (shuffles) are in no task of the last one: they are what is left
+    # of the whole time.
+    at_once = 1 if few is not None else execution.spark.sparkContext.defaultParallelism
+    made_in_tasks = computed + sum(one.compute for told in tries for one in told)
+    execution.timings[f"{name}.compute"] = max(made_in_tasks, execution.timings[name] - stored / at_once)
+    execution.timings[f"{name}.store"] = stored
+
+
+def _tried(execution: Execution, made: Materialization, attempt: _Try) -> list[list[_Told]]:
+    """What was told of every try: a load during which the embedded server died is made again, from the kept rows.
+
+    A partition's load replaces what an earlier one of it wrote.
+    """
+    tries: list[list[_Told]] = []
+    while True:
+        tries.append(attempt(made, len(tries)))
+        problems = sorted((one.away, one.problem) for one in tries[-1] if one.problem)
+        if not problems:
+            return tries
+        away, problem = problems[0]  # one that trying again does not mend, where there is any
+        if not away:
+            execution.store.lose(problem)
+            return tries
+        there = execution.store.load_again(made, problem)
+        if there is None:
+            return tries
+        execution.progress(f"storing {made.name} again: the results store was away, and is back")
+        made = there
+
+
+def _from_executors(execution: Execution, frame: DataFrame, made: Materialization, names: list[str], number: int) -> list[_Told]:
+    """A transaction a partition."""
+    store = execution.store
+    loading = loading_partitions(made.loader(), names, store.keeps_result, store.mends_loads, number)
+    return [_Told(**row.asDict()) for row in frame.mapInArrow(loading, LOADED).collect()]
+
+
+def _from_here(execution: Execution, made: Materialization, partitions: dict[int, pa.Table]) -> list[_Told]:
+    """One transaction for all."""
+    store, started, problem, away = execution.store, time.perf_counter(), None, True
+    try:
+        if partitions:
+            store.load(made, partitions)
+    except StoreError as error:
+        away = isinstance(error, StoreUnavailable) and not isinstance(error, StoreTooSlow)
+        if not (store.keeps_result or (away and store.mends_loads)):
+            raise
+        problem = str(error)
+    rows = sum(one.num_rows for one in partitions.values())
+    return [_Told(rows, 0.0, time.perf_counter() - started, problem, away)]

@@ -1,0 +1,104 @@
+"""Few rows are loaded by the driver, many by the executors: the same rows either way, and nothing is made twice."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyspark.sql import SparkSession
+
+from airflow_lineage_provider import Lineage
+from airflow_lineage_provider.reasons import ReasonedUdf
+from airflow_lineage_provider.spark.executing import few_rows, loading
+from airflow_lineage_provider.spark.executing.few_rows import collected
+from airflow_lineage_provider.spark.executing.on_executors import loading_partitions
+from airflow_lineage_provider.spark.frames import renamed, selected
+from airflow_lineage_provider.store import Store
+from tests.store.conftest import sql
+
+pytestmark = pytest.mark.spark
+
+VALUES = (
+    "id, CAST(id AS DECIMAL(20,3)) AS d, IF(id % 3 = 0, NULL, concat('x', id)) AS s, array(id, NULL) AS a, map('k', id) AS m, "
+    "named_struct('x', id, 'y', array('q')) AS n, X'00FF' AS b, make_date(2024, 1, 1) AS day, make_timestamp(2024, 1, 1, 1, 2, id) AS at, "
+    "make_dt_interval(1) AS dt, make_ym_interval(1) AS ym, CAST('NaN' AS DOUBLE) AS f"
+)
+
+
+def kept(spark: SparkSession, rows: int, partitions: int, values: str = "id") -> Any:
+    frame = spark.range(0, rows, 1, partitions).selectExpr(values, "monotonically_increasing_id() AS row")
+    return renamed(selected(frame, ["*"]), [f"c{i}" for i in range(len(frame.columns))]).persist()
+
+
+@pytest.mark.parametrize(
+    ("rows", "partitions", "values", "whole"),
+    [
+        (0, 2, "id", True),
+        (10, 1, "id", True),
+        (10, 4, "id", True),
+        (5_000, 1, "id", True),
+        (5_001, 1, "id", False),
+        (1_000, 50, "id", False),
+        (50, 50, "id", True),
+        (4, 1, "repeat('x', 1000000)", True),
+        (4, 1, "repeat('x', 8000001)", False),
+        (200, 2, "array(repeat('x', 50000))", False),
+    ],
+)
+def test_all_rows_or_none(spark: SparkSession, rows: int, partitions: int, values: str, whole: bool) -> None:
+    frame = kept(spark, rows, partitions, values)
+    found = collected(frame)
+    if whole:
+        assert found is not None
+        expected = sorted(row[1] for row in frame.collect())
+        assert [number for part in sorted(found) for number in found[part].column(1).to_pylist()] == expected
+        assert all(number >> 33 == part for part, table in found.items() for number in table.column(1).to_pylist())
+    else:
+        assert found is None
+    frame.unpersist()
+
+
+@pytest.fixture
+def calls(spark: SparkSession) -> Any:
+    return spark.sparkContext.accumulator(0)
+
+
+@pytest.fixture
+def pipeline(spark: SparkSession, calls: Any) -> str:
+    def judged(x: int) -> int:
+        calls.add(1)
+        return x % 3
+
+    ReasonedUdf(judged, "bigint", name="judged_by_few", main_with_reason=lambda x: (x % 3, f"of {x}")).register(spark)
+    return f"SELECT judged_by_few(id) AS v, * FROM (SELECT {VALUES} FROM range(0, 20, 1, 3))"
+
+
+def stored(store: Store, run_id: str) -> Any:
+    (made,) = store.materializations(run_id).values()
+    loads = sql(store.url, f"SELECT partition, attempt, rows, escaped FROM lineage.loads WHERE materialization_id = {made.id} ORDER BY 1")
+    rows = sql(store.url, f"SELECT CAST(one AS text) FROM {made.table} AS one ORDER BY lineage_row_number")
+    return [load for load in loads if load[2]], rows, store.read(made, order_by=["lineage_row_number"])
+
+
+def test_both_ways_store_the_same(spark: SparkSession, store: Store, pipeline: str, calls: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    ways: list[str] = []
+
+    def noting(*given: Any) -> Any:
+        ways.append("executors")
+        return loading_partitions(*given)
+
+    monkeypatch.setattr(loading, "loading_partitions", noting)
+    lineage = Lineage(spark, store=store)
+    few = lineage.run(pipeline, name="few rows")
+    assert (ways, calls.value) == ([], 20)
+    monkeypatch.setattr(few_rows, "_ROWS", 1)
+    many = lineage.run(pipeline, name="many rows")
+    assert (ways, calls.value) == (["executors"], 40)
+    ours, theirs = stored(store, few.id), stored(store, many.id)
+    assert ours[:2] == theirs[:2]
+    assert isinstance(ours[2], pa.Table)
+    assert str(ours[2].to_pydict()) == str(theirs[2].to_pydict())
+    assert len(ours[0]) == 3
+    few.close()
+    many.close()
