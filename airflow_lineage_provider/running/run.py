@@ -89,6 +89,7 @@ def execute(spark: SparkSession, store: RunStore, request: Request, progress: Pr
     started = time.perf_counter()
     progress("reading the plan")
     frame, captured, request = _captured(spark, request)
+    spark = frame.sparkSession  # whose views, functions and settings the pipeline means
     with guarded(request.secrets.message):
         prepared = _prepare(spark, store, request, frame, captured)
     record = replace(_record(prepared, request), started=datetime.now(UTC))
@@ -153,14 +154,18 @@ def _captured(spark: SparkSession, request: Request) -> tuple[DataFrame, Capture
     from airflow_lineage_provider.spark.ready import require_ready
 
     require_ready(spark)
+    sessions = [spark]
 
     def message(text: str) -> str:
-        found = values_now(spark, request.secrets.variables) if request.secrets.variables else {}
+        found = values_now(sessions[-1], request.secrets.variables) if request.secrets.variables else {}
         return replace(request.secrets, withheld=(*request.secrets.withheld, *texts_of(list(found.values())))).message(text)
 
     with guarded(message):
         with SETTINGS:  # a derivation in another thread runs under the settings of its own run
             frame = frame_of(spark, request.pipeline, request.params, request.name)
+            if frame.sparkSession is not spark:  # of newSession(), say
+                require_ready(frame.sparkSession)
+                sessions.append(frame.sparkSession)
             captured = capture(frame)
         secrets = request.secrets.with_variables(values_of(captured.variables, request.secrets.names))
     variables = {name: secrets.values[name] for name in request.secrets.variables}

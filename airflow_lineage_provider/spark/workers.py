@@ -28,8 +28,10 @@ def check_workers(spark: SparkSession) -> None:
     """
     python = choose_workers_python(spark)
     here = on_this_machine(spark)
+    if here and is_this_python(python):
+        return
     asked = (spark.sparkContext.applicationId, python)
-    if (here and is_this_python(python)) or asked in _FOUND_GOOD:
+    if asked in _FOUND_GOOD:
         return
     problem = _problem(spark)
     if problem is not None:

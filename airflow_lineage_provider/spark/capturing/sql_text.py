@@ -10,6 +10,7 @@ from pyspark.errors import PySparkException
 
 from airflow_lineage_provider.errors import PlanError
 from airflow_lineage_provider.shown import shown
+from airflow_lineage_provider.spark.frames import of_sql
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -27,7 +28,7 @@ def frame_of_text(spark: SparkSession, text: str, params: Mapping[str, Any], nam
     if not text.strip():
         raise PlanError(f"pipeline {name} is an empty SQL text: it needs one SELECT")
     try:
-        return spark.sql(text, args=dict(params)) if params else spark.sql(text)
+        return spark.sql(text, args=dict(params)) if params else of_sql(spark, text)
     except PySparkException as problem:
         raise PlanError(f"the SQL of pipeline {name} cannot be read: {_cut(str(problem).strip())}") from problem
     except _ON_THE_WAY as problem:

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
     from pyspark.sql.types import DataType
 
-_ROWS = 5_000
-"""So many rows of the first partition; of those after it fewer and fewer, but always one."""
+_ROWS, _COLUMNS = 5_000, 100
+"""So many rows of so many columns of the first partition; of those after it fewer and fewer, but always one."""
 _BYTES, _LEAST = 8_000_000, 2_000
 """So large may the very first row be; those after it less and less, but always the second."""
 _MUCH, _UNKNOWN = 64_000_000, 2**56
@@ -70,12 +70,14 @@ def _first_rows(frame: DataFrame, types: list[DataType]) -> DataFrame:
     """The first rows of every partition; at the end, whether a row is there as it is: it is not the one too many, and not too large."""
     row = f"c{len(types) - 1}"
     number, partition = f"({row} & {2**33 - 1}L)", f"shiftright({row}, 33)"
-    most = f"greatest(1L, CAST({_ROWS} / pow({partition} + 1, 1.5D) AS BIGINT))"
+    rows = _ROWS * _COLUMNS // max(_COLUMNS, len(types))
+    most = f"greatest(1L, CAST({rows} / pow({partition} + 1, 1.5D) AS BIGINT))"
     share = f"greatest({_LEAST}D, {_BYTES} / pow(({number} + 1) * ({partition} + 1), 1.5D))"
-    sizes = [size for i, one in enumerate(types) if (size := _size(f"c{i}", one))]
-    whole = f"({number} < {most} AND {' + '.join(sizes) or '0'} <= {share})"
-    columns = [f"if({whole}, c{i}, NULL) AS c{i}" if _size("", one) else f"c{i}" for i, one in enumerate(types)]
-    return selected(frame.where(f"{number} <= {most}"), [*columns, f"{whole} AS whole"])
+    sizes = ["0L", *(size for i, one in enumerate(types) if (size := _size(f"c{i}", one)))]
+    whole = f"({number} < {most} AND {' + '.join(sizes)} <= {share})"
+    columns = [f"if(whole, c{i}, NULL) AS c{i}" if _size("", one) else f"c{i}" for i, one in enumerate(types)]
+    # (In two steps: a thousand columns would each say what is whole, of a thousand columns.)
+    return selected(selected(frame.where(f"{number} <= {most}"), ["*", f"{whole} AS whole"]), [*columns, "whole"])
 
 
 def _size(column: str, kind: DataType) -> str:
