@@ -17,6 +17,7 @@ from pyspark.sql import SparkSession
 from airflow_lineage_provider import Lineage
 from airflow_lineage_provider.errors import LineageError, StoreUnavailable
 from airflow_lineage_provider.reasons import ReasonedUdf
+from airflow_lineage_provider.spark.executing import few_rows
 from airflow_lineage_provider.store import Store, embedded
 from airflow_lineage_provider.store.revival import Restarts
 from airflow_lineage_provider.words import OnStoreFailure, Strategy
@@ -107,8 +108,11 @@ def test_a_run_goes_on(
     assert blow is crash or "what it did not answer is asked again" in caplog.text
 
 
-def test_between_the_partitions_of_a_load(lineage: Lineage, home: Path, spark: SparkSession, pipeline: str, tmp_path: Path) -> None:
-    """The server is killed once some partitions are stored, while another waits for that."""
+def test_between_the_partitions_of_a_load(
+    lineage: Lineage, home: Path, spark: SparkSession, pipeline: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The server is killed once some partitions are stored, by the executors, while another waits for that."""
+    monkeypatch.setattr(few_rows, "_MUCH", 0)
     stages: list[str] = []
     gate, folder = tmp_path / "gate", str(tmp_path / "several")
 
