@@ -46,16 +46,21 @@ def cheap_exam() -> ReasonedUdf:
     return exam
 
 
-def expensive_exam() -> ReasonedUdf:
-    """A forest that is asked a row at a time, as many a scoring service is; SHAP gives its reasons."""
+def fitted_forest() -> tuple[Any, pd.DataFrame]:
+    """A forest over three features, and what it was fitted to."""
     from sklearn.ensemble import RandomForestClassifier
-
-    from airflow_lineage_provider.reasons.shap_adapter import shap_udf
 
     random = np.random.default_rng(0)
     sample = pd.DataFrame({name: random.uniform(500, 10_000, 400) for name in ("income", "debt", "amount")})
     rejected = (sample["debt"] + sample["amount"] > 1.5 * sample["income"]).to_numpy()
-    forest = RandomForestClassifier(20, max_depth=6, random_state=0, n_jobs=1).fit(sample, np.where(rejected, "Reject", "Accept"))
+    return RandomForestClassifier(20, max_depth=6, random_state=0, n_jobs=1).fit(sample, np.where(rejected, "Reject", "Accept")), sample
+
+
+def expensive_exam() -> ReasonedUdf:
+    """A forest that is asked a row at a time, as many a scoring service is; SHAP gives its reasons."""
+    from airflow_lineage_provider.reasons.shap_adapter import shap_udf
+
+    forest, sample = fitted_forest()
     batched = shap_udf(forest, list(sample.columns), name="batched_exam", background=sample.head(50))
 
     @reasoned_udf("string", name="expensive_exam", model=forest)

@@ -1,4 +1,4 @@
 """The experiments, one file each: what it does, and ``run(ground)``, which gives a comparison after the other."""
 
-EXPERIMENTS = ("small_runs", "lfw", "cda", "queries", "judging", "asking", "strategies", "loading", "reading", "growth")
+EXPERIMENTS = ("small_runs", "lfw", "cda", "queries", "judging", "asking", "questions", "strategies", "loading", "reading", "growth")
 """The names of the files, in the order in which all are run."""

@@ -1,0 +1,148 @@
+"""Questions: finding a run among many, one target in results of every size, and the reasons of many decisions at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from functools import partial
+from typing import Any
+
+import psycopg2
+import pyarrow as pa
+
+from airflow_lineage_provider import Lineage, reasoned_udf
+from airflow_lineage_provider.reasons import ReasonedUdf
+from airflow_lineage_provider.reasons.shap_adapter import shap_udf
+from airflow_lineage_provider.recorded_run import Run
+from airflow_lineage_provider.store import RunRecord, Store, embedded
+from tests.bench.comparison import Arm, Comparison, compared
+from tests.bench.ground import Ground
+from tests.bench.judges import fitted_forest
+from tests.statements import noted
+
+RUNS = {"small": (100, 10_000), "full": (100, 10_000, 100_000)}
+ROWS = {"small": (1_000, 10_000, 100_000), "full": (1_000, 10_000, 100_000, 1_000_000, 10_000_000)}
+DECISIONS = {"small": 500, "full": 10_000}
+ASKED = "wanted"
+MANY = """
+    INSERT INTO lineage.runs (id, pipeline, status, started, finished, strategy, reasons, plan)
+    SELECT format('%%s-%%s', md5(n::text), n), format('pipeline %%s', n %% 700), CASE WHEN n %% 2 = 0 THEN 'complete' ELSE 'failed' END,
+        now(), now(), 'rerun', 'lazy', repeat(md5(n::text), 200) FROM generate_series(1, %s) AS n"""
+
+
+def run(ground: Ground) -> Iterator[Comparison]:
+    """A comparison for each kind of question."""
+    yield from _finding(ground)
+    yield _one_target(ground)
+    yield _many_reasons(ground)
+
+
+def _finding(ground: Ground) -> Iterator[Comparison]:
+    stores = {f"{runs:,} runs": _crowded(ground, runs) for runs in RUNS[ground.size]}
+    questions: dict[str, Callable[[Lineage], Run]] = {
+        "the latest run of a pipeline": lambda lineage: lineage.latest(ASKED),
+        "a run by the beginning of its id": lambda lineage: lineage.get_run("00-fir"),
+    }
+    for title, ask in questions.items():
+        arms = {name: Arm(_asking(ask, lineage), lambda found: found.id) for name, lineage in stores.items()}
+        found = compared(f"{title}, a hundred times", arms, ground.meter, ground.repeats)
+        found.facts = {name: _counts(ground, lineage.store, partial(ask, lineage)) for name, lineage in stores.items()}
+        yield found
+    for lineage in stores.values():
+        lineage.store.close()
+
+
+def _asking(ask: Callable[[Lineage], Run], lineage: Lineage) -> Callable[[], Run]:
+    return lambda: [ask(lineage) for _ in range(100)][-1]
+
+
+def _crowded(ground: Ground, runs: int) -> Lineage:
+    """A store with so many runs, of which the one that is wanted is the oldest."""
+    url, name = ground.lineage.store.url, f"bench_{runs}"
+    with closing(psycopg2.connect(url)) as connection:
+        connection.autocommit = True
+        with connection.cursor() as cursor:
+            cursor.execute(f"CREATE DATABASE {name}")
+    store = Store.open(url.replace("/lineage?", f"/{name}?"))
+    store.begin_run(RunRecord(id="00-first", pipeline=ASKED))
+    store.publish_run("00-first")
+    with closing(psycopg2.connect(store.url)) as connection, connection, connection.cursor() as cursor:
+        cursor.execute(MANY, (runs,))
+        cursor.execute("ANALYZE lineage.runs")
+    return Lineage(store=store)
+
+
+def _one_target(ground: Ground) -> Comparison:
+    """All of it in PostgreSQL; the reason is kept already."""
+
+    @reasoned_udf("string", name="bench_judged", vectorized="pandas")
+    def judged(x: Any) -> Any:
+        return x.map(lambda value: "high" if value > 5 else "low")
+
+    @judged.with_reason
+    def _(x: Any) -> Any:
+        return judged.main(x), [{"over": int(value) - 5} for value in x]
+
+    asked = {rows: _judged(ground, judged, rows) for rows in ROWS[ground.size]}
+    arms = {f"{rows:,} rows": Arm(_explaining(made, "id = 17"), _said(judged)) for rows, made in asked.items()}
+    for made in asked.values():
+        made.explain("id = 17")
+    found = compared("one target, all of it in the store", arms, ground.meter, max(ground.repeats, 9))
+    store = ground.lineage.store
+    found.facts = {f"{rows:,} rows": _counts(ground, store, _explaining(made, "id = 17")) for rows, made in asked.items()}
+    return found
+
+
+def _judged(ground: Ground, udf: ReasonedUdf, rows: int) -> Run:
+    numbers = pa.array(range(rows), pa.int64())
+    ground.spark.createDataFrame(
+        pa.table({"id": numbers, "x": pa.array([n % 10 for n in range(rows)], pa.int64())})
+    ).createOrReplaceTempView("bench_session")
+    udf.register(ground.spark)
+    made = ground.lineage.run("SELECT id, bench_judged(x) AS verdict FROM bench_session", name=f"bench {rows}")
+    made.close()
+    return Lineage(store=ground.lineage.store).get_run(made.id)
+
+
+def _many_reasons(ground: Ground) -> Comparison:
+    """Explained by SHAP now, or kept: against one call of the explainer with all inputs."""
+    rows = DECISIONS[ground.size]
+    forest, sample = fitted_forest()
+    exam = shap_udf(forest, list(sample.columns), name="bench_shap", background=sample.head(50))
+    exam.register(ground.spark)
+    steps = {"income": 7, "debt": 11, "amount": 13}
+    features = {name: pa.array([float(500 + (n * step) % 9_500) for n in range(rows)]) for name, step in steps.items()}
+    inputs = pa.table({"n": pa.array(range(rows), pa.int64())} | features)
+    ground.spark.createDataFrame(inputs).createOrReplaceTempView("bench_decisions")
+    runs = []
+    for name in ("explained", "kept"):
+        made = ground.lineage.run("SELECT n, bench_shap(income, debt, amount) AS verdict FROM bench_decisions", name=f"bench {name}")
+        made.close()
+        runs.append(Lineage(store=ground.lineage.store).get_run(made.id))
+    explained, kept = runs
+    kept.explain("true", max_rows=rows)
+    columns = list(features.values())
+    arms = {
+        "one batched call": Arm(lambda: exam.explain_batch(columns), lambda found: sorted(found[1].to_pylist())),
+        "asked, explained now": Arm(lambda: explained.explain("true", max_rows=rows, save=False), _reasons_of(exam)),
+        "asked, kept": Arm(lambda: kept.explain("true", max_rows=rows, save=False), _reasons_of(exam)),
+    }
+    return compared(f"the reasons of {rows:,} decisions", arms, ground.meter, ground.repeats)
+
+
+def _explaining(made: Run, target: str) -> Callable[[], Any]:
+    return lambda: made.explain(target, save=False)
+
+
+def _said(udf: ReasonedUdf) -> Callable[[Any], Any]:
+    return lambda answer: (answer.sources["bench_session"].rows.to_pylist(), answer.reasons[udf.name].rows.to_pylist())
+
+
+def _reasons_of(udf: ReasonedUdf) -> Callable[[Any], list[str]]:
+    return lambda answer: sorted(answer.reasons[udf.name].rows.column("reason").to_pylist())
+
+
+def _counts(ground: Ground, store: Store, ask: Callable[[], Any]) -> dict[str, float]:
+    with noted(embedded.ensure_running(ground.lineage.store.home), store.url) as asked:
+        ask()
+    return {"statements": len(asked.statements), "transactions": asked.transactions, "connections": asked.connections}
