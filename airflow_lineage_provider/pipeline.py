@@ -43,12 +43,19 @@ class Lineage:
     ``store`` is a PostgreSQL URL, an open `Store`, or None for `settings.store_url()` and then the embedded server. ``on_store_failure`` is
     what runs do about a store that is missing, slow, or dies in the middle: ``fail``, or ``keep_result``: the result is made and written
     all the same, and the run is ``incomplete``. Then a store that is away is no error here; it is one where something is asked of it.
+    ``start_spark`` is for an object without a session: a question that turns out to need one calls it with the reason, and goes on with the
+    session that it gives, which is this object's from then on.
 
     :raises SparkRequired, SparkConnectUnsupported, EnvironmentProblem: no pipeline could run in this session (`spark.ready`).
     """
 
     def __init__(
-        self, spark: SparkSession | None = None, *, store: str | Store | None = None, on_store_failure: OnStoreFailure = "fail"
+        self,
+        spark: SparkSession | None = None,
+        *,
+        store: str | Store | None = None,
+        on_store_failure: OnStoreFailure = "fail",
+        start_spark: Callable[[str], SparkSession] | None = None,
     ) -> None:
         check_options({"on_store_failure": on_store_failure})
         if spark is not None:
@@ -56,6 +63,7 @@ class Lineage:
 
             require_ready(spark)
         self.spark = spark
+        self._start_spark = start_spark
         self.on_store_failure = on_store_failure
         self._owns_store = not isinstance(store, Store)
         self._url = store.url if isinstance(store, Store) else store
@@ -78,6 +86,15 @@ class Lineage:
             self._store = Store.open(self._url)
             self._away = ""
         return self._store
+
+    def start(self, why: str) -> None:
+        """Have a Spark session, where there is none and one can be started."""
+        if self.spark is None and self._start_spark is not None:
+            from airflow_lineage_provider.spark.ready import require_ready
+
+            started = self._start_spark(why)
+            require_ready(started)
+            self.spark = started
 
     def run(
         self,
@@ -153,7 +170,7 @@ class Lineage:
         keeps_result = on_failure == "keep_result"
         place, away = pending.place_of(self._url or settings.store_url()), self._away if keeps_result else ""
         store = RunStore(lambda: self.store, place, keeps_result=keeps_result, lost=away)
-        with watched(progress, f"run {request.name}") as stages, heartbeat(self.spark, stages) as told:
+        with watched(progress, f"run {request.name}") as stages, heartbeat(lambda: self.spark, stages) as told:
             record, execution, result = execute(self.spark, store, request, told)
         if record.status == "complete":
             record = store.ask(f"reading run {record.id}", lambda opened: opened.run(record.id), record)

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
     from airflow_lineage_provider.deriving.asked_run import AskedRun
     from airflow_lineage_provider.deriving.known_runs import KnownRuns
+    from airflow_lineage_provider.deriving.spark_on_demand import SparkOnDemand
     from airflow_lineage_provider.pipeline import Lineage
     from airflow_lineage_provider.spark.executing.run import Execution
     from airflow_lineage_provider.spark.rereading.tracing import SparkTracing
@@ -243,6 +244,7 @@ class Run(LineageOfRows):
             derived = derive(run, target, at=at, summary=self.summary, limit=most, difference=difference)
             explanation = derived.explanation
             if verify:
+                self._lineage.start("verifying runs the pipeline again")
                 told("verifying")
                 run.session.rest()
                 explanation = verified(explanation, run.udfs, run.recorded, self._lineage.spark)
@@ -251,7 +253,7 @@ class Run(LineageOfRows):
                 explanation = further.trace(derived, explanation)
             return explanation
 
-        with guarded(secrets.message), watched(progress, what) as stages, heartbeat(self._lineage.spark, stages) as told:
+        with guarded(secrets.message), watched(progress, what) as stages, heartbeat(lambda: self._lineage.spark, stages) as told:
             return self._lineage.lasting(lambda: question(told))
 
     def _secrets(self, given: Mapping[str, Any]) -> Secrets:
@@ -278,7 +280,7 @@ class Run(LineageOfRows):
             recorded=recorded,
             stored=stored,
             udfs=UdfsOfRun(runs.store, self.record),
-            spark=self._spark_tracing(recorded, stored),
+            on_demand=self._on_demand(recorded, stored, progress),
             progress=progress,
             kept=StoredOutputs(runs, self.id) if across else None,
             keep_reasons=save,
@@ -347,6 +349,18 @@ class Run(LineageOfRows):
         with guarded(secrets.message), watched(progress, f"{what} {self.record.pipeline}") as stages:
             found = self._lineage.lasting(lambda: asked(stages))
         return without_secrets(found, secrets)
+
+    def _on_demand(self, recorded: RecordedPlan, stored: Mapping[str, Materialization], progress: Progress) -> SparkOnDemand:
+        from airflow_lineage_provider.deriving.spark_on_demand import SparkOnDemand
+
+        def start(why: str) -> SparkTracing | None:
+            self._lineage.start(why)
+            found = self._spark_tracing(recorded, stored)
+            if found is not None:
+                progress("going on with Spark")
+            return found
+
+        return SparkOnDemand(self._spark_tracing(recorded, stored), start)
 
     def _spark_tracing(self, recorded: RecordedPlan, stored: Mapping[str, Materialization]) -> SparkTracing | None:
         if self._lineage.spark is None:

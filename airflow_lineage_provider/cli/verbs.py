@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from argparse import Namespace
+from collections.abc import Callable
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,7 @@ from airflow_lineage_provider.cli.pipelines import load_imports, load_pipeline, 
 from airflow_lineage_provider.cli.secret_params import secret_params
 from airflow_lineage_provider.cli.spark_session import spark_session
 from airflow_lineage_provider.cli.streams import Streams
-from airflow_lineage_provider.errors import InvalidTarget, LineageError, PlanError, SparkRequired
+from airflow_lineage_provider.errors import InvalidTarget, LineageError, PlanError
 
 if TYPE_CHECKING:
     from airflow_lineage_provider.answers.explanation import Explanation, RunSummary
@@ -21,10 +22,11 @@ if TYPE_CHECKING:
     from airflow_lineage_provider.recorded_run import Run
 
 
-def _lineage(options: Namespace, spark: Any = None) -> Lineage:
+def _lineage(options: Namespace, spark: Any = None, start_spark: Callable[[str], Any] | None = None) -> Lineage:
     from airflow_lineage_provider.pipeline import Lineage
 
-    return Lineage(spark, store=options.store_url, on_store_failure=getattr(options, "on_store_failure", "fail"))
+    options = Namespace(**{"on_store_failure": "fail"} | vars(options))
+    return Lineage(spark, store=options.store_url, on_store_failure=options.on_store_failure, start_spark=start_spark)
 
 
 # --- run, runs ----------------------------------------------------------------------------------------------------------
@@ -132,12 +134,8 @@ def explain(options: Namespace, out: Streams) -> int:
     if (options.target is None) == (options.at is None):
         raise InvalidTarget("name the rows to explain in exactly one way: a TARGET, or their positions, --at 0,3")
     target = None if options.target is None else _target(options.target)
-    try:
-        explanation = _explained(options, out, target, None)
-    except SparkRequired as needed:
-        out.say(f"this answer needs Spark ({needed})")
-        with spark_session(options.master, options.conf, out) as spark:
-            explanation = _explained(options, out, target, spark)
+    with ExitStack() as stack:
+        explanation = _explained(options, out, target, stack)
     _show(explanation, options, out)
     return 0
 
@@ -163,13 +161,22 @@ def _given(options: Namespace) -> dict[str, Any]:
     return {"params": secret_params(options.secret_params)} if options.secret_params else {}
 
 
-def _explained(options: Namespace, out: Streams, target: Any, spark: Any) -> Explanation:
+def _explained(options: Namespace, out: Streams, target: Any, stack: ExitStack) -> Explanation:
+    found = _found(_asking(options, out, stack), options)
+    names = ("at", "max_rows", "verify", "difference", "across", "save")
+    asked = {name: getattr(options, name) for name in names} | _given(options)
+    return found.explain(target, **asked, progress=out.progress)
+
+
+def _asking(options: Namespace, out: Streams, stack: ExitStack) -> Lineage:
+    """The lineage API; a question that needs Spark starts it, and it is stopped with the stack."""
+
+    def start(why: str) -> Any:
+        out.say(f"this answer needs Spark ({why})")
+        return stack.enter_context(spark_session(options.master, options.conf, out))
+
     out.progress("opening the results store")
-    with _lineage(options, spark) as lineage:
-        found = _found(lineage, options)
-        names = ("at", "max_rows", "verify", "difference", "across", "save")
-        asked = {name: getattr(options, name) for name in names} | _given(options)
-        return found.explain(target, **asked, progress=out.progress)
+    return stack.enter_context(_lineage(options, start_spark=start))
 
 
 def why_not(options: Namespace, out: Streams) -> int:
@@ -178,12 +185,8 @@ def why_not(options: Namespace, out: Streams) -> int:
     if (options.rows is None) == (options.at is None):
         raise InvalidTarget("name the source rows in exactly one way: ROWS, or their positions, --at 0,3")
     rows = None if options.rows is None else _target(options.rows)
-    try:
-        found = _what_became(options, out, rows, None)
-    except SparkRequired as needed:
-        out.say(f"this answer needs Spark ({needed})")
-        with spark_session(options.master, options.conf, out) as spark:
-            found = _what_became(options, out, rows, spark)
+    with ExitStack() as stack:
+        found = _what_became(options, out, rows, stack)
     if options.json:
         out.answer_json(found.to_dict(hide=options.hide, mask=options.mask))
     else:
@@ -191,11 +194,9 @@ def why_not(options: Namespace, out: Streams) -> int:
     return 0
 
 
-def _what_became(options: Namespace, out: Streams, rows: Any, spark: Any) -> WhyNot:
-    out.progress("opening the results store")
-    with _lineage(options, spark) as lineage:
-        found = _found(lineage, options)
-        return found.why_not(rows, at=options.at, table=options.table, max_rows=options.max_rows, progress=out.progress, **_given(options))
+def _what_became(options: Namespace, out: Streams, rows: Any, stack: ExitStack) -> WhyNot:
+    found = _found(_asking(options, out, stack), options)
+    return found.why_not(rows, at=options.at, table=options.table, max_rows=options.max_rows, progress=out.progress, **_given(options))
 
 
 def explain_columns(options: Namespace, out: Streams) -> int:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from airflow_lineage_provider.deriving.sources import KeptRows
+    from airflow_lineage_provider.deriving.spark_on_demand import SparkOnDemand
     from airflow_lineage_provider.progress import Progress
     from airflow_lineage_provider.recording import RecordedPlan
     from airflow_lineage_provider.spark.rereading.tracing import SparkTracing
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 class AskedRun:
     """What a run wrote down and stored, and who can read it again.
 
-    ``session`` is where the question's queries of the store run. ``spark`` is None where there is no Spark session. ``kept`` has rows of
+    ``session`` is where the question's queries of the store run. ``on_demand`` has the Spark session, or starts one. ``kept`` has rows of
     sources that are no longer there. Without ``keep_reasons`` nothing is written into the store.
     """
 
@@ -29,10 +30,15 @@ class AskedRun:
     recorded: RecordedPlan
     stored: Mapping[str, Materialization]
     udfs: UdfsOfRun
-    spark: SparkTracing | None
+    on_demand: SparkOnDemand
     progress: Progress
     kept: KeptRows | None = None
     keep_reasons: bool = True
+
+    @property
+    def spark(self) -> SparkTracing | None:
+        """Reads again what the run read and stored; None while there is no Spark session."""
+        return self.on_demand.now
 
     @property
     def total(self) -> int | None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from airflow_lineage_provider.deriving.descent import Descents
 from airflow_lineage_provider.deriving.engines import Engines
 from airflow_lineage_provider.deriving.rows import RemadeRows, RowSource, StoredRows
+from airflow_lineage_provider.deriving.spark_on_demand import SparkOnDemand
 from airflow_lineage_provider.errors import SparkRequired
 from airflow_lineage_provider.plan.expressions import TRUE
 from airflow_lineage_provider.tracing.lazy import LazyLineage
@@ -18,17 +19,16 @@ if TYPE_CHECKING:
     from airflow_lineage_provider.deriving.asked_run import AskedRun
     from airflow_lineage_provider.plan.expressions import Expression
     from airflow_lineage_provider.recording import RecordedPlan
-    from airflow_lineage_provider.spark.rereading.tracing import SparkTracing
     from airflow_lineage_provider.tracing.maps import RunLineage
 
 
 @dataclass(frozen=True, kw_only=True)
 class Derivation:
-    """A run that is asked about; ``spark`` reads the segments that were made again, too."""
+    """A run that is asked about; ``spark``, where it is needed, reads the segments that were made again, too."""
 
     run: AskedRun
     rows: RowSource
-    spark: SparkTracing | None
+    spark: SparkOnDemand
     lineage: RunLineage
 
     @property
@@ -51,20 +51,19 @@ def derivation(run: AskedRun, condition: Expression) -> Iterator[Derivation]:
         yield Derivation(run=run, rows=rows, spark=spark, lineage=lineage)
 
 
-def _rows(run: AskedRun, condition: Expression, stack: ExitStack) -> tuple[RowSource, SparkTracing | None]:
+def _rows(run: AskedRun, condition: Expression, stack: ExitStack) -> tuple[RowSource, SparkOnDemand]:
     """The rows of the run's segments, and who reads them in Spark."""
     from airflow_lineage_provider.spark.rereading.restore import missing_segments, restore
     from airflow_lineage_provider.spark.rereading.tracing import SparkTracing
 
     stored = StoredRows(run)
     if not missing_segments(run.recorded):
-        return stored, run.spark
-    if run.spark is None:
-        raise SparkRequired(
-            f"the run was made under strategy {run.record.strategy}: a derivation makes again what it did not store, which needs a "
-            "Spark session"
-        )
+        return stored, run.on_demand
+    strategy = run.record.strategy
+    text = f"the run was made under strategy {strategy}: a derivation makes again what it did not store, which needs a Spark session"
+    spark = run.on_demand.needed(SparkRequired(text)).spark
     run.progress("computing segments again that were not stored")
     run.session.rest()
-    restored = restore(run.spark.spark, run.store, run.recorded, run.stored, run.udfs, condition, stack)
-    return RemadeRows(restored, stored), SparkTracing(run.spark.spark, run.store, restored.recorded, run.stored, restored.tables)
+    restored = restore(spark, run.store, run.recorded, run.stored, run.udfs, condition, stack)
+    tracing = SparkTracing(spark, run.store, restored.recorded, run.stored, restored.tables)
+    return RemadeRows(restored, stored), SparkOnDemand(tracing)

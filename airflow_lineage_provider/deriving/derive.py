@@ -104,7 +104,7 @@ def chosen_target(run: AskedRun, target: Any, at: Any, limit: int) -> Target:
     if at is not None:
         return PositionTarget(at, run.recorded, run.stored.get("result"), run.session, limit, run.record.strategy)
     if is_predicate(target):
-        return PredicateTarget(target, run.recorded, limit, run.total, None if run.spark is None else run.spark.spark)
+        return PredicateTarget(target, run.recorded, limit, run.total, run.on_demand.session)
     return RowsTarget(target, run.recorded, limit, run.total)
 
 

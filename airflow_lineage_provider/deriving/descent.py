@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from airflow_lineage_provider.deriving.asked_run import AskedRun
     from airflow_lineage_provider.deriving.rows import RowSource
+    from airflow_lineage_provider.deriving.spark_on_demand import SparkOnDemand
     from airflow_lineage_provider.plan.lineage_keys import MaterializedSegment
     from airflow_lineage_provider.recording import RecordedPlan
     from airflow_lineage_provider.spark.rereading.following import Following
@@ -87,7 +88,7 @@ class Descents:
 
     run: AskedRun
     rows: RowSource
-    spark: SparkTracing | None
+    spark: SparkOnDemand
     whole: bool
 
     def follow(self, rows: Rows, output: RowSet) -> Rows:
@@ -96,17 +97,17 @@ class Descents:
         :raises SparkRequired: there is no session. :raises SourceUnavailable: a source has vanished.
         :raises UnsupportedOperator, TracingError: as `Descent.of`, or Spark failed.
         """
-        if self.spark is None:
-            raise SparkRequired("following source rows forwards runs the pipeline's operators again: give a Spark session, Lineage(spark)")
+        text = "following source rows forwards runs the pipeline's operators again: give a Spark session, Lineage(spark)"
+        spark = self.spark.needed(SparkRequired(text))
         self.run.session.rest()
         assert self.whole, "rows that are no target's descend from source rows, too"
         (number,) = output.numbers
         known = self.rows.recorded.materialized
-        stale = stale_sources(self.run.recorded, self.spark)
+        stale = stale_sources(self.run.recorded, spark)
         made = Descent.of(self.run.recorded, known, frozenset(rows.of.numbers), number)
         keys, tags = _by_key(rows)
         with ExitStack() as stack:
-            following = made.following(self.spark, known, stack)
+            following = made.following(spark, known, stack)
             for leaf in rows.of.numbers:
                 made.ask(leaf, tags, keys, following)
             for segment in sorted((n for n in made.plan.segments if n >= number), reverse=True):

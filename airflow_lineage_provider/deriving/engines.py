@@ -19,7 +19,7 @@ from airflow_lineage_provider.sql import PortabilityProblem
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from airflow_lineage_provider.spark.rereading.tracing import SparkTracing
+    from airflow_lineage_provider.deriving.spark_on_demand import SparkOnDemand
     from airflow_lineage_provider.store import Materialization, Session
 
 
@@ -40,32 +40,31 @@ class SparkEngine:
 
     name: ClassVar[str] = "spark"
 
-    def __init__(self, spark: SparkTracing, session: Session) -> None:
+    def __init__(self, spark: SparkOnDemand, session: Session) -> None:
         self.spark = spark
         self.session = session
 
-    def run(self, plan: o.Plan, target: pa.Table) -> tuple[pa.Table, str]:
+    def run(self, plan: o.Plan, target: pa.Table, refused: str) -> tuple[pa.Table, str]:
+        """Execute a tracing query that the other engines ``refused``.
+
+        :raises SparkRequired: there is no session, and none can be started.
+        """
         self.session.rest()
-        return self.spark.query(plan, target)
+        return self.spark.needed(SparkRequired(f"a tracing query needs Spark ({refused}); give a Spark session")).query(plan, target)
 
 
 class Engines:
-    """The executor of `tracing.trace` for a recorded run: one session of the store, and Spark where it must be.
+    """The executor of `tracing.trace` for a recorded run: one session of the store, and Spark where it must be."""
 
-    ``spark`` is None when there is no session: what needs one then raises `SparkRequired`.
-    """
-
-    def __init__(self, recorded: RecordedPlan, stored: Mapping[str, Materialization], session: Session, spark: SparkTracing | None) -> None:
-        self.spark = spark
+    def __init__(self, recorded: RecordedPlan, stored: Mapping[str, Materialization], session: Session, spark: SparkOnDemand) -> None:
         postgres = PostgresEngine(recorded, stored, session)
         self.engines: tuple[Engine, ...] = (postgres, DuckDbEngine(recorded, postgres))
-        if spark is not None:
-            self.engines = (*self.engines, SparkEngine(spark, session))
+        self.spark = SparkEngine(spark, session)
 
     def run(self, plan: o.Plan, target: pa.Table) -> tuple[pa.Table, str, str]:
         """Execute a tracing query: its rows, the engine, and the SQL that was run.
 
-        :raises SparkRequired: only Spark can answer, and there is no session.
+        :raises SparkRequired: only Spark can answer, and there is no session, and none can be started.
         """
         refused = []
         for engine in self.engines:
@@ -75,4 +74,5 @@ class Engines:
                 refused.append(f"{engine.name}: {problem.what}: {problem.why}")
             else:
                 return rows, engine.name, sql
-        raise SparkRequired(f"a tracing query needs Spark ({'; '.join(refused)}); give a Spark session")
+        rows, sql = self.spark.run(plan, target, "; ".join(refused))
+        return rows, self.spark.name, sql

@@ -71,11 +71,11 @@ def rows_from(run: AskedRun, rows: Any, table: str | None, *, at: Any = None, su
     :raises UnsupportedOperator, TracingError: what became of the rows cannot be told.
     """
     started = time.perf_counter()
-    asked = asked_of(rows, table, run.recorded, None if run.spark is None else run.spark.spark, at=at)
-    if run.spark is None:
-        raise SparkRequired("following source rows to the result runs the pipeline's operators again: give a Spark session, Lineage(spark)")
+    asked = asked_of(rows, table, run.recorded, run.on_demand.session, at=at)
+    text = "following source rows to the result runs the pipeline's operators again: give a Spark session, Lineage(spark)"
+    spark = run.on_demand.needed(SparkRequired(text))
     run.progress("finding the source rows")
-    found = found_rows(asked, run.spark, limit)
+    found = found_rows(asked, spark, limit)
     keys = found.select([name for name in found.column_names if name.startswith("key_")])
     of = row_set_of(asked.leaves)
     with derivation(run, TRUE) as made:

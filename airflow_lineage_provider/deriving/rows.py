@@ -74,11 +74,10 @@ class StoredRows:
         try:
             return self._in_postgres(condition, result, limit)
         except PortabilityProblem as problem:
-            if self.run.spark is None:
-                raise SparkRequired(f"the target needs Spark: {problem}; give a Spark session, or a simpler predicate") from problem
+            needed = SparkRequired(f"the target needs Spark: {problem}; give a Spark session, or a simpler predicate")
         text = _spark_text(condition, self.recorded)
         self.run.session.rest()
-        found = self.run.spark.filter(result, lambda frame: frame.where(text).select(ROW).orderBy(ROW).limit(limit))
+        found = self.run.on_demand.needed(needed).filter(result, lambda frame: frame.where(text).select(ROW).orderBy(ROW).limit(limit))
         return [int(number) for number in found.column(0).to_pylist()]
 
     def _stored(self, segment: int) -> Materialization:

@@ -19,7 +19,7 @@ from airflow_lineage_provider.spark.rereading.sources import changed, files_as_r
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from airflow_lineage_provider.spark.rereading.tracing import SparkTracing
+    from airflow_lineage_provider.deriving.spark_on_demand import SparkOnDemand
     from airflow_lineage_provider.store import Materialization
     from airflow_lineage_provider.store.reading import Reading
 
@@ -52,7 +52,7 @@ class SourceReader:
         store: Reading,
         stored: Mapping[str, Materialization],
         settings: Mapping[str, str],
-        spark: SparkTracing | None,
+        spark: SparkOnDemand,
         kept: KeptRows | None = None,
     ) -> None:
         """``settings`` are those of the session that the run read its sources in."""
@@ -84,8 +84,7 @@ class SourceReader:
 
     def _harm(self, source: RecordedSource, stale: tuple[str, ...]) -> tuple[str, ...]:
         """What of the differences matters to rows that were read: files that were added since do not."""
-        spark = None if self.spark is None else self.spark.spark
-        return () if stale and files_as_read(source.source.relation, source.version, spark) is not None else stale
+        return () if stale and files_as_read(source.source.relation, source.version, self.spark.session) is not None else stale
 
     def _partly_kept(self, source: RecordedSource, keys: pa.Table, kept: pa.Table, stale: tuple[str, ...]) -> SourceRows:
         """Rows of a table that has changed since: those that the run behind them stored are as they were read."""
@@ -120,14 +119,16 @@ class SourceReader:
         return self.store.rows(stored, [ROW, *source.source.columns], keys.column(0).to_pylist())
 
     def _through_spark(self, source: RecordedSource, keys: pa.Table, why: str) -> pa.Table:
-        if self.spark is None:
-            raise SparkRequired(f"reading the source rows of {source.source.relation.name} needs Spark ({why}); give a Spark session")
-        return self.spark.source_rows(source, keys)
+        text = f"reading the source rows of {source.source.relation.name} needs Spark ({why}); give a Spark session"
+        return self.spark.needed(SparkRequired(text)).source_rows(source, keys)
 
     def _stale(self, source: RecordedSource) -> tuple[str, ...]:
-        name = source.source.relation.name
-        spark = None if self.spark is None else self.spark.spark
-        return tuple(f"{name}: {one}" for one in changed(source.source.relation, source.version, spark))
+        relation = source.source.relation
+        try:
+            found = changed(relation, source.version, self.spark.session)
+        except SparkRequired as needed:
+            found = changed(relation, source.version, self.spark.needed(needed).spark)
+        return tuple(f"{relation.name}: {one}" for one in found)
 
 
 def _table(source: RecordedSource, rows: pa.Table) -> pa.Table:

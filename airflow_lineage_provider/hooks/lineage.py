@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -56,14 +56,21 @@ class LineageHook(BaseHook):
         """The lineage API on the store, without Spark; to be closed by the caller."""
         return self.lineage()
 
-    def lineage(self, spark: SparkSession | None = None, *, on_store_failure: OnStoreFailure = "fail") -> Lineage:
-        """The lineage API on the store and on this Spark session; to be closed by the caller, or used in ``with``.
+    def lineage(
+        self,
+        spark: SparkSession | None = None,
+        *,
+        on_store_failure: OnStoreFailure = "fail",
+        start_spark: Callable[[str], SparkSession] | None = None,
+    ) -> Lineage:
+        """The lineage API on the store and on this Spark session, or one that is started where a question needs it (``start_spark``); to be
+        closed by the caller, or used in ``with``.
 
         With ``on_store_failure="keep_result"`` a store that is away is no error here.
         """
         from airflow_lineage_provider.pipeline import Lineage
 
-        return Lineage(spark, store=self.store_url(), on_store_failure=on_store_failure)
+        return Lineage(spark, store=self.store_url(), on_store_failure=on_store_failure, start_spark=start_spark)
 
     def store_url(self) -> str | None:
         """URL of the results store; None leaves the choice to the settings.

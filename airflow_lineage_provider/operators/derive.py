@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -18,6 +19,7 @@ from airflow_lineage_provider.words import Difference
 if TYPE_CHECKING:
     from airflow.sdk import Context
     from jinja2 import Environment
+    from pyspark.sql import SparkSession
 
     from airflow_lineage_provider.answers.explanation import Explanation
     from airflow_lineage_provider.pipeline import Lineage
@@ -149,17 +151,16 @@ class DeriveAugmentedLineageOperator(BaseOperator):
             return _nothing(self.lineage_run_id, self.pipeline, self.target or "")
 
     def _derive(self, airflow: dict[str, Any]) -> Explanation:
-        from airflow_lineage_provider.errors import SparkRequired
         from airflow_lineage_provider.hooks.lineage import LineageHook
 
         hook = LineageHook(self.store_conn_id, store=self.store, conn_id=self.conn_id, config_kwargs=self.config_kwargs)
-        try:
-            with hook.lineage() as lineage:
-                return self._explain(lineage, airflow)
-        except SparkRequired as why:
-            self.log.info("starting Spark: %s", why)
-        with hook.spark(f"{self.dag_id}-{self.task_id}") as spark, hook.lineage(spark) as lineage:
-            return self._explain(lineage, airflow)
+        with ExitStack() as stack:
+
+            def start(why: str) -> SparkSession:
+                self.log.info("starting Spark: %s", why)
+                return stack.enter_context(hook.spark(f"{self.dag_id}-{self.task_id}"))
+
+            return self._explain(stack.enter_context(hook.lineage(start_spark=start)), airflow)
 
     def _explain(self, lineage: Lineage, airflow: dict[str, Any]) -> Explanation:
         run = self._run(lineage)

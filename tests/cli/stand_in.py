@@ -74,7 +74,9 @@ class FakeRun:
         FakeLineage.calls.append(("difference", difference))
         FakeLineage.calls.append(("at", at))
         progress("tracing")
-        FakeLineage.on_explain(self.lineage.spark)
+        needs_spark = FakeLineage.on_explain(self.lineage.spark)
+        if needs_spark:
+            FakeLineage.calls.append(("goes on with", self.lineage.start_spark(needs_spark)))
         return explanation()
 
     def close(self) -> None:
@@ -89,8 +91,9 @@ class FakeLineage:
     on_explain: ClassVar[Any]
     on_run: ClassVar[Any]
 
-    def __init__(self, spark: Any = None, *, store: str | None = None, on_store_failure: str = "fail") -> None:
+    def __init__(self, spark: Any = None, *, store: str | None = None, on_store_failure: str = "fail", start_spark: Any = None) -> None:
         self.spark = spark
+        self.start_spark = start_spark
         self.calls.append(("open", spark, store))
 
     def __enter__(self) -> FakeLineage:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from airflow_lineage_provider.cli import main
-from airflow_lineage_provider.errors import SparkRequired
 
 if TYPE_CHECKING:
     pass
@@ -29,13 +28,11 @@ def test_explain_without_spark(calls: list[tuple[Any, ...]], capfd: pytest.Captu
 def test_explain_starts_spark_when_it_must_and_says_so(
     calls: list[tuple[Any, ...]], monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    def need(spark: Any) -> None:
-        if spark is None:
-            raise SparkRequired("client is Parquet")
-
-    monkeypatch.setattr(FakeLineage, "on_explain", staticmethod(need))
+    """The question is asked once, and goes on with the session."""
+    monkeypatch.setattr(FakeLineage, "on_explain", staticmethod(lambda _: "client is Parquet"))
     assert main(["explain", "latest", "true", "--json", "--master", "local[3]"]) == 0
-    assert [call[-1] for call in named(calls, "explain")] == [None, "a session"]
+    assert [call[-1] for call in named(calls, "explain")] == [None]
+    assert named(calls, "goes on with") == [("goes on with", "a session")]
     assert named(calls, "spark") == [("spark", "local[3]", {})]
     out = capfd.readouterr()
     assert json.loads(out.out)["id"] == "derivation-1"

@@ -15,6 +15,7 @@ from py4j.clientserver import JavaClient
 from pyspark.sql import SparkSession
 
 from airflow_lineage_provider import Lineage, reasoned_udf
+from airflow_lineage_provider.errors import SparkRequired
 from airflow_lineage_provider.spark import jvm_classes, jvm_functions, jvm_trees, session
 from airflow_lineage_provider.spark.capturing import document, function_names
 from airflow_lineage_provider.store import Store, embedded
@@ -133,3 +134,22 @@ def test_the_first_run_of_a_process(lineage: Lineage, spark: SparkSession, store
     with counted(spark, store, commands) as of_run:
         lineage.run(PIPELINE, name="ten rows").close()
     assert 195 < of_run.calls <= 360, of_run
+def test_a_question_that_turns_out_to_need_spark_goes_on_with_it(spark: SparkSession, store: Store) -> None:
+    judged.register(spark)
+    run = Lineage(spark, store=store).run("SELECT id, judged(CAST(id AS INT)) AS verdict FROM range(10)", name="ten numbers")
+    run.close()
+    reasons: list[str] = []
+    told: list[str] = []
+
+    def start(why: str) -> SparkSession:
+        reasons.append(why)
+        return spark
+
+    with pytest.raises(SparkRequired):
+        Lineage(store=store).get_run(run.id).explain("id = 4", save=False)
+    lineage = Lineage(store=store, start_spark=start)
+    answer = lineage.get_run(run.id).explain("id = 4", save=False, progress=told.append)
+    assert [table.rows.to_pylist() for table in answer.sources.values()] == [[{"id": 4}]]
+    assert lineage.spark is spark
+    assert len(reasons) == 1
+    assert told.count("finding the target rows") == 1

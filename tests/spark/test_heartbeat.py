@@ -25,7 +25,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_lines_come_in_between_and_end_with_the_work() -> None:
     told: list[str] = []
-    with heartbeat(None, told.append) as progress:
+    with heartbeat(lambda: None, told.append) as progress:
         progress("tracing")
         time.sleep(1.0)
         progress("verifying")
@@ -38,7 +38,7 @@ def test_lines_come_in_between_and_end_with_the_work() -> None:
 
 
 def test_nobody_is_told_where_nobody_watches() -> None:
-    with watched(False, "run") as silent, heartbeat(None, silent) as told:
+    with watched(False, "run") as silent, heartbeat(lambda: None, silent) as told:
         assert told is silent
 
 

@@ -47,10 +47,10 @@ def why_not(run: AskedRun, rows: Any, table: str | None, *, at: Any = None, summ
     :raises UnsupportedOperator, TracingError: what became of the rows cannot be told.
     """
     started = time.perf_counter()
-    recorded, spark = run.recorded, run.spark
-    asked = asked_of(rows, table, recorded, None if spark is None else spark.spark, at=at)
-    if spark is None:
-        raise SparkRequired("following source rows to the result runs the pipeline's operators again: give a Spark session, Lineage(spark)")
+    recorded = run.recorded
+    asked = asked_of(rows, table, recorded, run.on_demand.session, at=at)
+    text = "following source rows to the result runs the pipeline's operators again: give a Spark session, Lineage(spark)"
+    spark = run.on_demand.needed(SparkRequired(text))
     stale = stale_sources(recorded, spark)
     run.progress("finding the source rows")
     found = found_rows(asked, spark, limit)

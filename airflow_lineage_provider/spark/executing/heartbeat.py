@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
@@ -20,12 +20,12 @@ EVERY = 12.0
 
 
 @contextmanager
-def heartbeat(spark: SparkSession | None, progress: Progress) -> Iterator[Progress]:
+def heartbeat(session: Callable[[], SparkSession | None], progress: Progress) -> Iterator[Progress]:
     """The progress with lines in between (`SoFar`): the stage, the tasks and rows of Spark's jobs in it, and its seconds so far."""
     if not is_watched(progress):
         yield progress
         return
-    beat = _Heartbeat(spark, progress)
+    beat = _Heartbeat(session, progress)
     try:
         yield beat.stage
     finally:
@@ -35,8 +35,9 @@ def heartbeat(spark: SparkSession | None, progress: Progress) -> Iterator[Progre
 class _Heartbeat:
     """A thread that speaks up when nobody else has for a while."""
 
-    def __init__(self, spark: SparkSession | None, progress: Progress) -> None:
-        self._jobs = None if spark is None else _Jobs(spark)
+    def __init__(self, session: Callable[[], SparkSession | None], progress: Progress) -> None:
+        self._session = session
+        self._jobs: _Jobs | None = None
         self._progress = progress
         self._name = ""
         self._began = self._told = time.monotonic()
@@ -45,7 +46,10 @@ class _Heartbeat:
         self._thread.start()
 
     def stage(self, name: str) -> None:
-        """A stage begins."""
+        """A stage begins. (Here, since a tag is that of the thread whose jobs it is to be on.)"""
+        spark = self._session()
+        if self._jobs is None and spark is not None:
+            self._jobs = _Jobs(spark)
         self._name, self._began = name, time.monotonic()
         self._told = self._began
         self._progress(name)
