@@ -57,8 +57,8 @@ shap_udf(model, ["income", "amount"], name="credit_exam", background=frame).regi
 with Lineage(spark) as lineage:
     run = lineage.run("SELECT client_id, credit_exam(income, amount) AS judge FROM loans", name="judged")
     found = run.explain("judge = 'Reject'")
-    assert sources(found)["loans"]["client_id"].to_pylist() == [4, 5, 6, 7], sources(found)
-    assert found.reasons["credit_exam"].num_rows == 4
+    assert found.sources["loans"].rows["client_id"].to_pylist() == [4, 5, 6, 7], found.sources
+    assert found.reasons["credit_exam"].rows.num_rows == 4
 print("explained", spark.version)
 spark.stop()
 """

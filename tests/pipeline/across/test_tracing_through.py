@@ -75,9 +75,9 @@ def test_the_catalog_is_read_once_for_each_run(lineage: Lineage, tables: Path, m
     def counting(name: str) -> Callable[..., Any]:
         read = getattr(Store, name)
 
-        def one(store: Store, what: Any) -> Any:
+        def one(store: Store, what: Any, *further: Any) -> Any:
             asked[f"{name} {what if name != 'written' else sorted(what)}"] += 1
-            return read(store, what)
+            return read(store, what, *further)
 
         return one
 
