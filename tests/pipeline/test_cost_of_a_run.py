@@ -134,6 +134,8 @@ def test_the_first_run_of_a_process(lineage: Lineage, spark: SparkSession, store
     with counted(spark, store, commands) as of_run:
         lineage.run(PIPELINE, name="ten rows").close()
     assert 195 < of_run.calls <= 360, of_run
+
+
 def test_a_question_that_turns_out_to_need_spark_goes_on_with_it(spark: SparkSession, store: Store) -> None:
     judged.register(spark)
     run = Lineage(spark, store=store).run("SELECT id, judged(CAST(id AS INT)) AS verdict FROM range(10)", name="ten numbers")
