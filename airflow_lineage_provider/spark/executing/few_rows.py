@@ -74,10 +74,18 @@ def _first_rows(frame: DataFrame, types: list[DataType]) -> DataFrame:
     most = f"greatest(1L, CAST({rows} / pow({partition} + 1, 1.5D) AS BIGINT))"
     share = f"greatest({_LEAST}D, {_BYTES} / pow(({number} + 1) * ({partition} + 1), 1.5D))"
     sizes = ["0L", *(size for i, one in enumerate(types) if (size := _size(f"c{i}", one)))]
-    whole = f"({number} < {most} AND {' + '.join(sizes)} <= {share})"
+    whole = f"({number} < {most} AND {_sum(sizes)} <= {share})"
     columns = [f"if(whole, c{i}, NULL) AS c{i}" if _size("", one) else f"c{i}" for i, one in enumerate(types)]
     # (In two steps: a thousand columns would each say what is whole, of a thousand columns.)
     return selected(selected(frame.where(f"{number} <= {most}"), ["*", f"{whole} AS whole"]), [*columns, "whole"])
+
+
+def _sum(terms: list[str]) -> str:
+    """Halved and halved again: Spark's parser does not take an expression that is a thousand deep."""
+    if len(terms) == 1:
+        return terms[0]
+    half = len(terms) // 2
+    return f"({_sum(terms[:half])} + {_sum(terms[half:])})"
 
 
 def _size(column: str, kind: DataType) -> str:
@@ -85,8 +93,8 @@ def _size(column: str, kind: DataType) -> str:
     from pyspark.sql.types import ArrayType, BinaryType, MapType, StringType, StructType
 
     if isinstance(kind, StringType | BinaryType):
-        return f"coalesce(octet_length({column}), 0)"
-    return f"coalesce(octet_length(CAST({column} AS STRING)), 0)" if isinstance(kind, ArrayType | MapType | StructType) else ""
+        return f"coalesce(octet_length({column}), 0L)"
+    return f"coalesce(octet_length(CAST({column} AS STRING)), 0L)" if isinstance(kind, ArrayType | MapType | StructType) else ""
 
 
 def _is_measured(kind: DataType) -> bool:
