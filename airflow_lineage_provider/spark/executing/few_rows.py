@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 _ROWS, _COLUMNS = 5_000, 100
 """So many rows of so many columns of the first partition; of those after it fewer and fewer, but always one."""
+_WIDEST = 200
+"""Columns. Spark sends a task its expressions, and does not get to the end of a thousand conditions."""
 _BYTES, _LEAST = 8_000_000, 2_000
 """So large may the very first row be; those after it less and less, but always the second."""
 _MUCH, _UNKNOWN = 64_000_000, 2**56
@@ -36,7 +38,7 @@ def collected(frame: DataFrame) -> dict[int, pa.Table] | None:
     :raises pyspark.errors.PySparkException, py4j.protocol.Py4JError: the rows cannot be made.
     """
     types = [field.dataType for field in frame.schema]
-    if not all(map(_is_measured, types)) or not _takes_enough(frame):
+    if len(types) > _WIDEST or not all(map(_is_measured, types)) or not _takes_enough(frame):
         return None
     found = _first_rows(frame, types)
     if _MUCH < _estimate(found) < _UNKNOWN:
