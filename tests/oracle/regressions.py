@@ -7,7 +7,25 @@ from __future__ import annotations
 
 import math
 
-from tests.oracle.query import Aggregate, Call, Col, Data, Distinct, Filter, Join, Lit, Lookup, Op, Project, Scalar, Table, TopK, Udf, Union
+from tests.oracle.query import (
+    Aggregate,
+    Call,
+    Col,
+    Data,
+    Distinct,
+    Filter,
+    Join,
+    Lit,
+    Lookup,
+    Op,
+    Project,
+    Scalar,
+    Semi,
+    Table,
+    TopK,
+    Udf,
+    Union,
+)
 from tests.oracle.strategies import Case
 
 T0 = Data((("rid", "int"), ("k", "int"), ("s", "string")), ((100, 1, "a"), (101, 2, None), (102, 1, "a"), (103, None, "b")))
@@ -33,6 +51,17 @@ REGRESSIONS: dict[str, Case] = {
         query=Filter(Project(Table("t0"), (Col(1),)), Udf("likes", (Lit("a", "string"),))),
         style="merged",
         storage="parquet",
+    ),
+    # Spark leaves the condition out where it takes the subquery apart: the call is never made, and has no reason.
+    "a call beside a constant in the condition of a correlated subquery": Case(
+        tables=TABLES,
+        query=Semi(
+            "flag",
+            Project(Table("t0"), (Col(0), Col(2))),
+            Project(Table("t1"), (Col(2),)),
+            Op("and", (Op("<=", (Col(1), Col(2))), Op("or", (Lit(True, "bool"), Udf("likes", (Col(2),)))))),
+        ),
+        style="with",
     ),
     # Of the union below the UDF's group, only some columns are stored.
     "a union of which a group above reads one column": Case(
