@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +13,7 @@ import pytest
 from hypothesis import settings
 
 from tests.class_archive import OPTIONS, submit_options
+from tests.local_session import local_session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -121,21 +121,7 @@ def hurry(url: str) -> None:
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """A local Spark session."""
-    from pyspark.sql import SparkSession
-
-    from airflow_lineage_provider.spark.worker_daemon import local_workers
-
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    chosen = {
-        "spark.master": "local[2]",
-        "spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse")),
-        "spark.sql.session.timeZone": "UTC",
-        **_CHEAP,
-    }
-    builder = SparkSession.builder.appName("lineage tests")
-    for name, value in local_workers(chosen).items():
-        builder = builder.config(name, value)
-    session = builder.getOrCreate()
-    session.sparkContext.setLogLevel("ERROR")
+    warehouse, zone = str(tmp_path_factory.mktemp("warehouse")), "UTC"
+    session = local_session("lineage tests", {"spark.sql.warehouse.dir": warehouse, "spark.sql.session.timeZone": zone, **_CHEAP})
     yield session
     session.stop()

@@ -12,8 +12,6 @@ from airflow_lineage_provider.words import Reasons, Strategy
 from tests.bench.comparison import Arm, Comparison, compared
 from tests.bench.ground import Ground
 
-STRATEGIES: tuple[Strategy, ...] = ("rerun", "function_materialization", "full_materialization")
-
 
 def written(ground: Ground, sql: str, name: str = "plain") -> Arm:
     """By plain Spark."""

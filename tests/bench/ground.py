@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from tests.bench.readings import Meter
+from tests.local_session import local_session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -63,22 +63,11 @@ def ground(size: Size, repeats: int) -> Iterator[Ground]:
 
 
 def _session(folder: Path) -> SparkSession:
-    from pyspark.sql import SparkSession
-
-    from airflow_lineage_provider.spark.worker_daemon import local_workers
-
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     chosen = {
-        "spark.master": "local[2]",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.shuffle.partitions": "4",
         "spark.driver.memory": "4g",
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
     }
-    builder = SparkSession.builder.appName("lineage bench")
-    for name, value in local_workers(chosen).items():
-        builder = builder.config(name, value)
-    built = builder.getOrCreate()
-    built.sparkContext.setLogLevel("ERROR")
-    return built
+    return local_session("lineage bench", chosen)

@@ -10,8 +10,8 @@ from pyspark.sql import SparkSession
 
 from airflow_lineage_provider import Explanation, Lineage, reasoned_udf
 from airflow_lineage_provider.store import Store
-from airflow_lineage_provider.words import Strategy
 from tests.answers import links_of
+from tests.in_turn import STRATEGIES
 
 pytestmark = pytest.mark.spark
 
@@ -19,7 +19,6 @@ pytestmark = pytest.mark.spark
 T = [(1, "a", 10), (2, "a", 20), (3, "b", 30), (4, None, 40), (5, "b", 30)]
 U = [(1, "a", 1), (2, "c", 2), (3, None, 3)]
 SCHEMAS = {"t": "rid int, g string, x int", "u": "rid int, g string, y int"}
-STRATEGIES: tuple[Strategy, ...] = ("function_materialization", "rerun", "full_materialization")
 
 # (pipeline, target, rows of t, rows of u, tables that stand as a whole)
 CASES: dict[str, tuple[str, str, set[int], set[int], set[str]]] = {

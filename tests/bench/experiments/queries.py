@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tests.bench.arms import STRATEGIES, recorded, written
+from tests.bench.arms import recorded, written
 from tests.bench.comparison import Comparison, compared
 from tests.bench.ground import Ground
+from tests.in_turn import STRATEGIES
 from tests.tpch.data import write_tpch
 from tests.tpch.workloads import sql
 

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from airflow_lineage_provider import reasoned_udf
-from tests.bench.arms import STRATEGIES, collected, recorded, stored, written
+from tests.bench.arms import collected, recorded, stored, written
 from tests.bench.comparison import Arm, Comparison, compared
 from tests.bench.ground import Ground
+from tests.in_turn import STRATEGIES
 
 SQL = "SELECT g, short_exam(x) AS verdict FROM ten_rows WHERE x > 2"
 WITHOUT = "SELECT g, count(*) AS n, sum(x) AS total FROM ten_rows GROUP BY g"

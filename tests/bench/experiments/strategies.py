@@ -12,10 +12,11 @@ from airflow_lineage_provider.plan.expressions import TRUE, Expression
 from airflow_lineage_provider.recorded_run import Run
 from airflow_lineage_provider.spark.rereading.restore import restore
 from airflow_lineage_provider.store.kept_udfs import UdfsOfRun
-from tests.bench.arms import STRATEGIES, collected, sorted_rows, stored
+from tests.bench.arms import collected, sorted_rows, stored
 from tests.bench.comparison import Arm, Comparison, compared
 from tests.bench.ground import Ground
 from tests.bench.judges import applications, expensive_exam
+from tests.in_turn import STRATEGIES
 
 ROWS = {"small": 500, "full": 5_000}
 REGIONS = 40
@@ -36,7 +37,9 @@ def run(ground: Ground) -> Iterator[Comparison]:
     arms: dict[str, Arm] = {"plain": collected(ground, sql)} | {one: stored(ground, sql, one) for one in STRATEGIES}
     yield compared(f"running: a join, an expensive model, an aggregation; {rows:,} rows", arms, ground.meter, ground.repeats)
     runs = {one: ground.lineage.run(sql, name=f"bench asked {one}", strategy=one) for one in STRATEGIES}
-    asking = compared("asking about one group of it", {one: _asked(made) for one, made in runs.items()}, ground.meter, ground.repeats)
+    asking = compared(
+        "asking about one group of it", {one: _asked(made) for one, made in runs.items()}, ground.meter, ground.repeats, "rerun"
+    )
     asking.facts = {one: {"bytes stored": sum(table.bytes for table in made.stored)} for one, made in runs.items()}
     yield asking
     again = {"everything": _made_again(ground.lineage, runs["rerun"], TRUE)}
