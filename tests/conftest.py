@@ -52,6 +52,9 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ.setdefault("SPARK_SUBMIT_OPTS", submit_options())
 
 
+_LONG = "FUZZ_EXAMPLES" in os.environ
+"""Whether this process runs for an hour: then compiling well what runs is worth its price, and so is more memory."""
+
 # For thousands of small queries. Sessions that tests start themselves (in Airflow, on clusters, in scripts) have Spark's own settings.
 _CHEAP = {
     "spark.ui.enabled": "false",
@@ -60,10 +63,10 @@ _CHEAP = {
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     # Planning a query anew at each of its stages makes more jobs of it. Long runs have it, and sessions that tests start themselves.
-    "spark.sql.adaptive.enabled": "true" if "FUZZ_EXAMPLES" in os.environ else "false",
+    "spark.sql.adaptive.enabled": str(_LONG).lower(),
     # Room for the rubbish of some queries: collecting it in the gigabyte that is Spark's default is a fifth of all work.
-    "spark.driver.memory": "2g",
-    "spark.driver.extraJavaOptions": f"{OPTIONS} -Xmn1g",
+    "spark.driver.memory": "4g" if _LONG else "2g",
+    "spark.driver.extraJavaOptions": f"{OPTIONS} {'-XX:TieredStopAtLevel=4 -Xmn2g' if _LONG else '-Xmn1g'}",
     # Spark keeps the plans of the last thousand queries for its UI, as texts, of all forms that a plan has had.
     "spark.sql.ui.retainedExecutions": "10",
     "spark.ui.retainedJobs": "20",

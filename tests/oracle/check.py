@@ -110,9 +110,12 @@ def _check_lineage(case: Case, lineage: Lineage, run: Run, expected: Sequence[Ro
         except EmptyTarget:
             return
         raise AssertionError("an empty result has lineage")
-    if len(expected) <= MOST_TARGETS:
+    many = len(expected) > MOST_TARGETS
+    if case.asked != "one" and not many:
         _check_explanation(case, run.explain("true", save=False, max_rows=MOST_TARGETS), expected)
     run.close()
+    if case.asked == "all" and not many:
+        return
     chosen = expected[case.target % len(expected)]
     names = names_of(case.query, case.tables)
     alike = [row for row in expected if tuple(map(same, row.values)) == tuple(map(same, chosen.values))]

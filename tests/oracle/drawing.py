@@ -23,9 +23,9 @@ _BLOCK = 50
 """Cases in one block of a long run."""
 
 
-def blocks(sample: int, at_once: int) -> range:
-    """The numbers of the blocks: of ``at_once`` cases in the sample, else of 50."""
-    return range(-(-LONG // _BLOCK) if LONG else -(-sample // at_once))
+def blocks(sample: int, at_once: int, share: int = 1) -> range:
+    """The numbers of the blocks: of ``at_once`` cases in the sample, else of 50, and one in ``share`` of all."""
+    return range(-(-LONG // (_BLOCK * share)) if LONG else -(-sample // at_once))
 
 
 @contextmanager

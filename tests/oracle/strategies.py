@@ -37,6 +37,8 @@ class Case:
     style: Style = "nested"
     storage: Literal["session", "parquet", "orc", "orc with a key"] = "session"
     reasons: Literal["lazy", "eager"] = "lazy"
+    asked: Literal["all and one", "all", "one"] = "all and one"
+    """Whether all rows of the result are asked about, by the run that has just been made, or one, months later."""
     target: int = 0
     """The number, modulo the rows of the result, of the row that is asked about alone."""
     verify: bool = False
@@ -58,6 +60,7 @@ def cases(draw: st.DrawFn, depth: int = 6, further: bool = True, storages: Seque
         style=draw(st.sampled_from(STYLES)),
         storage=draw(st.sampled_from(storages)),
         reasons=draw(st.sampled_from(("lazy", "lazy", "eager"))),
+        asked=draw(st.sampled_from(("all", "one"))),
         target=draw(st.integers(0, 20)),
         verify=draw(st.integers(0, 4)) == 4,
         strategy=draw(st.sampled_from(STRATEGIES)),

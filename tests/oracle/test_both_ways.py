@@ -1,6 +1,7 @@
 """Random pipelines: lineage backward and forward are one relation, and it is the oracle's.
 
-``make test`` takes a small sample that is always the same; ``make fuzz`` draws new ones.
+``make test`` takes a small sample that is always the same; ``make fuzz`` draws new ones, a tenth of its pipelines: one asked in both
+directions, of every table and every stored segment, costs as much as ten.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from airflow_lineage_provider.recorded_run import Run
 from airflow_lineage_provider.secrecy import Secrets
 from airflow_lineage_provider.store import Store
 from airflow_lineage_provider.tracing.maps import RESULT, LineageMap, Rows, RowSet, numbered_rows, tagged_rows
-from tests.oracle import evaluate, udfs
+from tests.oracle import evaluate, render_sql, udfs
 from tests.oracle.check import MOST_TARGETS, _keys, _pipeline, check_values_over_views, views
 from tests.oracle.drawing import blocks, drawn, told
 from tests.oracle.row import Row
@@ -48,7 +49,7 @@ def lineage(spark: SparkSession, store: Store) -> Lineage:
 
 
 @pytest.mark.timeout(0)
-@pytest.mark.parametrize("block", blocks(3, at_once=3))
+@pytest.mark.parametrize("block", blocks(3, at_once=3, share=10))
 def test_random_pipelines(block: int, lineage: Lineage, spark: SparkSession) -> None:
     with told("test_both_ways", block) as counted:
 
@@ -56,7 +57,7 @@ def test_random_pipelines(block: int, lineage: Lineage, spark: SparkSession) -> 
         @given(case=cases(depth=3, further=True))
         def hold(case: Case) -> None:
             note(described(case))
-            with counted.one(rejected):
+            with counted.one(rejected, render_sql.to_sql(case.query, case.tables, "nested")):
                 _check_case(case, lineage, spark)
 
         hold()

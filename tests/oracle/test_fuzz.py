@@ -61,7 +61,7 @@ def test_random_pipelines(block: int, lineage: Lineage, spark: SparkSession) -> 
         @given(case=cases(further=FURTHER == "all"))
         def hold(case: Case) -> None:
             note(described(case))
-            with counted.one(rejected):
+            with counted.one(rejected, render_sql.to_sql(case.query, case.tables, "nested")):
                 check(case, lineage, spark)
 
         hold()

@@ -24,8 +24,8 @@ def why(error: Exception) -> str | None:
 
 
 def one(counted: Block, error: BaseException | None = None) -> None:
-    """A pipeline that ends like that; Hypothesis is told of those that are rejected, as it is."""
-    with suppress(UnsatisfiedAssumption), counted.one(why):
+    """A new pipeline that ends like that; Hypothesis is told of those that are rejected, as it is."""
+    with suppress(UnsatisfiedAssumption), counted.one(why, f"SELECT {len(counted.known)}"):
         if error is not None:
             raise error
 
@@ -76,8 +76,27 @@ def test_after_a_failure_nothing_is_counted() -> None:
 
 
 def test_a_rejected_pipeline_is_no_example_to_hypothesis() -> None:
-    with pytest.raises(UnsatisfiedAssumption), block(0).one(why):
+    with pytest.raises(UnsatisfiedAssumption), block(0).one(why, "SELECT 1"):
         raise Odd
+
+
+def test_a_query_counts_once() -> None:
+    counted = block(0)
+    with counted.one(why, "SELECT 1"):
+        pass
+    with pytest.raises(UnsatisfiedAssumption), counted.one(why, "SELECT 1"):
+        raise AssertionError("it is not asked again")
+    with counted.one(why, "SELECT 2"):
+        pass
+    assert (counted.passed, counted.rejected.total()) == (2, 0)
+
+
+def test_a_failing_query_is_made_simpler_over_other_tables() -> None:
+    counted = block(0)
+    with pytest.raises(ValueError), counted.one(why, "SELECT 1"):
+        raise ValueError
+    with pytest.raises(ValueError), counted.one(why, "SELECT 1"):
+        raise ValueError
 
 
 def test_a_line_that_was_cut(series: Series) -> None:
