@@ -59,6 +59,7 @@ _LONG = "FUZZ_EXAMPLES" in os.environ
 _CHEAP = {
     "spark.ui.enabled": "false",
     "spark.sql.shuffle.partitions": "2",
+    "spark.buffer.pageSize": "1m",
     # Compiling a query costs more than running it.
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
