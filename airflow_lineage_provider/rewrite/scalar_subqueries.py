@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.expressions import AggregateCall, Alias, Attribute, Literal, ScalarSubquery
+from airflow_lineage_provider.plan.row_counts import gives_at_most_one_row, gives_one_row
 from airflow_lineage_provider.plan.single_value import single_value
 from airflow_lineage_provider.plan.walk import children, map_subqueries, subqueries, transform_up, with_children
 from airflow_lineage_provider.rewrite.canonical_aggregates import canonical_aggregates
@@ -48,23 +49,10 @@ def _lifted(node: o.Plan, fresh: FreshAttributes) -> o.Plan:
 
 def _joined(child: o.Plan, subquery: ScalarSubquery, fresh: FreshAttributes) -> tuple[o.Plan, Attribute]:
     plan = transform_up(canonical_aggregates(subquery.plan, fresh), lambda node: _lifted(node, fresh))
-    if not _gives_at_most_one_row(plan):
+    if not gives_at_most_one_row(plan):
         plan = _one_row(plan, fresh)
-    kind: o.JoinKind = "cross" if _gives_one_row(plan) else "left"
+    kind: o.JoinKind = "cross" if gives_one_row(plan) else "left"
     return o.Join(left=child, right=plan, kind=kind), plan.output[0]
-
-
-def _gives_one_row(plan: o.Plan) -> bool:
-    """A global aggregation, and projections of its row."""
-    while isinstance(plan, o.Project):
-        plan = plan.child
-    return isinstance(plan, o.Aggregate) and not plan.keys and bool(plan.columns)
-
-
-def _gives_at_most_one_row(plan: o.Plan) -> bool:
-    while isinstance(plan, o.Project | o.Filter | o.Sort):
-        plan = plan.child
-    return _gives_one_row(plan) or (isinstance(plan, o.Limit) and plan.count in (0, 1))
 
 
 def _one_row(plan: o.Plan, fresh: FreshAttributes) -> o.Plan:

@@ -29,12 +29,12 @@ from airflow_lineage_provider.recorded_run import Run
 from airflow_lineage_provider.secrecy import Secrets
 from airflow_lineage_provider.store import Store
 from airflow_lineage_provider.tracing.maps import RESULT, LineageMap, Rows, RowSet, numbered_rows, tagged_rows
-from tests.oracle import evaluate, render_sql, udfs
+from tests.oracle import evaluate, udfs
 from tests.oracle.check import MOST_TARGETS, _keys, _pipeline, check_values_over_views, views
 from tests.oracle.drawing import blocks, drawn, told
 from tests.oracle.row import Row
 from tests.oracle.strategies import Case, cases
-from tests.oracle.test_fuzz import described, rejected
+from tests.oracle.test_fuzz import described, query_text, rejected
 from tests.oracle.values import same
 
 pytestmark = pytest.mark.spark
@@ -57,7 +57,7 @@ def test_random_pipelines(block: int, lineage: Lineage, spark: SparkSession) -> 
         @given(case=cases(depth=3, further=True))
         def hold(case: Case) -> None:
             note(described(case))
-            with counted.one(rejected, render_sql.to_sql(case.query, case.tables, "nested")):
+            with counted.one(rejected, query_text(case)):
                 _check_case(case, lineage, spark)
 
         hold()

@@ -35,10 +35,13 @@ def lineage(spark: SparkSession, store: Store) -> Lineage:
     return Lineage(spark, store=store)
 
 
+def query_text(case: Case) -> str:
+    return render_sql.to_sql(case.query, case.tables, "nested" if case.style == "frame" else case.style)
+
+
 def described(case: Case) -> str:
     rows = "\n".join(f"{name}({data.ddl})\n" + "".join(f"  {row}\n" for row in data.rows) for name, data in case.tables.items())
-    sql = render_sql.to_sql(case.query, case.tables, "nested" if case.style == "frame" else case.style)
-    return f"{rows}{sql}\n-- style {case.style}, {case.storage} data, {case.reasons} reasons, {case.strategy}"
+    return f"{rows}{query_text(case)}\n-- style {case.style}, {case.storage} data, {case.reasons} reasons, {case.strategy}"
 
 
 def rejected(error: Exception) -> str | None:
@@ -61,7 +64,7 @@ def test_random_pipelines(block: int, lineage: Lineage, spark: SparkSession) -> 
         @given(case=cases(further=FURTHER == "all"))
         def hold(case: Case) -> None:
             note(described(case))
-            with counted.one(rejected, render_sql.to_sql(case.query, case.tables, "nested")):
+            with counted.one(rejected, query_text(case)):
                 check(case, lineage, spark)
 
         hold()

@@ -29,7 +29,7 @@ from tests.oracle.drawing import blocks, drawn, told
 from tests.oracle.fates import Fate, fates, leaves
 from tests.oracle.row import Ambiguous
 from tests.oracle.strategies import Case, cases
-from tests.oracle.test_fuzz import described
+from tests.oracle.test_fuzz import described, query_text
 
 pytestmark = pytest.mark.spark
 
@@ -65,7 +65,7 @@ def test_random_pipelines(block: int, lineage: Lineage, spark: SparkSession) -> 
         @given(case=cases(depth=3, further=True))
         def hold(case: Case) -> None:
             note(described(case))
-            with counted.one(lambda error: "ambiguous" if isinstance(error, Ambiguous) else None):
+            with counted.one(lambda error: "ambiguous" if isinstance(error, Ambiguous) else None, query_text(case)):
                 _check_fates(case, lineage, spark)
 
         hold()

@@ -20,7 +20,7 @@ from tests.oracle.check import _check_explanation, _pipeline, check_values_over_
 from tests.oracle.drawing import LONG, blocks, drawn, told
 from tests.oracle.schema import names as names_of
 from tests.oracle.strategies import Case, cases
-from tests.oracle.test_fuzz import described, rejected
+from tests.oracle.test_fuzz import described, query_text, rejected
 from tests.oracle.values import same
 
 pytestmark = pytest.mark.spark
@@ -43,7 +43,7 @@ def test_random_pipelines(block: int, lineage: Lineage, spark: SparkSession, sto
             # A run that stores nothing is made again, by Spark.
             case = replace(case, strategy="full_materialization" if case.strategy.startswith("full") else "function_materialization")
             note(described(case))
-            with counted.one(rejected):
+            with counted.one(rejected, query_text(case)):
                 answered.update(_engines(case, lineage, spark, store))
 
         hold()

@@ -101,6 +101,23 @@ def test_a_scalar_subquery_gives_its_value_and_what_decides_its_row() -> None:
     assert found["*"] == {"t.a FILTER", "u.v FILTER", "u.k FILTER"}
 
 
+@pytest.mark.parametrize("child", ["the largest", "the first"])
+def test_a_scalar_subquery_is_the_same_as_an_expression_and_as_a_join(child: str) -> None:
+    """What decides its row says nothing of the other columns; in segments, too."""
+    if child == "the first":
+        subquery: o.Plan = o.Limit(child=o.Sort(child=o.Project(child=U, columns=(V, K)), order=(e.SortKey(child=K),)), count=1)
+        subquery = o.Project(child=subquery, columns=(V,))
+    else:
+        largest = named(e.AggregateCall(function="max", arguments=(V,), type=INT), 60)
+        subquery = o.Aggregate(child=more(call(">", K, ONE), U), keys=(), columns=(largest,))
+    plan = o.Project(child=T, columns=(A, named(e.ScalarSubquery(plan=subquery, type=INT))))
+    found = told(plan)
+    assert found["a"] == {"t.a IDENTITY"}
+    assert found["*"] == set()
+    assert {one.split()[0] for one in found["x"]} == {"u.v", "u.k"}
+    assert told(rewrite(Pipeline(plan=plan, names=("a", "x")))) == found
+
+
 # --- operators ----------------------------------------------------------------------------------------------------------
 
 

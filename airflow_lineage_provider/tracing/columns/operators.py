@@ -14,6 +14,7 @@ from airflow_lineage_provider.errors import PlanCheckError
 from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.base import unknown
 from airflow_lineage_provider.plan.expressions import Expression, attribute_of, expression_of
+from airflow_lineage_provider.plan.row_counts import gives_at_most_one_row, gives_one_row
 from airflow_lineage_provider.plan.segments import SegmentedPlan
 from airflow_lineage_provider.tracing.columns.expressions import Scope, Traced, all_through, influences, of_udf
 from airflow_lineage_provider.tracing.columns.generators import has_fixed_rows, parts_by_column
@@ -90,7 +91,8 @@ def _(node: o.Filter, tracer: Tracer) -> Traced:
 def _(node: o.Join, tracer: Tracer) -> Traced:
     """Semi- and anti-joins and differences give the left's columns; the right's rows still decide which of them stay.
 
-    An existence join keeps every left row: the condition and the right side stand behind its own column alone.
+    An existence join keeps every left row: the condition and the right side stand behind its own column alone. So does a join with the
+    one row of a scalar subquery: what decides which row that is stands behind its columns alone.
     """
     left, right = trace(node.left, tracer), trace(node.right, tracer)
     both = _both(left.columns, right.columns)
@@ -98,7 +100,20 @@ def _(node: o.Join, tracer: Tracer) -> Traced:
     keys = all_through(condition, JOIN, tracer.scope(both))
     if node.exists is not None:
         return Traced(columns={**left.columns, node.exists.id: keys | right.rows}, rows=left.rows)
+    if _keeps_left_rows(node, tracer):
+        of_right = {number: found | right.rows for number, found in right.columns.items()}
+        return Traced(columns=_both(left.columns, of_right), rows=left.rows)
     return Traced(columns={one.id: both[one.id] for one in node.output}, rows=together((left.rows, right.rows, keys)))
+
+
+def _keeps_left_rows(node: o.Join, tracer: Tracer) -> bool:
+    """Whether every left row is there once, whatever the right side has."""
+    segments = [one.plan for one in tracer.plan.segments]
+    if node.condition is not None:
+        return False
+    return (node.kind == "left" and gives_at_most_one_row(node.right, segments)) or (
+        node.kind in ("cross", "inner", "left") and gives_one_row(node.right, segments)
+    )
 
 
 @trace.register
