@@ -69,10 +69,10 @@ class Descent:
             following.ask(leaf, asked.output, pa.table([column, *keys.columns], names=["tags", *keys.column_names]))
 
     def doubts(self, following: Following) -> list[str]:
-        """What may have been otherwise in the run."""
+        """What may have been otherwise in the run, in the segments that the rows were followed through."""
         texts = list(following.problems)
-        for reading in self.readings.values():
-            for at in reading.doubts:
+        for number in sorted(following.reached):
+            for at in self.readings[number].doubts:
                 tied = ties(self.plan, at)
                 if tied is None or following.table(tied).num_rows:
                     texts.append(doubt_text(at.node))

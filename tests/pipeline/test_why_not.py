@@ -240,6 +240,15 @@ def test_what_came_out_differently_is_no_promise(lineage: Lineage) -> None:
     assert "floating-point" in found.guarantee.cause
 
 
+def test_where_no_row_comes_nothing_is_doubted(lineage: Lineage) -> None:
+    """Whose rows the window above puts in which order says nothing of a row that was dropped two segments below it."""
+    groups = "SELECT g, count(*) AS n FROM t WHERE x > 1000 GROUP BY g"
+    sizes = f"SELECT n, count(*) AS c FROM ({groups}) GROUP BY n"
+    found = asked(lineage, f"SELECT n, lead(n) OVER (ORDER BY c) AS after FROM ({sizes})", "true", table="t", strategy="rerun")
+    assert [fate.drop.reason for fate in found.fates if fate.drop] == ["selection"] * len(T)
+    assert found.guarantee.level == "exact", found.guarantee
+
+
 def test_values_that_only_the_run_knew(lineage: Lineage) -> None:
     sql = "SELECT rid FROM (SELECT rid, rand() AS r FROM t) WHERE r < 2"
     with pytest.raises(TracingError, match="full_materialization"):

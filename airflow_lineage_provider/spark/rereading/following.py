@@ -60,6 +60,8 @@ class Following:
         self.materialized = materialized
         self.problems: list[str] = []
         """Where the rows that were made again are not those that the run stored."""
+        self.reached: set[int] = set()
+        """The segments that were computed; what is above the last row's end is not."""
         self._stack = stack
         self._views = Views(self.spark, "following", stack)
         self._tables: dict[Key, LeafTable] = {}
@@ -74,6 +76,7 @@ class Following:
     def segment(self, number: int) -> None:
         """Compute a segment for those above it. The segments below have been computed."""
         one, reading = self.plan.segments[number], self.readings[number]
+        self.reached.add(number)
         if number == 0 and not one.chosen and reading.row is None:
             return  # nobody reads it
         with spark_errors(_DOING):
