@@ -49,6 +49,7 @@ _START_SECONDS = 60
 _RECOVERY_SECONDS = 20
 _UNREACHABLE_SECONDS = 5
 _DAMAGE_SECONDS = 2
+_LAST_SECONDS = 5
 
 
 @dataclass(frozen=True)
@@ -110,8 +111,13 @@ def _resolved(home: Path | None) -> Path:
 
 
 def _stop(home: Path) -> None:
+    server = read_pid_file(home)
     options = ["stop", "-w", "-m", "fast", "-t", str(_START_SECONDS), "-D", str(home / "postgres")]
     programs.run("pg_ctl", options, owner_of(home / "postgres"))
+    # pg_ctl waits for the pid file to go, which is the last but one thing that the server does.
+    deadline = time.monotonic() + _LAST_SECONDS
+    while server is not None and is_postmaster(server.pid, home) and time.monotonic() < deadline:
+        time.sleep(0.01)
 
 
 # Starting
