@@ -1,6 +1,8 @@
 # Everything starts here: `make demo` and `make test` do all set-up themselves (see .ci/setup).
 .DEFAULT_GOAL := help
-PARALLEL := --numprocesses logical --maxprocesses 4 --dist worksteal
+# One process more than processors, since a test that asks Spark waits half of its time; each may take 3 GB (make test PROCESSES=1).
+PROCESSES ?= $(shell n=$$(getconf _NPROCESSORS_ONLN); echo $$((n < 4 ? n + 1 : 4)))
+PARALLEL := --numprocesses $(PROCESSES) --dist worksteal
 .PHONY: help setup demo test quick pairs test-install fuzz fuzz-inputs tpch tpcds chaos check docs bench bench-gate bench-compare clean
 
 help: ## Show this help
