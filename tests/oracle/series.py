@@ -200,7 +200,7 @@ def _commit() -> str:
         return commit
     digest = sha256(changed)
     for file in sorted(new):
-        digest.update(os.fsencode(file) + b"\0" + file.read_bytes())
+        digest.update(os.fsencode(file) + b"\0" + (file.read_bytes() if file.is_file() else b""))  # a link to a folder is none
     return f"{commit}-{digest.hexdigest()[:8]}"
 
 
