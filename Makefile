@@ -3,7 +3,7 @@
 # One process more than processors, since a test that asks Spark waits half of its time; each may take 3 GB (make test PROCESSES=1).
 PROCESSES ?= $(shell n=$$(getconf _NPROCESSORS_ONLN); echo $$((n < 4 ? n + 1 : 4)))
 PARALLEL := --numprocesses $(PROCESSES) --dist worksteal
-.PHONY: help setup demo test quick pairs test-install fuzz fuzz-inputs tpch tpcds chaos check docs bench bench-gate bench-compare clean
+.PHONY: help setup demo test quick pairs test-install fuzz fuzz-arrays fuzz-inputs tpch tpcds chaos check docs bench bench-gate bench-compare clean
 
 help: ## Show this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -28,6 +28,9 @@ test-install: setup ## Install with plain pip into new environments, as the READ
 
 fuzz: setup ## Check FUZZ_EXAMPLES (2000) random pipelines, drawn from FUZZ_SEED, against plain Spark and the oracle; stopped, it goes on with the same seed
 	FUZZ_EXAMPLES=$${FUZZ_EXAMPLES:-2000} FUZZ_SEED=$${FUZZ_SEED:-$(shell date +%s)} .venv/bin/pytest $(PARALLEL) $${FUZZ_TESTS:-tests/oracle/test_fuzz.py tests/oracle/test_both_ways.py}
+
+fuzz-arrays: setup ## Check ARRAY_EXAMPLES (10000) random relations of arrays, and half as many paths, drawn from FUZZ_SEED, against raw pairs
+	ARRAY_EXAMPLES=$${ARRAY_EXAMPLES:-10000} FUZZ_SEED=$${FUZZ_SEED:-$(shell date +%s)} .venv/bin/pytest $(PARALLEL) tests/arrays/test_random.py
 
 fuzz-inputs: setup ## Give every public door FUZZ_INPUTS (2000) odd inputs, drawn from FUZZ_SEED: it answers, or refuses by name
 	FUZZ_INPUTS=$${FUZZ_INPUTS:-2000} FUZZ_SEED=$${FUZZ_SEED:-$(shell date +%s)} .venv/bin/pytest $(PARALLEL) tests/doors

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any  # noqa: E402
 from airflow_lineage_provider._version import __version__  # noqa: E402
 
 if TYPE_CHECKING:
+    from airflow_lineage_provider import arrays as arrays
     from airflow_lineage_provider import errors as errors
     from airflow_lineage_provider.answers.explanation import Explanation as Explanation
     from airflow_lineage_provider.answers.lineage_rows import LineageRows as LineageRows
@@ -44,6 +45,7 @@ _HOMES = {
     "Run": "recorded_run",
     "Secret": "secrecy",
     "WhyNot": "answers.why_not",
+    "arrays": "arrays",
     "errors": "errors",
     "lime_text_udf": "reasons.lime_adapter",
     "lime_tabular_udf": "reasons.lime_adapter",

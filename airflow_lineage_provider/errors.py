@@ -29,6 +29,15 @@
     ├── TracingError                  a derivation cannot be answered
     │   ├── SparkRequired             the answer needs Spark, and no session was given
     │   └── SourceUnavailable         a source has vanished or cannot be read
+    ├── ArrayLineageError             lineage between the cells of arrays
+    │   ├── InvalidArray              an array's name or shape is not what it can be, or another array has the name
+    │   ├── UnknownArray              there is no such array, or nothing that leads from one to the next
+    │   ├── InvalidRelation           pairs of cells, or a compressed relation, are not what they can be
+    │   ├── CaptureFailed             a capture raised, or gave something else than cells
+    │   ├── InvalidCells              what is asked about are not cells of the array
+    │   ├── TooManyCells              the answer has more than may be enumerated
+    │   └── RelationDamaged           these bytes are no relation
+    │       └── RelationTooNew        a newer release wrote them
     ├── StoreError                    the results store
     │   ├── StoreUnavailable          it does not answer
     │   │   ├── StoreTooSlow          it answers, and not within the limit that was set
@@ -44,10 +53,12 @@
     │   ├── RecordDamaged             what is kept of a run cannot be read
     │   ├── ResultNotStored           the run's strategy did not store its result
     │   ├── AppendInProgress          another run that appends the same is still going
+    │   ├── StoredRowsGone            files with stored rows are gone, or are not those that the run wrote
     │   └── LoadFailed                a materialization could not be loaded
     ├── ParameterError                a parameter of a run cannot be recorded as it was asked
     │   ├── SecretRequired            a secret parameter is needed again, and was not given
     │   └── SecretMismatch            it is not the one of the run
+    ├── BatchError                    a batch of a stream cannot be recorded
     ├── InvalidOutput                 an output is not understood, or the result cannot be written there
     └── RunFailed                     the pipeline itself failed; the cause is chained
 """
@@ -165,6 +176,42 @@ class SourceUnavailable(TracingError):
     """A source has vanished or cannot be read."""
 
 
+class ArrayLineageError(LineageError):
+    """The lineage between the cells of arrays cannot be recorded, or not be asked for as it was."""
+
+
+class InvalidArray(ArrayLineageError):
+    """An array's name or shape is not what it can be, or the name is that of another array."""
+
+
+class UnknownArray(ArrayLineageError):
+    """There is no array of this name, or no lineage between two that follow each other in a path."""
+
+
+class InvalidRelation(ArrayLineageError):
+    """Pairs of cells, or a compressed relation, are not what they can be for these two arrays."""
+
+
+class CaptureFailed(ArrayLineageError):
+    """A capture raised, or gave something else than cells of the array behind the cell."""
+
+
+class InvalidCells(ArrayLineageError):
+    """What is asked about are not cells of the array."""
+
+
+class TooManyCells(ArrayLineageError):
+    """An answer has more cells than may be enumerated (AIRFLOW_LINEAGE_CELL_LIMIT), or more boxes or paths than one answer can have."""
+
+
+class RelationDamaged(ArrayLineageError):
+    """Bytes that should be a compressed relation are none."""
+
+
+class RelationTooNew(RelationDamaged):
+    """A newer release of this package wrote the relation."""
+
+
 class StoreError(LineageError):
     """The results store failed."""
 
@@ -221,6 +268,10 @@ class ResultNotStored(StoreError):
     """The run's strategy did not store its result, and this process has not computed it."""
 
 
+class StoredRowsGone(StoreError):
+    """Files that hold stored rows are gone, or are not those that the run wrote."""
+
+
 class LoadFailed(StoreError):
     """A materialization could not be loaded."""
 
@@ -243,6 +294,10 @@ class SecretMismatch(ParameterError):
 
 class InvalidOutput(LineageError, ValueError):
     """An output is not understood, or the result cannot be written there. Said before the pipeline is computed."""
+
+
+class BatchError(LineageError):
+    """A batch of a stream cannot be recorded: no streaming query gave it, the pipeline does not read it, or another driver has it."""
 
 
 class RunFailed(LineageError):

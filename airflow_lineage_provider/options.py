@@ -29,9 +29,9 @@ def _flag(name: str, value: Any) -> None:
         raise InvalidOption(f"{name}={shown(value)} is not known; it can be True, False")
 
 
-def _count(name: str, value: Any) -> None:
+def _count(name: str, value: Any, of: str = "rows") -> None:
     if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
-        raise InvalidOption(f"{name}={shown(value)} is not a number of rows; it can be a whole number, 1 or more")
+        raise InvalidOption(f"{name}={shown(value)} is not a number of {of}; it can be a whole number, 1 or more")
 
 
 def _keys(name: str, value: Any) -> None:
@@ -102,5 +102,7 @@ _CHECKS: Mapping[str, Callable[[str, Any], None]] = {
     "verify": _flag,
     "save": _flag,
     "max_rows": _count,
+    "max_batches": partial(_count, of="batches"),
+    "query": _text,
     "limit": _count,  # the old name of max_rows
 }

@@ -9,44 +9,50 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from airflow_lineage_provider import settings
 from airflow_lineage_provider.answers.explanation import Explanation, RunSummary
-from airflow_lineage_provider.errors import InvalidOption, SparkRequired
+from airflow_lineage_provider.errors import SparkRequired
 from airflow_lineage_provider.options import check_options
 from airflow_lineage_provider.progress import Progress
 from airflow_lineage_provider.recorded_run import Run, summary_of
 from airflow_lineage_provider.renamed import renamed
 from airflow_lineage_provider.render.progress import watched
-from airflow_lineage_provider.running.given_pipeline import pipeline_name
+from airflow_lineage_provider.requested import requested
 from airflow_lineage_provider.running.output import Output
-from airflow_lineage_provider.secrecy import Secrets, recorded_params
-from airflow_lineage_provider.shown import shown
 from airflow_lineage_provider.store import Store, pending
+from airflow_lineage_provider.store.data_place import DataPlace
 from airflow_lineage_provider.store.revival import Restarts
 from airflow_lineage_provider.store.run_store import FAILURES, RunStore
+from airflow_lineage_provider.streams import LineageOfStreams
 from airflow_lineage_provider.words import OnStoreFailure, Reasons, Strategy
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+    from airflow_lineage_provider.records.run import RunRecord
+    from airflow_lineage_provider.running.run import Request
 
 __all__ = ["Lineage"]
 
 T = TypeVar("T")
 
 
-class Lineage:
+class Lineage(LineageOfStreams):
     """A results store and, where pipelines are run or Spark must answer, a Spark session.
 
     ``store`` is a PostgreSQL URL, an open `Store`, or None for `settings.store_url()` and then the embedded server. ``on_store_failure`` is
     what runs do about a store that is missing, slow, or dies in the middle: ``fail``, or ``keep_result``: the result is made and written
     all the same, and the run is ``incomplete``. Then a store that is away is no error here; it is one where something is asked of it.
+    ``data`` is a folder or URI of a file system of Spark's (``/shared/lineage``, ``s3a://bucket/lineage``; else `settings.data()`): what a
+    run stores of a segment goes there, as Parquet files, from `settings.data_rows()` rows on; PostgreSQL has the rest, and the catalog.
     ``start_spark`` is for an object without a session: a question that turns out to need one calls it with the reason, and goes on with the
     session that it gives, which is this object's from then on.
 
     :raises SparkRequired, SparkConnectUnsupported, EnvironmentProblem: no pipeline could run in this session (`spark.ready`).
+    :raises InvalidOption: an option is wrong.
     """
 
     def __init__(
@@ -54,10 +60,12 @@ class Lineage:
         spark: SparkSession | None = None,
         *,
         store: str | Store | None = None,
+        data: str | None = None,
         on_store_failure: OnStoreFailure = "fail",
         start_spark: Callable[[str], SparkSession] | None = None,
     ) -> None:
         check_options({"on_store_failure": on_store_failure})
+        self.data = DataPlace.of(data)
         if spark is not None:
             from airflow_lineage_provider.spark.ready import require_ready
 
@@ -140,39 +148,33 @@ class Lineage:
         :raises ParameterError: a parameter cannot be recorded as it was asked.
         :raises LineageError: the run failed; it is recorded as failed and nothing else of it is kept.
         """
-        from airflow_lineage_provider.running.run import Request, execute
-        from airflow_lineage_provider.spark.executing.heartbeat import heartbeat
-
         context = renamed("context", context, "airflow", airflow)
         on_failure = self.on_store_failure if on_store_failure is None else on_store_failure
-        options = {"name": name, "strategy": strategy, "reasons": reasons, "output": output, "keys": keys, "params": params}
-        named = {"clear_params": clear_params, "secret_params": secret_params, "context": context}
-        check_options({**options, **named, "on_store_failure": on_failure, "append_key": append_key})
-        written = None if output is None else Output.parse(output)
-        if append_key is not None and (written is None or written.mode != "append"):
-            raise InvalidOption(f"append_key={shown(append_key)} is for an output that is appended to (+append)")
+        check_options({"on_store_failure": on_failure})
+        request = requested(
+            pipeline, name=name, params=params, clear_params=clear_params, secret_params=secret_params, output=output, strategy=strategy,
+            reasons=reasons, keys=keys, append_key=append_key, context=context,
+        )  # fmt: skip
         if self.spark is None:
             raise SparkRequired("running a pipeline needs a Spark session: Lineage(spark)")
-        plain, secrets = Secrets.of(params or {}, secret_params or ())
-        request = Request(
-            pipeline=pipeline,
-            name=name or pipeline_name(pipeline),
-            params=plain,
-            recorded_params=recorded_params(plain, clear_params or (), secrets.values),
-            secrets=secrets,
-            output=written,
-            strategy=strategy,
-            reasons=reasons,
-            keys=keys or {},
-            airflow=context or {},
-            append_key=append_key or "",
-        )
+        return self._executed(request, self.spark, self._run_store(on_failure), progress)
+
+    def _run_store(self, on_failure: OnStoreFailure) -> RunStore:
         keeps_result = on_failure == "keep_result"
         place, away = pending.place_of(self._url or settings.store_url()), self._away if keeps_result else ""
-        store = RunStore(lambda: self.store, place, keeps_result=keeps_result, lost=away)
-        with watched(progress, f"run {request.name}") as stages, heartbeat(lambda: self.spark, stages) as told:
-            record, execution, result = execute(self.spark, store, request, told)
-        if record.status == "complete":
+        return RunStore(lambda: self.store, place, keeps_result=keeps_result, lost=away)
+
+    def _recorded(self, record: RunRecord) -> Run:
+        return Run(self, record)
+
+    def _executed(self, request: Request, spark: SparkSession, store: RunStore, progress: Progress | bool | None) -> Run:
+        from airflow_lineage_provider.running.run import execute
+        from airflow_lineage_provider.spark.executing.heartbeat import heartbeat
+
+        self._sweep()
+        with watched(progress, f"run {request.name}") as stages, heartbeat(lambda: spark, stages) as told:
+            record, execution, result = execute(spark, store, replace(request, data=self.data), told)
+        if record.status == "complete" and request.batch is None:  # nobody looks at a batch's run now
             record = store.ask(f"reading run {record.id}", lambda opened: opened.run(record.id), record)
         return Run(self, record, execution=execution, result=result)
 
@@ -232,6 +234,14 @@ class Lineage:
         """
         found = self.summary(run_id, whole=True)
         self.lasting(lambda: self.store.drop_run(found.id))
+        self._sweep()
+
+    def _sweep(self) -> None:
+        """Remove what runs that are gone have left where Spark alone removes it."""
+        from airflow_lineage_provider.spark.executing.stored_files import sweep
+
+        if self.spark is not None and self.data is not None and self._store is not None:
+            sweep(self.spark, self._store, self.data.folder)
 
     def derivation(self, derivation_id: str) -> Explanation:
         """A stored derivation, as it was answered.

@@ -118,6 +118,7 @@ class Run(LineageOfRows):
         :raises RunNotComplete: the run failed, was dropped, or is still going.
         :raises ResultNotStored: the run's strategy did not store it, and it was not made here.
         """
+        from airflow_lineage_provider.deriving.stored_tables import StoredTables
         from airflow_lineage_provider.plan.lineage_keys import ROW
 
         check_options({"rows": limit})
@@ -131,7 +132,13 @@ class Run(LineageOfRows):
         names = dict(plan.materialized[0].columns)
         columns = [names[a.id] for a in plan.plan.output]
         chosen = [*dict.fromkeys(columns), ROW]
-        rows = self._lineage.lasting(lambda: self._lineage.store.read(stored, columns=chosen, order_by=[ROW], limit=limit))
+        spark = self._on_demand(plan, {"result": stored}, lambda _: None)
+
+        def first() -> pa.Table:
+            store = self._lineage.store
+            return StoredTables(store, store, spark).first(stored, chosen, limit)
+
+        rows = self._lineage.lasting(first)
         return rows.select([rows.column_names.index(name) for name in columns]).rename_columns(list(plan.plan.names))
 
     def _with_result(self) -> RecordedPlan:
@@ -273,6 +280,7 @@ class Run(LineageOfRows):
 
         recorded = self._bound(secrets)
         stored = runs.stored(self.id)
+        spark = self._on_demand(recorded, stored, progress)
         return AskedRun(
             store=runs.store,
             session=runs.session,
@@ -280,9 +288,9 @@ class Run(LineageOfRows):
             recorded=recorded,
             stored=stored,
             udfs=UdfsOfRun(runs.store, self.record),
-            on_demand=self._on_demand(recorded, stored, progress),
+            on_demand=spark,
             progress=progress,
-            kept=StoredOutputs(runs, self.id) if across else None,
+            kept=StoredOutputs(runs, self.id, spark) if across else None,
             keep_reasons=save,
         )
 

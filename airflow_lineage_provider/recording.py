@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from airflow_lineage_provider.errors import RecordDamaged
 from airflow_lineage_provider.plan import codec
 from airflow_lineage_provider.plan.lineage_keys import MaterializedSegment, SourceIdentity
-from airflow_lineage_provider.plan.operators import Source
+from airflow_lineage_provider.plan.operators import Plan, Source
 from airflow_lineage_provider.plan.segments import SegmentedPlan
-from airflow_lineage_provider.plan.walk import operators
+from airflow_lineage_provider.plan.walk import operators, transform_up
 from airflow_lineage_provider.records.run import RecordedInput, RunRecord
 from airflow_lineage_provider.records.versions import SourceVersion
 from airflow_lineage_provider.tracing.trace import TracedRun
@@ -18,12 +18,21 @@ from airflow_lineage_provider.tracing.trace import TracedRun
 
 @dataclass(frozen=True, kw_only=True)
 class RecordedSource:
-    """A source leaf as it was read: the version of what was read, and the files behind the file hashes of its lineage keys."""
+    """A source leaf as it was read: the version of what was read, and the files behind the file hashes of its lineage keys.
+
+    ``of_batch``: they are a batch's of a stream, and other batches have the same plan over other files.
+    """
 
     source: Source
     identity: SourceIdentity
     version: SourceVersion
     files: Mapping[str, str]
+    of_batch: bool = False
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """Its paths, where the recorded plan leaves them out."""
+        return self.source.relation.paths if self.of_batch else ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,7 +56,20 @@ class RecordedPlan:
 
 def plan_text(recorded: RecordedPlan) -> str:
     """The plan, as the run record keeps it."""
-    return codec.to_json(recorded.plan)
+    return codec.to_json(_with_paths(recorded.plan, {leaf: () for leaf, one in recorded.sources.items() if one.of_batch}))
+
+
+def _with_paths(plan: SegmentedPlan, paths: Mapping[int, tuple[str, ...]]) -> SegmentedPlan:
+    """The plan with these paths of its sources, by their leaf numbers."""
+
+    def changed(node: Plan) -> Plan:
+        if not isinstance(node, Source) or node.leaf not in paths:
+            return node
+        return replace(node, relation=replace(node.relation, paths=paths[node.leaf]))
+
+    if not paths:
+        return plan
+    return replace(plan, segments=tuple(replace(one, plan=transform_up(one.plan, changed)) for one in plan.segments))
 
 
 def recorded_segments(recorded: RecordedPlan) -> tuple[MaterializedSegment, ...]:
@@ -58,7 +80,9 @@ def recorded_segments(recorded: RecordedPlan) -> tuple[MaterializedSegment, ...]
 def recorded_inputs(recorded: RecordedPlan) -> tuple[RecordedInput, ...]:
     """The sources that were read, as the run record keeps them."""
     return tuple(
-        RecordedInput(leaf=leaf, name=one.source.relation.name, identity=one.identity, version=one.version, files=dict(one.files))
+        RecordedInput(
+            leaf=leaf, name=one.source.relation.name, identity=one.identity, version=one.version, files=dict(one.files), paths=one.paths
+        )
         for leaf, one in recorded.sources.items()
     )
 
@@ -69,13 +93,16 @@ def read(record: RunRecord, plan: str | None = None) -> RecordedPlan:
     :raises PlanVersionError: the record was written by a release whose plans this one cannot read.
     :raises RecordDamaged: its parts do not belong together.
     """
-    segmented: SegmentedPlan = codec.from_json(record.plan if plan is None else plan)
+    kept: SegmentedPlan = codec.from_json(record.plan if plan is None else plan)
+    segmented = _with_paths(kept, {one.leaf: one.paths for one in record.inputs if one.paths})
     leaves = {node.leaf: node for s in segmented.segments for node in operators(s.plan) if isinstance(node, Source)}
     strange = sorted({one.leaf for one in record.inputs} - set(leaves))
     if strange:
         raise RecordDamaged(f"the record of run {record.id} has input {strange[0]}, and its plan has no such source")
     sources = {
-        one.leaf: RecordedSource(source=leaves[one.leaf], identity=one.identity, version=one.version, files=one.files)
+        one.leaf: RecordedSource(
+            source=leaves[one.leaf], identity=one.identity, version=one.version, files=one.files, of_batch=bool(one.paths)
+        )
         for one in record.inputs
     }
     return RecordedPlan(plan=segmented, materialized={one.segment: one for one in record.segments}, sources=sources)

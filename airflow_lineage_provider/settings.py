@@ -28,6 +28,17 @@ def store_url() -> str | None:
     return os.environ.get("AIRFLOW_LINEAGE_STORE") or None
 
 
+def data() -> str | None:
+    """The folder or URI for stored rows that are many (``AIRFLOW_LINEAGE_DATA``); None: all are in PostgreSQL."""
+    return os.environ.get("AIRFLOW_LINEAGE_DATA") or None
+
+
+def data_rows() -> int:
+    """From so many rows on what a run stores of a segment goes to `data`, where there is one (``AIRFLOW_LINEAGE_DATA_ROWS``, default
+    1,000,000; 0: always)."""
+    return _whole("DATA_ROWS", 1_000_000, least=0)
+
+
 def loader_store() -> str | None:
     """The store's URL for Spark's executors during a run (``AIRFLOW_LINEAGE_LOADER_STORE``), with a user of role ``lineage_loader``.
 
@@ -57,6 +68,11 @@ def target_limit() -> int:
 def target_length() -> int:
     """The most characters of a target that is a text (``AIRFLOW_LINEAGE_TARGET_LENGTH``, default 100,000)."""
     return _whole("TARGET_LENGTH", 100_000)
+
+
+def cell_limit() -> int:
+    """The most cells of arrays that an answer enumerates (``AIRFLOW_LINEAGE_CELL_LIMIT``, default 50,000,000); counting never does."""
+    return _whole("CELL_LIMIT", 50_000_000)
 
 
 def retention_days() -> int | None:

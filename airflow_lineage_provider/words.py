@@ -40,6 +40,12 @@ ModelOutput = Literal["label", "probability", "value"]
 Space = Literal["probability", "log-odds", "raw"]
 """What contributions are measured in."""
 
+ArrayEncoding = Literal["provrc", "provrc-gzip", "provrc-pco"]
+"""How a relation between the cells of two arrays is written (`arrays.codec`)."""
+
+WindowMode = Literal["valid", "same", "full"]
+"""How far a window may reach beyond an array (`arrays.rules.windows`)."""
+
 OPTIONS: Mapping[str, Any] = {"strategy": Strategy, "reasons": Reasons, "on_store_failure": OnStoreFailure, "difference": Difference}
 """The options of runs and of questions, by name."""
 

@@ -21,7 +21,8 @@ class StoredTable:
     """The stored output of a segment; or, where ``segment`` is None, the copy of a source table that only the session held.
 
     ``operator`` is the segment's top operator as people read it, or the source's name; ``bytes`` are those on disk, with indexes;
-    ``because`` is empty for runs of releases that did not record it.
+    ``because`` is empty for runs of releases that did not record it. ``folder`` is the URI of the files that have the rows; None where
+    PostgreSQL has them.
     """
 
     segment: int | None
@@ -31,6 +32,7 @@ class StoredTable:
     rows: int | None
     bytes: int
     because: str
+    folder: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,7 +87,7 @@ def stored_tables(store: Store, record: RunRecord, recorded: RecordedPlan) -> tu
         StoredTable(
             segment=number, kind=recorded.plan.segments[number].kind, name=one.name,
             operator=operator_text(recorded.plan.segments[number].plan), because=because.get(number, ""),
-            rows=tables[one.name].rows, bytes=sizes.get(one.name, 0),
+            rows=tables[one.name].rows, bytes=sizes.get(one.name, 0), folder=tables[one.name].folder,
         )
         for number, one in sorted(recorded.materialized.items())
     ]  # fmt: skip
@@ -107,7 +109,7 @@ def _copy(one: RecordedSource, tables: dict[str, Materialization], sizes: dict[s
     name = f"source_{one.source.leaf}"
     return StoredTable(
         segment=None, kind=None, name=name, operator=one.source.relation.name, rows=tables[name].rows, bytes=sizes.get(name, 0),
-        because=SNAPSHOT,
+        because=SNAPSHOT, folder=tables[name].folder,
     )  # fmt: skip
 
 

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from airflow_lineage_provider.deriving.stored_tables import StoredTables
+
 if TYPE_CHECKING:
     from airflow_lineage_provider.deriving.sources import KeptRows
     from airflow_lineage_provider.deriving.spark_on_demand import SparkOnDemand
@@ -39,6 +41,11 @@ class AskedRun:
     def spark(self) -> SparkTracing | None:
         """Reads again what the run read and stored; None while there is no Spark session."""
         return self.on_demand.now
+
+    @property
+    def tables(self) -> StoredTables:
+        """What the run stored, by number and position."""
+        return StoredTables(self.store, self.session, self.on_demand)
 
     @property
     def total(self) -> int | None:

@@ -102,7 +102,7 @@ def chosen_target(run: AskedRun, target: Any, at: Any, limit: int) -> Target:
     if (target is None) == (at is None):
         raise InvalidTarget("name the rows to explain in exactly one way: a predicate or rows, or positions, at=[0, 3]")
     if at is not None:
-        return PositionTarget(at, run.recorded, run.stored.get("result"), run.session, limit, run.record.strategy)
+        return PositionTarget(at, run.recorded, run.stored.get("result"), run.tables, limit, run.record.strategy)
     if is_predicate(target):
         return PredicateTarget(target, run.recorded, limit, run.total, run.on_demand.session)
     return RowsTarget(target, run.recorded, limit, run.total)
@@ -167,7 +167,7 @@ def _answer(made: Derivation, numbers: list[int], difference: Difference) -> tup
 def source_reader(made: Derivation) -> SourceReader:
     """Who reads the source rows of a derivation."""
     run = made.run
-    return SourceReader(run.session, run.stored, dict(made.recorded.plan.conf), made.spark, run.kept)
+    return SourceReader(run.tables, run.stored, dict(made.recorded.plan.conf), made.spark, run.kept)
 
 
 def _sources(made: Derivation, traced: Trace, answer: _Answer) -> FoundSources:

@@ -1,4 +1,4 @@
-"""Tracing queries in DuckDB, over the Parquet files that a run read and rows that it stored: no Spark session is needed for them."""
+"""Tracing queries in DuckDB, over the Parquet files that a run read, and what it stored, in files or as rows: no Spark is needed."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from airflow_lineage_provider.deriving.postgres_engine import TARGET_KEY, PostgresEngine
+from airflow_lineage_provider.deriving.stored_files import may_skip, paths_of, view
 from airflow_lineage_provider.errors import SparkRequired
 from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.datatypes import to_arrow
@@ -25,22 +26,28 @@ from airflow_lineage_provider.tracing.reserved import TARGET
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from airflow_lineage_provider.store import Materialization
+
 _MOST_STORED_ROWS = 1_000_000
 _UPLOAD = "target"
 
 
 @dataclass(kw_only=True)
 class _Inputs:
-    """What a query reads: views over files, tables of rows, and how the plan's leaves are spelled over both."""
+    """What a query reads: views over files, tables of rows, and how the plan's leaves are spelled over both.
+
+    ``may_skip``: the files' statistics tell no condition wrongly. Of a file that others wrote that is not known.
+    """
 
     views: dict[str, str] = field(default_factory=dict)
     rows: dict[str, pa.Table] = field(default_factory=dict)
     paths: list[Path] = field(default_factory=list)
     tables: dict[Key, LeafTable] = field(default_factory=dict)
+    may_skip: bool = True
 
 
 class DuckDbEngine:
-    """Files on this machine, as they were when the run read them; and through PostgreSQL, what the run stored."""
+    """Files on this machine, as they were when the run read them, or wrote them; and through PostgreSQL, what it stored there."""
 
     name: ClassVar[str] = "duckdb"
 
@@ -71,7 +78,7 @@ class DuckDbEngine:
                 # Fetched last: it is known by now that the query can be written.
                 inputs.rows[inputs.tables[key].name[0]] = self.stored.rows(leaves[0], key)
         self.stored.session.rest()
-        rows = fetched(sql, views=inputs.views, tables=inputs.rows, paths=inputs.paths)
+        rows = fetched(sql, views=inputs.views, tables=inputs.rows, paths=inputs.paths, may_skip=inputs.may_skip)
         return _typed(rows, plan), sql
 
     def _add(self, key: Key, leaves: list[o.Source | o.SegmentOutput], inputs: _Inputs) -> None:
@@ -79,14 +86,28 @@ class DuckDbEngine:
         name = f"{kind}_{number}"
         recorded = self.recorded.sources[number] if kind == "source" else None
         if recorded is None or recorded.identity.kind == "snapshot":
-            inputs.tables[key] = self._stored(key, name, leaves)
+            made = self.stored.materialization(key)
+            inputs.tables[key] = self._in_files(key, made, leaves, inputs) if made.in_files else self._stored(key, name, leaves)
             return
+        inputs.may_skip = False
         _check_unchanged(recorded)
         columns = list(dict.fromkeys(column for leaf in leaves if isinstance(leaf, o.Source) for column in leaf.columns))
         read = duckdb_source(recorded.source, recorded.identity, columns, recorded.files, self.settings)
         inputs.views[name] = read.query
         inputs.paths += read.paths
         inputs.tables[key] = LeafTable(name=(name,), label=recorded.source.relation.name)
+
+    def _in_files(self, key: Key, made: Materialization, leaves: list[o.Source | o.SegmentOutput], inputs: _Inputs) -> LeafTable:
+        """A view over the files that have the rows, with the columns that the query reads."""
+        kind, number = key
+        by_id = {} if kind == "source" else {i: ColumnRef(text=name) for i, name in self.recorded.materialized[number].columns}
+        table = LeafTable(name=(f"{kind}_{number}",), by_id=by_id, label=made.name)
+        read = {column.text for leaf in leaves for column in bind(leaf, {key: table})[key].columns.values()}
+        columns, paths = [column.name for column in made.columns if column.name in read], paths_of(made)
+        inputs.views[table.name[0]] = view(made, columns, paths)
+        inputs.paths += paths
+        inputs.may_skip &= may_skip(made, columns)
+        return table
 
     def _stored(self, key: Key, name: str, leaves: list[o.Source | o.SegmentOutput]) -> LeafTable:
         if len(leaves) > 1:

@@ -62,8 +62,8 @@ class PostgresEngine:
         sql = lower(leaf, bind(leaf, {key: table}), dialect="postgres", ansi=self.recorded.ansi)
         return self.session.query(sql, {a.name: a.type for a in leaf.output})
 
-    def _stored(self, key: Key) -> tuple[Materialization, LeafTable]:
-        """What a leaf was stored as, and its table.
+    def materialization(self, key: Key) -> Materialization:
+        """What a leaf was stored as.
 
         :raises PortabilityProblem: it was not.
         """
@@ -73,7 +73,17 @@ class PostgresEngine:
         name = f"source_{number}" if kind == "source" else self.recorded.materialized[number].name
         if name not in self.stored:
             raise PortabilityProblem(f"segment {number}", "the run did not store it: it was made again in Spark")
-        materialization = self.stored[name]
+        return self.stored[name]
+
+    def _stored(self, key: Key) -> tuple[Materialization, LeafTable]:
+        """What a leaf was stored as, and its table.
+
+        :raises PortabilityProblem: it was not, or has none.
+        """
+        kind, number = key
+        materialization = self.materialization(key)
+        if materialization.in_files:
+            raise PortabilityProblem(f"the stored rows {materialization.name}", f"they stand in files in {materialization.folder}")
         names = stored_columns(materialization)
         label = self.recorded.sources[number].source.relation.name if kind == "source" else materialization.name
         by_id = {} if kind == "source" else {i: names[name] for i, name in self.recorded.materialized[number].columns}

@@ -6,9 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
+from airflow_lineage_provider.deriving import stored_files
 from airflow_lineage_provider.deriving.postgres_engine import stored_columns
 from airflow_lineage_provider.errors import SparkRequired
+from airflow_lineage_provider.plan.expression_walk import references
 from airflow_lineage_provider.plan.lineage_keys import ROW
+from airflow_lineage_provider.sources.files import CannotReadHere
 from airflow_lineage_provider.sql import ColumnRef, PortabilityProblem, lower_expression
 
 if TYPE_CHECKING:
@@ -67,13 +70,13 @@ class StoredRows:
         return True
 
     def read(self, segment: int, columns: Sequence[str], numbers: Sequence[int]) -> pa.Table:
-        return self.run.session.rows(self._stored(segment), columns, numbers)
+        return self.run.tables.rows(self._stored(segment), columns, numbers)
 
     def matching(self, condition: Expression, limit: int) -> list[int]:
         result = self._stored(0)
         try:
-            return self._in_postgres(condition, result, limit)
-        except PortabilityProblem as problem:
+            return self._in_files(condition, result, limit) if result.in_files else self._in_postgres(condition, result, limit)
+        except (PortabilityProblem, CannotReadHere) as problem:
             needed = SparkRequired(f"the target needs Spark: {problem}; give a Spark session, or a simpler predicate")
         text = _spark_text(condition, self.recorded)
         self.run.session.rest()
@@ -83,11 +86,17 @@ class StoredRows:
     def _stored(self, segment: int) -> Materialization:
         return self.run.stored[self.recorded.materialized[segment].name]
 
+    def _in_files(self, condition: Expression, result: Materialization, limit: int) -> list[int]:
+        self.run.session.rest()
+        asked = {a.id for a in references(condition)}
+        output = self.recorded.plan.output
+        spelled = {a.id: ColumnRef(text=name) for a, name in zip(output, result_columns(self, output), strict=True) if a.id in asked}
+        where = lower_expression(condition, spelled, dialect="duckdb", ansi=self.recorded.ansi)
+        columns = [ROW, *dict.fromkeys(one.text for one in spelled.values())]
+        return stored_files.matching(result, columns, where, limit)
+
     def _in_postgres(self, condition: Expression, result: Materialization, limit: int) -> list[int]:
-        columns = stored_columns(result)
-        names = result_columns(self, self.recorded.plan.output)
-        spelled = {a.id: columns[name] for a, name in zip(self.recorded.plan.output, names, strict=True)}
-        where = lower_expression(condition, spelled, dialect="postgres", ansi=self.recorded.ansi)
+        where = where_stored(condition, self.recorded, result)
         found = self.run.session.read(result, columns=[ROW], where=where, order_by=[ROW], limit=limit)
         return [int(number) for number in found.column(0).to_pylist()]
 
@@ -118,6 +127,16 @@ class RemadeRows:
             return self.stored.matching(condition, limit)
         self.stored.run.session.rest()
         return self.restored.matching(0, _spark_text(condition, self.recorded), limit)
+
+
+def where_stored(condition: Expression, recorded: RecordedPlan, result: Materialization) -> str:
+    """A condition over a run's result as PostgreSQL has it of the result's table.
+
+    :raises PortabilityProblem: only Spark can evaluate it as the run would have.
+    """
+    columns, names = stored_columns(result), dict(recorded.materialized[0].columns)
+    spelled = {a.id: columns[names[a.id]] for a in recorded.plan.output}
+    return lower_expression(condition, spelled, dialect="postgres", ansi=recorded.ansi)
 
 
 def _spark_text(condition: Expression, recorded: RecordedPlan) -> str:

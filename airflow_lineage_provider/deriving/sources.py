@@ -11,6 +11,7 @@ from airflow_lineage_provider.errors import SourceUnavailable, SparkRequired
 from airflow_lineage_provider.plan.guarantees import EXACT, Guarantee
 from airflow_lineage_provider.plan.interval_columns import with_interval_types
 from airflow_lineage_provider.plan.lineage_keys import ROW
+from airflow_lineage_provider.plan.relation import BECAUSE
 from airflow_lineage_provider.recording import RecordedSource
 from airflow_lineage_provider.sources.files import CannotReadHere
 from airflow_lineage_provider.sources.parquet import read_positions
@@ -20,8 +21,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from airflow_lineage_provider.deriving.spark_on_demand import SparkOnDemand
+    from airflow_lineage_provider.deriving.stored_tables import StoredTables
     from airflow_lineage_provider.store import Materialization
-    from airflow_lineage_provider.store.reading import Reading
 
 Key = tuple[Any, ...]
 
@@ -49,7 +50,7 @@ class SourceReader:
 
     def __init__(
         self,
-        store: Reading,
+        store: StoredTables,
         stored: Mapping[str, Materialization],
         settings: Mapping[str, str],
         spark: SparkOnDemand,
@@ -200,11 +201,10 @@ def _with_origin(source: RecordedSource, found: Mapping[Key, tuple[int, ...]], w
     """The guarantee of a table's rows, and that lineage ends there where these were made in the session."""
     if source.source.relation.kind != "local" or not source.source.columns or not found:
         return worth
-    text = (
-        f"{source.source.relation.name} was made in the session (of a pandas frame, a list, an RDD, a checkpoint, a cache, VALUES, "
-        "a recursive query): "
-        "what its rows were made from is not known, and lineage ends here"
-    )
+    usual = "was made in the session (of a pandas frame, a list, an RDD, a checkpoint, a cache, VALUES, a recursive query)"
+    because = dict(source.source.relation.options).get(BECAUSE)
+    made = usual if because is None else f"is where lineage ends, because {because}"
+    text = f"{source.source.relation.name} {made}: what its rows were made from is not known, and lineage ends here"
     return replace(worth, cause=f"{worth.cause}; {text}" if worth.cause else text, origin="unknown")
 
 

@@ -22,9 +22,9 @@ from airflow_lineage_provider.shown import shown
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from airflow_lineage_provider.deriving.stored_tables import StoredTables
     from airflow_lineage_provider.recording import RecordedPlan
     from airflow_lineage_provider.store import Materialization
-    from airflow_lineage_provider.store.reading import Reading
 
 CANDIDATES = 1_000_000
 """So many rows are not compared in this process."""
@@ -98,7 +98,9 @@ def refuse_too_many(candidates: int, asked: str) -> None:
 class PositionTarget:
     """Rows of the result by their positions, counted from 0 in the order of `Run.result_table`."""
 
-    def __init__(self, at: Any, recorded: RecordedPlan, stored: Materialization | None, store: Reading, limit: int, strategy: str) -> None:
+    def __init__(
+        self, at: Any, recorded: RecordedPlan, stored: Materialization | None, store: StoredTables, limit: int, strategy: str
+    ) -> None:
         """:raises InvalidTarget, TargetTooLarge: they are no positions of the result.
         :raises ResultNotStored: rows that are made again need not come in the same order.
         """

@@ -62,6 +62,7 @@ def _rerun(explanation: Explanation, udfs: UdfsOfRun, recorded: RecordedPlan, sp
     from airflow_lineage_provider.spark.executing.run import under_settings
     from airflow_lineage_provider.spark.rereading.declared import declared_functions
     from airflow_lineage_provider.spark.rereading.tracing import Views, spark_errors
+    from airflow_lineage_provider.spark.session import carefully
 
     nothing: frozenset[int] = frozenset()
     plan = inline(recorded.plan.root.plan, Context(plan=recorded.plan, materialized=nothing, sources={}))
@@ -72,7 +73,7 @@ def _rerun(explanation: Explanation, udfs: UdfsOfRun, recorded: RecordedPlan, sp
         views = Views(spark, "verify", stack)
         tables = _source_tables(explanation, recorded, spark, views)
         text = lower(plan, bind(plan, tables), dialect="spark", udfs=declared_functions(spark, [plan], udfs, views.prefix, stack))
-        return to_arrow(spark.sql(text))
+        return carefully(spark, lambda: to_arrow(spark.sql(text)))
 
 
 def _source_tables(explanation: Explanation, recorded: RecordedPlan, spark: SparkSession, views: Views) -> dict[Key, LeafTable]:

@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal as OneOf
 
+BECAUSE = "because"
+"""The option of data of the session that says why nothing more is known of it, where that is not how such data is usually made."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Relation:

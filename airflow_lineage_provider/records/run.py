@@ -28,6 +28,7 @@ class RecordedInput:
     :ivar identity: how its rows are told apart.
     :ivar version: what was read.
     :ivar files: the paths behind the file hashes of its lineage keys, by the hashes.
+    :ivar paths: its paths, where the plan leaves them out, as it does for files of a stream: other batches share the plan, not the files.
     """
 
     leaf: int
@@ -35,6 +36,7 @@ class RecordedInput:
     identity: SourceIdentity
     version: SourceVersion
     files: Mapping[str, str] = field(default_factory=dict)
+    paths: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -27,7 +27,7 @@ _OPERATOR = 60
 def storage_dict(
     run: RunSummary, stored: Sequence[StoredTable], others: Sequence[SegmentNotStored], udfs: Sequence[RecordedUdf] = ()
 ) -> dict[str, Any]:
-    """``{"document", "version", "run", "stored": [{"segment", "kind", "name", "operator", "rows", "bytes", "because"}],
+    """``{"document", "version", "run", "stored": [{"segment", "kind", "name", "operator", "rows", "bytes", "because", "folder"}],
     "not_stored": [{"segment", "kind", "operator", "because"}],
     "udfs": [{"name", "version", "module", "found_in", "bytes", "because"}]}``."""
     return {
@@ -44,6 +44,9 @@ def storage_view(
     if stored:
         total = sum(one.bytes for one in stored)
         parts += ["", Text(f"Stored, {bytes_text(total)}", style="bold cyan"), _table([_stored(one) for one in stored], sizes=True)]
+    for one in stored:
+        if one.folder is not None:
+            parts.append(Text(f"  {visible(one.name)}: files in {visible(one.folder)}", style="dim"))
     if others:
         parts += ["", Text("Not stored", style="bold cyan"), _table([_other(one) for one in others], sizes=False)]
     if udfs:

@@ -54,14 +54,15 @@ def frame_of(spark: SparkSession, pipeline: Callable[..., Any] | str | DataFrame
         return _spark_frame(pipeline)
     if not callable(pipeline):
         raise PlanError(f"{shown(pipeline)} is not a pipeline; give a function (spark, **params) -> DataFrame, a SQL text, or a DataFrame")
-    _check_parameters(pipeline, params, name)
+    check_parameters(pipeline, params, name)
     made = pipeline(spark, **params)
     if not _is_frame(made):
         raise PlanError(f"pipeline {name} returned {_what(made)}; {_FORMS}")
     return _spark_frame(made)
 
 
-def _check_parameters(pipeline: Callable[..., Any], params: Mapping[str, Any], name: str) -> None:
+def check_parameters(pipeline: Callable[..., Any], params: Mapping[str, Any], name: str, first: str = "the session") -> None:
+    """:raises PlanError: the pipeline cannot be called with what is ``first``, and these parameters."""
     try:
         signature = inspect.signature(pipeline)
     except (TypeError, ValueError):
@@ -69,7 +70,7 @@ def _check_parameters(pipeline: Callable[..., Any], params: Mapping[str, Any], n
     try:
         signature.bind(None, **params)
     except TypeError as problem:
-        raise PlanError(f"pipeline {name}{signature} is called with the session and the parameters {list(params)}: {problem}") from None
+        raise PlanError(f"pipeline {name}{signature} is called with {first} and the parameters {list(params)}: {problem}") from None
 
 
 def _is_frame(given: Any) -> bool:

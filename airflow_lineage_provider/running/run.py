@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider import __version__
-from airflow_lineage_provider.errors import LineageError, PlanCheckError, PlanError, RunFailed
+from airflow_lineage_provider.errors import BatchError, LineageError, PlanCheckError, PlanError, RunFailed
 from airflow_lineage_provider.plan import codec
 from airflow_lineage_provider.plan.digest import plan_digest
 from airflow_lineage_provider.plan.lineage_keys import ROW
@@ -19,6 +19,7 @@ from airflow_lineage_provider.plan.walk import functions_of
 from airflow_lineage_provider.progress import Progress
 from airflow_lineage_provider.reasons.description import UdfDescription
 from airflow_lineage_provider.recording import RecordedPlan, RecordedSource, plan_text, recorded_inputs, recorded_segments
+from airflow_lineage_provider.records.batches import BatchKey
 from airflow_lineage_provider.records.run import RunRecord
 from airflow_lineage_provider.rewrite.passed_keys import functions_of_batches, with_passed_keys
 from airflow_lineage_provider.rewrite.pipeline import rewrite
@@ -44,7 +45,9 @@ if TYPE_CHECKING:
     from airflow_lineage_provider.reasons import ReasonedUdf
     from airflow_lineage_provider.records.versions import SourceVersion
     from airflow_lineage_provider.spark.capturing.capture import CapturedPipeline
+    from airflow_lineage_provider.spark.capturing.micro_batch import MicroBatch
     from airflow_lineage_provider.spark.executing.run import Execution
+    from airflow_lineage_provider.store.data_place import DataPlace
     from airflow_lineage_provider.store.run_store import RunStore
 
 
@@ -63,6 +66,13 @@ class Request:
     keys: Mapping[str, Sequence[str]]
     airflow: Mapping[str, Any]
     append_key: str = ""
+    data: DataPlace | None = None
+    batch: MicroBatch | None = None
+
+    @property
+    def batch_key(self) -> BatchKey | None:
+        """What the batch is known by, where the run is of one."""
+        return None if self.batch is None else BatchKey(pipeline=self.name, query=self.batch.query, batch=self.batch.number)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,8 +103,10 @@ def execute(spark: SparkSession, store: RunStore, request: Request, progress: Pr
     with guarded(request.secrets.message):
         prepared = _prepare(spark, store, request, frame, captured)
     record = replace(_record(prepared, request), started=datetime.now(UTC))
-    record = replace(record, id=store.begin(record))
-    execution = Execution(spark=spark, run_id=record.id, store=store, progress=progress, conf=record.conf)
+    record = replace(record, id=store.begin(record, request.batch_key))
+    execution = Execution(
+        spark=spark, run_id=record.id, store=store, progress=progress, conf=record.conf, data=request.data, looked_up=_looked_up(prepared)
+    )
     journal = Journal(store, record.id, request.append_key)
     try:
         with apply_conf(spark, KEPT_ROWS):
@@ -150,8 +162,8 @@ def _captured(spark: SparkSession, request: Request) -> tuple[DataFrame, Capture
     """The user's frame and its plan, and the request with the values of secret session variables, which the plan has."""
     from airflow_lineage_provider.spark.capturing.capture import capture
     from airflow_lineage_provider.spark.capturing.variables import values_now, values_of
-    from airflow_lineage_provider.spark.executing.run import SETTINGS
     from airflow_lineage_provider.spark.ready import require_ready
+    from airflow_lineage_provider.spark.session import SETTINGS
 
     require_ready(spark)
     sessions = [spark]
@@ -166,11 +178,24 @@ def _captured(spark: SparkSession, request: Request) -> tuple[DataFrame, Capture
             if frame.sparkSession is not spark:  # of newSession(), say
                 require_ready(frame.sparkSession)
                 sessions.append(frame.sparkSession)
-            captured = capture(frame)
+            captured = capture(frame, request.batch)
+            if request.batch is not None:
+                _check_batch_is_read(request, captured)
         secrets = request.secrets.with_variables(values_of(captured.variables, request.secrets.names))
     variables = {name: secrets.values[name] for name in request.secrets.variables}
     recorded = {**request.recorded_params, **recorded_params(variables, secret=variables)}
     return frame, captured, replace(request, secrets=secrets, recorded_params=recorded)
+
+
+def _check_batch_is_read(request: Request, captured: CapturedPipeline) -> None:
+    """:raises BatchError: the pipeline does not read the batch that it is given: each batch would have the same result."""
+    assert request.batch is not None
+    if not any(request.batch.has(source.relation) for source in captured.sources):
+        read = ", ".join(sorted({source.relation.name for source in captured.sources})) or "nothing"
+        raise BatchError(
+            f"pipeline {request.name} does not read the batch that it is given, but {read}: start from the frame that is its first "
+            "argument (in SQL text, from the view batch), and not from what was collected from it"
+        )
 
 
 def _prepare(spark: SparkSession, store: RunStore, request: Request, frame: DataFrame, captured: CapturedPipeline) -> _Prepared:
@@ -203,6 +228,7 @@ def _prepare(spark: SparkSession, store: RunStore, request: Request, frame: Data
             identity=identities[source.leaf],
             version=_version(spark, captured, source, is_output),
             files=file_hashes(captured.leaves[source.leaf]) if identities[source.leaf].kind == "file_position" else {},
+            of_batch=request.batch is not None and request.batch.has(source.relation),
         )
         for source in sources_of(plan)
     }
@@ -300,13 +326,16 @@ def _check_schema(result: DataFrame, expected: DataFrame) -> None:
         raise PlanCheckError(f"the rewritten pipeline gives columns {ours}, the pipeline itself {theirs}: please report this")
 
 
-def _indexes(prepared: _Prepared) -> dict[str, list[list[str]]]:
-    """Row numbers, and the grouping keys by which the aggregations above look rows up."""
-    indexes: dict[str, list[list[str]]] = {}
+def _looked_up(prepared: _Prepared) -> dict[str, list[str]]:
+    """The grouping keys by which the aggregations above look a stored segment's rows up."""
     keys = {key.id for s in prepared.recorded.plan.segments if s.aggregations for key in group_keys(s)}
-    for one in prepared.recorded.materialized.values():
-        looked_up = [name for i, name in one.columns if i in keys] if one.segment else []
-        indexes[one.name] = [[ROW], *([name] for name in looked_up)]
+    stored = prepared.recorded.materialized.values()
+    return {one.name: [name for i, name in one.columns if i in keys] if one.segment else [] for one in stored}
+
+
+def _indexes(prepared: _Prepared) -> dict[str, list[list[str]]]:
+    """Row numbers, and what `_looked_up` says."""
+    indexes = {name: [[ROW], *([key] for key in keys)] for name, keys in _looked_up(prepared).items()}
     for leaf, source in prepared.recorded.sources.items():
         if source.identity.kind == "snapshot":
             indexes[f"source_{leaf}"] = [[ROW]]

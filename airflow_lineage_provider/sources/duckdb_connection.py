@@ -45,10 +45,10 @@ os.register_at_fork(after_in_child=_after_fork_in_child)
 
 
 @contextmanager
-def connected(paths: Collection[Path], *, by_position: bool = False) -> Iterator[duckdb.DuckDBPyConnection]:
+def connected(paths: Collection[Path], *, may_skip: bool = False) -> Iterator[duckdb.DuckDBPyConnection]:
     """A database in memory that can read these files; it ends with the block, and is never shared between threads or processes.
 
-    ``by_position``: its queries have conditions on rows' positions alone, which no statistics tell wrongly, and skip what they can.
+    ``may_skip``: its queries have conditions on rows' positions alone, say, which no statistics tell wrongly, and skip what they can.
 
     :raises CannotReadHere: DuckDB is not installed.
     """
@@ -59,7 +59,7 @@ def connected(paths: Collection[Path], *, by_position: bool = False) -> Iterator
     connection = duckdb.connect(":memory:", config={**_CONFIG, "threads": min(_THREADS, os.cpu_count() or 1)})
     _open.append(connection)
     try:
-        _lock(connection, paths, by_position)
+        _lock(connection, paths, may_skip)
         yield connection
     finally:
         if connection in _open:
@@ -67,8 +67,8 @@ def connected(paths: Collection[Path], *, by_position: bool = False) -> Iterator
             connection.close()
 
 
-def _lock(connection: duckdb.DuckDBPyConnection, paths: Collection[Path], by_position: bool) -> None:
-    if not by_position:
+def _lock(connection: duckdb.DuckDBPyConnection, paths: Collection[Path], may_skip: bool) -> None:
+    if not may_skip:
         known = {str(name) for (name,) in connection.execute("SELECT name FROM duckdb_optimizers()").fetchall()}
         connection.execute(f"SET disabled_optimizers = '{','.join(sorted(known - _OPTIMIZERS))}'")
     connection.execute("SET TimeZone = 'UTC'")

@@ -13,15 +13,19 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-def fetched(query: str, *, views: Mapping[str, str], tables: Mapping[str, pa.Table], paths: Collection[Path]) -> pa.Table:
+def fetched(
+    query: str, *, views: Mapping[str, str], tables: Mapping[str, pa.Table], paths: Collection[Path], may_skip: bool = False
+) -> pa.Table:
     """The rows of a query over ``views`` (SQL by name, over the files at ``paths``) and ``tables``.
+
+    ``may_skip``: the files' statistics are right about every condition that the query may have (`connected`).
 
     :raises CannotReadHere: DuckDB is not installed, or it fails: a file is broken, a text is no UTF-8, a number overflows, the memory is
         not enough. Spark says whether that is an error.
     """
     import pyarrow as pa
 
-    with connected(paths) as connection:
+    with connected(paths, may_skip=may_skip) as connection:
         import duckdb
 
         try:

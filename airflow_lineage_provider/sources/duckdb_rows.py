@@ -46,7 +46,7 @@ def rows_at(file: pq.ParquetFile, path: Path, columns: list[FileColumn], positio
 
 def _fetched(query: str, path: Path) -> pa.Table:
     try:
-        with connected([path], by_position=True) as connection:
+        with connected([path], may_skip=True) as connection:
             return connection.sql(query).to_arrow_table()
     except CannotReadHere as problem:
         raise NotByDuckDb(str(problem)) from problem

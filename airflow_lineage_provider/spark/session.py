@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import lru_cache
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 T = TypeVar("T")
+
+SETTINGS = threading.RLock()
+"""Held by who changes the session's settings for a while, and by who reads a plan that was analyzed under them."""
 
 # Always told, since their defaults may change with a release or come from the machine (the time zone).
 _ALWAYS = (
@@ -138,22 +142,36 @@ KEPT_ROWS = {"spark.sql.inMemoryColumnarStorage.partitionPruning": "false"}
 def carefully(spark: SparkSession, action: Callable[[], T]) -> T:
     """Do something that makes Spark optimize a plan; where its optimizer stumbles over a union, again without the rules that do.
 
-    Spark 4.3 loses attributes of unions (``key not found``) when it infers constraints or pushes projections through them.
+    Spark 4.3 loses attributes of unions (``key not found``, ``Could not find``) when it infers constraints, or pushes projections through
+    them, which it also does where it combines them.
     """
     from py4j.protocol import Py4JJavaError
 
     try:
         return action()
     except Py4JJavaError as problem:
-        if "key not found" not in str(problem):
+        if not any(text in str(problem) for text in _LOST_ATTRIBUTE):
             raise
     with apply_conf(spark, _WITHOUT_UNION_RULES):
         return action()
 
 
+_LOST_ATTRIBUTE = ("key not found", "[INTERNAL_ERROR_ATTRIBUTE_NOT_FOUND]")
+_OPTIMIZER = "org.apache.spark.sql.catalyst.optimizer"
 _WITHOUT_UNION_RULES = {
     "spark.sql.constraintPropagation.enabled": "false",
-    "spark.sql.optimizer.excludedRules": "org.apache.spark.sql.catalyst.optimizer.PushProjectionThroughUnion",
+    "spark.sql.optimizer.excludedRules": f"{_OPTIMIZER}.PushProjectionThroughUnion,{_OPTIMIZER}.CombineUnions",
 }
 
-__all__ = ["KEPT_ROWS", "PARSER", "apply_conf", "carefully", "check_java", "check_pyspark", "java_problem", "require_classic", "sql_conf"]
+__all__ = [
+    "KEPT_ROWS",
+    "PARSER",
+    "SETTINGS",
+    "apply_conf",
+    "carefully",
+    "check_java",
+    "check_pyspark",
+    "java_problem",
+    "require_classic",
+    "sql_conf",
+]

@@ -50,10 +50,15 @@ INTEGER_DIGITS = {"tinyint": 3, "smallint": 5, "int": 10, "bigint": 19}
 FLOATS = ("float", "double")
 
 
+def says_more(text: str) -> bool:
+    """Whether a type's text says more than its type tree: a collation, an interval's units, a length."""
+    return _LOSSY.search(text) is not None
+
+
 @lru_cache(maxsize=4096)
 def scalar(text: str) -> ScalarType | None:
     """The scalar type that a DDL text says, where PostgreSQL and DuckDB have the same type; None otherwise."""
-    if _LOSSY.search(text) and units_of(text) is None:
+    if says_more(text) and units_of(text) is None:
         return None
     try:
         parsed = parse_type(text)
@@ -98,7 +103,7 @@ def spark_type(text: str) -> str:
     :raises PlanError: the text is not a type of Spark's.
     """
     parsed = parse_type(text)
-    return text.strip() if _LOSSY.search(text) else _spark(parsed)
+    return text.strip() if says_more(text) else _spark(parsed)
 
 
 @lru_cache(maxsize=4096)

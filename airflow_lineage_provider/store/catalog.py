@@ -16,7 +16,7 @@ import sqlalchemy as sa
 from airflow_lineage_provider.errors import LineageError, LoadFailed, RecordDamaged, RunNotComplete, RunNotFound
 from airflow_lineage_provider.records.run import RunHead, RunRecord, RunStatus
 from airflow_lineage_provider.shown import shown
-from airflow_lineage_provider.store import schema
+from airflow_lineage_provider.store import discarded, schema, shared_plans
 from airflow_lineage_provider.store.ids import is_possible
 from airflow_lineage_provider.store.kinds import KINDS, Kind
 from airflow_lineage_provider.store.layout import Column, Layout, cut, make_layout
@@ -45,9 +45,11 @@ _STORED = (
 )
 
 
-def insert_run(connection: sa.Connection, record: RunRecord) -> None:
-    """Enter a run."""
+def insert_run(connection: sa.Connection, record: RunRecord, *, shares_plan: bool = False) -> None:
+    """Enter a run; one that shares its plan's text with others refers to it."""
     values = run_values(record) | {"started": record.started or datetime.now(UTC), "status": "running", "finished": None, "error": None}
+    if shares_plan:
+        values |= {"plan": None, "shared_plan": shared_plans.enter(connection, record.plan)}
     connection.execute(schema.runs.insert().values(values))
 
 
@@ -132,6 +134,27 @@ def runs(connection: sa.Connection, pipeline: str | None, limit: int) -> list[Ru
     return _newest(RunHead, connection, pipeline, limit)
 
 
+def heads(connection: sa.Connection, run_ids: Sequence[str]) -> list[RunHead]:
+    """These runs at a glance, the oldest first; those that there are.
+
+    :raises RecordDamaged: one cannot be read.
+    """
+    return _all(RunHead, connection, run_ids)
+
+
+def records(connection: sa.Connection, run_ids: Sequence[str]) -> list[RunRecord]:
+    """These runs, the oldest first; those that there are.
+
+    :raises RecordDamaged: the record of one cannot be read.
+    """
+    return _all(RunRecord, connection, run_ids)
+
+
+def _all(kind: type[Head], connection: sa.Connection, run_ids: Sequence[str]) -> list[Head]:
+    found = connection.execute(_select(kind).where(schema.runs.c.id.in_(run_ids)).order_by(schema.RUN_IDS)).mappings()
+    return [_record(kind, row) for row in found]
+
+
 def latest(connection: sa.Connection, pipeline: str | None) -> RunRecord | None:
     """The newest complete run; None where there is none.
 
@@ -154,8 +177,9 @@ def _newest(kind: type[Head], connection: sa.Connection, pipeline: str | None, l
 def _select(kind: type[RunHead]) -> sa.Select[Any]:
     """The columns of a record; JSON as its text, so that one that is damaged can be told with the run that it is of."""
     columns = schema.runs.c
-    as_text = {name: sa.type_coerce(columns[name], sa.Text).label(name) for name in schema.JSON_OF_RUNS}
-    return sa.select(*(as_text.get(one.name, columns[one.name]) for one in fields(kind)))
+    special: dict[str, Any] = {name: sa.type_coerce(columns[name], sa.Text).label(name) for name in schema.JSON_OF_RUNS}
+    special["plan"] = shared_plans.text_of_run()
+    return sa.select(*(special.get(one.name, columns[one.name]) for one in fields(kind)))
 
 
 def _record(kind: type[Head], row: Mapping[Any, Any]) -> Head:
@@ -196,8 +220,12 @@ def create_materialization(
     columns: Sequence[Column],
     row_count_hint: int | None,
     again: bool,
+    folder: str | None = None,
 ) -> Materialization:
     """Enter a materialization and make its table; where this was asked for before, and the answer was lost, that may have been done.
+
+    With a ``folder``, a URI, its rows will stand in files there, and there is no table: what becomes of the folder is the run's business
+    from then on, before anything is in it.
 
     :raises LoadFailed: the run is not running, has a materialization of this name already, or two columns have one name.
     :raises RunNotFound: there is no such run. :raises StoreError: the kind, or a column's role, is not known.
@@ -213,10 +241,28 @@ def create_materialization(
     if connection.execute(_by_name(run_id, name)).first() is not None:
         raise LoadFailed(f"run {run_id} already has a materialization named {name!r}")
     layout = make_layout(columns)
-    made = Materialization(0, run_id, name, kind, table_name(run_id, name), layout, urls, None, row_count_hint)
+    made = Materialization(0, run_id, name, kind, table_name(run_id, name), layout, urls, None, row_count_hint, folder=folder)
     found = connection.execute(schema.materializations.insert().values(_row(made)).returning(schema.materializations.c.id)).scalar_one()
-    _create_table(connection, made, run_state.pipeline)
+    if folder is None:
+        _create_table(connection, made, run_state.pipeline)
     return replace(made, id=found)
+
+
+def enter_files(connection: sa.Connection, made: Materialization, files: Mapping[str, int], partitions: Mapping[int, int]) -> None:
+    """Enter the files of a materialization, by name and bytes, and how many rows each of Spark's partitions has.
+
+    :raises LoadFailed: the run is not running.
+    """
+    run_state = state(connection, made.run_id, lock=True)
+    if run_state.status != "running":
+        raise LoadFailed(f"run {made.run_id} is {run_state.status}: {made.name!r} takes no more rows")
+    table, of_this = schema.loads, schema.loads.c.materialization_id == made.id
+    connection.execute(table.delete().where(of_this))
+    rows = [{"materialization_id": made.id, "partition": one, "attempt": 0, "rows": number} for one, number in sorted(partitions.items())]
+    if rows:
+        connection.execute(table.insert(), rows)
+    stored_there = schema.materializations
+    connection.execute(stored_there.update().where(stored_there.c.id == made.id).values(files=dict(files)))
 
 
 def _by_name(run_id: str, name: str) -> sa.Select[tuple[int]]:
@@ -232,6 +278,7 @@ def _row(made: Materialization) -> dict[str, Any]:
         "table_name": made.table_name,
         "layout": made.layout.to_json(),
         "row_count_hint": made.row_count_hint,
+        "folder": made.folder,
     }
 
 
@@ -276,31 +323,43 @@ def materializations(select: Select, urls: ExecutorUrls, run_id: str) -> dict[st
 
 def stored(select: Select, urls: ExecutorUrls, run_id: str) -> list[Materialization]:
     """The materializations of a run, whatever its status."""
-    rows = select(_STORED, {"run": run_id})
-    return [
-        Materialization(
-            row["id"],
-            row["run_id"],
-            row["name"],
-            row["kind"],
-            row["table_name"],
-            Layout.from_json(row["layout"]),
-            urls,
-            row["rows"],
-            row["row_count_hint"],
-            frozenset(row["escaped"] or ()),
-        )
-        for row in rows
-    ]
+    return [_materialization(row, urls) for row in select(_STORED, {"run": run_id})]
+
+
+def stored_named(connection: sa.Connection, urls: ExecutorUrls, run_ids: Sequence[str], name: str) -> list[Materialization]:
+    """The materializations of that name, of several runs."""
+    its = schema.materializations.c
+    found = connection.execute(sa.select(schema.materializations).where(its.run_id.in_(run_ids), its.name == name)).mappings()
+    return [_materialization(row, urls) for row in found]
+
+
+def _materialization(row: Mapping[Any, Any], urls: ExecutorUrls) -> Materialization:
+    return Materialization(
+        row["id"],
+        row["run_id"],
+        row["name"],
+        row["kind"],
+        row["table_name"],
+        Layout.from_json(row["layout"]),
+        urls,
+        row["rows"],
+        row["row_count_hint"],
+        frozenset(row["escaped"] or ()),
+        row["folder"],
+        row["files"] or {},
+    )
 
 
 def table_sizes(connection: sa.Connection, run_id: str) -> dict[str, int]:
-    """The bytes of a run's materializations on disk, by name: rows, oversized values and indexes."""
+    """The bytes of a run's materializations on disk, by name: rows, oversized values and indexes; of those in files, these."""
     query = sa.text(f"""
         SELECT m.name, coalesce(pg_total_relation_size(c.oid), 0) AS bytes FROM {schema.materializations.fullname} m
         JOIN pg_class c ON c.relname = m.table_name JOIN pg_namespace n ON n.oid = c.relnamespace
         WHERE n.nspname = :data AND m.run_id = :run ORDER BY m.id""")
-    return {row.name: row.bytes for row in connection.execute(query, {"data": DATA_SCHEMA, "run": run_id})}
+    tables = {row.name: row.bytes for row in connection.execute(query, {"data": DATA_SCHEMA, "run": run_id})}
+    m = schema.materializations
+    in_files = connection.execute(sa.select(m.c.name, m.c.files).where(m.c.run_id == run_id, m.c.folder.is_not(None)))
+    return tables | {row.name: sum((row.files or {}).values()) for row in in_files}
 
 
 def partitions(connection: sa.Connection, materialization: Materialization) -> list[tuple[int, int]]:
@@ -322,10 +381,12 @@ def end_loads(connection: sa.Connection, run_id: str) -> None:
 
 
 def drop_data(connection: sa.Connection, run_id: str) -> None:
-    """Drop a run's tables and the UDFs kept with it, and forget its materializations."""
+    """Drop a run's tables and the UDFs kept with it, and forget its materializations; their folders are to be removed (`discarded`)."""
     table = schema.materializations
-    names = connection.execute(sa.select(table.c.table_name).where(table.c.run_id == run_id)).scalars().all()
-    for name in names:
-        execute_text(connection, f"DROP TABLE IF EXISTS {qualified(DATA_SCHEMA, name)}")
+    found = connection.execute(sa.select(table.c.table_name, table.c.folder).where(table.c.run_id == run_id)).all()
+    for name, folder in found:
+        if folder is None:
+            execute_text(connection, f"DROP TABLE IF EXISTS {qualified(DATA_SCHEMA, name)}")
+    discarded.enter(connection, run_id, [folder for _, folder in found if folder is not None])
     for one in (table, schema.kept_udfs):
         connection.execute(one.delete().where(one.c.run_id == run_id))

@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from airflow_lineage_provider.errors import StoreError
 from airflow_lineage_provider.records.appends import KnownBy
 from airflow_lineage_provider.records.run import RunRecord
-from airflow_lineage_provider.store import append_notes, catalog, outputs, run_lock, schema
+from airflow_lineage_provider.store import append_notes, catalog, discarded, outputs, run_lock, schema, shared_plans
 from airflow_lineage_provider.store.connection import sqlstate, store_errors
 from airflow_lineage_provider.store.load import application_name
 
@@ -52,6 +52,7 @@ def fail(engine: sa.Engine, run_id: str, error: str) -> None:
             catalog.drop_data(connection, run_id)
 
     _against_loads(engine, run_id, change)
+    discarded.sweep(engine)
 
 
 def incomplete(engine: sa.Engine, record: RunRecord, places: Mapping[str, str], appended: Appended) -> None:
@@ -76,6 +77,7 @@ def incomplete(engine: sa.Engine, record: RunRecord, places: Mapping[str, str], 
         catalog.update_run(connection, record.id, status="incomplete", **said)
 
     _against_loads(engine, record.id, change)
+    discarded.sweep(engine)
 
 
 def drop(engine: sa.Engine, run_id: str) -> None:
@@ -94,6 +96,7 @@ def drop(engine: sa.Engine, run_id: str) -> None:
         run_lock.forget(connection, run_id)
 
     _against_loads(engine, run_id, change)
+    discarded.sweep(engine)
 
 
 def _make_tombstone(connection: sa.Connection, run_id: str) -> None:
@@ -103,6 +106,7 @@ def _make_tombstone(connection: sa.Connection, run_id: str) -> None:
     finished = sa.func.coalesce(schema.runs.c.finished, sa.func.now())
     blank = catalog.run_values(RunRecord(pipeline=""))
     catalog.update_run(connection, run_id, status="dropped", finished=finished, **{name: blank[name] for name in _DETAILS})
+    shared_plans.forget(connection, run_id)
 
 
 def _against_loads(engine: sa.Engine, run_id: str, change: Callable[[sa.Connection], None]) -> None:
@@ -151,6 +155,7 @@ def tidy(engine: sa.Engine, days: int | None) -> None:
             clean_up(engine)
             if days is not None:
                 retire(engine, days)
+            discarded.sweep(engine)
     except StoreError as error:
         log.warning("the results store was not cleaned up, which is tried again at the next opening: %s", error)
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from airflow_lineage_provider import settings
+from airflow_lineage_provider.errors import StoredRowsGone
 from airflow_lineage_provider.store.connection import with_connect_timeout
 from airflow_lineage_provider.store.kinds import Kind
 from airflow_lineage_provider.store.layout import Column, Layout
@@ -35,6 +37,8 @@ class Materialization:
     :ivar rows: number of rows, None until it is published.
     :ivar row_count_hint: what the caller expected.
     :ivar escaped: columns whose stored text holds escapes (`textescape`): computing on them in PostgreSQL, equality apart, is not faithful.
+    :ivar folder: URI of the folder whose Parquet files have the rows (`data_place`); None where a table has them.
+    :ivar files: the files' names and bytes, once they are written; column number n is ``cn`` in them.
     """
 
     id: int
@@ -47,6 +51,26 @@ class Materialization:
     rows: int | None = None
     row_count_hint: int | None = None
     escaped: frozenset[str] = frozenset()
+    folder: str | None = None
+    files: Mapping[str, int] = field(default_factory=dict, repr=False)
+
+    @property
+    def in_files(self) -> bool:
+        """Whether Parquet files have the rows, and no table."""
+        return self.folder is not None
+
+    def told_file(self, where: str) -> str:
+        """A file of the rows, for messages."""
+        return f"{where}, which has rows of {self.name!r} of run {self.run_id},"
+
+    def check_file(self, name: str, where: str, now: int | None) -> None:
+        """See that a file is the one that the run wrote; ``now`` are its bytes, None where it is not there.
+
+        :raises StoredRowsGone: it is not.
+        """
+        if now != self.files[name]:
+            what = "is gone" if now is None else f"has {now:,} bytes; the run wrote {self.files[name]:,}"
+            raise StoredRowsGone(f"{self.told_file(where)} {what}: restore it, or run again")
 
     @property
     def columns(self) -> tuple[Column, ...]:

@@ -63,6 +63,8 @@ def publish(
         raise StoreError(f"indexes are asked for unknown materializations {sorted(unknown)}; run {run_id} has {sorted(stored)}")
     for name, found in stored.items():
         rows = _count(connection, found)
+        if found.in_files:
+            continue
         for columns in indexes.get(name, ()):
             _index(connection, found, columns)
         catalog.execute_text(connection, f"ANALYZE {found.table}")

@@ -18,6 +18,7 @@ from airflow_lineage_provider.store.revival import Restarts
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from airflow_lineage_provider.records.batches import BatchKey
     from airflow_lineage_provider.records.run import RunRecord
     from airflow_lineage_provider.store.lifecycle import Appended
     from airflow_lineage_provider.store.materialization import Materialization
@@ -66,23 +67,29 @@ class RunStore:
             log.warning("the run goes on, and its lineage will be incomplete: %s", cause)
             self.lost = cause
 
-    def begin(self, record: RunRecord) -> str:
-        """Enter the run; its id, which it has also where it could not be entered."""
+    def begin(self, record: RunRecord, batch: BatchKey | None = None) -> str:
+        """Enter the run, and the batch of a stream that it records; its id, which it has also where it could not be entered."""
         made = replace(record, id=record.id or new_id())
         doing = f"beginning run {made.id}"
-        return self.ask(doing, lambda store: store.begin_run(made), made.id, lambda store: store.begin_run(made, again=True))
+        return self.ask(
+            doing, lambda store: store.begin_run(made, batch=batch), made.id, lambda store: store.begin_run(made, batch=batch, again=True)
+        )
 
-    def create_materialization(self, run_id: str, name: str, *arguments: Any) -> Materialization | None:
+    def create_materialization(self, run_id: str, name: str, *arguments: Any, folder: str | None = None) -> Materialization | None:
         """Where a segment is stored; None where the lineage is lost."""
 
         def create(store: Store, again: bool = False) -> Materialization:
-            return store.create_materialization(run_id, name, *arguments, again=again)
+            return store.create_materialization(run_id, name, *arguments, again=again, folder=folder)
 
         return self.ask(f"creating materialization {name!r}", create, None, lambda store: create(store, True))
 
     def load(self, made: Materialization, partitions: Mapping[int, pa.Table]) -> int:
         """Load rows that this process has (`PartitionLoader.load_together`); their number."""
         return made.loader(url=self._open().url).load_together(partitions)
+
+    def enter_files(self, made: Materialization, files: Mapping[str, int], partitions: Mapping[int, int]) -> None:
+        """Enter the files that a materialization's rows stand in (`Store.enter_files`)."""
+        self.ask(f"entering the files of {made.name!r}", lambda store: store.enter_files(made, files, partitions), None)
 
     @property
     def mends_loads(self) -> bool:

@@ -6,10 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from airflow_lineage_provider.errors import RunNotFound
+from airflow_lineage_provider.errors import LoadFailed, RunNotFound
+from airflow_lineage_provider.records.batches import BatchKey
 from airflow_lineage_provider.records.run import RecordedOutput, RunHead, RunRecord
 from airflow_lineage_provider.secrecy import redact
-from airflow_lineage_provider.store import catalog, finding, kept_udfs, lifecycle, outputs, publish
+from airflow_lineage_provider.store import batch_runs, catalog, discarded, finding, kept_udfs, lifecycle, outputs, publish
 from airflow_lineage_provider.store.connection import store_errors
 from airflow_lineage_provider.store.ids import new_id
 from airflow_lineage_provider.store.kinds import Kind
@@ -25,12 +26,14 @@ if TYPE_CHECKING:
 class Runs(OpenStore):
     """What a store does with runs."""
 
-    def begin_run(self, record: RunRecord, *, again: bool = False) -> str:
+    def begin_run(self, record: RunRecord, *, batch: BatchKey | None = None, again: bool = False) -> str:
         """Enter a run as running, owned by this store until it is published, failed, or this process ends; its id.
 
-        ``again``, here and elsewhere: this was asked for before, and the answer was lost; it may have been done.
+        ``again``, here and elsewhere: this was asked for before, and the answer was lost; it may have been done. ``batch`` is the batch
+        of a stream that the run records, in place of a run of it that failed; runs of batches keep the text of their plan once.
 
         :raises StoreError: a run of this id exists, or a field cannot be written as JSON.
+        :raises BatchError: another run has recorded the batch, or is doing so.
         """
         made = replace(record, id=record.id or new_id())
         doing = f"beginning run {made.id}"
@@ -39,7 +42,9 @@ class Runs(OpenStore):
         try:
             with self._transaction(doing) as connection:
                 if not (again and catalog.find(connection, made.id)):
-                    catalog.insert_run(connection, made)
+                    catalog.insert_run(connection, made, shares_plan=batch is not None)
+                    if batch is not None:
+                        batch_runs.claim(connection, batch, made.id)
         except BaseException:
             lock.release()
             raise
@@ -47,16 +52,48 @@ class Runs(OpenStore):
         return made.id
 
     def create_materialization(
-        self, run_id: str, name: str, kind: Kind, columns: Sequence[Column], row_count_hint: int | None = None, *, again: bool = False
+        self,
+        run_id: str,
+        name: str,
+        kind: Kind,
+        columns: Sequence[Column],
+        row_count_hint: int | None = None,
+        *,
+        again: bool = False,
+        folder: str | None = None,
     ) -> Materialization:
-        """Make the table of a materialization, which nobody sees before `publish_run`.
+        """Make the table of a materialization, which nobody sees before `publish_run`; with a ``folder`` (a URI) its rows stand there.
 
         :raises LoadFailed: the run is not running, the name is taken, or two columns have one name.
         :raises RunNotFound: there is no such run.
         :raises PlanError: a type is not one of Spark's.
         """
         with self._transaction(f"creating materialization {name!r}") as connection:
-            return catalog.create_materialization(connection, self._executors, run_id, name, kind, columns, row_count_hint, again)
+            return catalog.create_materialization(connection, self._executors, run_id, name, kind, columns, row_count_hint, again, folder)
+
+    def enter_files(self, made: Materialization, files: Mapping[str, int], partitions: Mapping[int, int]) -> None:
+        """Enter what stands in a materialization's folder: the files' names and bytes, and the rows of each of Spark's partitions.
+
+        :raises LoadFailed: the run is not running.
+        """
+        doing = f"entering the files of {made.name!r}"
+        try:
+            with self._transaction(doing) as connection:
+                catalog.enter_files(connection, made, files, partitions)
+        except LoadFailed:  # the run was ended, and its folder looked for, before these files were there
+            with self._transaction(doing) as connection:
+                discarded.enter(connection, made.run_id, [one for one in (made.folder,) if one is not None])
+            raise
+
+    def discarded_folders(self) -> list[tuple[str, str]]:
+        """Folders of stored rows whose runs are gone, which nobody has removed yet, each with its run."""
+        with self._transaction("listing folders of runs that are gone") as connection:
+            return discarded.listed(connection)
+
+    def forget_folders(self, folders: Sequence[str]) -> None:
+        """These folders are removed."""
+        with self._transaction("forgetting folders of runs that are gone") as connection:
+            discarded.forget(connection, folders)
 
     def publish_run(
         self,
@@ -129,6 +166,15 @@ class Runs(OpenStore):
         """
         with self._transaction(f"reading run {run_id}") as connection:
             return catalog.run(connection, run_id)
+
+    def records(self, run_ids: Sequence[str]) -> list[RunRecord]:
+        """These runs, in this order; those that there are.
+
+        :raises RecordDamaged: the record of one cannot be read.
+        """
+        with self._transaction(f"reading {len(run_ids):,} runs") as connection:
+            found = {one.id: one for one in catalog.records(connection, run_ids)}
+        return [found[run_id] for run_id in run_ids if run_id in found]
 
     def find_run(self, run_id: str, pipeline: str | None = None, *, whole: bool = False) -> RunRecord:
         """One run by its id, or by an unambiguous beginning of it unless the ``whole`` id is asked for.

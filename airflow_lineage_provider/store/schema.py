@@ -11,7 +11,7 @@ from airflow_lineage_provider.errors import RecordDamaged, StoreError
 from airflow_lineage_provider.store.sqltext import CATALOG_SCHEMA
 from airflow_lineage_provider.store.textescape import escape, unescape
 
-HEAD = "0008"
+HEAD = "0010"
 VERSION_TABLE = "schema_version"
 STATUSES = ("running", "complete", "incomplete", "failed", "dropped")
 
@@ -61,6 +61,14 @@ class JsonText(sa.types.TypeDecorator[Any]):
 
 _time = sa.DateTime(timezone=True)
 
+plans = sa.Table(
+    "plans",
+    metadata,
+    sa.Column("digest", sa.Text, primary_key=True),
+    sa.Column("plan", SafeText, nullable=False),
+)
+"""Plans that several runs share (those of a stream's batches), by their texts' SHA-256."""
+
 runs = sa.Table(
     "runs",
     metadata,
@@ -85,6 +93,8 @@ runs = sa.Table(
     sa.Column("versions", JsonText),
     sa.Column("choices", JsonText),
     sa.Column("plan_digest", sa.Text),
+    sa.Column("shared_plan", sa.Text, sa.ForeignKey("lineage.plans.digest")),
+    sa.Index("runs_shared_plan", "shared_plan", postgresql_where=sa.text("shared_plan IS NOT NULL")),
     sa.Index("runs_running", "id", postgresql_where=sa.text("status = 'running'")),
     sa.Index("runs_finished", "finished", postgresql_where=sa.text("status IN ('complete', 'incomplete', 'failed')")),
 )
@@ -99,6 +109,15 @@ sa.Index("runs_complete_of_pipeline", runs.c.pipeline, RUN_IDS, postgresql_where
 
 JSON_OF_RUNS = frozenset(one.name for one in runs.columns if isinstance(one.type, JsonText))
 
+batches = sa.Table(
+    "batches",
+    metadata,
+    sa.Column("pipeline", SafeText, primary_key=True),
+    sa.Column("query", sa.Text, primary_key=True),
+    sa.Column("batch", sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Column("run_id", sa.Text, sa.ForeignKey("lineage.runs.id", ondelete="CASCADE"), nullable=False, unique=True),
+)
+
 materializations = sa.Table(
     "materializations",
     metadata,
@@ -111,7 +130,17 @@ materializations = sa.Table(
     sa.Column("row_count_hint", sa.BigInteger),
     sa.Column("rows", sa.BigInteger),
     sa.Column("escaped", JsonText),
+    sa.Column("folder", SafeText),
+    sa.Column("files", JsonText),
     sa.UniqueConstraint("run_id", "name"),
+)
+
+discarded_folders = sa.Table(
+    "discarded_folders",
+    metadata,
+    sa.Column("folder", SafeText, primary_key=True),
+    sa.Column("run_id", sa.Text, nullable=False),
+    sa.Column("discarded", _time, nullable=False),
 )
 
 loads = sa.Table(

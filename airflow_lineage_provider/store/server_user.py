@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import fcntl
 import logging
 import os
 import pwd
 import stat
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypedDict
@@ -70,10 +72,7 @@ def server_user() -> ServerUser:
     """
     if os.geteuid() != 0:
         return ServerUser(os.geteuid(), os.getegid())
-    try:
-        entry = pwd.getpwnam(NAME)
-    except KeyError:
-        entry = _create()
+    entry = _known() or _create()
     return ServerUser(entry.pw_uid, entry.pw_gid)
 
 
@@ -91,14 +90,36 @@ def owner_of(data: Path) -> ServerUser:
     return ServerUser(status.st_uid, status.st_gid)
 
 
+def _known() -> pwd.struct_passwd | None:
+    try:
+        return pwd.getpwnam(NAME)
+    except KeyError:
+        return None
+
+
 def _create() -> pwd.struct_passwd:
     command = ["useradd", "--system", "--no-create-home", "--home-dir", "/nonexistent", "--shell", "/usr/sbin/nologin", NAME]
+    with _alone():
+        try:
+            if _known() is None:
+                subprocess.run(command, check=True, capture_output=True, text=True)
+        except (OSError, subprocess.CalledProcessError) as error:
+            detail = str(getattr(error, "stderr", None) or error).strip()
+            raise EnvironmentProblem(
+                f"PostgreSQL does not run as root, and the user {NAME!r} cannot be made ({detail}):"
+                f" make it, run as another user, or set AIRFLOW_LINEAGE_STORE to the URL of a server"
+            ) from error
+        return pwd.getpwnam(NAME)
+
+
+@contextmanager
+def _alone() -> Iterator[None]:
+    """One process of this machine at a time. `useradd` in several fails in all but one, and shows the others a number that the user does
+    not keep. The lock is on the folder, since the file of the users is replaced.
+    """
+    folder = os.open("/etc", os.O_RDONLY)
     try:
-        subprocess.run(command, check=True, capture_output=True, text=True)
-    except (OSError, subprocess.CalledProcessError) as error:
-        detail = getattr(error, "stderr", None) or error
-        raise EnvironmentProblem(
-            f"PostgreSQL does not run as root, and the user {NAME!r} cannot be made ({detail}):"
-            f" make it, run as another user, or set AIRFLOW_LINEAGE_STORE to the URL of a server"
-        ) from error
-    return pwd.getpwnam(NAME)
+        fcntl.flock(folder, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(folder)

@@ -11,6 +11,7 @@ from airflow_lineage_provider.errors import StoreError
 from airflow_lineage_provider.secrecy import redact
 from airflow_lineage_provider.store import catalog, derivations, embedded, lifecycle, migrate, pending, roles
 from airflow_lineage_provider.store.appends import Appends
+from airflow_lineage_provider.store.batches import Batches
 from airflow_lineage_provider.store.connection import normalise, store_errors
 from airflow_lineage_provider.store.handover import Patience, bounded
 from airflow_lineage_provider.store.materialization import Materialization
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-class Store(Runs, Appends, Reading):
+class Store(Runs, Appends, Batches, Reading):
     """PostgreSQL with the catalog and the materializations. Open it with `Store.open`; it may be shared between threads.
 
     Every method raises StoreUnavailable when the server does not answer and StoreError when it refuses.
@@ -55,8 +56,12 @@ class Store(Runs, Appends, Reading):
     def _begin(self, place: str) -> None:
         with store_errors(f"opening {redact(self.url)}"):
             self._prepare()
-            lifecycle.tidy(self._engine, settings.retention_days())
+            self.tidy()
             pending.deliver(place, self.mark_incomplete)
+
+    def tidy(self) -> None:
+        """Clean up after dead drivers, and retire old runs; what cannot be done now is left for another time."""
+        lifecycle.tidy(self._engine, settings.retention_days())
 
     @staticmethod
     def upgrade(url: str | None = None) -> None:
@@ -99,6 +104,11 @@ class Store(Runs, Appends, Reading):
         """
         with self._selecting(f"reading run {run_id}", session) as select:
             return catalog.materializations(select, self._executors, run_id)
+
+    def materializations_named(self, run_ids: Sequence[str], name: str) -> dict[str, Materialization]:
+        """The materializations of that name of several runs, by run; of runs that have none, or were dropped, there is none."""
+        with self._transaction(f"finding {len(run_ids):,} materializations") as connection:
+            return {one.run_id: one for one in catalog.stored_named(connection, self._executors, run_ids, name)}
 
     def table_sizes(self, run_id: str) -> dict[str, int]:
         """The bytes of a run's materializations on disk, with their indexes, by name; of a dropped or unknown run none."""

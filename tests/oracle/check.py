@@ -77,15 +77,47 @@ def check_values_over_views(case: Case, spark: SparkSession, expected: Sequence[
     assert frame.columns == names_of(case.query, case.tables)
     plain = _collected(frame)
     given, wanted = _bag(plain), _bag(row.values for row in expected)
+    if given != wanted and _bag(_without_wrong_rules(case, spark)) == wanted:
+        raise SparkFails
     assert given == wanted, f"the oracle and plain Spark differ, the oracle is wrong: {_difference(wanted, given)}"
     return plain
+
+
+_WRONG_RULES = "org.apache.spark.sql.catalyst.optimizer.PushProjectionThroughLimitAndOffset"
+"""Rules of Spark 4.3's optimizer that change what a query means. This one hands a projection with a scalar subquery down between a limit
+and its sort; the subquery becomes a join there, which needs no order below it: the sort goes, and any rows are the first.
+"""
+
+
+def _without_wrong_rules(case: Case, spark: SparkSession) -> list[tuple[Any, ...]]:
+    spark.conf.set("spark.sql.optimizer.excludedRules", _WRONG_RULES)
+    try:
+        return _collected(_frame(_pipeline(case), spark))
+    finally:
+        spark.conf.unset("spark.sql.optimizer.excludedRules")
 
 
 _SPARKS_OWN = (
     "SCALAR_SUBQUERY_TOO_MANY_ROWS",
     "NoSuchElementException: key not found",
     "[PLAN_VALIDATION_FAILED_RULE_IN_BATCH] Rule org.apache.spark.sql.catalyst.optimizer.RemoveRedundantAliases",
+    "[INTERNAL_ERROR",
+    "Can't zip RDDs with unequal numbers of partitions",
+    "requirement failed: Subquery subquery#",
 )
+
+
+def is_sparks_own(problem: BaseException | None) -> bool:
+    """Whether Spark failed at the bottom of an error, and it is nobody else's fault.
+
+    Of what stands in the package's errors internal errors alone are: on the way to an answer the package asks Spark for queries like the
+    pipeline, which meet the same faults of the optimizer.
+    """
+    while problem is not None:
+        if "[INTERNAL_ERROR" in str(problem):
+            return True
+        problem = problem.__cause__
+    return False
 
 
 def _collected(frame: DataFrame) -> list[tuple[Any, ...]]:
@@ -93,7 +125,9 @@ def _collected(frame: DataFrame) -> list[tuple[Any, ...]]:
 
     Spark 4.3 hands conditions and projections down past subqueries that are correlated by more than equality, and loses columns of a
     union below on the way (an internal error), or finds several rows where the subquery has one by its very form. Its own check of plans
-    finds that RemoveRedundantAliases breaks one: a table behind several semi-joins, on both sides of a union below a window.
+    finds that RemoveRedundantAliases breaks one: a table behind several semi-joins, on both sides of a union below a window. Of a UDF that
+    is looked for by IN it says that it "requires attributes from more than one child". Internal errors are its own by their name. Planning
+    a query anew at its stages, it zips kept parts of INTERSECT ALL of different numbers, and reads subqueries that it has not waited for.
     """
     try:
         return [tuple(row) for row in frame.collect()]
@@ -305,15 +339,30 @@ def _keys(case: Case) -> dict[str, list[str]] | None:
 def views(case: Case, spark: SparkSession) -> Iterator[None]:
     folder = None if case.storage == "session" else Path(tempfile.mkdtemp(prefix="lineage-fuzz-"))
     try:
+        if any(_is_odd(value) for data in case.tables.values() for row in data.rows for value in row):
+            for name in _SKIPPING:
+                spark.conf.set(name, "false")
         for name, data in case.tables.items():
             frame = _session_data(data, spark) if folder is None else _files(data, folder / name, case.storage.split()[0], spark)
             frame.createOrReplaceTempView(name)
         yield
     finally:
+        for name in _SKIPPING:
+            spark.conf.unset(name)
         for name in case.tables:
             spark.catalog.dropTempView(name)
         if folder is not None:
             shutil.rmtree(folder)
+
+
+_SKIPPING = ("spark.sql.parquet.filterPushdown", "spark.sql.orc.filterPushdown")
+"""Spark skips parts of files by statistics that leave NaN out, and by dictionaries that tell 0.0 from -0.0: what is in a file, and meets a
+condition, is then not always read, and the oracle does not know of which rows that is true.
+"""
+
+
+def _is_odd(value: Any) -> bool:
+    return isinstance(value, float) and (math.isnan(value) or (value == 0 and math.copysign(1, value) < 0))
 
 
 def _session_data(data: q.Data, spark: SparkSession) -> DataFrame:

@@ -14,6 +14,7 @@ from tests.oracle.query import (
     Data,
     Distinct,
     Filter,
+    In,
     Join,
     Lit,
     Lookup,
@@ -109,5 +110,11 @@ REGRESSIONS: dict[str, Case] = {
     # NaN = NaN, in what is asked for as in what is looked up.
     "a target that is not a number, made again": Case(
         tables={"t0": NANS}, query=Project(Table("t0"), (Col(1), Col(0))), strategy="rerun", target=2, storage="parquet"
+    ),
+    # A file with -0.0 alone: 0.0 is in it, and not in its dictionary.
+    "zeros with a sign in files": Case(
+        tables={"t0": T0, "t1": Data((("rid", "int"), ("d", "double")), ((200, 0.0), (201, 1.5), (202, -0.0), (203, -0.0)))},
+        query=In("semi", Table("t0"), Project(Table("t1"), (Col(1),)), (Lit(0.0, "float"),)),
+        storage="parquet",
     ),
 }

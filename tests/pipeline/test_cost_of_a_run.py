@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from py4j.clientserver import JavaClient
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from airflow_lineage_provider import Lineage, reasoned_udf
 from airflow_lineage_provider.errors import SparkRequired
@@ -101,6 +101,31 @@ def test_a_run_and_a_question(lineage: Lineage, spark: SparkSession, store: Stor
     # It only reads.
     assert of_question.transactions == 0, of_question
     run.close()
+
+
+def test_a_batch_of_a_stream(lineage: Lineage, spark: SparkSession, store: Store, commands: list[str], tmp_path: Path) -> None:
+    """A batch of ten rows, the second of its query: what a run costs, and finding the stream's files and whether the batch is known."""
+    record = lineage.foreach_batch("SELECT g, judged(x) AS verdict FROM batch WHERE x > 2", name="batches of ten rows")
+    found: list[Counts] = []
+    texts: list[list[str]] = []
+
+    def function(batch: DataFrame, number: int) -> None:
+        with noted(embedded.ensure_running(store.home), store.url) as asked, counted(spark, store, commands) as of_batch:
+            record(batch, number)
+        found.append(of_batch)
+        texts.append(asked.texts)
+
+    rows = spark.createDataFrame([(number, "group") for number in range(10)], "x int, g string").coalesce(1)
+    for _ in range(2):
+        rows.write.parquet(str(tmp_path / "stream"), mode="append")
+    stream = spark.readStream.schema("x int, g string").option("maxFilesPerTrigger", 1).parquet(str(tmp_path / "stream"))
+    writer = stream.writeStream.foreachBatch(function).option("checkpointLocation", str(tmp_path / "checkpoint"))
+    writer.trigger(availableNow=True).start().awaitTermination()
+    _, second = found
+    assert 0 < second.calls <= 260, second
+    assert second.jobs == 1, second
+    assert 0 < second.transactions <= 5, second
+    assert 0 < len(texts[1]) <= 48, texts[1]  # those that count the transactions among them
 
 
 def test_a_question_about_what_the_store_has(spark: SparkSession, store: Store) -> None:

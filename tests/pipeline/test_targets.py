@@ -77,11 +77,14 @@ def test_positions_are_refused_where_the_result_is_made_again(made: Run) -> None
 
 def test_positions_narrow_what_is_made_again(made: Run) -> None:
     """Segments below a stored result are made again for these rows alone."""
+    from airflow_lineage_provider.deriving.spark_on_demand import SparkOnDemand
+    from airflow_lineage_provider.deriving.stored_tables import StoredTables
     from airflow_lineage_provider.deriving.target_rows import PositionTarget
-
-    target = PositionTarget([2], made.plan, made._lineage.store.materializations(made.id)["result"], made._lineage.store, 10, "auto")
     from airflow_lineage_provider.plan.text import expression_text
 
+    store = made._lineage.store
+    tables = StoredTables(store, store, SparkOnDemand())
+    target = PositionTarget([2], made.plan, store.materializations(made.id)["result"], tables, 10, "auto")
     assert "'name 2'" in expression_text(target.condition())
 
 

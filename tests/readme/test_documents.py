@@ -95,6 +95,12 @@ def _reasons(names: dict[str, Any]) -> None:
     assert names["credit_exam"](30.0, 10.0, 20.0) == "Accept"
 
 
+def _streams(names: dict[str, Any]) -> None:
+    assert [one.batch for one in names["found"]] == [0]
+    assert names["found"][0].explanation.sources["loans"].rows.column("debt").to_pylist() == [10.0]
+    assert [one.run.status for one in names["lineage"].batches("judge_live")] == ["complete"]
+
+
 def _security(names: dict[str, Any]) -> None:
     assert "correct horse" not in str(names["sealed"].record)
 
@@ -107,5 +113,6 @@ _CHECKS: dict[str, Callable[[dict[str, Any]], None]] = {
     "reasons.md": _reasons,
     "security.md": _security,
     "strategies.md": _strategies,
+    "streams.md": _streams,
     "why-not.md": _why_not,
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider.deriving.across.writers import MadeBy, file_uri, made_by
+from airflow_lineage_provider.deriving.stored_tables import PARTITION_BITS, StoredTables
 from airflow_lineage_provider.plan.datatypes import to_arrow
 from airflow_lineage_provider.plan.expressions import Attribute
 from airflow_lineage_provider.plan.lineage_keys import ROW
@@ -16,17 +17,16 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from airflow_lineage_provider.deriving.known_runs import KnownRuns
+    from airflow_lineage_provider.deriving.spark_on_demand import SparkOnDemand
     from airflow_lineage_provider.recording import RecordedSource
-
-PARTITION_BITS = 33
-"""Spark numbers the rows of partition p from p · 2³³."""
 
 
 class StoredOutputs:
     """`KeptRows` of the sources of one run."""
 
-    def __init__(self, runs: KnownRuns, reader: str) -> None:
+    def __init__(self, runs: KnownRuns, reader: str, spark: SparkOnDemand) -> None:
         self._runs = runs
+        self._tables = StoredTables(runs.store, runs.session, spark)
         self._reader = reader
 
     def read(self, source: RecordedSource, keys: pa.Table) -> pa.Table | None:
@@ -53,7 +53,7 @@ class StoredOutputs:
         columns = result_columns(recorded, source.source.columns) if stored is not None else None
         if stored is None or columns is None:
             return None
-        found = self._runs.session.rows(stored, [ROW, *dict.fromkeys(columns)], list(rows))
+        found = self._tables.rows(stored, [ROW, *dict.fromkeys(columns)], list(rows))
         keys = [rows[number] for number in found.column(ROW).to_pylist()]
         types = [to_arrow(a.type) for a in source.source.output]
         try:

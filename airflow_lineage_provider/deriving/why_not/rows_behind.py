@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from airflow_lineage_provider.deriving.derive import tables_of
 from airflow_lineage_provider.deriving.sources import Key, SourceReader, key_tuples
 from airflow_lineage_provider.deriving.spark_on_demand import SparkOnDemand
+from airflow_lineage_provider.deriving.stored_tables import StoredTables
 from airflow_lineage_provider.errors import TracingError
 from airflow_lineage_provider.plan.names import free_name
 
@@ -51,8 +52,11 @@ def _source_rows(leaf: int, keys: pa.Table, following: Following) -> dict[Key, M
     tracing = following.tracing
     source, conf = tracing.recorded.sources[leaf], dict(tracing.recorded.plan.conf)
     schema = pa.schema([(f"key_{i}", to_arrow(column.type)) for i, column in enumerate(source.identity.columns)])
+    spark = SparkOnDemand(tracing)
     try:
-        read = SourceReader(tracing.store, tracing.stored, conf, SparkOnDemand(tracing)).read(source, distinct_rows(keys.cast(schema)))
+        read = SourceReader(StoredTables(tracing.store, tracing.store, spark), tracing.stored, conf, spark).read(
+            source, distinct_rows(keys.cast(schema))
+        )
     except TracingError:
         return {}
     values = rows_of(read.table)

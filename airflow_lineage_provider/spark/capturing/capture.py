@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider.catalyst.context import Settings
@@ -17,6 +17,8 @@ from airflow_lineage_provider.plan.expression_walk import expressions_in
 from airflow_lineage_provider.plan.expressions import Call
 from airflow_lineage_provider.plan.operators import Plan, Source
 from airflow_lineage_provider.plan.pipeline import Pipeline
+from airflow_lineage_provider.plan.relation import Relation
+from airflow_lineage_provider.plan.renumbered import Renumbering
 from airflow_lineage_provider.plan.walk import all_operators, own_expressions
 from airflow_lineage_provider.spark.capturing.captured_udf import CapturedUdf, captured_udf
 from airflow_lineage_provider.spark.capturing.document import Completion
@@ -34,6 +36,8 @@ from airflow_lineage_provider.tracing.unread_aggregates import without_unread_ag
 if TYPE_CHECKING:
     from py4j.java_gateway import JavaObject
     from pyspark.sql import DataFrame, SparkSession
+
+    from airflow_lineage_provider.spark.capturing.micro_batch import MicroBatch
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,8 +60,10 @@ class CapturedPipeline:
     operators: Mapping[int, JavaObject] = field(default_factory=dict)
 
 
-def capture(df: DataFrame) -> CapturedPipeline:
+def capture(df: DataFrame, batch: MicroBatch | None = None) -> CapturedPipeline:
     """The operator tree of a DataFrame, as analyzed under the session's current settings.
+
+    Of a ``batch`` of a stream it has numbers of its own: those of the session would be others for each batch.
 
     :raises SparkConnectUnsupported: the DataFrame is of a Spark Connect session.
     :raises UnsupportedOperator: something in the plan has no defined lineage; the message names it, its place and a way out.
@@ -67,7 +73,7 @@ def capture(df: DataFrame) -> CapturedPipeline:
 
     require_classic(df.sparkSession)
     try:
-        return _captured(df)
+        return _captured(df, batch)
     except (Py4JJavaError, PySparkException) as problem:
         # Spark has analyzed the plan; what it refuses now is a form that it would refuse when the plan is run, or that it cannot rewrite.
         raise UnsupportedOperator(f"Spark cannot rewrite this plan: {_told(problem)}") from problem
@@ -86,7 +92,7 @@ def _told(problem: Exception) -> str:
     return str(problem if java is None else java.getMessage()).strip().split("\n")[0]
 
 
-def _captured(df: DataFrame) -> CapturedPipeline:
+def _captured(df: DataFrame, batch: MicroBatch | None) -> CapturedPipeline:
     spark = df.sparkSession
     shall = as_read(spark, without_recursion(spark, df._jdf.queryExecution().analyzed()))
     document, completion, names = read(spark, shall.plan)
@@ -94,12 +100,12 @@ def _captured(df: DataFrame) -> CapturedPipeline:
     converted = convert(
         document,
         function_names=function_names(spark),
-        relations=[relation_of(spark, leaf, names[number]) for number, leaf in enumerate(completion.leaves)],
+        relations=[_described(spark, leaf, names[number], batch) for number, leaf in enumerate(completion.leaves)],
         settings=settings_of(conf),
     )
     sources = {node.leaf: node for node in all_operators(converted.plan) if isinstance(node, Source)}
     plan = without_unread_aggregates(without_unused_index(converted.plan))
-    return CapturedPipeline(
+    captured = CapturedPipeline(
         pipeline=Pipeline(plan=plan, names=tuple(df.columns), conf=tuple(sorted(conf.items()))),
         leaves=tuple(_leaf(spark, completion.leaves[number], sources[at]) for at, number in enumerate(converted.leaves)),
         sources=tuple(sources[number] for number in range(len(converted.leaves))),
@@ -108,6 +114,20 @@ def _captured(df: DataFrame) -> CapturedPipeline:
         variables=tuple(completion.variables),
         operators=completion.operators,
     )
+    return captured if batch is None else _renumbered(captured)
+
+
+def _described(spark: SparkSession, leaf: JavaObject, name: str, batch: MicroBatch | None) -> Relation:
+    relation = relation_of(spark, leaf, name)
+    return relation if batch is None else batch.described(leaf, relation)
+
+
+def _renumbered(captured: CapturedPipeline) -> CapturedPipeline:
+    own = Renumbering()
+    pipeline, sources = own.node(captured.pipeline), tuple(map(own.node, captured.sources))
+    udfs = {own.numbers[number]: udf for number, udf in captured.udfs.items() if number in own.numbers}
+    operators = {own.numbers[number]: one for number, one in captured.operators.items() if number in own.numbers}
+    return replace(captured, pipeline=pipeline, sources=sources, udfs=udfs, operators=operators)
 
 
 def without_unused_index(plan: Plan) -> Plan:

@@ -10,6 +10,7 @@ from airflow_lineage_provider.errors import UnsupportedOperator
 from airflow_lineage_provider.plan.relation import Relation
 from airflow_lineage_provider.secrecy.options import WITHHELD_URL, recorded_options
 from airflow_lineage_provider.secrecy.urls import database_url
+from airflow_lineage_provider.spark.jvm_functions import texts
 from airflow_lineage_provider.spark.scala_maps import scala_map
 
 if TYPE_CHECKING:
@@ -130,8 +131,8 @@ def quoted(parts: list[str]) -> str:
 
 def root_paths(index: JavaObject) -> tuple[str, ...]:
     """The URIs of a file index's roots."""
-    roots = index.rootPaths()
-    return tuple(str(roots.apply(number).toString()) for number in range(roots.size()))
+    found = texts(index.rootPaths())
+    return tuple(found) if found != [""] else ()
 
 
 def _kept(options: Mapping[str, str], also_out: tuple[str, ...] = ()) -> tuple[tuple[str, str], ...]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from airflow_lineage_provider.spark import file_listing
 from airflow_lineage_provider.spark.jvm_classes import java_class
+from airflow_lineage_provider.spark.session import SETTINGS
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -28,8 +29,6 @@ def naming(run_id: str) -> dict[str, str]:
 @contextmanager
 def files_named_after(spark: SparkSession, run_id: str) -> Iterator[None]:
     """Files that Spark writes meanwhile are the run's by their names. It is a setting of the whole session: one thread at a time."""
-    from airflow_lineage_provider.spark.executing.run import SETTINGS
-
     with SETTINGS:
         # Hadoop's setting, which Spark does not know: set as it is.
         spark.conf.set(_BASENAME, file_prefix(run_id))

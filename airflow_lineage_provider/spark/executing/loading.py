@@ -1,4 +1,6 @@
-"""Kept rows into the store: few of them by way of the driver, which has them from the job that makes them; many from the executors."""
+"""Kept rows into the store: few of them by way of the driver, which has them from the job that makes them; many from the executors; so
+many that they are too many for a database into files (`stored_files`).
+"""
 
 from __future__ import annotations
 
@@ -7,10 +9,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
-from airflow_lineage_provider.errors import StoreError, StoreTooSlow, StoreUnavailable
+from airflow_lineage_provider.errors import LoadFailed, StoreError, StoreTooSlow, StoreUnavailable
 from airflow_lineage_provider.spark.arrow_border import carried
 from airflow_lineage_provider.spark.executing.few_rows import collected
 from airflow_lineage_provider.spark.executing.on_executors import LOADED, loading_partitions
+from airflow_lineage_provider.spark.executing.stored_files import are_taken, check, qualified, rows_of_partitions, write
 from airflow_lineage_provider.spark.frames import columns_named, renamed
 
 if TYPE_CHECKING:
@@ -44,6 +47,10 @@ def load(execution: Execution, frame: DataFrame, name: str, kind: Kind, columns:
     """
     execution.progress(f"storing {name}")
     started = time.perf_counter()
+    partitions = _partitions_for_files(execution, frame, columns)
+    if partitions is not None:
+        _into_files(execution, frame, (name, kind, columns), partitions, started)
+        return
     made = execution.store.create_materialization(execution.run_id, name, kind, columns)
     if made is None:
         execution.rows[name] = frame.count()
@@ -67,6 +74,46 @@ def load(execution: Execution, frame: DataFrame, name: str, kind: Kind, columns:
     made_in_tasks = computed + sum(one.compute for told in tries for one in told)
     execution.timings[f"{name}.compute"] = max(made_in_tasks, execution.timings[name] - stored / at_once)
     execution.timings[f"{name}.store"] = stored
+
+
+def _partitions_for_files(execution: Execution, frame: DataFrame, columns: list[Column]) -> dict[int, int] | None:
+    """The rows of each partition where they are to stand in files; None where PostgreSQL has them."""
+    place = execution.data
+    if place is None or execution.store.lost or not are_taken([column.type for column in columns]):
+        return None
+    partitions = rows_of_partitions(frame, columns[-1].name)
+    return partitions if sum(partitions.values()) >= place.rows else None
+
+
+def _into_files(
+    execution: Execution, frame: DataFrame, what: tuple[str, Kind, list[Column]], partitions: dict[int, int], started: float
+) -> None:
+    """Write a kept frame's rows into a folder, which the catalog has before anything is in it."""
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
+
+    assert execution.data is not None
+    name, kind, columns = what
+    asked, names = time.perf_counter(), [column.name for column in columns]
+    execution.rows[name] = sum(partitions.values())
+    looked_up = [names.index(one) for one in execution.looked_up.get(name, ())]
+    try:
+        folder = f"{qualified(execution.spark, execution.data.folder)}/{execution.run_id}/{name}"
+        made = execution.store.create_materialization(execution.run_id, name, kind, columns, folder=folder)
+        if made is None:
+            return
+        files = write(columns_named(frame, names), folder, looked_up)
+        check(execution.spark, made, files, partitions)
+    except (Py4JError, PySparkException, LoadFailed) as problem:
+        cause = (str(problem).strip().splitlines() or [""])[0]
+        failure = f"storing {name!r} of run {execution.run_id} below {execution.data.folder} failed: {cause}"
+        if not execution.store.keeps_result:
+            raise LoadFailed(failure) from problem
+        execution.store.lose(failure)
+        return
+    execution.store.enter_files(made, files, partitions)
+    done = time.perf_counter()
+    execution.timings |= {name: done - started, f"{name}.compute": asked - started, f"{name}.store": done - asked}
 
 
 def _tried(execution: Execution, made: Materialization, attempt: _Try) -> list[list[_Told]]:

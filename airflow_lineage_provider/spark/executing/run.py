@@ -7,7 +7,6 @@ rows that the result was made from.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -28,7 +27,7 @@ from airflow_lineage_provider.spark.executing.python_windows import with_window_
 from airflow_lineage_provider.spark.executing.table_functions import generated, of_tables
 from airflow_lineage_provider.spark.frames import columns_named, of_sql, persisted, renamed, with_columns
 from airflow_lineage_provider.spark.identity import with_identity
-from airflow_lineage_provider.spark.session import KEPT_ROWS, apply_conf, carefully
+from airflow_lineage_provider.spark.session import KEPT_ROWS, SETTINGS, apply_conf, carefully
 from airflow_lineage_provider.sql import ColumnRef, lower
 from airflow_lineage_provider.store import Column, ResultTable
 from airflow_lineage_provider.tracing.binding import Key, LeafTable, bind
@@ -40,27 +39,32 @@ if TYPE_CHECKING:
     from airflow_lineage_provider.reasons import ReasonedUdf
     from airflow_lineage_provider.spark.capturing.capture import CapturedPipeline
     from airflow_lineage_provider.spark.capturing.captured_udf import CapturedUdf
+    from airflow_lineage_provider.store.data_place import DataPlace
     from airflow_lineage_provider.store.kinds import Role
     from airflow_lineage_provider.store.note import Notes
     from airflow_lineage_provider.store.run_store import RunStore
     from airflow_lineage_provider.words import OutputMode
 
 
-SETTINGS = threading.RLock()
-"""Held by who changes the session's settings for a while, and by who reads a plan that was analyzed under them."""
 # Leaves that stand for the rows of Python functions have numbers that no segment has.
 _PYTHON_LEAF = -1_000_000
 
 
 @dataclass(kw_only=True)
 class Execution:
-    """A run in the making: what Spark keeps for it, and what was measured."""
+    """A run in the making: what Spark keeps for it, and what was measured.
+
+    :ivar data: where stored rows go that are many.
+    :ivar looked_up: the columns of a stored segment by which the segments above look its rows up.
+    """
 
     spark: SparkSession
     run_id: str
     store: RunStore
     progress: Progress
     conf: Mapping[str, str] = field(default_factory=dict)
+    data: DataPlace | None = None
+    looked_up: Mapping[str, Sequence[str]] = field(default_factory=dict)
     views: list[str] = field(default_factory=list)
     kept: list[DataFrame] = field(default_factory=list)
     functions: list[str] = field(default_factory=list)

@@ -9,9 +9,12 @@ from typing import TYPE_CHECKING
 
 from airflow_lineage_provider.errors import SourceUnavailable, TracingError
 from airflow_lineage_provider.plan import operators as o
+from airflow_lineage_provider.plan.lineage_keys import ROW
 from airflow_lineage_provider.recording import RecordedPlan, RecordedSource
 from airflow_lineage_provider.spark.arrow_border import received, schema_of, to_arrow
 from airflow_lineage_provider.spark.executing.run import under_settings
+from airflow_lineage_provider.spark.executing.stored_files import read
+from airflow_lineage_provider.spark.frames import columns_named, renamed
 from airflow_lineage_provider.spark.identity import with_identity
 from airflow_lineage_provider.spark.rereading.sources import files_as_read, reopen
 from airflow_lineage_provider.spark.session import carefully
@@ -92,6 +95,31 @@ class SparkTracing:
         with self._settings(), spark_errors("finding the target rows"):
             return to_arrow(frame_filter(read_materialization(self.spark, self.store, materialization)))
 
+    def rows(self, materialization: Materialization, columns: Sequence[str], numbers: Sequence[int]) -> pa.Table:
+        """The stored rows with these numbers, in the order of their numbers.
+
+        :raises TracingError: Spark failed.
+        """
+        import pyarrow as pa
+
+        with self._settings(), spark_errors("reading stored rows"):
+            wanted = arrow_frame(self.spark, pa.table({"number": pa.array(numbers, pa.int64())}), ["bigint"]).toDF("wanted_number")
+            frame = read_materialization(self.spark, self.store, materialization)
+            found = frame.join(wanted.hint("broadcast"), frame[ROW] == wanted["wanted_number"], "left_semi")
+            return to_arrow(columns_named(found.orderBy(ROW), columns))
+
+    def first(self, materialization: Materialization, columns: Sequence[str], limit: int | None) -> pa.Table:
+        """The first stored rows, or all, in the order of their numbers.
+
+        :raises TracingError: Spark failed.
+        """
+
+        def ordered(frame: DataFrame) -> DataFrame:
+            rows = columns_named(frame.orderBy(ROW), columns)
+            return rows if limit is None else rows.limit(limit)
+
+        return self.filter(materialization, ordered)
+
     def _settings(self) -> AbstractContextManager[None]:
         return under_settings(self.spark, dict(self.recorded.plan.conf))
 
@@ -165,11 +193,16 @@ def arrow_frame(spark: SparkSession, table: pa.Table, types: Sequence[str]) -> D
 
 
 def read_materialization(spark: SparkSession, store: Store, materialization: Materialization) -> DataFrame:
-    """A materialization as a frame; the executors read it from the store by ranges of row numbers."""
+    """A materialization as a frame; the executors read it from its files, or from the store by ranges of row numbers.
+
+    :raises StoredRowsGone: a file is gone, or is not the one that the run wrote.
+    """
     import pyarrow as pa
 
     types = [column.type for column in materialization.columns]
     names = [column.name for column in materialization.columns]
+    if materialization.in_files:
+        return renamed(read(spark, materialization), names)
     ranges = _ranges(store.partitions(materialization))
     if not ranges:
         return received(spark.createDataFrame([], schema_of(types)), types).toDF(*names)

@@ -1,4 +1,19 @@
 """The experiments, one file each: what it does, and ``run(ground)``, which gives a comparison after the other."""
 
-EXPERIMENTS = ("small_runs", "lfw", "cda", "queries", "judging", "asking", "questions", "strategies", "loading", "reading", "growth")
+EXPERIMENTS = (
+    "small_runs",
+    "lfw",
+    "cda",
+    "queries",
+    "judging",
+    "asking",
+    "questions",
+    "strategies",
+    "loading",
+    "in_files",
+    "reading",
+    "growth",
+    "kept_runs",
+    "arrays",
+)
 """The names of the files, in the order in which all are run."""

@@ -1,0 +1,17 @@
+"""Cell-level lineage of arrays (DSLog): compressed relations between arrays' cells, asked as they are compressed.
+
+Pure: numpy, pcodec where a relation is written with it, and of this package the errors, settings and words. The paper counts cells from 1,
+this package from 0.
+"""
+
+from airflow_lineage_provider.arrays import rules
+from airflow_lineage_provider.arrays.cells import Cells
+from airflow_lineage_provider.arrays.codec import decode, encode
+from airflow_lineage_provider.arrays.compress import compress
+from airflow_lineage_provider.arrays.invert import invert
+from airflow_lineage_provider.arrays.log import Log, Traced, TracedPath
+from airflow_lineage_provider.arrays.moved import moved
+from airflow_lineage_provider.arrays.path import Hop
+from airflow_lineage_provider.arrays.relation import Relation, expand
+
+__all__ = ["Cells", "Hop", "Log", "Relation", "Traced", "TracedPath", "compress", "decode", "encode", "expand", "invert", "moved", "rules"]

@@ -1,0 +1,208 @@
+"""Sets of cells as boxes: their union, what a bitmap has, their cells one by one.
+
+A box of an array of d axes is d intervals of positions from 0, both ends inclusive.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from airflow_lineage_provider.arrays.grouping import Bools, Ints, keys, ranges, runs
+from airflow_lineage_provider.errors import TooManyCells
+
+DENSE_CELLS = 2**26
+"""The most cells of an array of which bitmaps are made, with their prefix sums (8 bytes a cell)."""
+
+Shape = tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Boxes:
+    """k boxes: ``lo`` and ``hi`` are (d, k)."""
+
+    lo: Ints
+    hi: Ints
+
+    def __len__(self) -> int:
+        return int(self.lo.shape[1])
+
+    @property
+    def rank(self) -> int:
+        """The number of axes, d."""
+        return len(self.lo)
+
+    def take(self, rows: Ints | Bools | slice) -> Boxes:
+        """Some of them, in this order."""
+        return Boxes(self.lo[:, rows], self.hi[:, rows])
+
+    def volumes(self) -> Ints:
+        """(k,) how many cells each has."""
+        return np.asarray(np.prod(self.hi - self.lo + 1, axis=0, dtype=np.int64))
+
+
+def nothing(rank: int) -> Boxes:
+    """No cell of an array of this many axes."""
+    return Boxes(np.zeros((rank, 0), dtype=np.int64), np.zeros((rank, 0), dtype=np.int64))
+
+
+def joined(parts: list[Boxes]) -> Boxes:
+    """All boxes of several; at least one part is given."""
+    return Boxes(np.concatenate([one.lo for one in parts], axis=1), np.concatenate([one.hi for one in parts], axis=1))
+
+
+def cells_of(lo: Ints, hi: Ints) -> tuple[Ints, Ints]:
+    """Every cell of k boxes, (d, cells), box by box and in each in C order; and of which box it is, (cells,)."""
+    sides = hi - lo + 1
+    within, owner = ranges(np.zeros(lo.shape[1], dtype=np.int64), np.prod(sides, axis=0, dtype=np.int64))
+    cells = np.empty((len(lo), len(owner)), dtype=np.int64)
+    for axis in reversed(range(len(lo))):
+        within, here = np.divmod(within, sides[axis][owner])
+        cells[axis] = lo[axis][owner] + here
+    return cells, owner
+
+
+def split(boxes: Boxes, axis: int, which: Bools) -> tuple[Boxes, Ints]:
+    """Some boxes cut into their single positions along one axis; and of which box each is a piece."""
+    first, last = boxes.lo[axis], boxes.hi[axis]
+    at, owner = ranges(first, np.where(which, last, first) + 1)
+    pieces = boxes.take(owner)
+    pieces.lo[axis] = at
+    pieces.hi[axis] = np.where(which[owner], at, pieces.hi[axis])
+    return pieces, owner
+
+
+def merged(boxes: Boxes) -> Boxes:
+    """Fewer boxes with the same cells: equal ones are one, and so are those that overlap or touch along one axis and agree in all others.
+
+    Boxes that overlap otherwise stay as they are.
+    """
+    for axis in reversed(range(boxes.rank)):
+        boxes = _merged_along(boxes, axis)
+    return boxes if boxes.rank else boxes.take(slice(0, 1))
+
+
+def _merged_along(boxes: Boxes, axis: int) -> Boxes:
+    if len(boxes) < 2:
+        return boxes
+    others = [ends[other] for other in range(boxes.rank) if other != axis for ends in (boxes.lo, boxes.hi)]
+    found = runs(keys(others, len(boxes)), boxes.lo[axis], boxes.hi[axis])
+    if len(found.starts) == len(boxes):
+        return boxes
+    kept = boxes.take(found.order[found.starts])
+    kept.hi[axis] = found.tops
+    return kept
+
+
+def union(boxes: Boxes, shape: Shape) -> Boxes:
+    """Boxes with the same cells of which no two overlap.
+
+    :raises TooManyCells: so many boxes overlap, in so large an array, that neither cutting them up nor a bitmap is possible.
+    """
+    boxes = merged(boxes)
+    if boxes.rank < 2 or len(boxes) < 2:
+        return boxes
+    pieces = _pieces(boxes)
+    if pieces <= max(16 * len(boxes), 4096) or (math.prod(shape) > DENSE_CELLS and pieces <= DENSE_CELLS):
+        return merged(_cut(boxes))
+    if math.prod(shape) > DENSE_CELLS:
+        raise TooManyCells(
+            f"{len(boxes):,} boxes overlap in an array of shape {shape}, which makes {pieces:,} pieces; ask about fewer cells at once"
+        )
+    return from_mask(to_mask(boxes, shape))
+
+
+def _edges(boxes: Boxes, axis: int) -> Ints:
+    """Where along an axis a box begins, or is over."""
+    return np.unique(np.concatenate([boxes.lo[axis], boxes.hi[axis] + 1]))
+
+
+def _pieces(boxes: Boxes) -> int:
+    """Into how many `_cut` cuts them."""
+    counts = np.ones(len(boxes))
+    for axis in range(boxes.rank - 1):
+        edges = _edges(boxes, axis)
+        counts *= np.searchsorted(edges, boxes.hi[axis], side="right") - np.searchsorted(edges, boxes.lo[axis], side="right") + 1
+    return int(counts.sum())
+
+
+def _cut(boxes: Boxes) -> Boxes:
+    """The same cells, cut along all axes but the last wherever any box begins or ends: there, two pieces are equal or apart."""
+    for axis in range(boxes.rank - 1):
+        edges = _edges(boxes, axis)
+        first = np.searchsorted(edges, boxes.lo[axis], side="right") - 1
+        at, owner = ranges(first, np.searchsorted(edges, boxes.hi[axis], side="right"))
+        boxes = boxes.take(owner)
+        boxes.lo[axis], boxes.hi[axis] = edges[at], edges[at + 1] - 1
+    return boxes
+
+
+def corners(boxes: Boxes) -> Iterator[tuple[Ints, int]]:
+    """The 2ᵈ corners of the boxes, (d, k) each, with the sign of inclusion and exclusion; ends exclusive."""
+    for bits in range(2**boxes.rank):
+        low = [bits >> axis & 1 for axis in range(boxes.rank)]
+        points = [boxes.lo[axis] if low[axis] else boxes.hi[axis] + 1 for axis in range(boxes.rank)]
+        yield np.array(points, dtype=np.int64).reshape(boxes.rank, len(boxes)), (-1) ** (boxes.rank - sum(low))
+
+
+def to_mask(boxes: Boxes, shape: Shape) -> Bools:
+    """A bitmap of the cells, through an array of differences: O(boxes + cells).
+
+    >>> to_mask(Boxes(np.array([[0, 1]]), np.array([[1, 2]])), (5,))
+    array([ True,  True,  True, False, False])
+    """
+    wide = tuple(side + 1 for side in shape)
+    changes = np.zeros(math.prod(wide), dtype=np.int64)
+    for points, sign in corners(boxes):
+        changes += sign * np.bincount(_flat(points, wide), minlength=len(changes))
+    depth = changes.reshape(wide)
+    for axis in range(len(shape)):
+        depth = np.cumsum(depth, axis=axis)
+    return np.asarray(depth[tuple(slice(0, side) for side in shape)] > 0)
+
+
+def _flat(points: Ints, shape: Shape) -> Ints:
+    if not shape:
+        return np.zeros(points.shape[1], dtype=np.int64)
+    return np.asarray(np.ravel_multi_index(tuple(points), shape), dtype=np.int64)
+
+
+def prefix_sums(mask: Bools) -> Ints:
+    """How many cells of a bitmap lie before each corner, along all axes: one more along every axis than the bitmap has."""
+    sums = np.zeros(tuple(side + 1 for side in mask.shape), dtype=np.int64)
+    sums[tuple(slice(1, None) for _ in mask.shape)] = mask
+    for axis in range(mask.ndim):
+        np.cumsum(sums, axis=axis, out=sums)
+    return sums
+
+
+def within(boxes: Boxes, sums: Ints) -> Ints:
+    """(k,) how many cells of a bitmap, of which these are the `prefix_sums`, each box has."""
+    found = np.zeros(len(boxes), dtype=np.int64)
+    for points, sign in corners(boxes):
+        found += sign * sums.reshape(-1)[_flat(points, sums.shape)]
+    # Here the corner where a box ends counts, and there the one where it begins: a sign for each axis.
+    return np.asarray(found * (-1) ** boxes.rank)
+
+
+def run_count(mask: Bools) -> int:
+    """How many runs of cells a bitmap has along its last axis."""
+    if not mask.ndim:
+        return int(mask)
+    return int(np.count_nonzero(mask[..., 1:] & ~mask[..., :-1]) + np.count_nonzero(mask[..., :1]))
+
+
+def from_mask(mask: Bools) -> Boxes:
+    """The cells of a bitmap as boxes that do not overlap: runs along the last axis, merged along the others."""
+    if not mask.ndim:
+        return Boxes(np.zeros((0, int(mask)), dtype=np.int64), np.zeros((0, int(mask)), dtype=np.int64))
+    padded = np.zeros((*mask.shape[:-1], mask.shape[-1] + 2), dtype=np.int8)
+    padded[..., 1:-1] = mask
+    steps = np.diff(padded, axis=-1)
+    lo = np.array(np.nonzero(steps == 1), dtype=np.int64)
+    hi = np.array(np.nonzero(steps == -1), dtype=np.int64)
+    hi[-1] -= 1
+    return merged(Boxes(lo, hi))

@@ -1,0 +1,112 @@
+"""A compressed relation as bytes, with a version, and back (DSLog, Sec. VII.B; pcodec in place of the paper's Turbo-RC).
+
+Four bytes say what it is; then come the version, a checksum, the shapes, the number of rows and each column, as `columns` has it.
+Intervals are kept as beginning and length, and the moves of an end as the difference from those of the beginning: mostly one number.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+
+import numpy as np
+
+from airflow_lineage_provider.arrays.boxes import Shape
+from airflow_lineage_provider.arrays.columns import deflated, packed, pcoded, read
+from airflow_lineage_provider.arrays.given import check_shape
+from airflow_lineage_provider.arrays.grouping import Ints
+from airflow_lineage_provider.arrays.relation import Relation, check_relation
+from airflow_lineage_provider.arrays.whole_numbers import Source, number
+from airflow_lineage_provider.errors import InvalidArray, InvalidRelation, RelationDamaged, RelationTooNew, TooManyCells
+from airflow_lineage_provider.settings import cell_limit
+from airflow_lineage_provider.words import ArrayEncoding, check_word
+
+MAGIC = b"PRVC"
+VERSION = 1
+"""Raised whenever an older release could not read what is written."""
+
+_WRITERS: Mapping[ArrayEncoding, Callable[[Ints], bytes]] = {"provrc": packed, "provrc-gzip": deflated, "provrc-pco": pcoded}
+
+
+def encode(relation: Relation, encoding: ArrayEncoding = "provrc-pco") -> bytes:
+    """The relation as bytes.
+
+    :param encoding: ``provrc``, numbers of as few bits as they need; ``provrc-gzip``, deflate where that is smaller; ``provrc-pco``, pcodec
+        where that is smaller.
+    :raises InvalidOption: there is no such encoding.
+    :raises EnvironmentProblem: pcodec is needed and not installed.
+
+    >>> from airflow_lineage_provider.arrays.compress import compress
+    >>> len(encode(compress(np.array([(at, at) for at in range(1000)]), (1000,), (1000,))))
+    29
+    """
+    check_word("encoding", encoding, ArrayEncoding)
+    shapes = b"".join(number(len(shape)) + b"".join(map(number, shape)) for shape in (relation.out_shape, relation.in_shape))
+    body = shapes + number(len(relation)) + b"".join(_WRITERS[encoding](column) for column in _columns(relation))
+    return MAGIC + bytes([VERSION]) + zlib.crc32(body).to_bytes(4, "little") + body
+
+
+def decode(data: bytes) -> Relation:
+    """What `encode` wrote, in any of its encodings.
+
+    :raises RelationTooNew: a newer release wrote it.
+    :raises RelationDamaged: it is cut off, was changed, or never was a relation.
+    :raises TooManyCells: it has more rows than `settings.cell_limit`.
+    :raises EnvironmentProblem: pcodec is needed and not installed.
+    """
+    if not isinstance(data, bytes | bytearray | memoryview):
+        raise RelationDamaged(f"a relation is read from bytes, not from a {type(data).__name__}")
+    source = Source(bytes(data))
+    if source.take(len(MAGIC)) != MAGIC:
+        raise RelationDamaged("these bytes are no relation: they begin otherwise")
+    (version,) = source.take(1)
+    if version > VERSION:
+        raise RelationTooNew(f"the relation is of version {version}, and this release reads up to {VERSION}; a newer release wrote it")
+    checksum = int.from_bytes(source.take(4), "little")
+    if not version or zlib.crc32(data[len(MAGIC) + 5 :]) != checksum:
+        raise RelationDamaged("a relation's bytes are not those that were written: they are cut off, or were changed")
+    try:
+        return _relation(source)
+    except (InvalidArray, InvalidRelation) as error:
+        raise RelationDamaged(f"these bytes are no relation between two arrays: {error}") from error
+
+
+def _columns(relation: Relation) -> Iterator[Ints]:
+    """In the order in which they are kept."""
+    for lo, hi in zip(relation.out_lo, relation.out_hi, strict=True):
+        yield from (lo, hi - lo)
+    ends = zip(relation.in_lo, relation.in_hi, relation.lo_moves.astype(np.int64), relation.hi_moves.astype(np.int64), strict=True)
+    for lo, hi, lo_moves, hi_moves in ends:
+        yield from (lo, hi - lo, lo_moves, hi_moves - lo_moves)
+
+
+def _relation(source: Source) -> Relation:
+    out_shape, in_shape = _shape(source), _shape(source)
+    rows = source.number()
+    if rows > cell_limit():
+        raise TooManyCells(f"the relation has {rows:,} rows, and {cell_limit():,} may be read (AIRFLOW_LINEAGE_CELL_LIMIT)")
+    outputs = _block(source, 2 * len(out_shape), rows).reshape(len(out_shape), 2, rows)
+    inputs = _block(source, 4 * len(in_shape), rows).reshape(len(in_shape), 4, rows)
+    if not source.ended:
+        raise RelationDamaged("a relation's bytes go on where it ends")
+    out_lo, in_lo = outputs[:, 0], inputs[:, 0]
+    lo_moves, hi_moves = inputs[:, 2], inputs[:, 2] + inputs[:, 3]
+    if max(np.abs(lo_moves).max(initial=0), np.abs(hi_moves).max(initial=0)) > len(out_shape):
+        raise InvalidRelation(f"an interval moves with an axis that an output of shape {out_shape} has not")
+    found = Relation(
+        out_shape, in_shape, out_lo, out_lo + outputs[:, 1], in_lo, in_lo + inputs[:, 1], lo_moves.astype(np.int8), hi_moves.astype(np.int8)
+    )
+    check_relation(found)
+    return found
+
+
+def _shape(source: Source) -> Shape:
+    rank = source.number()
+    return check_shape("in bytes", [source.number() for _ in range(min(rank, 64))])
+
+
+def _block(source: Source, columns: int, rows: int) -> Ints:
+    found = np.empty((columns, rows), dtype=np.int64)
+    for at in range(columns):
+        found[at] = read(source, rows)
+    return found

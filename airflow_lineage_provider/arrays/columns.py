@@ -1,0 +1,180 @@
+"""One column of integers as bytes: a constant is one number, and of the other forms the smallest is taken.
+
+Nothing that is read is executed, and nothing is made that is larger than the rows that are asked for.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from airflow_lineage_provider.arrays.grouping import Ints
+from airflow_lineage_provider.arrays.whole_numbers import Source, number, signed
+from airflow_lineage_provider.errors import EnvironmentProblem, RelationDamaged
+
+Unsigned = npt.NDArray[np.uint64]
+
+CONSTANT, PACKED, DEFLATED, PCO = range(4)
+"""How a column is kept: the lower two bits of its first byte."""
+_DIFFERENCES = 4
+"""The bit that says: as differences from the row before."""
+_BYTES, _PLANES, _BITS = 0, 8, 16
+"""Numbers of as many bytes as the largest needs; their lowest bytes, then the next, …; or numbers of as many bits."""
+_FORMS = tuple(differences | layout for differences in (0, _DIFFERENCES) for layout in (_BYTES, _PLANES, _BITS))
+
+_FEW = 256
+"""So few numbers are hardly more than pcodec's own header."""
+_SAMPLE = 2**15
+"""So many say which form deflates best; numbers of 16 bits, they are twice what deflate looks back to."""
+
+
+def packed(column: Ints) -> bytes:
+    """Without a codec: bits, of the numbers or of their differences."""
+    return _constant(column) or min((_written(column, PACKED, form) for form in (_BITS, _BITS | _DIFFERENCES)), key=len)
+
+
+def deflated(column: Ints) -> bytes:
+    """The best of what deflate makes of its forms, told by a sample; or `packed`, where that is smaller."""
+    if found := _constant(column):
+        return found
+    middle = max(0, len(column) - _SAMPLE) // 2
+    sample = column[middle : middle + _SAMPLE]
+    best = min(_FORMS, key=lambda form: len(_written(sample, DEFLATED, form)))
+    return min(_written(column, DEFLATED, best), packed(column), key=len)
+
+
+def pcoded(column: Ints) -> bytes:
+    """By pcodec, which finds runs, steps and few different numbers; or `deflated`, where what repeats is longer than that.
+
+    :raises EnvironmentProblem: pcodec is not installed, and the column is not a small one.
+    """
+    if len(column) < _FEW or _constant(column):
+        return deflated(column)
+    found = _written(column, PCO, 0)
+    sample = column[:_SAMPLE]
+    likely = len(deflated(sample)) * len(column) / len(sample)
+    return min(found, deflated(column), key=len) if likely < len(found) else found
+
+
+def read(source: Source, rows: int) -> Ints:
+    """A column of so many rows.
+
+    :raises RelationDamaged: it is none.
+    """
+    (kind,) = source.take(1)
+    if kind >= 2 * _BITS or kind & (_PLANES | _BITS) == _PLANES | _BITS:
+        raise RelationDamaged(f"a relation's column is of no kind that this release knows ({kind})")
+    if kind & 3 == CONSTANT:
+        return np.full(rows, _int64(source.signed()), dtype=np.int64)
+    first = _int64(source.signed()) if kind & _DIFFERENCES else 0
+    least, width, length = _int64(source.signed()), source.number(), source.number()
+    if not 0 < width <= 64 or (kind & _DIFFERENCES and not rows):
+        raise RelationDamaged(f"a relation's column has numbers of {width} bits")
+    numbers = _unpacked(source.take(length), kind, width, rows - bool(kind & _DIFFERENCES)).astype(np.int64) + least
+    return np.cumsum(np.append(first, numbers)) if kind & _DIFFERENCES else numbers
+
+
+def _int64(value: int) -> int:
+    if not -(2**62) < value < 2**62:
+        raise RelationDamaged(f"a relation's column has the number {value}")
+    return value
+
+
+def _constant(column: Ints) -> bytes:
+    """A column whose numbers are all the same; nothing for another."""
+    if len(column) and (column != column[0]).any():
+        return b""
+    return bytes([CONSTANT]) + signed(int(column[0]) if len(column) else 0)
+
+
+def _written(column: Ints, method: int, form: int) -> bytes:
+    """A column of at least two rows as `read` reads it."""
+    head = bytes([method | form])
+    if form & _DIFFERENCES:
+        head, column = head + signed(int(column[0])), np.diff(column)
+    least = int(column.min())
+    numbers = (column - least).astype(np.uint64)
+    width = max(1, int(numbers.max()).bit_length())
+    data = _METHODS[method](numbers, width, form)
+    return head + signed(least) + number(width) + number(len(data)) + data
+
+
+def _laid_out(numbers: Unsigned, width: int, form: int) -> bytes:
+    if form & _BITS:
+        bits = numbers[:, None] >> np.arange(width, dtype=np.uint64) & np.uint64(1)
+        return np.packbits(bits.astype(np.uint8)).tobytes()
+    octets = numbers.astype("<u8").view(np.uint8).reshape(-1, 8)[:, : -(-width // 8)]
+    return np.ascontiguousarray(octets.T if form & _PLANES else octets).tobytes()
+
+
+def _deflate(numbers: Unsigned, width: int, form: int) -> bytes:
+    return zlib.compress(_laid_out(numbers, width, form), 6)
+
+
+def _pco(numbers: Unsigned, width: int, form: int) -> bytes:
+    return bytes(_pcodec().standalone.simple_compress(numbers.astype(_pco_type(width)), _pcodec().ChunkConfig()))
+
+
+_METHODS: dict[int, Callable[[Unsigned, int, int], bytes]] = {PACKED: _laid_out, DEFLATED: _deflate, PCO: _pco}
+
+
+def _unpacked(data: bytes, kind: int, width: int, rows: int) -> Unsigned:
+    """The numbers that `_written` wrote."""
+    if kind & 3 == PCO:
+        return _from_pco(data, width, rows)
+    octets = -(-width // 8)
+    size = -(-width * rows // 8) if kind & _BITS else octets * rows
+    if kind & 3 == DEFLATED:
+        data = _inflated(data, size)
+    if len(data) != size:
+        raise RelationDamaged(f"a relation's column has {len(data):,} bytes in place of {size:,}")
+    raw = np.frombuffer(data, dtype=np.uint8)
+    if kind & _BITS:
+        bits = np.unpackbits(raw, count=width * rows).reshape(rows, width)
+        found = np.zeros(rows, dtype=np.uint64)
+        for bit in range(width):
+            found |= bits[:, bit].astype(np.uint64) << np.uint64(bit)
+        return found
+    whole = np.zeros((rows, 8), dtype=np.uint8)
+    whole[:, :octets] = raw.reshape(octets, rows).T if kind & _PLANES else raw.reshape(rows, octets)
+    return whole.view("<u8").reshape(rows).astype(np.uint64)
+
+
+def _inflated(data: bytes, size: int) -> bytes:
+    """No more than is asked for, however much there is."""
+    try:
+        return zlib.decompressobj().decompress(data, size + 1)
+    except zlib.error as error:
+        raise RelationDamaged(f"a relation's column cannot be decompressed: {error}") from error
+
+
+def _from_pco(data: bytes, width: int, rows: int) -> Unsigned:
+    found = np.zeros(rows, dtype=_pco_type(width))
+    try:
+        progress = _pcodec().standalone.simple_decompress_into(data, found)
+    except (RuntimeError, TypeError, ValueError) as error:
+        raise RelationDamaged(f"a relation's column cannot be decompressed: {error}") from error
+    if progress.n_processed != rows or not progress.finished:
+        raise RelationDamaged(f"a relation's column has other rows than {rows:,}")
+    return found.astype(np.uint64)
+
+
+def _pco_type(width: int) -> type[np.unsignedinteger[Any]]:
+    return np.uint16 if width <= 16 else np.uint32 if width <= 32 else np.uint64
+
+
+def _pcodec() -> Any:
+    """Imported when it is first needed.
+
+    :raises EnvironmentProblem: it is not installed; names the extra that has it.
+    """
+    try:
+        import pcodec
+    except ImportError as error:
+        what = "a relation's columns in the encoding provrc-pco need pcodec"
+        raise EnvironmentProblem(f'{what}: pip install "airflow-provider-lineage[arrays]" ({error})') from error
+    return pcodec

@@ -1,0 +1,60 @@
+"""How an array hangs on another: a compressed relation, kept in the direction in which it has fewer rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from airflow_lineage_provider.arrays.boxes import Shape
+from airflow_lineage_provider.arrays.compress import compress
+from airflow_lineage_provider.arrays.grouping import Ints
+from airflow_lineage_provider.arrays.invert import invert
+from airflow_lineage_provider.arrays.path import Step
+from airflow_lineage_provider.arrays.relation import Relation
+
+GUARANTEES = ("exact", "superset", "unavailable")
+"""What a relation is worth, from the strongest to the weakest."""
+
+_FEW = 16
+"""So few rows need no second look."""
+_SAMPLE = 4096
+"""By so many pairs the directions of a large relation are compared."""
+
+
+@dataclass(frozen=True, eq=False)
+class Link:
+    """A relation between an array and one that is made from it.
+
+    :ivar table: its rows are boxes of output cells or, where ``turned``, of input cells.
+    """
+
+    table: Relation
+    turned: bool
+    guarantee: str
+
+    def step(self, backward: bool) -> Step:
+        """Going from the output to the input, or the other way."""
+        return Step(self.table, backward is not self.turned)
+
+    def by_output(self) -> Relation:
+        """The relation, its rows boxes of output cells."""
+        return invert(self.table) if self.turned else self.table
+
+
+def link(pairs: Ints, output: Shape, source: Shape, guarantee: str) -> Link:
+    """The pairs compressed, in the direction that a sample of them says is the smaller."""
+    order = [*range(len(output), pairs.shape[1]), *range(len(output))]
+    sample = compress(pairs, output, source) if len(pairs) <= _SAMPLE else compress(_first(pairs), output, source)
+    turned = len(sample) > _FEW and 2 * len(compress(_first(pairs)[:, order], source, output)) < len(sample)
+    if turned:
+        return Link(compress(pairs[:, order], source, output), True, guarantee)
+    return Link(sample if len(pairs) <= _SAMPLE else compress(pairs, output, source), False, guarantee)
+
+
+def _first(pairs: Ints) -> Ints:
+    """Pairs of neighbouring output cells."""
+    if len(pairs) <= _SAMPLE:
+        return pairs
+    least = np.argpartition(pairs[:, 0], _SAMPLE)[:_SAMPLE] if pairs.shape[1] else np.arange(_SAMPLE)
+    return pairs[np.sort(least)]

@@ -1,0 +1,100 @@
+"""A query along a path of relations (DSLog, Sec. V): join, project and merge, hop by hop, by boxes or by bitmaps as it costs less."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from airflow_lineage_provider.arrays import dense, join
+from airflow_lineage_provider.arrays.boxes import DENSE_CELLS
+from airflow_lineage_provider.arrays.region import Region
+from airflow_lineage_provider.arrays.relation import Relation
+
+_DENSE_RANK = 8
+"""A bitmap's prefix sums are read at 2 ** rank corners for each row."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """A relation, and the way it is gone."""
+
+    relation: Relation
+    backward: bool
+
+    def candidates(self, region: Region) -> int:
+        """How many pairs of a row and a box have to be looked at."""
+        rows = self.relation.out_index if self.backward else self.relation.in_index
+        return join.candidates(region.boxes, rows, len(self.relation))[0]
+
+
+@dataclass(frozen=True)
+class Hop:
+    """One hop of a query, as it went.
+
+    :ivar source: the array it started from.
+    :ivar target: the array it led to.
+    :ivar boxes: how many boxes there are in what it found; runs of cells where bitmaps were used.
+    :ivar ms: how long it took, in milliseconds.
+    :ivar execution: ``boxes`` or ``dense``.
+    """
+
+    source: str
+    target: str
+    boxes: int
+    ms: float
+    execution: str
+
+
+def is_dense(step: Step, region: Region) -> bool:
+    """Whether bitmaps cost less than boxes; the weights are those of numpy's operations, measured."""
+    shapes = (step.relation.in_shape, step.relation.out_shape)
+    cells = region.cells + Region(step.relation.in_shape if step.backward else step.relation.out_shape).cells
+    if cells > DENSE_CELLS or max(map(len, shapes)) > _DENSE_RANK:
+        return False
+    bitmaps = _BITMAPS + _CELL * cells + _ROW * len(step.relation)
+    boxes = _BOX * region.size
+    return boxes > bitmaps or boxes + _CANDIDATE * step.candidates(region) > bitmaps
+
+
+_BITMAPS, _CELL, _ROW, _BOX, _CANDIDATE = 100_000, 20, 60, 150, 250
+"""Nanoseconds."""
+
+
+def follow(
+    steps: Sequence[Step],
+    names: Sequence[str],
+    region: Region,
+    *,
+    merge: bool = True,
+    choose: Callable[[Step, Region], bool] = is_dense,
+) -> tuple[Region, tuple[Hop, ...]]:
+    """The cells of the last array that the path leads to from cells of the first, and how the hops went.
+
+    :param names: of the arrays, one more than steps.
+    :param merge: merge boxes that overlap or touch after every hop; without it only the last answer is (the paper's NoMerge, all in boxes).
+    :param choose: whether a hop goes by bitmaps.
+    """
+    hops = []
+    for step, source, target in zip(steps, names[:-1], names[1:], strict=True):
+        start = time.perf_counter()
+        dense_hop = merge and choose(step, region)
+        region = _by_bitmaps(step, region) if dense_hop else _by_boxes(step, region, merge)
+        found = len(region.parts) if region.parts is not None and not merge else region.size
+        hops.append(Hop(source, target, found, (time.perf_counter() - start) * 1000, "dense" if dense_hop else "boxes"))
+    return region, tuple(hops)
+
+
+def _by_bitmaps(step: Step, region: Region) -> Region:
+    way = dense.backward if step.backward else dense.forward
+    return Region(_reached(step), bits=way(step.relation, region.mask))
+
+
+def _by_boxes(step: Step, region: Region, merge: bool) -> Region:
+    way = join.backward if step.backward else join.forward
+    boxes = region.boxes if merge or region.parts is None else region.parts
+    return Region(_reached(step), parts=way(step.relation, boxes))
+
+
+def _reached(step: Step) -> tuple[int, ...]:
+    return step.relation.in_shape if step.backward else step.relation.out_shape

@@ -1,0 +1,192 @@
+"""A compressed relation between the cells of two arrays (DSLog, Sec. IV), as columns.
+
+A row is a box of output cells and, for each axis of the input, an interval whose ends stand still or move with the output: an end is
+``offset``, ``offset + b`` or ``offset - b``, where b is the position along one axis of the output. The paper has intervals both of whose
+ends move by +1 with the same axis (``a_i b_j = a_i − b_j``); with each end for itself, flips, rotations and running sums are one row, too.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from airflow_lineage_provider.arrays.boxes import Boxes, Shape, cells_of
+from airflow_lineage_provider.arrays.grouping import Bools, IntervalIndex, Ints, keys, sorting
+from airflow_lineage_provider.errors import InvalidRelation, TooManyCells
+from airflow_lineage_provider.settings import cell_limit
+
+Moves = npt.NDArray[np.int8]
+
+
+@dataclass(frozen=True, eq=False)
+class Relation:
+    """n rows between an output of l axes and an input of m axes; positions count from 0, and ends are inclusive.
+
+    :ivar out_shape: the output's shape.
+    :ivar in_shape: the input's.
+    :ivar out_lo: (l, n) where the boxes of output cells begin; ``out_hi`` is where they end.
+    :ivar in_lo: (m, n) the offsets of where the intervals of input positions begin; ``in_hi`` those of where they end.
+    :ivar lo_moves: (m, n) 0 where the beginning stands still, j + 1 where it moves with output axis j, −(j + 1) where it moves against
+        it; ``hi_moves`` is the same of the end.
+    """
+
+    out_shape: Shape
+    in_shape: Shape
+    out_lo: Ints
+    out_hi: Ints
+    in_lo: Ints
+    in_hi: Ints
+    lo_moves: Moves
+    hi_moves: Moves
+
+    def __len__(self) -> int:
+        return int(self.out_lo.shape[1])
+
+    def take(self, rows: Ints | Bools) -> Relation:
+        """Some of its rows, in this order."""
+        columns = (self.out_lo, self.out_hi, self.in_lo, self.in_hi, self.lo_moves, self.hi_moves)
+        return Relation(self.out_shape, self.in_shape, *(one[:, rows] for one in columns))  # type: ignore[arg-type]
+
+    @property
+    def out_boxes(self) -> Boxes:
+        """Of each row, its output cells."""
+        return Boxes(self.out_lo, self.out_hi)
+
+    @cached_property
+    def in_boxes(self) -> Boxes:
+        """Of each row, the least box that has all its input cells."""
+        least, _ = extent(self.in_lo, self.lo_moves, self.out_boxes)
+        _, most = extent(self.in_hi, self.hi_moves, self.out_boxes)
+        return Boxes(least, most)
+
+    @cached_property
+    def out_index(self) -> tuple[IntervalIndex, ...]:
+        """For each axis of the output, the rows by their interval."""
+        return tuple(IntervalIndex.of(lo, hi) for lo, hi in zip(self.out_lo, self.out_hi, strict=True))
+
+    @cached_property
+    def in_index(self) -> tuple[IntervalIndex, ...]:
+        """For each axis of the input, the rows by their interval."""
+        return tuple(IntervalIndex.of(lo, hi) for lo, hi in zip(self.in_boxes.lo, self.in_boxes.hi, strict=True))
+
+    @cached_property
+    def moving(self) -> Bools:
+        """(n,) whether any end of the row moves."""
+        return np.asarray((self.lo_moves != 0).any(axis=0) | (self.hi_moves != 0).any(axis=0))
+
+    @property
+    def nbytes(self) -> int:
+        """How many bytes its columns take in memory."""
+        return sum(one.nbytes for one in (self.out_lo, self.out_hi, self.in_lo, self.in_hi, self.lo_moves, self.hi_moves))
+
+
+def extent(offset: Ints, moves: Moves, where: Boxes) -> tuple[Ints, Ints]:
+    """The least and the largest value of ends, (m, n), while the output runs through the n boxes of ``where``."""
+    least, most = offset.copy(), offset.copy()
+    for axis in range(where.rank):
+        lo, hi = where.lo[axis], where.hi[axis]
+        ahead, against = moves == axis + 1, moves == -(axis + 1)
+        if ahead.any():
+            least += ahead * lo
+            most += ahead * hi
+        if against.any():
+            least -= against * hi
+            most -= against * lo
+    return least, most
+
+
+def shared(relation: Relation, axis: int) -> Bools:
+    """(n,) whether two input axes hang on one output axis: together they are no box while it moves.
+
+    The diagonal of a matrix is the example: `rel_back` as printed gives four cells for two positions of it.
+    """
+    moves = axis + 1
+    return np.asarray(((np.abs(relation.lo_moves) == moves) | (np.abs(relation.hi_moves) == moves)).sum(axis=0) > 1)
+
+
+def expand(relation: Relation) -> Ints:
+    """Every pair of cells, (pairs, l + m), sorted, each once: what the relation was compressed from.
+
+    :raises TooManyCells: there are more than `settings.cell_limit`.
+    """
+    _check_count(int(relation.out_boxes.volumes().astype(float).sum()))
+    outputs, row = cells_of(relation.out_lo, relation.out_hi)
+    at = Boxes(outputs, outputs)
+    lo, _ = extent(relation.in_lo[:, row], relation.lo_moves[:, row], at)
+    hi, _ = extent(relation.in_hi[:, row], relation.hi_moves[:, row], at)
+    _check_count(int(Boxes(lo, hi).volumes().astype(float).sum()))
+    inputs, owner = cells_of(lo, hi)
+    return sorted_pairs(np.concatenate([outputs[:, owner], inputs]))
+
+
+def sorted_pairs(columns: Ints) -> Ints:
+    """Columns of pairs, (l + m, n), as rows in their order, each once."""
+    key = keys(list(columns), columns.shape[1])
+    if bool((key[1:] > key[:-1]).all()):
+        return np.ascontiguousarray(columns.T)
+    order = sorting(key)
+    fresh = np.append(True, np.diff(key[order]) != 0)[: len(order)]
+    return np.ascontiguousarray(columns[:, order[fresh]].T)
+
+
+def _check_count(count: int) -> None:
+    if count > cell_limit():
+        raise TooManyCells(
+            f"the relation has at least {count:,} pairs of cells, and {cell_limit():,} may be enumerated (AIRFLOW_LINEAGE_CELL_LIMIT); "
+            "ask it instead: answers need no pairs"
+        )
+
+
+def check_relation(relation: Relation) -> None:
+    """Whether every row has output cells of the output, and behind each of them input cells of the input.
+
+    :raises InvalidRelation: naming the row.
+    """
+    rank, rows = len(relation.out_shape), relation.out_lo.shape[-1]
+    for name, axes, kind in _COLUMNS:
+        column = getattr(relation, name)
+        wanted = (len(getattr(relation, axes)), rows)
+        if not isinstance(column, np.ndarray) or column.shape != wanted or column.dtype != kind:
+            raise InvalidRelation(f"{name} of a compressed relation is an array of {np.dtype(kind)} and shape {wanted}, (axes, rows)")
+    for moves in (relation.lo_moves, relation.hi_moves):
+        _refuse_rows((moves > rank) | (moves < -rank), relation, f"moves with an axis that an output of shape {relation.out_shape} has not")
+    outputs, inputs = relation.out_boxes, relation.in_boxes
+    empty = outputs.lo > outputs.hi
+    _refuse_rows(
+        empty | _outside(outputs, relation.out_shape), relation, f"has no box of cells of the output, of shape {relation.out_shape}"
+    )
+    _refuse_rows(_outside(inputs, relation.in_shape), relation, f"has cells beyond the input, of shape {relation.in_shape}")
+    _refuse_rows(_gaps(relation), relation, "has nothing behind a cell of its output box: the interval ends before it begins")
+
+
+_COLUMNS = (
+    ("out_lo", "out_shape", np.int64), ("out_hi", "out_shape", np.int64), ("in_lo", "in_shape", np.int64), ("in_hi", "in_shape", np.int64),
+    ("lo_moves", "in_shape", np.int8), ("hi_moves", "in_shape", np.int8),
+)  # fmt: skip
+
+
+def _outside(boxes: Boxes, shape: Shape) -> Bools:
+    sides = np.array(shape, dtype=np.int64).reshape(-1, 1)
+    return np.asarray((np.minimum(boxes.lo, boxes.hi) < 0) | (np.maximum(boxes.lo, boxes.hi) >= sides))
+
+
+def _gaps(relation: Relation) -> Bools:
+    """Where an interval is empty for some output cell: its ends come nearest at a corner of the box."""
+    _, largest_lo = extent(relation.in_lo, relation.lo_moves, relation.out_boxes)
+    least_hi, _ = extent(relation.in_hi, relation.hi_moves, relation.out_boxes)
+    together = (np.abs(relation.lo_moves) == np.abs(relation.hi_moves)) & (relation.lo_moves != 0)
+    gap = ~together & (largest_lo > least_hi)
+    for ends in (relation.out_lo, relation.out_hi):
+        lo, _ = extent(relation.in_lo, relation.lo_moves, Boxes(ends, ends))
+        hi, _ = extent(relation.in_hi, relation.hi_moves, Boxes(ends, ends))
+        gap |= together & (lo > hi)
+    return np.asarray(gap)
+
+
+def _refuse_rows(wrong: Bools, relation: Relation, what: str) -> None:
+    if wrong.any():
+        row = int(np.flatnonzero(wrong.any(axis=0))[0])
+        raise InvalidRelation(f"row {row} of {len(relation):,} of a compressed relation {what}")

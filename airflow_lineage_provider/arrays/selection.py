@@ -1,0 +1,104 @@
+"""The cells that somebody asks about: an index, slices, a bitmap, an array of indices, boxes."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import operator
+from typing import Any
+
+import numpy as np
+
+from airflow_lineage_provider.arrays.boxes import Boxes, Shape
+from airflow_lineage_provider.arrays.grouping import Bools, Ints
+from airflow_lineage_provider.arrays.region import Region
+from airflow_lineage_provider.errors import InvalidCells
+from airflow_lineage_provider.shown import shown
+
+_MOST_BOXES = 2**24
+"""The most boxes that slices with steps are."""
+
+
+def selected(cells: Any, name: str, shape: Shape) -> Region:
+    """The cells of an array that are meant.
+
+    :param cells: what `numpy.s_` makes (whole numbers, slices, ``...``), a bool array of the array's shape, integers of shape (k, axes) for
+        k cells, or integers of shape (k, axes, 2) for k boxes, [start, stop).
+    :raises InvalidCells: they are none, or not all of this array; negative positions are none.
+    """
+    where = f"array {shown(name)} of shape {shape}"
+    if isinstance(cells, list):
+        cells = _listed(cells, where, len(shape))
+    if not isinstance(cells, np.ndarray) or (cells.ndim == 0 and cells.dtype.kind in "iu"):
+        return Region(shape, parts=_indexed(cells if isinstance(cells, tuple) else (cells,), where, shape))
+    if cells.dtype == np.bool_:
+        return Region(shape, bits=_bitmap(cells, where, shape))
+    if cells.dtype.kind not in "iu":
+        raise InvalidCells(f"cells of {where} cannot be asked for by an array of type {cells.dtype}; give integers, or a bool array")
+    if cells.ndim == 1 and len(shape) == 1:
+        cells = cells.reshape(-1, 1)
+    if cells.ndim == 2 and cells.shape[1] == len(shape):
+        return Region(shape, parts=_checked(cells, cells + 1, where, shape))
+    if cells.ndim == 3 and cells.shape[1:] == (len(shape), 2):
+        return Region(shape, parts=_checked(cells[..., 0], cells[..., 1], where, shape))
+    rank = len(shape)
+    raise InvalidCells(
+        f"integers for cells of {where} have shape (cells, {rank}) or, for boxes, (boxes, {rank}, 2); these have {cells.shape}"
+    )
+
+
+def _listed(cells: list[Any], where: str, rank: int) -> Any:
+    try:
+        found = np.asarray(cells)
+    except (ValueError, OverflowError) as error:
+        raise InvalidCells(f"{shown(cells)} is no list of cells of {where}: {error}") from error
+    return found if found.size else np.zeros((0, rank), dtype=np.int64)
+
+
+def _bitmap(mask: Bools, where: str, shape: Shape) -> Bools:
+    if mask.shape != shape:
+        raise InvalidCells(f"a mask for cells of {where} has this shape, too; this one has {mask.shape}")
+    return mask.copy()
+
+
+def _checked(start: Ints, stop: Ints, where: str, shape: Shape) -> Boxes:
+    """Boxes of cells, (k, axes) each, without the empty ones."""
+    start, stop = (np.asarray(one, dtype=np.int64).T for one in (start, stop))
+    outside = (start < 0) | (stop > np.array(shape, dtype=np.int64).reshape(-1, 1)) | (stop < start)
+    if outside.any():
+        axis, row = (int(one) for one in np.argwhere(outside)[0])
+        raise InvalidCells(f"[{start[axis, row]}, {stop[axis, row]}) along axis {axis} is not within {where}; positions count from 0")
+    full = (stop > start).all(axis=0)
+    return Boxes(start[:, full], stop[:, full] - 1)
+
+
+def _indexed(index: tuple[Any, ...], where: str, shape: Shape) -> Boxes:
+    dots = [place for place, one in enumerate(index) if one is Ellipsis]
+    missing = len(shape) - (len(index) - len(dots))
+    if missing < 0 or len(dots) > 1:
+        raise InvalidCells(f"{shown(index)} has not the {len(shape)} axes of {where}")
+    place = dots[0] if dots else len(index)
+    whole = (*index[:place], *[slice(None)] * missing, *index[place + len(dots) :])
+    axes = [_along(one, axis, where, shape[axis]) for axis, one in enumerate(whole)]
+    count = math.prod(map(len, axes))
+    if count > _MOST_BOXES:
+        raise InvalidCells(f"{shown(index)} are more than {_MOST_BOXES:,} separate boxes of {where}; give a mask")
+    boxes = np.array(list(itertools.product(*axes)), dtype=np.int64).reshape(count, len(shape), 2)
+    return _checked(boxes[..., 0], boxes[..., 1], where, shape)
+
+
+def _along(one: Any, axis: int, where: str, side: int) -> list[tuple[int, int]]:
+    """The half-open intervals that a part of an index is."""
+    try:
+        if not isinstance(one, slice):
+            at = operator.index(one) if not isinstance(one, bool) else operator.index(None)  # type: ignore[arg-type]
+            start, stop, step = at, at + 1, 1
+        else:
+            given = (one.start, 0), (one.stop, side), (one.step, 1)
+            start, stop, step = (default if given is None else operator.index(given) for given, default in given)
+    except TypeError:
+        known = "a whole number, a slice, ..., a mask, an array of indices or of boxes"
+        raise InvalidCells(f"{shown(one)} is no cell along axis {axis} of {where}; it can be {known}") from None
+    if start < 0 or stop > side or step < 1:
+        raise InvalidCells(f"{shown(one)} along axis {axis} is not within {where}; positions count from 0, steps from 1")
+    return [(start, max(start, stop))] if step == 1 else [(at, at + 1) for at in range(start, stop, step)]

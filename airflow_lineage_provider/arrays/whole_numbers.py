@@ -1,0 +1,65 @@
+"""Whole numbers as few bytes, and reading bytes from their beginning on."""
+
+from __future__ import annotations
+
+from airflow_lineage_provider.errors import RelationDamaged
+
+
+class Source:
+    """Bytes, and how far they are read. Whatever reads beyond their end is told so.
+
+    :raises RelationDamaged: they end too early.
+    """
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+        self._at = 0
+
+    def take(self, count: int) -> bytes:
+        """So many bytes."""
+        if count > len(self._data) - self._at:
+            raise RelationDamaged(f"a relation's bytes end at {len(self._data):,}, and {count:,} more from {self._at:,} on belong to it")
+        self._at += count
+        return self._data[self._at - count : self._at]
+
+    def number(self) -> int:
+        """A whole number from 0: seven bits a byte, the lowest first."""
+        found = 0
+        for shift in range(0, 70, 7):
+            (byte,) = self.take(1)
+            found |= (byte & 127) << shift
+            if byte < 128:
+                return found
+        raise RelationDamaged("a relation's bytes have a number of more than 70 bits")
+
+    def signed(self) -> int:
+        """A whole number: 0, −1, 1, −2, …"""
+        found = self.number()
+        return -(found >> 1) - 1 if found & 1 else found >> 1
+
+    @property
+    def ended(self) -> bool:
+        """Whether all is read."""
+        return self._at == len(self._data)
+
+
+def number(value: int) -> bytes:
+    """What `Source.number` reads.
+
+    >>> number(300).hex(), Source(number(300)).number()
+    ('ac02', 300)
+    """
+    found = bytearray()
+    while value > 127:
+        found.append(value & 127 | 128)
+        value >>= 7
+    return bytes([*found, value])
+
+
+def signed(value: int) -> bytes:
+    """What `Source.signed` reads.
+
+    >>> [Source(signed(value)).signed() for value in (0, -1, 1, -300)]
+    [0, -1, 1, -300]
+    """
+    return number(2 * value if value >= 0 else -2 * value - 1)

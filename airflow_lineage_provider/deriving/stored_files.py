@@ -1,0 +1,188 @@
+"""Stored rows in Parquet files that this process reaches, without Spark: by number through Arrow, by condition in DuckDB.
+
+The files are those that the run wrote (`spark.executing.stored_files`), by name and size, or it is an error: one less would be rows less.
+Column number n of a materialization is ``cn`` in them; the last is the rows' number, which grows from file to file and, in a result, from
+row to row.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from airflow_lineage_provider.errors import StoredRowsGone
+from airflow_lineage_provider.plan.datatypes import to_arrow
+from airflow_lineage_provider.sources.duckdb_connection import name as quoted
+from airflow_lineage_provider.sources.duckdb_files import scan
+from airflow_lineage_provider.sources.duckdb_query import fetched
+from airflow_lineage_provider.sources.files import CannotReadHere
+from airflow_lineage_provider.spark.executing.outputs import partition_of
+from airflow_lineage_provider.sql.types import FLOATS, duckdb_type
+from airflow_lineage_provider.store.discarded import local_path
+from airflow_lineage_provider.store.read import row_column
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    from airflow_lineage_provider.store import Materialization
+
+
+def paths_of(stored: Materialization) -> list[Path]:
+    """The files, in the order of Spark's partitions.
+
+    :raises CannotReadHere: they are not on this machine.
+    :raises StoredRowsGone: one is gone, or has another size than the run wrote.
+    """
+    assert stored.folder is not None
+    folder = local_path(stored.folder)
+    if folder is None:
+        raise CannotReadHere(f"{stored.name} stands in {stored.folder}")
+    # By number: from the hundred-thousandth partition on their names are not in that order.
+    paths = [folder / name for name in sorted(stored.files, key=lambda name: (partition_of(name) or 0, name))]
+    for path in paths:
+        _check(path, stored)
+    return paths
+
+
+def _check(path: Path, stored: Materialization) -> None:
+    try:
+        now: int | None = path.stat().st_size
+    except FileNotFoundError:
+        now = None
+    except OSError as problem:
+        raise CannotReadHere(f"{path} cannot be read: {problem}") from problem
+    stored.check_file(path.name, str(path), now)
+
+
+def view(stored: Materialization, columns: Iterable[str], paths: Sequence[Path]) -> str:
+    """The rows as a query of DuckDB's, with these columns under their names.
+
+    :raises PortabilityProblem: values of a column's type do not behave there as they do in Spark.
+    """
+    numbered = {column.name: (at, column.type) for at, column in enumerate(stored.columns)}
+    listed = []
+    for one in columns:
+        at, kind = numbered[one]
+        listed.append(f"CAST({f'c{at}' if paths else 'NULL'} AS {duckdb_type(kind, f'the column {one}')}) AS {quoted(one)}")
+    chosen = ", ".join(listed) or "1 AS any_row"
+    return f"SELECT {chosen} FROM {scan(paths)}" if paths else f"SELECT {chosen} WHERE false"
+
+
+def may_skip(stored: Materialization, columns: Iterable[str]) -> bool:
+    """Whether statistics of the files tell no condition on these columns wrongly: they leave NaN out."""
+    types = {column.name: column.type for column in stored.columns}
+    return not any(types[one].lower() in FLOATS for one in columns)
+
+
+def matching(stored: Materialization, columns: Sequence[str], where: str, limit: int) -> list[int]:
+    """The numbers of the first rows that meet a condition of DuckDB's over these columns, the first of which is the rows' number.
+
+    :raises PortabilityProblem: as `view`. :raises CannotReadHere: as `paths_of`, or DuckDB is not installed, or fails.
+    :raises StoredRowsGone: as `paths_of`.
+    """
+    paths, number = paths_of(stored), quoted(columns[0])
+    sql = f"SELECT {number} FROM stored WHERE {where} ORDER BY {number} LIMIT {int(limit)}"
+    views = {"stored": view(stored, columns, paths)}
+    found = fetched(sql, views=views, tables={}, paths=paths, may_skip=may_skip(stored, columns))
+    return [int(one) for one in found.column(0).to_pylist()]
+
+
+def rows(stored: Materialization, columns: Sequence[str], numbers: Sequence[int]) -> pa.Table:
+    """The rows with these numbers, in the order of their numbers.
+
+    :raises CannotReadHere, StoredRowsGone: as `paths_of`.
+    """
+    import numpy as np
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    wanted, row = np.unique(np.asarray(numbers, np.int64)), row_column(stored.layout, stored.name)
+    read, found = [*columns, row], [_empty(stored, [*columns, row])]
+    for group in _groups(stored):
+        if group.may_have(wanted):
+            part = group.read(stored, read)
+            found.append(part.filter(pc.is_in(part.column(len(columns)), pa.array(wanted))))
+    together = pa.concat_tables(found)
+    # Row groups of a file that is sorted by other columns are not in the order of the numbers.
+    return together.take(pc.sort_indices(together.column(len(columns)))).select(range(len(columns)))
+
+
+def first(stored: Materialization, columns: Sequence[str], limit: int | None) -> pa.Table:
+    """The first rows, or all, of a materialization whose rows stand in the order of their numbers. As `rows`."""
+    import pyarrow as pa
+
+    found, missing = [_empty(stored, columns)], sys.maxsize if limit is None else limit
+    for group in _groups(stored):
+        if missing <= 0:
+            break
+        found.append(group.read(stored, columns).slice(0, missing))
+        missing -= found[-1].num_rows
+    return pa.concat_tables(found)
+
+
+@dataclass(frozen=True)
+class _Group:
+    """A row group of a file."""
+
+    path: Path
+    file: pq.ParquetFile
+    number: int
+
+    def may_have(self, wanted: np.ndarray) -> bool:
+        """Whether it may have a row of one of these numbers, ascending: the number is the last column."""
+        import numpy as np
+
+        found = self.file.metadata.row_group(self.number).column(self.file.metadata.num_columns - 1).statistics
+        if found is None or not found.has_min_max:
+            return bool(len(wanted))
+        at = int(np.searchsorted(wanted, found.min))
+        return at < len(wanted) and int(wanted[at]) <= found.max
+
+    def read(self, stored: Materialization, columns: Sequence[str]) -> pa.Table:
+        """Columns, in this order; a name may be there twice."""
+        import pyarrow as pa
+
+        numbers = {column.name: f"c{at}" for at, column in enumerate(stored.columns)}
+        with _readable(self.path, stored):
+            found = self.file.read_row_group(self.number, columns=list(dict.fromkeys(numbers[one] for one in columns)))
+        schema = _schema(stored, columns)
+        return pa.table([found.column(numbers[one]).cast(field.type) for one, field in zip(columns, schema, strict=True)], schema=schema)
+
+
+def _groups(stored: Materialization) -> Iterator[_Group]:
+    """All row groups of all files."""
+    import pyarrow.parquet as pq
+
+    for path in paths_of(stored):
+        with _readable(path, stored):
+            file = pq.ParquetFile(path)
+        with file:
+            for number in range(file.num_row_groups):
+                yield _Group(path, file, number)
+
+
+@contextmanager
+def _readable(path: Path, stored: Materialization) -> Iterator[None]:
+    import pyarrow as pa
+
+    try:
+        yield
+    except (pa.ArrowException, OSError) as problem:
+        raise StoredRowsGone(f"{stored.told_file(str(path))} cannot be read: {problem}") from problem
+
+
+def _empty(stored: Materialization, columns: Sequence[str]) -> pa.Table:
+    return _schema(stored, columns).empty_table()
+
+
+def _schema(stored: Materialization, columns: Sequence[str]) -> pa.Schema:
+    import pyarrow as pa
+
+    types = {column.name: column.type for column in stored.columns}
+    return pa.schema([(one, to_arrow(types[one])) for one in columns])

@@ -1,0 +1,58 @@
+"""What is asked of a run, checked before any work."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from airflow_lineage_provider.errors import InvalidOption
+from airflow_lineage_provider.options import check_options
+from airflow_lineage_provider.running.given_pipeline import pipeline_name
+from airflow_lineage_provider.running.output import Output
+from airflow_lineage_provider.running.run import Request
+from airflow_lineage_provider.secrecy import Secrets, recorded_params
+from airflow_lineage_provider.shown import shown
+from airflow_lineage_provider.words import Reasons, Strategy
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+def requested(
+    pipeline: Callable[..., Any] | str | DataFrame,
+    *,
+    name: str | None,
+    params: Mapping[str, Any] | None,
+    clear_params: Sequence[str],
+    secret_params: Sequence[str],
+    output: Output | str | None,
+    strategy: Strategy,
+    reasons: Reasons,
+    keys: Mapping[str, Sequence[str]] | None,
+    append_key: str | None,
+    context: Mapping[str, Any] | None,
+) -> Request:
+    """The request of a run with these options (`Lineage.run` says what each means).
+
+    :raises InvalidOption, InvalidOutput: an option is wrong. :raises ParameterError: a parameter cannot be recorded as it was asked.
+    """
+    options = {"name": name, "strategy": strategy, "reasons": reasons, "output": output, "keys": keys, "params": params}
+    named = {"clear_params": clear_params, "secret_params": secret_params, "context": context, "append_key": append_key}
+    check_options({**options, **named})
+    written = None if output is None else Output.parse(output)
+    if append_key is not None and (written is None or written.mode != "append"):
+        raise InvalidOption(f"append_key={shown(append_key)} is for an output that is appended to (+append)")
+    plain, secrets = Secrets.of(params or {}, secret_params or ())
+    return Request(
+        pipeline=pipeline,
+        name=name or pipeline_name(pipeline),
+        params=plain,
+        recorded_params=recorded_params(plain, clear_params or (), secrets.values),
+        secrets=secrets,
+        output=written,
+        strategy=strategy,
+        reasons=reasons,
+        keys=keys or {},
+        airflow=context or {},
+        append_key=append_key or "",
+    )

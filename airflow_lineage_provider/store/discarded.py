@@ -1,0 +1,93 @@
+"""Folders of stored rows whose runs are gone: listed in the transaction that drops the run, removed by whoever reaches them.
+
+A folder on this machine is removed here. What stands on another file system (S3, HDFS) is removed by a process with a Spark session
+(`spark.executing.stored_files`), since Spark has the file system's client and its credentials. Until then the list has it.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+import shutil
+import time
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import insert
+
+from airflow_lineage_provider.store import schema
+
+log = logging.getLogger(__name__)
+
+_SECONDS = 2.0
+_LOOKED_FOR = timedelta(days=30)
+_RUN = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+
+
+def enter(connection: sa.Connection, run_id: str, folders: Sequence[str]) -> None:
+    """List folders of a run that is dropped."""
+    now = datetime.now(UTC)
+    for folder in folders:
+        values = {"folder": folder, "run_id": run_id, "discarded": now}
+        connection.execute(insert(schema.discarded_folders).values(values).on_conflict_do_nothing())
+
+
+def listed(connection: sa.Connection) -> list[tuple[str, str]]:
+    """The folders that are to be removed, each with its run, oldest first."""
+    table = schema.discarded_folders
+    query = sa.select(table.c.folder, table.c.run_id).order_by(table.c.discarded, table.c.folder)
+    return [(row.folder, row.run_id) for row in connection.execute(query)]
+
+
+def forget(connection: sa.Connection, folders: Sequence[str]) -> None:
+    """Take folders from the list: they are removed."""
+    table = schema.discarded_folders
+    connection.execute(table.delete().where(table.c.folder.in_(folders)))
+
+
+def sweep(engine: sa.Engine) -> list[str]:
+    """Remove the listed folders that this process reaches, as many as a moment takes; those that it has removed.
+
+    A folder that cannot be removed, or is not there, stays listed: its disk may not be mounted here, or it may be another machine's. What
+    nobody has found for a month is forgotten.
+    """
+    with engine.connect() as connection:
+        found = listed(connection)
+    deadline, gone = time.monotonic() + _SECONDS, []
+    for folder, run_id in found:
+        path = local_path(folder)
+        if path is not None and is_of(folder, run_id) and time.monotonic() < deadline and _removed(path):
+            gone.append(folder)
+    if found:
+        with engine.begin() as connection:
+            forget(connection, gone)
+            table = schema.discarded_folders
+            connection.execute(table.delete().where(table.c.discarded < datetime.now(UTC) - _LOOKED_FOR))
+    return gone
+
+
+def local_path(folder: str) -> Path | None:
+    """The path of a folder that is on this machine, as Hadoop writes it (``file:/…``, ``file:///…``); None for other file systems."""
+    return Path("/" + folder.removeprefix("file:").lstrip("/")) if folder.startswith("file:") else None
+
+
+def is_of(folder: str, run_id: str) -> bool:
+    """Whether it is a folder as runs make them, ``…/run/name`` with a whole id: nothing else is removed, whatever the list says."""
+    parts = folder.split("/")
+    return len(parts) > 3 and parts[-2] == run_id and _RUN.fullmatch(run_id) is not None and ".." not in parts
+
+
+def _removed(path: Path) -> bool:
+    """Whether a run's folder was there, and is not any more."""
+    try:
+        if not path.is_dir():
+            return False
+        shutil.rmtree(path)
+        if not any(path.parent.iterdir()):
+            path.parent.rmdir()
+    except OSError as error:
+        log.warning("%s of a run that is gone stays for now: %s", path, error)
+        return False
+    return True

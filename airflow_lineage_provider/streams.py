@@ -1,0 +1,229 @@
+"""Lineage of streams: every micro-batch of a streaming query is a run, recorded once, and asked about with the others."""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from airflow_lineage_provider.answers.batches import Batch, ExplainedBatch
+from airflow_lineage_provider.errors import BatchError, EmptyTarget, InvalidOutput, InvalidTarget, PlanError, TargetTooLarge
+from airflow_lineage_provider.options import check_options
+from airflow_lineage_provider.recorded_run import Run, Target, summary_of
+from airflow_lineage_provider.requested import requested
+from airflow_lineage_provider.running.given_pipeline import check_parameters
+from airflow_lineage_provider.running.output import Output
+from airflow_lineage_provider.shown import shown
+from airflow_lineage_provider.words import Difference, OnStoreFailure, Reasons, Strategy
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from airflow_lineage_provider.progress import Progress
+    from airflow_lineage_provider.records.batches import RecordedBatch
+    from airflow_lineage_provider.records.run import RunRecord
+    from airflow_lineage_provider.running.run import Request
+    from airflow_lineage_provider.spark.capturing.micro_batch import MicroBatch
+    from airflow_lineage_provider.store import Store
+    from airflow_lineage_provider.store.run_store import RunStore
+
+T = TypeVar("T")
+
+BATCH_LIMIT = 100
+"""So many batches `LineageOfStreams.explain_batches` explains, unless it is told otherwise."""
+_AT_ONCE = 100
+TIDY_SECONDS = 3600.0
+"""A query may run for months, and its store be opened once: every so often old runs are retired between two batches."""
+# Which function of `foreach_batch` has a pipeline's name in a start of a query.
+_NAMED: dict[tuple[str, str], Callable[[Any, int], None]] = {}
+
+
+class LineageOfStreams(ABC):
+    """The part of `Lineage` that is about batches of streams."""
+
+    on_store_failure: OnStoreFailure
+
+    @property
+    @abstractmethod
+    def store(self) -> Store: ...
+
+    @abstractmethod
+    def lasting(self, question: Callable[[], T]) -> T: ...
+
+    @abstractmethod
+    def _run_store(self, on_failure: OnStoreFailure) -> RunStore: ...
+
+    @abstractmethod
+    def _recorded(self, record: RunRecord) -> Run: ...
+
+    @abstractmethod
+    def _executed(self, request: Request, spark: SparkSession, store: RunStore, progress: Progress | bool | None) -> Run: ...
+
+    def foreach_batch(
+        self,
+        pipeline: Callable[..., Any] | str,
+        *,
+        name: str | None = None,
+        params: Mapping[str, Any] | None = None,
+        clear_params: Sequence[str] = (),
+        secret_params: Sequence[str] = (),
+        output: Output | str | None = None,
+        strategy: Strategy = "function_materialization",
+        reasons: Reasons = "lazy",
+        keys: Mapping[str, Sequence[str]] | None = None,
+        on_store_failure: OnStoreFailure | None = None,
+        context: Mapping[str, Any] | None = None,
+    ) -> Callable[[DataFrame, int], None]:
+        """A function for ``writeStream.foreachBatch(…)``: it runs the pipeline over each micro-batch, and records it as a run.
+
+        ``pipeline`` is a function ``(batch, **params) -> DataFrame``, or a SQL text that reads the view ``batch``. The other options are
+        those of `Lineage.run`; an ``output`` is appended to or overwritten, ``keys`` name a stream by the folder that it reads.
+
+        A batch is known by the query's id, which its checkpoint keeps, its number, and the pipeline's ``name``: one that Spark gives again
+        after a restart is not recorded, nor written, again, and one that was interrupted is done anew. What the function returned for had
+        been written and recorded before.
+
+        :raises InvalidOption: an option is wrong. :raises InvalidOutput: an output that only the first batch could be written to.
+        :raises PlanError: the pipeline is none, or does not take these parameters. :raises BatchError: in a batch: `BatchError` says why.
+        """
+        on_failure = self.on_store_failure if on_store_failure is None else on_store_failure
+        check_options({"on_store_failure": on_failure})
+        request = requested(
+            pipeline, name=name, params=params, clear_params=clear_params, secret_params=secret_params, output=output, strategy=strategy,
+            reasons=reasons, keys=keys, append_key=None, context=context,
+        )  # fmt: skip
+        _check(request)
+        tidied = [time.monotonic()]
+
+        def record(batch: DataFrame, number: int) -> None:
+            from airflow_lineage_provider.spark.capturing.micro_batch import micro_batch
+
+            given = micro_batch(batch, number)
+            if _NAMED.setdefault((given.start, request.name), record) is not record:
+                raise BatchError(
+                    f"query {given.query} gives its batches to two pipelines called {request.name}, of which only one would be recorded: "
+                    "give each a name of its own, foreach_batch(…, name=…)"
+                )
+            store = self._run_store(on_failure)
+            self._record(request, given, store)
+            if time.monotonic() - tidied[0] >= TIDY_SECONDS:
+                store.ask("retiring old runs", lambda opened: opened.tidy(), None)
+                tidied[0] = time.monotonic()
+
+        return record
+
+    def _record(self, request: Request, batch: MicroBatch, store: RunStore) -> None:
+        request = _of_batch(request, batch, store.keeps_result)
+        key = request.batch_key
+        assert key is not None
+        known = store.ask(f"finding batch {batch.number}", lambda opened: opened.batch_run(key), None)
+        if known is not None and known.is_done:
+            batch.pass_over()
+            return
+        self._executed(request, batch.frame.sparkSession, store, False).close()
+
+    def batches(self, pipeline: str, *, query: str | None = None, limit: int | None = 50) -> list[Batch]:
+        """The newest batches that were given to a pipeline (of one query, by its id): by query, the oldest first, then by number.
+
+        Each with the last run of it: ``run.status`` tells whether it is ``complete``.
+        """
+        check_options({"name": pipeline, "query": query, "limit": limit})
+        found = self.lasting(lambda: self.store.batches(pipeline, query, limit=limit))
+        return [Batch(query=one.query, batch=one.batch, run=summary_of(one.head)) for one in found]
+
+    def explain_batches(
+        self,
+        pipeline: str,
+        target: Target,
+        *,
+        query: str | None = None,
+        max_batches: int = BATCH_LIMIT,
+        max_rows: int | None = None,
+        difference: Difference = "control",
+        across: bool = True,
+        save: bool = True,
+        params: Mapping[str, Any] | None = None,
+        context: Mapping[str, Any] | None = None,
+    ) -> list[ExplainedBatch]:
+        """Augmented lineage of the rows that match ``target``, in whichever of a pipeline's batches they are, in the order of `batches`.
+
+        The results that batches stored are looked through in the store; a batch without such a row is not asked further. ``max_batches``
+        is the most batches that the target may be in; the other options are those of `Run.explain`, of each batch.
+
+        :raises InvalidTarget: it is a target of none of the results. :raises EmptyTarget: no batch has such a row.
+        :raises TargetTooLarge: more batches than ``max_batches`` have, or one of them has more rows than ``max_rows``.
+        :raises LineageError: as `Run.explain`.
+        """
+        check_options({"name": pipeline, "query": query, "max_batches": max_batches, "max_rows": max_rows, "difference": difference})
+        check_options({"across": across, "save": save, "params": params, "context": context})
+        recorded = self.lasting(lambda: self.store.batches(pipeline, query, "complete"))
+        explained: list[ExplainedBatch] = []
+        for one, run in self._with_target(recorded, target):
+            if len(explained) == max_batches:
+                raise TargetTooLarge(f"more than {max_batches:,} batches may have rows that match; narrow the target, or raise max_batches")
+            try:
+                answer = run.explain(
+                    target,
+                    max_rows=max_rows,
+                    difference=difference,
+                    across=across,
+                    save=save,
+                    params=params,
+                    context=context,
+                    progress=False,
+                )
+            except EmptyTarget:  # the store could not tell beforehand
+                continue
+            explained.append(ExplainedBatch(query=one.query, batch=one.batch, explanation=answer))
+        if not explained:
+            raise EmptyTarget(
+                f"none of the {len(recorded):,} complete batches of pipeline {pipeline!r} has a row that matches {shown(target)}"
+            )
+        return explained
+
+    def _with_target(self, recorded: Sequence[RecordedBatch], target: Target) -> Iterator[tuple[RecordedBatch, Run]]:
+        """The batches that have rows of a target, or may have, and their runs."""
+        from airflow_lineage_provider.deriving.batches import with_target
+
+        understood, refused = False, list[InvalidTarget]()
+        for start in range(0, len(recorded), _AT_ONCE):
+            some = {one.head.id: one for one in recorded[start : start + _AT_ONCE]}
+            try:
+                found = self.lasting(lambda: with_target(self.store, list(some), target))  # noqa: B023
+            except InvalidTarget as error:  # of a time when the pipeline had other columns, unless all say so
+                refused.append(error)
+                continue
+            understood = True
+            yield from ((some[record.id], self._recorded(record)) for record in found)
+        if refused and not understood:
+            raise refused[0]
+
+
+def _check(request: Request) -> None:
+    if callable(request.pipeline):
+        check_parameters(request.pipeline, request.params, request.name, "the batch")
+    elif not isinstance(request.pipeline, str):
+        raise PlanError(
+            f"{shown(request.pipeline)} is no pipeline of batches; give a function (batch, **params) -> DataFrame, or a SQL text"
+        )
+    if request.output is not None and request.output.mode == "error":
+        raise InvalidOutput(
+            f"the batches of a stream are written to one place, one after the other: write {request.output.shown}+append, or +overwrite"
+        )
+
+
+def _of_batch(request: Request, batch: MicroBatch, keeps_result: bool) -> Request:
+    """The request for one batch."""
+    # A run that keeps its result may have appended without the store's knowledge; what any other has is known by its run.
+    keyed = keeps_result and request.output is not None and request.output.mode == "append"
+    key = f"batch {batch.number} of query {batch.query} of {request.name}" if keyed else ""
+    return replace(request, pipeline=_over(request.pipeline, batch.frame), batch=batch, append_key=key)
+
+
+def _over(pipeline: Any, frame: DataFrame) -> Callable[..., Any] | str:
+    if isinstance(pipeline, str):
+        frame.createOrReplaceTempView("batch")  # in the session of the query, which no other query has
+        return pipeline
+    return lambda _spark, **params: pipeline(frame, **params)

@@ -1,0 +1,1 @@
+"""Cell-level lineage of arrays."""

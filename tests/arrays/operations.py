@@ -1,0 +1,126 @@
+"""Relations of numpy operations over small arrays, written out pair by pair: what moves cells is run on the cells' numbers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from airflow_lineage_provider.arrays.boxes import Shape
+from airflow_lineage_provider.arrays.grouping import Ints
+
+Pairs = tuple[Shape, Ints]
+"""The output's shape, and the pairs (output position, then input position) from 0."""
+
+
+@dataclass(frozen=True)
+class Operation:
+    """``made`` gives the pairs from the input's shape, ``ranks`` are the numbers of axes that it takes."""
+
+    made: Callable[[Shape, np.random.Generator], Pairs]
+    ranks: tuple[int, ...]
+
+    def fits(self, source: Shape) -> bool:
+        """Whether the operation takes such an array."""
+        return len(source) in self.ranks and 0 not in source
+
+    def relation(self, source: Shape, random: np.random.Generator) -> Pairs:
+        """The output's shape and the pairs."""
+        return self.made(source, random)
+
+
+def moved(function: Callable[..., Any], source: Shape, *arguments: Any) -> Pairs:
+    """Of a function that only moves cells, which −1 stands for none of."""
+    found = np.asarray(function(np.arange(math.prod(source)).reshape(source), *arguments))
+    here = found.reshape(-1) >= 0
+    outputs = np.indices(found.shape).reshape(found.ndim, found.size)[:, here]
+    inputs = np.indices(source).reshape(len(source), math.prod(source))[:, found.reshape(-1)[here]]
+    return found.shape, np.concatenate([outputs, inputs]).T.astype(np.int64)
+
+
+def listed(output: Shape, source: Shape, behind: Callable[[tuple[int, ...]], Iterable[tuple[int, ...]]]) -> Pairs:
+    """Of each output cell, the input cells behind it; those beyond the input are none."""
+    pairs = [
+        (*at, *cell) for at in np.ndindex(*output) for cell in behind(at) if all(0 <= x < n for x, n in zip(cell, source, strict=True))
+    ]
+    return output, np.array(pairs, dtype=np.int64).reshape(len(pairs), len(output + source))
+
+
+def windows(source: Shape, size: int, before: int) -> Pairs:
+    """A square window around each cell of an image; before 0 it begins at the cell, and is within the image."""
+    output = source if before else tuple(max(side - size + 1, 0) for side in source)
+    steps = [tuple(x - before for x in step) for step in np.ndindex(*(size,) * len(source))]
+    return listed(output, source, lambda at: [tuple(x + y for x, y in zip(at, step, strict=True)) for step in steps])
+
+
+def summed(source: Shape, axis: int) -> Pairs:
+    """A reduction along one axis."""
+    output = source[:axis] + source[axis + 1 :]
+    return listed(output, source, lambda at: [(*at[:axis], x, *at[axis:]) for x in range(source[axis])])
+
+
+def scanned(source: Shape, axis: int) -> Pairs:
+    """A running sum along one axis."""
+    return listed(source, source, lambda at: [(*at[:axis], x, *at[axis + 1 :]) for x in range(at[axis] + 1)])
+
+
+def multiplied(source: Shape, columns: int, *, left: bool) -> Pairs:
+    """A product of matrices, from its left or its right operand."""
+    rows = source[0] if left else columns
+    output = (rows, columns if left else source[1])
+    return listed(output, source, lambda at: [(at[0], x) if left else (x, at[1]) for x in range(source[1] if left else source[0])])
+
+
+def padded_diagonal(a: Ints) -> Ints:
+    """A vector as the diagonal of a matrix whose other cells have no lineage."""
+    return np.where(np.eye(len(a), dtype=bool), a, -1)
+
+
+def _all(source: Shape, random: np.random.Generator) -> Pairs:
+    return listed((), source, lambda at: np.ndindex(*source))
+
+
+def _shuffled(source: Shape, random: np.random.Generator) -> Pairs:
+    return moved(lambda a: random.permutation(a.reshape(-1)).reshape(source), source)
+
+
+def _filtered(source: Shape, random: np.random.Generator) -> Pairs:
+    return moved(lambda a: a[random.random(len(a)) < 0.6], source)
+
+
+def _two_segments(source: Shape, random: np.random.Generator) -> Pairs:
+    half = source[0] // 2
+    return listed((half, *source[1:]), source, lambda at: [at, (at[0] + half, *at[1:])])
+
+
+ANY = (0, 1, 2, 3, 4)
+SOME = ANY[1:]
+
+OPERATIONS: Mapping[str, Operation] = {
+    "negative": Operation(lambda s, _: moved(lambda a: a, s), ANY),
+    "transpose": Operation(lambda s, _: moved(np.transpose, s), ANY),
+    "flip": Operation(lambda s, _: moved(np.flip, s), ANY),
+    "flip one axis": Operation(lambda s, r: moved(np.flip, s, int(r.integers(len(s)))), SOME),
+    "rot90": Operation(lambda s, r: moved(np.rot90, s, int(r.integers(1, 4))), (2, 3)),
+    "tile": Operation(lambda s, _: moved(np.tile, s, 2), (1, 2, 3)),
+    "repeat": Operation(lambda s, _: moved(np.repeat, s, 2, 0), (1, 2, 3)),
+    "roll": Operation(lambda s, _: moved(np.roll, s, 1), SOME),
+    "ravel": Operation(lambda s, _: moved(np.ravel, s), ANY),
+    "every second": Operation(lambda s, _: moved(lambda a: a[..., ::2], s), SOME),
+    "diagonal": Operation(lambda s, _: moved(np.diagonal, s), (2, 3)),
+    "to diagonal": Operation(lambda s, _: moved(padded_diagonal, s), (1,)),
+    "upper triangle": Operation(lambda s, _: moved(lambda a: np.where(np.triu(np.ones(s, dtype=bool)), a, -1), s), (2,)),
+    "sum": Operation(lambda s, r: summed(s, int(r.integers(len(s)))), SOME),
+    "sum of all": Operation(_all, ANY),
+    "cumsum": Operation(lambda s, r: scanned(s, int(r.integers(len(s)))), SOME),
+    "window": Operation(lambda s, _: windows(s, 2, 0), (1, 2)),
+    "padded window": Operation(lambda s, _: windows(s, 3, 1), (1, 2)),
+    "left of matmul": Operation(lambda s, r: multiplied(s, int(r.integers(1, 5)), left=True), (2,)),
+    "right of matmul": Operation(lambda s, r: multiplied(s, int(r.integers(1, 5)), left=False), (2,)),
+    "two segments": Operation(_two_segments, (1, 2)),
+    "shuffled": Operation(_shuffled, ANY),
+    "filtered": Operation(_filtered, SOME),
+}

@@ -1,0 +1,242 @@
+"""A relation as bytes: what is read is what was written, what is no relation is refused by name, and nothing is larger than it need be."""
+
+from __future__ import annotations
+
+import io
+import subprocess
+import sys
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import strategies as st
+from pyarrow import parquet
+
+from airflow_lineage_provider.arrays import Relation, compress, decode, encode
+from airflow_lineage_provider.arrays.columns import PCO, deflated, packed, pcoded, read
+from airflow_lineage_provider.arrays.grouping import Ints
+from airflow_lineage_provider.arrays.whole_numbers import Source, number, signed
+from airflow_lineage_provider.errors import EnvironmentProblem, InvalidOption, RelationDamaged, RelationTooNew, TooManyCells
+from airflow_lineage_provider.words import ArrayEncoding, words
+from tests.arrays.drawing import Given, drawn, relations
+from tests.arrays.operations import moved, summed
+
+ENCODINGS: tuple[ArrayEncoding, ...] = words(ArrayEncoding)
+COLUMNS = ("out_lo", "out_hi", "in_lo", "in_hi", "lo_moves", "hi_moves")
+
+
+def same(one: Relation, other: Relation) -> bool:
+    shapes = (one.out_shape, one.in_shape) == (other.out_shape, other.in_shape)
+    pairs = [(getattr(one, name), getattr(other, name)) for name in COLUMNS]
+    return shapes and all(np.array_equal(a, b) and a.dtype == b.dtype for a, b in pairs)
+
+
+@drawn(60, one_in=4, given_=relations(), encoding=st.sampled_from(ENCODINGS))
+def test_what_is_written_is_read(given_: Given, encoding: ArrayEncoding) -> None:
+    relation = compress(given_.pairs, given_.output, given_.source)
+    assert same(decode(encode(relation, encoding)), relation)
+
+
+RANDOM = np.random.default_rng(1)
+LONG: dict[str, Ints] = {
+    "random": RANDOM.integers(-5, 70_000, 40_000),
+    "small": RANDOM.integers(0, 3, 40_000),
+    "wide": RANDOM.integers(-(2**40), 2**40, 1_000),
+    "rising": np.cumsum(RANDOM.integers(0, 9, 40_000)),
+    "repeated": np.tile(RANDOM.permutation(9_000), 5),
+    "few": RANDOM.integers(0, 9, 20),
+    "two": np.array([3, -3]),
+    "one": np.array([-7]),
+    "none": np.array([], dtype=np.int64),
+    "constant": np.full(5_000, 12),
+}
+
+
+@pytest.mark.parametrize("name", LONG)
+@pytest.mark.parametrize("write", [packed, deflated, pcoded])
+def test_columns(name: str, write: Callable[[Ints], bytes]) -> None:
+    source = Source(write(LONG[name]))
+    assert np.array_equal(read(source, len(LONG[name])), LONG[name])
+    assert source.ended
+
+
+def test_the_smallest_form_is_taken() -> None:
+    sizes = {name: [len(write(column)) for write in (packed, deflated, pcoded)] for name, column in LONG.items()}
+    assert all(plain >= gzip for plain, gzip, _ in sizes.values())
+    assert all(pco <= gzip for _, gzip, pco in sizes.values())
+    assert (sizes["constant"], sizes["none"]) == ([2] * 3, [2] * 3)
+    assert pcoded(LONG["random"])[0] == PCO
+    assert sizes["small"][0] < 40_000 / 3.9
+
+
+def parquet_gzip(pairs: Ints) -> int:
+    table = pa.table({str(at): column.astype(np.int32) for at, column in enumerate(pairs.T)})
+    parquet.write_table(table, written := io.BytesIO(), compression="gzip")
+    return len(written.getvalue())
+
+
+SIDE = 300
+
+
+def _unordered() -> dict[str, tuple[Ints, tuple[int, ...], tuple[int, ...]]]:
+    """Relations in which little or nothing merges, which are the worst that there is."""
+    rows, columns = np.indices((SIDE, SIDE)).reshape(2, -1)
+    random, cells = np.random.default_rng(3), SIDE * SIDE
+    by_row = np.concatenate([random.permutation(SIDE) for _ in range(SIDE)])
+    image = (SIDE, SIDE)
+    return {
+        "sorted as a whole": (np.stack([rows, columns, *np.unravel_index(random.permutation(cells), image)], axis=1), image, image),
+        "sorted by rows": (np.stack([rows, columns, rows, by_row], axis=1), image, image),
+        "the same permutation, other rows": (
+            np.stack([rows, columns, rows * 7 % SIDE, np.tile(by_row[:SIDE], SIDE)], axis=1),
+            image,
+            image,
+        ),
+        "pairs at random": (random.integers(0, cells, (cells, 2)), (cells,), (cells,)),
+        "half of all pairs": (np.argwhere(random.random(image) < 0.5), (SIDE,), (SIDE,)),
+        "groups": (np.stack([random.integers(0, 100, cells), np.arange(cells)], axis=1), (100,), (cells,)),
+        "join": (np.stack([np.arange(cells), np.sort(random.integers(0, 9_000, cells))], axis=1), (cells,), (9_000,)),
+    }
+
+
+@pytest.mark.parametrize("encoding", ["provrc-gzip", "provrc-pco"])
+@pytest.mark.parametrize("name", _unordered())
+def test_never_larger_than_the_pairs_in_parquet(name: str, encoding: ArrayEncoding) -> None:
+    pairs, output, source = _unordered()[name]
+    relation = compress(pairs, output, source)
+    assert len(encode(relation, encoding)) <= 1.01 * parquet_gzip(pairs)
+    assert same(decode(encode(relation, encoding)), relation)
+
+
+def test_what_is_regular_is_tens_of_bytes() -> None:
+    for output, pairs, source in ((*moved(np.flip, (60, 70)), (60, 70)), (*summed((60, 70), 1), (60, 70))):
+        assert {len(encode(compress(pairs, output, source), one)) < 50 for one in ENCODINGS} == {True}
+
+
+# --- what is no relation -----------------------------------------------------------------------------------------------------
+
+WRITTEN = {one: encode(compress(_unordered()["half of all pairs"][0], (SIDE,), (SIDE,)), one) for one in ENCODINGS}
+
+
+@pytest.mark.parametrize("encoding", ENCODINGS)
+def test_what_is_cut_off_or_changed_is_refused(encoding: ArrayEncoding) -> None:
+    data = WRITTEN[encoding]
+    for end in (0, 3, 4, 5, 8, 9, 12, 100, len(data) - 1):
+        with pytest.raises(RelationDamaged):
+            decode(data[:end])
+    for at in (0, 5, 9, 50, len(data) - 1):
+        with pytest.raises(RelationDamaged):
+            decode(data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :])
+    with pytest.raises(RelationDamaged):
+        decode(data + b"\0")
+
+
+@drawn(200, data=st.binary(max_size=200))
+def test_random_bytes_are_refused(data: bytes) -> None:
+    with pytest.raises(RelationDamaged):
+        decode(data)
+
+
+def signed_off(body: bytes, version: int = 1) -> bytes:
+    """Bytes whose checksum is right."""
+    return b"PRVC" + bytes([version]) + zlib.crc32(body).to_bytes(4, "little") + body
+
+
+@drawn(300, at=st.integers(0, 2**16), bits=st.integers(1, 255), encoding=st.sampled_from(ENCODINGS))
+def test_what_was_changed_on_purpose_is_a_relation_or_refused(at: int, bits: int, encoding: ArrayEncoding) -> None:
+    """Whoever makes the checksum right, too, gets a relation between two arrays, or an error by name."""
+    body = bytearray(WRITTEN[encoding][9:])
+    body[at % len(body)] ^= bits
+    try:
+        relation = decode(signed_off(bytes(body)))
+    except (RelationDamaged, TooManyCells):
+        return
+    assert len(relation) >= 0
+
+
+def test_a_newer_version_is_refused_by_name() -> None:
+    with pytest.raises(RelationTooNew, match="version 2, and this release reads up to 1"):
+        decode(signed_off(WRITTEN["provrc"][9:], version=2))
+    with pytest.raises(RelationDamaged):
+        decode(signed_off(WRITTEN["provrc"][9:], version=0))
+
+
+ONE_ROW = number(1) + number(5) + number(1) + number(5)
+STILL = bytes([0]) + signed(0)
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        (number(70) + number(1) * 70, "is no relation|no relation between"),
+        (number(1) + number(2**40) + number(0) + number(0), "no relation between"),
+        (ONE_ROW + number(1) + (bytes([0]) + signed(5)) + STILL * 5, "no box of cells of the output"),
+        (ONE_ROW + number(1) + STILL * 4 + (bytes([0]) + signed(2)) + STILL, "moves with an axis"),
+        (ONE_ROW + number(1) + STILL * 5, "end at"),
+        (ONE_ROW + number(1) + STILL * 6 + b"x", "go on where it ends"),
+        (ONE_ROW + number(2) + bytes([200]) + STILL * 5, "no kind that this release knows"),
+        (ONE_ROW + number(2) + bytes([17]) + signed(0) + number(0) + number(0), "numbers of 0 bits"),
+        (ONE_ROW + number(2) + bytes([17]) + signed(0) + number(8) + number(1) + b"x", "1 bytes in place of 2"),
+        (ONE_ROW + number(2) + bytes([2]) + signed(0) + number(8) + number(2) + b"xx", "cannot be decompressed"),
+        (ONE_ROW + number(2) + bytes([3]) + signed(0) + number(8) + number(1) + b"x", "cannot be decompressed"),
+        (ONE_ROW + number(1) + bytes([0]) + signed(2**63) + STILL * 5, "has the number"),
+        (b"\xff" * 11, "more than 70 bits"),
+    ],
+)
+def test_what_is_made_by_hand_is_refused(body: bytes, said: str) -> None:
+    with pytest.raises(RelationDamaged, match=said):
+        decode(signed_off(body))
+
+
+def test_no_more_is_inflated_than_the_rows_need() -> None:
+    """A hundred megabytes of zeros in a hundred kilobytes."""
+    bomb = zlib.compress(bytes(10**8), 9)
+    column = bytes([2]) + signed(0) + number(8) + number(len(bomb)) + bomb
+    with pytest.raises(RelationDamaged, match="3 bytes in place of 2"):
+        decode(signed_off(ONE_ROW + number(2) + column + STILL * 5))
+
+
+def test_more_rows_than_the_limit_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AIRFLOW_LINEAGE_CELL_LIMIT", "10")
+    with pytest.raises(TooManyCells, match="AIRFLOW_LINEAGE_CELL_LIMIT"):
+        decode(WRITTEN["provrc"])
+
+
+@pytest.mark.parametrize("given", [None, 3, "PRVC", [80, 82]], ids=repr)
+def test_what_are_no_bytes_is_refused(given: Any) -> None:
+    with pytest.raises(RelationDamaged, match="is read from bytes"):
+        decode(given)
+
+
+def test_an_unknown_encoding_is_refused() -> None:
+    wrong: Any = "provrc-zstd"
+    with pytest.raises(InvalidOption, match="it can be provrc, provrc-gzip, provrc-pco"):
+        encode(compress(np.zeros((1, 2), dtype=int), (1,), (1,)), wrong)
+
+
+def test_without_pcodec_small_relations_are_written_and_large_ones_name_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    large = decode(WRITTEN["provrc-pco"])
+    monkeypatch.setitem(sys.modules, "pcodec", None)
+    small = compress(np.array([(at, at * 3 % 7) for at in range(7)]), (7,), (7,))
+    assert same(decode(encode(small)), small)
+    assert same(decode(encode(large, "provrc-gzip")), large)
+    for ask in (lambda: encode(large), lambda: decode(WRITTEN["provrc-pco"])):
+        with pytest.raises(EnvironmentProblem, match=r"airflow-provider-lineage\[arrays\]"):
+            ask()
+
+
+def test_pcodec_is_loaded_when_it_is_needed() -> None:
+    code = (
+        "import sys, numpy as np\n"
+        "from airflow_lineage_provider import arrays\n"
+        "log = arrays.Log(); log.array('a', (9,)); log.array('b', (9,))\n"
+        "log.lineage('a', 'b', [(at, 8 - at) for at in range(9)])\n"
+        "arrays.decode(arrays.encode(log.relation('a', 'b')))\n"
+        "assert log.prov_query(['b', 'a'], 0).count == 1\n"
+        "assert 'pcodec' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=Path(__file__).parents[2], timeout=60)

@@ -1,0 +1,104 @@
+"""How what a store costs grows with the runs that it keeps: each with its stored rows in two tables, or in files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import replace
+from typing import Any
+
+import psycopg2
+
+from airflow_lineage_provider import Lineage
+from airflow_lineage_provider.records.run import RunRecord
+from airflow_lineage_provider.store import Materialization, Store
+from airflow_lineage_provider.store.connection import adbc_connect
+from airflow_lineage_provider.store.ids import new_id
+from tests.bench.comparison import Arm, Comparison, compared
+from tests.bench.ground import Ground
+
+RUNS = {"small": (10, 200), "full": (10, 1_000, 10_000)}
+SQL = "SELECT team, count(*) AS n FROM bench_kept GROUP BY team"
+_SYSTEM = "SELECT sum(pg_total_relation_size(oid)) FROM pg_class WHERE relnamespace = 'pg_catalog'::regnamespace AND relkind = 'r'"
+_CATALOG = "SELECT sum(pg_total_relation_size(oid)) FROM pg_class WHERE relnamespace = 'lineage'::regnamespace AND relkind = 'r'"
+_DATA = (
+    "SELECT coalesce(sum(pg_total_relation_size(oid)), 0) FROM pg_class WHERE relnamespace = 'lineage_data'::regnamespace AND relkind = 'r'"
+)
+
+
+def run(ground: Ground) -> Iterator[Comparison]:
+    """Opening the store, finding the newest run, a new connection, and an answer: after so many runs."""
+    ground.spark.range(100).selectExpr("id", "id % 7 AS team", "id * 2 AS twice").write.parquet(str(ground.folder / "bench_kept.parquet"))
+    ground.tables("bench_kept")
+    for where in ("tables", "files"):
+        url = _database(ground, where)
+        with Store.open(url) as store:
+            known = Lineage(ground.spark, store=store).run(SQL, name="bench kept", strategy="full_materialization")
+            known.close()
+            stored = list(store.materializations(known.id).values())
+            before, kept = _sizes(url), 1
+            for runs in RUNS[ground.size]:
+                while kept < runs:
+                    _keep(store, known.record, stored, in_files=where == "files")
+                    kept += 1
+                found = compared(f"{runs:,} runs kept, rows in {where}", _arms(store, url, known.id), ground.meter, ground.repeats)
+                sizes = zip(before.items(), _sizes(url).values(), strict=True)
+                each: dict[str, float] = {what: round((now - first) / max(kept - 1, 1)) for (what, first), now in sizes}
+                found.facts["opening the store"] = each
+                yield found
+
+
+def _database(ground: Ground, name: str) -> str:
+    url = ground.lineage.store.url
+    with closing(psycopg2.connect(url)) as connection:
+        connection.autocommit = True
+        with connection.cursor() as cursor:
+            cursor.execute(f"CREATE DATABASE kept_{name}")
+    return url.replace("/lineage?", f"/kept_{name}?")
+
+
+def _sizes(url: str) -> dict[str, int]:
+    with closing(psycopg2.connect(url)) as connection, connection.cursor() as cursor:
+        found = {}
+        for what, query in (
+            ("bytes a run, catalog", _CATALOG),
+            ("bytes a run, PostgreSQL's own catalog", _SYSTEM),
+            ("bytes a run, tables", _DATA),
+        ):
+            cursor.execute(query)
+            found[what] = int(cursor.fetchone()[0])
+        return found
+
+
+def _keep(store: Store, record: RunRecord, stored: list[Materialization], *, in_files: bool) -> None:
+    """A run like another, as if it had stored no rows: they are not what grows here."""
+    made = store.begin_run(replace(record, id=new_id()))
+    for one in stored:
+        folder = f"s3a://bucket/lineage/{made}/{one.name}" if in_files else None
+        there = store.create_materialization(made, one.name, one.kind, one.columns, folder=folder)
+        if in_files:
+            store.enter_files(
+                there, {f"part-{number:05}-{made}-c000.zstd.parquet": 10_000_000 for number in range(8)}, dict.fromkeys(range(8), 10**6)
+            )
+    row = stored[0].columns[-1].name
+    store.publish_run(made, row_counts=record.row_counts, timings=record.timings, indexes={one.name: [[row]] for one in stored})
+
+
+def _arms(store: Store, url: str, known: str) -> dict[str, Arm]:
+    asked = Lineage(store=store)
+
+    def opened() -> None:
+        Store.open(url).close()
+
+    def connected() -> None:
+        with closing(adbc_connect(store.url)) as connection, connection.cursor() as cursor:
+            cursor.execute("SELECT 1")
+            cursor.fetchall()
+
+    does: dict[str, Callable[[], Any]] = {
+        "opening the store": opened,
+        "the newest run": lambda: store.latest_run("bench kept"),
+        "a new connection": connected,
+        "an answer": lambda: asked.get_run(known).explain("team = 3", save=False),
+    }
+    return {name: Arm(do, lambda _: None) for name, do in does.items()}

@@ -1,0 +1,274 @@
+"""Micro-batches of streams: recorded once, traced to the files that the stream has come by."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.errors import StreamingQueryException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from airflow_lineage_provider import Explanation, Lineage, payload, reasoned_udf, streams
+from airflow_lineage_provider.errors import BatchError, EmptyTarget, InvalidOutput, InvalidTarget, PlanError, TargetTooLarge
+from airflow_lineage_provider.store import Store
+from tests.answers import guarantees_of
+from tests.store.conftest import sql
+
+pytestmark = pytest.mark.spark
+
+COLUMNS = "id int, amount double"
+
+
+@reasoned_udf("string", name="judged_in_streams")
+def judged(amount: float) -> str:
+    return "Reject" if amount > 100 else "Accept"
+
+
+@judged.with_reason
+def _(amount: float) -> tuple[str, payload.Json]:
+    return judged(amount), payload.Json({"over": amount - 100})
+
+
+class Stream:
+    """A folder that loans come into, a file at a time, and a query over it that can be started again."""
+
+    def __init__(self, spark: SparkSession, folder: Path) -> None:
+        self.spark, self.folder = spark, folder
+        self.loans = folder / "loans"
+        self.loans.mkdir()
+
+    def come(self, *rows: tuple[int, float]) -> None:
+        """A file of loans."""
+        self.spark.createDataFrame(list(rows), COLUMNS).coalesce(1).write.parquet(str(self.loans), mode="append")
+
+    def read(self, **options: Any) -> DataFrame:
+        return self.spark.readStream.schema(COLUMNS).option("maxFilesPerTrigger", 1).options(**options).parquet(str(self.loans))
+
+    def forget_commit(self, batch: int) -> None:
+        """As if Spark had been killed after a batch was worked off, and before it noted that."""
+        for path in (self.folder / "checkpoint" / "commits").glob(f"*{batch}*"):
+            path.unlink()
+
+    def run(self, function: Callable[[DataFrame, int], None], frame: DataFrame | None = None, mode: str = "append") -> Any:
+        """Work off what has come; the query, ended."""
+        writer = (self.read() if frame is None else frame).writeStream.foreachBatch(function).outputMode(mode)
+        query = writer.option("checkpointLocation", str(self.folder / "checkpoint")).trigger(availableNow=True).start()
+        query.awaitTermination()
+        return query
+
+
+@pytest.fixture
+def stream(spark: SparkSession, tmp_path: Path) -> Stream:
+    judged.register(spark)
+    return Stream(spark, tmp_path)
+
+
+def judge(batch: DataFrame) -> DataFrame:
+    return batch.selectExpr("id", "judged_in_streams(amount) AS judge")
+
+
+def test_batches_are_runs(lineage: Lineage, stream: Stream) -> None:
+    stream.come((1, 10.0), (2, 300.0))
+    stream.come((3, 400.0))
+    query = stream.run(lineage.foreach_batch(judge, name="batches are runs"))
+    batches = lineage.batches("batches are runs")
+    known = [(one.query, one.batch, one.run.status, one.run.rows) for one in batches]
+    assert known == [(query.id, 0, "complete", 2), (query.id, 1, "complete", 1)]
+    answers = lineage.explain_batches("batches are runs", "judge = 'Reject'")
+    assert [(one.batch, rows_behind(one.explanation)) for one in answers] == [(0, [(2, 300.0)]), (1, [(3, 400.0)])]
+    assert [guarantees_of(one.explanation)["loans"].level for one in answers] == ["exact", "exact"]
+    assert answers[1].explanation.reasons["judged_in_streams"].rows.num_rows == 1
+    # One batch is a run like any other.
+    assert lineage.get_run(batches[1].run.id).explain("id = 3", verify=True).verification is not None
+    assert [one.batch for one in lineage.explain_batches("batches are runs", {"id": 1})] == [0]
+    with pytest.raises(EmptyTarget, match="none of the 2 complete batches"):
+        lineage.explain_batches("batches are runs", "id = 99")
+    with pytest.raises(InvalidTarget, match="reason is not a column"):
+        lineage.explain_batches("batches are runs", "reason = 'x'")
+    with pytest.raises(TargetTooLarge, match="more than 1 batches"):
+        lineage.explain_batches("batches are runs", "id > 0", max_batches=1)
+
+
+def rows_behind(explanation: Explanation, table: str = "loans") -> list[tuple[Any, ...]]:
+    return [tuple(row.values()) for row in explanation.sources[table].rows.to_pylist()]
+
+
+def test_a_long_query_retires_old_runs(lineage: Lineage, stream: Stream, monkeypatch: pytest.MonkeyPatch) -> None:
+    tidied: list[int] = []
+    monkeypatch.setattr(Store, "tidy", lambda _: tidied.append(len(lineage.batches("long"))))
+    for number in range(2):
+        stream.come((number, 300.0))
+    stream.run(lineage.foreach_batch(judge, name="long"))
+    assert tidied == []
+    stream.come((2, 300.0))
+    monkeypatch.setattr(streams, "TIDY_SECONDS", 0.0)
+    stream.run(lineage.foreach_batch(judge, name="long"))
+    assert tidied == [3]
+
+
+def test_a_pipeline_that_was_changed(lineage: Lineage, stream: Stream) -> None:
+    stream.come((1, 300.0))
+    stream.run(lineage.foreach_batch(judge, name="changed"))
+    stream.come((2, 400.0))
+    stream.run(lineage.foreach_batch("SELECT id, amount * 2 AS twice FROM batch", name="changed"))
+    assert [one.batch for one in lineage.explain_batches("changed", "judge = 'Reject'")] == [0]
+    assert [one.batch for one in lineage.explain_batches("changed", "twice = 800")] == [1]
+    assert [one.batch for one in lineage.explain_batches("changed", "id > 0")] == [0, 1]
+
+
+def test_the_plan_is_kept_once(lineage: Lineage, stream: Stream, store: Store) -> None:
+    for number in range(3):
+        stream.come((number, 300.0))
+    stream.run(lineage.foreach_batch(judge, name="one plan"))
+    runs = [one.run.id for one in lineage.batches("one plan")]
+    assert sql(store.url, "SELECT count(*), count(DISTINCT shared_plan), count(plan) FROM lineage.runs WHERE pipeline = 'one plan'") == [
+        (3, 1, 0)
+    ]
+    # Each has its own files all the same.
+    assert [rows_behind(lineage.get_run(run_id).explain("judge = 'Reject'")) for run_id in runs] == [[(n, 300.0)] for n in range(3)]
+    (plan,) = {run.record.plan for run in map(lineage.get_run, runs)}
+    for run_id in runs:
+        assert sql(store.url, "SELECT count(*) FROM lineage.plans WHERE plan = %s", [plan]) == [(1,)]
+        lineage.drop(run_id)
+    assert sql(store.url, "SELECT count(*) FROM lineage.plans WHERE plan = %s", [plan]) == [(0,)]
+
+
+def test_what_comes_before_the_batch_is_traced(lineage: Lineage, stream: Stream, tmp_path: Path) -> None:
+    """Operators of the stream itself, and tables that it is joined with."""
+    stream.spark.createDataFrame([(1, "Ann"), (2, "Bob")], "id int, name string").coalesce(1).write.parquet(str(tmp_path / "clients"))
+    stream.come((1, 300.0), (1, 300.0), (2, 1.0))
+    clients = stream.spark.read.parquet(str(tmp_path / "clients"))
+    frame = stream.read().where("amount > 100").join(clients, "id").withColumn("twice", F.col("amount") * 2)
+    stream.run(lineage.foreach_batch("SELECT name, sum(twice) AS total FROM batch GROUP BY name", name="before"), frame)
+    (answer,) = lineage.explain_batches("before", "name = 'Ann'")
+    assert rows_behind(answer.explanation) == [(1, 300.0), (1, 300.0)]
+    assert rows_behind(answer.explanation, "clients") == [(1, "Ann")]
+    assert answer.explanation.guarantee.level == "exact"
+    assert answer.explanation.target.to_pylist() == [{"name": "Ann", "total": 1200.0}]
+
+
+def test_the_time_of_a_batch(lineage: Lineage, stream: Stream) -> None:
+    """It is the query's, the same when the batch is given again; and no reason to trace no further."""
+    stream.come((1, 300.0), (2, 1.0))
+    given: list[Any] = []
+
+    def function(batch: DataFrame) -> DataFrame:
+        given[:] = batch.select("came").distinct().collect()
+        return batch.selectExpr("id", "judged_in_streams(amount) AS judge", "came", "today")
+
+    frame = stream.read().withColumn("came", F.current_timestamp()).withColumn("today", F.current_date())
+    stream.run(lineage.foreach_batch(function, name="time of a batch"), frame)
+    (answer,) = lineage.explain_batches("time of a batch", "judge = 'Reject'")
+    assert rows_behind(answer.explanation) == [(1, 300.0)]
+    (row,) = answer.explanation.target.to_pylist()
+    assert (row["came"].replace(tzinfo=None), row["today"]) == (given[0].came, given[0].came.date())
+    assert answer.explanation.guarantee.origin == "known"
+
+
+def per_client(batch: DataFrame) -> DataFrame:
+    return batch.selectExpr("id", "judged_in_streams(total) AS judge")
+
+
+def test_what_keeps_rows_of_earlier_batches_is_named(lineage: Lineage, stream: Stream) -> None:
+    stream.come((1, 60.0))
+    stream.come((1, 60.0), (2, 5.0))
+    function = lineage.foreach_batch(per_client, name="with state")
+    totals = stream.read().groupBy("id").agg(F.sum("amount").alias("total"))
+    stream.run(function, totals, "update")
+    (answer,) = lineage.explain_batches("with state", "judge = 'Reject'")
+    assert (answer.batch, rows_behind(answer.explanation, "batch")) == (1, [(1, 120.0)])
+    worth = guarantees_of(answer.explanation)["batch"]
+    assert (worth.level, worth.origin) == ("exact", "unknown")
+    assert "an aggregation before it, which may go by rows of earlier batches" in worth.cause
+    assert "lineage ends here" in worth.cause
+    # State is made by reading all of a batch: one that is recorded already is read, too, or Spark would refuse to commit it.
+    stream.forget_commit(1)
+    stream.run(function, totals, "update")
+    assert [one.batch for one in lineage.batches("with state")] == [0, 1]
+
+
+def test_a_stream_that_cannot_be_read_again(lineage: Lineage, stream: Stream) -> None:
+    numbers = stream.spark.readStream.format("rate-micro-batch").option("rowsPerBatch", 3).load()
+    stream.run(lineage.foreach_batch(lambda batch: batch.selectExpr("value"), name="numbers"), numbers)
+    (answer,) = lineage.explain_batches("numbers", "value = 1")
+    worth = guarantees_of(answer.explanation)["batch"]
+    assert [row[1] for row in rows_behind(answer.explanation, "batch")] == [1]
+    assert worth.origin == "unknown"
+    assert "the stream reads no files" in worth.cause
+
+
+def test_files_of_other_kinds(lineage: Lineage, stream: Stream, tmp_path: Path) -> None:
+    """Partitions are columns of the stream; JSON is read again by Spark, from the batch's files alone."""
+    rows = stream.spark.createDataFrame([(1, 300.0, "b"), (2, 1.0, "a")], f"{COLUMNS}, day string").coalesce(1)
+    rows.write.partitionBy("day").parquet(str(tmp_path / "days"))
+    rows.write.json(str(tmp_path / "lines"))
+    schema = f"{COLUMNS}, day string"
+    days = stream.spark.readStream.schema(schema).parquet(str(tmp_path / "days"))
+    lines = stream.spark.readStream.schema(schema).json(str(tmp_path / "lines"))
+    judging = "SELECT id, day, judged_in_streams(amount) AS judge FROM batch"
+    stream.run(lineage.foreach_batch(judging, name="days and lines"), days.union(lines))
+    rows.write.json(str(tmp_path / "lines"), mode="append")
+    (answer,) = lineage.explain_batches("days and lines", "judge = 'Reject'")
+    for table in ("days", "lines"):
+        assert rows_behind(answer.explanation, table) == [(1, 300.0, "b")]
+        assert guarantees_of(answer.explanation)[table].level == "exact"
+    assert answer.explanation.stale == ()
+
+
+def test_a_batch_that_is_given_again(lineage: Lineage, stream: Stream, tmp_path: Path) -> None:
+    """Spark has not heard that it was done: it is not recorded, and not written, twice."""
+    stream.come((1, 300.0))
+    out = str(tmp_path / "judged")
+    function = lineage.foreach_batch(judge, name="again", output=f"{out}+append")
+    query = stream.run(function)
+    first = [one.run.id for one in lineage.batches("again")]
+    stream.forget_commit(0)
+    assert stream.run(function).id == query.id
+    assert [one.run.id for one in lineage.batches("again")] == first
+    assert len(lineage.runs("again")) == 1
+    assert stream.spark.read.parquet(out).count() == 1
+    # Another pipeline's record of the same batch is another.
+    stream.forget_commit(0)
+    stream.run(lineage.foreach_batch(judge, name="again, by another name"))
+    assert [one.batch for one in lineage.batches("again, by another name")] == [0]
+
+
+def test_a_batch_that_failed_is_done_anew(lineage: Lineage, stream: Stream, tmp_path: Path) -> None:
+    stream.come((1, 300.0))
+    out, failing = str(tmp_path / "judged"), [True]
+
+    def fails_once(batch: DataFrame) -> DataFrame:
+        return batch.selectExpr(
+            "id", "judged_in_streams(amount) AS judge", "CAST(assert_true(id > 1) AS int) AS n" if failing else "1 AS n"
+        )
+
+    function = lineage.foreach_batch(fails_once, name="fails once", output=f"{out}+append")
+    with pytest.raises(StreamingQueryException):
+        stream.run(function)
+    assert [one.run.status for one in lineage.batches("fails once")] == ["failed"]
+    failing.clear()
+    stream.run(function)
+    assert [one.run.status for one in lineage.batches("fails once")] == ["complete"]
+    assert sorted(one.status for one in lineage.runs("fails once")) == ["complete", "failed"]
+    assert stream.spark.read.parquet(out).count() == 1
+
+
+def test_what_is_refused(lineage: Lineage, stream: Stream, spark: SparkSession) -> None:
+    with pytest.raises(InvalidOutput, match=r"\+append, or \+overwrite"):
+        lineage.foreach_batch(judge, output="/tmp/judged")
+    with pytest.raises(PlanError, match="called with the batch and the parameters"):
+        lineage.foreach_batch(judge, params={"month": 12})
+    with pytest.raises(PlanError, match="is no pipeline of batches"):
+        lineage.foreach_batch(spark.range(3))  # type: ignore[arg-type]
+    with pytest.raises(BatchError, match="is called by Spark, with a batch of a streaming query"):
+        lineage.foreach_batch(judge)(spark.range(3), 0)
+    stream.come((1, 300.0))
+    one, other = lineage.foreach_batch(judge), lineage.foreach_batch(per_client, name="judge")
+    with pytest.raises(StreamingQueryException, match="two pipelines called judge"):
+        stream.run(lambda batch, number: (one(batch, number), other(batch, number)))  # type: ignore[arg-type]
+    with pytest.raises(StreamingQueryException, match="does not read the batch that it is given, but range"):
+        stream.run(lineage.foreach_batch(lambda batch: spark.range(3), name="ignores it"))
+    assert lineage.batches("ignores it") == []
