@@ -93,30 +93,47 @@ def stop(home: Path | None = None) -> bool:
         return False
     with starting(home):
         found = read_pid_file(home)
-        with server_life.life(home) as free:
-            # A server that an earlier release started holds no lock.
-            alive = found is not None and (free is None or is_postmaster(found.pid, home))
-        if found is None or not alive:
+        if found is None or not _lives(home, found):
             return False
         owner = server_life.noted(home)
         if owner is not None and not owner.is_here():
             raise StoreInUse(f"the embedded PostgreSQL of {home} is run by {owner}: stop it there ('airflow-lineage store stop')")
-        _stop(home)
+        _stop(home, found)
         _remove_temporary_socket_folder(home, found)
         return True
+
+
+def _lives(home: Path, found: PidFile) -> bool:
+    """Whether the server of a pid file lives. Those that serve its clients have its lock, too, and outlive a killed one by a moment."""
+    deadline = time.monotonic() + _LAST_SECONDS
+    while True:
+        # One that an earlier release started holds no lock.
+        if is_postmaster(found.pid, home):
+            return True
+        with server_life.life(home) as free:
+            if free is not None:
+                return False
+        owner = server_life.noted(home)
+        if time.monotonic() > deadline or (owner is not None and not owner.is_here()):
+            return True
+        time.sleep(0.01)
 
 
 def _resolved(home: Path | None) -> Path:
     return (home or settings.home()).expanduser().resolve()
 
 
-def _stop(home: Path) -> None:
-    server = read_pid_file(home)
+def _stop(home: Path, server: PidFile) -> None:
     options = ["stop", "-w", "-m", "fast", "-t", str(_START_SECONDS), "-D", str(home / "postgres")]
-    programs.run("pg_ctl", options, owner_of(home / "postgres"))
+    try:
+        programs.run("pg_ctl", options, owner_of(home / "postgres"))
+    except StoreUnavailable:
+        # One that was killed in between is said not to shut down, since its pid file stays.
+        if _lives(home, server):
+            raise
     # pg_ctl waits for the pid file to go, which is the last but one thing that the server does.
     deadline = time.monotonic() + _LAST_SECONDS
-    while server is not None and is_postmaster(server.pid, home) and time.monotonic() < deadline:
+    while is_postmaster(server.pid, home) and time.monotonic() < deadline:
         time.sleep(0.01)
 
 
@@ -146,7 +163,9 @@ def _start(home: Path) -> Server:
         return _wait(home)
     except StoreDamaged:
         log.warning("the embedded PostgreSQL in %s does not take the password of its file: it gets a new one", home)
-        _stop(home)
+        launched = read_pid_file(home)
+        if launched is not None:
+            _stop(home, launched)
     with server_life.life(home) as lock:
         server_data.set_password(home, user)
         _launch(home, user, _taken(lock, home))

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -81,6 +82,18 @@ def test_a_server_killed_a_moment_ago_is_recovered(home: Path) -> None:
     os.kill(embedded.ensure_running().pid, signal.SIGKILL)
     with Store.open() as store:
         assert store.run(run).status == "complete"
+
+
+def test_a_server_killed_a_moment_ago_does_not_run(home: Path) -> None:
+    """What served its clients has its lock still, and its number is a zombie's until somebody reaps it."""
+    Store.open().close()
+    server = psutil.Process(embedded.ensure_running().pid)
+    late = next(child for child in server.children() if "checkpointer" in " ".join(child.cmdline()))
+    late.suspend()
+    server.kill()
+    threading.Timer(0.5, late.resume).start()
+    assert not stop_embedded()
+    assert not late.is_running() or late.status() == psutil.STATUS_ZOMBIE
 
 
 def test_a_killed_server_is_recovered(home: Path) -> None:
