@@ -19,6 +19,7 @@ from tests.oracle.query import (
     Lit,
     Lookup,
     Op,
+    Over,
     Project,
     Scalar,
     Semi,
@@ -26,6 +27,7 @@ from tests.oracle.query import (
     TopK,
     Udf,
     Union,
+    Window,
 )
 from tests.oracle.strategies import Case
 
@@ -116,5 +118,12 @@ REGRESSIONS: dict[str, Case] = {
         tables={"t0": T0, "t1": Data((("rid", "int"), ("d", "double")), ((200, 0.0), (201, 1.5), (202, -0.0), (203, -0.0)))},
         query=In("semi", Table("t0"), Project(Table("t1"), (Col(1),)), (Lit(0.0, "float"),)),
         storage="parquet",
+    ),
+    # In one SELECT a call that reads no window is made below them, for every row of a frame: it stands in a SELECT of its own.
+    "a call above a window that does not read it": Case(
+        tables=TABLES,
+        query=Project(Window(Table("t0"), (Over("rank"),), (), ((1, False),)), (Udf("blend", (Col(1), Lit("", "string"))), Col(3))),
+        style="merged",
+        target=2,
     ),
 }

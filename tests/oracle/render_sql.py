@@ -18,6 +18,7 @@ from tests.oracle.render_select import JOINS, With, call, expression, nested, ov
 _CALLS = re.compile(rf"\b({'|'.join(q.UDF_TYPES)})\(| OVER \(|\(SELECT ")
 """What has lineage of its own in a column's text."""
 _SUBQUERY = "(SELECT "
+_WINDOW = " OVER ("
 _WHOLE = q.Distinct | q.Union | q.TopK | q.GroupingSets | q.KeepOne | q.Using | q.Explode | q.SetOp
 
 
@@ -71,7 +72,7 @@ class _Merged:
                 return replace(below, where=(expression(condition, below.columns),))
             case q.Project(child, items):
                 below = self.block(child)
-                if not _keeps(below, items) or (below.group == () and not any(map(_mentions, items))):
+                if not _keeps(below, items) or (below.group == () and not any(map(_mentions, items))) or _sinks(below, items):
                     below = self._subquery(child)
                 return replace(below, columns=tuple(expression(item, below.columns) for item in items))
             case q.Aggregate(child, keys, calls):
@@ -147,6 +148,12 @@ def _mentions(one: q.Expr) -> bool:
 
 def _calls(below: _Block) -> bool:
     return any(map(_CALLS.search, below.columns))
+
+
+def _sinks(below: _Block, items: Sequence[q.Expr]) -> bool:
+    """Whether a call that reads no window function would be made below those of its SELECT, for every row of their frames."""
+    texts = (expression(item, below.columns) for item in items)
+    return below.windows and any(_CALLS.search(text) and _WINDOW not in text for text in texts)
 
 
 def _keeps(below: _Block, items: Sequence[q.Expr]) -> bool:
