@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -13,9 +13,10 @@ from airflow_lineage_provider.answers.explanation import Control, Explanation, R
 from airflow_lineage_provider.answers.tables import SourceTable
 from airflow_lineage_provider.deriving.controls import controls
 from airflow_lineage_provider.deriving.derivation import Derivation, derivation
+from airflow_lineage_provider.deriving.links import target_links
 from airflow_lineage_provider.deriving.reasons import ReasonReader
 from airflow_lineage_provider.deriving.rows import RowSource, result_columns
-from airflow_lineage_provider.deriving.sources import SourceReader, SourceRows, key_tuples
+from airflow_lineage_provider.deriving.sources import SourceReader, SourceRows
 from airflow_lineage_provider.deriving.target import PredicateTarget, is_predicate
 from airflow_lineage_provider.deriving.target_rows import PositionTarget, RowsTarget
 from airflow_lineage_provider.errors import AnswerTooLarge, InvalidTarget
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from airflow_lineage_provider.deriving.asked_run import AskedRun
+    from airflow_lineage_provider.deriving.links import Numbers
     from airflow_lineage_provider.plan.expressions import Expression
     from airflow_lineage_provider.recording import RecordedSource
 
@@ -242,21 +244,14 @@ def check_size(wanted: Mapping[str, pa.Table]) -> None:
 
 def _links(traced: Trace, found: FoundSources) -> pa.Table:
     """Which source rows stand behind which tag."""
-    import pyarrow as pa
-
-    links: set[tuple[int, str, int]] = set()
-    for name, rows_there in found.rows.items():
+    parts = []
+    for name, rows in found.rows.items():
         of = RowSet("source", tuple(leaf for leaf, table in found.leaves.items() if table == name))
-        links |= {(tag, name, number) for tag, number in linked(traced.rows(of).keys, rows_there)}
-    rows = sorted(links)
-    return pa.table({
-        "row": pa.array([row for row, _, _ in rows], pa.int64()),
-        "source": pa.array([name for _, name, _ in rows], pa.string()),
-        "source_row": pa.array([number for _, _, number in rows], pa.int64()),
-    })  # fmt: skip
+        parts.append((name, *linked(traced.rows(of).keys, rows)))
+    return target_links(parts)
 
 
-def linked(keys: pa.Table, rows: SourceRows) -> Iterator[tuple[int, int]]:
+def linked(keys: pa.Table, rows: SourceRows) -> tuple[Numbers, Numbers]:
     """Each tag with the places of its rows among those that were read."""
-    found = (rows.positions.get(key, ()) for key in key_tuples(keys.select(range(1, keys.num_columns))))
-    return ((tag, number) for tag, numbers in zip(keys.column(0).to_pylist(), found, strict=True) for number in numbers)
+    places = rows.keys.places(keys.select(range(1, keys.num_columns)))
+    return keys.column(0).to_numpy()[places.asked], places.row

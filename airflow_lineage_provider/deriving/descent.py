@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from airflow_lineage_provider.deriving.sources import Key, key_tuples
+from airflow_lineage_provider.deriving.key_index import Key, key_tuples
 from airflow_lineage_provider.errors import SparkRequired
 from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.guarantees import EXACT, Guarantee

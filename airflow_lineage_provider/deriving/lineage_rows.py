@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider import settings
@@ -11,6 +11,7 @@ from airflow_lineage_provider.answers.explanation import RunSummary
 from airflow_lineage_provider.answers.lineage_rows import LineageRows
 from airflow_lineage_provider.deriving.derivation import derivation
 from airflow_lineage_provider.deriving.derive import check_size, chosen_target, linked, result_rows, row_set_of, source_reader, tables_of
+from airflow_lineage_provider.deriving.links import pairs
 from airflow_lineage_provider.deriving.why_not.found_rows import found_rows, worth_of_copies
 from airflow_lineage_provider.deriving.why_not.question import asked_of, named_table
 from airflow_lineage_provider.errors import AnswerTooLarge, SparkRequired
@@ -20,10 +21,9 @@ from airflow_lineage_provider.tracing.maps import RESULT, Rows, numbered_rows, t
 from airflow_lineage_provider.tracing.reserved import TAG
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from airflow_lineage_provider.deriving.asked_run import AskedRun
     from airflow_lineage_provider.deriving.derivation import Derivation
+    from airflow_lineage_provider.deriving.links import Numbers
     from airflow_lineage_provider.recording import RecordedSource
 
 
@@ -55,7 +55,7 @@ def _read(made: Derivation, name: str, group: Sequence[RecordedSource], behind: 
         asked=asked,
         table=name,
         rows=found.table,
-        links=_links(linked(behind.keys, found)),
+        links=pairs(*linked(behind.keys, found)),
         guarantee=weakest(found.guarantee, behind.guarantee),
         engine=behind.engine,
         stale=found.stale,
@@ -70,6 +70,8 @@ def rows_from(run: AskedRun, rows: Any, table: str | None, *, at: Any = None, su
     :raises AnswerTooLarge: there are more than one answer may have. :raises SparkRequired: there is no session.
     :raises UnsupportedOperator, TracingError: what became of the rows cannot be told.
     """
+    import numpy as np
+
     started = time.perf_counter()
     asked = asked_of(rows, table, run.recorded, run.on_demand.session, at=at)
     text = "following source rows to the result runs the pipeline's operators again: give a Spark session, Lineage(spark)"
@@ -80,37 +82,27 @@ def rows_from(run: AskedRun, rows: Any, table: str | None, *, at: Any = None, su
     of = row_set_of(asked.leaves)
     with derivation(run, TRUE) as made:
         descending = made.lineage.between(RESULT, of).forward(tagged_rows(of, keys))
-        numbers = sorted(descending.each_once().column(0).to_pylist())
+        numbers = np.sort(descending.each_once().column(0).to_numpy())
         _check_result(numbers, asked.text)
         run.progress("reading the rows of the result")
-        result = result_rows(made, numbers)
-    at_number = {number: place for place, number in enumerate(numbers)}
-    pairs = zip(descending.keys.column(TAG).to_pylist(), descending.keys.column(1).to_pylist(), strict=True)
+        result = result_rows(made, numbers.tolist())
+    tags, descendants = (descending.keys.column(name).to_numpy() for name in (TAG, descending.keys.column_names[1]))
     return LineageRows(
         run=summary,
         asked=asked.text,
         table="result",
         rows=result,
-        links=_links((tag, at_number[number]) for tag, number in pairs),
+        links=pairs(tags, np.searchsorted(numbers, descendants)),
         guarantee=weakest(descending.guarantee, worth_of_copies(asked.table, found.column("copies").to_pylist())),
         engine=descending.engine,
         seconds=time.perf_counter() - started,
     )
 
 
-def _check_result(numbers: Sequence[int], asked: str) -> None:
+def _check_result(numbers: Numbers, asked: str) -> None:
     most = settings.source_limit()
     if len(numbers) > most:
         raise AnswerTooLarge(
             f"{len(numbers):,} rows of the result descend from {asked}, more than the {most:,} that one answer may have: ask about fewer "
             "rows, or raise AIRFLOW_LINEAGE_SOURCE_LIMIT"
         )
-
-
-def _links(pairs: Iterable[tuple[int, int]]) -> pa.Table:
-    """Which row answers to which of the rows that were asked about."""
-    import pyarrow as pa
-
-    found = sorted(set(pairs))
-    asked, rows = [one for one, _ in found], [row for _, row in found]
-    return pa.table({"asked": pa.array(asked, pa.int64()), "row": pa.array(rows, pa.int64())})

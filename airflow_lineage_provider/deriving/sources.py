@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
+from airflow_lineage_provider.deriving.key_index import KeyIndex
 from airflow_lineage_provider.errors import SourceUnavailable, SparkRequired
 from airflow_lineage_provider.plan.guarantees import EXACT, Guarantee
 from airflow_lineage_provider.plan.interval_columns import with_interval_types
@@ -24,15 +24,13 @@ if TYPE_CHECKING:
     from airflow_lineage_provider.deriving.stored_tables import StoredTables
     from airflow_lineage_provider.store import Materialization
 
-Key = tuple[Any, ...]
-
 
 @dataclass(frozen=True, kw_only=True)
 class SourceRows:
-    """Rows of one source: ``positions`` tells for each key at which rows it was found (more than one for identical rows)."""
+    """Rows of one source, and their keys (identical rows have one)."""
 
     table: pa.Table
-    positions: Mapping[Key, tuple[int, ...]]
+    keys: KeyIndex
     guarantee: Guarantee
     stale: tuple[str, ...]
 
@@ -78,10 +76,11 @@ class SourceReader:
             rows = self._rows(source, keys)
         except SourceUnavailable as problem:
             cause = Guarantee(level="unavailable", cause=str(problem))
-            return SourceRows(table=_empty(source), positions={}, guarantee=cause, stale=(*stale, str(problem)))
-        found = _positions(source, rows)
+            none = _keyed(source, _no_rows(source, keys.slice(0, 0)))
+            return SourceRows(table=_empty(source), keys=none, guarantee=cause, stale=(*stale, str(problem)))
+        found = _keyed(source, rows)
         worth = _with_origin(source, found, _guarantee(source, keys, found, self._harm(source, stale)))
-        return SourceRows(table=_table(source, rows), positions=found, guarantee=worth, stale=stale)
+        return SourceRows(table=_table(source, rows), keys=found, guarantee=worth, stale=stale)
 
     def _harm(self, source: RecordedSource, stale: tuple[str, ...]) -> tuple[str, ...]:
         """What of the differences matters to rows that were read: files that were added since do not."""
@@ -91,17 +90,16 @@ class SourceReader:
         """Rows of a table that has changed since: those that the run behind them stored are as they were read."""
         import pyarrow as pa
 
-        known = _positions(source, kept)
-        rest = keys.filter(pa.array([key not in known for key in key_tuples(keys)], pa.bool_()))
+        rest = keys.filter(pa.array(~_keyed(source, kept).has(keys)))
         guarantee, rows = EXACT, kept
         if rest.num_rows:
             try:
                 others = self._rows(source, rest)
-                guarantee = _guarantee(source, rest, _positions(source, others), self._harm(source, stale))
+                guarantee = _guarantee(source, rest, _keyed(source, others), self._harm(source, stale))
                 rows = pa.concat_tables([kept, others.rename_columns(kept.column_names).cast(kept.schema)])
             except SourceUnavailable as problem:
                 guarantee = Guarantee(level="unavailable", cause=str(problem))
-        return SourceRows(table=_table(source, rows), positions=_positions(source, rows), guarantee=guarantee, stale=stale)
+        return SourceRows(table=_table(source, rows), keys=_keyed(source, rows), guarantee=guarantee, stale=stale)
 
     def _rows(self, source: RecordedSource, keys: pa.Table) -> pa.Table:
         if not keys.num_rows:
@@ -138,46 +136,13 @@ def _table(source: RecordedSource, rows: pa.Table) -> pa.Table:
     return with_interval_types(own, [a.type for a in source.source.output])
 
 
-def _positions(source: RecordedSource, rows: pa.Table) -> dict[Key, tuple[int, ...]]:
-    positions: dict[Key, list[int]] = {}
-    for number, key in enumerate(key_tuples(rows.select(range(len(source.identity.columns))))):
-        positions.setdefault(key, []).append(number)
-    return {key: tuple(numbers) for key, numbers in positions.items()}
+def _keyed(source: RecordedSource, rows: pa.Table) -> KeyIndex:
+    return KeyIndex(rows.select(range(len(source.identity.columns))))
 
 
-def key_tuples(keys: pa.Table) -> list[Key]:
-    """The rows of a table of keys as tuples that can be looked up: NaN is one value, arrays and structs are texts."""
-    return list(zip(*(_hashable(column) for column in keys.columns), strict=True))
-
-
-def _hashable(column: pa.ChunkedArray) -> list[Any]:
-    import pyarrow as pa
-
-    try:
-        values = column.to_pylist()
-    except (ValueError, OverflowError):
-        values = [_held(one) for one in column]
-    if pa.types.is_nested(column.type):
-        return [None if value is None else repr(value) for value in values]
-    # One object for every NaN: as a float it equals nothing, not even another NaN.
-    return [math.nan if value != value else value for value in values] if pa.types.is_floating(column.type) else values
-
-
-def _held(value: pa.Scalar) -> Any:
-    """A value as Python holds it; one that it cannot hold (a year beyond 9999, bytes that are no UTF-8) as its number or its bytes."""
-    import pyarrow as pa
-
-    try:
-        return value.as_py()
-    except (ValueError, OverflowError):
-        if isinstance(value, pa.StringScalar):
-            return value.as_buffer().to_pybytes()
-        return value.value if isinstance(value, pa.Date32Scalar | pa.TimestampScalar) else str(value.type)
-
-
-def _guarantee(source: RecordedSource, keys: pa.Table, found: Mapping[Key, tuple[int, ...]], stale: tuple[str, ...]) -> Guarantee:
-    missing = sum(1 for key in key_tuples(keys) if key not in found)
-    repeated = sum(1 for numbers in found.values() if len(numbers) > 1)
+def _guarantee(source: RecordedSource, keys: pa.Table, found: KeyIndex, stale: tuple[str, ...]) -> Guarantee:
+    missing = keys.num_rows - int(found.has(keys).sum())
+    repeated = found.repeated
     name = source.source.relation.name
     if missing:
         return Guarantee(
@@ -197,7 +162,7 @@ def _guarantee(source: RecordedSource, keys: pa.Table, found: Mapping[Key, tuple
     return EXACT
 
 
-def _with_origin(source: RecordedSource, found: Mapping[Key, tuple[int, ...]], worth: Guarantee) -> Guarantee:
+def _with_origin(source: RecordedSource, found: KeyIndex, worth: Guarantee) -> Guarantee:
     """The guarantee of a table's rows, and that lineage ends there where these were made in the session."""
     if source.source.relation.kind != "local" or not source.source.columns or not found:
         return worth

@@ -10,6 +10,8 @@ from airflow_lineage_provider.sources.duckdb_files import POSITION, column_probl
 from airflow_lineage_provider.sources.files import CannotReadHere, FileColumn
 
 if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -22,11 +24,12 @@ class NotByDuckDb(Exception):
     """It is not certain that DuckDB reads of this file what Spark does; Arrow may."""
 
 
-def rows_at(file: pq.ParquetFile, path: Path, columns: list[FileColumn], positions: list[int]) -> list[pa.ChunkedArray]:
+def rows_at(file: pq.ParquetFile, path: Path, columns: list[FileColumn], positions: npt.NDArray[np.int64]) -> list[pa.ChunkedArray]:
     """The values of columns at positions, all of which are in the file.
 
     :raises NotByDuckDb: DuckDB is not installed, may read something else than Spark, or fails.
     """
+    import numpy as np
     import pyarrow as pa
 
     problem = file_problem(file, path) or next((found for one in columns if (found := column_problem(file, one))), "")
@@ -35,12 +38,13 @@ def rows_at(file: pq.ParquetFile, path: Path, columns: list[FileColumn], positio
     if problem:
         raise NotByDuckDb(problem)
     listed = ", ".join(name(one) for one in dict.fromkeys([POSITION, *(column.name for column in columns)]))
-    wanted = ", ".join(str(position) for position in dict.fromkeys(positions))
+    wanted = ", ".join(map(str, np.unique(positions).tolist()))
     rows = _fetched(f"SELECT {listed} FROM {scan([path])} WHERE {POSITION} IN ({wanted})", path)
-    at = {position: number for number, position in enumerate(rows.column(0).to_pylist())}
-    if not set(positions) <= set(at):
+    found = rows.column(0).to_numpy()
+    order = np.argsort(found)
+    if not np.isin(positions, found).all():
         raise NotByDuckDb("it does not find all of the rows")
-    ordered = rows.take(pa.array([at[position] for position in positions], pa.int64()))
+    ordered = rows.take(pa.array(order[np.searchsorted(found, positions, sorter=order)]))
     return [ordered.column(column.name) for column in columns]
 
 

@@ -6,7 +6,6 @@ time and of the memory. Arrow reads the rest, and all that both are not certain 
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,8 +18,12 @@ from airflow_lineage_provider.sources.duckdb_rows import NotByDuckDb, rows_at
 from airflow_lineage_provider.sources.files import CannotReadHere, FileColumn, Footers, check_source, first_line, local_path, opened
 
 if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
     import pyarrow as pa
     import pyarrow.parquet as pq
+
+    Positions = npt.NDArray[np.int64]
 
 
 def read_positions(source: Source, files: Mapping[str, str], keys: pa.Table, settings: Mapping[str, str]) -> pa.Table:
@@ -36,12 +39,19 @@ def read_positions(source: Source, files: Mapping[str, str], keys: pa.Table, set
     import pyarrow as pa
 
     check_source(source, settings)
-    wanted: dict[int, list[int]] = {}
-    for file_hash, position in zip(keys.column(0).to_pylist(), keys.column(1).to_pylist(), strict=True):
-        wanted.setdefault(file_hash, []).append(position)
     reader = _Reader(source, settings)
-    parts = [reader.read(file_hash, _path(source, files, file_hash), sorted(at)) for file_hash, at in sorted(wanted.items())]
+    parts = [reader.read(file_hash, _path(source, files, file_hash), at) for file_hash, at in _by_file(keys)]
     return pa.concat_tables([reader.schema.empty_table(), *parts])
+
+
+def _by_file(keys: pa.Table) -> Iterator[tuple[int, Positions]]:
+    """The positions in each file, in order."""
+    import numpy as np
+
+    hashes, positions = keys.column(0).to_numpy(), keys.column(1).to_numpy()
+    order = np.lexsort((positions, hashes))
+    files, starts = np.unique(hashes[order], return_index=True)
+    yield from zip(files.tolist(), np.split(positions[order], starts[1:]), strict=True)
 
 
 def _path(source: Source, files: Mapping[str, str], file_hash: int) -> Path:
@@ -67,7 +77,8 @@ class _Reader:
         self.schema = _schema(source)
         self.footers = Footers(source, settings)
 
-    def read(self, file_hash: int, path: Path, positions: list[int]) -> pa.Table:
+    def read(self, file_hash: int, path: Path, positions: Positions) -> pa.Table:
+        import numpy as np
         import pyarrow as pa
 
         parts = [self.schema.empty_table()]
@@ -77,7 +88,7 @@ class _Reader:
                 types = [self.schema.field(f"c{i}").type for i in range(len(columns))]
                 read = zip(rows, columns, types, strict=True)
                 found = [self._values(values, column, kind, calendar) for values, column, kind in read]
-                keys = [pa.array([file_hash] * len(at), pa.int64()), pa.array(at, pa.int64())]
+                keys = [pa.array(np.full(len(at), file_hash, np.int64)), pa.array(at)]
                 parts.append(pa.table([*keys, *found], schema=self.schema))
         return pa.concat_tables(parts)
 
@@ -114,11 +125,11 @@ class _Reader:
 
 
 def _rows(
-    file: pq.ParquetFile, path: Path, columns: list[FileColumn], positions: list[int]
-) -> Iterator[tuple[list[int], list[pa.ChunkedArray]]]:
+    file: pq.ParquetFile, path: Path, columns: list[FileColumn], positions: Positions
+) -> Iterator[tuple[Positions, list[pa.ChunkedArray]]]:
     """The wanted rows of a file (positions given in order): their positions, and the columns."""
-    inside = positions[: bisect_left(positions, file.metadata.num_rows)]
-    if not inside:
+    inside = positions[: positions.searchsorted(file.metadata.num_rows)]
+    if not len(inside):
         return
     try:
         yield inside, rows_at(file, path, columns, inside)
@@ -127,10 +138,10 @@ def _rows(
         pass
     for group, first, at in _row_groups(file, inside):
         rows = file.read_row_group(group, columns=sorted({column.name for column in columns}))
-        yield at, [_taken(rows.column(column.name), [position - first for position in at]) for column in columns]
+        yield at, [_taken(rows.column(column.name), at - first) for column in columns]
 
 
-def _taken(column: pa.ChunkedArray, at: list[int]) -> pa.ChunkedArray:
+def _taken(column: pa.ChunkedArray, at: Positions) -> pa.ChunkedArray:
     import pyarrow as pa
 
     try:
@@ -140,12 +151,12 @@ def _taken(column: pa.ChunkedArray, at: list[int]) -> pa.ChunkedArray:
         return column.cast(pa.large_string() if pa.types.is_string_view(column.type) else pa.large_binary()).take(pa.array(at))
 
 
-def _row_groups(file: pq.ParquetFile, positions: list[int]) -> Iterator[tuple[int, int, list[int]]]:
+def _row_groups(file: pq.ParquetFile, positions: Positions) -> Iterator[tuple[int, int, Positions]]:
     """The row groups that hold wanted rows: number, position of the first row, wanted positions (given in order)."""
     first = 0
     for group in range(file.num_row_groups):
         rows = file.metadata.row_group(group).num_rows
-        inside = positions[bisect_left(positions, first) : bisect_left(positions, first + rows)]
-        if inside:
+        inside = positions[slice(*positions.searchsorted([first, first + rows]))]
+        if len(inside):
             yield group, first, inside
         first += rows

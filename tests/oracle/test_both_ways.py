@@ -19,8 +19,8 @@ from airflow_lineage_provider import Lineage
 from airflow_lineage_provider.answers.lineage_rows import LineageRows
 from airflow_lineage_provider.deriving.derivation import Derivation, derivation
 from airflow_lineage_provider.deriving.derive import chosen_target, row_set_of, tables_of
+from airflow_lineage_provider.deriving.key_index import key_tuples
 from airflow_lineage_provider.deriving.known_runs import KnownRuns
-from airflow_lineage_provider.deriving.sources import key_tuples
 from airflow_lineage_provider.deriving.why_not.found_rows import found_rows
 from airflow_lineage_provider.deriving.why_not.question import asked_of
 from airflow_lineage_provider.errors import EmptyTarget

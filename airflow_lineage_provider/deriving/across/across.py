@@ -158,14 +158,9 @@ class Across:
 
 def _candidates(recorded: RecordedSource, rows: SourceRows, made: MadeBy) -> dict[int, list[tuple[str, int | None]]]:
     """For each row of a source table the runs that may have written it, with the row's number in the run's result where it is known."""
-    import pyarrow as pa
-
     if recorded.identity.kind != "file_position":
         return {at: [(run_id, None) for run_id in made.runs] for at in range(rows.table.num_rows)}
-    places = {at: key for key, found in rows.positions.items() for at in found}
-    order = sorted(places)
-    keys = pa.table([pa.array([places[at][i] for at in order], pa.int64()) for i in (0, 1)], names=["key_0", "key_1"])
-    return {at: [found] for at, found in zip(order, written_rows(recorded, keys, made), strict=True) if found is not None}
+    return {at: [found] for at, found in enumerate(written_rows(recorded, rows.keys.keys, made)) if found is not None}
 
 
 def _judge(table: str, crossing: Crossing, rows: SourceRows) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from airflow_lineage_provider.answers.decided import Reasons
     from airflow_lineage_provider.answers.explanation import Explanation, RunSummary
     from airflow_lineage_provider.deriving.across.across import Crossing, Step
+    from airflow_lineage_provider.deriving.key_index import Key
 
 Kind = Literal["source", "intermediate"]
 Row = tuple[str, int]
@@ -102,7 +104,7 @@ class _Merger:
         made.stale += step.derived.explanation.sources[table].stale
         remarks = crossing.remarks if crossing is not None else []
         made.guarantees.append(weakest(rows.guarantee, self.doubts[run_id], *remarks))
-        keys = {at: (key, i) for key, found in rows.positions.items() for i, at in enumerate(found)}
+        keys = _told_apart(rows.keys.tuples())
         new = []
         for at in ending:
             if keys[at] not in made.index:
@@ -203,6 +205,16 @@ class _Merger:
                 for run, position in self._onward(run_id, table, at):
                     found[run].setdefault(position, set()).update(found[run_id].get(row, ()))
         return found
+
+
+def _told_apart(keys: Sequence[Key]) -> list[tuple[Key, int]]:
+    """Each row by its key, and by how many before it have the same."""
+    before: Counter[Key] = Counter()
+    found = []
+    for key in keys:
+        found.append((key, before[key]))
+        before[key] += 1
+    return found
 
 
 def _all_went_on(crossing: Crossing, guarantee: Guarantee) -> bool:

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from airflow_lineage_provider.deriving.across.stored_outputs import columns_by_name
+from airflow_lineage_provider.deriving.key_index import Key, key_tuples
 from airflow_lineage_provider.deriving.listed import listed
 from airflow_lineage_provider.deriving.rows import RowSource, result_columns
-from airflow_lineage_provider.deriving.sources import Key, key_tuples
 from airflow_lineage_provider.errors import EmptyTarget, TargetTooLarge
 from airflow_lineage_provider.plan.datatypes import to_arrow
 from airflow_lineage_provider.plan.expressions import TRUE, Attribute, Expression, disjunction

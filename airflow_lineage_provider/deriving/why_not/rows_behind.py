@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider.deriving.derive import tables_of
-from airflow_lineage_provider.deriving.sources import Key, SourceReader, key_tuples
+from airflow_lineage_provider.deriving.key_index import Key, key_tuples
+from airflow_lineage_provider.deriving.sources import SourceReader
 from airflow_lineage_provider.deriving.spark_on_demand import SparkOnDemand
 from airflow_lineage_provider.deriving.stored_tables import StoredTables
 from airflow_lineage_provider.errors import TracingError
@@ -60,4 +61,7 @@ def _source_rows(leaf: int, keys: pa.Table, following: Following) -> dict[Key, M
     except TracingError:
         return {}
     values = rows_of(read.table)
-    return {key: dict(zip(read.table.column_names, values[at[0]], strict=True)) for key, at in read.positions.items()}
+    found: dict[Key, Mapping[str, Any]] = {}
+    for key, row in zip(read.keys.tuples(), values, strict=True):
+        found.setdefault(key, dict(zip(read.table.column_names, row, strict=True)))
+    return found
