@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from airflow_lineage_provider import errors as errors
     from airflow_lineage_provider.answers.explanation import Explanation as Explanation
     from airflow_lineage_provider.answers.lineage_rows import LineageRows as LineageRows
+    from airflow_lineage_provider.answers.lineage_stream import LineageStream as LineageStream
     from airflow_lineage_provider.answers.why_not import WhyNot as WhyNot
     from airflow_lineage_provider.pipeline import Lineage as Lineage
     from airflow_lineage_provider.plan.guarantees import Guarantee as Guarantee
@@ -40,6 +41,7 @@ _HOMES = {
     "Guarantee": "plan.guarantees",
     "Lineage": "pipeline",
     "LineageRows": "answers.lineage_rows",
+    "LineageStream": "answers.lineage_stream",
     "Output": "running.output",
     "ReasonedUdf": "reasons",
     "Run": "recorded_run",

@@ -8,13 +8,16 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from airflow_lineage_provider import settings
 from airflow_lineage_provider.options import check_options
+from airflow_lineage_provider.shown import shown
 
 if TYPE_CHECKING:
     from airflow_lineage_provider.answers.explanation import RunSummary
     from airflow_lineage_provider.answers.lineage_rows import LineageRows
+    from airflow_lineage_provider.answers.lineage_stream import LineageStream, Parts
     from airflow_lineage_provider.deriving.asked_run import AskedRun
     from airflow_lineage_provider.progress import Progress
     from airflow_lineage_provider.recorded_run import Target
+    from airflow_lineage_provider.recording import RecordedPlan
 
 Answer = TypeVar("Answer")
 
@@ -30,6 +33,15 @@ class LineageOfRows(ABC):
     def _answered(
         self, what: str, params: Mapping[str, Any] | None, progress: Progress | bool | None, question: Callable[[AskedRun], Answer]
     ) -> Answer: ...
+
+    @abstractmethod
+    def _streamed(
+        self, what: str, params: Mapping[str, Any] | None, progress: Progress | bool | None, question: Callable[[AskedRun], Parts]
+    ) -> Parts: ...
+
+    @property
+    @abstractmethod
+    def plan(self) -> RecordedPlan: ...
 
     @overload
     def backward(
@@ -84,6 +96,38 @@ class LineageOfRows(ABC):
             "backward,", params, progress, lambda run: rows_behind(run, rows, table, at=at, summary=self.summary, limit=most)
         )
         return found if table is None else next(iter(found.values()))
+
+    def backward_batches(
+        self,
+        rows: Target | None = None,
+        *,
+        table: str,
+        at: int | Sequence[int] | str | None = None,
+        max_rows: int | None = None,
+        batch_rows: int = 100_000,
+        params: Mapping[str, Any] | None = None,
+        progress: Progress | bool | None = None,
+    ) -> LineageStream:
+        """The rows of `backward` as a stream of Arrow record batches, for answers that are too large to be held.
+
+        The rows of the result are asked about part by part, so that memory hangs on ``batch_rows`` and on what stands behind one row of the
+        result, not on their number: `settings.source_limit` holds for each part. Every batch has at most ``batch_rows`` rows: column
+        ``asked`` (the row of the result, counted from 0 among those asked about), and the columns of the source table. Nothing is read
+        before the first batch is asked for.
+
+        :raises InvalidOption: an option is wrong. :raises InvalidTarget: the table cannot be meant so.
+        :raises RunNotComplete: the run failed, was dropped, or is still going.
+
+        What else `backward` raises the first batch does, and any batch raises `SourceUnavailable` where rows are not there any more.
+        """
+        from airflow_lineage_provider.deriving.lineage_stream import parts_behind, stream_behind
+
+        check_options({"table": table, "max_rows": max_rows, "batch_rows": batch_rows, "params": params})
+        most = settings.target_limit() if max_rows is None else max_rows
+        parts = self._streamed(
+            "backward,", params, progress, lambda run: parts_behind(run, rows, table, at=at, limit=most, batch_rows=batch_rows)
+        )
+        return stream_behind(self.plan, shown(rows if at is None else at), table, parts)
 
     def forward(
         self,

@@ -102,6 +102,7 @@ _CHECKS: Mapping[str, Callable[[str, Any], None]] = {
     "verify": _flag,
     "save": _flag,
     "max_rows": _count,
+    "batch_rows": _count,
     "max_batches": partial(_count, of="batches"),
     "query": _text,
     "limit": _count,  # the old name of max_rows

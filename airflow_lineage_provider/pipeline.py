@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from airflow_lineage_provider import settings
 from airflow_lineage_provider.answers.explanation import Explanation, RunSummary
+from airflow_lineage_provider.answers.summary import summary_of
 from airflow_lineage_provider.errors import SparkRequired
 from airflow_lineage_provider.options import check_options
 from airflow_lineage_provider.progress import Progress
-from airflow_lineage_provider.recorded_run import Run, summary_of
+from airflow_lineage_provider.recorded_run import Run
 from airflow_lineage_provider.renamed import renamed
 from airflow_lineage_provider.render.progress import watched
 from airflow_lineage_provider.requested import requested

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from airflow_lineage_provider import settings
@@ -15,6 +16,7 @@ from airflow_lineage_provider.answers.storage import (
     segments_not_stored,
     stored_tables,
 )
+from airflow_lineage_provider.answers.summary import summary_of
 from airflow_lineage_provider.answers.why_not import WhyNot
 from airflow_lineage_provider.both_ways import Answer, LineageOfRows
 from airflow_lineage_provider.errors import ResultNotStored, RunNotComplete, SparkRequired, StoreNotPermitted
@@ -22,7 +24,7 @@ from airflow_lineage_provider.options import check_options
 from airflow_lineage_provider.progress import Progress
 from airflow_lineage_provider.recording import RecordedPlan
 from airflow_lineage_provider.recording import read as read_record
-from airflow_lineage_provider.records.run import RunHead, RunRecord
+from airflow_lineage_provider.records.run import RunRecord
 from airflow_lineage_provider.renamed import renamed
 from airflow_lineage_provider.render.progress import watched
 from airflow_lineage_provider.secrecy import Secrets
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import Column, DataFrame, Row
 
+    from airflow_lineage_provider.answers.lineage_stream import Parts
     from airflow_lineage_provider.deriving.asked_run import AskedRun
     from airflow_lineage_provider.deriving.known_runs import KnownRuns
     from airflow_lineage_provider.deriving.spark_on_demand import SparkOnDemand
@@ -344,12 +347,9 @@ class Run(LineageOfRows):
         self, what: str, params: Mapping[str, Any] | None, progress: Progress | bool | None, question: Callable[[AskedRun], Answer]
     ) -> Answer:
         """The answer to a question that is not kept, without the secrets that it was found with."""
-        from airflow_lineage_provider.deriving.known_runs import KnownRuns
 
         def asked(stages: Progress) -> Answer:
-            with self._lineage.store.session() as session:
-                run = self._asked(stages, secrets, KnownRuns(self._lineage.store, session), across=True)
-                session.rest()
+            with self._question(stages, secrets) as run:
                 return question(run)
 
         self._check_complete()
@@ -357,6 +357,28 @@ class Run(LineageOfRows):
         with guarded(secrets.message), watched(progress, f"{what} {self.record.pipeline}") as stages:
             found = self._lineage.lasting(lambda: asked(stages))
         return without_secrets(found, secrets)
+
+    def _streamed(
+        self, what: str, params: Mapping[str, Any] | None, progress: Progress | bool | None, question: Callable[[AskedRun], Parts]
+    ) -> Parts:
+        self._check_complete()
+        secrets = self._secrets(params or {})
+
+        def parts() -> Parts:
+            told = watched(progress, f"{what} {self.record.pipeline}")
+            with guarded(secrets.message), told as stages, self._question(stages, secrets) as run:
+                yield from question(run)
+
+        return parts()
+
+    @contextmanager
+    def _question(self, stages: Progress, secrets: Secrets) -> Iterator[AskedRun]:
+        from airflow_lineage_provider.deriving.known_runs import KnownRuns
+
+        with self._lineage.store.session() as session:
+            run = self._asked(stages, secrets, KnownRuns(self._lineage.store, session), across=True)
+            session.rest()
+            yield run
 
     def _on_demand(self, recorded: RecordedPlan, stored: Mapping[str, Materialization], progress: Progress) -> SparkOnDemand:
         from airflow_lineage_provider.deriving.spark_on_demand import SparkOnDemand
@@ -386,24 +408,6 @@ class Run(LineageOfRows):
             self._execution.close()
             self._execution = None
         self._result = None
-
-
-def summary_of(record: RunHead) -> RunSummary:
-    """A run at a glance."""
-    seconds = (record.finished - record.started).total_seconds() if record.finished and record.started else None
-    return RunSummary(
-        id=record.id,
-        pipeline=record.pipeline,
-        status=record.status,
-        started=record.started.isoformat(timespec="seconds") if record.started else "",
-        seconds=seconds,
-        strategy=record.strategy,
-        reasons=record.reasons,
-        rows=record.row_counts.get("result"),
-        error=record.error or "",
-        airflow=record.airflow or {},
-        params=record.params,
-    )
 
 
 def _because(error: str | None) -> str:

@@ -77,7 +77,7 @@ class SourceReader:
         except SourceUnavailable as problem:
             cause = Guarantee(level="unavailable", cause=str(problem))
             none = _keyed(source, _no_rows(source, keys.slice(0, 0)))
-            return SourceRows(table=_empty(source), keys=none, guarantee=cause, stale=(*stale, str(problem)))
+            return SourceRows(table=empty_rows(source), keys=none, guarantee=cause, stale=(*stale, str(problem)))
         found = _keyed(source, rows)
         worth = _with_origin(source, found, _guarantee(source, keys, found, self._harm(source, stale)))
         return SourceRows(table=_table(source, rows), keys=found, guarantee=worth, stale=stale)
@@ -176,12 +176,13 @@ def _with_origin(source: RecordedSource, found: KeyIndex, worth: Guarantee) -> G
 def _no_rows(source: RecordedSource, keys: pa.Table) -> pa.Table:
     import pyarrow as pa
 
-    empty = _empty(source)
+    empty = empty_rows(source)
     names = [f"c{i}" for i in range(empty.num_columns)]
     return pa.table([*keys.columns, *empty.columns], names=[*keys.column_names, *names])
 
 
-def _empty(source: RecordedSource) -> pa.Table:
+def empty_rows(source: RecordedSource) -> pa.Table:
+    """The table as `SourceReader.read` gives its rows, with none."""
     import pyarrow as pa
 
     from airflow_lineage_provider.plan.datatypes import to_arrow

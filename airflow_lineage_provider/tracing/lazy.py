@@ -31,6 +31,10 @@ class LazyLineage:
     def between(self, output: RowSet, input: RowSet) -> LineageMap:
         return LazyMap(lineage=self, output=output, input=input)
 
+    def anew(self) -> LazyLineage:
+        """The same lineage, of which nothing is known yet: what is known of many rows is large."""
+        return LazyLineage(run=self.run, executor=self.executor, follower=self.follower)
+
     def behind(self, rows: Rows, *, differences: bool = False) -> Trace:
         # By their id: the rows are kept beside the answer, so that no others come to have it.
         asked = (id(rows), differences)

@@ -100,6 +100,10 @@ class RunLineage(Protocol):
         """Everything that stands behind rows of a segment; ``differences``: the right sides of differences row by row, too."""
         ...
 
+    def anew(self) -> RunLineage:
+        """The same lineage without what answers have left in memory."""
+        ...
+
 
 def distinct_rows(table: pa.Table) -> pa.Table:
     """The table's rows, each once, in order of first appearance."""
