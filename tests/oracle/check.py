@@ -118,7 +118,7 @@ _SPARKS_OWN = (
     "[INTERNAL_ERROR",
     "Can't zip RDDs with unequal numbers of partitions",
     "requirement failed: Subquery subquery#",
-    "OrcFilters$.castLiteralValue",
+    "java.lang.NullPointerException",
 )
 
 
@@ -143,7 +143,8 @@ def _collected(frame: DataFrame) -> list[tuple[Any, ...]]:
     finds that RemoveRedundantAliases breaks one: a table behind several semi-joins, on both sides of a union below a window. Of a UDF that
     is looked for by IN it says that it "requires attributes from more than one child". Internal errors are its own by their name. Planning
     a query anew at its stages, it zips kept parts of INTERSECT ALL of different numbers, and reads subqueries that it has not waited for.
-    Handed down to an ORC file, a comparison with the NULL that a subquery gave is a NullPointerException.
+    A NullPointerException is its own whatever the query: handed down to an ORC file, a comparison with the NULL that a subquery gave is
+    one, and so is a subquery's plan that an executor compares.
     """
     try:
         return [tuple(row) for row in frame.collect()]
