@@ -27,7 +27,12 @@ def die() -> None:
 
 def main(folder: str, when: str) -> None:
     spark = local_session(NAME, {"spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "1"})
-    lineage = Lineage(spark)
+    stream(Lineage(spark), folder, when)
+    spark.stop()
+
+
+def stream(lineage: Lineage, folder: str, when: str) -> None:
+    """Everything that is there, and what of it was not recorded before."""
     record = lineage.foreach_batch("SELECT id, amount > 100 AS large FROM batch", name=NAME, output=f"{folder}/judged+append")
     going, publish_run = [-1], Store.publish_run
 
@@ -42,11 +47,12 @@ def main(folder: str, when: str) -> None:
         if (number, when) == (_AT, "recorded"):
             die()
 
-    setattr(Store, "publish_run", publish)  # noqa: B010  (it is another method for type checkers)
-    loans = spark.readStream.schema("id int, amount double").option("maxFilesPerTrigger", 1).parquet(f"{folder}/loans")
+    if when == "written":
+        setattr(Store, "publish_run", publish)  # noqa: B010  (it is another method for type checkers)
+    assert lineage.spark is not None
+    loans = lineage.spark.readStream.schema("id int, amount double").option("maxFilesPerTrigger", 1).parquet(f"{folder}/loans")
     writer = loans.writeStream.foreachBatch(function).option("checkpointLocation", f"{folder}/checkpoint")
     writer.trigger(availableNow=True).start().awaitTermination()
-    spark.stop()
 
 
 if __name__ == "__main__":

@@ -12,10 +12,11 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyspark.sql import SparkSession
 
 from airflow_lineage_provider import Lineage
 from airflow_lineage_provider.store import Store
-from tests.pipeline.stream_driver import NAME
+from tests.pipeline.stream_driver import NAME, stream
 
 pytestmark = pytest.mark.spark
 
@@ -38,7 +39,7 @@ def written(folder: Path) -> list[int]:
     return sorted(pq.read_table(folder / "judged").column("id").to_pylist())
 
 
-def test_killed_and_started_again(store: Store, tmp_path: Path) -> None:
+def test_killed_and_started_again(spark: SparkSession, store: Store, tmp_path: Path) -> None:
     (tmp_path / "loans").mkdir()
     for number in range(3):
         come(tmp_path / "loans", number)
@@ -55,7 +56,7 @@ def test_killed_and_started_again(store: Store, tmp_path: Path) -> None:
     assert store.find_head(interrupted).status == "failed"
     recorded = store.batches(NAME)[1].head.id
 
-    assert drive(tmp_path, "never") == 0
+    stream(Lineage(spark, store=store), str(tmp_path), "never")
     assert [(one.batch, one.head.status) for one in store.batches(NAME)] == [(number, "complete") for number in range(3)]
     assert written(tmp_path) == list(range(6))
     assert store.batches(NAME)[1].head.id == recorded  # Spark gave it again, and nothing was done
