@@ -119,6 +119,7 @@ _SPARKS_OWN = (
     "Can't zip RDDs with unequal numbers of partitions",
     "requirement failed: Subquery subquery#",
     "java.lang.NullPointerException",
+    "something went wrong in analysis",
 )
 
 
@@ -144,7 +145,7 @@ def _collected(frame: DataFrame) -> list[tuple[Any, ...]]:
     is looked for by IN it says that it "requires attributes from more than one child". Internal errors are its own by their name. Planning
     a query anew at its stages, it zips kept parts of INTERSECT ALL of different numbers, and reads subqueries that it has not waited for.
     A NullPointerException is its own whatever the query: handed down to an ORC file, a comparison with the NULL that a subquery gave is
-    one, and so is a subquery's plan that an executor compares.
+    one, and so is a subquery's plan that an executor compares. So is what it says itself: that something went wrong in analysis.
     """
     try:
         return [tuple(row) for row in frame.collect()]
