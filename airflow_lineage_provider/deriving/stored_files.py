@@ -19,10 +19,10 @@ from airflow_lineage_provider.plan.datatypes import to_arrow
 from airflow_lineage_provider.sources.duckdb_connection import name as quoted
 from airflow_lineage_provider.sources.duckdb_files import scan
 from airflow_lineage_provider.sources.duckdb_query import fetched
+from airflow_lineage_provider.sources.file_uris import local_path
 from airflow_lineage_provider.sources.files import CannotReadHere
 from airflow_lineage_provider.spark.executing.outputs import partition_of
 from airflow_lineage_provider.sql.types import FLOATS, duckdb_type
-from airflow_lineage_provider.store.discarded import local_path
 from airflow_lineage_provider.store.read import row_column
 
 if TYPE_CHECKING:

@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from airflow_lineage_provider.records.versions import FileStatus, FilesVersion
+from airflow_lineage_provider.sources.file_uris import local_path
 
 # More files than this are told by a digest: a version is stored with every run.
 LISTED_FILES = 1000
@@ -20,13 +21,7 @@ Files = Mapping[str, FileStatus]
 
 def is_local(uris: Sequence[str]) -> bool:
     """Whether all of these are on this machine."""
-    return bool(uris) and all(uri.startswith("file:") for uri in uris)
-
-
-def local_path(uri: str) -> Path:
-    """The path of a ``file:`` URI as Hadoop writes it: nothing in it is escaped."""
-    rest = uri.removeprefix("file:")
-    return Path("/" + rest.lstrip("/"))
+    return bool(uris) and all(local_path(uri) is not None for uri in uris)
 
 
 def list_local(roots: Sequence[str], *, nested: bool, pattern: str | None = None) -> dict[str, tuple[int, int]]:
@@ -36,8 +31,9 @@ def list_local(roots: Sequence[str], *, nested: bool, pattern: str | None = None
     when the table is partitioned (``nested``).
     """
     found: dict[str, tuple[int, int]] = {}
-    for root in roots:
-        for path in _files(local_path(root), nested, pattern):
+    for root in map(local_path, roots):
+        assert root is not None
+        for path in _files(root, nested, pattern):
             status = path.stat()
             found[f"file:{path}"] = (status.st_size, status.st_mtime_ns // 1_000_000)
     return found

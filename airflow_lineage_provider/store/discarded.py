@@ -17,6 +17,7 @@ from pathlib import Path
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
 
+from airflow_lineage_provider.sources.file_uris import local_path
 from airflow_lineage_provider.store import schema
 
 log = logging.getLogger(__name__)
@@ -66,11 +67,6 @@ def sweep(engine: sa.Engine) -> list[str]:
             table = schema.discarded_folders
             connection.execute(table.delete().where(table.c.discarded < datetime.now(UTC) - _LOOKED_FOR))
     return gone
-
-
-def local_path(folder: str) -> Path | None:
-    """The path of a folder that is on this machine, as Hadoop writes it (``file:/…``, ``file:///…``); None for other file systems."""
-    return Path("/" + folder.removeprefix("file:").lstrip("/")) if folder.startswith("file:") else None
 
 
 def is_of(folder: str, run_id: str) -> bool:

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from airflow_lineage_provider.sources.file_uris import local_path
 from airflow_lineage_provider.spark import local_files
-from airflow_lineage_provider.spark.local_files import file_differences, files_version, list_local, local_path
+from airflow_lineage_provider.spark.local_files import file_differences, files_version, list_local
 
 
 def test_hidden_files_and_folders_are_left_out(tmp_path: Path) -> None:

@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING
 
 from airflow_lineage_provider.errors import LoadFailed, StoreError
 from airflow_lineage_provider.plan.datatypes import ArrayType, DataType, MapType, ScalarType, StructType, parse_type
+from airflow_lineage_provider.sources.file_uris import local_path
 from airflow_lineage_provider.spark.executing.outputs import files_at
 from airflow_lineage_provider.spark.frames import quoted, renamed, selected
 from airflow_lineage_provider.spark.jvm_classes import java_class
 from airflow_lineage_provider.spark.session import SETTINGS, apply_conf
 from airflow_lineage_provider.sql.types import FLOATS, says_more, spark_type
-from airflow_lineage_provider.store.discarded import is_of, local_path
+from airflow_lineage_provider.store.discarded import is_of
 
 if TYPE_CHECKING:
     from py4j.java_gateway import JavaObject

@@ -12,9 +12,10 @@ from airflow_lineage_provider.plan.relation import Relation
 from airflow_lineage_provider.records.versions import FilesVersion, NoVersion, RowsVersion, SnapshotVersion, SourceVersion
 from airflow_lineage_provider.secrecy import is_digest, shown_text
 from airflow_lineage_provider.secrecy.options import of_no_effect, options_again
+from airflow_lineage_provider.sources.file_uris import local_path
 from airflow_lineage_provider.spark import file_listing
 from airflow_lineage_provider.spark.capturing.relations import quoted, relation_of, root_paths
-from airflow_lineage_provider.spark.local_files import file_differences, files_version, is_local, local_path
+from airflow_lineage_provider.spark.local_files import file_differences, files_version
 from airflow_lineage_provider.spark.rereading import jdbc
 from airflow_lineage_provider.spark.scala_maps import all_settings, scala_map
 
@@ -87,7 +88,8 @@ def _completed(spark: SparkSession, relation: Relation, given: Mapping[str, str]
 
 def _files(spark: SparkSession, source: Source, options: dict[str, str]) -> DataFrame:
     relation = source.relation
-    gone = [path for path in relation.paths if is_local([path]) and not local_path(path).exists()]
+    here = {path: local_path(path) for path in relation.paths}
+    gone = [path for path, place in here.items() if place is not None and not place.exists()]
     if gone:
         raise SourceUnavailable(f"source {relation.name} has vanished: {', '.join(gone)} does not exist")
     return _load(spark, source, relation.paths, options)

@@ -13,7 +13,7 @@ from pyarrow import parquet
 
 from airflow_lineage_provider import Lineage
 from airflow_lineage_provider.recorded_run import Run
-from airflow_lineage_provider.store.discarded import local_path
+from airflow_lineage_provider.sources.file_uris import local_path
 from tests.bench.comparison import Arm, Comparison, compared
 from tests.bench.ground import Ground
 
