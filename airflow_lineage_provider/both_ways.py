@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, overload
 
 from airflow_lineage_provider import settings
 from airflow_lineage_provider.options import check_options
@@ -13,31 +13,21 @@ from airflow_lineage_provider.shown import shown
 if TYPE_CHECKING:
     from airflow_lineage_provider.answers.explanation import RunSummary
     from airflow_lineage_provider.answers.lineage_rows import LineageRows
-    from airflow_lineage_provider.answers.lineage_stream import LineageStream, Parts
-    from airflow_lineage_provider.deriving.asked_run import AskedRun
+    from airflow_lineage_provider.answers.lineage_stream import LineageStream
+    from airflow_lineage_provider.asking import Asking
     from airflow_lineage_provider.progress import Progress
     from airflow_lineage_provider.recorded_run import Target
     from airflow_lineage_provider.recording import RecordedPlan
-
-Answer = TypeVar("Answer")
 
 
 class LineageOfRows(ABC):
     """The part of `Run` that asks the maps between its row sets (`tracing.maps`)."""
 
+    _asking: Asking
+
     @property
     @abstractmethod
     def summary(self) -> RunSummary: ...
-
-    @abstractmethod
-    def _answered(
-        self, what: str, params: Mapping[str, Any] | None, progress: Progress | bool | None, question: Callable[[AskedRun], Answer]
-    ) -> Answer: ...
-
-    @abstractmethod
-    def _streamed(
-        self, what: str, params: Mapping[str, Any] | None, progress: Progress | bool | None, question: Callable[[AskedRun], Parts]
-    ) -> Parts: ...
 
     @property
     @abstractmethod
@@ -92,7 +82,7 @@ class LineageOfRows(ABC):
 
         check_options({"table": table, "max_rows": max_rows, "params": params})
         most = settings.target_limit() if max_rows is None else max_rows
-        found = self._answered(
+        found = self._asking.answered(
             "backward,", params, progress, lambda run: rows_behind(run, rows, table, at=at, summary=self.summary, limit=most)
         )
         return found if table is None else next(iter(found.values()))
@@ -124,7 +114,7 @@ class LineageOfRows(ABC):
 
         check_options({"table": table, "max_rows": max_rows, "batch_rows": batch_rows, "params": params})
         most = settings.target_limit() if max_rows is None else max_rows
-        parts = self._streamed(
+        parts = self._asking.streamed(
             "backward,", params, progress, lambda run: parts_behind(run, rows, table, at=at, limit=most, batch_rows=batch_rows)
         )
         return stream_behind(self.plan, shown(rows if at is None else at), table, parts)
@@ -156,6 +146,6 @@ class LineageOfRows(ABC):
 
         check_options({"table": table, "max_rows": max_rows, "params": params})
         most = settings.target_limit() if max_rows is None else max_rows
-        return self._answered(
+        return self._asking.answered(
             "forward,", params, progress, lambda run: rows_from(run, rows, table, at=at, summary=self.summary, limit=most)
         )

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from airflow_lineage_provider import settings
@@ -18,18 +17,16 @@ from airflow_lineage_provider.answers.storage import (
 )
 from airflow_lineage_provider.answers.summary import summary_of
 from airflow_lineage_provider.answers.why_not import WhyNot
-from airflow_lineage_provider.both_ways import Answer, LineageOfRows
-from airflow_lineage_provider.errors import ResultNotStored, RunNotComplete, SparkRequired, StoreNotPermitted
+from airflow_lineage_provider.asking import Asking
+from airflow_lineage_provider.both_ways import LineageOfRows
+from airflow_lineage_provider.errors import ResultNotStored, SparkRequired, StoreNotPermitted
 from airflow_lineage_provider.options import check_options
 from airflow_lineage_provider.progress import Progress
 from airflow_lineage_provider.recording import RecordedPlan
-from airflow_lineage_provider.recording import read as read_record
 from airflow_lineage_provider.records.run import RunRecord
 from airflow_lineage_provider.renamed import renamed
 from airflow_lineage_provider.render.progress import watched
-from airflow_lineage_provider.secrecy import Secrets
 from airflow_lineage_provider.secrecy.failures import guarded
-from airflow_lineage_provider.secrecy.sealing import given_again
 from airflow_lineage_provider.secrecy.showing import without_secrets
 from airflow_lineage_provider.tracing.columns.lineage import ColumnLineage, column_lineage
 from airflow_lineage_provider.words import Difference
@@ -39,14 +36,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import Column, DataFrame, Row
 
-    from airflow_lineage_provider.answers.lineage_stream import Parts
-    from airflow_lineage_provider.deriving.asked_run import AskedRun
     from airflow_lineage_provider.deriving.known_runs import KnownRuns
-    from airflow_lineage_provider.deriving.spark_on_demand import SparkOnDemand
     from airflow_lineage_provider.pipeline import Lineage
     from airflow_lineage_provider.spark.executing.run import Execution
-    from airflow_lineage_provider.spark.rereading.tracing import SparkTracing
-    from airflow_lineage_provider.store import Materialization
 
 Target: TypeAlias = "str | Column | Row | Mapping[str, Any] | Sequence[Mapping[str, Any] | Row] | pd.DataFrame | pa.Table"
 """Which rows are meant: a predicate, or rows by their values."""
@@ -64,6 +56,7 @@ class Run(LineageOfRows):
         self.record = record
         self._execution = execution
         self._result = result
+        self._asking = Asking(lineage, record)
 
     @property
     def id(self) -> str:
@@ -87,12 +80,7 @@ class Run(LineageOfRows):
 
         :raises RunNotComplete: the run failed, was dropped, is still going, or its lineage was lost.
         """
-        self._check_complete()
-        return read_record(self.record)
-
-    def _check_complete(self) -> None:
-        if self.record.status != "complete":
-            raise RunNotComplete(f"run {self.id} of {self.record.pipeline} is {self.record.status}" + _because(self.record.error))
+        return self._asking.plan
 
     @property
     def result(self) -> DataFrame:
@@ -135,7 +123,7 @@ class Run(LineageOfRows):
         names = dict(plan.materialized[0].columns)
         columns = [names[a.id] for a in plan.plan.output]
         chosen = [*dict.fromkeys(columns), ROW]
-        spark = self._on_demand(plan, {"result": stored}, lambda _: None)
+        spark = self._asking.on_demand(plan, {"result": stored}, lambda _: None)
 
         def first() -> pa.Table:
             store = self._lineage.store
@@ -234,9 +222,9 @@ class Run(LineageOfRows):
         max_rows, context = renamed("max_rows", max_rows, "limit", limit), renamed("context", context, "airflow", airflow)
         check_options({"max_rows": max_rows, "verify": verify, "difference": difference, "across": across})
         check_options({"save": save, "params": params, "context": context})
-        self._check_complete()
+        self._asking.check_complete()
         most, given = settings.target_limit() if max_rows is None else max_rows, params or {}
-        secrets, what = self._secrets(given), f"explain {self.record.pipeline}"
+        secrets, what = self._asking.secrets(given), f"explain {self.record.pipeline}"
 
         def question(told: Progress) -> Explanation:
             with self._lineage.store.session() as session:
@@ -250,7 +238,7 @@ class Run(LineageOfRows):
                     "this user of the results store may read it and not keep derivations: explain(…, save=False), or --no-save, writes "
                     "nothing"
                 )
-            run = self._asked(told, secrets, runs, across=across, save=save)
+            run = self._asking.asked(told, secrets, runs, across=across, save=save)
             derived = derive(run, target, at=at, summary=self.summary, limit=most, difference=difference)
             explanation = derived.explanation
             if verify:
@@ -259,49 +247,12 @@ class Run(LineageOfRows):
                 run.session.rest()
                 explanation = verified(explanation, run.udfs, run.recorded, self._lineage.spark)
             if across:
-                further = Across(runs, lambda one: self._other(one, runs, told, save, given), summary_of, difference, most)
+                further = Across(runs, lambda one: self._asking.other(one, runs, told, save, given), summary_of, difference, most)
                 explanation = further.trace(derived, explanation)
             return explanation
 
         with guarded(secrets.message), watched(progress, what) as stages, heartbeat(lambda: self._lineage.spark, stages) as told:
             return self._lineage.lasting(lambda: question(told))
-
-    def _secrets(self, given: Mapping[str, Any]) -> Secrets:
-        return given_again(self.id, self.record.plan, self.record.params, given) if self.record.status == "complete" else Secrets()
-
-    def _bound(self, secrets: Secrets) -> RecordedPlan:
-        """The run's plan with the secret parameters back in their places."""
-        if not secrets.values:
-            return self.plan
-        return read_record(self.record, secrets.bound(self.record.plan))
-
-    def _asked(self, progress: Progress, secrets: Secrets, runs: KnownRuns, *, across: bool = False, save: bool = False) -> AskedRun:
-        """The run as a question finds it; ``runs`` are those that the question has come by."""
-        from airflow_lineage_provider.deriving.across.stored_outputs import StoredOutputs
-        from airflow_lineage_provider.deriving.asked_run import AskedRun
-        from airflow_lineage_provider.store.kept_udfs import UdfsOfRun
-
-        recorded = self._bound(secrets)
-        stored = runs.stored(self.id)
-        spark = self._on_demand(recorded, stored, progress)
-        return AskedRun(
-            store=runs.store,
-            session=runs.session,
-            record=self.record,
-            recorded=recorded,
-            stored=stored,
-            udfs=UdfsOfRun(runs.store, self.record),
-            on_demand=spark,
-            progress=progress,
-            kept=StoredOutputs(runs, self.id, spark) if across else None,
-            keep_reasons=save,
-        )
-
-    def _other(self, run_id: str, runs: KnownRuns, progress: Progress, save: bool, given: Mapping[str, Any]) -> AskedRun:
-        """A run that wrote what this one, or another on the way, read."""
-        progress(f"tracing through run {run_id}")
-        other = Run(self._lineage, runs.run(run_id))
-        return other._asked(progress, other._secrets(given), runs, across=True, save=save)
 
     def why_not(
         self,
@@ -341,66 +292,9 @@ class Run(LineageOfRows):
         max_rows = renamed("max_rows", max_rows, "limit", limit)
         check_options({"table": table, "max_rows": max_rows, "params": params})
         most = WHY_NOT_LIMIT if max_rows is None else max_rows
-        return self._answered("why not,", params, progress, lambda run: why_not(run, rows, table, at=at, summary=self.summary, limit=most))
-
-    def _answered(
-        self, what: str, params: Mapping[str, Any] | None, progress: Progress | bool | None, question: Callable[[AskedRun], Answer]
-    ) -> Answer:
-        """The answer to a question that is not kept, without the secrets that it was found with."""
-
-        def asked(stages: Progress) -> Answer:
-            with self._question(stages, secrets) as run:
-                return question(run)
-
-        self._check_complete()
-        secrets = self._secrets(params or {})
-        with guarded(secrets.message), watched(progress, f"{what} {self.record.pipeline}") as stages:
-            found = self._lineage.lasting(lambda: asked(stages))
-        return without_secrets(found, secrets)
-
-    def _streamed(
-        self, what: str, params: Mapping[str, Any] | None, progress: Progress | bool | None, question: Callable[[AskedRun], Parts]
-    ) -> Parts:
-        self._check_complete()
-        secrets = self._secrets(params or {})
-
-        def parts() -> Parts:
-            told = watched(progress, f"{what} {self.record.pipeline}")
-            with guarded(secrets.message), told as stages, self._question(stages, secrets) as run:
-                yield from question(run)
-
-        return parts()
-
-    @contextmanager
-    def _question(self, stages: Progress, secrets: Secrets) -> Iterator[AskedRun]:
-        from airflow_lineage_provider.deriving.known_runs import KnownRuns
-
-        with self._lineage.store.session() as session:
-            run = self._asked(stages, secrets, KnownRuns(self._lineage.store, session), across=True)
-            session.rest()
-            yield run
-
-    def _on_demand(self, recorded: RecordedPlan, stored: Mapping[str, Materialization], progress: Progress) -> SparkOnDemand:
-        from airflow_lineage_provider.deriving.spark_on_demand import SparkOnDemand
-
-        def start(why: str) -> SparkTracing | None:
-            self._lineage.start(why)
-            found = self._spark_tracing(recorded, stored)
-            if found is not None:
-                progress("going on with Spark")
-            return found
-
-        return SparkOnDemand(self._spark_tracing(recorded, stored), start)
-
-    def _spark_tracing(self, recorded: RecordedPlan, stored: Mapping[str, Materialization]) -> SparkTracing | None:
-        if self._lineage.spark is None:
-            return None
-        from airflow_lineage_provider.spark.ready import is_stopped
-        from airflow_lineage_provider.spark.rereading.tracing import SparkTracing
-
-        if is_stopped(self._lineage.spark):
-            return None
-        return SparkTracing(self._lineage.spark, self._lineage.store, recorded, stored)
+        return self._asking.answered(
+            "why not,", params, progress, lambda run: why_not(run, rows, table, at=at, summary=self.summary, limit=most)
+        )
 
     def close(self) -> None:
         """Let Spark forget the rows that it keeps for ``result``; what is stored stays."""
@@ -408,7 +302,3 @@ class Run(LineageOfRows):
             self._execution.close()
             self._execution = None
         self._result = None
-
-
-def _because(error: str | None) -> str:
-    return f": {error}" if error else ""

@@ -31,7 +31,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"spark", "render"}),
     frozenset({"running", "deriving"}),
     frozenset({"options"}),
-    frozenset({"both_ways", "recorded_run", "requested", "streams", "pipeline"}),
+    frozenset({"asking", "both_ways", "recorded_run", "requested", "streams", "pipeline"}),
     frozenset({"cli", "operators", "hooks", "decorators", "triggers", "web", "provider_info"}),
 )
 # Explanations are drawn and restored by parts that know them: imported when called, so that no import is a circle.

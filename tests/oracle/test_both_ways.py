@@ -141,7 +141,7 @@ def _check_maps(run: Run, read: Iterable[str]) -> None:
     """r stands behind o, asked backward, exactly where o descends from r, asked forward: for the result, and for a stored segment."""
     store = run._lineage.store
     with ExitStack() as stack:
-        asked = run._asked(lambda _: None, Secrets(), KnownRuns(store, stack.enter_context(store.session())))
+        asked = run._asking.asked(lambda _: None, Secrets(), KnownRuns(store, stack.enter_context(store.session())))
         made = stack.enter_context(derivation(asked, TRUE))
         result = numbered_rows(RESULT, chosen_target(asked, "true", None, MOST_TARGETS).numbers(made.rows))
         for name in read:

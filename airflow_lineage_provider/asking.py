@@ -1,0 +1,155 @@
+"""How questions reach a recorded run: its secrets given again, a session of the store, and Spark where it is needed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from airflow_lineage_provider.errors import RunNotComplete
+from airflow_lineage_provider.progress import Progress
+from airflow_lineage_provider.recording import RecordedPlan
+from airflow_lineage_provider.recording import read as read_record
+from airflow_lineage_provider.records.run import RunRecord
+from airflow_lineage_provider.render.progress import watched
+from airflow_lineage_provider.secrecy import Secrets
+from airflow_lineage_provider.secrecy.failures import guarded
+from airflow_lineage_provider.secrecy.sealing import given_again
+from airflow_lineage_provider.secrecy.showing import without_secrets
+
+if TYPE_CHECKING:
+    from airflow_lineage_provider.answers.lineage_stream import Parts
+    from airflow_lineage_provider.deriving.asked_run import AskedRun
+    from airflow_lineage_provider.deriving.known_runs import KnownRuns
+    from airflow_lineage_provider.deriving.spark_on_demand import SparkOnDemand
+    from airflow_lineage_provider.pipeline import Lineage
+    from airflow_lineage_provider.spark.rereading.tracing import SparkTracing
+    from airflow_lineage_provider.store import Materialization
+
+Answer = TypeVar("Answer")
+
+
+class Asking:
+    """Asks one recorded run, with the store and the session of a `Lineage`."""
+
+    def __init__(self, lineage: Lineage, record: RunRecord) -> None:
+        self._lineage = lineage
+        self.record = record
+
+    @property
+    def plan(self) -> RecordedPlan:
+        """The run's plan as recorded.
+
+        :raises RunNotComplete: the run failed, was dropped, is still going, or its lineage was lost.
+        """
+        self.check_complete()
+        return read_record(self.record)
+
+    def check_complete(self) -> None:
+        """:raises RunNotComplete: the run failed, was dropped, is still going, or its lineage was lost."""
+        if self.record.status != "complete":
+            because = f": {self.record.error}" if self.record.error else ""
+            raise RunNotComplete(f"run {self.record.id} of {self.record.pipeline} is {self.record.status}{because}")
+
+    def secrets(self, given: Mapping[str, Any]) -> Secrets:
+        """The run's secret parameters, as they are given again.
+
+        :raises SecretRequired, SecretMismatch: one is not given, or another value.
+        """
+        return given_again(self.record.id, self.record.plan, self.record.params, given) if self.record.status == "complete" else Secrets()
+
+    def bound(self, secrets: Secrets) -> RecordedPlan:
+        """The run's plan with the secret parameters back in their places."""
+        if not secrets.values:
+            return self.plan
+        return read_record(self.record, secrets.bound(self.record.plan))
+
+    def asked(self, progress: Progress, secrets: Secrets, runs: KnownRuns, *, across: bool = False, save: bool = False) -> AskedRun:
+        """The run as a question finds it; ``runs`` are those that the question has come by."""
+        from airflow_lineage_provider.deriving.across.stored_outputs import StoredOutputs
+        from airflow_lineage_provider.deriving.asked_run import AskedRun
+        from airflow_lineage_provider.store.kept_udfs import UdfsOfRun
+
+        recorded = self.bound(secrets)
+        stored = runs.stored(self.record.id)
+        spark = self.on_demand(recorded, stored, progress)
+        return AskedRun(
+            store=runs.store,
+            session=runs.session,
+            record=self.record,
+            recorded=recorded,
+            stored=stored,
+            udfs=UdfsOfRun(runs.store, self.record),
+            on_demand=spark,
+            progress=progress,
+            kept=StoredOutputs(runs, self.record.id, spark) if across else None,
+            keep_reasons=save,
+        )
+
+    def other(self, run_id: str, runs: KnownRuns, progress: Progress, save: bool, given: Mapping[str, Any]) -> AskedRun:
+        """A run that wrote what this one, or another on the way, read."""
+        progress(f"tracing through run {run_id}")
+        other = Asking(self._lineage, runs.run(run_id))
+        return other.asked(progress, other.secrets(given), runs, across=True, save=save)
+
+    def answered(
+        self, what: str, params: Mapping[str, Any] | None, progress: Progress | bool | None, question: Callable[[AskedRun], Answer]
+    ) -> Answer:
+        """The answer to a question that is not kept, without the secrets that it was found with."""
+
+        def asked(stages: Progress) -> Answer:
+            with self._question(stages, secrets) as run:
+                return question(run)
+
+        self.check_complete()
+        secrets = self.secrets(params or {})
+        with guarded(secrets.message), watched(progress, f"{what} {self.record.pipeline}") as stages:
+            found = self._lineage.lasting(lambda: asked(stages))
+        return without_secrets(found, secrets)
+
+    def streamed(
+        self, what: str, params: Mapping[str, Any] | None, progress: Progress | bool | None, question: Callable[[AskedRun], Parts]
+    ) -> Parts:
+        """The same of an answer that comes in parts: the run is asked from the first on, until they end or are closed."""
+        self.check_complete()
+        secrets = self.secrets(params or {})
+
+        def parts() -> Parts:
+            told = watched(progress, f"{what} {self.record.pipeline}")
+            with guarded(secrets.message), told as stages, self._question(stages, secrets) as run, closing(question(run)) as found:
+                for batch, worth in found:
+                    yield batch, without_secrets(worth, secrets)
+
+        return parts()
+
+    @contextmanager
+    def _question(self, stages: Progress, secrets: Secrets) -> Iterator[AskedRun]:
+        from airflow_lineage_provider.deriving.known_runs import KnownRuns
+
+        with self._lineage.store.session() as session:
+            run = self.asked(stages, secrets, KnownRuns(self._lineage.store, session), across=True)
+            session.rest()
+            yield run
+
+    def on_demand(self, recorded: RecordedPlan, stored: Mapping[str, Materialization], progress: Progress) -> SparkOnDemand:
+        """Spark for a question: the session that there is, or one that is started when it is needed."""
+        from airflow_lineage_provider.deriving.spark_on_demand import SparkOnDemand
+
+        def start(why: str) -> SparkTracing | None:
+            self._lineage.start(why)
+            found = self._spark_tracing(recorded, stored)
+            if found is not None:
+                progress("going on with Spark")
+            return found
+
+        return SparkOnDemand(self._spark_tracing(recorded, stored), start)
+
+    def _spark_tracing(self, recorded: RecordedPlan, stored: Mapping[str, Materialization]) -> SparkTracing | None:
+        if self._lineage.spark is None:
+            return None
+        from airflow_lineage_provider.spark.ready import is_stopped
+        from airflow_lineage_provider.spark.rereading.tracing import SparkTracing
+
+        if is_stopped(self._lineage.spark):
+            return None
+        return SparkTracing(self._lineage.spark, self._lineage.store, recorded, stored)
