@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 # More of a file's rows are read faster by reading all of it, which Arrow does in less memory.
 _MOST_ROWS = 20_000
+_WANTED = "wanted_positions"
 
 
 class NotByDuckDb(Exception):
@@ -38,8 +39,9 @@ def rows_at(file: pq.ParquetFile, path: Path, columns: list[FileColumn], positio
     if problem:
         raise NotByDuckDb(problem)
     listed = ", ".join(name(one) for one in dict.fromkeys([POSITION, *(column.name for column in columns)]))
-    wanted = ", ".join(map(str, np.unique(positions).tolist()))
-    rows = _fetched(f"SELECT {listed} FROM {scan([path])} WHERE {POSITION} IN ({wanted})", path)
+    # Not a list of numbers in the query: reading its text would take longer than reading the file.
+    wanted = pa.table({"position": np.unique(positions)})
+    rows = _fetched(f"SELECT {listed} FROM {scan([path])} WHERE {POSITION} IN (SELECT position FROM {_WANTED})", path, wanted)
     found = rows.column(0).to_numpy()
     order = np.argsort(found)
     if not np.isin(positions, found).all():
@@ -48,9 +50,10 @@ def rows_at(file: pq.ParquetFile, path: Path, columns: list[FileColumn], positio
     return [ordered.column(column.name) for column in columns]
 
 
-def _fetched(query: str, path: Path) -> pa.Table:
+def _fetched(query: str, path: Path, wanted: pa.Table) -> pa.Table:
     try:
         with connected([path], may_skip=True) as connection:
+            connection.register(_WANTED, wanted)
             return connection.sql(query).to_arrow_table()
     except CannotReadHere as problem:
         raise NotByDuckDb(str(problem)) from problem

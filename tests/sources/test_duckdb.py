@@ -256,9 +256,9 @@ class TestRows:
         asked: list[str] = []
         by_duckdb = duckdb_rows._fetched
 
-        def fetched_and_told(query: str, at: Path) -> pa.Table:
+        def fetched_and_told(query: str, at: Path, wanted: pa.Table) -> pa.Table:
             asked.append(query)
-            return by_duckdb(query, at)
+            return by_duckdb(query, at, wanted)
 
         monkeypatch.setattr(duckdb_rows, "_fetched", fetched_and_told)
         types = {"x": "bigint", "s": "string", "n": "array<bigint>"}

@@ -8,6 +8,7 @@ EXPERIMENTS = (
     "judging",
     "asking",
     "questions",
+    "large_answers",
     "strategies",
     "loading",
     "in_files",
