@@ -38,6 +38,9 @@
     │   ├── TooManyCells              the answer has more than may be enumerated
     │   └── RelationDamaged           these bytes are no relation
     │       └── RelationTooNew        a newer release wrote them
+    ├── SketchError                   fragments or a sketch are not what they can be
+    │   └── SketchDamaged             these bytes are no sketch
+    │       └── SketchTooNew          a newer release wrote them
     ├── StoreError                    the results store
     │   ├── StoreUnavailable          it does not answer
     │   │   ├── StoreTooSlow          it answers, and not within the limit that was set
@@ -210,6 +213,18 @@ class RelationDamaged(ArrayLineageError):
 
 class RelationTooNew(RelationDamaged):
     """A newer release of this package wrote the relation."""
+
+
+class SketchError(LineageError):
+    """Fragments of a column, or a provenance sketch, are not what they can be."""
+
+
+class SketchDamaged(SketchError):
+    """Bytes that should be a sketch are none."""
+
+
+class SketchTooNew(SketchDamaged):
+    """A newer release of this package wrote the sketch."""
 
 
 class StoreError(LineageError):

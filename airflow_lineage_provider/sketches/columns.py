@@ -1,0 +1,168 @@
+"""Which columns of which sources a sketch may be of: every column of every leaf of a pipeline, judged.
+
+>>> T = table("T", "k, v")
+>>> few = where(group(T, by="k", give="k, count(v) AS n"), "n < 3")
+>>> [(one.column, one.safe, one.rule) for one in safe_columns(Pipeline(plan=few, names=("k", "n")))]
+[('k', True, 'group'), ('v', False, 'selection')]
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from airflow_lineage_provider.plan import expressions as e
+from airflow_lineage_provider.plan import operators as o
+from airflow_lineage_provider.plan.expression_walk import expressions_in
+from airflow_lineage_provider.plan.pipeline import Pipeline
+from airflow_lineage_provider.plan.text import operator_text
+from airflow_lineage_provider.plan.walk import operators, own_expressions
+from airflow_lineage_provider.rewrite.canonical_aggregates import canonical_aggregates
+from airflow_lineage_provider.rewrite.canonical_windows import canonical_windows
+from airflow_lineage_provider.rewrite.pull_out_udfs import pull_out_udfs
+from airflow_lineage_provider.rewrite.scalar_subqueries import scalar_subqueries
+from airflow_lineage_provider.rewrite.unique_attributes import unique_attributes
+from airflow_lineage_provider.sketches.formula import Formulas
+from airflow_lineage_provider.sketches.kinds import kind_of
+from airflow_lineage_provider.sketches.partition import why_refused
+from airflow_lineage_provider.sketches.proof import Above, Bounds, Counter, NotSafe, Proof
+from airflow_lineage_provider.sketches.safety import relate
+from airflow_lineage_provider.sketches.solver import TIMEOUT_MS
+
+PASSES: tuple[Callable[[o.Plan], o.Plan], ...] = (
+    unique_attributes, canonical_aggregates, scalar_subqueries, canonical_windows, pull_out_udfs,
+)  # fmt: skip
+"""The form that the rules are about."""
+
+_ONE_AT_A_TIME = threading.Lock()
+"""z3's formulas are all of one context, which has one user."""
+
+
+@dataclass(frozen=True)
+class SafeColumn:
+    """Whether a sketch of one column of one leaf is safe.
+
+    ``rule`` and ``operator`` decided it; ``because`` says why in words, and ``counter`` has values for which an unsafe one goes wrong.
+    ``ties``: where rows tie, plain runs may differ, and the run over a sketch gives one of the right answers, if all rows that tie at the
+    limit are in the sketch. ``needs_rows``: only if the result that the sketch was taken of has rows.
+    """
+
+    leaf: int
+    table: str
+    column: str
+    type: str
+    safe: bool
+    rule: str
+    operator: str = ""
+    because: str = ""
+    counter: Counter = ()
+    ties: bool = False
+    needs_rows: bool = False
+    ms: float = 0.0
+
+
+def canonical(plan: o.Plan) -> o.Plan:
+    """The plan in the form that the rules are about.
+
+    :raises UnsupportedOperator: for an operator without defined lineage.
+    """
+    for one in PASSES:
+        plan = one(plan)
+    return plan
+
+
+def safe_columns(
+    pipeline: Pipeline,
+    *,
+    bounds: Bounds | None = None,
+    keys: Mapping[int, Sequence[str]] | None = None,
+    clock: Callable[[], float] = lambda: 0.0,
+    timeout_ms: int = TIMEOUT_MS,
+) -> tuple[SafeColumn, ...]:
+    """Every column of every leaf, judged; leaves in the plan's order (the paper's attribute safety, definition 5 and theorem 2).
+
+    ``bounds`` are the smallest and largest values of columns, ``keys`` the primary keys of leaves, where they are known; ``clock`` gives
+    seconds.
+
+    :raises EnvironmentProblem: z3 is not installed. :raises UnsupportedOperator: the plan has an operator without a rule.
+    """
+    asked = Question(canonical(pipeline.plan), pipeline, bounds or {}, {at: tuple(one) for at, one in (keys or {}).items()}, timeout_ms)
+    found = []
+    for source in leaves(asked.plan):
+        for column, attribute in zip(source.columns, source.output, strict=True):
+            started = clock()
+            found.append(asked.judged(source, column, attribute, lambda started=started: (clock() - started) * 1000))  # type: ignore[misc]
+    return tuple(found)
+
+
+def leaves(plan: o.Plan) -> tuple[o.Source, ...]:
+    """The sources by their numbers, each once: one that the plan has copies of is one leaf."""
+    found = {node.leaf: node for node in reversed(tuple(operators(plan))) if isinstance(node, o.Source)}
+    return tuple(found[number] for number in sorted(found))
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is the same for all columns of a pipeline."""
+
+    plan: o.Plan
+    pipeline: Pipeline
+    bounds: Bounds
+    keys: Mapping[int, tuple[str, ...]]
+    timeout_ms: int
+
+    def judged(self, source: o.Source, column: str, attribute: e.Attribute, ms: Callable[[], float]) -> SafeColumn:
+        """One column."""
+        name = (source.leaf, source.relation.name, column, attribute.type)
+        refused = why_refused(attribute.type)
+        if refused:
+            return SafeColumn(*name, False, "type", because=refused, ms=ms())
+        with _ONE_AT_A_TIME:
+            proof = Proof(self.formulas.again(), self._copies(source.leaf, column), source.leaf, self.bounds, self.keys, self.timeout_ms)
+            try:
+                relate(self.plan, Above(), proof)
+            except NotSafe as error:
+                operator = operator_text(error.node)
+                return SafeColumn(*name, False, error.rule, operator, error.because, error.counter, ms=ms())
+        rule, operator = _decided(proof)
+        return SafeColumn(*name, True, rule, operator, _WHY[rule], ties=proof.ties, needs_rows=proof.needs_rows, ms=ms())
+
+    @cached_property
+    def formulas(self) -> Formulas:
+        """What all proofs share."""
+        parts = [part for node in operators(self.plan) for own in own_expressions(node) for part in expressions_in(own)]
+        texts = [part.value for part in parts if isinstance(part, e.Literal) and part.value is not None and kind_of(part.type) == "text"]
+        given = [one for bound in self.bounds.values() for one in bound if one is not None]
+        return Formulas([*texts, *given], exact=dict(self.pipeline.conf).get("spark.sql.ansi.enabled", "true") == "true")
+
+    def _copies(self, leaf: int, column: str) -> frozenset[int]:
+        """The column in every copy of the leaf: they are read through one sketch."""
+        copies = [node for node in operators(self.plan) if isinstance(node, o.Source) and node.leaf == leaf]
+        return frozenset(a.id for node in copies for name, a in zip(node.columns, node.output, strict=True) if name == column)
+
+
+_WHY = {
+    "monotone": "nothing compares what a sketch can change",
+    "group": "each group is in one fragment, so it is there whole or not at all",
+    "one row of all": "its one row is behind every row of the result, so all that is behind it is in a sketch of a result that has rows",
+    "window": "each partition is in one fragment, so it is there whole or not at all",
+    "selection": "what passes over a sketch passes in the plain run",
+    "join": "what are partners over a sketch are partners in the plain run",
+    "limit": "rows can only get worse in the order",
+    "outer join": "rows have the same partners over a sketch and in the plain run",
+    "difference": "what has a partner in the plain run has it over a sketch",
+    "generator": "the same values make the same rows",
+    "distinct": "rows that are equal over a sketch are equal in the plain run",
+}
+_WEIGHT = ("selection", "join", "difference", "outer join", "distinct", "generator", "limit", "one row of all", "window", "group")
+"""Of several rules that a proof took, the one that says most is named: what was compared, before what was whole."""
+
+
+def _decided(proof: Proof) -> tuple[str, str]:
+    """The rule and the operator that a proof hung on."""
+    if not proof.steps:
+        return "monotone", ""
+    rule, node = min(proof.steps, key=lambda step: _WEIGHT.index(step[0]))
+    return rule, operator_text(node)

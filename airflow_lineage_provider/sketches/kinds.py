@@ -1,0 +1,79 @@
+"""What a type's values are to the prover. Each is embedded in an order that z3 knows, so that whatever it proves there holds of them.
+
+Integers and decimals are numbers, exactly. Dates, timestamps and strings are ordered as numbers are, and any countable order has a place
+among the rationals: a literal is put where it stands among its like. ``float`` and ``double`` too (NaN is the largest, -0.0 is 0.0), but
+nothing is computed of them. A string with another collation than the binary one, and what has fields, is only ever itself.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import date, datetime
+from fractions import Fraction
+from typing import Literal as OneOf
+from typing import TypeAlias
+
+from airflow_lineage_provider.errors import PlanError
+from airflow_lineage_provider.plan.datatypes import ScalarType, parse_type
+
+Kind: TypeAlias = OneOf["number", "float", "text", "date", "timestamp", "boolean", "opaque"]
+
+_WHOLE = {"tinyint": 3, "smallint": 5, "int": 10, "bigint": 19}
+"""Digits of whole numbers."""
+_KINDS: dict[str, Kind] = {
+    **dict.fromkeys((*_WHOLE, "decimal"), "number"), "float": "float", "double": "float", "string": "text", "date": "date",
+    "timestamp": "timestamp", "timestamp_ntz": "timestamp", "boolean": "boolean",
+}  # fmt: skip
+_OTHER_COLLATION = re.compile(r"\bcollate\s+(?!`?utf8_binary\b)", re.IGNORECASE)
+_EPOCH = datetime(1970, 1, 1)
+
+
+def kind_of(type_: str) -> Kind:
+    """What values of a type are to the prover."""
+    found = scalar(type_)
+    if found is None or _OTHER_COLLATION.search(type_):
+        return "opaque"
+    return _KINDS.get(found.name, "opaque")
+
+
+def scalar(type_: str) -> ScalarType | None:
+    """The type, where it has no inner types and is one of Spark's own."""
+    try:
+        found = parse_type(type_)
+    except PlanError:
+        return None
+    return found if isinstance(found, ScalarType) else None
+
+
+def digits(type_: str) -> tuple[int, int] | None:
+    """The digits before and after the point of an exact number; None for any other type."""
+    found = scalar(type_)
+    if found is None:
+        return None
+    if found.name == "decimal":
+        return found.parameters[0] - found.parameters[1], found.parameters[1]
+    return (_WHOLE[found.name], 0) if found.name in _WHOLE else None
+
+
+def is_whole(type_: str) -> bool:
+    """Whether a type is of integers."""
+    found = scalar(type_)
+    return found is not None and found.name in _WHOLE
+
+
+def place(text: str, kind: Kind) -> Fraction | None:
+    """Where a literal of numbers or times stands in the order; None where its text says no such place (NaN, an infinity)."""
+    try:
+        match kind:
+            case "number":
+                return Fraction(text)
+            case "float":
+                return Fraction(float(text))
+            case "date":
+                return Fraction(date.fromisoformat(text).toordinal())
+            case "timestamp":
+                passed = datetime.fromisoformat(text).replace(tzinfo=None) - _EPOCH
+                return Fraction(passed.days * 86_400_000_000 + passed.seconds * 1_000_000 + passed.microseconds)
+    except (ValueError, OverflowError):
+        pass
+    return None

@@ -1,0 +1,472 @@
+"""Whether a run over any sketch of a column gives the plain run's rows (the paper's gc, Sec. 6.2 and Fig. 6; extended version Sec. 8).
+
+One rule an operator. Each says what it needs so that every row over the sketch is a row of the plain run (`Matched`), and what is then
+known of the two; that no row of the result is lost is sure, as all that is behind it is in the sketch. The paper's rules are corrected
+where they are wrong: NULLs, ties, limits below what drops rows, outer joins, windows, sums of what itself changes, rounded sums.
+
+A `relate` that raises nothing is the proof: `columns.safe_columns` asks it for every column.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial, singledispatch
+from typing import Any
+
+from airflow_lineage_provider.plan import expressions as e
+from airflow_lineage_provider.plan import operators as o
+from airflow_lineage_provider.plan.base import unknown
+from airflow_lineage_provider.plan.check import is_canonical
+from airflow_lineage_provider.plan.expression_walk import expressions_in, references
+from airflow_lineage_provider.plan.text import operator_text
+from airflow_lineage_provider.plan.walk import own_expressions
+from airflow_lineage_provider.rewrite.determinism import ORDER_DEPENDENT, is_deterministic, is_repeatable
+from airflow_lineage_provider.sketches.aggregation import has_sign, is_exact, known_of
+from airflow_lineage_provider.sketches.formula import Row, Value
+from airflow_lineage_provider.sketches.kinds import kind_of
+from airflow_lineage_provider.sketches.matched import Matched, determines
+from airflow_lineage_provider.sketches.proof import Above, NotSafe, Proof
+
+
+def relate(node: o.Plan, above: Above, proof: Proof) -> Matched:
+    """What is known of an operator's rows over the sketch and in the plain run.
+
+    :raises NotSafe: nobody can say that they are the plain run's. :raises UnsupportedOperator: there is no rule for the operator.
+    """
+    if not proof.touches(node):
+        return _untouched(node, above, proof)
+    for part in (part for own in own_expressions(node) for part in expressions_in(own)):
+        if not is_deterministic(part):
+            raise NotSafe("random", node, f"it may give something else each time, over other rows: {operator_text(node)}")
+        if isinstance(part, e.ScalarSubquery):
+            raise NotSafe("subquery", node, "a subquery inside an expression")
+    return _related(node, above, proof)
+
+
+def _untouched(node: o.Plan, above: Above, proof: Proof) -> Matched:
+    """Nothing below is sketched: the rows are the same. What is known of them still helps."""
+    try:
+        return _related(node, above, proof)
+    except NotSafe:
+        return Matched(sketched=False)
+
+
+@singledispatch
+def _related(node: o.Plan, _above: Above, _proof: Proof) -> Matched:
+    raise unknown(node, "whether a sketch is safe")
+
+
+# --- leaves ------------------------------------------------------------------------------------------------------------
+
+
+@_related.register
+def _(node: o.Source, _above: Above, proof: Proof) -> Matched:
+    """The rows themselves. The smallest and largest values of the version hold of each; declared keys tell its rows apart."""
+    by_name = dict(zip(node.columns, node.output, strict=True))
+    known: list[Any] = [partial(_not_null, proof, a) for a in node.output if not a.nullable]
+    for column, attribute in by_name.items():
+        known += [partial(_within, proof, attribute, bound) for bound in (proof.bounds.get((node.leaf, column)),) if bound]
+    key = tuple(by_name[name] for name in proof.keys.get(node.leaf, ()) if name in by_name)
+    twins = determines(proof.formulas, key, tuple(a for a in node.output if a not in key)) if key else ()
+    return Matched(node.leaf == proof.leaf, tuple(known), (), twins, (frozenset(a.id for a in key),) if key else ())
+
+
+def _not_null(proof: Proof, attribute: e.Attribute, row: Row) -> Any:
+    f = proof.formulas
+    return f.fact(("there", attribute, f.row(attribute, row)), lambda: f.z3.Not(f.value(attribute, row).null))
+
+
+def _within(proof: Proof, attribute: e.Attribute, bound: tuple[str | None, str | None], row: Row) -> Any:
+    f, kind = proof.formulas, kind_of(attribute.type)
+
+    def made() -> Any:
+        ends = [None if one is None else f.value(e.Literal(value=one, type=attribute.type), row) for one in bound]
+        tests = zip((f.at_least, f.at_most), ends, strict=True)
+        return f.z3.And([test(f.value(attribute, row), end, kind) for test, end in tests if end is not None])
+
+    return f.fact(("within", attribute, f.row(attribute, row)), made)
+
+
+@_related.register
+def _(node: o.SegmentOutput, _above: Above, _proof: Proof) -> Matched:
+    """The rows of a plan that is proved elsewhere: no sketch is below."""
+    return Matched(sketched=False)
+
+
+# --- one row of one row ------------------------------------------------------------------------------------------------
+
+
+@_related.register
+def _(node: o.Project, above: Above, proof: Proof) -> Matched:
+    """Projection: as below; a column is what it is computed from."""
+    known = relate(node.child, above, proof)
+    for column in node.columns:
+        if isinstance(column, e.Alias):
+            known = _computed(column.child, column.attribute, known, proof)
+    return known
+
+
+def _computed(expression: e.Expression, made: e.Attribute, known: Matched, proof: Proof) -> Matched:
+    """A column of which a sketch changes what it reads may change, too."""
+    f = proof.formulas
+    if isinstance(expression, e.Attribute):
+        proof.same_as[made.id] = proof.origin(expression.id)
+    if known.sketched and f.reads_changed(expression):
+        f.changed.add(made.id)
+    if not is_deterministic(expression):
+        return known
+    return known.knowing(partial(f.defined, made, expression))
+
+
+@_related.register
+def _(node: o.FunctionOperator, above: Above, proof: Proof) -> Matched:
+    """A model's value is a function of its arguments, of which nothing else is known."""
+    known = relate(node.child, above, proof)
+    if not node.deterministic:
+        if known.sketched:
+            raise NotSafe("random", node, f"{node.udf} says that it may give something else each time")
+        return known
+    call = e.UdfCall(
+        udf=node.udf, arguments=node.arguments, type=node.value.type, deterministic=True, call=-1, eval_type=node.eval_type,
+        function=node.function,
+    )  # fmt: skip
+    if node.reason is not None and known.sketched:
+        proof.formulas.changed.add(node.reason.id)
+    return _computed(call, node.value, known, proof)
+
+
+@_related.register
+def _(node: o.Filter, above: Above, proof: Proof) -> Matched:
+    """Selection: what passes over the sketch must pass in the plain run."""
+    known = relate(node.child, above if node.condition == e.TRUE else above.dropped(), proof)
+    _let_pass("selection", node, node.condition, known, proof)
+    return _met(node.condition, known, proof)
+
+
+def _met(condition: e.Expression | None, known: Matched, proof: Proof) -> Matched:
+    if condition is None or not is_deterministic(condition):
+        return known
+    return known.knowing(partial(proof.formulas.true, condition))
+
+
+def _let_pass(rule: str, node: o.Plan, condition: e.Expression | None, known: Matched, proof: Proof, back: bool = False) -> None:
+    """That a condition that is true over the sketch is true in the plain run (``back``: that one in the plain run is over the sketch).
+
+    :raises NotSafe: it need not be.
+    """
+    f = proof.formulas
+    if condition is None or not f.reads_changed(condition):
+        return
+    first, then = ("plain", "sketched") if back else ("sketched", "plain")
+    because = f"a row may pass over a sketch and not in the plain run: {operator_text(node)}"
+    if back:
+        because = f"a row may have a partner in the plain run and none over a sketch: {operator_text(node)}"
+    assumed = [*known.of_both(), f.true(condition, first)]  # type: ignore[arg-type]
+    proof.require(rule, node, assumed, f.true(condition, then), because, references(condition))  # type: ignore[arg-type]
+
+
+@_related.register
+def _(node: o.Sort, above: Above, proof: Proof) -> Matched:
+    """The same rows."""
+    return relate(node.child, above, proof)
+
+
+@_related.register
+def _(node: o.Repartition, above: Above, proof: Proof) -> Matched:
+    """The same rows."""
+    return relate(node.child, above, proof)
+
+
+@_related.register
+def _(node: o.Generate, above: Above, proof: Proof) -> Matched:
+    """Explode: of the same row the same rows. What only Spark can call is not known to be a function of the row."""
+    known = relate(node.child, replace(above, kept=above.kept and node.outer, compared=True), proof)
+    if not known.sketched:
+        return replace(known, keys=())
+    if node.call is not None:
+        raise NotSafe("generator", node, f"nobody knows what it makes of other rows: {operator_text(node)}")
+    proof.require_same("generator", node, known, references(node.generator))
+    return replace(known, keys=())
+
+
+# --- joins -------------------------------------------------------------------------------------------------------------
+
+
+@_related.register
+def _(node: o.Join, above: Above, proof: Proof) -> Matched:
+    """By the kind of join: which side may be sketched, and what its condition must keep."""
+    if node.kind in ("inner", "cross", "left_semi"):
+        return _inner(node, above.dropped(node.condition is not None), proof)
+    return _one_sided(node, above, proof)
+
+
+def _inner(node: o.Join, above: Above, proof: Proof) -> Matched:
+    """Join, semi-join: both sides, and partners over the sketch are partners in the plain run."""
+    left, right = relate(node.left, above, proof), relate(node.right, above, proof)
+    known = left.beside(right)
+    keys = left.keys if node.kind == "left_semi" else _joined_keys(node, left, right, proof) + known.keys
+    known = replace(known, keys=keys)
+    if known.sketched:
+        _let_pass("join", node, node.condition, known, proof)
+    return _met(node.condition, known, proof)
+
+
+def _joined_keys(node: o.Join, left: Matched, right: Matched, proof: Proof) -> tuple[frozenset[int], ...]:
+    """A side's key tells the joined rows apart where the condition names one of the other side by it."""
+    equal = [one for one in e.conjuncts(node.condition) if isinstance(one, e.Call)] if node.condition is not None else []
+    named = {proof.origin(a.id) for one in equal if one.function == "=" for a in one.arguments if isinstance(a, e.Attribute)}
+    found = left.keys if any(key <= named for key in right.keys) else ()
+    return (*found, *(right.keys if any(key <= named for key in left.keys) else ()))
+
+
+def _one_sided(node: o.Join, above: Above, proof: Proof) -> Matched:
+    """Outer joins, differences, EXISTS as a column: a row without its partner is another row, so the one side must be whole."""
+    whole = {"left": (node.right,), "right": (node.left,), "full": (node.left, node.right)}.get(node.kind, (node.right,))
+    for side in whole:
+        if proof.touches(side):
+            raise NotSafe("outer join" if node.kind in ("left", "right", "full") else "difference", node, _WITHOUT[node.kind])
+    if node.kind == "full":
+        return Matched(sketched=False)
+    kept = node.right if node.kind == "right" else node.left
+    other = node.left if node.kind == "right" else node.right
+    known = relate(kept, replace(above, kept=above.kept and node.kind != "left_anti", compared=True), proof)
+    if known.sketched:
+        partner = known.beside(relate(other, Above(False, False, True), proof))
+        if node.kind != "left_anti":
+            _let_pass("outer join", node, node.condition, partner, proof)
+        _let_pass("difference" if node.kind == "left_anti" else "outer join", node, node.condition, partner, proof, back=True)
+    return replace(known, keys=known.keys if node.kind in ("left_anti", "existence") else ())
+
+
+_WITHOUT = {
+    "left": "rows of the left side whose partners a sketch leaves out would stand there without one",
+    "right": "rows of the right side whose partners a sketch leaves out would stand there without one",
+    "full": "rows whose partners a sketch leaves out would stand there without one",
+    "left_anti": "rows would pass whose partners on the right side a sketch leaves out",
+    "existence": "a sketch of the right side may leave out the partners that EXISTS asks for",
+}
+
+
+# --- groups ------------------------------------------------------------------------------------------------------------
+
+
+@_related.register
+def _(node: o.Aggregate, above: Above, proof: Proof) -> Matched:
+    """Grouping: equal keys; the values by whether groups are there whole, else by what a part of a group can be."""
+    if node.domain and proof.touches(node):
+        raise NotSafe("domain", node, "a correlated subquery is computed for the values of rows that a sketch may leave out")
+    # Without keys there is a row where nothing is below it.
+    below = replace(above, in_every=above.in_every and bool(node.keys), compared=above.compared or bool(node.keys))
+    known = relate(node.child, below, proof)
+    calls = [(c.child, c.attribute) for c in node.columns if isinstance(c, e.Alias) and isinstance(c.child, e.AggregateCall)]
+    pair: tuple[Any, ...] = ()
+    if known.sketched:
+        proof.require_same("group", node, known, node.keys)
+        proof.ties = proof.ties or any(call.function in ORDER_DEPENDENT for call, _ in calls)
+        whole = is_canonical(node) and _is_whole(node, known, above, proof)
+        pair = _whole(calls, proof) if whole else _partial(node, calls if above.compared else [], known, proof)
+    return _grouped(node, calls, known, pair, above, proof)
+
+
+def _is_whole(node: o.Aggregate, known: Matched, above: Above, proof: Proof) -> bool:
+    """Whether each group over the sketch has all rows of the plain run's: two rows of a group come from one fragment.
+
+    A global aggregation's one row is there whatever the sketch leaves out. But where it is behind every row of the result (it is joined
+    to all of them), all its rows are in a sketch of a result that has rows.
+    """
+    if node.keys:
+        if above.compared and proof.determined(known, node, node.keys):
+            proof.steps.append(("group", node))
+            return True
+        return False
+    if above.kept or above.in_every:
+        proof.needs_rows = proof.needs_rows or not above.kept
+        proof.steps.append(("one row of all", node))
+        return True
+    return False
+
+
+Calls = list[tuple[e.AggregateCall, e.Attribute]]
+
+
+def _whole(calls: Calls, proof: Proof) -> tuple[Any, ...]:
+    """Of groups that are there whole or not at all: the same values, but for those that no two runs need have the same."""
+    proof.formulas.changed.update(made.id for call, made in calls if not is_exact(call))
+    return ()
+
+
+def _partial(node: o.Aggregate, calls: Calls, known: Matched, proof: Proof) -> tuple[Any, ...]:
+    """Of groups that may be there in part."""
+    proof.formulas.changed.update(c.attribute.id for c in node.columns if isinstance(c, e.Alias))
+    return tuple(fact for call, made in calls if is_exact(call) for fact in known_of(call, made, known, proof))
+
+
+def _grouped(node: o.Aggregate, calls: Calls, known: Matched, pair: tuple[Any, ...], above: Above, proof: Proof) -> Matched:
+    """A group has its keys of all its rows, and of a global aggregation nothing is known, as there may be no rows."""
+    f = proof.formulas
+    signs = [(made, sign) for call, made in calls if above.compared and (sign := _sign(call, known, proof)) is not None]
+    single = tuple(partial(_signed, proof, made, sign) for made, sign in signs)
+    if node.keys and above.compared:
+        single += tuple(partial(_not_null, proof, made) for call, made in calls if _is_there(call, known, proof))
+    if not node.keys:
+        return Matched(known.sketched, single, pair, (), (frozenset(),))
+    keys = tuple(key for key in node.keys if isinstance(key, e.Attribute))
+    twins = determines(f, keys, tuple(made for _, made in calls)) if len(keys) == len(node.keys) else ()
+    grouped = (frozenset(proof.origin(key.id) for key in keys),) if len(keys) == len(node.keys) else ()
+    return Matched(known.sketched, known.single + single, known.pair + pair, known.twins + twins, grouped)
+
+
+def _sign(call: e.AggregateCall, known: Matched, proof: Proof) -> str | None:
+    if call.function == "count":
+        return "count"
+    if call.function in ("sum", "min", "max") and kind_of(call.arguments[0].type) == "number" and kind_of(call.type) == "number":
+        return next((way for way in ("less", "more") if has_sign(call, known, proof, way)), None)
+    return None
+
+
+def _is_there(call: e.AggregateCall, known: Matched, proof: Proof) -> bool:
+    """Whether a group, which has rows, has a value: none of its rows has NULL."""
+    if call.function not in ("sum", "min", "max") or call.filter is not None:
+        return False
+    return proof.holds(known.of_one(), proof.formulas.z3.Not(proof.formulas.value(call.arguments[0], "plain").null))
+
+
+def _signed(proof: Proof, made: e.Attribute, sign: str, row: Row) -> Any:
+    f = proof.formulas
+    found: Value = f.value(made, row)
+    if sign == "count":
+        return f.z3.And(f.z3.Not(found.null), found.value >= 0)
+    return f.z3.Or(found.null, found.value >= 0 if sign == "less" else found.value <= 0)
+
+
+@_related.register
+def _(node: o.Distinct, above: Above, proof: Proof) -> Matched:
+    """Distinct: equal in all columns."""
+    known = relate(node.child, replace(above, compared=True), proof)
+    if known.sketched:
+        proof.require_same("distinct", node, known, node.output)
+    return replace(known, keys=(frozenset(proof.origin(a.id) for a in node.output),))
+
+
+@_related.register
+def _(node: o.Window, above: Above, proof: Proof) -> Matched:
+    """Windows: a partition must be there whole, or not at all."""
+    known = relate(node.child, replace(above, compared=True), proof)
+    if not known.sketched:
+        return known
+    proof.require_same("window", node, known, node.partition)
+    if not node.partition or not proof.determined(known, node, node.partition):
+        raise NotSafe("window", node, f"a sketch may leave out rows of a partition: {operator_text(node)}")
+    proof.steps.append(("window", node))
+    placed = {proof.origin(a.id) for part in (*node.partition, *(key.child for key in node.order)) for a in references(part)}
+    total = any(key <= placed for key in known.keys)
+    functions = [(f.child, f.attribute) for f in node.functions if isinstance(f.child, e.WindowFunction)]
+    repeats = total or is_repeatable(node)
+    proof.formulas.changed.update(made.id for call, made in functions if not (repeats and _is_told(call, total)))
+    return known
+
+
+def _is_told(call: e.WindowFunction, total: bool) -> bool:
+    """Whether a window function's value is one, to the last digit; in a total order also of the first and last rows."""
+    return is_exact(call) or (total and call.call is None and call.function in ("first", "first_value", "last", "last_value", "any_value"))
+
+
+# --- unions, limits, Python --------------------------------------------------------------------------------------------
+
+
+@_related.register
+def _(node: o.Union, above: Above, proof: Proof) -> Matched:
+    """UNION ALL: a row is of a branch, and goes with a row of the same branch."""
+    below = replace(above, in_every=False)
+    branches = [relate(child, below, proof) for child in node.children]
+    f = proof.formulas
+    for at, made in enumerate(node.output):
+        if any(child.output[at].id in f.changed for child in node.children):
+            f.changed.add(made.id)
+    sides = list(zip(branches, node.children, strict=True))
+
+    def of(row: Row) -> Any:
+        return f.z3.Or([f.z3.And(_of_branch(node, known, child, proof, row)) for known, child in sides])
+
+    both = [[*known.pair, *(x for row in _PAIR for x in _of_branch(node, known, child, proof, row))] for known, child in sides]
+    return Matched(any(known.sketched for known in branches), (of,), (f.z3.Or([f.z3.And(one) for one in both]),))
+
+
+_PAIR: tuple[Row, Row] = ("plain", "sketched")
+
+
+def _of_branch(node: o.Union, known: Matched, child: o.Plan, proof: Proof, row: Row) -> list[Any]:
+    f = proof.formulas
+    equal = [f.alike(f.value(made, row), f.value(given, row)) for made, given in zip(node.output, child.output, strict=True)]
+    return [*(one(row) for one in known.single), *equal]
+
+
+@_related.register
+def _(node: o.Limit, above: Above, proof: Proof) -> Matched:
+    """Top-k: rows can only get worse over the sketch, and none of its own is dropped above, as all are behind the result."""
+    known = relate(node.child, above.dropped(), proof)
+    if not known.sketched:
+        return known
+    order = _order(node.child)
+    if order is None:
+        raise NotSafe("limit", node, "a limit without an order takes any rows, and others over a sketch")
+    if node.offset or node.count is None:
+        raise NotSafe("limit", node, "a sketch may leave out the rows that an offset skips")
+    if not above.kept:
+        raise NotSafe("limit", node, "rows of the limit that are dropped above it are not in a sketch: others would take their places")
+    _only_worse(node, order, known, proof)
+    proof.ties = proof.ties or not _is_total(node, order, known, proof)
+    return known
+
+
+def _order(plan: o.Plan) -> tuple[e.SortKey, ...] | None:
+    """The order below a limit, through what keeps rows in order."""
+    while isinstance(plan, o.Project | o.FunctionOperator):
+        plan = plan.child
+    return plan.order if isinstance(plan, o.Sort) and plan.is_global else None
+
+
+def _only_worse(node: o.Limit, order: tuple[e.SortKey, ...], known: Matched, proof: Proof) -> None:
+    f = proof.formulas
+    changed = [key for key in order if f.reads_changed(key)]
+    because = f"a row may be better over a sketch than in the plain run: {operator_text(node)}"
+    if any(kind_of(key.child.type) == "opaque" for key in changed):
+        raise NotSafe("limit", node, because)
+    if not changed:
+        proof.steps.append(("limit", node))
+        return
+    read = [a for key in order for a in references(key)]
+    proof.require("limit", node, known.of_both(), _no_worse(order, proof), because, read)
+
+
+def _no_worse(order: tuple[e.SortKey, ...], proof: Proof) -> Any:
+    """That the plain row comes before the sketched one in the order, or at its place."""
+    f, claim = proof.formulas, proof.formulas.z3.BoolVal(True)
+    for key in reversed(order):
+        plain, sketched = f.value(key.child, "plain"), f.value(key.child, "sketched")
+        if kind_of(key.child.type) == "opaque":
+            continue
+        claim = f.z3.Or(_before(key, plain, sketched, proof), f.z3.And(f.alike(plain, sketched), claim))
+    return claim
+
+
+def _before(key: e.SortKey, one: Value, other: Value, proof: Proof) -> Any:
+    f, z3, kind = proof.formulas, proof.formulas.z3, kind_of(key.child.type)
+    left, right = f.ordered(one, kind), f.ordered(other, kind)
+    null = (one.null, z3.Not(other.null)) if key.nulls_first else (z3.Not(one.null), other.null)
+    values = (z3.Not(one.null), z3.Not(other.null), left < right if key.ascending else left > right)
+    return z3.Or(z3.And(*null), z3.And(*values))
+
+
+def _is_total(node: o.Limit, order: tuple[e.SortKey, ...], known: Matched, proof: Proof) -> bool:
+    """Whether rows that tie are the same rows: the order has a key of them, or all their columns."""
+    ordered = {proof.origin(key.child.id) for key in order if isinstance(key.child, e.Attribute)}
+    return any(key <= ordered for key in known.keys) or {proof.origin(a.id) for a in node.output} <= ordered
+
+
+@_related.register
+def _(node: o.PythonMap, above: Above, proof: Proof) -> Matched:
+    """A function of whole tables or batches: nobody knows what it makes of fewer rows."""
+    if any(proof.touches(child) for child in node.children):
+        raise NotSafe("python", node, f"nobody knows what {node.udf} makes of fewer rows")
+    return Matched(sketched=False)

@@ -1,0 +1,80 @@
+"""A sketch: the fragments of one column that hold what stands behind a result (the paper's definition 3), and its bytes.
+
+It is *accurate* with exactly these, a superset with more; both serve. A *witness* sketch has one row of each group for a minimum or a
+maximum, and serves the very same instance of a pipeline alone (the paper reuses it, which loses rows).
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from dataclasses import dataclass
+from typing import Any, TypeAlias, get_args
+from typing import Literal as OneOf
+
+from airflow_lineage_provider.errors import SketchDamaged, SketchError, SketchTooNew
+
+SketchKind: TypeAlias = OneOf["accurate", "superset", "witness"]
+FORMAT = 1
+_MAGIC = b"SKT"
+_MOST_BYTES = 1 << 20
+"""More than the largest head and set of fragments that are written: what says that it is larger is damaged, and is not unpacked."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sketch:
+    """Fragments of one leaf's column, by number, of a partition with ``count`` fragments.
+
+    ``versions`` are the versions of *all* sources of the run, in the order of its leaves: with others the sketch says nothing.
+
+    :raises SketchError: a fragment is not one of the partition's, or the kind is no kind.
+    """
+
+    leaf: int
+    column: str
+    count: int
+    fragments: frozenset[int]
+    versions: tuple[str, ...] = ()
+    kind: SketchKind = "accurate"
+
+    def __post_init__(self) -> None:
+        wrong = sorted(one for one in self.fragments if not 0 <= one < self.count)
+        if wrong:
+            raise SketchError(f"no fragment {wrong[0]}: there are {self.count}")
+        if self.kind not in get_args(SketchKind):
+            raise SketchError(f"no kind of sketch: {self.kind!r}; there are {', '.join(get_args(SketchKind))}")
+
+    def to_bytes(self) -> bytes:
+        """With a version of the format and a checksum: two bits a fragment at most, so 10,000 fragments are less than 10 KB."""
+        bits = sum(1 << one for one in self.fragments).to_bytes((self.count + 7) // 8, "little")
+        head = {"leaf": self.leaf, "column": self.column, "count": self.count, "versions": self.versions, "kind": self.kind}
+        body = zlib.compress(json.dumps(head, separators=(",", ":")).encode() + b"\0" + bits, 9)
+        return _MAGIC + bytes([FORMAT]) + zlib.crc32(body).to_bytes(4, "little") + body
+
+    @staticmethod
+    def from_bytes(data: bytes) -> Sketch:
+        """The sketch that was written.
+
+        :raises SketchDamaged: it is none, or not as it was written. :raises SketchTooNew: a later release wrote it.
+        """
+        if len(data) < 8 or data[:3] != _MAGIC:
+            raise SketchDamaged("these bytes are no sketch")
+        if data[3] > FORMAT:
+            raise SketchTooNew(f"a sketch of format {data[3]}; this release reads up to {FORMAT}: upgrade it")
+        if zlib.crc32(data[8:]) != int.from_bytes(data[4:8], "little"):
+            raise SketchDamaged("a sketch's checksum is wrong")
+        try:
+            return _read(zlib.decompressobj().decompress(data[8:], _MOST_BYTES))
+        except (zlib.error, ValueError, KeyError, TypeError, SketchError) as error:
+            raise SketchDamaged(f"a sketch cannot be read: {error}") from error
+
+
+def _read(body: bytes) -> Sketch:
+    head_bytes, _, bits = body.partition(b"\0")
+    head: dict[str, Any] = json.loads(head_bytes)
+    if len(bits) != (head["count"] + 7) // 8:
+        raise ValueError(f"{len(bits)} bytes for {head['count']} fragments")
+    number = int.from_bytes(bits, "little")
+    fragments = frozenset(at for at in range(len(bits) * 8) if number >> at & 1)
+    given = {"leaf": head["leaf"], "column": head["column"], "count": head["count"], "kind": head["kind"]}
+    return Sketch(fragments=fragments, versions=tuple(head["versions"]), **given)

@@ -1,0 +1,139 @@
+"""What the prover says against what the oracle sees: Q(D) beside Q(D_PS), for sketches that have at least what stands behind the result."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from random import Random
+from typing import Any
+
+from airflow_lineage_provider.plan.pipeline import Pipeline
+from airflow_lineage_provider.sketches.columns import SafeColumn, safe_columns
+from airflow_lineage_provider.sketches.partition import Partition
+from tests.oracle import evaluate
+from tests.oracle import query as q
+from tests.oracle.row import Ambiguous, Row
+from tests.oracle.values import same
+from tests.sketches.drawn import Drawer, tables
+from tests.sketches.planned import NoPlan, apart, planned
+
+SPARK_TYPES = {"int": "bigint", "bigint": "bigint", "string": "string", "boolean": "boolean", "double": "double"}
+
+
+@dataclass
+class Counted:
+    """What became of a series: ``limiting`` plans have an aggregation or a limit, and ``with_safe`` of them a safe column."""
+
+    plans: int = 0
+    limiting: int = 0
+    with_safe: int = 0
+    nontrivial: int = 0
+    checks: int = 0
+    skipped: int = 0
+    narrower: int = 0
+    rules: Counter[str] = field(default_factory=Counter)
+    violations: list[str] = field(default_factory=list)
+
+
+def values_of(rows: list[Row]) -> Counter[Any]:
+    """The bag of a result's rows."""
+    return Counter(tuple(map(same, row.values)) for row in rows)
+
+
+def over_sketch(data: q.Data, column: str, partition: Partition, fragments: frozenset[int]) -> q.Data:
+    """The rows of a table that are in the fragments."""
+    at = [name for name, _ in data.columns].index(column)
+    return replace(data, rows=tuple(row for row in data.rows if partition.fragment_of(row[at]) in fragments))
+
+
+def accurate(rows: list[Row], name: str, data: q.Data, column: str, partition: Partition) -> frozenset[int]:
+    """The fragments of the rows of a table that stand behind a result."""
+    behind = {rid for row in rows for table, rid in row.lineage if table == name}
+    at = [one for one, _ in data.columns].index(column)
+    return partition.fragments_of(row[at] for row in data.rows if row[data.rid] in behind)
+
+
+def partitions(random: Random, data: q.Data, column: str) -> Iterator[Partition]:
+    """A value a fragment, and some at random."""
+    at = [name for name, _ in data.columns].index(column)
+    kind = SPARK_TYPES[dict(data.columns)[column]]
+    values = sorted({row[at] for row in data.rows if row[at] is not None and row[at] == row[at]})
+    yield Partition(type=kind, cuts=tuple(values))
+    yield Partition(type=kind, cuts=tuple(sorted(random.sample(values, random.randint(0, len(values))))))
+
+
+def compared(node: q.Node, given: dict[str, q.Data], safe: SafeColumn, random: Random, counted: Counted, rows: list[Row]) -> Iterator[str]:
+    """The sketches of a safe column over which the query gives other rows."""
+    name = next(one for one in given if one.endswith(f"@{safe.leaf}"))
+    data, expected = given[name], values_of(rows)
+    if safe.needs_rows and not rows:
+        return
+    for partition in partitions(random, data, safe.column):
+        least = accurate(rows, name, data, safe.column, partition)
+        more = frozenset(one for one in range(partition.count) if random.random() < 0.3)
+        for fragments in {least, least | more}:
+            part = over_sketch(data, safe.column, partition, fragments)
+            if len(part.rows) == len(data.rows):
+                continue
+            counted.checks += 1
+            try:
+                found = values_of(evaluate.rows(node, {**given, name: part}))
+            except Ambiguous:
+                counted.skipped += 1
+                continue
+            if found != expected:
+                yield f"{safe}\n{node}\n{data.rows}\nfragments {sorted(fragments)} of {partition.cuts}: {found} and not {expected}"
+
+
+def is_limiting(node: q.Node) -> bool:
+    """Whether a query has an aggregation or a limit."""
+    return any(isinstance(one, q.Aggregate | q.TopK | q.Distinct | q.GroupingSets) for one in q.nodes(node))
+
+
+def check(seed: int, counted: Counted, datasets: int = 4) -> None:
+    """One random query over some random tables; what is wrong is noted."""
+    random = Random(seed)
+    node, names = apart(Drawer(random).query(random.choice((1, 2, 2, 3, 3, 4))), tables(random, ("t0", "t1"), 0))
+    least = random.choice((0, 0, -3))
+    given = [with_leaves(names, tables(random, ("t0", "t1"), least)) for _ in range(datasets)]
+    verdicts = judged(node, given, random)
+    if verdicts is None:
+        return
+    safe = [one for one in verdicts if one.safe]
+    counted.plans += 1
+    counted.rules.update({one.rule for one in safe})
+    if is_limiting(node):
+        counted.limiting += 1
+        counted.with_safe += bool(safe)
+        counted.nontrivial += any(not one.safe for one in verdicts) and bool(safe)
+    for leaves in given:
+        try:
+            rows = evaluate.rows(node, leaves)
+        except Ambiguous:
+            counted.skipped += 1
+            continue
+        for one in safe:
+            counted.violations += [f"seed {seed}: {wrong}" for wrong in compared(node, leaves, one, random, counted, rows)]
+
+
+def with_leaves(names: dict[str, q.Data], made: dict[str, q.Data]) -> dict[str, q.Data]:
+    return {name: made[name.split("@")[0]] for name in names}
+
+
+def judged(node: q.Node, given: list[dict[str, q.Data]], random: Random) -> list[SafeColumn] | None:
+    """What the prover says; now and then with statistics and keys, which then hold of all the tables."""
+    try:
+        plan = planned(node, given[0])
+    except NoPlan:
+        return None
+    bounds, keys = {}, {}
+    if random.random() < 0.5:
+        for name in given[0]:
+            for at, column in ((1, "k"), (2, "v")):
+                found = [row[at] for leaves in given for row in leaves[name].rows if row[at] is not None]
+                bounds[int(name.split("@")[1]), column] = (str(min(found)), str(max(found))) if found else (None, None)
+    if random.random() < 0.3:
+        keys = {int(name.split("@")[1]): ("rid",) for name in given[0]}
+    pipeline = Pipeline(plan=plan, names=tuple(f"c{at}" for at in range(len(plan.output))))
+    return list(safe_columns(pipeline, bounds=bounds, keys=keys))

@@ -1,0 +1,31 @@
+"""Random queries, tables and sketches: wherever the prover says safe, the query gives the same rows over the sketch.
+
+``make test`` checks a sample that is always the same; ``make fuzz-sketches`` checks SKETCH_EXAMPLES from FUZZ_SEED.
+"""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from tests.sketches.against import Counted, check
+
+EXAMPLES = int(os.environ.get("SKETCH_EXAMPLES", "0"))
+SEED = int(os.environ.get("FUZZ_SEED", "0"))
+SAMPLE, BLOCK = 120, 250
+
+
+@pytest.mark.parametrize("block", range(-(-EXAMPLES // BLOCK) if EXAMPLES else 1))
+def test_a_safe_column_loses_nothing(block: int) -> None:
+    counted = Counted()
+    first = SEED * 1_000_000 + block * BLOCK
+    for seed in range(first, first + (min(BLOCK, EXAMPLES - block * BLOCK) if EXAMPLES else SAMPLE)):
+        check(seed, counted)
+    told = {name: value for name, value in vars(counted).items() if name != "violations"}
+    print(told)
+    assert not counted.violations, counted.violations[0]
+    assert counted.checks > 0
+    # A prover that says nothing is safe would pass.
+    assert counted.with_safe >= 0.3 * counted.limiting
+    assert counted.nontrivial >= 0.1 * counted.limiting

@@ -1,0 +1,242 @@
+"""The examples of the paper and those where its printed rules lose rows: what the prover says, and what the rows are."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from random import Random
+
+import pytest
+
+from airflow_lineage_provider.plan import expressions as e
+from airflow_lineage_provider.plan import operators as o
+from airflow_lineage_provider.plan.expression_walk import replace_attributes
+from airflow_lineage_provider.plan.pipeline import Pipeline
+from airflow_lineage_provider.plan.walk import children, map_expressions, transform_up
+from airflow_lineage_provider.sketches.columns import SafeColumn, safe_columns
+from airflow_lineage_provider.sketches.partition import Partition
+from tests.oracle import evaluate
+from tests.oracle import query as q
+from tests.sketches.against import Counted, accurate, compared, over_sketch, values_of
+from tests.sketches.planned import apart, planned
+
+CITIES = q.Data(
+    (("rid", "int"), ("popden", "int"), ("city", "string"), ("state", "string")),
+    (
+        (1, 4200, "Anchorage", "AK"), (2, 6000, "San Diego", "CA"), (3, 5000, "Sacramento", "CA"), (4, 7000, "New York", "NY"),
+        (5, 2000, "Buffalo", "NY"), (6, 3700, "Austin", "TX"), (7, 2500, "Houston", "TX"),
+    ),
+)  # fmt: skip
+STATES = Partition(type="string", cuts=("FL", "MN", "OR"))
+DENSITIES = Partition(type="bigint", cuts=(4001,))
+POPDEN, STATE = q.Col(1), q.Col(3)
+
+
+def table(columns: str, *rows: tuple[object, ...]) -> q.Data:
+    """A table of integers, and of strings where the name is in capitals; a rid comes first."""
+    kinds = [(name, "string" if name.isupper() else "int") for name in columns.split()]
+    return q.Data((("rid", "int"), *kinds), tuple((number, *row) for number, row in enumerate(rows)))
+
+
+def verdicts(node: q.Node, tables: dict[str, q.Data], **known: object) -> dict[str, SafeColumn]:
+    """The prover's words, by table and column."""
+    apart_node, leaves = apart(node, tables)
+    plan = planned(apart_node, leaves)
+    pipeline = Pipeline(plan=plan, names=tuple(f"c{at}" for at in range(len(plan.output))))
+    return {f"{one.table.split('@')[0]}.{one.column}": one for one in safe_columns(pipeline, **known)}  # type: ignore[arg-type]
+
+
+def forced(node: q.Node, tables: dict[str, q.Data], name: str, column: str, partition: Partition) -> tuple[set[object], set[object]]:
+    """The plain result, and that over the accurate sketch, safe or not."""
+    apart_node, leaves = apart(node, tables)
+    leaf = next(one for one in leaves if one.startswith(f"{name}@"))
+    rows = evaluate.rows(apart_node, leaves)
+    fragments = accurate(rows, leaf, leaves[leaf], column, partition)
+    part = over_sketch(leaves[leaf], column, partition, fragments)
+    over = evaluate.rows(apart_node, {**leaves, leaf: part})
+    return {row.values for row in rows}, {row.values for row in over}
+
+
+EVERY_CITY = q.Table("cities")
+
+
+def top_by(function: str, child: q.Node = EVERY_CITY) -> q.Node:
+    """One state: that with the greatest value."""
+    grouped = q.Aggregate(child, (STATE,), (q.Call(function, POPDEN),))  # type: ignore[arg-type]
+    return q.TopK(q.Project(grouped, (q.Col(1), q.Col(0))), 1, descending=frozenset({0}))
+
+
+def average(node: o.Plan) -> o.Plan:
+    """The plan with averages for sums."""
+
+    def averaged(part: e.Part) -> e.Part:
+        if isinstance(part, e.Alias) and isinstance(part.child, e.AggregateCall):
+            call = replace(part.child, function="avg", type="double")
+            return replace(part, child=call, attribute=replace(part.attribute, type="double"))
+        return part
+
+    def retyped(one: o.Plan) -> o.Plan:
+        if isinstance(one, o.Aggregate):
+            return map_expressions(one, averaged)
+        made = {a.id: a for child in children(one) for a in child.output}
+        return map_expressions(one, lambda part: replace_attributes(part, made))
+
+    return transform_up(node, retyped)
+
+
+def average_winner(rows: tuple[tuple[object, ...], ...]) -> tuple[object, float]:
+    """The state with the greatest average, by hand."""
+    found: dict[object, list[int]] = {}
+    for row in rows:
+        found.setdefault(row[3], []).append(row[1])  # type: ignore[arg-type]
+    return max(((state, sum(some) / len(some)) for state, some in found.items()), key=lambda one: one[1])
+
+
+def test_the_papers_cities_by_average() -> None:
+    """Examples 1 and 4: by state each group is in one fragment, f1 has the winner; of half a state the average may be anything."""
+    node, leaves = apart(top_by("sum"), {"cities": CITIES})
+    plan = average(planned(node, leaves))
+    found = {one.column: one for one in safe_columns(Pipeline(plan=plan, names=("avg", "state")))}
+    assert (found["state"].safe, found["popden"].safe, found["popden"].rule) == (True, False, "limit")
+    fragments = {state: STATES.fragment_of(state) for state in ("AK", "CA", "NY", "TX")}
+    assert fragments == {"AK": 0, "CA": 0, "NY": 2, "TX": 3}
+    assert average_winner(CITIES.rows) == average_winner(over_sketch(CITIES, "state", STATES, frozenset({0})).rows) == ("CA", 5500)
+    dense = over_sketch(CITIES, "popden", DENSITIES, DENSITIES.fragments_of([6000, 5000]))
+    assert average_winner(dense.rows) == ("NY", 7000)
+
+
+def test_the_papers_cities_by_sum() -> None:
+    """Examples 6 and 7: a part of a sum of what is not negative is less. NULL, the sum of nothing, must not come first."""
+    positive = q.Filter(q.Table("cities"), q.Op("<", (q.Lit(0, "int"), POPDEN)))
+    found = verdicts(top_by("sum", positive), {"cities": CITIES})
+    assert (found["cities.popden"].safe, found["cities.popden"].rule, found["cities.state"].safe) == (True, "limit", True)
+    assert forced(top_by("sum", positive), {"cities": CITIES}, "cities", "popden", DENSITIES) == ({(11000, "CA")},) * 2
+    known = {"bounds": {(0, "popden"): ("2000", "7000")}}
+    first = verdicts(top_by("sum"), {"cities": CITIES}, **known)["cities.popden"]
+    assert (first.safe, first.counter[0][2]) == (False, "NULL")
+
+
+def two_keys(*rows: tuple[object, ...]) -> dict[str, q.Data]:
+    return {"t": table("g x f", *rows)}
+
+
+F = Partition(type="bigint", cuts=(2, 3))
+"""The column f has the number of its fragment, from 1."""
+
+
+def test_a_limit_below_a_selection() -> None:
+    """E1: σ_{x>5}(τ_{o,2}): the row that is dropped above the limit is not in the sketch, and another takes its place."""
+    tables = {"t": table("o x f", (1, 3, 1), (2, 9, 2), (3, 8, 2))}
+    first = q.TopK(q.Project(q.Table("t"), (q.Col(1), q.Col(2))), 2)
+    node = q.Filter(first, q.Op("<", (q.Lit(5, "int"), q.Col(1))))
+    assert forced(node, tables, "t", "f", F) == ({(2, 9)}, {(2, 9), (3, 8)})
+    assert {one.rule for one in verdicts(node, tables).values()} == {"limit"}
+    assert all(one.safe for one in verdicts(first, tables).values())
+
+
+def test_a_sum_of_what_the_sketch_changes() -> None:
+    """E2: HAVING sum(sum) > 10 where the inner sum may grow: that it is not negative is not enough."""
+    tables = {"t": table("g h v f", ("g1", 1, 11, 1), ("g1", 1, -9, 2), ("g2", 1, 12, 1))}
+    inner = q.Aggregate(q.Table("t"), (q.Col(1), q.Col(2)), (q.Call("sum", q.Col(3)),))
+    positive = q.Project(inner, (q.Col(0), q.Op("case", (q.Op("<", (q.Col(2), q.Lit(0, "int"))), q.Lit(0, "int"), q.Col(2)))))
+    outer = q.Aggregate(positive, (q.Col(0),), (q.Call("sum", q.Col(1)),))
+    node = q.Project(q.Filter(outer, q.Op("<", (q.Lit(10, "int"), q.Col(1)))), (q.Col(0),))
+    assert forced(node, tables, "t", "f", F) == ({("g2",)}, {("g1",), ("g2",)})
+    assert (verdicts(node, tables)["t.f"].safe, verdicts(node, tables)["t.g"].safe) == (False, True)
+
+
+def having(function: str, test: q.Expr, floor: int | None = None) -> q.Node:
+    child: q.Node = q.Table("t")
+    if floor is not None:
+        child = q.Filter(child, q.Op("<", (q.Lit(floor, "int"), q.Col(2))))
+    return q.Filter(q.Aggregate(child, (q.Col(1),), (q.Call(function, q.Col(2)),)), test)  # type: ignore[arg-type]
+
+
+MORE_THAN_TEN = q.Op("<", (q.Lit(10, "int"), q.Col(1)))
+
+
+def test_the_constant_of_a_selection_decides() -> None:
+    """E5: for a > 0 a part of a sum is less; for a > -20 it need not be."""
+    tables = two_keys((1, 11, 1), (1, -5, 2), (2, 12, 1))
+    assert verdicts(having("sum", MORE_THAN_TEN, 0), tables)["t.f"].safe
+    found = verdicts(having("sum", MORE_THAN_TEN, -20), tables)["t.f"]
+    assert (found.safe, found.rule) == (False, "selection")
+    assert [name for name, _, _ in found.counter] == ["sum"]
+    assert forced(having("sum", MORE_THAN_TEN, -20), tables, "t", "f", F) == ({(2, 12)}, {(1, 11), (2, 12)})
+
+
+def test_a_sum_of_nothing() -> None:
+    """E6: HAVING sum(a) IS NULL: the part without the number is NULL, and the group is not."""
+    tables = two_keys((1, None, 1), (1, 3, 2), (2, None, 1))
+    node = having("sum", q.Op("is_null", (q.Col(1),)), None)
+    assert not verdicts(node, tables, bounds={(0, "x"): ("0", "9")})["t.f"].safe
+    assert forced(node, tables, "t", "f", F) == ({(2, None)}, {(1, None), (2, None)})
+
+
+def test_null_in_the_column_of_the_sketch() -> None:
+    """E7: NULL is a fragment of its own; a group of it is there."""
+    tables = {"t": table("g x", (None, 20), (1, 2), (2, 30))}
+    assert verdicts(having("max", MORE_THAN_TEN), tables)["t.g"].safe
+    assert forced(having("max", MORE_THAN_TEN), tables, "t", "g", F) == ({(None, 20), (2, 30)},) * 2
+
+
+def test_the_right_side_of_a_left_join() -> None:
+    """E8: a row whose partner is left out stands there without one."""
+    tables = {"l": table("a", (1,), (2,)), "r": table("b f", (2, 2), (2, 3))}
+    joined = q.Join("left", q.Table("l"), q.Table("r"), q.Op("=", (q.Col(1), q.Col(3))))
+    node = q.Filter(joined, q.Op("is_null", (q.Col(3),)))
+    assert not verdicts(node, tables)["r.f"].safe
+    assert verdicts(node, tables)["l.a"].safe
+    assert forced(node, tables, "r", "f", F) == ({(0, 1, None, None, None)}, {(0, 1, None, None, None), (1, 2, None, None, None)})
+
+
+def test_the_first_row_of_each_partition() -> None:
+    """E9: row_number() ≤ 1 and then a selection: over a column that is no partition key another row is the first."""
+    tables = two_keys((1, 1, 1), (1, 2, 2))
+    numbered = q.Window(q.Table("t"), (q.Over("row_number"),), (1,), ((2, False), (0, False)))
+    first = q.Filter(numbered, q.Op("<=", (q.Col(4), q.Lit(1, "int"))))
+    node = q.Filter(first, q.Op("<", (q.Lit(1, "int"), q.Col(2))))
+    known = {"keys": {0: ("rid",)}}
+    assert [verdicts(node, tables, **known)[f"t.{one}"].safe for one in ("g", "f")] == [True, False]
+    two = Partition(type="bigint", cuts=(2,))
+    everything = over_sketch(tables["t"], "f", two, frozenset({1}))
+    assert {row.values[2] for row in evaluate.rows(node, {"t": everything})} == {2}
+    assert evaluate.rows(node, tables) == []
+
+
+def test_a_maximum_needs_no_sign() -> None:
+    """E10: the paper asks for a ≥ 0; a part's maximum is less whatever the sign."""
+    tables = two_keys((1, -5, 1), (1, 15, 2), (2, 12, 1))
+    assert verdicts(having("max", MORE_THAN_TEN), tables)["t.f"].safe
+    assert not verdicts(having("min", MORE_THAN_TEN), tables)["t.f"].safe
+    assert forced(having("max", MORE_THAN_TEN), tables, "t", "f", F)[0] == forced(having("max", MORE_THAN_TEN), tables, "t", "f", F)[1]
+
+
+def test_a_scalar_that_every_row_of_the_result_hangs_on() -> None:
+    """E12 (TPC-H Q15): the one row of the maximum is behind every row of the result, if that has rows."""
+    tables = {"t": table("g x f", (1, 5, 1), (2, 7, 2)), "s": table("g x f", (1, 5, 1), (2, 7, 2))}
+    most = q.Aggregate(q.Table("s"), (), (q.Call("max", q.Col(2)),))
+    node = q.Filter(q.Scalar(q.Table("t"), most), q.Op("=", (q.Col(2), q.Col(4))))
+    found = verdicts(node, tables)["s.f"]
+    assert (found.safe, found.rule, found.needs_rows) == (True, "one row of all", True)
+    assert forced(node, tables, "s", "f", F)[0] == forced(node, tables, "s", "f", F)[1] == {(1, 2, 7, 2, 7)}
+
+
+def test_a_global_aggregation_that_nothing_hangs_on() -> None:
+    """A count is there where nothing is: its HAVING would pass over an empty sketch."""
+    tables = two_keys((1, 1, 1), (2, 1, 2))
+    node = q.Filter(q.Aggregate(q.Table("t"), (), (q.Call("count"),)), q.Op("<", (q.Col(0), q.Lit(2, "int"))))
+    assert not any(one.safe and not one.needs_rows for one in verdicts(node, tables).values())
+    assert forced(node, tables, "t", "f", F) == (set(), {(0,)})
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_what_is_safe_here_is_so_over_every_sketch(seed: int) -> None:
+    """The safe columns of these examples, over random sketches."""
+    random, counted = Random(seed), Counted()
+    for node in (top_by("sum"), top_by("max")):
+        apart_node, leaves = apart(node, {"cities": CITIES})
+        rows = evaluate.rows(apart_node, leaves)
+        for one in verdicts(node, {"cities": CITIES}).values():
+            if one.safe:
+                assert not list(compared(apart_node, leaves, one, random, counted, rows))
+    assert values_of([]) == {}
