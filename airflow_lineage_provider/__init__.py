@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from airflow_lineage_provider.answers.explanation import Explanation as Explanation
     from airflow_lineage_provider.answers.lineage_rows import LineageRows as LineageRows
     from airflow_lineage_provider.answers.lineage_stream import LineageStream as LineageStream
+    from airflow_lineage_provider.answers.safe_columns import SafeColumns as SafeColumns
     from airflow_lineage_provider.answers.why_not import WhyNot as WhyNot
     from airflow_lineage_provider.pipeline import Lineage as Lineage
     from airflow_lineage_provider.plan.guarantees import Guarantee as Guarantee
@@ -45,6 +46,7 @@ _HOMES = {
     "Output": "running.output",
     "ReasonedUdf": "reasons",
     "Run": "recorded_run",
+    "SafeColumns": "answers.safe_columns",
     "Secret": "secrecy",
     "WhyNot": "answers.why_not",
     "arrays": "arrays",

@@ -33,6 +33,7 @@ from airflow_lineage_provider.words import OnStoreFailure, Reasons, Strategy
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+    from airflow_lineage_provider.answers.safe_columns import SafeColumns
     from airflow_lineage_provider.records.run import RunRecord
     from airflow_lineage_provider.running.run import Request
 
@@ -159,6 +160,31 @@ class Lineage(LineageOfStreams):
         if self.spark is None:
             raise SparkRequired("running a pipeline needs a Spark session: Lineage(spark)")
         return self._executed(request, self.spark, self._run_store(on_failure), progress)
+
+    def safe_columns(
+        self,
+        pipeline: Callable[..., Any] | str | DataFrame,
+        *,
+        name: str | None = None,
+        params: Mapping[str, Any] | None = None,
+        secret_params: Sequence[str] = (),
+        keys: Mapping[str, Sequence[str]] | None = None,
+    ) -> SafeColumns:
+        """Of which columns of a pipeline's sources a provenance sketch is safe, and which operator decides it (provenance-based data
+        skipping, Sec. 6). The pipeline is given as to `run`; it is not run, and nothing is recorded.
+
+        ``keys`` names the primary keys of source tables: what they determine is in one fragment with them. The answer holds for these
+        ``params``: the constants of the pipeline's conditions are part of the proof. A parameter that is secret is in no text of it.
+
+        :raises SparkRequired: there is no session. :raises EnvironmentProblem: z3 is not installed (the extra ``sketches``).
+        :raises InvalidOption: an option is wrong. :raises PlanError: the pipeline cannot be understood, or ``keys`` names what it does
+            not read.
+        """
+        from airflow_lineage_provider.running.safe_columns import judged_columns
+
+        if self.spark is None:
+            raise SparkRequired("judging a pipeline's columns needs a Spark session: Lineage(spark)")
+        return judged_columns(self.spark, pipeline, name=name, params=params, secret_params=secret_params, keys=keys)
 
     def _run_store(self, on_failure: OnStoreFailure) -> RunStore:
         keeps_result = on_failure == "keep_result"

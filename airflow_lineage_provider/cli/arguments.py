@@ -106,6 +106,23 @@ def _run(made: argparse.ArgumentParser) -> None:
     _shown(made, "rows of the result", 10)
 
 
+def _safe(made: argparse.ArgumentParser) -> None:
+    made.add_argument(
+        "pipeline", metavar="PIPELINE", help="MODULE:FUNCTION or FILE.py:FUNCTION, called with the session and the parameters; or FILE.sql"
+    )
+    made.add_argument(
+        "--param", type=_pair(_json_or_text), action="append", default=[], metavar="NAME=VALUE",
+        help="a parameter of the pipeline: VALUE is JSON, else text (may be repeated)",
+    )  # fmt: skip
+    _secret(made)
+    made.add_argument(
+        "--key", type=_pair(_columns), action="append", default=[], metavar="TABLE=COLUMN[,COLUMN]",
+        help="the primary key of a source table (may be repeated)",
+    )  # fmt: skip
+    _spark(made)
+    _json(made)
+
+
 def _list(made: argparse.ArgumentParser) -> None:
     made.add_argument("--pipeline", metavar="NAME", help="only runs of this pipeline")
     made.add_argument("--limit", type=_natural, default=20, metavar="N", help="list at most N runs (default: %(default)s)")
@@ -173,7 +190,7 @@ def _store(made: argparse.ArgumentParser) -> None:
 
 
 _ARGUMENTS: Mapping[str, Callable[[argparse.ArgumentParser], None]] = {
-    "run": _run, "list": _list, "show": _show, "explain": _explain, "explain-columns": _columns_of, "why-not": _why_not,
+    "run": _run, "safe": _safe, "list": _list, "show": _show, "explain": _explain, "explain-columns": _columns_of, "why-not": _why_not,
     "show-derivation": _derivation, "drop": _drop, "store": _store,
 }  # fmt: skip
 

@@ -27,6 +27,10 @@ VERBS: Mapping[str, VerbHelp] = {
             "airflow-lineage run examination.py:pipeline --secret-param key=BANK_KEY --strategy rerun --json",
         ),
     ),
+    "safe": VerbHelp(
+        "show of which source columns a provenance sketch is safe (runs do not use sketches yet); the pipeline is not run",
+        ("airflow-lineage safe pipelines.py:best --param year=2025", "airflow-lineage safe best.sql --key customer=c_custkey --json"),
+    ),
     "list": VerbHelp(
         "list recorded runs, newest first",
         ("airflow-lineage list", "airflow-lineage list --pipeline loan_examination.examine --limit 5"),

@@ -90,6 +90,27 @@ def _show_run(summary: RunSummary, result: Any, options: Namespace, out: Streams
     out.answer(*hint(summary, shown=0 if result is None else result.num_rows))
 
 
+def safe(options: Namespace, out: Streams) -> int:
+    """Show of which columns a sketch is safe. Nothing is run, and no store is opened."""
+    from airflow_lineage_provider.running.safe_columns import judged_columns
+    from airflow_lineage_provider.sketches.solver import z3_module
+
+    z3_module()  # Spark's start takes seconds
+    load_imports(options.imports)
+    pipeline, name = load_pipeline(options.pipeline)
+    secret = secret_params(options.secret_params)
+    params = _once([*options.param, *secret.items()], "--param")
+    with spark_session(options.master, options.conf, out) as spark:
+        if isinstance(pipeline, str):
+            register_udfs(spark)
+        found = judged_columns(spark, pipeline, name=name, params=params, keys=_once(options.key, "--key"))
+    if options.json:
+        out.answer_json(found.to_dict())
+    else:
+        found.show(out.console)
+    return 0
+
+
 def list_runs(options: Namespace, out: Streams) -> int:
     """List runs."""
     with _lineage(options) as lineage:

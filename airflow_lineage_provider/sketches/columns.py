@@ -1,9 +1,6 @@
 """Which columns of which sources a sketch may be of: every column of every leaf of a pipeline, judged.
 
->>> T = table("T", "k, v")
->>> few = where(group(T, by="k", give="k, count(v) AS n"), "n < 3")
->>> [(one.column, one.safe, one.rule) for one in safe_columns(Pipeline(plan=few, names=("k", "n")))]
-[('k', True, 'group'), ('v', False, 'selection')]
+Of ``σ n < 3 (α k; count(v) AS n)`` the column ``k`` is safe by the rule ``group``, and ``v`` is not, by the rule ``selection``.
 """
 
 from __future__ import annotations

@@ -30,6 +30,8 @@ from airflow_lineage_provider.rewrite.determinism import is_deterministic, is_re
 from airflow_lineage_provider.rewrite.drop_pruning_projections import drop_pruning_projections
 from airflow_lineage_provider.rewrite.segment import kind_of, segment
 from airflow_lineage_provider.rewrite.unique_attributes import unique_attributes
+from airflow_lineage_provider.sketches.proof import Above
+from airflow_lineage_provider.sketches.safety import _related
 from airflow_lineage_provider.sql.lowering import _lower, lower
 from airflow_lineage_provider.sql.postgres import PostgresDialect
 from airflow_lineage_provider.sql.spark_expressions import spark_expression
@@ -74,6 +76,7 @@ WITH_RIDDLE = o.Project(child=SOURCE, columns=(e.Alias(child=RIDDLE, attribute=B
 SEGMENT = Segment(number=0, kind="non_d", plan=TOY)
 PLAN = SegmentedPlan(segments=(SEGMENT,), output=(A,), names=("a",))
 CONTEXT = Context(plan=PLAN, materialized=frozenset(), sources={})
+NOBODY: Any = None
 POSITIVE = e.Call(function=">", arguments=(B, e.Literal(value="0", type="int")), type="boolean")
 
 OF_OPERATORS: dict[str, Callable[[], Any]] = {
@@ -97,6 +100,7 @@ OF_OPERATORS: dict[str, Callable[[], Any]] = {
     "tracing.prune.needed": lambda: needed(TOY, (A,)),
     "tracing.prune._prune": lambda: prune(TOY, (A,)),
     "tracing.push_down._push": lambda: push_down(TOY, (POSITIVE,)),
+    "sketches.safety._related": lambda: _related(TOY, Above(), NOBODY),
     "deriving.why_not.drops._reason": lambda: _reason(TOY),
     "tracing.python_guarantees._of_function": lambda: opaque(PLAN, {0}),
 }
@@ -112,6 +116,7 @@ OF_EXPRESSIONS: dict[str, Callable[[], Any]] = {
 }
 
 LOCAL = {
+    "sketches.formula.Formulas._value": "takes what it does not name for a function of which nothing is known",
     "rewrite.pull_out_udfs._pull_out": "refuses every operator in which a UDF is called and that it does not name",
     "rewrite.slim_domains._slim": "leaves what it does not name as it is",
     "tracing.push_down._passed_on": "takes the operators that `_push` hands to it, as their type says",

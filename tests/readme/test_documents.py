@@ -95,6 +95,10 @@ def _reasons(names: dict[str, Any]) -> None:
     assert names["credit_exam"](30.0, 10.0, 20.0) == "Accept"
 
 
+def _sketches(names: dict[str, Any]) -> None:
+    assert [one.column for one in names["found"].safe] == ["client_id", "income", "debt", "amount", "date"]
+
+
 def _streams(names: dict[str, Any]) -> None:
     assert [one.batch for one in names["found"]] == [0]
     assert names["found"][0].explanation.sources["loans"].rows.column("debt").to_pylist() == [10.0]
@@ -113,6 +117,7 @@ _CHECKS: dict[str, Callable[[dict[str, Any]], None]] = {
     "reasons.md": _reasons,
     "security.md": _security,
     "strategies.md": _strategies,
+    "sketches.md": _sketches,
     "streams.md": _streams,
     "why-not.md": _why_not,
 }

@@ -31,7 +31,6 @@ class Counted:
     nontrivial: int = 0
     checks: int = 0
     skipped: int = 0
-    narrower: int = 0
     rules: Counter[str] = field(default_factory=Counter)
     violations: list[str] = field(default_factory=list)
 

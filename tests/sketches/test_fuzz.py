@@ -11,6 +11,8 @@ import pytest
 
 from tests.sketches.against import Counted, check
 
+pytest.importorskip("z3")
+
 EXAMPLES = int(os.environ.get("SKETCH_EXAMPLES", "0"))
 SEED = int(os.environ.get("FUZZ_SEED", "0"))
 SAMPLE, BLOCK = 120, 250

@@ -19,6 +19,8 @@ from tests.oracle import query as q
 from tests.sketches.against import Counted, accurate, compared, over_sketch, values_of
 from tests.sketches.planned import apart, planned
 
+pytest.importorskip("z3")
+
 CITIES = q.Data(
     (("rid", "int"), ("popden", "int"), ("city", "string"), ("state", "string")),
     (

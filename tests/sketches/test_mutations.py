@@ -22,6 +22,8 @@ from tests.oracle import query as q
 from tests.sketches.against import Counted, compared
 from tests.sketches.planned import apart, planned
 
+pytest.importorskip("z3")
+
 Patch = pytest.MonkeyPatch
 REQUIRE, REQUIRE_SAME, LET_PASS, RELATED = Proof.require, Proof.require_same, safety._let_pass, safety.relate
 

@@ -22,6 +22,8 @@ from airflow_lineage_provider.sketches.kinds import kind_of, place
 from airflow_lineage_provider.sketches.proof import Above
 from tests.plan.shorthand import Shorthand
 
+pytest.importorskip("z3")
+
 
 @pytest.fixture
 def short() -> Shorthand:
@@ -60,6 +62,12 @@ def test_every_operator_has_a_rule() -> None:
     assert set(o.OPERATOR_CLASSES) <= registered
     with pytest.raises(UnsupportedOperator, match="whether a sketch is safe has no rule for object"):
         safety._related(object(), Above(), None)  # type: ignore[arg-type]
+
+
+def test_few_rows_of_a_group(short: Shorthand) -> None:
+    """HAVING count(v) < 3: a part of a group may have as few rows."""
+    few = short.where(short.group(short.table("T", "k, v"), by="k", give="k, count(v) AS n"), "n < 3")
+    assert [(one.column, one.safe, one.rule) for one in judged(few).values()] == [("k", True, "group"), ("v", False, "selection")]
 
 
 def test_a_limit_without_an_order_takes_any_rows(short: Shorthand) -> None:

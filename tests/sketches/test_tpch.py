@@ -14,6 +14,8 @@ from airflow_lineage_provider.plan.pipeline import Pipeline
 from airflow_lineage_provider.sketches.columns import SafeColumn, leaves, safe_columns
 from tests.sketches.recorded import recorded
 
+pytest.importorskip("z3")
+
 GOLDEN = Path(__file__).parent / "tpch_safe.json"
 KEYS = {
     "customer": ("c_custkey",), "orders": ("o_orderkey",), "lineitem": ("l_orderkey", "l_linenumber"), "nation": ("n_nationkey",),
