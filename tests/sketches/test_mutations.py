@@ -14,7 +14,7 @@ import pytest
 
 from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.pipeline import Pipeline
-from airflow_lineage_provider.sketches import aggregation, columns, safety
+from airflow_lineage_provider.sketches import aggregation, columns, order, safety
 from airflow_lineage_provider.sketches.formula import Formulas
 from airflow_lineage_provider.sketches.proof import Above, NotSafe, Proof
 from tests.oracle import evaluate
@@ -85,7 +85,7 @@ class Wrapped:
 def no_nulls(patch: Patch) -> None:
     """As the paper: values alone are compared."""
     patch.setattr(Formulas, "at_most", lambda self, one, other, kind="number": self.ordered(one, kind) <= self.ordered(other, kind))
-    patch.setattr(safety, "_before", lambda key, one, other, proof: one.value < other.value if key.ascending else one.value > other.value)
+    patch.setattr(order, "_before", lambda key, one, other, proof: one.value < other.value if key.ascending else one.value > other.value)
     patch.setattr(Formulas, "_true", lambda self, found: found.value)
     patch.setattr(Formulas, "alike", lambda self, one, other: one.value == other.value)
 
@@ -230,7 +230,7 @@ MUTATIONS: dict[str, tuple[Callable[[Patch], None], Queried]] = {
             {"t": rows((1, 1, 1), (1, 2, 2), (2, 5, 2))},
         ),
     ),
-    "limit's order": (always(safety, "_only_worse", None), (first(True, MINIMA), {"t": HALVES})),
+    "limit's order": (always(safety, "only_worse", None), (first(True, MINIMA), {"t": HALVES})),
     "limit below what drops": (
         everywhere(kept=True),
         (q.Filter(q.TopK(q.Project(T, (G, X, FRAGMENT)), 2), more(q.Col(1), 5)), {"t": rows((1, 3, 1), (2, 9, 2), (3, 8, 2))}),
