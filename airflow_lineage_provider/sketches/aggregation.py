@@ -17,17 +17,21 @@ from airflow_lineage_provider.sketches.matched import Matched
 from airflow_lineage_provider.sketches.proof import Proof
 
 Direction: TypeAlias = OneOf["less", "more"]
+_PICKING = frozenset({"min", "max", "percent_rank", "cume_dist", "lag", "lead", "nth_value"})
 ZERO = e.Literal(value="0", type="int")
 
 
 def is_exact(call: e.AggregateCall | e.WindowFunction) -> bool:
     """Whether the same rows give the same value, to the last digit and in any order.
 
-    Averages of integers are: they are quotients of sums that a double has exactly, below 2^53.
+    Averages of integers are: they are quotients of sums that a double has exactly, below 2^53. Of all else that gives a floating-point
+    number only what picks or counts is.
     """
     if call.function in ORDER_DEPENDENT or (isinstance(call, e.WindowFunction) and call.call is not None):
         return False
-    if call.function not in ROUNDING or kind_of(call.type) != "float":
+    if kind_of(call.type) != "float":
+        return True
+    if call.function in _PICKING and call.function not in ROUNDING:
         return True
     return call.function in ("avg", "mean", "try_avg") and is_whole(call.arguments[0].type)
 

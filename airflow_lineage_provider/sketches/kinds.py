@@ -62,7 +62,10 @@ def is_whole(type_: str) -> bool:
 
 
 def place(text: str, kind: Kind) -> Fraction | None:
-    """Where a literal of numbers or times stands in the order; None where its text says no such place (NaN, an infinity)."""
+    """Where a literal of numbers or times stands in the order; None where its text says no such place (NaN, an infinity).
+
+    A timestamp with an offset is at no place among those without one.
+    """
     try:
         match kind:
             case "number":
@@ -72,7 +75,10 @@ def place(text: str, kind: Kind) -> Fraction | None:
             case "date":
                 return Fraction(date.fromisoformat(text).toordinal())
             case "timestamp":
-                passed = datetime.fromisoformat(text).replace(tzinfo=None) - _EPOCH
+                there = datetime.fromisoformat(text)
+                if there.tzinfo is not None:
+                    return None
+                passed = there - _EPOCH
                 return Fraction(passed.days * 86_400_000_000 + passed.seconds * 1_000_000 + passed.microseconds)
     except (ValueError, OverflowError):
         pass

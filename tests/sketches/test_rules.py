@@ -188,6 +188,7 @@ def test_literals_stand_where_spark_has_them() -> None:
     assert kind_of("string collate UTF8_LCASE") == "opaque"
     assert place("1995-03-15", "date") == place("1995-03-14", "date") + 1  # type: ignore[operator]
     assert place("2020-01-01 00:00:01", "timestamp") > place("2020-01-01 00:00:00.5", "timestamp")  # type: ignore[operator]
+    assert place("2020-01-01 00:00:00+02:00", "timestamp") is None
     assert [place(text, "float") for text in ("NaN", "Infinity")] == [None, None]
 
 
