@@ -182,6 +182,7 @@ class Lineage(LineageOfStreams):
         """
         from airflow_lineage_provider.running.safe_columns import judged_columns
 
+        check_options({"name": name, "params": params, "secret_params": secret_params, "keys": keys})
         if self.spark is None:
             raise SparkRequired("judging a pipeline's columns needs a Spark session: Lineage(spark)")
         return judged_columns(self.spark, pipeline, name=name, params=params, secret_params=secret_params, keys=keys)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider.answers.safe_columns import SafeColumns
 from airflow_lineage_provider.errors import PlanError
-from airflow_lineage_provider.options import check_options
 from airflow_lineage_provider.plan.operators import Source
 from airflow_lineage_provider.running.given_pipeline import frame_of, pipeline_name
 from airflow_lineage_provider.secrecy import Secrets
@@ -32,7 +31,6 @@ def judged_columns(
     keys: Mapping[str, Sequence[str]] | None = None,
 ) -> SafeColumns:
     """Every column of every source of a pipeline, judged (`Lineage.safe_columns` says what is given)."""
-    check_options({"name": name, "params": params, "secret_params": secret_params, "keys": keys})
     z3_module()  # that it is missing is said before Spark works
     called = name or pipeline_name(pipeline)
     plain, secrets = Secrets.of(params or {}, secret_params or ())

@@ -45,6 +45,8 @@ def test_every_column_is_judged_by_this_instances_constants(spark: SparkSession,
     }  # fmt: skip
     assert repr(found) == "<columns of the sources of top: 3 of 4 safe for a sketch>"
     assert all(one.ties for one in found.safe)
+    with pytest.raises(InvalidOption, match="keys"):
+        lineage.safe_columns(TOP, keys=["a"])  # type: ignore[arg-type]
     other = lineage.safe_columns(TOP, params={"least": -5, "bound": 100})
     assert [one.column for one in other.safe] == ["state"]
     (unsafe,) = [one for one in other if one.column == "city"]
@@ -75,8 +77,6 @@ def test_a_models_value_keys_and_secrets(spark: SparkSession) -> None:
 
 
 def test_what_is_wrong_is_said_before_spark_works(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(InvalidOption, match="keys"):
-        judged_columns(None, "SELECT 1", keys=["a"])  # type: ignore[arg-type]
     monkeypatch.setitem(__import__("sys").modules, "z3", None)
     with pytest.raises(EnvironmentProblem, match="sketches"):
         judged_columns(None, "SELECT 1")  # type: ignore[arg-type]
