@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from airflow_lineage_provider import settings
 from airflow_lineage_provider.errors import RunNotComplete
 from airflow_lineage_provider.progress import Progress
 from airflow_lineage_provider.recording import RecordedPlan
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from airflow_lineage_provider.deriving.spark_on_demand import SparkOnDemand
     from airflow_lineage_provider.pipeline import Lineage
     from airflow_lineage_provider.spark.rereading.tracing import SparkTracing
-    from airflow_lineage_provider.store import Materialization
+    from airflow_lineage_provider.store import Materialization, Session
 
 Answer = TypeVar("Answer")
 
@@ -79,11 +80,12 @@ class Asking:
             record=self.record,
             recorded=recorded,
             stored=stored,
-            udfs=UdfsOfRun(runs.store, self.record),
+            udfs=UdfsOfRun(runs.store, self.record, called=self._lineage.calls_udfs),
             on_demand=spark,
             progress=progress,
             kept=StoredOutputs(runs, self.record.id, spark) if across else None,
             keep_reasons=save,
+            most_sources=self._lineage.most_sources or settings.source_limit(),
         )
 
     def other(self, run_id: str, runs: KnownRuns, progress: Progress, save: bool, given: Mapping[str, Any]) -> AskedRun:
@@ -126,10 +128,14 @@ class Asking:
     def _question(self, stages: Progress, secrets: Secrets) -> Iterator[AskedRun]:
         from airflow_lineage_provider.deriving.known_runs import KnownRuns
 
-        with self._lineage.store.session() as session:
+        with self.session() as session:
             run = self.asked(stages, secrets, KnownRuns(self._lineage.store, session), across=True)
             session.rest()
             yield run
+
+    def session(self) -> Session:
+        """A session of the store, in which a query takes no longer than it may."""
+        return self._lineage.store.session(self._lineage.query_seconds)
 
     def on_demand(self, recorded: RecordedPlan, stored: Mapping[str, Materialization], progress: Progress) -> SparkOnDemand:
         """Spark for a question: the session that there is, or one that is started when it is needed."""

@@ -47,6 +47,7 @@
     │   │   ├── StoreInUse            the embedded server's folder is in use where it cannot be reached from here
     │   │   └── StoreDamaged          a file of the embedded server's folder is damaged
     │   ├── StoreNotPermitted         its user may not do that
+    │   ├── QueryTooSlow              a query took longer than it may, and was ended
     │   ├── StoreSchemaTooOld         its schema is older than this code
     │   ├── StoreSchemaTooNew         its schema is newer than this code
     │   ├── RunNotFound               no such run
@@ -249,6 +250,10 @@ class StoreDamaged(StoreUnavailable):
 
 class StoreNotPermitted(StoreError):
     """The user that the store was opened by may not do that."""
+
+
+class QueryTooSlow(StoreError):
+    """A query of the results store took longer than it may (AIRFLOW_LINEAGE_STATEMENT_TIMEOUT), and was ended."""
 
 
 class StoreSchemaTooOld(StoreError):

@@ -57,6 +57,17 @@ class Lineage(LineageOfStreams):
     :raises InvalidOption: an option is wrong.
     """
 
+    calls_udfs = True
+    """Whether an answer may call UDFs, and so execute their code, for reasons that are not stored."""
+    most_sources: int | None = None
+    """The most source rows of one answer; None: `settings.source_limit`."""
+    query_seconds: float | None = None
+    """The most seconds of one query of the store; None: `settings.statement_timeout`."""
+
+    def may_read(self, run: RunRecord) -> bool:
+        """Whether the rows that another run wrote may be in an answer; a program that asks for other people says it here."""
+        return True
+
     def __init__(
         self,
         spark: SparkSession | None = None,

@@ -21,11 +21,12 @@ from airflow_lineage_provider.asking import Asking
 from airflow_lineage_provider.both_ways import LineageOfRows
 from airflow_lineage_provider.errors import ResultNotStored, SparkRequired, StoreNotPermitted
 from airflow_lineage_provider.options import check_options
-from airflow_lineage_provider.progress import Progress
+from airflow_lineage_provider.progress import Progress, unwatched
 from airflow_lineage_provider.recording import RecordedPlan
 from airflow_lineage_provider.records.run import RunRecord
 from airflow_lineage_provider.renamed import renamed
 from airflow_lineage_provider.render.progress import watched
+from airflow_lineage_provider.secrecy import Secrets
 from airflow_lineage_provider.secrecy.failures import guarded
 from airflow_lineage_provider.secrecy.showing import without_secrets
 from airflow_lineage_provider.tracing.columns.lineage import ColumnLineage, column_lineage
@@ -37,10 +38,12 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, Row
 
     from airflow_lineage_provider.deriving.known_runs import KnownRuns
+    from airflow_lineage_provider.deriving.result_page import PageWanted, ResultPage
+    from airflow_lineage_provider.deriving.target_rows import RowNumbers
     from airflow_lineage_provider.pipeline import Lineage
     from airflow_lineage_provider.spark.executing.run import Execution
 
-Target: TypeAlias = "str | Column | Row | Mapping[str, Any] | Sequence[Mapping[str, Any] | Row] | pd.DataFrame | pa.Table"
+Target: TypeAlias = "str | Column | Row | Mapping[str, Any] | Sequence[Mapping[str, Any] | Row] | pd.DataFrame | pa.Table | RowNumbers"
 """Which rows are meant: a predicate, or rows by their values."""
 
 
@@ -227,7 +230,7 @@ class Run(LineageOfRows):
         secrets, what = self._asking.secrets(given), f"explain {self.record.pipeline}"
 
         def question(told: Progress) -> Explanation:
-            with self._lineage.store.session() as session:
+            with self._asking.session() as session:
                 explanation = explained(told, KnownRuns(self._lineage.store, session))
             explanation = with_images(without_secrets(explanation, secrets))
             return saved(explanation, self._lineage.store, context or {}) if save else explanation
@@ -247,12 +250,48 @@ class Run(LineageOfRows):
                 run.session.rest()
                 explanation = verified(explanation, run.udfs, run.recorded, self._lineage.spark)
             if across:
-                further = Across(runs, lambda one: self._asking.other(one, runs, told, save, given), summary_of, difference, most)
+                further = Across(
+                    runs, lambda one: self._asking.other(one, runs, told, save, given), summary_of, difference, most, self._lineage.may_read
+                )
                 explanation = further.trace(derived, explanation)
             return explanation
 
         with guarded(secrets.message), watched(progress, what) as stages, heartbeat(lambda: self._lineage.spark, stages) as told:
             return self._lineage.lasting(lambda: question(told))
+
+    def page(self, wanted: PageWanted) -> ResultPage:
+        """A page of the result's rows, without Spark: those that meet a predicate, in the order of columns.
+
+        :raises RunNotComplete: the run failed, was dropped, or is still going. :raises ResultNotStored: its strategy did not store it.
+        :raises InvalidTarget: the predicate does not parse, or a column is not there.
+        :raises SparkRequired: only Spark can evaluate the predicate, reach the rows, or sort them.
+        """
+        from airflow_lineage_provider.deriving.known_runs import KnownRuns
+        from airflow_lineage_provider.deriving.result_page import result_page
+
+        def asked() -> ResultPage:
+            with self._asking.session() as session:
+                return result_page(self._asking.asked(unwatched, Secrets(), KnownRuns(self._lineage.store, session)), wanted)
+
+        self._asking.check_complete()
+        return self._lineage.lasting(asked)
+
+    def numbered(self, numbers: Sequence[int]) -> RowNumbers:
+        """Rows of the result by the numbers that a `page` has, to be explained: as a target, and no other way.
+
+        :raises RunNotComplete, ResultNotStored: as `page`.
+        """
+        from airflow_lineage_provider.deriving.stored_tables import StoredTables
+        from airflow_lineage_provider.deriving.target_rows import RowNumbers
+
+        def asked() -> list[int]:
+            stored = self._lineage.store.materializations(self.id)
+            with self._asking.session() as session:
+                tables = StoredTables(self._lineage.store, session, self._asking.on_demand(plan, stored, unwatched))
+                return tables.positions_of(stored["result"], numbers)
+
+        plan = self._with_result()
+        return RowNumbers(tuple(numbers), tuple(self._lineage.lasting(asked)))
 
     def why_not(
         self,

@@ -165,8 +165,24 @@ def load_kept_udfs() -> bool:
     return _flag("AIRFLOW_LINEAGE_LOAD_KEPT_UDFS")
 
 
-def _flag(name: str) -> bool:
-    value = (os.environ.get(name) or "1").strip().lower()
+def web_conn_id() -> str | None:
+    """The Airflow connection to the results store that the lineage tab reads (``AIRFLOW_LINEAGE_WEB_CONN_ID``); None: as everywhere."""
+    return os.environ.get("AIRFLOW_LINEAGE_WEB_CONN_ID") or None
+
+
+def web_seconds() -> float:
+    """The most seconds that the lineage tab's server takes for an answer (``AIRFLOW_LINEAGE_WEB_SECONDS``, default 20)."""
+    return max(_seconds("WEB_SECONDS", 20), 0.1)
+
+
+def web_udfs() -> bool:
+    """Whether the lineage tab's server may call UDFs, and so execute their code, for reasons that are not stored
+    (``AIRFLOW_LINEAGE_WEB_UDFS``, 1 or 0; 0 by default)."""
+    return _flag("AIRFLOW_LINEAGE_WEB_UDFS", "0")
+
+
+def _flag(name: str, default: str = "1") -> bool:
+    value = (os.environ.get(name) or default).strip().lower()
     known = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
     if value not in known:
         raise InvalidSetting(f"{name} is {shown(value)}; it can be 1 or 0")

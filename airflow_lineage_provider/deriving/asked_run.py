@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from airflow_lineage_provider import settings
 from airflow_lineage_provider.deriving.stored_tables import StoredTables
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ class AskedRun:
 
     ``session`` is where the question's queries of the store run. ``on_demand`` has the Spark session, or starts one. ``kept`` has rows of
     sources that are no longer there. Without ``keep_reasons`` nothing is written into the store.
+    An answer has ``most_sources`` source rows at most.
     """
 
     store: Store
@@ -36,6 +38,7 @@ class AskedRun:
     progress: Progress
     kept: KeptRows | None = None
     keep_reasons: bool = True
+    most_sources: int = field(default_factory=settings.source_limit)
 
     @property
     def spark(self) -> SparkTracing | None:

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
-from airflow_lineage_provider import settings
 from airflow_lineage_provider.answers.decided import Reasons
 from airflow_lineage_provider.answers.explanation import Control, Explanation, RunSummary
 from airflow_lineage_provider.answers.tables import SourceTable
@@ -18,7 +17,7 @@ from airflow_lineage_provider.deriving.reasons import ReasonReader
 from airflow_lineage_provider.deriving.rows import RowSource, result_columns
 from airflow_lineage_provider.deriving.sources import SourceReader, SourceRows
 from airflow_lineage_provider.deriving.target import PredicateTarget, is_predicate
-from airflow_lineage_provider.deriving.target_rows import PositionTarget, RowsTarget
+from airflow_lineage_provider.deriving.target_rows import NumbersTarget, PositionTarget, RowNumbers, RowsTarget
 from airflow_lineage_provider.errors import AnswerTooLarge, InvalidTarget
 from airflow_lineage_provider.plan.guarantees import weakest
 from airflow_lineage_provider.plan.interval_columns import with_interval_types
@@ -105,6 +104,8 @@ def chosen_target(run: AskedRun, target: Any, at: Any, limit: int) -> Target:
         raise InvalidTarget("name the rows to explain in exactly one way: a predicate or rows, or positions, at=[0, 3]")
     if at is not None:
         return PositionTarget(at, run.recorded, run.stored.get("result"), run.tables, limit, run.record.strategy)
+    if isinstance(target, RowNumbers):
+        return NumbersTarget(target, run.recorded, run.stored.get("result"), run.tables, limit)
     if is_predicate(target):
         return PredicateTarget(target, run.recorded, limit, run.total, run.on_demand.session)
     return RowsTarget(target, run.recorded, limit, run.total)
@@ -179,7 +180,7 @@ def _sources(made: Derivation, traced: Trace, answer: _Answer) -> FoundSources:
     leaves: dict[int, str] = {}
     behind = {name: traced.rows(row_set_of(group)) for name, group in tables.items()}
     wanted = {name: one.each_once() for name, one in behind.items()}
-    check_size(wanted)
+    check_size(wanted, made.run.most_sources)
     for name, group in tables.items():
         rows[name] = reader.read(group[0], wanted[name])
         leaves |= {one.source.leaf: name for one in group}
@@ -228,12 +229,12 @@ def row_set_of(group: Sequence[RecordedSource]) -> RowSet:
     return RowSet("source", tuple(one.source.leaf for one in group))
 
 
-def check_size(wanted: Mapping[str, pa.Table]) -> None:
+def check_size(wanted: Mapping[str, pa.Table], most: int) -> None:
     """Before any source row is read.
 
     :raises AnswerTooLarge: there are more of them than one answer may have.
     """
-    rows, most = sum(keys.num_rows for keys in wanted.values()), settings.source_limit()
+    rows = sum(keys.num_rows for keys in wanted.values())
     if rows > most:
         tables = ", ".join(f"{keys.num_rows:,} of {name}" for name, keys in wanted.items() if keys.num_rows)
         raise AnswerTooLarge(

@@ -42,7 +42,7 @@ def rows_behind(
         asked = numbered_rows(RESULT, chosen.numbers(made.rows))
         run.progress("tracing")
         behind = {name: made.lineage.between(RESULT, row_set_of(tables[name])).backward(asked) for name in names}
-        check_size({name: rows.each_once() for name, rows in behind.items()})
+        check_size({name: rows.each_once() for name, rows in behind.items()}, run.most_sources)
         run.progress("reading source rows")
         return {name: _read(made, name, tables[name], rows, summary, chosen.asked) for name, rows in behind.items()}
 

@@ -87,7 +87,7 @@ def _batches(made: Derivation, source: RecordedSource, behind: Rows, first: int,
     import pyarrow as pa
 
     wanted = behind.each_once()
-    check_size({source.source.relation.name: wanted})
+    check_size({source.source.relation.name: wanted}, made.run.most_sources)
     found = source_reader(made).read(source, wanted)
     worth = weakest(found.guarantee, behind.guarantee)
     if worth.level == "unavailable":

@@ -9,7 +9,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from airflow_lineage_provider.deriving import stored_files
-from airflow_lineage_provider.errors import SparkRequired
+from airflow_lineage_provider.errors import InvalidTarget, SparkRequired
 from airflow_lineage_provider.plan.lineage_keys import ROW
 from airflow_lineage_provider.sources.files import CannotReadHere
 
@@ -70,6 +70,29 @@ class StoredTables:
             return self.reading.numbers_at(stored, positions)
         self.rest()
         return numbers_at(self.store.partitions(stored), positions)
+
+    def positions_of(self, stored: Materialization, numbers: Sequence[int]) -> list[int]:
+        """The positions of rows that are there, by their numbers: the inverse of `numbers_at`, in the order of ``numbers``."""
+        if not stored.in_files:
+            return self.reading.positions_of(stored, numbers)
+        self.rest()
+        return positions_of(self.store.partitions(stored), numbers)
+
+
+def positions_of(partitions: Sequence[tuple[int, int]], numbers: Sequence[int]) -> list[int]:
+    """The positions of rows, by their numbers, of partitions that have so many rows each, ascending.
+
+    :raises InvalidTarget: a row is not there.
+
+    >>> positions_of([(0, 2), (3, 1)], [3 << 33, 1])
+    [2, 1]
+    """
+    before = dict(zip((one for one, _ in partitions), accumulate((rows for _, rows in partitions), initial=0), strict=False))
+    rows_of = dict(partitions)
+    places = [(one >> PARTITION_BITS, one & ((1 << PARTITION_BITS) - 1)) for one in numbers]
+    if any(place >= rows_of.get(partition, 0) for partition, place in places):
+        raise InvalidTarget("the result has no row of one of these numbers")
+    return [before[partition] + place for partition, place in places]
 
 
 def numbers_at(partitions: Sequence[tuple[int, int]], positions: Sequence[int]) -> list[int]:

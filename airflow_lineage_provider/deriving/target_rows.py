@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider.deriving.given_rows import Cells, given_rows
@@ -130,6 +131,46 @@ class PositionTarget:
     def numbers(self, rows: RowSource) -> list[int]:
         """The numbers of the rows, ascending."""
         return self._found
+
+
+@dataclass(frozen=True)
+class RowNumbers:
+    """Rows of a result by the numbers that the run gave them, as programs name them (`Run.page`); ``positions`` is what people count."""
+
+    numbers: tuple[int, ...]
+    positions: tuple[int, ...]
+
+
+class NumbersTarget:
+    """The rows of the result with these numbers."""
+
+    def __init__(self, given: RowNumbers, recorded: RecordedPlan, stored: Materialization | None, store: StoredTables, limit: int) -> None:
+        """:raises TargetTooLarge: they are more than the limit. :raises InvalidTarget: one is not there.
+        :raises ResultNotStored: rows that are made again have other numbers.
+        """
+        if stored is None or 0 not in recorded.materialized:
+            raise ResultNotStored("the run did not store its result: rows that are made again have other numbers")
+        if len(given.numbers) > limit:
+            raise TargetTooLarge(f"{len(given.numbers):,} rows are more than {limit:,}; name fewer, or raise max_rows (--max-rows)")
+        self.asked = positions_text(given.positions)
+        self._recorded, self._numbers = recorded, sorted(set(given.numbers))
+        self._rows = store.rows(stored, [*dict.fromkeys(_columns_of(recorded))], self._numbers)
+        if self._rows.num_rows < len(self._numbers):
+            raise InvalidTarget("the result has no row of one of these numbers")
+
+    def condition(self) -> Expression:
+        """What the rows meet, and few others."""
+        output = self._recorded.plan.output
+        return listed([(a, self._rows.column(name)) for a, name in zip(output, _columns_of(self._recorded), strict=True)])
+
+    def numbers(self, rows: RowSource) -> list[int]:
+        """The numbers of the rows, ascending."""
+        return self._numbers
+
+
+def _columns_of(recorded: RecordedPlan) -> list[str]:
+    names = dict(recorded.materialized[0].columns)
+    return [names[a.id] for a in recorded.plan.output]
 
 
 def positions_of(at: Any) -> list[int]:

@@ -24,8 +24,8 @@ def to_html(explanation: Explanation, path: str | Path | None = None) -> str:
 
     :raises OSError: ``path`` cannot be written.
     """
-    script, script_hash = _script()
-    text = _template().render(page=page(explanation), css=_css(), script=script, script_hash=script_hash)
+    script, hashed = _script()
+    text = _template().render(page=page(explanation), css=_css(), script=script, script_hash=hashed)
     if path is not None:
         Path(path).write_text(text, encoding="utf-8")
     return text
@@ -48,6 +48,11 @@ def _css() -> Any:
     from markupsafe import Markup
 
     return Markup((Path(__file__).parent / "templates" / "explanation.css").read_text(encoding="utf-8"))
+
+
+def script_hash() -> str:
+    """The hash of the page's script, for the policy of what shows the page in a frame."""
+    return str(_script()[1])
 
 
 @cache

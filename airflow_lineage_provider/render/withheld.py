@@ -93,7 +93,8 @@ def table_shown(table: pa.Table, discretion: Discretion, name: str = "") -> pa.T
     import pyarrow as pa
 
     columns = [(at, field) for at, field in enumerate(table.schema) if not discretion.hides(field.name, name)]
-    masked = {at for at, field in columns if discretion.masks(field.name, name) or any(map(discretion.withholds, _fields(field.type)))}
+    has_secret = {at: any(map(discretion.withholds, fields_within(field.type))) for at, field in columns}
+    masked = {at for at, field in columns if discretion.masks(field.name, name) or has_secret[at]}
     if len(columns) == table.num_columns and not masked:
         return table
     arrays = [pa.array([MASK] * table.num_rows, pa.string()) if at in masked else table.column(at) for at, _ in columns]
@@ -102,7 +103,7 @@ def table_shown(table: pa.Table, discretion: Discretion, name: str = "") -> pa.T
     return pa.table(arrays, names=[field.name for _, field in columns])
 
 
-def _fields(kind: pa.DataType) -> Iterator[str]:
+def fields_within(kind: pa.DataType) -> Iterator[str]:
     """The names of the fields within a nested type."""
     import pyarrow as pa
 
@@ -111,7 +112,7 @@ def _fields(kind: pa.DataType) -> Iterator[str]:
             field = kind.field(at)
             if pa.types.is_struct(kind):
                 yield field.name
-            yield from _fields(field.type)
+            yield from fields_within(field.type)
 
 
 def _names(explanation: Explanation) -> Iterator[tuple[str, str]]:
@@ -119,7 +120,7 @@ def _names(explanation: Explanation) -> Iterator[tuple[str, str]]:
     others = [*explanation.sources.items(), *explanation.intermediate.items()]
     for name, table in [("", explanation.target), *((name, one.rows) for name, one in others)]:
         yield from ((field.name, name) for field in table.schema)
-        yield from ((inner, name) for field in table.schema for inner in _fields(field.type))
+        yield from ((inner, name) for field in table.schema for inner in fields_within(field.type))
     for made in explanation.reasons.values():
         yield from ((name, "") for name in made.rows.column_names[1:-2])
         yield from ((name, "") for name in _feature_names(made))

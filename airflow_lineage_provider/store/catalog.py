@@ -79,10 +79,10 @@ def head(connection: sa.Connection, run_id: str) -> RunHead:
 
 def _one(kind: type[Head], connection: sa.Connection, run_id: str) -> Head:
     check_possible(run_id)
-    found = connection.execute(_select(kind).where(schema.runs.c.id == run_id)).mappings().first()
+    found = connection.execute(columns_of(kind).where(schema.runs.c.id == run_id)).mappings().first()
     if found is None:
         raise _not_found(run_id)
-    return _record(kind, found)
+    return record_of(kind, found)
 
 
 def state(connection: sa.Connection, run_id: str, lock: bool = False) -> RunState:
@@ -151,8 +151,8 @@ def records(connection: sa.Connection, run_ids: Sequence[str]) -> list[RunRecord
 
 
 def _all(kind: type[Head], connection: sa.Connection, run_ids: Sequence[str]) -> list[Head]:
-    found = connection.execute(_select(kind).where(schema.runs.c.id.in_(run_ids)).order_by(schema.RUN_IDS)).mappings()
-    return [_record(kind, row) for row in found]
+    found = connection.execute(columns_of(kind).where(schema.runs.c.id.in_(run_ids)).order_by(schema.RUN_IDS)).mappings()
+    return [record_of(kind, row) for row in found]
 
 
 def latest(connection: sa.Connection, pipeline: str | None) -> RunRecord | None:
@@ -166,15 +166,15 @@ def latest(connection: sa.Connection, pipeline: str | None) -> RunRecord | None:
 def _newest(kind: type[Head], connection: sa.Connection, pipeline: str | None, limit: int, status: RunStatus | None = None) -> list[Head]:
     if pipeline is not None and not is_possible(pipeline):
         return []
-    query = _select(kind).order_by(schema.RUN_IDS.desc()).limit(limit)
+    query = columns_of(kind).order_by(schema.RUN_IDS.desc()).limit(limit)
     if pipeline is not None:
         query = query.where(schema.runs.c.pipeline == pipeline)
     if status is not None:
         query = query.where(schema.runs.c.status == status)
-    return [_record(kind, row) for row in connection.execute(query).mappings()]
+    return [record_of(kind, row) for row in connection.execute(query).mappings()]
 
 
-def _select(kind: type[RunHead]) -> sa.Select[Any]:
+def columns_of(kind: type[RunHead]) -> sa.Select[Any]:
     """The columns of a record; JSON as its text, so that one that is damaged can be told with the run that it is of."""
     columns = schema.runs.c
     special: dict[str, Any] = {name: sa.type_coerce(columns[name], sa.Text).label(name) for name in schema.JSON_OF_RUNS}
@@ -182,7 +182,11 @@ def _select(kind: type[RunHead]) -> sa.Select[Any]:
     return sa.select(*(special.get(one.name, columns[one.name]) for one in fields(kind)))
 
 
-def _record(kind: type[Head], row: Mapping[Any, Any]) -> Head:
+def record_of(kind: type[Head], row: Mapping[Any, Any]) -> Head:
+    """A row of `columns_of` as a record.
+
+    :raises RecordDamaged: it cannot be read.
+    """
     try:
         return read(kind, {one.name: _value(one.name, row[one.name]) for one in fields(kind)})
     except LineageError as problem:

@@ -40,7 +40,9 @@ def load(connection: sa.Connection, run_id: str, version: str) -> KeptUdf | None
 class UdfsOfRun:
     """The UDFs that decided in a run, by the numbers of their function operators."""
 
-    def __init__(self, store: Store, record: RunRecord) -> None:
+    def __init__(self, store: Store, record: RunRecord, *, called: bool = True) -> None:
+        """Where they are not to be ``called``, none is found."""
+        self._called = called
         self._store = store
         self._run_id = record.id
         self._loaded: dict[str, ReasonedUdf] = {}
@@ -52,6 +54,11 @@ class UdfsOfRun:
         :raises UdfUnavailable, UdfVersionMismatch: there is none of that version.
         """
         description = self.descriptions[function]
+        if not self._called:
+            raise UdfUnavailable(
+                f"the reason is not stored, and no UDF is called here ({description.name}): explain the row in Python or with the command, "
+                "which keep the reason, and it is here from then on"
+            )
         try:
             found = registry.find(description)
             registry.check_version(found, description)

@@ -18,13 +18,22 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
+@dataclass(frozen=True)
+class Order:
+    """Rows by the values of a column; those without one come last."""
+
+    column: str
+    descending: bool = False
+
+
 def select_sql(
     table: str,
     layout: Layout,
     names: Sequence[str],
     where: str | None = None,
-    order_by: Sequence[str] | None = None,
+    order_by: Sequence[str | Order] | None = None,
     limit: int | None = None,
+    offset: int = 0,
 ) -> str:
     """A SELECT of the physical columns behind the named ones.
 
@@ -32,8 +41,9 @@ def select_sql(
     :param layout: its columns.
     :param names: the columns wanted.
     :param where: a PostgreSQL condition, already quoted, over `Layout.sql_column` expressions.
-    :param order_by: column names.
+    :param order_by: column names, or more of how.
     :param limit: the most rows.
+    :param offset: so many rows are left out first.
     """
     places = [layout.find(name)[1] for name in names]
     physical = list(dict.fromkeys(place.physical if place.physical is not None else PACKED for place in places))
@@ -42,8 +52,15 @@ def select_sql(
     if where is not None:
         sql += f" WHERE {where}"
     if order_by:
-        sql += f" ORDER BY {', '.join(layout.sql_column(name) for name in order_by)}"
-    return sql if limit is None else f"{sql} LIMIT {int(limit)}"
+        sql += f" ORDER BY {', '.join(_order(one, layout) for one in order_by)}"
+    sql = sql if limit is None else f"{sql} LIMIT {int(limit)}"
+    return f"{sql} OFFSET {int(offset)}" if offset else sql
+
+
+def _order(one: str | Order, layout: Layout) -> str:
+    if isinstance(one, str):
+        return layout.sql_column(one)
+    return f"{layout.sql_column(one.column)} {'DESC' if one.descending else 'ASC'} NULLS LAST"
 
 
 def numbered(layout: Layout, row: str, numbers: Sequence[int]) -> str:

@@ -10,7 +10,7 @@ from airflow_lineage_provider.secrecy import redact
 from airflow_lineage_provider.store.connection import store_errors
 from airflow_lineage_provider.store.convert import from_storage
 from airflow_lineage_provider.store.materialization import Materialization
-from airflow_lineage_provider.store.read import at_positions, numbered, row_column, select_sql
+from airflow_lineage_provider.store.read import Order, at_positions, numbered, row_column, select_sql
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -37,8 +37,9 @@ class Reading(ABC):
         materialization: Materialization,
         columns: Sequence[str] | None = None,
         where: str | None = None,
-        order_by: Sequence[str] | None = None,
+        order_by: Sequence[str | Order] | None = None,
         limit: int | None = None,
+        offset: int = 0,
     ) -> pa.Table:
         """Rows of a materialization with their exact Spark types.
 
@@ -46,12 +47,13 @@ class Reading(ABC):
         :param columns: names; all by default.
         :param where: a PostgreSQL condition in which every name and string is quoted already, over `Materialization.sql_column`
             expressions.
-        :param order_by: column names.
+        :param order_by: column names, or more of how.
         :param limit: the most rows.
+        :param offset: so many rows are left out first.
         :raises StoreError: a column is unknown, or the run was dropped.
         """
         names = [column.name for column in materialization.columns] if columns is None else list(columns)
-        sql = select_sql(materialization.table, materialization.layout, names, where, order_by, limit)
+        sql = select_sql(materialization.table, materialization.layout, names, where, order_by, limit, offset)
         with store_errors(f"reading {materialization.name!r} in {redact(self.url)}"):
             return from_storage(self.fetch(sql), materialization.layout, names)
 
@@ -72,6 +74,18 @@ class Reading(ABC):
         where = at_positions(materialization.table, materialization.layout, row, positions)
         found = self.read(materialization, [row], where, order_by=[row])
         return [int(number) for number in found.column(0).to_pylist()]
+
+    def positions_of(self, materialization: Materialization, numbers: Sequence[int]) -> list[int]:
+        """The positions of rows with these numbers, in the order of ``numbers``: how many rows have a smaller one.
+
+        :raises StoreError: the run was dropped.
+        """
+        row = materialization.sql_column(row_column(materialization.layout, materialization.name))
+        below = f"SELECT count(*) FROM {materialization.table} WHERE {row} < given.number"
+        given = f"unnest('{{{','.join(str(int(one)) for one in numbers)}}}'::int8[]) WITH ORDINALITY AS given (number, place)"
+        with store_errors(f"finding rows of {materialization.name!r} in {redact(self.url)}"):
+            found = self.fetch(f"SELECT ({below}) AS position FROM {given} ORDER BY given.place")
+        return [int(one) for one in found.column(0).to_pylist()]
 
     def count(self, materialization: Materialization) -> int:
         """The number of a materialization's rows."""

@@ -10,7 +10,7 @@ from airflow_lineage_provider.errors import LoadFailed, RunNotFound
 from airflow_lineage_provider.records.batches import BatchKey
 from airflow_lineage_provider.records.run import RecordedOutput, RunHead, RunRecord
 from airflow_lineage_provider.secrecy import redact
-from airflow_lineage_provider.store import batch_runs, catalog, discarded, finding, kept_udfs, lifecycle, outputs, publish
+from airflow_lineage_provider.store import batch_runs, catalog, discarded, finding, kept_udfs, lifecycle, outputs, publish, run_list
 from airflow_lineage_provider.store.connection import store_errors
 from airflow_lineage_provider.store.ids import new_id
 from airflow_lineage_provider.store.kinds import Kind
@@ -201,6 +201,16 @@ class Runs(OpenStore):
         """
         with self._transaction("listing runs") as connection:
             return catalog.runs(connection, pipeline, limit)
+
+    def list_runs(self, wanted: run_list.RunsWanted, permits: run_list.Permits, limit: int) -> run_list.RunsFound:
+        """The newest runs that are wanted, and that may be shown (``permits``), at a glance."""
+        with self._transaction("listing runs") as connection:
+            return run_list.listed(connection, wanted, permits, limit)
+
+    def stored_bytes(self, run_ids: Sequence[str]) -> dict[str, int]:
+        """The bytes of what runs stored, with indexes, by run; of dropped and unknown ones none."""
+        with self._transaction(f"measuring {len(run_ids):,} runs") as connection:
+            return run_list.stored_bytes(connection, run_ids)
 
     def latest_run(self, pipeline: str | None) -> RunRecord:
         """The newest complete run of a pipeline, or (None) of all.

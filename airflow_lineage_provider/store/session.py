@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from airflow_lineage_provider import settings
-from airflow_lineage_provider.errors import StoreError
+from airflow_lineage_provider.errors import QueryTooSlow, StoreError
 from airflow_lineage_provider.secrecy import redact
 from airflow_lineage_provider.store import convert, forks
 from airflow_lineage_provider.store.adbc import AdbcConnection
@@ -223,7 +223,7 @@ class Session(Reading):
     def _explained(self, error: Exception) -> Exception:
         match sqlstate(error):
             case "57014":
-                return StoreError(f"the query took longer than {self._timeout} s (AIRFLOW_LINEAGE_STATEMENT_TIMEOUT) and was ended")
+                return QueryTooSlow(f"the query took longer than {self._timeout} s (AIRFLOW_LINEAGE_STATEMENT_TIMEOUT) and was ended")
             case "53400":
                 return StoreError(
                     f"the query needed more temporary space than the limit (AIRFLOW_LINEAGE_TEMP_FILE_LIMIT): {redact(str(error))}"

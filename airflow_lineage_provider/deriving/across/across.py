@@ -18,6 +18,7 @@ from airflow_lineage_provider.deriving.across.writers import MadeBy, made_by
 from airflow_lineage_provider.deriving.derive import derive_rows
 from airflow_lineage_provider.errors import LineageError, SparkRequired, StoreUnavailable
 from airflow_lineage_provider.plan.guarantees import EXACT, Guarantee
+from airflow_lineage_provider.records.run import RunRecord
 from airflow_lineage_provider.words import Difference
 
 if TYPE_CHECKING:
@@ -27,8 +28,9 @@ if TYPE_CHECKING:
     from airflow_lineage_provider.deriving.known_runs import KnownRuns
     from airflow_lineage_provider.deriving.sources import SourceRows
     from airflow_lineage_provider.recording import RecordedSource
-    from airflow_lineage_provider.store import RunRecord, WrittenPlace
+    from airflow_lineage_provider.store import WrittenPlace
 
+_NOBODYS = RunRecord(pipeline="")
 MOST_ROWS = 100_000
 """More rows of one run's output than these are not traced on, and that is said."""
 
@@ -39,6 +41,7 @@ class Crossing:
 
     ``onward`` has for each row where it went on: runs, and row numbers among the rows of theirs that were derived. ``ways`` says what the
     way to each run is worth. ``remarks`` are for rows that ended here: whether they should not have (a guarantee's level) and why.
+    ``withheld``: its rows are not to be shown.
     """
 
     made: MadeBy
@@ -46,6 +49,7 @@ class Crossing:
     onward: dict[int, list[tuple[str, int]]] = field(default_factory=dict)
     ways: dict[str, list[Guarantee]] = field(default_factory=dict)
     remarks: list[Guarantee] = field(default_factory=list)
+    withheld: bool = False
 
 
 @dataclass(kw_only=True)
@@ -60,7 +64,8 @@ class Step:
 class Across:
     """Traces a derivation on, through the runs behind its sources.
 
-    ``open_run`` gives a run to be asked, ``describe`` what a person wants to know of its record.
+    ``open_run`` gives a run to be asked, ``describe`` what a person wants to know of its record. ``may_read`` says whether the rows that a
+    run wrote may be in the answer; where not, it says that they are withheld.
     """
 
     def __init__(
@@ -70,8 +75,10 @@ class Across:
         describe: Callable[[RunRecord], RunSummary],
         difference: Difference,
         limit: int,
+        may_read: Callable[[RunRecord], bool] = lambda _: True,
     ) -> None:
         self._runs = runs
+        self._may_read = may_read
         self._open = open_run
         self._describe = describe
         self._difference = difference
@@ -101,9 +108,22 @@ class Across:
             if not made.runs:
                 continue
             rows = step.derived.sources.rows[table]
+            secret = next((one for one in made.runs.values() if not self._shows(one.run_id)), None)
+            if secret is not None:
+                step.crossings[table] = _withheld(table, made, secret)
+                continue
             crossing = step.crossings[table] = Crossing(made=made, candidates=_candidates(recorded, rows, made))
             for wanted in made.runs.values():
                 self._ask(run_id, table, crossing, wanted.run_id, rows)
+
+    def _shows(self, run_id: str) -> bool:
+        """Whether the rows that a run wrote may be shown; not where its record cannot be read, so that nobody knows whose they are."""
+        try:
+            return self._may_read(self._runs.run(run_id))
+        except StoreUnavailable:
+            raise
+        except LineageError:
+            return self._may_read(_NOBODYS)
 
     def _ask(self, reader: str, table: str, crossing: Crossing, run_id: str, rows: SourceRows) -> None:
         """Put the rows that may be of a run down for its derivation; the rows of a run that is gone end here."""
@@ -154,6 +174,11 @@ class Across:
         """The runs behind tables of which no row was reached: one for each table, the newest."""
         crossings = [crossing for step in self._steps.values() for crossing in step.crossings.values()]
         return [next(iter(crossing.made.runs)) for crossing in crossings if not crossing.candidates]
+
+
+def _withheld(table: str, made: MadeBy, writer: WrittenPlace) -> Crossing:
+    text = f"the rows of {table} are withheld: run {writer.run_id} of {writer.pipeline} wrote them, whose rows may not be shown to who asks"
+    return Crossing(made=made, remarks=[Guarantee(level="unavailable", cause=text)], withheld=True)
 
 
 def _candidates(recorded: RecordedSource, rows: SourceRows, made: MadeBy) -> dict[int, list[tuple[str, int | None]]]:

@@ -95,7 +95,9 @@ class _Merger:
         rows = step.derived.sources.rows[table]
         crossing = step.crossings.get(table)
         ending = [at for at in range(rows.table.num_rows) if crossing is None or at not in crossing.onward]
-        if crossing is not None and not ending and _all_went_on(crossing, rows.guarantee):
+        if crossing is not None and crossing.withheld:
+            ending = []
+        elif crossing is not None and not ending and _all_went_on(crossing, rows.guarantee):
             self._traced_through(run_id, table, crossing)
             return
         name = self._table_name(run_id, step, table)

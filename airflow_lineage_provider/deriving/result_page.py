@@ -1,0 +1,100 @@
+"""A page of a run's result: some rows, in the order and under the condition that a person asks for, without Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from airflow_lineage_provider.deriving import stored_files
+from airflow_lineage_provider.deriving.rows import StoredRows, result_columns, where_stored
+from airflow_lineage_provider.deriving.target import target_expression
+from airflow_lineage_provider.errors import InvalidTarget, ResultNotStored, SparkRequired
+from airflow_lineage_provider.plan.interval_columns import with_interval_types
+from airflow_lineage_provider.plan.lineage_keys import ROW
+from airflow_lineage_provider.sources.files import CannotReadHere
+from airflow_lineage_provider.sql import PortabilityProblem
+from airflow_lineage_provider.store.read import Order
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from airflow_lineage_provider.deriving.asked_run import AskedRun
+    from airflow_lineage_provider.plan.expressions import Expression
+    from airflow_lineage_provider.store import Materialization
+
+
+@dataclass(frozen=True, kw_only=True)
+class PageWanted:
+    """Which rows of a result: those that meet a predicate, by columns (name, descending), ``limit`` of them after ``offset``."""
+
+    where: str | None = None
+    order: Sequence[tuple[str, bool]] = ()
+    offset: int = 0
+    limit: int = 50
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResultPage:
+    """Rows of a result as a person has them, with their numbers (`target_rows.RowNumbers`); ``more``: others follow."""
+
+    rows: pa.Table
+    numbers: tuple[int, ...]
+    more: bool
+
+
+def result_page(run: AskedRun, wanted: PageWanted) -> ResultPage:
+    """The page, from PostgreSQL or from files that this process reads.
+
+    :raises ResultNotStored: the run's strategy did not store it.
+    :raises InvalidTarget: the predicate does not parse, or a column is not there.
+    :raises SparkRequired: only Spark can evaluate the predicate, or reach the rows, or sort them.
+    """
+    if 0 not in run.recorded.materialized:
+        raise ResultNotStored(f"run {run.record.id} did not store its result (strategy {run.record.strategy})")
+    result, columns = run.stored["result"], result_columns(StoredRows(run), run.recorded.plan.output)
+    read = [*dict.fromkeys(columns), ROW]
+    try:
+        found = _of_files(run, result, read, wanted) if result.in_files else _of_table(run, result, read, wanted)
+    except (PortabilityProblem, CannotReadHere) as problem:
+        raise SparkRequired(f"these rows need Spark: {problem}; a simpler predicate may not") from problem
+    shown = found.slice(0, wanted.limit)
+    numbers = tuple(int(one) for one in shown.column(ROW).to_pylist())
+    rows = shown.select([shown.column_names.index(name) for name in columns]).rename_columns(list(run.recorded.plan.names))
+    typed = with_interval_types(rows, [a.type for a in run.recorded.plan.output])
+    return ResultPage(rows=typed, numbers=numbers, more=found.num_rows > wanted.limit)
+
+
+def _of_table(run: AskedRun, result: Materialization, read: list[str], wanted: PageWanted) -> pa.Table:
+    condition = _condition(run, wanted)
+    where = None if condition is None else where_stored(condition, run.recorded, result)
+    order: list[str | Order] = [Order(_sortable(run, result, name), descending) for name, descending in wanted.order]
+    return run.session.read(result, read, where, [*order, ROW], wanted.limit + 1, wanted.offset)
+
+
+def _of_files(run: AskedRun, result: Materialization, read: list[str], wanted: PageWanted) -> pa.Table:
+    if wanted.order:
+        raise PortabilityProblem("the order of the rows", "they stand in files, which are read in the order of the rows' numbers")
+    condition, last = _condition(run, wanted), wanted.offset + wanted.limit + 1
+    if condition is None:
+        run.session.rest()
+        return stored_files.first(result, read, last).slice(wanted.offset)
+    return stored_files.rows(result, read, StoredRows(run).matching(condition, last)[wanted.offset :])
+
+
+def _condition(run: AskedRun, wanted: PageWanted) -> Expression | None:
+    return None if wanted.where is None else target_expression(wanted.where, run.recorded)[0]
+
+
+def _sortable(run: AskedRun, result: Materialization, name: str) -> str:
+    """The stored column of a column of the result.
+
+    :raises InvalidTarget: there is none, or several. :raises PortabilityProblem: it is stored in a form with another order.
+    """
+    found = [a for shown, a in zip(run.recorded.plan.names, run.recorded.plan.output, strict=True) if shown == name]
+    if len(found) != 1:
+        raise InvalidTarget(f"the result has {len(found)} columns {name!r} to sort by")
+    column = dict(run.recorded.materialized[0].columns)[found[0].id]
+    if column in result.escaped or found[0].type.lower().startswith(("array", "map", "struct", "variant", "interval")):
+        raise PortabilityProblem(f"the order of column {name}", f"{found[0].type} is stored in another form")
+    return column
