@@ -3,13 +3,16 @@
 # One process more than processors, since a test that asks Spark waits half of its time; each may take 3 GB (make test PROCESSES=1).
 PROCESSES ?= $(shell n=$$(getconf _NPROCESSORS_ONLN); echo $$((n < 4 ? n + 1 : 4)))
 PARALLEL := --numprocesses $(PROCESSES) --dist worksteal
-.PHONY: help setup demo test quick pairs test-install fuzz fuzz-arrays fuzz-sketches fuzz-inputs tpch tpcds chaos check docs bench bench-gate bench-compare clean
+.PHONY: help setup web demo test quick pairs test-install fuzz fuzz-arrays fuzz-sketches fuzz-inputs tpch tpcds chaos check docs bench bench-gate bench-compare clean
 
 help: ## Show this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: ## Install what is missing: uv, the locked environment, Java (the others do it themselves)
 	@.ci/setup
+
+web: ## Build the lineage tab's front end, where its sources have changed (needs Node.js 20.19 or newer)
+	@.ci/web
 
 demo: setup ## Run the loan examination in Airflow on Spark, and explain a rejected application
 	@.venv/bin/python -m dags.run_demo

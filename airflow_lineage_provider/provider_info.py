@@ -27,6 +27,7 @@ def get_provider_info() -> dict[str, Any]:
             }
         ],
         "hooks": [{"integration-name": _INTEGRATION, "python-modules": ["airflow_lineage_provider.hooks.lineage"]}],
+        "plugins": [{"name": "pipeline_lineage", "plugin-class": "airflow_lineage_provider.web.plugin.LineagePlugin"}],
         "task-decorators": [
             {
                 "name": "lineage_pyspark",

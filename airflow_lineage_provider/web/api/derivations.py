@@ -1,0 +1,70 @@
+"""Stored answers of a run: those that operators, Python and the command have kept, with the reasons that they computed."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Query
+from starlette.exceptions import HTTPException
+
+from airflow_lineage_provider.answers.explanation import Explanation
+from airflow_lineage_provider.errors import DerivationNotFound, RunNotFound
+from airflow_lineage_provider.recorded_run import Run
+from airflow_lineage_provider.shown import shown
+from airflow_lineage_provider.store import DerivationRecord
+from airflow_lineage_provider.web.api.explanations import explanation_answer
+from airflow_lineage_provider.web.api.models import DerivationAnswer, DerivationsAnswer, ExplanationAnswer
+from airflow_lineage_provider.web.asking import Asked, Question
+from airflow_lineage_provider.web.foreign import runs_behind
+from airflow_lineage_provider.web.withheld import redaction_of
+
+router = APIRouter(tags=["derivations"])
+_MOST = 100
+
+
+@router.get("/runs/{run_id}/derivations")
+async def derivations(run_id: str, question: Asked) -> DerivationsAnswer:
+    """The newest stored answers about a run."""
+    return await question.answered(lambda: _listed(question, run_id))
+
+
+@router.get("/derivations/{derivation_id}")
+async def derivation(derivation_id: str, question: Asked, form: Annotated[Literal["json", "page"], Query()] = "json") -> ExplanationAnswer:
+    """A stored answer. One with rows of runs that are not for this person is refused as a whole."""
+    return await question.answered(lambda: _answered(question, derivation_id, form))
+
+
+def _listed(question: Question, run_id: str) -> DerivationsAnswer:
+    run = question.run(run_id)
+    lineage = question.lineage()
+    found = lineage.lasting(lambda: lineage.store.derivations(run.id))[:_MOST]
+    return DerivationsAnswer(derivations=[_answer(one, run) for one in found])
+
+
+def _answer(one: DerivationRecord, run: Run) -> DerivationAnswer:
+    created = one.created.isoformat(timespec="seconds") if one.created else ""
+    asked = redaction_of(run.plan).text(one.target) if run.record.status == "complete" else ""
+    return DerivationAnswer(id=one.id, run_id=one.run_id, asked=asked, created=created, seconds=one.seconds, counts=dict(one.counts))
+
+
+def _answered(question: Question, derivation_id: str, form: str) -> ExplanationAnswer:
+    found = _found(question, derivation_id)
+    question.note("a stored answer", found.run.id)
+    _check(question, found)
+    return explanation_answer(found, form, None)
+
+
+def _found(question: Question, derivation_id: str) -> Explanation:
+    """:raises DerivationNotFound: there is none, or its run is not for this person: which of the two is not told."""
+    try:
+        found = question.lineage().derivation(derivation_id)
+        question.head(found.run.id)
+    except (DerivationNotFound, RunNotFound):
+        raise DerivationNotFound(f"there is no stored answer {shown(derivation_id)} here that you may see") from None
+    return found
+
+
+def _check(question: Question, found: Explanation) -> None:
+    secret = [one for one in runs_behind(question.lineage(), found) if one is None or not question.rights.may_see(one)]
+    if secret:
+        raise HTTPException(403, "this answer has rows of runs of other DAGs, which you may not read: ask anew, and it has the others")

@@ -1,0 +1,165 @@
+"""What the API takes and gives, for its description and for the checks of what is sent."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+MOST_ROWS = 500
+MOST_OFFSET = 100_000
+MOST_SORTED = 4
+MOST_CHARACTERS = 20_000
+
+
+class RunAnswer(BaseModel):
+    """A run at a glance."""
+
+    id: str
+    pipeline: str
+    status: str
+    started: str
+    seconds: float | None
+    strategy: str
+    reasons: str
+    rows: int | None
+    stored_bytes: int
+    error: str
+    dag_id: str | None
+    dag_run_id: str | None
+    task_id: str | None
+    map_index: int | None
+    try_number: int | None
+
+
+class RunsAnswer(BaseModel):
+    """Runs, newest first; ``next`` is what ``before`` is for the older ones, null where there are none."""
+
+    runs: list[RunAnswer]
+    next: str | None
+
+
+class StoredAnswer(BaseModel):
+    """What a run stored of a segment, or of a source."""
+
+    name: str
+    kind: str
+    rows: int | None
+    bytes: int
+    because: str
+    in_files: bool
+
+
+class SegmentAnswer(BaseModel):
+    """A segment of the run's plan, as people read it."""
+
+    number: int
+    kind: str
+    operator: str
+    stored: bool
+    because: str
+
+
+class RunDetails(BaseModel):
+    """One run: what it stored, what it cost, and which columns its result has."""
+
+    run: RunAnswer
+    params: dict[str, Any]
+    output: str | None
+    timings: dict[str, float]
+    stored: list[StoredAnswer]
+    segments: list[SegmentAnswer]
+    udfs: list[str]
+    columns: list[str]
+    has_result: bool
+
+
+class Asked(BaseModel):
+    """The body of a question: what is not known is refused."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class Sorted(Asked):
+    """A column that rows are sorted by."""
+
+    column: str
+    descending: bool = False
+
+
+class RowsAsked(Asked):
+    """Which rows of a result: a predicate as `explain` takes it, an order, and a page."""
+
+    where: Annotated[str | None, Field(max_length=MOST_CHARACTERS)] = None
+    sort: Annotated[list[Sorted], Field(max_length=MOST_SORTED)] = []
+    offset: Annotated[int, Field(ge=0, le=MOST_OFFSET)] = 0
+    limit: Annotated[int, Field(ge=1, le=MOST_ROWS)] = 50
+
+
+class ColumnAnswer(BaseModel):
+    """A column of a result; of a ``masked`` one no value is shown."""
+
+    name: str
+    type: str
+    masked: bool = False
+
+
+class RowsAnswer(BaseModel):
+    """A page of rows, each an array of JSON values as `Explanation.to_dict` has them.
+
+    ``numbers`` names the rows, for questions about them. ``more``: others follow.
+    """
+
+    columns: list[ColumnAnswer]
+    rows: list[list[Any]]
+    numbers: list[str]
+    offset: int
+    more: bool
+    total: int | None
+
+
+class ExplainAsked(Asked):
+    """Rows that are asked about: those that meet a predicate, or those with these numbers. ``form`` is that of the answer."""
+
+    where: Annotated[str | None, Field(max_length=MOST_CHARACTERS)] = None
+    numbers: Annotated[list[Annotated[str, Field(pattern=r"^[0-9]{1,19}$")]], Field(max_length=100)] = []
+    form: Literal["json", "page"] = "json"
+
+    @model_validator(mode="after")
+    def _one_way(self) -> ExplainAsked:
+        if (self.where is None) == (not self.numbers):
+            raise ValueError("name the rows in exactly one way: where, or numbers")
+        return self
+
+
+class LinesAnswer(BaseModel):
+    """How the same is asked in Python and in a shell."""
+
+    python: str
+    command: str
+
+
+class ExplanationAnswer(BaseModel):
+    """An explanation as `Explanation.to_dict` gives it; or, where a page was asked for, the HTML page."""
+
+    asked: str
+    document: dict[str, Any] | None = None
+    page: str | None = None
+    ask: LinesAnswer | None = None
+
+
+class DerivationAnswer(BaseModel):
+    """A stored answer, without its tables."""
+
+    id: str
+    run_id: str
+    asked: str
+    created: str
+    seconds: float | None
+    counts: dict[str, int]
+
+
+class DerivationsAnswer(BaseModel):
+    """A run's stored answers, newest first."""
+
+    derivations: list[DerivationAnswer]

@@ -1,0 +1,119 @@
+"""Runs: a list that can be searched, and one run with what it stored and cost."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+
+from airflow_lineage_provider.answers.storage import StoredTable
+from airflow_lineage_provider.answers.summary import summary_of
+from airflow_lineage_provider.answers.values import jsonable
+from airflow_lineage_provider.errors import RunNotComplete
+from airflow_lineage_provider.plan.text import operator_text
+from airflow_lineage_provider.recorded_run import Run
+from airflow_lineage_provider.records.run import RunHead
+from airflow_lineage_provider.store.run_list import RunsWanted
+from airflow_lineage_provider.web.api.models import RunAnswer, RunDetails, RunsAnswer, SegmentAnswer, StoredAnswer
+from airflow_lineage_provider.web.asking import Asked, Question
+from airflow_lineage_provider.web.rights import dag_of
+from airflow_lineage_provider.web.withheld import askable_columns, redaction_of
+
+router = APIRouter(tags=["runs"])
+
+Text = Annotated[str | None, Query(max_length=500)]
+
+
+@router.get("/runs")
+async def list_runs(
+    question: Asked,
+    dag_id: Text = None,
+    dag_run_id: Text = None,
+    task_id: Text = None,
+    map_index: int | None = None,
+    pipeline: Text = None,
+    status: Text = None,
+    search: Text = None,
+    before: Text = None,
+    limit: Annotated[int, Query(ge=1, le=200)] = 50,
+) -> RunsAnswer:
+    """The newest runs that this person may see. ``search`` is a part of a pipeline's name, of an id, or of a DAG's or task's id."""
+    asked = {"dag_id": dag_id, "run_id": dag_run_id, "task_id": task_id, "map_index": map_index}
+    context = tuple((name, value) for name, value in asked.items() if value is not None)
+    wanted = RunsWanted(pipeline=pipeline, status=status, context=context, text=search or None, before=before)
+
+    def listed() -> RunsAnswer:
+        lineage = question.lineage()
+        found = lineage.lasting(lambda: lineage.store.list_runs(wanted, question.rights.may_see, limit))
+        sizes = lineage.store.stored_bytes([one.id for one in found.runs])
+        return RunsAnswer(runs=[run_answer(one, sizes.get(one.id, 0)) for one in found.runs], next=found.last)
+
+    return await question.answered(listed)
+
+
+@router.get("/runs/{run_id}")
+async def one_run(run_id: str, question: Asked) -> RunDetails:
+    """One run, by its whole id."""
+    return await question.answered(lambda: _details(question, run_id))
+
+
+def run_answer(run: RunHead, stored_bytes: int) -> RunAnswer:
+    """A run at a glance."""
+    one, context = summary_of(run), run.airflow or {}
+    return RunAnswer(
+        id=one.id, pipeline=one.pipeline, status=one.status, started=one.started, seconds=one.seconds, strategy=one.strategy,
+        reasons=one.reasons, rows=one.rows, error=one.error, dag_id=dag_of(run), dag_run_id=_text(context.get("run_id")),
+        task_id=_text(context.get("task_id")), stored_bytes=stored_bytes,
+        map_index=_number(context.get("map_index")), try_number=_number(context.get("try_number")),
+    )  # fmt: skip
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _number(value: object) -> int | None:
+    return value if isinstance(value, int) else None
+
+
+def _details(question: Question, run_id: str) -> RunDetails:
+    """Of a run that is not complete, or whose plan cannot be read, there is its record alone."""
+    head = question.head(run_id)
+    sizes = question.lineage().store.stored_bytes([head.id])
+    bare = RunDetails(
+        run=run_answer(head, sizes.get(head.id, 0)), params=jsonable(dict(head.params)), output=None, timings={}, stored=[],
+        segments=[], udfs=[], columns=[],
+        has_result=False,
+    )  # fmt: skip
+    if head.status != "complete":
+        return bare
+    run = question.run(run_id)
+    try:
+        return bare.model_copy(update=_of_complete(run))
+    except RunNotComplete:  # it was dropped meanwhile
+        return bare
+
+
+def _of_complete(run: Run) -> dict[str, object]:
+    plan, record = run.plan, run.record
+    tell, because = redaction_of(plan).text, {one.segment: one.because for one in record.choices}
+    return {
+        "output": tell(record.output.target) if record.output else None,
+        "timings": dict(record.timings),
+        "stored": [_stored(one) for one in run.stored],
+        "segments": [
+            SegmentAnswer(
+                number=one.number, kind=one.kind, operator=tell(operator_text(one.plan)), stored=one.number in plan.materialized,
+                because=tell(because.get(one.number, "")),
+            )
+            for one in plan.plan.segments
+        ],
+        "udfs": sorted({one.name for one in run.udfs}),
+        "columns": askable_columns(plan),
+        "has_result": 0 in plan.materialized,
+    }  # fmt: skip
+
+
+def _stored(one: StoredTable) -> StoredAnswer:
+    kind = "source" if one.segment is None else "result" if one.segment == 0 else "segment"
+    return StoredAnswer(name=one.name, kind=kind, rows=one.rows, bytes=one.bytes, because=one.because, in_files=one.folder is not None)

@@ -1,0 +1,108 @@
+"""One person's question: what they may see, in the bounds that an API server has, on threads of its own."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+from typing import Annotated, Any, TypeVar
+
+import anyio
+import anyio.to_thread
+from airflow.api_fastapi.core_api.security import get_user
+from fastapi import Depends
+
+from airflow_lineage_provider import settings
+from airflow_lineage_provider.errors import QueryTooSlow, RunNotFound
+from airflow_lineage_provider.pipeline import Lineage
+from airflow_lineage_provider.recorded_run import Run
+from airflow_lineage_provider.records.run import RunHead, RunRecord
+from airflow_lineage_provider.shown import shown
+from airflow_lineage_provider.store import Store
+from airflow_lineage_provider.web.opened import opened_store
+from airflow_lineage_provider.web.rights import Rights
+
+log = logging.getLogger(__name__)
+T = TypeVar("T")
+
+MOST_TARGET_ROWS = 100
+MOST_SOURCE_ROWS = 10_000
+_AT_ONCE = 8
+_limiter: list[anyio.CapacityLimiter] = []
+
+
+class AskedLineage(Lineage):
+    """The facade for one person, in the bounds of the tab: never Spark, and UDFs only where that is switched on."""
+
+    most_sources = MOST_SOURCE_ROWS
+
+    def __init__(self, store: Store, rights: Rights) -> None:
+        super().__init__(store=store)
+        self.calls_udfs = settings.web_udfs()
+        self.query_seconds = settings.web_seconds()
+        self._rights = rights
+
+    def may_read(self, run: RunRecord) -> bool:
+        return self._rights.may_see(run)
+
+
+class Question:
+    """What a resource asks with."""
+
+    def __init__(self, user: Any) -> None:
+        self.user = user
+        self.rights = Rights(user)
+        self._ends = time.monotonic() + settings.web_seconds()
+
+    def lineage(self) -> AskedLineage:
+        """The facade.
+
+        :raises StoreUnavailable, StoreError: the store cannot be opened.
+        """
+        return AskedLineage(opened_store(), self.rights)
+
+    def head(self, run_id: str) -> RunHead:
+        """A run at a glance, by its whole id.
+
+        :raises RunNotFound: there is none, or it is not for this person: which of the two is not told.
+        """
+        lineage = self.lineage()
+        try:
+            found: RunHead | None = lineage.lasting(lambda: lineage.store.find_head(run_id, whole=True))
+        except RunNotFound:  # its message may name other people's runs, whose ids begin like that
+            found = None
+        if found is None or not self.rights.may_see(found):
+            raise RunNotFound(f"there is no run {shown(run_id)} here that you may see; the whole id is needed")
+        return found
+
+    def run(self, run_id: str) -> Run:
+        """A run, by its whole id.
+
+        :raises RunNotFound: as `head`.
+        """
+        return self.lineage().get_run(self.head(run_id).id, whole=True)
+
+    def in_time(self, _stage: str = "") -> None:
+        """To be called at each stage of an answer.
+
+        :raises QueryTooSlow: it has taken longer than it may.
+        """
+        if time.monotonic() > self._ends:
+            raise QueryTooSlow(f"the answer took longer than {settings.web_seconds():g} s (AIRFLOW_LINEAGE_WEB_SECONDS) and was ended")
+
+    def note(self, what: str, run_id: str) -> None:
+        """Put down who asked what of which run: no rows, and no predicate."""
+        log.info("lineage tab: %s asks for %s of run %s", self.user.get_name(), what, run_id)
+
+    async def answered(self, work: Callable[[], T]) -> T:
+        """The answer, worked out on a thread. Airflow's own requests have other threads: these here may all be waiting for the store."""
+        if not _limiter:
+            _limiter.append(anyio.CapacityLimiter(_AT_ONCE))
+        return await anyio.to_thread.run_sync(work, limiter=_limiter[0])
+
+
+def _question(user: Annotated[Any, Depends(get_user)]) -> Question:
+    return Question(user)
+
+
+Asked = Annotated[Question, Depends(_question)]

@@ -1,0 +1,36 @@
+"""The runs whose rows a stored answer has: those that it was traced through, and those that wrote what these read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from airflow_lineage_provider.answers.explanation import Explanation
+from airflow_lineage_provider.deriving.across.writers import made_by
+from airflow_lineage_provider.deriving.known_runs import KnownRuns
+from airflow_lineage_provider.errors import LineageError, StoreUnavailable
+from airflow_lineage_provider.pipeline import Lineage
+from airflow_lineage_provider.recording import read
+from airflow_lineage_provider.records.run import RunRecord
+
+
+def runs_behind(lineage: Lineage, found: Explanation) -> Iterator[RunRecord | None]:
+    """These runs; None for one that cannot be read, so that nobody knows whose its rows are."""
+    through = [one.run.id for one in found.intermediate.values()]
+    called = [one.run_id for one in found.reasons.values() if one.run_id]
+    with lineage.store.session(lineage.query_seconds) as session:
+        known = KnownRuns(lineage.store, session)
+        for run_id in dict.fromkeys([found.run.id, *through, *called]):
+            yield from _with_writers(known, run_id)
+
+
+def _with_writers(known: KnownRuns, run_id: str) -> Iterator[RunRecord | None]:
+    try:
+        record = known.run(run_id)
+        yield record
+        for source in read(record).sources.values() if record.status == "complete" else ():
+            for writer in made_by(known, source, run_id).runs:
+                yield known.run(writer)
+    except StoreUnavailable:
+        raise
+    except LineageError:
+        yield None

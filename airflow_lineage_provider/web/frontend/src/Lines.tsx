@@ -1,0 +1,16 @@
+import type { Ask } from "./api";
+
+/** The same question in Python and in a shell. */
+export function Lines({ ask, title }: { ask: Ask; title: string }) {
+  return (
+    <div className="lines">
+      <p className="note">{title}</p>
+      <pre tabIndex={0} aria-label="in a shell">
+        {ask.command}
+      </pre>
+      <pre tabIndex={0} aria-label="in Python">
+        {ask.python}
+      </pre>
+    </div>
+  );
+}

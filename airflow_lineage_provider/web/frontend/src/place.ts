@@ -1,0 +1,58 @@
+// Where a person is: what Airflow's page says stands in the query, and what they look at in the fragment, which no server and no log sees
+// (a filter is data). Both together are the permalink.
+
+import { useSyncExternalStore } from "react";
+
+export interface Context {
+  dagId: string | undefined;
+  dagRunId: string | undefined;
+  taskId: string | undefined;
+  mapIndex: string | undefined;
+}
+
+export function context(): Context {
+  const asked = new URLSearchParams(window.location.search);
+  const given = (name: string) => {
+    const value = asked.get(name);
+    return value === null || value === "" || /^\{[A-Z_]+\}$/.test(value) ? undefined : value;
+  };
+  const taskId = given("task_id");
+  return {
+    dagId: given("dag_id"),
+    dagRunId: given("dag_run_id"),
+    taskId,
+    // Airflow leaves the place of a map index as it is where a task is not mapped.
+    mapIndex: asked.has("map_index") ? (given("map_index") ?? "-1") : undefined,
+  };
+}
+
+export type View = Record<string, string>;
+
+function subscribe(changed: () => void): () => void {
+  window.addEventListener("hashchange", changed);
+  return () => window.removeEventListener("hashchange", changed);
+}
+
+export function useView(): View {
+  const hash = useSyncExternalStore(subscribe, () => window.location.hash);
+  return Object.fromEntries(new URLSearchParams(hash.slice(1)));
+}
+
+export function hashOf(view: View): string {
+  const given = Object.entries(view).filter(([, value]) => value !== "");
+  return `#${new URLSearchParams(given)}`;
+}
+
+export function go(view: View): void {
+  window.location.hash = hashOf(view);
+}
+
+/** As `go`, with nothing to come back to: while somebody types. */
+export function become(view: View): void {
+  window.history.replaceState(null, "", hashOf(view));
+  window.dispatchEvent(new HashChangeEvent("hashchange"));
+}
+
+export function permalink(view: View): string {
+  return `${window.location.origin}${window.location.pathname}${hashOf(view)}`;
+}

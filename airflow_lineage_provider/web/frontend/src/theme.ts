@@ -1,0 +1,30 @@
+// Airflow's UI says its theme as a class of its root element; the tab stands in a frame of the same origin. Alone in a window it has the
+// system's theme.
+
+export type Theme = "light" | "dark";
+
+function ofAirflow(): Theme | undefined {
+  try {
+    if (window.parent === window) return undefined;
+    const classes = window.parent.document.documentElement.classList;
+    return classes.contains("dark") ? "dark" : classes.contains("light") ? "light" : undefined;
+  } catch {
+    return undefined; // framed by a page of another origin
+  }
+}
+
+export function currentTheme(): Theme {
+  return ofAirflow() ?? (window.matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
+}
+
+export function followTheme(): void {
+  const apply = () => {
+    document.documentElement.dataset["theme"] = currentTheme();
+    window.dispatchEvent(new Event("themechange"));
+  };
+  apply();
+  window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", apply);
+  if (ofAirflow()) {
+    new MutationObserver(apply).observe(window.parent.document.documentElement, { attributeFilter: ["class"] });
+  }
+}

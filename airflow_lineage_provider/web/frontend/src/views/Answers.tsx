@@ -1,0 +1,58 @@
+import { useQuery } from "@tanstack/react-query";
+
+import { Trouble, Waiting } from "../Trouble";
+import { api } from "../api";
+import { hashOf, type View } from "../place";
+import { seconds, when } from "../words";
+import { Answer } from "./Answer";
+
+/** Answers about the run that were kept: by operators, in Python, by the command. */
+export function Answers({ id, view }: { id: string; view: View }) {
+  const found = useQuery({ queryKey: ["derivations", id], queryFn: ({ signal }) => api.derivations(id, signal) });
+  const chosen = view["answer"];
+  if (chosen) {
+    return (
+      <Answer
+        name={chosen}
+        queryKey={["derivation", chosen]}
+        ask={(form, signal) => api.derivation(chosen, form, signal)}
+        close={hashOf({ run: id, part: "answers" })}
+        link={view}
+      />
+    );
+  }
+  if (found.error) return <Trouble error={found.error} />;
+  if (!found.data) return <Waiting what="Looking for answers" />;
+  if (!found.data.derivations.length) {
+    return (
+      <p>
+        None is stored yet. <code>DeriveAugmentedLineageOperator</code>, <code>explain</code> in Python and the command keep theirs.
+      </p>
+    );
+  }
+  return (
+    <table className="runs">
+      <caption>Stored answers, newest first</caption>
+      <thead>
+        <tr>
+          <th scope="col">Asked</th>
+          <th scope="col">When</th>
+          <th scope="col" className="n">
+            Took
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {found.data.derivations.map((one) => (
+          <tr key={one.id}>
+            <th scope="row">
+              <a href={hashOf({ run: id, part: "answers", answer: one.id })}>{one.asked || one.id}</a>
+            </th>
+            <td className="t">{when(one.created)}</td>
+            <td className="n">{seconds(one.seconds)}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}

@@ -1,0 +1,41 @@
+import { useQuery } from "@tanstack/react-query";
+
+import { Trouble, Waiting } from "../Trouble";
+import { api, type ColumnInput } from "../api";
+
+/** Column lineage: what each column of the result is computed from, and what influences it. */
+export function ColumnsView({ id }: { id: string }) {
+  const found = useQuery({ queryKey: ["columns", id], queryFn: ({ signal }) => api.columns(id, signal) });
+  if (found.error) return <Trouble error={found.error} />;
+  if (!found.data) return <Waiting what="Reading the plan" />;
+  const direct = (inputs: ColumnInput[]) => inputs.filter((one) => one.type === "DIRECT");
+  const indirect = (inputs: ColumnInput[]) => inputs.filter((one) => one.type !== "DIRECT");
+  return (
+    <table className="runs">
+      <caption>Where the columns come from</caption>
+      <thead>
+        <tr>
+          <th scope="col">Column</th>
+          <th scope="col">Type</th>
+          <th scope="col">Computed from</th>
+          <th scope="col">Influenced by</th>
+        </tr>
+      </thead>
+      <tbody>
+        {found.data.columns.map((one, at) => (
+          <tr key={at}>
+            <th scope="row">{one.name}</th>
+            <td>{one.type}</td>
+            <td>{names(direct(one.inputs))}</td>
+            <td>{names([...indirect(one.inputs), ...found.data.rows])}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+function names(inputs: ColumnInput[]): string {
+  const told = inputs.map((one) => `${one.source ?? ""}.${one.column ?? "all rows"}`);
+  return [...new Set(told)].join(", ") || "–";
+}

@@ -1,0 +1,122 @@
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { useEffect, useState } from "react";
+
+import { Trouble, Waiting } from "../Trouble";
+import { api, type RunDetails } from "../api";
+import { hashOf, type View } from "../place";
+import { count } from "../words";
+import { Answer } from "./Answer";
+import { RowsTable } from "./RowsTable";
+
+const PAGE = 50;
+
+interface Props {
+  details: RunDetails;
+  view: View;
+  change: (view: View) => void;
+}
+
+/** The result's rows: a filter, an order, pages, and Why? */
+export function RowsView({ details, view, change }: Props) {
+  const id = details.run.id;
+  const where = view["where"] ?? "";
+  const sort = sorted(view["sort"]);
+  const offset = Number(view["from"] ?? 0) || 0;
+  const why = view["why"];
+  const list: View = { where, sort: view["sort"] ?? "", from: view["from"] ?? "" };
+  const asked = { where: where || null, sort: sort ? [sort] : [], offset, limit: PAGE };
+  const found = useQuery({
+    queryKey: ["rows", id, asked],
+    queryFn: ({ signal }) => api.rows(id, asked, signal),
+    placeholderData: keepPreviousData,
+    enabled: details.has_result,
+  });
+  const target = why === "where" ? { where } : { numbers: (why ?? "").split(",") };
+  if (!details.has_result) return <NotStored id={id} />;
+  return (
+    <>
+      <Filter where={where} columns={details.columns} submit={(next) => change({ where: next })} />
+      {why && (
+        <Answer
+          name={`why-${id}-${why}`}
+          queryKey={["explanation", id, target]}
+          ask={(form, signal) => api.explanation(id, target, form, signal)}
+          close={hashOf({ run: id, ...list })}
+          link={view}
+        />
+      )}
+      {found.error && <Trouble error={found.error} />}
+      {found.isPending && <Waiting what="Reading rows" />}
+      {found.data && !found.error && (
+        <>
+          <p className="note" role="status">
+            {told(found.data.offset, found.data.rows.length, found.data.more, found.data.total, where)}{" "}
+            {where && found.data.rows.length > 0 && <a href={hashOf({ run: id, ...list, why: "where" })}>Why these?</a>}
+          </p>
+          <RowsTable
+            rows={found.data}
+            sort={sort}
+            chosen={why}
+            setSort={(next) => change({ ...list, from: "", sort: next })}
+            addFilter={(term) => change({ where: where ? `(${where}) AND ${term}` : term })}
+            whyHref={(number) => hashOf({ run: id, ...list, why: number })}
+          />
+          <div className="bar" role="group" aria-label="Pages">
+            <button type="button" disabled={offset === 0} onClick={() => change({ ...list, from: String(Math.max(0, offset - PAGE)) })}>
+              Before
+            </button>
+            <button type="button" disabled={!found.data.more} onClick={() => change({ ...list, from: String(offset + PAGE) })}>
+              After
+            </button>
+          </div>
+        </>
+      )}
+    </>
+  );
+}
+
+function told(offset: number, rows: number, more: boolean, total: number | null, where: string): string {
+  if (rows === 0) return where ? "No row meets this." : "The result has no rows.";
+  const shown = `Rows ${(offset + 1).toLocaleString("en")} to ${(offset + rows).toLocaleString("en")}`;
+  return total !== null ? `${shown} of ${count(total, "row")}.` : more ? `${shown}, and more follow.` : `${shown}.`;
+}
+
+function sorted(text: string | undefined): { column: string; descending: boolean } | undefined {
+  if (!text) return undefined;
+  return text.startsWith("-") ? { column: text.slice(1), descending: true } : { column: text.slice(1), descending: false };
+}
+
+function NotStored({ id }: { id: string }) {
+  const found = useQuery({ queryKey: ["rows", id, "none"], queryFn: ({ signal }) => api.rows(id, { where: null, sort: [], offset: 0, limit: 1 }, signal) });
+  return found.error ? <Trouble error={found.error} /> : <Waiting what="Reading rows" />;
+}
+
+function Filter({ where, columns, submit }: { where: string; columns: string[]; submit: (where: string) => void }) {
+  const [typed, setTyped] = useState(where);
+  useEffect(() => setTyped(where), [where]);
+  // The list completes the word that is being written: the browser offers whole texts, so each has what stands before it.
+  const before = typed.slice(0, typed.length - (/[A-Za-z0-9_]*$/.exec(typed)?.[0].length ?? 0));
+  return (
+    <form
+      className="filter"
+      onSubmit={(event) => {
+        event.preventDefault();
+        submit(typed.trim());
+      }}
+    >
+      <label htmlFor="where">Filter, as Spark's SQL says it</label>
+      <input id="where" list="columns" value={typed} maxLength={20_000} placeholder="amount > 100 AND judge = 'Reject'" spellCheck={false} autoComplete="off" onChange={(event) => setTyped(event.target.value)} />
+      <datalist id="columns">
+        {columns.map((name) => (
+          <option key={name} value={before + name} />
+        ))}
+      </datalist>
+      <button type="submit">Filter</button>
+      {where && (
+        <button type="button" onClick={() => submit("")}>
+          Clear
+        </button>
+      )}
+    </form>
+  );
+}

@@ -1,0 +1,49 @@
+// Numbers, sizes, times and values as people read them.
+
+export function count(rows: number, noun: string): string {
+  return `${rows.toLocaleString("en")} ${noun}${rows === 1 ? "" : "s"}`;
+}
+
+export function size(bytes: number): string {
+  const units = ["bytes", "kB", "MB", "GB", "TB"];
+  const at = bytes < 1000 ? 0 : Math.min(units.length - 1, Math.floor(Math.log(bytes) / Math.log(1024)));
+  const value = bytes / 1024 ** at;
+  return `${at && value < 10 ? value.toFixed(1) : Math.round(value)} ${units[at]}`;
+}
+
+export function seconds(value: number | null): string {
+  if (value === null) return "–";
+  if (value < 0.1) return `${Math.round(value * 1000)} ms`;
+  if (value < 60) return `${value.toFixed(1)} s`;
+  const whole = Math.round(value);
+  return `${Math.floor(whole / 60)} min ${whole % 60} s`;
+}
+
+export function when(iso: string): string {
+  return iso ? iso.slice(0, 16).replace("T", " ") : "–";
+}
+
+export const STRATEGIES: Record<string, string> = {
+  function_materialization: "functions",
+  full_materialization: "all segments",
+  rerun: "nothing (rerun)",
+  auto: "what pays",
+};
+
+export function text(value: unknown): string {
+  if (value === null) return "NULL";
+  return typeof value === "object" ? JSON.stringify(value) : String(value);
+}
+
+/** A predicate that a column has a value, in Spark's SQL; undefined where there is no plain way to say it. */
+export function equals(column: string, type: string, value: unknown): string | undefined {
+  const name = /^[A-Za-z_][A-Za-z0-9_]*$/.test(column) ? column : `\`${column.replaceAll("`", "``")}\``;
+  if (value === null) return `${name} IS NULL`;
+  if (typeof value === "number" || typeof value === "boolean") return `${name} = ${value}`;
+  if (typeof value !== "string") return undefined;
+  const quoted = `'${value.replaceAll("\\", "\\\\").replaceAll("'", "\\'")}'`;
+  if (type === "string") return `${name} = ${quoted}`;
+  if (type === "date") return `${name} = DATE ${quoted}`;
+  if (type.startsWith("decimal") || type === "bigint") return `${name} = ${value}`;
+  return undefined;
+}

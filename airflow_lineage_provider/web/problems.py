@@ -1,0 +1,132 @@
+"""Errors of the API: one shape, whatever went wrong.
+
+::
+
+    {"error": {"name": "SparkRequired", "message": "…", "ask": {"python": "…", "command": "…"}}}
+
+``name`` is that of `errors`, or ``NotAuthenticated``, ``NotPermitted``, ``InvalidRequest``, ``NotFound``, ``InternalError``. ``ask`` is
+there where the answer can be had otherwise, and says how.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel
+from starlette.exceptions import HTTPException
+
+from airflow_lineage_provider import errors
+from airflow_lineage_provider.reasons.discretion import NOTHING_WITHHELD, Redaction
+from airflow_lineage_provider.web.lines import Lines
+
+log = logging.getLogger(__name__)
+
+# The first that fits counts.
+_STATUS: tuple[tuple[type[errors.LineageError], int], ...] = (
+    (errors.RunNotFound, 404),
+    (errors.DerivationNotFound, 404),
+    (errors.SparkRequired, 409),
+    (errors.RunNotComplete, 409),
+    (errors.ResultNotStored, 409),
+    (errors.ParameterError, 409),
+    (errors.TargetError, 422),
+    (errors.InvalidOption, 422),
+    (errors.QueryTooSlow, 504),
+    (errors.StoreUnavailable, 503),
+)
+_ASKED_ELSEWHERE = (errors.SparkRequired, errors.ParameterError, errors.AnswerTooLarge, errors.TargetTooLarge, errors.QueryTooSlow)
+_HTTP = {401: "NotAuthenticated", 403: "NotPermitted", 404: "NotFound", 405: "NotAllowed"}
+
+
+class Ask(BaseModel):
+    """How the same is asked elsewhere."""
+
+    python: str
+    command: str
+
+
+class Problem(BaseModel):
+    """What went wrong."""
+
+    name: str
+    message: str
+    ask: Ask | None = None
+
+
+class ProblemAnswer(BaseModel):
+    """The body of every answer that is an error."""
+
+    error: Problem
+
+
+RESPONSES: dict[int | str, dict[str, Any]] = {
+    status: {"model": ProblemAnswer, "description": text}
+    for status, text in {
+        401: "No login.",
+        404: "There is none, or it is not for this person.",
+        409: "It cannot be answered here, or the run has no such answer; `ask` says how it can be.",
+        422: "The question cannot be meant so.",
+        503: "The results store does not answer.",
+        504: "The answer took longer than it may.",
+    }.items()
+}
+
+
+class Refused(Exception):
+    """An error of this package's with what else an answer tells: how to ask elsewhere, and which columns are not to be named."""
+
+    def __init__(self, error: errors.LineageError, lines: Lines | None = None, redaction: Redaction = NOTHING_WITHHELD) -> None:
+        super().__init__(str(error))
+        self.error, self.lines, self.redaction = error, lines, redaction
+
+
+def install(app: FastAPI) -> None:
+    """Have the application answer all errors so."""
+    app.add_exception_handler(Refused, _refused)
+    app.add_exception_handler(errors.LineageError, _lineage_error)
+    app.add_exception_handler(RequestValidationError, _invalid)
+    app.add_exception_handler(HTTPException, _http)
+    app.add_exception_handler(Exception, _unforeseen)
+
+
+def answer(status: int, name: str, message: str, lines: Lines | None = None) -> JSONResponse:
+    """An error as it is sent."""
+    ask = None if lines is None else Ask(python=lines.python, command=lines.command)
+    body = ProblemAnswer(error=Problem(name=name, message=message, ask=ask))
+    return JSONResponse(body.model_dump(), status_code=status)
+
+
+async def _refused(_request: Request, problem: Exception) -> JSONResponse:
+    assert isinstance(problem, Refused)
+    error, lines = problem.error, problem.lines
+    text = problem.redaction.text(str(error))
+    return answer(_status(error), type(error).__name__, text, lines if isinstance(error, _ASKED_ELSEWHERE) else None)
+
+
+async def _lineage_error(_request: Request, error: Exception) -> JSONResponse:
+    return answer(_status(error), type(error).__name__, str(error))
+
+
+def _status(error: Exception) -> int:
+    return next((status for kind, status in _STATUS if isinstance(error, kind)), 500)
+
+
+async def _invalid(_request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, RequestValidationError)
+    # Without the values that were given: a predicate is data.
+    told = "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors())
+    return answer(422, "InvalidRequest", told)
+
+
+async def _http(_request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, HTTPException)
+    return answer(error.status_code, _HTTP.get(error.status_code, "Error"), str(error.detail))
+
+
+async def _unforeseen(_request: Request, error: Exception) -> JSONResponse:
+    log.error("lineage tab: unforeseen %s", type(error).__name__, exc_info=error)
+    return answer(500, "InternalError", "something went wrong that was not foreseen; the API server's log says what")

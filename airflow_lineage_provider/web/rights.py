@@ -1,0 +1,43 @@
+"""Who may see what: rows of a run are for those who may read task instances of the DAG that made it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from airflow.api_fastapi.app import get_auth_manager
+from airflow.api_fastapi.auth.managers.models.resource_details import DagAccessEntity, DagDetails
+from airflow.models.dag import DagModel
+
+from airflow_lineage_provider.records.run import RunHead
+
+
+def dag_of(run: RunHead) -> str | None:
+    """The DAG that made a run; None for one that no DAG made (a notebook's, the command's)."""
+    found = (run.airflow or {}).get("dag_id")
+    return found if isinstance(found, str) and found else None
+
+
+class Rights:
+    """What one person may see, asked of Airflow's auth manager once for a DAG. It lasts no longer than a request."""
+
+    def __init__(self, user: Any) -> None:
+        self._user = user
+        self._known: dict[str | None, bool] = {}
+
+    def may_see(self, run: RunHead) -> bool:
+        """Whether a run's rows, and that there is the run, are for this person.
+
+        A run that no DAG made is for those who may read Airflow's connections: they may read the results store's own as well.
+        """
+        dag_id = dag_of(run)
+        if dag_id not in self._known:
+            self._known[dag_id] = self._connections() if dag_id is None else self._dag(dag_id)
+        return self._known[dag_id]
+
+    def _dag(self, dag_id: str) -> bool:
+        details = DagDetails(id=dag_id, team_name=DagModel.get_team_name(dag_id))
+        manager = get_auth_manager()
+        return bool(manager.is_authorized_dag(method="GET", access_entity=DagAccessEntity.TASK_INSTANCE, details=details, user=self._user))
+
+    def _connections(self) -> bool:
+        return bool(get_auth_manager().is_authorized_connection(method="GET", user=self._user))

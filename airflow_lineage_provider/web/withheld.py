@@ -1,0 +1,61 @@
+"""Columns of a result that are not to be shown: left out of its rows, and of no use for filters and sorting, which would tell them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from airflow_lineage_provider.errors import InvalidTarget, PlanError
+from airflow_lineage_provider.plan.datatypes import to_arrow
+from airflow_lineage_provider.reasons.discretion import Discretion, Redaction
+from airflow_lineage_provider.render.withheld import fields_within, table_shown
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from airflow_lineage_provider.recording import RecordedPlan
+
+
+def rows_shown(rows: pa.Table) -> pa.Table:
+    """Rows of a result as they may be shown, under the settings."""
+    discretion = Discretion.of()
+    return table_shown(rows, discretion) if discretion else rows
+
+
+def redaction_of(plan: RecordedPlan) -> Redaction:
+    """What a message about a run may not tell: columns of its result and of its sources."""
+    discretion = Discretion.of()
+    if not discretion:
+        return Redaction()
+    names = set(plan.plan.names) | {a.name for one in plan.sources.values() for a in one.source.output}
+    return Redaction(frozenset(filter(discretion.hides, names)), frozenset(filter(discretion.masks, names)))
+
+
+def check_askable(columns: Iterable[str], plan: RecordedPlan) -> None:
+    """See that a question does not tell by its answer what is withheld.
+
+    :raises InvalidTarget: it reads such a column of the result, or one with such a field in it.
+    """
+    if set(columns) & _secret_columns(plan):
+        raise InvalidTarget("the question reads a column whose values are withheld (AIRFLOW_LINEAGE_HIDE, AIRFLOW_LINEAGE_MASK)")
+
+
+def askable_columns(plan: RecordedPlan) -> list[str]:
+    """Those columns of the result that a question may read."""
+    secret = _secret_columns(plan)
+    return [name for name in plan.plan.names if name not in secret]
+
+
+def _secret_columns(plan: RecordedPlan) -> set[str]:
+    discretion = Discretion.of()
+    if not discretion:
+        return set()
+    columns = zip(plan.plan.names, plan.plan.output, strict=True)
+    return {name for name, one in columns if discretion.withholds(name) or any(map(discretion.withholds, _fields(one.type)))}
+
+
+def _fields(kind: str) -> list[str]:
+    try:
+        return list(fields_within(to_arrow(kind)))
+    except PlanError:  # a type that Arrow has no like of has no fields either
+        return []

@@ -1,0 +1,41 @@
+"""Recorded runs (`record_runs`) in a store, without Spark."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from airflow_lineage_provider.records.run import RunRecord
+from airflow_lineage_provider.store import Column, Store
+from airflow_lineage_provider.typed_json import read
+from tests.store.conftest import sql
+
+HERE = Path(__file__).parent / "recorded"
+
+
+def restore(store: Store, name: str, **changes: Any) -> str:
+    """Enter a recorded run, whole; its id."""
+    document = json.loads((HERE / f"{name}.json").read_text())
+    record = replace(read(RunRecord, document["record"]), **changes)
+    store.begin_run(replace(record, status="running", finished=None))
+    for table, one in document["tables"].items():
+        columns = [Column(*column) for column in one["columns"]]
+        made = store.create_materialization(record.id, table, one["kind"], columns)
+        made.loader().load_together(parts(pq.read_table(HERE / f"{name}.{table}.parquet"), columns))
+    store.publish_run(record.id, output=record.output, places=document["places"], timings=record.timings, row_counts=record.row_counts)
+    finished = record.finished.isoformat() if record.finished else None
+    sql(store.url, "UPDATE lineage.runs SET finished = %s WHERE id = %s", [finished, record.id])
+    return record.id
+
+
+def parts(rows: pa.Table, columns: list[Column]) -> dict[int, pa.Table]:
+    """Rows by Spark's partitions, which their numbers tell."""
+    (number,) = [one.name for one in columns if one.role == "row"]
+    partition = pc.shift_right(rows.column(number), 33)
+    return {int(one): rows.filter(pc.equal(partition, one)) for one in pc.unique(partition).to_pylist()}

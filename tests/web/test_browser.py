@@ -1,0 +1,192 @@
+"""The tab in a real browser, before Airflow's own API server: as an administrator and a viewer, by keyboard, narrow, dark, and by axe."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.web.conftest import TAB
+
+ROOT = Path(__file__).resolve().parents[2]
+AXE = ROOT / "airflow_lineage_provider" / "web" / "frontend" / "node_modules" / "axe-core" / "axe.min.js"
+CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+SHOTS = os.environ.get("WEB_SHOTS")
+OPTIONS = (
+    "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking --disable-component-update --disable-sync"
+)
+
+pytestmark = [
+    pytest.mark.skipif(CHROMIUM is None, reason="no Chromium: apt-get install chromium"),
+    pytest.mark.skipif(not (TAB / "index.html").is_file(), reason="the tab was not built: make web, with Node.js 20 or newer"),
+]
+
+
+@pytest.fixture(scope="module")
+def address(application: Any, runs: dict[str, str]) -> Iterator[str]:
+    """Airflow's API server, on a thread of this process."""
+    import uvicorn
+
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        port = taken.getsockname()[1]
+    server = uvicorn.Server(uvicorn.Config(application, host="127.0.0.1", port=port, log_level="warning", lifespan="off"))
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    while not server.started:
+        time.sleep(0.02)
+    yield f"http://127.0.0.1:{port}"
+    server.should_exit = True
+    thread.join(20)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=CHROMIUM, args=OPTIONS.split())
+        yield started
+        started.close()
+
+
+@pytest.fixture
+def opened(browser: Any, address: str, token: Callable[[str, str], str]) -> Iterator[Callable[..., Any]]:
+    """Pages of a person who is logged in; what the page complains of fails the test."""
+    contexts, complaints = [], []
+
+    def open_page(path: str, role: str = "admin", width: int = 1280, scheme: str = "light") -> Any:
+        context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme, accept_downloads=True)
+        context.add_cookies([{"name": "_token", "value": token(role, role), "url": address}])
+        contexts.append(context)
+        page = context.new_page()
+        page.set_default_timeout(15_000)
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("console", lambda said: complaints.append(said.text) if said.type == "error" and "409" not in said.text else None)
+        page.goto(f"{address}/{path}")
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert not complaints
+
+
+def look(page: Any, name: str) -> None:
+    """Nothing that axe calls serious, nothing to be scrolled to sideways; and a picture, where somebody wants to look."""
+    if SHOTS:
+        page.screenshot(path=str(Path(SHOTS) / f"{name}.png"), full_page=True)
+    assert page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth") == 0
+    if AXE.is_file():
+        page.evaluate(AXE.read_text())
+        found = page.evaluate("axe.run(document, {iframes: false}).then(found => found.violations)")
+        serious = [(one["id"], [node["html"] for node in one["nodes"]]) for one in found if one["impact"] in ("serious", "critical")]
+        assert not serious, json.dumps(serious, indent=1)
+
+
+TASK = "lineage/tab?dag_id=loan_examination&dag_run_id=manual__2025-12-31T06%3A00%3A00%2B00%3A00&task_id=examine&map_index={MAP_INDEX}"
+SIZES = pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
+
+
+@SIZES
+def test_all_runs(opened: Callable[..., Any], width: int, scheme: str) -> None:
+    page = opened("lineage/tab", width=width, scheme=scheme)
+    page.get_by_role("link", name="loans.examine").wait_for()
+    look(page, f"home-{width}")
+    page.get_by_role("searchbox").fill("report")
+    page.get_by_role("link", name="loans.examine").wait_for(state="detached")
+    page.get_by_role("link", name="loans.report").wait_for()
+    assert page.get_by_role("link", name="loans.").all_inner_texts() == ["loans.report"]
+
+
+@SIZES
+def test_a_dags_pipelines(opened: Callable[..., Any], width: int, scheme: str) -> None:
+    page = opened("lineage/tab?dag_id=loan_examination", width=width, scheme=scheme)
+    page.get_by_role("link", name="loans.again").wait_for()
+    assert page.get_by_role("heading").all_inner_texts() == ["loan_examination"]
+    look(page, f"dag-{width}")
+    page.get_by_role("link", name="loans.again").click()
+    page.get_by_text("Not from here.").wait_for()
+    look(page, f"not-stored-{width}")
+
+
+@SIZES
+def test_why_a_row_is_as_it_is(opened: Callable[..., Any], width: int, scheme: str) -> None:
+    page = opened(TASK, width=width, scheme=scheme)
+    page.get_by_text("Rows 1 to 50 of 120 rows.").wait_for()
+    look(page, f"rows-{width}")
+    page.get_by_role("button", name="Reject").first.click()
+    page.get_by_text("Rows 1 to 41.").wait_for()
+    assert page.get_by_role("textbox").or_(page.get_by_role("combobox")).input_value() == "judge = 'Reject'"
+    page.get_by_role("button", name="amount").click()
+    page.get_by_role("columnheader", name="amount").and_(page.locator("[aria-sort=ascending]")).wait_for()
+    page.get_by_role("link", name="Why?").first.click()
+    frame = page.frame_locator("iframe")
+    frame.get_by_text("credit_exam").first.wait_for()
+    assert page.evaluate("document.activeElement.textContent") == "Why?"
+    page.get_by_text("airflow-lineage explain").wait_for()
+    background = frame.locator("body").evaluate("body => getComputedStyle(body).backgroundColor")
+    assert (sum(map(int, background.strip("rgb()").split(","))) < 200) is (scheme == "dark")
+    look(page, f"why-{width}")
+    with page.expect_download() as saved:
+        page.get_by_role("button", name="Save JSON").click()
+    document = json.loads(Path(saved.value.path()).read_text())
+    assert document["document"] == "airflow_lineage.explanation"
+    link = page.get_by_role("link", name="Link to this").get_attribute("href")
+    page.goto("about:blank")
+    page.goto(link)
+    page.frame_locator("iframe").get_by_text("credit_exam").first.wait_for()
+    assert page.get_by_role("combobox").or_(page.get_by_role("textbox")).input_value() == "judge = 'Reject'"
+
+
+def test_by_keyboard_alone(opened: Callable[..., Any]) -> None:
+    page = opened(TASK)
+    page.get_by_text("Rows 1 to 50 of 120 rows.").wait_for()
+    page.keyboard.press("Tab")
+    while page.evaluate("document.activeElement.id") != "where":
+        page.keyboard.press("Tab")
+    page.keyboard.type("client_id = 49")
+    page.keyboard.press("Enter")
+    page.get_by_text("Rows 1 to 1.").wait_for()
+    for _ in range(20):
+        page.keyboard.press("Tab")
+        if (page.evaluate("document.activeElement.getAttribute('aria-label')") or "").startswith("Why?"):
+            break
+    page.keyboard.press("Enter")
+    page.frame_locator("iframe").get_by_text("credit_exam").first.wait_for()
+
+
+def test_columns_and_what_is_stored(opened: Callable[..., Any], runs: dict[str, str]) -> None:
+    page = opened(f"lineage/tab#run={runs['judged']}&part=columns")
+    page.get_by_text("client.income").first.wait_for()
+    look(page, "columns")
+    page.get_by_role("link", name="What is stored").click()
+    page.get_by_text("it has function operators").first.wait_for()
+    look(page, "stored")
+    page.get_by_role("link", name="Stored answers").click()
+    page.get_by_role("navigation").wait_for()
+    look(page, "answers")
+
+
+def test_a_viewer_is_told_that_there_is_nothing_for_them(opened: Callable[..., Any], runs: dict[str, str]) -> None:
+    page = opened("lineage/tab?dag_id=nothing_here", role="viewer")
+    page.get_by_text("has recorded no lineage that you may see").wait_for()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_in_airflows_own_frame(opened: Callable[..., Any], scheme: str) -> None:
+    page = opened("plugin/lineage_nav", scheme=scheme)
+    frame = page.frame_locator("iframe")
+    frame.get_by_role("link", name="loans.examine").wait_for()
+    if SHOTS:
+        page.screenshot(path=str(Path(SHOTS) / f"frame-{scheme}.png"))
+    dark = page.evaluate("document.documentElement.classList.contains('dark')")
+    assert frame.locator("html").get_attribute("data-theme") == ("dark" if dark else "light")

@@ -1,0 +1,215 @@
+"""Who is shown what: by login, by DAG, across DAGs, and by column."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from airflow_lineage_provider import Lineage
+from airflow_lineage_provider.store import Store
+
+API = "/lineage/api/v1"
+Client = Callable[..., Any]
+OnlyDag = Callable[[str, str], None]
+
+
+def routes(runs: dict[str, str], derivation: str = "x") -> list[tuple[str, str, Any]]:
+    of_run = f"{API}/runs/{runs['judged']}"
+    return [
+        ("GET", of_run, None),
+        ("POST", f"{of_run}/rows", {}),
+        ("POST", f"{of_run}/explanation", {"where": "client_id = 49"}),
+        ("GET", f"{of_run}/columns", None),
+        ("GET", f"{of_run}/derivations", None),
+        ("GET", f"{API}/derivations/{derivation}", None),
+    ]
+
+
+@pytest.fixture(scope="module")
+def kept(store: Store, runs: dict[str, str]) -> str:
+    """A stored answer about the report, with rows of the examination behind it."""
+    return Lineage(store=store).get_run(runs["reported"]).explain("client_id = 99").id
+
+
+def test_nobody_is_told_anything(client: Client, runs: dict[str, str]) -> None:
+    nobody = client(None)
+    every = [*routes(runs), ("GET", f"{API}/runs", None), ("GET", f"{API}/openapi.json", None), ("GET", "/lineage/assets/x.js", None)]
+    for method, path, body in every:
+        assert nobody.request(method, path, json=body).status_code == 401, path
+    garbage = nobody.get(f"{API}/runs", headers={"Authorization": "Bearer garbage"})
+    assert garbage.status_code == 403
+    assert garbage.json()["error"]["name"] == "NotPermitted"
+
+
+def test_every_route_of_the_api_asks_for_a_login(application: Any) -> None:
+    """A route that somebody adds is refused, too, unless it is one of those that say nothing."""
+    from airflow.api_fastapi.core_api.security import get_user
+
+    from airflow_lineage_provider.web.app import create_app
+
+    def asks(dependant: Any) -> bool:
+        return dependant.call is get_user or any(map(asks, dependant.dependencies))
+
+    open_to_all = {route.path for route in every_route(create_app()) if not asks(route.dependant)}
+    assert open_to_all == {"/icon.svg", "/tab"}
+
+
+def every_route(app: Any) -> list[Any]:
+    found, waiting = [], list(app.routes)
+    while waiting:
+        route = waiting.pop()
+        inner = getattr(route, "routes", None) or getattr(getattr(route, "original_router", None), "routes", None)
+        if inner:
+            waiting.extend(inner)
+        elif hasattr(route, "dependant"):
+            found.append(route)
+    return found
+
+
+def test_the_tab_alone_sends_to_the_login_and_comes_back(client: Client) -> None:
+    answer = client(None).get("/lineage/tab?dag_id=a%20b")
+    assert answer.status_code == 307
+    assert answer.headers["location"] == "/api/v2/auth/login?next=/lineage/tab%3Fdag_id%3Da%2520b"
+
+
+def test_another_dags_run_is_not_there(client: Client, runs: dict[str, str], only_dag: OnlyDag, store: Store) -> None:
+    derivation = Lineage(store=store).get_run(runs["judged"]).explain("client_id = 49").id
+    only_dag("ann", "loan_report")
+    ann = client("viewer", "ann")
+    for method, path, body in routes(runs, derivation):
+        answer = ann.request(method, path, json=body)
+        name = "DerivationNotFound" if "/derivations/" in path else "RunNotFound"
+        assert (answer.status_code, answer.json()["error"]["name"]) == (404, name), path
+
+
+def test_what_is_not_ones_own_is_told_like_what_is_not_there(client: Client, runs: dict[str, str], only_dag: OnlyDag, store: Store) -> None:
+    derivation = Lineage(store=store).get_run(runs["judged"]).explain("client_id = 49").id
+    only_dag("ann", "loan_report")
+    ann = client("viewer", "ann")
+
+    def told(path: str, given: str) -> str:
+        return str(ann.get(f"{API}/{path}/{given}").json()).replace(given, "…")
+
+    assert (
+        told("runs", runs["judged"]) == told("runs", runs["judged"][:-1] + "0") == told("runs", runs["judged"][:12]) == told("runs", "zz")
+    )
+    others = (runs["judged"], runs["judged"][:-1] + "0", runs["judged"][:12], "zz")
+    assert len({told("runs", given) for given in others}) == 1
+    assert len({told("derivations", given) for given in (derivation, derivation[:-1] + "0", "zz")}) == 1
+
+
+def test_lists_have_what_one_may_read(client: Client, only_dag: OnlyDag) -> None:
+    only_dag("ann", "loan_report")
+    assert [one["pipeline"] for one in client("viewer", "ann").get(f"{API}/runs").json()["runs"]] == ["loans.report"]
+    assert client("viewer", "ann").get(f"{API}/runs?search=examine").json() == {"runs": [], "next": None}
+
+
+@pytest.mark.parametrize(("role", "sees"), [("admin", True), ("op", True), ("user", False), ("viewer", False)])
+def test_runs_of_no_dag_are_for_who_may_read_connections(client: Client, runs: dict[str, str], role: str, sees: bool) -> None:
+    answer = client(role).get(f"{API}/runs/{runs['alone']}")
+    assert (answer.status_code == 200) is sees
+    assert ("notebook" in client(role).get(f"{API}/runs").text) is sees
+
+
+def test_another_dags_rows_are_withheld_and_it_is_said(client: Client, runs: dict[str, str], only_dag: OnlyDag) -> None:
+    asked = {"where": "client_id = 99"}
+    only_dag("ann", "loan_report")
+    found = client("viewer", "ann").post(f"{API}/runs/{runs['reported']}/explanation", json=asked).json()["document"]
+    (table,) = found["source"].values()
+    assert table["rows"] == []
+    assert table["guarantee"]["level"] == "unavailable"
+    assert "withheld" in table["guarantee"]["cause"]
+    assert found["intermediate"] == {}
+    assert found["target"]["links"] == []
+    assert found["reasons"] == {}
+    assert "client 99" not in str(found)
+    page = client("viewer", "ann").post(f"{API}/runs/{runs['reported']}/explanation", json=asked | {"form": "page"}).json()["page"]
+    assert "client 99" not in page
+    assert "withheld" in page
+
+
+def test_a_stored_answer_with_another_dags_rows_is_refused(client: Client, runs: dict[str, str], kept: str, only_dag: OnlyDag) -> None:
+    assert client().get(f"{API}/derivations/{kept}").json()["document"]["intermediate"]
+    assert [one["id"] for one in client().get(f"{API}/runs/{runs['reported']}/derivations").json()["derivations"]] == [kept]
+    only_dag("ann", "loan_report")
+    answer = client("viewer", "ann").get(f"{API}/derivations/{kept}")
+    assert (answer.status_code, answer.json()["error"]["name"]) == (403, "NotPermitted")
+
+
+# --- columns ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def withheld(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AIRFLOW_LINEAGE_HIDE", "name")
+    monkeypatch.setenv("AIRFLOW_LINEAGE_MASK", "amount")
+
+
+@pytest.mark.usefixtures("withheld")
+def test_columns_that_are_withheld_are_in_no_answer(client: Client, runs: dict[str, str]) -> None:
+    of_run = f"{API}/runs/{runs['judged']}"
+    rows = client().post(f"{of_run}/rows", json={"where": "client_id = 49"}).json()
+    assert [one["name"] for one in rows["columns"]] == ["client_id", "date", "amount", "judge"]
+    assert rows["rows"][0][2] == "•••"
+    why = client().post(f"{of_run}/explanation", json={"where": "client_id = 49"})
+    page = client().post(f"{of_run}/explanation", json={"where": "client_id = 49", "form": "page"})
+    details, columns = client().get(of_run), client().get(f"{of_run}/columns")
+    for answer in (why, page):
+        assert "client 49" not in answer.text
+    document = why.json()["document"]
+    assert [row[1] for row in document["source"]["loan"]["rows"]] == ["•••"]
+    (decision,) = document["reasons"]["credit_exam"]["decisions"]
+    assert {one["name"]: one["value"] for one in decision["arguments"]}["amount"] == "•••"
+    assert {one["feature"]: one["value"] for one in decision["reason"]["features"]}["amount"] == "•••"
+    assert details.json()["columns"] == ["client_id", "date", "judge"]
+    assert "name" not in {one["name"] for one in columns.json()["columns"]}
+
+
+@pytest.mark.usefixtures("withheld")
+@pytest.mark.parametrize("asked", [{"where": "name LIKE 'client 4%'"}, {"where": "amount > 180"}, {"sort": [{"column": "amount"}]}])
+def test_no_question_finds_out_what_is_withheld(client: Client, runs: dict[str, str], asked: dict[str, Any]) -> None:
+    answer = client().post(f"{API}/runs/{runs['judged']}/rows", json=asked)
+    assert (answer.status_code, answer.json()["error"]["name"]) == (422, "InvalidTarget")
+    if "where" in asked:
+        answer = client().post(f"{API}/runs/{runs['judged']}/explanation", json=asked)
+        assert (answer.status_code, answer.json()["error"]["name"]) == (422, "InvalidTarget")
+
+
+@pytest.mark.usefixtures("withheld")
+def test_no_error_names_a_hidden_column(client: Client, runs: dict[str, str]) -> None:
+    for where in ("client_id = 999", "nothing = 1"):
+        message = client().post(f"{API}/runs/{runs['judged']}/explanation", json={"where": where}).json()["error"]["message"]
+        assert "judge" in message
+        assert "•••" in message
+        assert not {"name"} & set(message.replace(",", " ").split()), message
+
+
+# --- what is written down, loaded and framed ----------------------------------------------------------------------------
+
+
+def test_the_log_says_who_asked_and_no_row(client: Client, runs: dict[str, str], caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.INFO):
+        client().post(f"{API}/runs/{runs['judged']}/explanation", json={"where": "client_id = 49"})
+    assert f"lineage tab: admin asks for an explanation of run {runs['judged']}" in caplog.text
+    assert "client_id = 49" not in caplog.text
+    assert "client 49" not in caplog.text
+
+
+def test_no_udf_is_called(client: Client, runs: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    from airflow_lineage_provider.web.asking import AskedLineage, Question
+
+    assert isinstance(Question(None).lineage(), AskedLineage)
+    assert Question(None).lineage().calls_udfs is False
+    monkeypatch.setenv("AIRFLOW_LINEAGE_WEB_UDFS", "1")
+    assert Question(None).lineage().calls_udfs is True
+
+
+def test_pages_say_what_they_may_load(client: Client) -> None:
+    policy = client().get(f"{API}/runs").headers["content-security-policy"]
+    assert "default-src 'none'" in policy
+    assert "frame-ancestors 'self'" in policy
+    assert "unsafe-inline" not in policy.split("style-src")[0]
+    assert client().get(f"{API}/runs").headers["cache-control"] == "no-store"
