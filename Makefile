@@ -18,6 +18,7 @@ demo: setup ## Run the loan examination in Airflow on Spark, and explain a rejec
 	@.venv/bin/python -m dags.run_demo
 
 test: setup ## Run all tests
+	@.ci/browser
 	.venv/bin/pytest $(PARALLEL)
 
 quick: setup ## Run the tests that need neither Spark, nor Airflow, nor PostgreSQL
