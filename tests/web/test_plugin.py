@@ -41,20 +41,18 @@ def test_the_provider_names_the_plugin() -> None:
 def test_importing_the_plugin_is_cheap() -> None:
     """Every process of Airflow's does."""
     code = """
-import sys, time
+import sys
 import airflow.plugins_manager
-before, started = set(sys.modules), time.perf_counter()
+before = set(sys.modules)
 import airflow_lineage_provider.web.plugin
-print(round((time.perf_counter() - started) * 1000, 1))
 new = {name.partition(".")[0] for name in set(sys.modules) - before}
 print(sorted(new & {"fastapi", "starlette", "sqlalchemy", "pyarrow", "psycopg2", "pyspark", "pandas", "pydantic", "anyio"}))
 print(sorted(name for name in set(sys.modules) - before if name.startswith("airflow_lineage_provider.")))
 """
     done = subprocess.run([sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, check=True)
-    milliseconds, heavy, own = done.stdout.strip().splitlines()[-3:]
+    heavy, own = done.stdout.strip().splitlines()[-2:]
     assert heavy == "[]"
     assert own == str(["airflow_lineage_provider." + name for name in ("web", "web.lazy", "web.plugin")])
-    assert float(milliseconds) < 50  # a busy machine; 2 ms on a quiet one
 
 
 def test_a_tab_that_was_not_built_says_so(client: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
