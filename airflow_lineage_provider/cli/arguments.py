@@ -62,13 +62,7 @@ def _common(made: argparse.ArgumentParser, *, top: bool = False) -> None:
 
 
 def _run(made: argparse.ArgumentParser) -> None:
-    made.add_argument(
-        "pipeline", metavar="PIPELINE", help="MODULE:FUNCTION or FILE.py:FUNCTION, called with the session and the parameters; or FILE.sql"
-    )
-    made.add_argument(
-        "--param", type=_pair(_json_or_text), action="append", default=[], metavar="NAME=VALUE",
-        help="a parameter of the pipeline: VALUE is JSON, else text (may be repeated)",
-    )  # fmt: skip
+    _pipeline(made)
     made.add_argument(
         "--clear-param", action="append", default=[], metavar="NAME",
         help="record this parameter's value as it is; of values other than dates and true or false only a digest is recorded "
@@ -85,10 +79,7 @@ def _run(made: argparse.ArgumentParser) -> None:
         "--append-key", metavar="KEY",
         help="with +append: a name for what is appended; a later run with the same key and place replaces these rows",
     )  # fmt: skip
-    made.add_argument(
-        "--key", type=_pair(_columns), action="append", default=[], metavar="TABLE=COLUMN[,COLUMN]",
-        help="the primary key of a source table (may be repeated)",
-    )  # fmt: skip
+    _key(made)
     made.add_argument(
         "--strategy", default=words(Strategy)[0], choices=words(Strategy),
         help="what to store: segments with UDFs and the result; nothing; every segment; what takes longer to make than to store "
@@ -107,18 +98,9 @@ def _run(made: argparse.ArgumentParser) -> None:
 
 
 def _safe(made: argparse.ArgumentParser) -> None:
-    made.add_argument(
-        "pipeline", metavar="PIPELINE", help="MODULE:FUNCTION or FILE.py:FUNCTION, called with the session and the parameters; or FILE.sql"
-    )
-    made.add_argument(
-        "--param", type=_pair(_json_or_text), action="append", default=[], metavar="NAME=VALUE",
-        help="a parameter of the pipeline: VALUE is JSON, else text (may be repeated)",
-    )  # fmt: skip
+    _pipeline(made)
     _secret(made)
-    made.add_argument(
-        "--key", type=_pair(_columns), action="append", default=[], metavar="TABLE=COLUMN[,COLUMN]",
-        help="the primary key of a source table (may be repeated)",
-    )  # fmt: skip
+    _key(made)
     _spark(made)
     _json(made)
 
@@ -198,6 +180,23 @@ _ARGUMENTS: Mapping[str, Callable[[argparse.ArgumentParser], None]] = {
 def _one_run(made: argparse.ArgumentParser) -> None:
     made.add_argument("run", metavar="RUN", help="the run's id, a beginning of it that no other run has, or latest")
     made.add_argument("--pipeline", metavar="NAME", help="the pipeline that the run is of; with latest, its newest complete run")
+
+
+def _pipeline(made: argparse.ArgumentParser) -> None:
+    made.add_argument(
+        "pipeline", metavar="PIPELINE", help="MODULE:FUNCTION or FILE.py:FUNCTION, called with the session and the parameters; or FILE.sql"
+    )
+    made.add_argument(
+        "--param", type=_pair(_json_or_text), action="append", default=[], metavar="NAME=VALUE",
+        help="a parameter of the pipeline: VALUE is JSON, else text (may be repeated)",
+    )  # fmt: skip
+
+
+def _key(made: argparse.ArgumentParser) -> None:
+    made.add_argument(
+        "--key", type=_pair(_columns), action="append", default=[], metavar="TABLE=COLUMN[,COLUMN]",
+        help="the primary key of a source table (may be repeated)",
+    )  # fmt: skip
 
 
 def _secret(made: argparse.ArgumentParser) -> None:

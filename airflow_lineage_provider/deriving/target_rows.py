@@ -123,8 +123,7 @@ class PositionTarget:
 
     def condition(self) -> Expression:
         """What the rows meet, and few others."""
-        names = dict(self._recorded.materialized[0].columns)
-        columns = [names[a.id] for a in self._recorded.plan.output]
+        columns = _columns_of(self._recorded)
         found = self._store.rows(self._stored, list(dict.fromkeys(columns)), self._found)
         return listed([(a, found.column(name)) for a, name in zip(self._recorded.plan.output, columns, strict=True)])
 
