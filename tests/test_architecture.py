@@ -18,7 +18,9 @@ ROOT = Path(__file__).parents[1] / PACKAGE
 
 # Every part may import the parts of its own layer and of the layers below it; nothing points upward.
 LAYERS: tuple[frozenset[str], ...] = (
-    frozenset({"_version", "errors", "settings", "progress", "renamed", "shown", "own_imports", "named_modules", "words", "__init__"}),
+    frozenset(
+        {"_version", "errors", "extras", "settings", "progress", "renamed", "shown", "own_imports", "named_modules", "words", "__init__"}
+    ),
     frozenset({"secrecy"}),
     frozenset({"plan", "arrays"}),
     frozenset({"catalyst", "rewrite"}),

@@ -14,7 +14,8 @@ import numpy.typing as npt
 
 from airflow_lineage_provider.arrays.grouping import Ints
 from airflow_lineage_provider.arrays.whole_numbers import Source, number, signed
-from airflow_lineage_provider.errors import EnvironmentProblem, RelationDamaged
+from airflow_lineage_provider.errors import RelationDamaged
+from airflow_lineage_provider.extras import require
 
 Unsigned = npt.NDArray[np.uint64]
 
@@ -172,9 +173,4 @@ def _pcodec() -> Any:
 
     :raises EnvironmentProblem: it is not installed; names the extra that has it.
     """
-    try:
-        import pcodec
-    except ImportError as error:
-        what = "a relation's columns in the encoding provrc-pco need pcodec"
-        raise EnvironmentProblem(f'{what}: pip install "airflow-provider-lineage[arrays]" ({error})') from error
-    return pcodec
+    return require("pcodec", "arrays", "the encoding provrc-pco of a relation's columns")

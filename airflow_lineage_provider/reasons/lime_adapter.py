@@ -15,13 +15,13 @@ import numpy as np
 import pandas as pd
 
 from airflow_lineage_provider.errors import UdfDeclarationError
+from airflow_lineage_provider.extras import require
 from airflow_lineage_provider.reasons import payload
 from airflow_lineage_provider.reasons.adapter import declared, output_identity, tabular_decisions, values, values_with_reasons, version_text
 from airflow_lineage_provider.reasons.decisions import Decisions, Output
 from airflow_lineage_provider.reasons.features import Feature, Features
 from airflow_lineage_provider.reasons.fingerprint import digest
 from airflow_lineage_provider.reasons.fitted import check_bound_model
-from airflow_lineage_provider.reasons.optional import require
 from airflow_lineage_provider.reasons.row_seed import rounded, row_seed
 from airflow_lineage_provider.reasons.tabular import Coding
 from airflow_lineage_provider.reasons.udf import ReasonedUdf

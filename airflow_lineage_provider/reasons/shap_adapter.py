@@ -10,12 +10,12 @@ from typing import Any
 
 import pandas as pd
 
+from airflow_lineage_provider.extras import require
 from airflow_lineage_provider.reasons import payload
 from airflow_lineage_provider.reasons.adapter import declared, output_identity, tabular_decisions, values, values_with_reasons, version_text
 from airflow_lineage_provider.reasons.decisions import Decisions, Output
 from airflow_lineage_provider.reasons.features import Feature, Features
 from airflow_lineage_provider.reasons.fingerprint import digest
-from airflow_lineage_provider.reasons.optional import require
 from airflow_lineage_provider.reasons.row_seed import rounded
 from airflow_lineage_provider.reasons.shap_explainers import Explained, Explainer, check_unit, explainer_of
 from airflow_lineage_provider.reasons.udf import ReasonedUdf

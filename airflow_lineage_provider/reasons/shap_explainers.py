@@ -22,8 +22,8 @@ import numpy as np
 import pandas as pd
 
 from airflow_lineage_provider.errors import UdfDeclarationError
+from airflow_lineage_provider.extras import require
 from airflow_lineage_provider.reasons.decisions import Decisions
-from airflow_lineage_provider.reasons.optional import require
 from airflow_lineage_provider.reasons.row_seed import row_seed
 from airflow_lineage_provider.reasons.tabular import Coding
 from airflow_lineage_provider.reasons.tree_ranks import exact_tree_explainer

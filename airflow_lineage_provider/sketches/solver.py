@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 from typing import Literal as OneOf
 
-from airflow_lineage_provider.errors import EnvironmentProblem
+from airflow_lineage_provider.extras import require
 
 TIMEOUT_MS = 1000
 """So long one question may take; what is not answered then counts as not proved."""
@@ -18,12 +18,7 @@ def z3_module() -> Any:
 
     :raises EnvironmentProblem: it is not installed; names the extra that has it.
     """
-    try:
-        import z3
-    except ImportError as error:
-        what = "proving which columns a sketch may be of needs z3"
-        raise EnvironmentProblem(f'{what}: pip install "airflow-provider-lineage[sketches]" ({error})') from error
-    return z3
+    return require("z3", "sketches", "proving which columns a sketch may be of")
 
 
 @dataclass(frozen=True)
