@@ -94,7 +94,7 @@ class Run(LineageOfRows):
         """
         from airflow_lineage_provider.plan.lineage_keys import ROW
         from airflow_lineage_provider.spark.executing.run import result_frame
-        from airflow_lineage_provider.spark.rereading.tracing import read_materialization
+        from airflow_lineage_provider.spark.executing.stored_rows import read_materialization
 
         if self._result is None:
             if self._lineage.spark is None:

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,7 +23,7 @@ SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
 @dataclass(frozen=True)
 class Cluster:
-    """A standalone cluster: its master's address, and the processes of master and worker."""
+    """A standalone cluster: its master's address, and the processes of master and workers."""
 
     master: str
     pids: tuple[int, ...]
@@ -50,16 +50,22 @@ def session(master: str, conf: Mapping[str, str]) -> SparkSession:
 
 
 @contextmanager
-def standalone(folder: Path, **further: str) -> Iterator[Cluster]:
-    """A master and a worker, with two cores and the memory of two executors; ``further`` is of their environment, and their executors'."""
-    variables = environment(**further)
+def standalone(folder: Path, workers: int = 1, variables: Mapping[str, str] | None = None) -> Iterator[Cluster]:
+    """A master and workers, which share two cores and the memory of two executors; ``variables`` are their environment, and their
+    executors'."""
+    variables = environment() if variables is None else variables
     address = ("--host", "127.0.0.1", "--webui-port", "0")
     with _process(folder / "master.log", variables, "master.Master", *address, "--port", "0") as master:
         url = _said(folder / "master.log", master, r"Starting Spark master at (spark://\S+)\s")
-        resources = ("--cores", "2", "--memory", "1g", "--work-dir", str(folder / "work"))
-        with _process(folder / "worker.log", variables, "worker.Worker", *address, *resources, url) as worker:
-            _said(folder / "worker.log", worker, r"Successfully registered with master")
-            yield Cluster(url, (master.pid, worker.pid))
+        with ExitStack() as started:
+            pids = []
+            for number in range(workers):
+                log = folder / f"worker-{number}.log"
+                resources = ("--cores", str(2 // workers), "--memory", f"{1024 // workers}m", "--work-dir", str(folder / f"work-{number}"))
+                worker = started.enter_context(_process(log, variables, "worker.Worker", *address, *resources, url))
+                _said(log, worker, r"Successfully registered with master")
+                pids.append(worker.pid)
+            yield Cluster(url, (master.pid, *pids))
 
 
 @contextmanager

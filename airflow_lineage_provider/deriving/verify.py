@@ -77,7 +77,7 @@ def _rerun(explanation: Explanation, udfs: UdfsOfRun, recorded: RecordedPlan, sp
 
 
 def _source_tables(explanation: Explanation, recorded: RecordedPlan, spark: SparkSession, views: Views) -> dict[Key, LeafTable]:
-    from airflow_lineage_provider.spark.rereading.tracing import arrow_frame
+    from airflow_lineage_provider.spark.arrow_border import arrow_frame
 
     tables: dict[Key, LeafTable] = {}
     for name, group in tables_of(recorded).items():

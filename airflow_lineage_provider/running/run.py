@@ -93,6 +93,7 @@ def execute(spark: SparkSession, store: RunStore, request: Request, progress: Pr
     :raises InvalidOutput: the result could not be written; nothing was run and nothing recorded.
     :raises UdfFailed, ReasonValueMismatch, LoadFailed, StoreUnavailable, RunFailed: it failed on the way; recorded as failed.
     """
+    from airflow_lineage_provider.spark.executing.lost_executors import check_kept_rows, lost_executors
     from airflow_lineage_provider.spark.executing.run import Execution
     from airflow_lineage_provider.spark.session import KEPT_ROWS, apply_conf
 
@@ -105,12 +106,14 @@ def execute(spark: SparkSession, store: RunStore, request: Request, progress: Pr
     record = replace(_record(prepared, request), started=datetime.now(UTC))
     record = replace(record, id=store.begin(record, request.batch_key))
     execution = Execution(
-        spark=spark, run_id=record.id, store=store, progress=progress, conf=record.conf, data=request.data, looked_up=_looked_up(prepared)
-    )
+        spark=spark, run_id=record.id, store=store, progress=progress, conf=record.conf, data=request.data, looked_up=_looked_up(prepared),
+        lost_before=lost_executors(spark),
+    )  # fmt: skip
     journal = Journal(store, record.id, request.append_key)
     try:
         with apply_conf(spark, KEPT_ROWS):
             result, written = _result(execution, prepared, request, journal)
+            check_kept_rows(execution)
         progress("publishing")
         execution.timings["total"] = time.perf_counter() - started
         output = request.output.recorded(written.version) if request.output and written else None

@@ -16,7 +16,7 @@ from airflow_lineage_provider.sql.types import travelling
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import Column, DataFrame, SparkSession
 
 
 def carried(frame: DataFrame) -> DataFrame:
@@ -48,6 +48,16 @@ def received(frame: DataFrame, types: Sequence[str]) -> DataFrame:
         steps = travelling(text)
         back.append((*reversed(steps[:-1]), text) if steps else ())
     return _cast(frame, back) if any(back) else frame
+
+
+def arrow_frame(spark: SparkSession, table: pa.Table, types: Sequence[str]) -> DataFrame:
+    """An Arrow table as a frame with columns ``c0`` … of exactly these Spark types (Arrow's say less: time zones, collations)."""
+    schema = schema_of(types)
+    if not table.num_rows:
+        return received(spark.createDataFrame([], schema), types)
+    # In one chunk: Spark stops reading at the first empty one.
+    numbered = table.rename_columns([f"c{i}" for i in range(table.num_columns)]).combine_chunks()
+    return received(spark.createDataFrame(numbered, schema), types)
 
 
 def _cast(frame: DataFrame, steps: Sequence[Sequence[str]]) -> DataFrame:

@@ -1,8 +1,12 @@
-"""Spark's Python workers: do they run a Python that has this package? Asked once a session, of a worker, unless it is obvious."""
+"""Spark's Python workers: do they run a Python that has this package? Asked once a session, of a worker, unless it is obvious.
+
+To executors that have all but the package it is sent (`shipping`).
+"""
 
 from __future__ import annotations
 
 import json
+import logging
 import os
 import shutil
 import sys
@@ -12,9 +16,12 @@ from typing import TYPE_CHECKING, Any
 from airflow_lineage_provider import __version__
 from airflow_lineage_provider.errors import WorkersPythonProblem
 from airflow_lineage_provider.reasons.workers_python import SETTING, choose_workers_python, on_this_machine
+from airflow_lineage_provider.spark.shipping import PACKAGE, ship
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+log = logging.getLogger(__name__)
 
 _FOUND_GOOD: set[tuple[str, str]] = set()
 
@@ -23,6 +30,7 @@ def check_workers(spark: SparkSession) -> None:
     """The workers can do the work: they run this interpreter, or one that has this release of the package.
 
     Costs a job of one task for a session whose workers run another Python, or on other machines; the answer is kept for its application.
+    Workers on other machines that miss nothing but the package are sent it.
 
     :raises WorkersPythonProblem: they cannot; the message says what to set.
     """
@@ -33,7 +41,7 @@ def check_workers(spark: SparkSession) -> None:
     asked = (spark.sparkContext.applicationId, python)
     if asked in _FOUND_GOOD:
         return
-    problem = _problem(spark)
+    problem = _problem(spark, ships=not here)
     if problem is not None:
         raise WorkersPythonProblem(f"Spark's Python workers ({python}, {spark.sparkContext.master}) {problem}. {_remedy(here)}")
     _FOUND_GOOD.add(asked)
@@ -49,7 +57,7 @@ def _place(python: str) -> tuple[str, str]:
     return os.path.realpath(os.path.dirname(python)), os.path.realpath(python)
 
 
-def _problem(spark: SparkSession) -> str | None:
+def _problem(spark: SparkSession, *, ships: bool) -> str | None:
     """What is wrong with a worker, as a worker says it, or as Spark does where none came up."""
     from pyspark.sql.functions import udf
 
@@ -59,6 +67,10 @@ def _problem(spark: SparkSession) -> str | None:
     except Exception as error:
         return f"do not work: {_told(error)}"
     answer = json.loads(row[0]) if row else {}
+    if answer.get("name") == PACKAGE and ships:
+        log.info("the executors of %s have no %s: they are sent it", spark.sparkContext.master, PACKAGE)
+        ship(spark)
+        return _problem(spark, ships=False)
     if "missing" in answer:
         return f"cannot import what lineage needs ({answer['missing']}; it is Python {answer['version']} at {answer['python']})"
     if answer.get("package") != __version__:
@@ -80,7 +92,7 @@ def _question() -> Callable[[Any], str]:
 
             answer["package"] = airflow_lineage_provider.__version__
         except ImportError as error:
-            answer["missing"] = str(error)
+            answer |= {"missing": str(error), "name": error.name or ""}
         return json.dumps(answer)
 
     return about
@@ -104,6 +116,7 @@ def _remedy(here: bool) -> str:
         )
     version = f"{sys.version_info[0]}.{sys.version_info[1]}"
     return (
-        f"Every executor needs a Python {version} with airflow-provider-lineage {__version__} and the UDFs' modules: set PYSPARK_PYTHON "
-        "to its path there before the session starts, or send an environment with the session (spark.archives)"
+        f"Every executor needs a Python {version} with pyarrow, pandas and what the UDFs import: set PYSPARK_PYTHON to its path there "
+        "before the session starts, or send an environment with the session (spark.archives). To executors that have no "
+        f"airflow-provider-lineage at all {__version__} is sent"
     )

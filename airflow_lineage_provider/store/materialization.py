@@ -109,9 +109,9 @@ class Materialization:
         url, silence, limit = with_connect_timeout(url or self.urls.loader), settings.store_silence(), settings.store_limit()
         return PartitionLoader(url, self.run_id, self.id, self.name, self.table_name, self.layout, transport, silence, limit)
 
-    def reader(self) -> MaterializationReader:
-        """What reads ranges of rows, from any process.
+    def reader(self, url: str | None = None) -> MaterializationReader:
+        """What reads ranges of rows, from any process of Spark's; from one that reaches the store by another URL, by that.
 
         :raises StoreError: no column has the role ``row``.
         """
-        return MaterializationReader(self.urls.reader, self.table, self.layout, row_column(self.layout, self.name))
+        return MaterializationReader(url or self.urls.reader, self.table, self.layout, row_column(self.layout, self.name))

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from airflow_lineage_provider.records.batches import BatchKey
     from airflow_lineage_provider.records.run import RunRecord
     from airflow_lineage_provider.store.lifecycle import Appended
+    from airflow_lineage_provider.store.load import PartitionLoader
     from airflow_lineage_provider.store.materialization import Materialization
     from airflow_lineage_provider.store.store import Store
 
@@ -61,6 +62,10 @@ class RunStore:
             self.lose(str(error))
             return instead
 
+    def opened(self) -> Store:
+        """The store itself, for questions that are not a run's alone."""
+        return self._open()
+
     def lose(self, cause: str) -> None:
         """From now on the run goes on without lineage."""
         if not self.lost:
@@ -85,7 +90,11 @@ class RunStore:
 
     def load(self, made: Materialization, partitions: Mapping[int, pa.Table]) -> int:
         """Load rows that this process has (`PartitionLoader.load_together`); their number."""
-        return made.loader(url=self._open().url).load_together(partitions)
+        return self.loader(made).load_together(partitions)
+
+    def loader(self, made: Materialization) -> PartitionLoader:
+        """What loads rows from this process, with its own rights; executors have `Materialization.loader`."""
+        return made.loader(url=self._open().url)
 
     def enter_files(self, made: Materialization, files: Mapping[str, int], partitions: Mapping[int, int]) -> None:
         """Enter the files that a materialization's rows stand in (`Store.enter_files`)."""

@@ -103,7 +103,7 @@ def world(*, disk: bool = False, cluster: bool = False) -> Iterator[World]:
     os.environ["AIRFLOW_LINEAGE_HOME"] = str(home)
     try:
         if cluster:
-            with standalone(folder, **{MARK: str(home)}) as made.cluster:
+            with standalone(folder, variables=environment(**{MARK: str(home)})) as made.cluster:
                 yield made
         else:
             yield made

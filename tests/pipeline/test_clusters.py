@@ -1,41 +1,50 @@
-"""Executors in processes of their own: Spark's local cluster, and a standalone cluster."""
+"""Executors in processes of their own, of a standalone cluster: two workers, dynamic allocation, speculation."""
 
 from __future__ import annotations
 
 import json
 import subprocess
 import sys
+import sysconfig
+import venv
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from airflow_lineage_provider.store import Store
 from tests.clusters import ROOT, environment, standalone
+from tests.pipeline.cluster_driver import ROWS
+from udfs.paper_credit_exam import credit_exam
 
 # Three JVMs start one after the other: how long that takes says what else the machine does, and nothing of this package.
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(1200)]
 
 
-def drive(master: str, folder: Path) -> dict[str, Any]:
-    command = [sys.executable, "-m", "tests.pipeline.cluster_driver", master, str(folder)]
-    done = subprocess.run(command, cwd=ROOT, env=environment(), capture_output=True, text=True, check=False)
+def without_the_package(folder: Path) -> str:
+    """A Python that has all that this one has, but for what is installed by a path (as this checkout is)."""
+    venv.create(folder, with_pip=False)
+    there = Path(sysconfig.get_path("purelib", vars={"base": str(folder)}))
+    (there / "others.pth").write_text(sysconfig.get_path("purelib"))
+    return str(folder / "bin" / "python")
+
+
+def test_executors_without_the_package_and_without_a_way_to_the_store(store: Store, tmp_path: Path) -> None:
+    python = without_the_package(tmp_path / "bare")
+    missing = subprocess.run([python, "-c", "import airflow_lineage_provider"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert "No module named 'airflow_lineage_provider'" in missing.stderr
+    executors = environment(PYSPARK_PYTHON=python)
+    del executors["PYTHONPATH"]
+    with standalone(tmp_path, 2, executors) as cluster:
+        command = [sys.executable, "-m", "tests.pipeline.cluster_driver", cluster.master, str(tmp_path / "data"), store.url]
+        done = subprocess.run(command, cwd=ROOT, env=environment(PYSPARK_PYTHON=python), capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-4000:]
-    answer: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])
-    return answer
-
-
-def check(answer: dict[str, Any]) -> None:
+    assert "they are sent it" in done.stderr
+    assert "rows go by way of the driver" in done.stderr
+    answer = json.loads(done.stdout.strip().splitlines()[-1])
+    assert answer["kept out"] == [True, False]
+    assert answer["read"] == ROWS
+    amounts = [(200 * (n % 40), credit_exam(1000 + n % 700, n % 31, 200 * (n % 40))) for n in range(ROWS)]
+    assert answer["stored"] == [list(one) for one in sorted(set(amounts))]
     assert answer["same"]
-    assert answer["executors"] > 1, "the work was done in the driver's process"
     assert answer["guarantees"] == ["exact"]
-    assert answer["rejected"] == [answer["sources"]]
-    assert answer["reasons"] == answer["sources"] > 0
-
-
-def test_local_cluster(lineage_home: Path, tmp_path: Path) -> None:
-    check(drive("local-cluster[2,1,1024]", tmp_path))
-
-
-def test_standalone_cluster(lineage_home: Path, tmp_path: Path) -> None:
-    with standalone(tmp_path) as cluster:
-        check(drive(cluster.master, tmp_path / "data"))
+    assert answer["rejected"] == [answer["sources"]] == [answer["reasons"]] == [sum(judge == "Reject" for _, judge in amounts)]

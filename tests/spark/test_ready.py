@@ -54,9 +54,9 @@ def test_workers_elsewhere_are_asked_once(spark: SparkSession, monkeypatch: pyte
     asked: list[SparkSession] = []
     real = workers._problem
 
-    def noted(session: SparkSession) -> str | None:
+    def noted(session: SparkSession, *, ships: bool) -> str | None:
         asked.append(session)
-        return real(session)
+        return real(session, ships=ships)
 
     monkeypatch.setattr(workers, "on_this_machine", lambda _: False)
     monkeypatch.setattr(workers, "_FOUND_GOOD", set())

@@ -6,15 +6,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from airflow_lineage_provider.errors import LoadFailed, StoreError, StoreTooSlow, StoreUnavailable
 from airflow_lineage_provider.spark.arrow_border import carried
+from airflow_lineage_provider.spark.executing.by_driver import brought
 from airflow_lineage_provider.spark.executing.few_rows import collected
-from airflow_lineage_provider.spark.executing.on_executors import LOADED, loading_partitions
+from airflow_lineage_provider.spark.executing.on_executors import LOADED, Loading, loading_partitions
 from airflow_lineage_provider.spark.executing.stored_files import are_taken, check, qualified, rows_of_partitions, write
 from airflow_lineage_provider.spark.frames import columns_named, renamed
+from airflow_lineage_provider.spark.reach import are_kept_out
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -65,6 +67,7 @@ def load(execution: Execution, frame: DataFrame, name: str, kind: Kind, columns:
     else:
         rows = {partition: one.rename_columns(names) for partition, one in few.items()}
         tries = _tried(execution, made, lambda there, _: _from_here(execution, there, rows))
+    execution.stored.append((columns_named(frame, names), made))
     execution.rows[name] = sum(one.rows for one in tries[-1])
     execution.timings[name] = time.perf_counter() - started
     stored = sum(one.store for told in tries for one in told)
@@ -112,6 +115,7 @@ def _into_files(
         execution.store.lose(failure)
         return
     execution.store.enter_files(made, files, partitions)
+    execution.stored.append((columns_named(frame, names), replace(made, files=files)))
     done = time.perf_counter()
     execution.timings |= {name: done - started, f"{name}.compute": asked - started, f"{name}.store": done - asked}
 
@@ -141,6 +145,9 @@ def _tried(execution: Execution, made: Materialization, attempt: _Try) -> list[l
 def _from_executors(execution: Execution, frame: DataFrame, made: Materialization, names: list[str], number: int) -> list[_Told]:
     """A transaction a partition."""
     store = execution.store
+    if are_kept_out(execution.spark, made.urls.loader, "psycopg2"):
+        here = Loading(store.loader(made), names, store.keeps_result, store.mends_loads, number)
+        return [_Told(**here.load(partition, 0, batches).to_pylist()[0]) for partition, batches in brought(frame)]
     loading = loading_partitions(made.loader(), names, store.keeps_result, store.mends_loads, number)
     return [_Told(**row.asDict()) for row in frame.mapInArrow(loading, LOADED).collect()]
 

@@ -36,11 +36,12 @@ def loading_partitions(
     loader: PartitionLoader, names: list[str], keeps_result: bool, mends_loads: bool, number: int
 ) -> Callable[[Batches], Batches]:
     """For ``mapInArrow``: load a partition, whose columns have these names, in this try; one row comes back (`LOADED`)."""
-    loading = _Loading(loader, names, keeps_result, mends_loads, number)
+    loading = Loading(loader, names, keeps_result, mends_loads, number)
 
     def load_partition(batches: Batches) -> Batches:
         # Travels by value, and what it calls by the name of its module, whose memory of runs (`_GIVEN_UP`) is the process's.
-        return loading.load(batches)
+        task = _task()
+        yield loading.load(task.partitionId(), task.attemptNumber(), batches)
 
     return load_partition
 
@@ -58,17 +59,20 @@ def writing_partitions(result: ResultTable, names: list[str]) -> Callable[[Batch
 
 
 @dataclass(frozen=True)
-class _Loading:
+class Loading:
+    """A try to load partitions, wherever their rows come from."""
+
     loader: PartitionLoader
     names: list[str]
     keeps_result: bool
     mends_loads: bool
     number: int
 
-    def load(self, batches: Batches) -> Batches:
+    def load(self, partition: int, attempt: int, batches: Batches) -> pa.RecordBatch:
+        """Load a partition; one row, which tells of it (`LOADED`)."""
         import pyarrow
 
-        task, loader = _task(), self.loader
+        loader = self.loader
         started = time.perf_counter()
         given = Stopwatch(batches)
         named = (batch.rename_columns(self.names) for batch in given)
@@ -77,8 +81,8 @@ class _Loading:
         try:
             first = next(named, None)
             # An empty partition needs no transaction, unless an earlier attempt of it may have written rows.
-            if problem is None and (first is not None or task.attemptNumber() or self.number):
-                loader.load(task.partitionId(), task.attemptNumber(), chain([first] if first is not None else [], named))
+            if problem is None and (first is not None or attempt or self.number):
+                loader.load(partition, attempt, chain([first] if first is not None else [], named))
         except StoreError as error:
             away = isinstance(error, StoreUnavailable) and not isinstance(error, StoreTooSlow)
             if not (self.keeps_result or (self.mends_loads and away)):
@@ -88,7 +92,7 @@ class _Loading:
             pass
         store = time.perf_counter() - started - given.seconds
         told = {"rows": [given.rows], "compute": [given.seconds], "store": [store]}
-        yield pyarrow.RecordBatch.from_pydict({**told, "problem": pyarrow.array([problem], pyarrow.string()), "away": [away]})
+        return pyarrow.RecordBatch.from_pydict({**told, "problem": pyarrow.array([problem], pyarrow.string()), "away": [away]})
 
 
 class Stopwatch(Iterator["pa.RecordBatch"]):

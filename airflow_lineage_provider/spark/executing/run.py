@@ -20,6 +20,7 @@ from airflow_lineage_provider.plan.segments import SegmentedPlan
 from airflow_lineage_provider.plan.walk import children, operators, transform_up
 from airflow_lineage_provider.progress import Progress
 from airflow_lineage_provider.spark.arrow_border import carried
+from airflow_lineage_provider.spark.executing.by_driver import brought
 from airflow_lineage_provider.spark.executing.loading import load
 from airflow_lineage_provider.spark.executing.on_executors import WRITTEN, writing_partitions
 from airflow_lineage_provider.spark.executing.python_maps import applied
@@ -27,6 +28,7 @@ from airflow_lineage_provider.spark.executing.python_windows import with_window_
 from airflow_lineage_provider.spark.executing.table_functions import generated, of_tables
 from airflow_lineage_provider.spark.frames import columns_named, of_sql, persisted, renamed, with_columns
 from airflow_lineage_provider.spark.identity import with_identity
+from airflow_lineage_provider.spark.reach import are_kept_out
 from airflow_lineage_provider.spark.session import KEPT_ROWS, SETTINGS, apply_conf, carefully
 from airflow_lineage_provider.sql import ColumnRef, lower
 from airflow_lineage_provider.store import Column, ResultTable
@@ -41,6 +43,7 @@ if TYPE_CHECKING:
     from airflow_lineage_provider.spark.capturing.captured_udf import CapturedUdf
     from airflow_lineage_provider.store.data_place import DataPlace
     from airflow_lineage_provider.store.kinds import Role
+    from airflow_lineage_provider.store.materialization import Materialization
     from airflow_lineage_provider.store.note import Notes
     from airflow_lineage_provider.store.run_store import RunStore
     from airflow_lineage_provider.words import OutputMode
@@ -56,6 +59,8 @@ class Execution:
 
     :ivar data: where stored rows go that are many.
     :ivar looked_up: the columns of a stored segment by which the segments above look its rows up.
+    :ivar stored: kept frames, with where their rows are stored.
+    :ivar lost_before: the executors that the application had lost when the run began.
     """
 
     spark: SparkSession
@@ -68,6 +73,8 @@ class Execution:
     views: list[str] = field(default_factory=list)
     kept: list[DataFrame] = field(default_factory=list)
     functions: list[str] = field(default_factory=list)
+    stored: list[tuple[DataFrame, Materialization]] = field(default_factory=list)
+    lost_before: frozenset[str] = frozenset()
     rows: dict[str, int] = field(default_factory=dict)
     timings: dict[str, float] = field(default_factory=dict)
 
@@ -260,7 +267,8 @@ def stored_columns(program: Program) -> list[Column]:
 
 
 def write_postgres(frame: DataFrame, url: str, table: str, mode: OutputMode, notes: Notes | None = None) -> None:
-    """Write a frame to a PostgreSQL table: loaded beside it by the executors, put in place in one transaction.
+    """Write a frame to a PostgreSQL table: loaded beside it by the executors (by the driver, for those that do not get there), put in place
+    in one transaction.
 
     ``notes`` is told of appended rows before they can be seen (`ResultTable.publish`).
 
@@ -268,8 +276,13 @@ def write_postgres(frame: DataFrame, url: str, table: str, mode: OutputMode, not
     """
     columns = [Column(name=field.name, type=ddl(field.jsonValue()["type"])) for field in frame.schema]
     numbered = renamed(frame, [f"c{i}" for i in range(len(columns))])
+    names = [column.name for column in columns]
     with ResultTable.staged(url, table, columns, mode) as result:
-        carried(numbered).mapInArrow(writing_partitions(result, [column.name for column in columns]), WRITTEN).collect()
+        if are_kept_out(frame.sparkSession, url, "psycopg2"):
+            for partition, batches in brought(carried(numbered)):
+                result.load(partition, (batch.rename_columns(names) for batch in batches))
+        else:
+            carried(numbered).mapInArrow(writing_partitions(result, names), WRITTEN).collect()
         result.publish(notes)
 
 

@@ -18,10 +18,11 @@ from pyspark.sql import functions as F
 from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.expressions import Attribute
 from airflow_lineage_provider.plan.lineage_keys import ROW, MaterializedSegment
-from airflow_lineage_provider.spark.arrow_border import to_arrow
+from airflow_lineage_provider.spark.arrow_border import arrow_frame, to_arrow
 from airflow_lineage_provider.spark.executing.run import under_settings
+from airflow_lineage_provider.spark.executing.stored_rows import read_materialization
 from airflow_lineage_provider.spark.frames import quoted
-from airflow_lineage_provider.spark.rereading.tracing import SparkTracing, Views, arrow_frame, read_materialization, spark_errors
+from airflow_lineage_provider.spark.rereading.tracing import SparkTracing, Views, spark_errors
 from airflow_lineage_provider.sql import ColumnRef, lower
 from airflow_lineage_provider.tracing.binding import Key, LeafTable, bind, leaf_keys
 from airflow_lineage_provider.tracing.forward.columns import Reading, pruned, stored_keys

@@ -11,10 +11,10 @@ from airflow_lineage_provider.errors import SourceUnavailable, TracingError
 from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.lineage_keys import ROW
 from airflow_lineage_provider.recording import RecordedPlan, RecordedSource
-from airflow_lineage_provider.spark.arrow_border import received, schema_of, to_arrow
+from airflow_lineage_provider.spark.arrow_border import arrow_frame, to_arrow
 from airflow_lineage_provider.spark.executing.run import under_settings
-from airflow_lineage_provider.spark.executing.stored_files import read
-from airflow_lineage_provider.spark.frames import columns_named, renamed
+from airflow_lineage_provider.spark.executing.stored_rows import read_materialization
+from airflow_lineage_provider.spark.frames import columns_named
 from airflow_lineage_provider.spark.identity import with_identity
 from airflow_lineage_provider.spark.rereading.sources import files_as_read, reopen
 from airflow_lineage_provider.spark.session import carefully
@@ -27,9 +27,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
-    from airflow_lineage_provider.store import Materialization, MaterializationReader, Store
-
-_ROWS_PER_READ = 100_000
+    from airflow_lineage_provider.store import Materialization, Store
 
 
 class SparkTracing:
@@ -180,52 +178,3 @@ def spark_errors(doing: str, kind: type[TracingError] = TracingError) -> Iterato
     except (Py4JError, PySparkException) as problem:
         text = str(problem).strip().splitlines() or [type(problem).__name__]
         raise kind(f"{doing} failed in Spark: {text[0]}") from problem
-
-
-def arrow_frame(spark: SparkSession, table: pa.Table, types: Sequence[str]) -> DataFrame:
-    """An Arrow table as a frame with columns ``c0`` … of exactly these Spark types (Arrow's say less: time zones, collations)."""
-    schema = schema_of(types)
-    if not table.num_rows:
-        return received(spark.createDataFrame([], schema), types)
-    # In one chunk: Spark stops reading at the first empty one.
-    numbered = table.rename_columns([f"c{i}" for i in range(table.num_columns)]).combine_chunks()
-    return received(spark.createDataFrame(numbered, schema), types)
-
-
-def read_materialization(spark: SparkSession, store: Store, materialization: Materialization) -> DataFrame:
-    """A materialization as a frame; the executors read it from its files, or from the store by ranges of row numbers.
-
-    :raises StoredRowsGone: a file is gone, or is not the one that the run wrote.
-    """
-    import pyarrow as pa
-
-    types = [column.type for column in materialization.columns]
-    names = [column.name for column in materialization.columns]
-    if materialization.in_files:
-        return renamed(read(spark, materialization), names)
-    ranges = _ranges(store.partitions(materialization))
-    if not ranges:
-        return received(spark.createDataFrame([], schema_of(types)), types).toDF(*names)
-    # From Arrow it is a local relation, of which every core has its part without a shuffle.
-    bounds = {name: pa.array([one[at] for one in ranges], pa.int64()) for at, name in enumerate(("lower", "upper"))}
-    frame = spark.createDataFrame(pa.table(bounds))
-    return received(frame.mapInArrow(_reading(materialization.reader()), schema_of(types)), types).toDF(*names)
-
-
-def _ranges(partitions: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Ranges of row numbers (first, end): Spark numbers the rows of partition p from p · 2³³."""
-    ranges = []
-    for partition, rows in partitions:
-        first = partition << 33
-        ranges += [(at, min(at + _ROWS_PER_READ, first + rows)) for at in range(first, first + rows, _ROWS_PER_READ)]
-    return ranges
-
-
-def _reading(reader: MaterializationReader) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    def read_ranges(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            for one in batch.to_pylist():
-                rows = reader.read(one["lower"], one["upper"])
-                yield from rows.rename_columns([f"c{i}" for i in range(rows.num_columns)]).to_batches()
-
-    return read_ranges
