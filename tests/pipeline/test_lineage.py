@@ -7,12 +7,11 @@ row), and on data that only the session holds (stored by the run); the answer is
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from airflow_lineage_provider import Lineage, reasoned_udf
 from airflow_lineage_provider.store import Store
@@ -189,22 +188,37 @@ CASES: dict[str, tuple[str, str, set[int], set[int]]] = {
 
 
 @pytest.fixture(scope="module")
-def lineage(
-    request: pytest.FixtureRequest, spark: SparkSession, store: Store, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[tuple[Lineage, Any]]:
-    folder: Path = tmp_path_factory.mktemp("tables")
-    for name, rows in (("t", T), ("u", U)):
+def tables(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], None]]:
+    """Makes tables of a kind the session's views t and u; those of each kind are written once."""
+    frames: dict[tuple[str, str], DataFrame] = {}
+
+    def made(kind: str, name: str, rows: list[Any]) -> DataFrame:
         frame = spark.createDataFrame(rows, SCHEMAS[name]).repartition(2, "rid")
-        if request.param != "session":
-            kind = request.param.split()[0]
-            frame.write.format(kind).save(str(folder / name))
-            frame = spark.read.format(kind).schema(SCHEMAS[name]).load(str(folder / name))
-        frame.createOrReplaceTempView(name)
+        if kind == "session":
+            return frame
+        where = str(tmp_path_factory.mktemp("tables") / name)
+        frame.write.format(kind).save(where)
+        return spark.read.format(kind).schema(SCHEMAS[name]).load(where)
+
+    def show(kind: str) -> None:
+        for name, rows in (("t", T), ("u", U)):
+            if (kind, name) not in frames:
+                frames[kind, name] = made(kind, name, rows)
+            frames[kind, name].createOrReplaceTempView(name)
+
     for udf in (size_of, shout):
         udf.register(spark)
-    yield Lineage(spark, store=store), {"t": ["rid"], "u": ["rid"]} if request.param == "csv with a key" else None
+    yield show
     for name in SCHEMAS:
         spark.catalog.dropTempView(name)
+
+
+@pytest.fixture
+def lineage(
+    request: pytest.FixtureRequest, tables: Callable[[str], None], spark: SparkSession, store: Store
+) -> tuple[Lineage, dict[str, list[str]] | None]:
+    tables(request.param.split()[0])
+    return Lineage(spark, store=store), {"t": ["rid"], "u": ["rid"]} if request.param == "csv with a key" else None
 
 
 # What a lineage key does is seen in these; the operators are all run on one of the kinds (and on the others by the random pipelines).

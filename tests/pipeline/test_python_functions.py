@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -119,8 +118,9 @@ GROUPED: dict[str, tuple[Pipeline, str, set[int], set[int]]] = {
 }  # fmt: skip
 
 
-@pytest.fixture
-def lineage(spark: SparkSession, store: Store, tmp_path: Path) -> Iterator[Lineage]:
+@pytest.fixture(scope="module")
+def lineage(spark: SparkSession, store: Store, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lineage]:
+    tmp_path = tmp_path_factory.mktemp("tables")
     for name, rows in (("a", A_ROWS), ("b", B_ROWS)):
         spark.createDataFrame(rows, "rid int, k int, s string").coalesce(1).write.parquet(str(tmp_path / name))
         spark.read.parquet(str(tmp_path / name)).createOrReplaceTempView(name)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -138,8 +137,9 @@ CASES: dict[str, tuple[Pipeline, str, set[int], str]] = {
 }  # fmt: skip
 
 
-@pytest.fixture
-def lineage(spark: SparkSession, store: Store, tmp_path: Path) -> Iterator[Lineage]:
+@pytest.fixture(scope="module")
+def lineage(spark: SparkSession, store: Store, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lineage]:
+    tmp_path = tmp_path_factory.mktemp("tables")
     for name, rows, shape in (("a", ROWS, "rid int, k int, s string"), ("b", OTHERS, "rid int, k int")):
         spark.createDataFrame(rows, shape).coalesce(1).write.parquet(str(tmp_path / name))
         spark.read.parquet(str(tmp_path / name)).createOrReplaceTempView(name)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
 
 import pytest
 from pyspark.sql import SparkSession
@@ -20,8 +21,24 @@ def workloads(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Workload
 
 
 @pytest.fixture(scope="module")
-def workload(request: pytest.FixtureRequest, workloads: Mapping[str, Workload], spark: SparkSession) -> Iterator[Workload]:
+def shown(workloads: Mapping[str, Workload], spark: SparkSession) -> Iterator[Callable[[str], Workload]]:
+    """Makes a workload's tables the session's views, which they stay until another workload's do. (A fixture of the module with a parameter
+    would be made anew for every test: pytest knows two parameters that are equal for one only if they are a test's only ones.)
+    """
+    with ExitStack() as views:
+        chosen: list[str] = []
+
+        def show(name: str) -> Workload:
+            if chosen != [name]:
+                views.close()
+                views.enter_context(workloads[name].views(spark))
+                chosen[:] = [name]
+            return workloads[name]
+
+        yield show
+
+
+@pytest.fixture
+def workload(request: pytest.FixtureRequest, shown: Callable[[str], Workload]) -> Workload:
     """One workload, its tables as views."""
-    chosen = workloads[request.param]
-    with chosen.views(spark):
-        yield chosen
+    return shown(request.param)
