@@ -49,11 +49,11 @@ def lineage(spark: SparkSession, store: Store) -> Lineage:
 
 
 @pytest.mark.timeout(0)
-@pytest.mark.parametrize("block", blocks(3, at_once=3, share=10))
+@pytest.mark.parametrize("block", blocks(2, at_once=2, share=10))
 def test_random_pipelines(block: int, lineage: Lineage, spark: SparkSession) -> None:
     with told("test_both_ways", block) as counted:
 
-        @drawn(block, at_once=3)
+        @drawn(block, at_once=2)
         @given(case=cases(depth=3, further=True))
         def hold(case: Case) -> None:
             note(described(case))

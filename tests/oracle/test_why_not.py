@@ -58,11 +58,11 @@ def lineage(spark: SparkSession, store: Store) -> Lineage:
 
 
 @pytest.mark.timeout(0)
-@pytest.mark.parametrize("block", blocks(3, at_once=3))
+@pytest.mark.parametrize("block", blocks(2, at_once=2))
 def test_random_pipelines(block: int, lineage: Lineage, spark: SparkSession) -> None:
     with told("test_why_not", block, STRATEGY) as counted:
 
-        @drawn(block, at_once=3)
+        @drawn(block, at_once=2)
         @given(case=cases(depth=3, further=True))
         def hold(case: Case) -> None:
             note(described(case))
