@@ -20,7 +20,8 @@ class LineageRows:
     ``table`` is a source table, as `Run.why_not` names it, or ``result``; ``rows`` are its rows with all their columns. ``links`` says
     which of them (``row``, counted from 0) answers to which of the rows that were asked about (``asked``, counted from 0 in the order of
     the result, or of the source rows' lineage keys). ``guarantee`` is what the answer is worth, ``engine`` who gave it: ``lazy: …`` where
-    the rows were looked for when they were asked for. ``stale`` says what has changed since the run.
+    the rows were looked for when they were asked for. ``stale`` says what has changed since the run. ``asked_rows`` is how
+    many rows were asked about. ``numbers`` are those of rows of the result, as `Run.numbered` takes them.
     """
 
     run: RunSummary
@@ -31,6 +32,8 @@ class LineageRows:
     guarantee: Guarantee
     engine: str
     stale: tuple[str, ...] = ()
+    asked_rows: int = 0
+    numbers: tuple[int, ...] = ()
     seconds: float = 0.0
 
     def __len__(self) -> int:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from airflow_lineage_provider.answers.explanation import RunSummary
+    from airflow_lineage_provider.answers.keyed_rows import KeyedRows
     from airflow_lineage_provider.tracing.trace import TracingQuery
 
 UNRECORDED = Guarantee(level="unavailable", cause="the guarantee of this table was not recorded with the answer")
@@ -89,16 +90,23 @@ class SourceTable(AnswerTable):
     """The rows of a source table that stand behind the target.
 
     ``links`` says which: (``row``, ``source_row``), the target's rows and this table's. ``stale`` are the ways in which the table no
-    longer is what the run read.
+    longer is what the run read. ``keyed`` names the rows for further questions, in each run that read them; a stored answer has none.
     """
 
     noun = "source row"
 
     def __init__(
-        self, rows: pa.Table, *, guarantee: Guarantee = UNRECORDED, links: pa.Table | None = None, stale: tuple[str, ...] = ()
+        self,
+        rows: pa.Table,
+        *,
+        guarantee: Guarantee = UNRECORDED,
+        links: pa.Table | None = None,
+        stale: tuple[str, ...] = (),
+        keyed: tuple[KeyedRows, ...] = (),
     ) -> None:
         super().__init__(rows, guarantee=guarantee, links=links)
         self.stale = stale
+        self.keyed = keyed
 
 
 class Intermediate(AnswerTable):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from airflow_lineage_provider.answers.decided import Reasons
 from airflow_lineage_provider.answers.explanation import Control, Explanation, RunSummary
+from airflow_lineage_provider.answers.keyed_rows import KeyedRows
 from airflow_lineage_provider.answers.tables import SourceTable
 from airflow_lineage_provider.deriving.controls import controls
 from airflow_lineage_provider.deriving.derivation import Derivation, derivation
@@ -185,7 +186,8 @@ def _sources(made: Derivation, traced: Trace, answer: _Answer) -> FoundSources:
         rows[name] = reader.read(group[0], wanted[name])
         leaves |= {one.source.leaf: name for one in group}
         worth = weakest(rows[name].guarantee, behind[name].guarantee)
-        answer.sources[name] = SourceTable(rows[name].table, guarantee=worth, stale=tuple(rows[name].stale))
+        keyed = KeyedRows.of(made.run.record.id, name, rows[name].keys.keys, range(rows[name].table.num_rows))
+        answer.sources[name] = SourceTable(rows[name].table, guarantee=worth, stale=tuple(rows[name].stale), keyed=(keyed,))
     return FoundSources(rows=rows, leaves=leaves, tables={name: group[0] for name, group in tables.items()})
 
 

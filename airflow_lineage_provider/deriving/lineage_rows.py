@@ -6,15 +6,15 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from airflow_lineage_provider import settings
 from airflow_lineage_provider.answers.explanation import RunSummary
 from airflow_lineage_provider.answers.lineage_rows import LineageRows
 from airflow_lineage_provider.deriving.derivation import derivation
 from airflow_lineage_provider.deriving.derive import check_size, chosen_target, linked, result_rows, row_set_of, source_reader, tables_of
+from airflow_lineage_provider.deriving.inverted import descendants, keys_asked
 from airflow_lineage_provider.deriving.links import pairs
-from airflow_lineage_provider.deriving.why_not.found_rows import found_rows, worth_of_copies
+from airflow_lineage_provider.deriving.why_not.found_rows import worth_of_copies
 from airflow_lineage_provider.deriving.why_not.question import asked_of, named_table
-from airflow_lineage_provider.errors import AnswerTooLarge, SparkRequired
+from airflow_lineage_provider.errors import AnswerTooLarge
 from airflow_lineage_provider.plan.expressions import TRUE
 from airflow_lineage_provider.plan.guarantees import weakest
 from airflow_lineage_provider.tracing.maps import RESULT, Rows, numbered_rows, tagged_rows
@@ -44,10 +44,12 @@ def rows_behind(
         behind = {name: made.lineage.between(RESULT, row_set_of(tables[name])).backward(asked) for name in names}
         check_size({name: rows.each_once() for name, rows in behind.items()}, run.most_sources)
         run.progress("reading source rows")
-        return {name: _read(made, name, tables[name], rows, summary, chosen.asked) for name, rows in behind.items()}
+        return {name: _read(made, name, tables[name], rows, summary, chosen.asked, asked.keys.num_rows) for name, rows in behind.items()}
 
 
-def _read(made: Derivation, name: str, group: Sequence[RecordedSource], behind: Rows, summary: RunSummary, asked: str) -> LineageRows:
+def _read(
+    made: Derivation, name: str, group: Sequence[RecordedSource], behind: Rows, summary: RunSummary, asked: str, asked_rows: int
+) -> LineageRows:
     started = time.perf_counter()
     found = source_reader(made).read(group[0], behind.each_once())
     return LineageRows(
@@ -59,6 +61,7 @@ def _read(made: Derivation, name: str, group: Sequence[RecordedSource], behind: 
         guarantee=weakest(found.guarantee, behind.guarantee),
         engine=behind.engine,
         stale=found.stale,
+        asked_rows=asked_rows,
         seconds=time.perf_counter() - started,
     )
 
@@ -67,40 +70,39 @@ def rows_from(run: AskedRun, rows: Any, table: str | None, *, at: Any = None, su
     """The rows of the result that descend from rows of a source table.
 
     :raises InvalidTarget, EmptyTarget, TargetTooLarge: the rows cannot be meant so.
-    :raises AnswerTooLarge: there are more than one answer may have. :raises SparkRequired: there is no session.
+    :raises AnswerTooLarge: there are more than one answer may have.
+    :raises SparkRequired: there is no session, and without one the rows cannot be found, or not be followed.
     :raises UnsupportedOperator, TracingError: what became of the rows cannot be told.
     """
     import numpy as np
 
     started = time.perf_counter()
     asked = asked_of(rows, table, run.recorded, run.on_demand.session, at=at)
-    text = "following source rows to the result runs the pipeline's operators again: give a Spark session, Lineage(spark)"
-    spark = run.on_demand.needed(SparkRequired(text))
     run.progress("finding the source rows")
-    found = found_rows(asked, spark, limit)
-    keys = found.select([name for name in found.column_names if name.startswith("key_")])
+    keys, copies = keys_asked(run, asked, limit)
     of = row_set_of(asked.leaves)
     with derivation(run, TRUE) as made:
-        descending = made.lineage.between(RESULT, of).forward(tagged_rows(of, keys))
+        descending = descendants(made, tagged_rows(of, keys))
         numbers = np.sort(descending.each_once().column(0).to_numpy())
-        _check_result(numbers, asked.text)
+        _check_result(numbers, asked.text, run.most_sources)
         run.progress("reading the rows of the result")
         result = result_rows(made, numbers.tolist())
-    tags, descendants = (descending.keys.column(name).to_numpy() for name in (TAG, descending.keys.column_names[1]))
+    tags, found = (descending.keys.column(name).to_numpy() for name in (TAG, descending.keys.column_names[1]))
     return LineageRows(
         run=summary,
         asked=asked.text,
         table="result",
         rows=result,
-        links=pairs(tags, np.searchsorted(numbers, descendants)),
-        guarantee=weakest(descending.guarantee, worth_of_copies(asked.table, found.column("copies").to_pylist())),
+        links=pairs(tags, np.searchsorted(numbers, found)),
+        guarantee=weakest(descending.guarantee, worth_of_copies(asked.table, copies)),
         engine=descending.engine,
+        asked_rows=keys.num_rows,
+        numbers=tuple(numbers.tolist()),
         seconds=time.perf_counter() - started,
     )
 
 
-def _check_result(numbers: Numbers, asked: str) -> None:
-    most = settings.source_limit()
+def _check_result(numbers: Numbers, asked: str, most: int) -> None:
     if len(numbers) > most:
         raise AnswerTooLarge(
             f"{len(numbers):,} rows of the result descend from {asked}, more than the {most:,} that one answer may have: ask about fewer "

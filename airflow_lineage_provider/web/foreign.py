@@ -9,7 +9,7 @@ from airflow_lineage_provider.deriving.across.writers import made_by
 from airflow_lineage_provider.deriving.known_runs import KnownRuns
 from airflow_lineage_provider.errors import LineageError, StoreUnavailable
 from airflow_lineage_provider.pipeline import Lineage
-from airflow_lineage_provider.recording import read
+from airflow_lineage_provider.recording import RecordedSource, read
 from airflow_lineage_provider.records.run import RunRecord
 
 
@@ -21,6 +21,23 @@ def runs_behind(lineage: Lineage, found: Explanation) -> Iterator[RunRecord | No
         known = KnownRuns(lineage.store, session)
         for run_id in dict.fromkeys([found.run.id, *through, *called]):
             yield from _with_writers(known, run_id)
+
+
+def written_by(lineage: Lineage, source: RecordedSource, reader: str) -> list[RunRecord | None]:
+    """The runs that wrote what run ``reader`` read of a source; None for one that cannot be read."""
+    with lineage.store.session(lineage.query_seconds) as session:
+        known = KnownRuns(lineage.store, session)
+        return [_record(known, writer) for writer in made_by(known, source, reader).runs]
+
+
+def _record(known: KnownRuns, run_id: str) -> RunRecord | None:
+    try:
+        found: RunRecord = known.run(run_id)
+        return found
+    except StoreUnavailable:
+        raise
+    except LineageError:
+        return None
 
 
 def _with_writers(known: KnownRuns, run_id: str) -> Iterator[RunRecord | None]:

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
+import math
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
 
 
 @dataclass(frozen=True)
 class Lines:
-    """The same question in Python (``lineage`` is a `Lineage`), and as a command."""
+    """The same question in Python (``lineage`` is a `Lineage`), and as a command, where that has a verb for it."""
 
     python: str
-    command: str
+    command: str | None
 
 
 def explain_lines(run_id: str, where: str | None, positions: Sequence[int]) -> Lines:
@@ -32,3 +36,49 @@ def explain_lines(run_id: str, where: str | None, positions: Sequence[int]) -> L
 def rows_lines(run_id: str) -> Lines:
     """`Run.result_table`, whole: the command shows no more than runs."""
     return Lines(f'lineage.get_run("{run_id}").result_table()', f"airflow-lineage show {run_id}")
+
+
+def forward_lines(run_id: str, where: str, table: str) -> Lines:
+    """`Run.forward` from the rows of a source table that meet a predicate."""
+    return Lines(f'lineage.get_run("{run_id}").forward({_quoted(where)}, {_quoted(table)})', None)
+
+
+def why_not_lines(run_id: str, where: str, table: str) -> Lines:
+    """`Run.why_not` about them.
+
+    >>> why_not_lines("01a", "n = 1", "loan").command
+    "airflow-lineage why-not 01a 'n = 1' --table loan"
+    """
+    python = f'lineage.get_run("{run_id}").why_not({_quoted(where)}, table={_quoted(table)})'
+    return Lines(python, f"airflow-lineage why-not {run_id} {shlex.quote(where)} --table {shlex.quote(table)}")
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)
+
+
+def like(row: Mapping[str, Any]) -> str:
+    """A predicate in Spark's SQL for rows with such values, as far as they can be said plainly.
+
+    >>> like({"n": 7, "name": "O'Neil", "at": None, "some": [1]})
+    "n = 7 AND name = 'O\\\\'Neil' AND at IS NULL"
+    """
+    return " AND ".join(text for name, value in row.items() if (text := _term(name, value)) is not None) or "true"
+
+
+def _term(name: str, value: Any) -> str | None:
+    column = name if name.isidentifier() and name.isascii() else f"`{name.replace('`', '``')}`"
+    if value is None:
+        return f"{column} IS NULL"
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if isinstance(value, bool | int | float | Decimal):
+        return f"{column} = {str(value).lower() if isinstance(value, bool) else value}"
+    if isinstance(value, dt.datetime):
+        return None  # of which time zone it is meant would have to be said
+    if isinstance(value, dt.date):
+        return f"{column} = DATE '{value.isoformat()}'"
+    if isinstance(value, str):
+        quoted = value.replace("\\", "\\\\").replace("'", "\\'")
+        return f"{column} = '{quoted}'"
+    return None

@@ -46,7 +46,7 @@ class Ask(BaseModel):
     """How the same is asked elsewhere."""
 
     python: str
-    command: str
+    command: str | None
 
 
 class Problem(BaseModel):

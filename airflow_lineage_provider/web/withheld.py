@@ -13,13 +13,16 @@ from airflow_lineage_provider.render.withheld import fields_within, table_shown
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from airflow_lineage_provider.recording import RecordedPlan
+    from airflow_lineage_provider.recording import RecordedPlan, RecordedSource
 
 
-def rows_shown(rows: pa.Table) -> pa.Table:
-    """Rows of a result as they may be shown, under the settings."""
+_SECRET = "the question reads a column whose values are withheld (AIRFLOW_LINEAGE_HIDE, AIRFLOW_LINEAGE_MASK)"
+
+
+def rows_shown(rows: pa.Table, table: str = "") -> pa.Table:
+    """Rows of a result, or of a source table, as they may be shown, under the settings."""
     discretion = Discretion.of()
-    return table_shown(rows, discretion) if discretion else rows
+    return table_shown(rows, discretion, table) if discretion else rows
 
 
 def redaction_of(plan: RecordedPlan) -> Redaction:
@@ -37,7 +40,17 @@ def check_askable(columns: Iterable[str], plan: RecordedPlan) -> None:
     :raises InvalidTarget: it reads such a column of the result, or one with such a field in it.
     """
     if set(columns) & _secret_columns(plan):
-        raise InvalidTarget("the question reads a column whose values are withheld (AIRFLOW_LINEAGE_HIDE, AIRFLOW_LINEAGE_MASK)")
+        raise InvalidTarget(_SECRET)
+
+
+def check_source_askable(columns: Iterable[tuple[str, str]], table: str) -> None:
+    """The same of a question about rows of a source table: its columns, each with its type.
+
+    :raises InvalidTarget: it reads a column that is withheld.
+    """
+    discretion = Discretion.of()
+    if discretion and any(_is_secret(name, kind, discretion, table) for name, kind in columns):
+        raise InvalidTarget(_SECRET)
 
 
 def askable_columns(plan: RecordedPlan) -> list[str]:
@@ -46,12 +59,23 @@ def askable_columns(plan: RecordedPlan) -> list[str]:
     return [name for name in plan.plan.names if name not in secret]
 
 
+def askable_of_source(source: RecordedSource, table: str) -> list[str]:
+    """Those columns of a source table that a question may read."""
+    discretion = Discretion.of()
+    columns = zip(source.source.columns, source.source.output, strict=True)
+    return [name for name, one in columns if not (discretion and _is_secret(name, one.type, discretion, table))]
+
+
 def _secret_columns(plan: RecordedPlan) -> set[str]:
     discretion = Discretion.of()
     if not discretion:
         return set()
     columns = zip(plan.plan.names, plan.plan.output, strict=True)
-    return {name for name, one in columns if discretion.withholds(name) or any(map(discretion.withholds, _fields(one.type)))}
+    return {name for name, one in columns if _is_secret(name, one.type, discretion)}
+
+
+def _is_secret(name: str, kind: str, discretion: Discretion, table: str = "") -> bool:
+    return discretion.withholds(name, table) or any(map(discretion.withholds, _fields(kind)))
 
 
 def _fields(kind: str) -> list[str]:

@@ -105,6 +105,26 @@ def test_every_strategy_gives_the_same(lineage: Lineage, strategy: Strategy) -> 
     assert run.forward("cid = 12").rows.to_pylist() == [{"country": "NL", "total": 90}]
 
 
+@pytest.mark.parametrize(("text", "target"), [(TOTALS, "country = 'NL'"), (PAIRS, "one = 10")])
+def test_rows_of_an_explanation_are_followed_without_spark_as_with_it(lineage: Lineage, store: Store, text: str, target: str) -> None:
+    run = lineage.run(text, name="followed")
+    run.close()
+    explanation = Lineage(store=store).get_run(run.id).explain(target, save=False)
+    followed = 0
+    for source in explanation.sources.values():
+        for row in range(len(source)):
+            (keyed,) = source.keyed
+            one = keyed.only(row)
+            without, with_spark = Lineage(store=store).get_run(run.id).forward(one), run.forward(one)
+            assert without.rows.equals(with_spark.rows)
+            assert without.numbers == with_spark.numbers
+            assert (without.links.equals(with_spark.links), without.guarantee.level) == (True, "exact")
+            assert with_spark.engine == "lazy: spark" != without.engine
+            assert len(without) >= 1
+            followed += 1
+    assert followed >= 2
+
+
 def test_python_functions(lineage: Lineage, spark: SparkSession) -> None:
     def largest(rows: pd.DataFrame) -> pd.DataFrame:
         return rows.nlargest(1, "amount")

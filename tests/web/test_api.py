@@ -91,7 +91,7 @@ def test_rows_are_filtered_and_sorted_as_spark_would(client: Client, runs: dict[
         ({"where": "nonsense ="}, "InvalidTarget"),
         ({"where": "salary > 7"}, "InvalidTarget"),
         ({"sort": [{"column": "salary"}]}, "InvalidTarget"),
-        ({"limit": 10_000}, "InvalidRequest"),
+        ({"limit": 10_001}, "InvalidRequest"),
         ({"offset": -1}, "InvalidRequest"),
         ({"filter": "amount > 7"}, "InvalidRequest"),
     ],

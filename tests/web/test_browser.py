@@ -125,7 +125,7 @@ def test_why_a_row_is_as_it_is(opened: Callable[..., Any], width: int, scheme: s
     look(page, f"rows-{width}")
     page.get_by_role("button", name="Reject").first.click()
     page.get_by_text("Rows 1 to 41.").wait_for()
-    assert page.get_by_role("textbox").or_(page.get_by_role("combobox")).input_value() == "judge = 'Reject'"
+    assert page.locator("#where").input_value() == "judge = 'Reject'"
     page.get_by_role("button", name="amount").click()
     page.get_by_role("columnheader", name="amount").and_(page.locator("[aria-sort=ascending]")).wait_for()
     page.get_by_role("link", name="Why?").first.click()
@@ -137,14 +137,49 @@ def test_why_a_row_is_as_it_is(opened: Callable[..., Any], width: int, scheme: s
     assert (sum(map(int, background.strip("rgb()").split(","))) < 200) is (scheme == "dark")
     look(page, f"why-{width}")
     with page.expect_download() as saved:
-        page.get_by_role("button", name="Save JSON").click()
+        page.get_by_role("region", name="Why?").get_by_role("button", name="Save JSON").click()
     document = json.loads(Path(saved.value.path()).read_text())
     assert document["document"] == "airflow_lineage.explanation"
     link = page.get_by_role("link", name="Link to this").get_attribute("href")
     page.goto("about:blank")
     page.goto(link)
     page.frame_locator("iframe").get_by_text("credit_exam").first.wait_for()
-    assert page.get_by_role("combobox").or_(page.get_by_role("textbox")).input_value() == "judge = 'Reject'"
+    assert page.locator("#where").input_value() == "judge = 'Reject'"
+
+
+@SIZES
+def test_a_source_row_is_followed(opened: Callable[..., Any], runs: dict[str, str], width: int, scheme: str) -> None:
+    page = opened(f"lineage/tab#run={runs['judged']}&where=client_id+%3D+49&why=where", width=width, scheme=scheme)
+    page.get_by_role("link", name="Follow a source row further").click()
+    page.get_by_role("link", name="What else? Row 1 of client").click()
+    page.get_by_role("heading", name="1 row of the result of this run").wait_for()
+    look(page, f"forward-{width}")
+    link = page.get_by_role("region", name="What did it touch?").get_by_role("link", name="Link to this").get_attribute("href")
+    page.get_by_role("link", name="Why not? Row 1 of client").click()
+    page.get_by_text("It is in the result").wait_for()
+    page.goto("about:blank")
+    page.goto(link)
+    page.get_by_role("heading", name="1 row of the result of this run").wait_for()
+    touched = page.get_by_role("region", name="What did it touch?")
+    touched.get_by_role("link", name="Why? Row 1").click()
+    page.frame_locator("iframe").get_by_text("credit_exam").first.wait_for()
+
+
+def test_source_rows_by_a_predicate_and_where_spark_is_needed(opened: Callable[..., Any], runs: dict[str, str]) -> None:
+    page = opened(f"lineage/tab#run={runs['again']}&part=sources")
+    page.get_by_label("Its rows, as Spark's SQL says it").fill("client_id = 49")
+    page.get_by_role("button", name="Why are they not in the result?").click()
+    page.get_by_text(f"airflow-lineage why-not {runs['again']} 'client_id = 49' --table").wait_for()
+    look(page, "why-not")
+
+
+def test_rows_are_saved_as_files(opened: Callable[..., Any], runs: dict[str, str]) -> None:
+    page = opened(f"lineage/tab#run={runs['judged']}&where=client_id+%3C+4")
+    with page.expect_download() as saved:
+        page.get_by_role("button", name="Save CSV").click()
+    lines = Path(saved.value.path()).read_text().splitlines()
+    assert lines[0] == '"client_id","name","date","amount","judge"'
+    assert len(lines) == 4
 
 
 def test_by_keyboard_alone(opened: Callable[..., Any]) -> None:

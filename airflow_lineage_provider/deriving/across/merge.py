@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from airflow_lineage_provider.answers.explanation import Control
+from airflow_lineage_provider.answers.keyed_rows import KeyedRows
 from airflow_lineage_provider.answers.tables import Intermediate, SourceTable
 from airflow_lineage_provider.plan.guarantees import Guarantee, weakest
 from airflow_lineage_provider.plan.names import free_name
@@ -35,11 +36,13 @@ class _Table:
     index: dict[Any, int] = field(default_factory=dict)
     guarantees: list[Guarantee] = field(default_factory=list)
     stale: list[str] = field(default_factory=list)
+    keyed: list[KeyedRows] = field(default_factory=list)
 
     def made(self) -> SourceTable:
         import pyarrow as pa
 
-        return SourceTable(pa.concat_tables(self.parts), guarantee=weakest(*self.guarantees), stale=tuple(dict.fromkeys(self.stale)))
+        stale, keyed = tuple(dict.fromkeys(self.stale)), tuple(self.keyed)
+        return SourceTable(pa.concat_tables(self.parts), guarantee=weakest(*self.guarantees), stale=stale, keyed=keyed)
 
 
 def merged(explanation: Explanation, steps: Mapping[str, Step], summaries: Mapping[str, RunSummary]) -> Explanation:
@@ -113,6 +116,9 @@ class _Merger:
                 made.index[keys[at]] = len(made.index)
                 new.append(at)
             self.rows[run_id, table, at] = (name, made.index[keys[at]])
+        if ending:
+            places = [self.rows[run_id, table, one][1] for one in ending]
+            made.keyed.append(KeyedRows.of(run_id, table, rows.keys.keys.take(ending), places))
         chosen = rows.table.take(new) if new else rows.table.slice(0, 0)
         made.parts.append(chosen.cast(made.parts[0].schema) if made.parts else chosen)
 

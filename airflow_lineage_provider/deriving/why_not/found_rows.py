@@ -24,6 +24,8 @@ def found_rows(asked: Asked, spark: SparkTracing, limit: int) -> pa.Table:
     from airflow_lineage_provider.spark.rereading.asked_rows import asked_rows, count_rows, rows_at
 
     source = asked.leaves[0]
+    if asked.keys is not None:
+        raise InvalidTarget("rows by their lineage keys are followed forwards; name those of another question by a predicate or values")
     if len(asked.at) > limit:
         raise TargetTooLarge(f"{len(asked.at):,} positions are more than {limit:,} rows; name fewer, or raise max_rows (--max-rows)")
     if asked.at:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from airflow_lineage_provider.answers.keyed_rows import KeyedRows
 from airflow_lineage_provider.deriving.derive import tables_of
 from airflow_lineage_provider.deriving.target import condition_of, is_predicate
 from airflow_lineage_provider.deriving.target_rows import GivenRows, positions_of, positions_text
@@ -14,6 +15,7 @@ from airflow_lineage_provider.recording import RecordedPlan, RecordedSource
 from airflow_lineage_provider.sql.predicate_text import parse_expression
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from pyspark.sql import SparkSession
 
     from airflow_lineage_provider.plan.expressions import Attribute, Expression
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Asked:
-    """Rows of one source table: those that meet the condition, those like ``given``, or those ``at`` positions.
+    """Rows of one source table: those that meet the condition, those like ``given``, those ``at`` positions, or those with ``keys``.
 
     ``leaves`` are the places where the plan reads the table.
     """
@@ -32,6 +34,7 @@ class Asked:
     condition: Expression | None = None
     given: GivenRows | None = None
     at: Sequence[int] = ()
+    keys: pa.Table | None = None
 
 
 def asked_of(rows: Any, table: str | None, recorded: RecordedPlan, spark: SparkSession | None = None, *, at: Any = None) -> Asked:
@@ -44,6 +47,9 @@ def asked_of(rows: Any, table: str | None, recorded: RecordedPlan, spark: SparkS
     tables = tables_of(recorded)
     if at is not None:
         return _at(at, table, tables)
+    if isinstance(rows, KeyedRows):
+        name = named_table(rows.table, tables)
+        return Asked(table=name, leaves=tuple(tables[name]), text=f"{rows.keys.num_rows:,} rows of {name}", keys=rows.keys)
     if isinstance(rows, str):
         parse_expression(rows)  # what is no condition at all is said before any table is looked at
     if table is not None:

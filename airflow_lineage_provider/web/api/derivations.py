@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query
+from fastapi.responses import Response
 from starlette.exceptions import HTTPException
 
 from airflow_lineage_provider.answers.explanation import Explanation
@@ -12,7 +13,8 @@ from airflow_lineage_provider.errors import DerivationNotFound, RunNotFound
 from airflow_lineage_provider.recorded_run import Run
 from airflow_lineage_provider.shown import shown
 from airflow_lineage_provider.store import DerivationRecord
-from airflow_lineage_provider.web.api.explanations import explanation_answer
+from airflow_lineage_provider.web.api.explanations import explanation_answer, table_file
+from airflow_lineage_provider.web.api.formats import FILES, Format, Wanted
 from airflow_lineage_provider.web.api.models import DerivationAnswer, DerivationsAnswer, ExplanationAnswer
 from airflow_lineage_provider.web.asking import Asked, Question
 from airflow_lineage_provider.web.foreign import runs_behind
@@ -28,10 +30,16 @@ async def derivations(run_id: str, question: Asked) -> DerivationsAnswer:
     return await question.answered(lambda: _listed(question, run_id))
 
 
-@router.get("/derivations/{derivation_id}")
-async def derivation(derivation_id: str, question: Asked, form: Annotated[Literal["json", "page"], Query()] = "json") -> ExplanationAnswer:
-    """A stored answer. One with rows of runs that are not for this person is refused as a whole."""
-    return await question.answered(lambda: _answered(question, derivation_id, form))
+@router.get("/derivations/{derivation_id}", response_model=ExplanationAnswer, responses=FILES)
+async def derivation(
+    derivation_id: str,
+    question: Asked,
+    file: Wanted,
+    form: Annotated[Literal["json", "page"], Query()] = "json",
+    table: Annotated[str, Query(max_length=500)] = "target",
+) -> ExplanationAnswer | Response:
+    """A stored answer; as a file it is one of its tables. One with rows of runs that are not for this person is refused as a whole."""
+    return await question.answered(lambda: _answered(question, derivation_id, form, table, file))
 
 
 def _listed(question: Question, run_id: str) -> DerivationsAnswer:
@@ -47,11 +55,11 @@ def _answer(one: DerivationRecord, run: Run) -> DerivationAnswer:
     return DerivationAnswer(id=one.id, run_id=one.run_id, asked=asked, created=created, seconds=one.seconds, counts=dict(one.counts))
 
 
-def _answered(question: Question, derivation_id: str, form: str) -> ExplanationAnswer:
+def _answered(question: Question, derivation_id: str, form: str, table: str, file: Format) -> ExplanationAnswer | Response:
     found = _found(question, derivation_id)
     question.note("a stored answer", found.run.id)
     _check(question, found)
-    return explanation_answer(found, form, None)
+    return explanation_answer(found, form, None) if file == "json" else table_file(found, table, file)
 
 
 def _found(question: Question, derivation_id: str) -> Explanation:

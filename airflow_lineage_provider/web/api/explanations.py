@@ -5,13 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from fastapi import APIRouter
+from fastapi.responses import Response
 
 from airflow_lineage_provider.answers.explanation import Explanation
 from airflow_lineage_provider.deriving.target_rows import RowNumbers
-from airflow_lineage_provider.errors import LineageError
+from airflow_lineage_provider.errors import InvalidTarget, LineageError
 from airflow_lineage_provider.recorded_run import Run
 from airflow_lineage_provider.render.withheld import shown
-from airflow_lineage_provider.web.api.models import ExplainAsked, ExplanationAnswer, LinesAnswer
+from airflow_lineage_provider.web.api.formats import FILES, Format, Wanted, as_file
+from airflow_lineage_provider.web.api.models import ExplainAsked, ExplanationAnswer, LinesAnswer, RowsMeant
 from airflow_lineage_provider.web.api.rows import columns_of
 from airflow_lineage_provider.web.asking import MOST_TARGET_ROWS, Asked, Question
 from airflow_lineage_provider.web.lines import Lines, explain_lines
@@ -21,26 +23,37 @@ from airflow_lineage_provider.web.withheld import check_askable, redaction_of
 router = APIRouter(tags=["explanations"])
 
 
-@router.post("/runs/{run_id}/explanation")
-async def explanation(run_id: str, asked: ExplainAsked, question: Asked) -> ExplanationAnswer:
-    """The explanation of some rows. Nothing is kept of it, and no UDF is called, unless `AIRFLOW_LINEAGE_WEB_UDFS` says so."""
-    return await question.answered(lambda: _explained(question, run_id, asked))
+@router.post("/runs/{run_id}/explanation", response_model=ExplanationAnswer, responses=FILES)
+async def explanation(run_id: str, asked: ExplainAsked, question: Asked, form: Wanted) -> ExplanationAnswer | Response:
+    """The explanation of some rows. Nothing is kept of it, and no UDF is called, unless `AIRFLOW_LINEAGE_WEB_UDFS` says so.
+
+    As a file it is one of its tables (``table``).
+    """
+    return await question.answered(lambda: _answered(question, run_id, asked, form))
 
 
-def _explained(question: Question, run_id: str, asked: ExplainAsked) -> ExplanationAnswer:
+def _answered(question: Question, run_id: str, asked: ExplainAsked, form: Format) -> ExplanationAnswer | Response:
     run = question.run(run_id)
     question.note("an explanation", run.id)
+    found, lines = explained(question, run, asked)
+    return explanation_answer(found, asked.form, lines) if form == "json" else table_file(found, asked.table, form)
+
+
+def explained(question: Question, run: Run, asked: RowsMeant) -> tuple[Explanation, Lines]:
+    """The explanation of rows of a run's result, and the lines that ask the same.
+
+    :raises Refused: it cannot be had so, with the error that says why.
+    """
     redaction, lines = redaction_of(run.plan), None
     try:
         target = _target(run, asked)
         lines = explain_lines(run.id, asked.where, target.positions if isinstance(target, RowNumbers) else ())
-        found = run.explain(target, max_rows=MOST_TARGET_ROWS, save=False, progress=question.in_time)
+        return run.explain(target, max_rows=MOST_TARGET_ROWS, save=False, progress=question.in_time), lines
     except LineageError as problem:
         raise Refused(problem, lines, redaction) from problem
-    return explanation_answer(found, asked.form, lines)
 
 
-def _target(run: Run, asked: ExplainAsked) -> Any:
+def _target(run: Run, asked: RowsMeant) -> Any:
     if asked.where is not None:
         check_askable(columns_of(run, asked.where), run.plan)
         return asked.where
@@ -50,9 +63,26 @@ def _target(run: Run, asked: ExplainAsked) -> Any:
 def explanation_answer(found: Explanation, form: str, lines: Lines | None) -> ExplanationAnswer:
     """An explanation in the form that is asked for, shown under the settings that withhold columns."""
     document = found.to_dict() if form == "json" else None
+    told = shown(found)
     return ExplanationAnswer(
-        asked=shown(found).asked,
+        asked=told.asked,
         document=document,
         page=found.to_html() if form == "page" else None,
+        tables=["target", *told.tables],
         ask=None if lines is None else LinesAnswer(python=lines.python, command=lines.command),
     )
+
+
+def table_file(found: Explanation, table: str, form: Format) -> Response:
+    """One table of an explanation as a file, shown under the same settings.
+
+    :raises InvalidTarget: the explanation has no such table.
+    """
+    assert form != "json"
+    told = shown(found)
+    if table == "target":
+        return as_file(told.target, form, "target", told.guarantee)
+    if table not in told.tables:
+        raise InvalidTarget(f"the explanation has no table {table!r}: it has target, {', '.join(told.tables)}")
+    one = told.tables[table]
+    return as_file(one.rows, form, table, one.guarantee)

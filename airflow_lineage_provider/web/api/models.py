@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-MOST_ROWS = 500
+MOST_ROWS = 10_000
+MOST_SHOWN = 500
 MOST_OFFSET = 100_000
 MOST_SORTED = 4
 MOST_CHARACTERS = 20_000
@@ -60,6 +61,13 @@ class SegmentAnswer(BaseModel):
     because: str
 
 
+class SourceAnswer(BaseModel):
+    """A source table of a run, with those of its columns that a question may read."""
+
+    name: str
+    columns: list[str]
+
+
 class RunDetails(BaseModel):
     """One run: what it stored, what it cost, and which columns its result has."""
 
@@ -71,6 +79,7 @@ class RunDetails(BaseModel):
     segments: list[SegmentAnswer]
     udfs: list[str]
     columns: list[str]
+    sources: list[SourceAnswer]
     has_result: bool
 
 
@@ -118,34 +127,99 @@ class RowsAnswer(BaseModel):
     total: int | None
 
 
-class ExplainAsked(Asked):
-    """Rows that are asked about: those that meet a predicate, or those with these numbers. ``form`` is that of the answer."""
+class RowsMeant(Asked):
+    """Rows of a result: those that meet a predicate, or those with these numbers."""
 
     where: Annotated[str | None, Field(max_length=MOST_CHARACTERS)] = None
     numbers: Annotated[list[Annotated[str, Field(pattern=r"^[0-9]{1,19}$")]], Field(max_length=100)] = []
-    form: Literal["json", "page"] = "json"
 
     @model_validator(mode="after")
-    def _one_way(self) -> ExplainAsked:
+    def _one_way(self) -> Self:
         if (self.where is None) == (not self.numbers):
             raise ValueError("name the rows in exactly one way: where, or numbers")
         return self
 
 
+class ExplainAsked(RowsMeant):
+    """Rows that are asked about. ``form`` is that of the answer; ``table`` is the table that a file (CSV, Arrow) has of it."""
+
+    form: Literal["json", "page"] = "json"
+    table: Annotated[str, Field(max_length=500)] = "target"
+
+
+class SourceRowsAsked(Asked):
+    """Rows of a source table: those that meet a predicate over its columns; or one, by its place ``row`` in the table of the explanation
+    of the rows ``behind`` (counted from 0)."""
+
+    table: Annotated[str, Field(max_length=500)]
+    where: Annotated[str | None, Field(max_length=MOST_CHARACTERS)] = None
+    behind: RowsMeant | None = None
+    row: Annotated[int | None, Field(ge=0)] = None
+
+    @model_validator(mode="after")
+    def _one_way(self) -> Self:
+        if (self.behind is None) != (self.row is None) or (self.where is None) == (self.row is None):
+            raise ValueError("name the source rows in exactly one way: where, or behind and row")
+        return self
+
+
 class LinesAnswer(BaseModel):
-    """How the same is asked in Python and in a shell."""
+    """How the same is asked in Python and in a shell; null where the command has no verb for it."""
 
     python: str
-    command: str
+    command: str | None
 
 
 class ExplanationAnswer(BaseModel):
-    """An explanation as `Explanation.to_dict` gives it; or, where a page was asked for, the HTML page."""
+    """An explanation as `Explanation.to_dict` gives it; or, where a page was asked for, the page. ``tables`` are to be had as files."""
 
     asked: str
     document: dict[str, Any] | None = None
     page: str | None = None
+    tables: list[str] = []
     ask: LinesAnswer | None = None
+
+
+class GuaranteeAnswer(BaseModel):
+    """What rows are worth: ``exact``, ``superset`` or ``unavailable``, and why."""
+
+    level: str
+    cause: str
+
+
+class TableAnswer(BaseModel):
+    """Rows of a table; of ``total`` no more than 500 are told, and all in a file."""
+
+    columns: list[ColumnAnswer]
+    rows: list[list[Any]]
+    total: int
+
+
+class DescendantsAnswer(BaseModel):
+    """The rows of one run's result that descend from the source rows, which that run read as ``table``."""
+
+    run: RunAnswer
+    table: str
+    result: TableAnswer
+    numbers: list[str]
+    guarantee: GuaranteeAnswer
+    seconds: float
+    ask: LinesAnswer
+
+
+class ForwardAnswer(BaseModel):
+    """What source rows touched, in each run that read them. ``rows`` are they themselves, where they stand in an explanation."""
+
+    asked: str
+    rows: TableAnswer | None
+    results: list[DescendantsAnswer]
+
+
+class WhyNotAnswer(BaseModel):
+    """That source rows are in the result, and of which of its rows they are in the lineage."""
+
+    survived: Literal[True] = True
+    found: ForwardAnswer
 
 
 class DerivationAnswer(BaseModel):

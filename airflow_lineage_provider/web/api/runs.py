@@ -9,15 +9,16 @@ from fastapi import APIRouter, Query
 from airflow_lineage_provider.answers.storage import StoredTable
 from airflow_lineage_provider.answers.summary import summary_of
 from airflow_lineage_provider.answers.values import jsonable
+from airflow_lineage_provider.deriving.derive import tables_of
 from airflow_lineage_provider.errors import RunNotComplete
 from airflow_lineage_provider.plan.text import operator_text
 from airflow_lineage_provider.recorded_run import Run
 from airflow_lineage_provider.records.run import RunHead
 from airflow_lineage_provider.store.run_list import RunsWanted
-from airflow_lineage_provider.web.api.models import RunAnswer, RunDetails, RunsAnswer, SegmentAnswer, StoredAnswer
+from airflow_lineage_provider.web.api.models import RunAnswer, RunDetails, RunsAnswer, SegmentAnswer, SourceAnswer, StoredAnswer
 from airflow_lineage_provider.web.asking import Asked, Question
 from airflow_lineage_provider.web.rights import dag_of
-from airflow_lineage_provider.web.withheld import askable_columns, redaction_of
+from airflow_lineage_provider.web.withheld import askable_columns, askable_of_source, redaction_of
 
 router = APIRouter(tags=["runs"])
 
@@ -82,7 +83,7 @@ def _details(question: Question, run_id: str) -> RunDetails:
     sizes = question.lineage().store.stored_bytes([head.id])
     bare = RunDetails(
         run=run_answer(head, sizes.get(head.id, 0)), params=jsonable(dict(head.params)), output=None, timings={}, stored=[],
-        segments=[], udfs=[], columns=[],
+        segments=[], udfs=[], columns=[], sources=[],
         has_result=False,
     )  # fmt: skip
     if head.status != "complete":
@@ -110,6 +111,9 @@ def _of_complete(run: Run) -> dict[str, object]:
         ],
         "udfs": sorted({one.name for one in run.udfs}),
         "columns": askable_columns(plan),
+        "sources": [
+            SourceAnswer(name=name, columns=askable_of_source(leaves[0], name)) for name, leaves in tables_of(plan).items()
+        ],
         "has_result": 0 in plan.materialized,
     }  # fmt: skip
 

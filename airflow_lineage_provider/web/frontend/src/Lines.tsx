@@ -5,9 +5,11 @@ export function Lines({ ask, title }: { ask: Ask; title: string }) {
   return (
     <div className="lines">
       <p className="note">{title}</p>
-      <pre tabIndex={0} aria-label="in a shell">
-        {ask.command}
-      </pre>
+      {ask.command !== null && (
+        <pre tabIndex={0} aria-label="in a shell">
+          {ask.command}
+        </pre>
+      )}
       <pre tabIndex={0} aria-label="in Python">
         {ask.python}
       </pre>

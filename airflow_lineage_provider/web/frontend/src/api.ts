@@ -36,6 +36,7 @@ export interface RunDetails {
   segments: { number: number; kind: string; operator: string; stored: boolean; because: string }[];
   udfs: string[];
   columns: string[];
+  sources: { name: string; columns: string[] }[];
   has_result: boolean;
 }
 
@@ -50,11 +51,17 @@ export interface Rows {
 
 export interface Ask {
   python: string;
-  command: string;
+  command: string | null;
+}
+
+export interface Table {
+  columns: { name: string; type: string; masked?: boolean }[];
+  rows: unknown[][];
 }
 
 export interface Explanation {
   asked: string;
+  tables: string[];
   document: unknown;
   page: string | null;
   ask: Ask | null;
@@ -88,6 +95,27 @@ export interface RowsAsked {
 
 export type Target = { where: string } | { numbers: string[] };
 
+/** Source rows: those that meet a predicate, or one by its place in an explanation. */
+export type SourceRows = { table: string; where: string } | { table: string; behind: Target; row: number };
+
+export interface Descendants {
+  run: Run;
+  table: string;
+  result: Table & { total: number };
+  numbers: string[];
+  guarantee: { level: string; cause: string };
+  ask: Ask;
+}
+
+export interface Forward {
+  asked: string;
+  rows: (Table & { total: number }) | null;
+  results: Descendants[];
+}
+
+/** What a table of an answer can be saved as. */
+export type FileForm = "csv" | "arrow";
+
 export class Problem extends Error {
   constructor(
     readonly name: string,
@@ -101,13 +129,27 @@ export class Problem extends Error {
 const BASE = "api/v1";
 
 async function answer<T>(path: string, signal: AbortSignal | undefined, body?: unknown): Promise<T> {
-  const sent = body === undefined ? {} : { method: "POST", body: JSON.stringify(body), headers: { "content-type": "application/json" } };
-  const response = await fetch(`${BASE}/${path}`, { credentials: "same-origin", ...sent, ...(signal ? { signal } : {}) });
+  const response = await sent(path, signal, body);
+  if (response.ok) return (await response.json()) as T;
+  throw await problem(response);
+}
+
+async function file(path: string, form: FileForm, body?: unknown): Promise<Blob> {
+  const response = await sent(`${path}${path.includes("?") ? "&" : "?"}format=${form}`, undefined, body);
+  if (response.ok) return response.blob();
+  throw await problem(response);
+}
+
+function sent(path: string, signal: AbortSignal | undefined, body: unknown): Promise<Response> {
+  const asked = body === undefined ? {} : { method: "POST", body: JSON.stringify(body), headers: { "content-type": "application/json" } };
+  return fetch(`${BASE}/${path}`, { credentials: "same-origin", ...asked, ...(signal ? { signal } : {}) });
+}
+
+async function problem(response: Response): Promise<Problem> {
   const found: unknown = await response.json().catch(() => undefined);
-  if (response.ok) return found as T;
   const error = (found as { error?: { name: string; message: string; ask: Ask | null } } | undefined)?.error;
-  if (error) throw new Problem(error.name, error.message, error.ask);
-  throw new Problem("NoAnswer", `the server answered ${response.status}`, null);
+  if (error) return new Problem(error.name, error.message, error.ask);
+  return new Problem("NoAnswer", `the server answered ${response.status}`, null);
 }
 
 const run = (id: string) => `runs/${encodeURIComponent(id)}`;
@@ -121,8 +163,15 @@ export const api = {
   rows: (id: string, asked: RowsAsked, signal?: AbortSignal) => answer<Rows>(`${run(id)}/rows`, signal, asked),
   explanation: (id: string, target: Target, form: "json" | "page", signal?: AbortSignal) =>
     answer<Explanation>(`${run(id)}/explanation`, signal, { ...target, form }),
+  rowsFile: (id: string, asked: RowsAsked, form: FileForm) => file(`${run(id)}/rows`, form, asked),
+  explanationFile: (id: string, target: Target, table: string, form: FileForm) => file(`${run(id)}/explanation`, form, { ...target, table }),
+  forward: (id: string, asked: SourceRows, signal?: AbortSignal) => answer<Forward>(`${run(id)}/forward`, signal, asked),
+  forwardFile: (id: string, asked: SourceRows, form: FileForm) => file(`${run(id)}/forward`, form, asked),
+  whyNot: (id: string, asked: SourceRows, signal?: AbortSignal) => answer<{ found: Forward }>(`${run(id)}/why-not`, signal, asked),
   columns: (id: string, signal?: AbortSignal) => answer<Columns>(`${run(id)}/columns`, signal),
   derivations: (id: string, signal?: AbortSignal) => answer<{ derivations: Derivation[] }>(`${run(id)}/derivations`, signal),
   derivation: (id: string, form: "json" | "page", signal?: AbortSignal) =>
     answer<Explanation>(`derivations/${encodeURIComponent(id)}?form=${form}`, signal),
+  derivationFile: (id: string, table: string, form: FileForm) =>
+    file(`derivations/${encodeURIComponent(id)}?table=${encodeURIComponent(table)}`, form),
 };

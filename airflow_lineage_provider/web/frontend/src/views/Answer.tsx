@@ -1,10 +1,12 @@
 import { useQuery } from "@tanstack/react-query";
-import { useEffect, useRef, useState } from "react";
+import { useEffect, useRef, useState, type ReactNode } from "react";
 
+import { Downloads } from "../Downloads";
 import { Lines } from "../Lines";
 import { Trouble, Waiting } from "../Trouble";
-import type { Explanation } from "../api";
+import type { Explanation, FileForm } from "../api";
 import { permalink, type View } from "../place";
+import { save } from "../save";
 import { currentTheme, type Theme } from "../theme";
 
 interface Props {
@@ -12,21 +14,19 @@ interface Props {
   name: string;
   queryKey: unknown[];
   ask: (form: "json" | "page", signal?: AbortSignal) => Promise<Explanation>;
+  file: (table: string, form: FileForm) => Promise<Blob>;
   close: string;
   link: View;
+  children?: ReactNode;
 }
 
 /** An explanation, exactly as the HTML page shows it: the page itself, in a frame. */
-export function Answer({ name, queryKey, ask, close, link }: Props) {
+export function Answer({ name, queryKey, ask, file, close, link, children }: Props) {
   const found = useQuery({ queryKey: [...queryKey, "page"], queryFn: ({ signal }) => ask("page", signal) });
-  const [failed, setFailed] = useState<unknown>();
+  const [table, setTable] = useState("target");
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => heading.current?.focus(), []);
   const page = found.data?.page;
-  const saveJson = () =>
-    ask("json")
-      .then((answer) => save(`${name}.json`, JSON.stringify(answer.document, null, 1), "application/json"))
-      .catch(setFailed);
   return (
     <section className="answer" aria-label="Why?">
       <div className="bar">
@@ -34,21 +34,28 @@ export function Answer({ name, queryKey, ask, close, link }: Props) {
           Why?
         </h2>
         {page && (
-          <>
-            <button type="button" onClick={() => save(`${name}.html`, page, "text/html")}>
-              Save page
-            </button>
-            <button type="button" onClick={() => void saveJson()}>
-              Save JSON
-            </button>
-          </>
+          <button type="button" onClick={() => save(`${name}.html`, new Blob([page], { type: "text/html" }))}>
+            Save page
+          </button>
         )}
         <a href={permalink(link)}>Link to this</a>
         <a href={close}>Close</a>
       </div>
       {found.isPending && <Waiting what="Tracing" />}
-      {(found.error ?? failed) != null && <Trouble error={found.error ?? failed} />}
+      {found.error && <Trouble error={found.error} />}
       {page && <Page page={page} />}
+      {found.data && (
+        <div className="bar">
+          <label htmlFor="saved">Table for CSV and Arrow</label>
+          <select id="saved" value={table} onChange={(event) => setTable(event.target.value)}>
+            {found.data.tables.map((one) => (
+              <option key={one}>{one}</option>
+            ))}
+          </select>
+          <Downloads name={name} what="the explanation" file={(form) => file(table, form)} json={() => ask("json").then((one) => one.document)} />
+        </div>
+      )}
+      {page && children}
       {found.data?.ask && <Lines ask={found.data.ask} title="The same in a shell, and in Python:" />}
     </section>
   );
@@ -70,13 +77,4 @@ function inTheme(page: string, theme: Theme): string {
   const always = theme === "dark" ? "(min-width:0)" : "(max-width:0)";
   const style = page.slice(0, end).replaceAll("(prefers-color-scheme:dark)", always).replace("color-scheme:light dark", `color-scheme:${theme}`);
   return style + page.slice(end);
-}
-
-function save(name: string, content: string, type: string): void {
-  const url = URL.createObjectURL(new Blob([content], { type }));
-  const link = document.createElement("a");
-  link.href = url;
-  link.download = name;
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(url), 10_000);
 }

@@ -16,6 +16,7 @@ export function Answers({ id, view }: { id: string; view: View }) {
         name={chosen}
         queryKey={["derivation", chosen]}
         ask={(form, signal) => api.derivation(chosen, form, signal)}
+        file={(table, form) => api.derivationFile(chosen, table, form)}
         close={hashOf({ run: id, part: "answers" })}
         link={view}
       />

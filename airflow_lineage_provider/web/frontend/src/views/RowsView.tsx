@@ -1,14 +1,17 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
 
+import { Downloads } from "../Downloads";
 import { Trouble, Waiting } from "../Trouble";
 import { api, type RunDetails } from "../api";
 import { hashOf, type View } from "../place";
 import { count } from "../words";
 import { Answer } from "./Answer";
 import { RowsTable } from "./RowsTable";
+import { SourceRowsOf } from "./SourceRowsOf";
 
 const PAGE = 50;
+const MOST = 10_000;
 
 interface Props {
   details: RunDetails;
@@ -25,6 +28,7 @@ export function RowsView({ details, view, change }: Props) {
   const why = view["why"];
   const list: View = { where, sort: view["sort"] ?? "", from: view["from"] ?? "" };
   const asked = { where: where || null, sort: sort ? [sort] : [], offset, limit: PAGE };
+  const saved = { ...asked, offset: 0, limit: MOST };
   const found = useQuery({
     queryKey: ["rows", id, asked],
     queryFn: ({ signal }) => api.rows(id, asked, signal),
@@ -41,9 +45,12 @@ export function RowsView({ details, view, change }: Props) {
           name={`why-${id}-${why}`}
           queryKey={["explanation", id, target]}
           ask={(form, signal) => api.explanation(id, target, form, signal)}
+          file={(table, form) => api.explanationFile(id, target, table, form)}
           close={hashOf({ run: id, ...list })}
           link={view}
-        />
+        >
+          <SourceRowsOf id={id} target={target} view={view} />
+        </Answer>
       )}
       {found.error && <Trouble error={found.error} />}
       {found.isPending && <Waiting what="Reading rows" />}
@@ -68,6 +75,7 @@ export function RowsView({ details, view, change }: Props) {
             <button type="button" disabled={!found.data.more} onClick={() => change({ ...list, from: String(offset + PAGE) })}>
               After
             </button>
+            <Downloads name={`rows-${id}`} what={`the first ${MOST.toLocaleString("en")} of these rows`} file={(form) => api.rowsFile(id, saved, form)} json={() => api.rows(id, saved)} />
           </div>
         </>
       )}

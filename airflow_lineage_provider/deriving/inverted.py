@@ -1,0 +1,94 @@
+"""Source rows followed forwards without Spark: what stands behind every row of a stored result, turned round."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from airflow_lineage_provider.deriving.key_index import KeyIndex
+from airflow_lineage_provider.deriving.postgres_engine import stored_columns
+from airflow_lineage_provider.deriving.why_not.found_rows import found_rows
+from airflow_lineage_provider.errors import EmptyTarget, SparkRequired, TargetTooLarge
+from airflow_lineage_provider.plan.expressions import TRUE
+from airflow_lineage_provider.plan.lineage_keys import ROW
+from airflow_lineage_provider.sql import PortabilityProblem, lower_expression
+from airflow_lineage_provider.tracing.maps import RESULT, LineageMap, Rows, distinct_rows, numbered_rows
+from airflow_lineage_provider.tracing.reserved import TAG
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from airflow_lineage_provider.deriving.asked_run import AskedRun
+    from airflow_lineage_provider.deriving.derivation import Derivation
+    from airflow_lineage_provider.deriving.why_not.question import Asked
+
+WHOLE_RESULT = 100_000
+"""A result of more rows is not traced as a whole to find the few that descend from a source row."""
+_WITHOUT = "following source rows to the result runs the pipeline's operators again: give a Spark session, Lineage(spark)"
+
+
+def keys_asked(run: AskedRun, asked: Asked, limit: int) -> tuple[pa.Table, Sequence[int]]:
+    """The lineage keys of the source rows that are asked about, and how many rows have each.
+
+    :raises EmptyTarget, TargetTooLarge, InvalidTarget: they cannot be meant so. :raises SparkRequired: Spark alone can find them.
+    """
+    if asked.keys is not None:
+        once = distinct_rows(asked.keys)
+        return once, [1] * once.num_rows
+    if run.on_demand.session is None and (found := _stored(run, asked, limit)) is not None:
+        return found, [1] * found.num_rows
+    rows = found_rows(asked, run.on_demand.needed(SparkRequired(_WITHOUT)), limit)
+    return rows.select([name for name in rows.column_names if name.startswith("key_")]), rows.column("copies").to_pylist()
+
+
+def _stored(run: AskedRun, asked: Asked, limit: int) -> pa.Table | None:
+    """The rows of a table whose rows the run stored, in PostgreSQL; None where they are not there, or Spark alone can compare them."""
+    source = asked.leaves[0]
+    stored = run.stored.get(f"source_{source.source.leaf}")
+    if stored is None or stored.in_files or source.identity.kind != "snapshot" or asked.condition is None:
+        return None
+    columns = stored_columns(stored)
+    spelled = {a.id: columns[name] for a, name in zip(source.source.output, source.source.columns, strict=True)}
+    try:
+        where = lower_expression(asked.condition, spelled, dialect="postgres", ansi=run.recorded.ansi)
+    except PortabilityProblem:
+        return None
+    found = run.session.read(stored, columns=[ROW], where=where, order_by=[ROW], limit=limit + 1)
+    if not found.num_rows:
+        raise EmptyTarget(f"no row of {asked.table} matches {asked.text}; it has columns {', '.join(source.source.columns)}")
+    if found.num_rows > limit:
+        raise TargetTooLarge(f"{asked.text} matches more than {limit:,} rows of {asked.table}; narrow it, or raise max_rows (--max-rows)")
+    return found.rename_columns(["key_0"])
+
+
+def descendants(made: Derivation, rows: Rows) -> Rows:
+    """The rows of the result that descend from rows of a source.
+
+    Without a session they are those behind which the rows stand, of all rows of a result that the run stored: the same rows, which Spark
+    finds with less work where the result is large.
+
+    :raises SparkRequired: there is no session, and the result is not stored, or is too large.
+    :raises UnsupportedOperator, TracingError: what became of the rows cannot be told.
+    """
+    between = made.lineage.between(RESULT, rows.of)
+    try:
+        return between.forward(rows)
+    except SparkRequired as needed:
+        return _turned_round(made, between, rows, needed)
+
+
+def _turned_round(made: Derivation, between: LineageMap, rows: Rows, needed: SparkRequired) -> Rows:
+    import pyarrow as pa
+
+    total = made.run.total
+    if 0 not in made.recorded.materialized or total is None:
+        raise needed
+    if total > WHOLE_RESULT:
+        raise SparkRequired(f"the result has {total:,} rows, of which each would be traced to its sources; {needed}") from needed
+    made.run.progress("tracing every row of the result")
+    numbers = made.rows.matching(TRUE, total)
+    behind = between.backward(numbered_rows(RESULT, numbers))
+    places = KeyIndex(rows.keys.drop_columns([TAG])).places(behind.keys.drop_columns([TAG]))
+    reached = pa.array(numbers, pa.int64()).take(behind.keys.column(TAG).combine_chunks().take(pa.array(places.asked)))
+    found = pa.table({TAG: rows.keys.column(TAG).combine_chunks().take(pa.array(places.row)), "key_0": reached})
+    return Rows(of=RESULT, keys=distinct_rows(found), guarantee=behind.guarantee, engine=behind.engine)

@@ -1,0 +1,172 @@
+"""Source rows followed forwards: what else they touched, and why they are not in the result, as far as it is known without Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from fastapi import APIRouter
+from fastapi.responses import Response
+from starlette.exceptions import HTTPException
+
+from airflow_lineage_provider.answers.keyed_rows import KeyedRows
+from airflow_lineage_provider.answers.lineage_rows import LineageRows
+from airflow_lineage_provider.answers.values import rows_of
+from airflow_lineage_provider.deriving.why_not.question import asked_of
+from airflow_lineage_provider.errors import InvalidTarget, LineageError, SparkRequired
+from airflow_lineage_provider.plan.expression_walk import references
+from airflow_lineage_provider.plan.guarantees import Guarantee, weakest
+from airflow_lineage_provider.recorded_run import Run
+from airflow_lineage_provider.web.api.explanations import explained
+from airflow_lineage_provider.web.api.formats import FILES, Format, Wanted, as_file, columns_told, values_told
+from airflow_lineage_provider.web.api.models import (
+    MOST_SHOWN,
+    DescendantsAnswer,
+    ForwardAnswer,
+    GuaranteeAnswer,
+    LinesAnswer,
+    SourceRowsAsked,
+    TableAnswer,
+    WhyNotAnswer,
+)
+from airflow_lineage_provider.web.api.runs import run_answer
+from airflow_lineage_provider.web.asking import MOST_TARGET_ROWS, Asked, Question
+from airflow_lineage_provider.web.foreign import written_by
+from airflow_lineage_provider.web.lines import Lines, forward_lines, like, why_not_lines
+from airflow_lineage_provider.web.problems import Refused
+from airflow_lineage_provider.web.withheld import check_source_askable, redaction_of, rows_shown
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+router = APIRouter(tags=["source rows"])
+
+
+@dataclass(frozen=True)
+class _Meant:
+    """Source rows that a run read, to be followed in it: by a predicate that people can ask with, and by key where it is known."""
+
+    run: Run
+    table: str
+    like: str
+    keyed: KeyedRows | None = None
+    worth: Guarantee | None = None
+
+    @property
+    def target(self) -> KeyedRows | str:
+        return self.keyed if self.keyed is not None else self.like
+
+
+@router.post("/runs/{run_id}/forward", response_model=ForwardAnswer, responses=FILES)
+async def forward(run_id: str, asked: SourceRowsAsked, question: Asked, form: Wanted) -> ForwardAnswer | Response:
+    """The rows of the result that source rows touched. As a file: those of the run that is named, or of the first that read them."""
+    return await question.answered(lambda: _forward(question, run_id, asked, form))
+
+
+@router.post("/runs/{run_id}/why-not")
+async def why_not(run_id: str, asked: SourceRowsAsked, question: Asked) -> WhyNotAnswer:
+    """That source rows are in the result, where they are; which operator dropped the others Spark finds out (409, with the lines)."""
+    return await question.answered(lambda: _why_not(question, run_id, asked))
+
+
+def _forward(question: Question, run_id: str, asked: SourceRowsAsked, form: Format) -> ForwardAnswer | Response:
+    run = question.run(run_id)
+    question.note("what source rows touched", run.id)
+    rows, meant = _meant(question, run, asked)
+    found = [(one, _followed(question, one, forward_lines(one.run.id, one.like, one.table))) for one in meant]
+    if form == "json":
+        return _answer(asked, rows, found)
+    one, descending = next((pair for pair in found if pair[0].run.id == run.id), found[0])
+    return as_file(rows_shown(descending.rows), form, f"touched-{one.run.id}", _worth(one, descending))
+
+
+def _why_not(question: Question, run_id: str, asked: SourceRowsAsked) -> WhyNotAnswer:
+    run = question.run(run_id)
+    question.note("why source rows are not in the result", run.id)
+    rows, meant = _meant(question, run, asked)
+    found = []
+    for one in meant:
+        lines = why_not_lines(one.run.id, one.like, one.table)
+        descending = _followed(question, one, lines)
+        lost = one.keyed is None and len(set(descending.links.column("asked").to_pylist())) < descending.asked_rows
+        if lost or not len(descending):
+            text = (
+                "not all of these source rows are in the result; which operator dropped them is found by running the pipeline's operators"
+            )
+            raise Refused(SparkRequired(f"{text} again: that needs Spark"), lines, redaction_of(run.plan))
+        found.append((one, descending))
+    return WhyNotAnswer(found=_answer(asked, rows, found))
+
+
+def _meant(question: Question, run: Run, asked: SourceRowsAsked) -> tuple[pa.Table | None, list[_Meant]]:
+    """The rows that are asked about, as they are shown, and in which runs they are followed."""
+    if asked.where is not None:
+        redaction = redaction_of(run.plan)
+        try:
+            return None, [_meeting(question, run, asked.table, asked.where)]
+        except LineageError as problem:
+            raise Refused(problem, None, redaction) from problem
+    assert asked.behind is not None
+    assert asked.row is not None
+    found, _ = explained(question, run, asked.behind)
+    if asked.table not in found.sources or asked.row >= len(found.sources[asked.table]):
+        tables = ", ".join(f"{name} ({len(one):,})" for name, one in found.sources.items())
+        raise Refused(InvalidTarget(f"the explanation has no such source row; it has rows of {tables}"), None, redaction_of(run.plan))
+    source = found.sources[asked.table]
+    row = rows_shown(source.rows.slice(asked.row, 1), asked.table)
+    masked = {one.name for one in columns_told(row, asked.table) if one.masked}
+    (values,) = rows_of(row)
+    predicate = like({name: value for name, value in zip(row.column_names, values, strict=True) if name not in masked})
+    keyed = [only for one in source.keyed if (only := one.only(asked.row)) is not None]
+    return row, [_Meant(question.run(one.run_id), one.table, predicate, one, source.guarantee) for one in keyed]
+
+
+def _meeting(question: Question, run: Run, table: str, where: str) -> _Meant:
+    """:raises InvalidTarget: there is no such table, or the predicate reads what it has not, or what is withheld."""
+    asked = asked_of(where, table, run.plan)
+    assert asked.condition is not None
+    read, source = {one.id for one in references(asked.condition)}, asked.leaves[0].source
+    check_source_askable([(name, a.type) for name, a in zip(source.columns, source.output, strict=True) if a.id in read], asked.table)
+    for leaf in asked.leaves:
+        if any(writer is None or not question.rights.may_see(writer) for writer in written_by(question.lineage(), leaf, run.id)):
+            raise HTTPException(403, f"the rows of {asked.table} are withheld: a run of another DAG wrote them, which you may not read")
+    return _Meant(run, asked.table, where)
+
+
+def _followed(question: Question, one: _Meant, lines: Lines) -> LineageRows:
+    try:
+        return one.run.forward(one.target, one.table, max_rows=MOST_TARGET_ROWS, progress=question.in_time)
+    except LineageError as problem:
+        raise Refused(problem, lines, redaction_of(one.run.plan)) from problem
+
+
+def _answer(asked: SourceRowsAsked, rows: pa.Table | None, found: Sequence[tuple[_Meant, LineageRows]]) -> ForwardAnswer:
+    meant = f"row {asked.row + 1:,} of {asked.table}" if asked.row is not None else f"rows of {asked.table}"
+    return ForwardAnswer(
+        asked=meant,
+        rows=None if rows is None else _table(rows, asked.table),
+        results=[_descendants(one, descending) for one, descending in found],
+    )
+
+
+def _descendants(one: _Meant, found: LineageRows) -> DescendantsAnswer:
+    worth, lines = _worth(one, found), forward_lines(one.run.id, one.like, one.table)
+    return DescendantsAnswer(
+        run=run_answer(one.run.record, 0),
+        table=one.table,
+        result=_table(rows_shown(found.rows)),
+        numbers=[str(number) for number in found.numbers[:MOST_SHOWN]],
+        guarantee=GuaranteeAnswer(level=worth.level, cause=redaction_of(one.run.plan).text(worth.cause)),
+        seconds=found.seconds,
+        ask=LinesAnswer(python=lines.python, command=lines.command),
+    )
+
+
+def _worth(one: _Meant, found: LineageRows) -> Guarantee:
+    """A key that several rows share, or a source that has changed, makes the question itself worth less."""
+    return found.guarantee if one.worth is None else weakest(found.guarantee, one.worth)
+
+
+def _table(shown: pa.Table, table: str = "") -> TableAnswer:
+    return TableAnswer(columns=columns_told(shown, table), rows=values_told(shown.slice(0, MOST_SHOWN)), total=shown.num_rows)

@@ -1,0 +1,84 @@
+import { useQuery } from "@tanstack/react-query";
+import { useEffect, useRef } from "react";
+
+import { Downloads } from "../Downloads";
+import { Lines } from "../Lines";
+import { PlainTable } from "../PlainTable";
+import { Trouble, Waiting } from "../Trouble";
+import { api, type Descendants, type Forward, type SourceRows } from "../api";
+import { hashOf, permalink, type View } from "../place";
+import { count } from "../words";
+
+export type Way = "forward" | "why-not";
+
+interface Props {
+  id: string;
+  asked: SourceRows;
+  way: Way;
+  close: string;
+  link: View;
+}
+
+const TITLES: Record<Way, string> = { forward: "What did it touch?", "why-not": "Why is it not in the result?" };
+
+/** Source rows followed to the result: what they touched, or that they are in it after all. */
+export function Followed({ id, asked, way, close, link }: Props) {
+  const found = useQuery({
+    queryKey: [way, id, asked],
+    queryFn: ({ signal }): Promise<Forward> => (way === "forward" ? api.forward(id, asked, signal) : api.whyNot(id, asked, signal).then((one) => one.found)),
+  });
+  const heading = useRef<HTMLHeadingElement>(null);
+  useEffect(() => heading.current?.focus(), [way, asked.table]);
+  return (
+    <section className="answer" aria-label={TITLES[way]}>
+      <div className="bar">
+        <h2 ref={heading} tabIndex={-1}>
+          {TITLES[way]}
+        </h2>
+        <a href={permalink(link)}>Link to this</a>
+        <a href={close}>Close</a>
+      </div>
+      {found.isPending && <Waiting what="Following" />}
+      {found.error && <Trouble error={found.error} />}
+      {found.data && (
+        <>
+          <p className="note">Asked about: {found.data.asked}</p>
+          {found.data.rows && <PlainTable table={found.data.rows} caption={found.data.asked} />}
+          {way === "why-not" && found.data.results.every((one) => one.result.total > 0) && (
+            <p role="status">It is in the result: in the lineage of these rows.</p>
+          )}
+          {found.data.results.map((one) => (
+            <Touched key={one.run.id} one={one} own={one.run.id === id} />
+          ))}
+          <Downloads name={`touched-${id}`} what="the rows that it touched" file={(form) => api.forwardFile(id, asked, form)} json={() => api.forward(id, asked)} />
+        </>
+      )}
+    </section>
+  );
+}
+
+function Touched({ one, own }: { one: Descendants; own: boolean }) {
+  const { result, guarantee } = one;
+  return (
+    <>
+      <h3>
+        {count(result.total, "row")} of the result of {own ? "this run" : <a href={hashOf({ run: one.run.id })}>{one.run.pipeline}</a>}{" "}
+        <span className={`badge ${guarantee.level}`}>{guarantee.level}</span>
+      </h3>
+      {guarantee.cause && <p className="note">{guarantee.cause}</p>}
+      {result.total > result.rows.length && <p className="note">The first {result.rows.length} are shown; a file has all.</p>}
+      {result.total > 0 && (
+        <PlainTable
+          table={result}
+          caption={`Rows that it touched in the result of ${one.run.pipeline}`}
+          actions={(row) => (
+            <a href={hashOf({ run: one.run.id, why: one.numbers[row] ?? "" })} aria-label={`Why? Row ${row + 1}`}>
+              Why?
+            </a>
+          )}
+        />
+      )}
+      <Lines ask={one.ask} title="The same in Python:" />
+    </>
+  );
+}

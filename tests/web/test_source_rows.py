@@ -1,0 +1,124 @@
+"""Source rows that are followed forwards: what else they touched, why they are not in the result, and who may ask."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from airflow_lineage_provider import Lineage
+from airflow_lineage_provider.store import Store
+
+API = "/lineage/api/v1"
+Client = Callable[..., Any]
+OnlyDag = Callable[[str, str], None]
+
+
+def asked(client: Any, run_id: str, what: str, **body: Any) -> Any:
+    return client.post(f"{API}/runs/{run_id}/{what}", json=body)
+
+
+def behind(client_id: int, table: str) -> dict[str, Any]:
+    return {"table": table, "behind": {"where": f"client_id = {client_id}"}, "row": 0}
+
+
+def test_what_else_a_source_row_touched(client: Client, runs: dict[str, str], store: Store) -> None:
+    """The inverse of what stands behind every row of the result."""
+    lineage = Lineage(store=store)
+    run = lineage.get_run(runs["judged"])
+    behind_all = run.backward("client_id > 0", "client")
+    ids = behind_all.rows.column("client_id").to_pylist()
+    touched = {result for result, row in zip(*(one.to_pylist() for one in behind_all.links.columns), strict=True) if ids[row] == 49}
+    expected = [run.result_table().to_pylist()[at] for at in sorted(touched)]
+    answer = asked(client(), runs["judged"], "forward", **behind(49, "client")).json()
+    (found,) = answer["results"]
+    names = [one["name"] for one in found["result"]["columns"]]
+    assert [dict(zip(names, row, strict=True))["amount"] for row in found["result"]["rows"]] == [one["amount"] for one in expected]
+    assert expected
+    assert (found["run"]["id"], found["table"], found["guarantee"]["level"]) == (runs["judged"], "client", "exact")
+    assert answer["rows"]["rows"] == [[49, "client 49", 35.0, 0.0]]
+    assert found["ask"]["command"] is None
+    assert found["ask"]["python"].startswith(f'lineage.get_run("{runs["judged"]}").forward("client_id = 49 AND name = \'client 49\'')
+    by_number = client().post(f"{API}/runs/{runs['judged']}/explanation", json={"numbers": found["numbers"]})
+    assert by_number.status_code == 200
+
+
+def test_source_rows_by_a_predicate(client: Client, runs: dict[str, str]) -> None:
+    (found,) = asked(client(), runs["judged"], "forward", table="CLIENT", where="client_id IN (3, 4)").json()["results"]
+    assert sorted(row[0] for row in found["result"]["rows"]) == [3, 4]
+    assert found["table"] == "client"
+
+
+def test_a_source_row_behind_another_run_is_followed_in_that_run(client: Client, runs: dict[str, str]) -> None:
+    answer = asked(client(), runs["reported"], "forward", **behind(99, "client")).json()
+    (found,) = answer["results"]
+    assert found["run"]["id"] == runs["judged"]
+    assert [row[0] for row in found["result"]["rows"]] == [99]
+
+
+def test_why_not_is_answered_where_the_rows_are_in_the_result(client: Client, runs: dict[str, str]) -> None:
+    answer = asked(client(), runs["judged"], "why-not", **behind(49, "client")).json()
+    assert answer["survived"] is True
+    assert answer["found"]["results"][0]["result"]["total"] == 1
+    assert asked(client(), runs["judged"], "why-not", table="client", where="client_id < 4").json()["survived"] is True
+
+
+def test_why_not_of_a_row_that_was_dropped_is_sparks(client: Client, store: Store, runs: dict[str, str]) -> None:
+    answer = asked(client(), runs["again"], "why-not", table="judged", where="client_id = 49")
+    assert answer.status_code == 409
+    error = answer.json()["error"]
+    assert error["name"] == "SparkRequired"
+    assert error["ask"]["command"] == f"airflow-lineage why-not {runs['again']} 'client_id = 49' --table judged"
+    assert error["ask"]["python"] == f'lineage.get_run("{runs["again"]}").why_not("client_id = 49", table="judged")'
+
+
+@pytest.mark.parametrize(
+    ("body", "error"),
+    [
+        ({"table": "client", "where": "salary = 1"}, "InvalidTarget"),
+        ({"table": "clients", "where": "client_id = 1"}, "InvalidTarget"),
+        ({"table": "client", "where": "client_id ="}, "InvalidTarget"),
+        ({"table": "client", "where": "client_id = 999"}, "EmptyTarget"),
+        ({"table": "client", "where": "client_id > 0"}, "TargetTooLarge"),
+        ({"table": "client", "behind": {"where": "client_id = 49"}, "row": 1}, "InvalidTarget"),
+        ({"table": "nothing", "behind": {"where": "client_id = 49"}, "row": 0}, "InvalidTarget"),
+        ({"table": "client", "behind": {"where": "client_id = 49"}}, "InvalidRequest"),
+        ({"table": "client", "behind": {"where": "client_id = 49"}, "row": 0, "where": "client_id = 49"}, "InvalidRequest"),
+        ({"table": "client"}, "InvalidRequest"),
+    ],
+)
+@pytest.mark.parametrize("what", ["forward", "why-not"])
+def test_source_rows_that_cannot_be_meant(client: Client, runs: dict[str, str], what: str, body: dict[str, Any], error: str) -> None:
+    answer = asked(client(), runs["judged"], what, **body)
+    assert (answer.status_code, answer.json()["error"]["name"]) == (422, error), answer.text
+
+
+def test_another_dags_source_rows_are_withheld(client: Client, runs: dict[str, str], only_dag: OnlyDag) -> None:
+    only_dag("ann", "loan_report")
+    ann = client("viewer", "ann")
+    source = client().post(f"{API}/runs/{runs['reported']}/forward", json={"table": "nothing", "where": "true"})
+    table = source.json()["error"]["message"].split("it has ")[1].split(" ")[0]
+    for what in ("forward", "why-not"):
+        by_row = asked(ann, runs["reported"], what, **behind(99, "client"))
+        assert by_row.json()["error"]["name"] == "InvalidTarget"
+        assert "client 99" not in by_row.text
+        by_predicate = asked(ann, runs["reported"], what, table=table, where="client_id = 99")
+        assert (by_predicate.status_code, by_predicate.json()["error"]["name"]) == (403, "NotPermitted")
+        allowed = asked(client(), runs["reported"], what, table=table, where="client_id = 99")
+        assert allowed.status_code == 409  # its files are gone: Spark is to find the rows
+
+
+@pytest.mark.parametrize("what", ["forward", "why-not"])
+def test_columns_that_are_withheld(client: Client, runs: dict[str, str], monkeypatch: pytest.MonkeyPatch, what: str) -> None:
+    monkeypatch.setenv("AIRFLOW_LINEAGE_HIDE", "client.name")
+    monkeypatch.setenv("AIRFLOW_LINEAGE_MASK", "client.debt,amount")
+    answer = asked(client(), runs["judged"], what, **behind(49, "client"))
+    found = answer.json() if what == "forward" else answer.json()["found"]
+    assert found["rows"]["rows"] == [[49, 35.0, "•••"]]
+    assert "debt" not in found["results"][0]["ask"]["python"]
+    amount = [one["name"] for one in found["results"][0]["result"]["columns"]].index("amount")
+    assert found["results"][0]["result"]["rows"][0][amount] == "•••"
+    for column in ("name = 'client 49'", "debt > 0"):
+        refused = asked(client(), runs["judged"], what, table="client", where=column)
+        assert (refused.status_code, refused.json()["error"]["name"]) == (422, "InvalidTarget")
