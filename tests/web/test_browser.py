@@ -182,6 +182,69 @@ def test_rows_are_saved_as_files(opened: Callable[..., Any], runs: dict[str, str
     assert len(lines) == 4
 
 
+DAG_RUN = "lineage/tab?dag_id={}&dag_run_id=manual__2025-12-31T06%3A00%3A00%2B00%3A00"
+
+
+@SIZES
+def test_the_picture_of_a_dag_run(opened: Callable[..., Any], width: int, scheme: str) -> None:
+    page = opened(DAG_RUN.format("loan_examination"), width=width, scheme=scheme)
+    page.get_by_text("2 of 5 runs and tables are shown.").wait_for()  # the newest run, and what it reads
+    page.get_by_role("group", name="Table judged").click()
+    page.get_by_text("3 of 5 runs and tables are shown.").wait_for()
+    page.get_by_role("group", name="Run loans.examine").click()
+    page.get_by_text("5 of 5 runs and tables are shown.").wait_for()
+    page.get_by_role("button", name="Show its segments").click()
+    page.get_by_role("group", name="segment 1, Non-D · stored").wait_for()
+    page.get_by_role("button", name="Fit View").click()
+    page.wait_for_timeout(400)
+    look(page, f"picture-{width}")
+    page.get_by_role("link", name="As a list").click()
+    page.get_by_text("which loans.examine wrote").wait_for()
+    look(page, f"picture-list-{width}")
+
+
+def test_the_picture_by_keyboard(opened: Callable[..., Any]) -> None:
+    page = opened(DAG_RUN.format("loan_examination"))
+    page.get_by_text("2 of 5 runs and tables are shown.").wait_for()
+    for _ in range(40):
+        page.keyboard.press("Tab")
+        if (page.evaluate("document.activeElement.getAttribute('aria-label')") or "").startswith("Table judged"):
+            break
+    page.keyboard.press("Enter")
+    page.get_by_text("3 of 5 runs and tables are shown.").wait_for()
+    faded = page.locator(".box.faded").count()
+    assert faded == 0  # all that is shown comes from it, or goes to it
+
+
+def large(runs: int) -> dict[str, Any]:
+    """A picture of three nodes for each run: it, its segment, and the table that it writes for two others."""
+    node = dict.fromkeys(("parent", "segment_kind", "rows", "status", "run_id", "task_id", "dag_id", "dag_run_id"))
+    node |= {"detail": "", "kind_name": "", "stored": False, "is_own": True, "withheld": False}
+    nodes, edges = [], []
+    for at in range(runs):
+        name = f"{at:05}"
+        nodes += [
+            node | {"id": name, "kind": "run", "label": f"run {at}", "run_id": name},
+            node
+            | {"id": f"{name}/0", "kind": "segment", "label": "result", "parent": name, "segment_kind": "d" if at % 5 == 0 else "non_d"},
+            node | {"id": f"{name}/output", "kind": "table", "label": f"table {at}"},
+        ]
+        edges += [{"source": f"{name}/0", "target": f"{name}/output"}]
+        edges += [{"source": f"{of:05}/output", "target": f"{name}/0"} for of in {(at - 1) // 2, (at - 1) // 3} if 0 <= of < at]
+    return {"nodes": nodes, "edges": edges, "problems": []}
+
+
+def test_a_picture_of_two_thousand_nodes_draws_what_is_in_the_window(opened: Callable[..., Any]) -> None:
+    page = opened("lineage/tab")
+    page.route("**/api/v1/picture?*", lambda route: route.fulfill(json=large(1000)))
+    page.goto(page.url + "?dag_id=large&dag_run_id=large")
+    page.get_by_role("button", name="Show all 2000").click()
+    page.get_by_text("2000 of 2000 runs and tables are shown.").wait_for(timeout=60_000)
+    page.get_by_role("group", name="Run run 999").wait_for()
+    assert 0 < page.locator(".react-flow__node").count() < 500
+    look(page, "picture-large")
+
+
 def test_by_keyboard_alone(opened: Callable[..., Any]) -> None:
     page = opened(TASK)
     page.get_by_text("Rows 1 to 50 of 120 rows.").wait_for()

@@ -38,7 +38,13 @@ def kept(store: Store, runs: dict[str, str]) -> str:
 
 def test_nobody_is_told_anything(client: Client, runs: dict[str, str]) -> None:
     nobody = client(None)
-    every = [*routes(runs), ("GET", f"{API}/runs", None), ("GET", f"{API}/openapi.json", None), ("GET", "/lineage/assets/x.js", None)]
+    every = [
+        *routes(runs),
+        ("GET", f"{API}/runs", None),
+        ("GET", f"{API}/picture", None),
+        ("GET", f"{API}/openapi.json", None),
+        ("GET", "/lineage/assets/x.js", None),
+    ]
     for method, path, body in every:
         assert nobody.request(method, path, json=body).status_code == 401, path
     garbage = nobody.get(f"{API}/runs", headers={"Authorization": "Bearer garbage"})

@@ -222,6 +222,42 @@ class WhyNotAnswer(BaseModel):
     found: ForwardAnswer
 
 
+class NodeAnswer(BaseModel):
+    """A node of a picture: a run, a segment of a run's plan (its ``parent``), or a table; see `picture.Node`."""
+
+    id: str
+    kind: Literal["run", "segment", "table"]
+    label: str
+    detail: str
+    parent: str | None
+    segment_kind: str | None
+    kind_name: str
+    stored: bool
+    rows: int | None
+    status: str | None
+    run_id: str | None
+    task_id: str | None
+    dag_id: str | None
+    dag_run_id: str | None
+    is_own: bool
+    withheld: bool
+
+
+class EdgeAnswer(BaseModel):
+    """From what is read to what reads it."""
+
+    source: str
+    target: str
+
+
+class PictureAnswer(BaseModel):
+    """A picture; ``problems`` say what is not in it."""
+
+    nodes: list[NodeAnswer]
+    edges: list[EdgeAnswer]
+    problems: list[str]
+
+
 class DerivationAnswer(BaseModel):
     """A stored answer, without its tables."""
 

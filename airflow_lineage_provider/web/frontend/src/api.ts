@@ -113,6 +113,31 @@ export interface Forward {
   results: Descendants[];
 }
 
+export interface PictureNode {
+  id: string;
+  kind: "run" | "segment" | "table";
+  label: string;
+  detail: string;
+  parent: string | null;
+  segment_kind: string | null;
+  kind_name: string;
+  stored: boolean;
+  rows: number | null;
+  status: string | null;
+  run_id: string | null;
+  task_id: string | null;
+  dag_id: string | null;
+  dag_run_id: string | null;
+  is_own: boolean;
+  withheld: boolean;
+}
+
+export interface Picture {
+  nodes: PictureNode[];
+  edges: { source: string; target: string }[];
+  problems: string[];
+}
+
 /** What a table of an answer can be saved as. */
 export type FileForm = "csv" | "arrow";
 
@@ -159,6 +184,8 @@ export const api = {
     const given = Object.entries(asked).filter((one): one is [string, string] => Boolean(one[1]));
     return answer<{ runs: Run[]; next: string | null }>(`runs?${new URLSearchParams(given)}`, signal);
   },
+  picture: (dagId: string, dagRunId: string, signal?: AbortSignal) =>
+    answer<Picture>(`picture?${new URLSearchParams({ dag_id: dagId, dag_run_id: dagRunId })}`, signal),
   run: (id: string, signal?: AbortSignal) => answer<RunDetails>(run(id), signal),
   rows: (id: string, asked: RowsAsked, signal?: AbortSignal) => answer<Rows>(`${run(id)}/rows`, signal, asked),
   explanation: (id: string, target: Target, form: "json" | "page", signal?: AbortSignal) =>

@@ -1,18 +1,41 @@
 import { Trouble, Waiting } from "../Trouble";
 import { RunTable } from "../RunTable";
 import type { Run } from "../api";
-import type { Context } from "../place";
+import { hashOf, useView, type Context } from "../place";
 import { useRuns } from "../useRuns";
+import { PictureView } from "./PictureView";
 import { RunView } from "./RunView";
 
 /** The runs of a DAG, DAG run, task or task instance. A task instance that ran one pipeline is shown at once. */
 export function RunsOf({ place }: { place: Context }) {
   const found = useRuns({ dag_id: place.dagId, dag_run_id: place.dagRunId, task_id: place.taskId, map_index: place.mapIndex });
+  const view = useView();
   const only = found.runs[0];
+  const ofDagRun = place.dagRunId !== undefined && place.taskId === undefined;
+  const drawn = ofDagRun && (view["part"] ?? "picture") === "picture";
   if (place.taskId && place.dagRunId && found.runs.length === 1 && only) return <RunView id={only.id} isOnly />;
   return (
     <>
       <h1>{[place.dagId, place.taskId].filter(Boolean).join(" · ")}</h1>
+      {ofDagRun && (
+        <nav aria-label="Parts of the DAG run">
+          <a href={hashOf({ part: "runs" })} aria-current={drawn ? undefined : "page"}>
+            Runs
+          </a>
+          <a href={hashOf({ part: "picture" })} aria-current={drawn ? "page" : undefined}>
+            Picture
+          </a>
+        </nav>
+      )}
+      {drawn && <PictureView dagId={place.dagId ?? ""} dagRunId={place.dagRunId ?? ""} view={view} />}
+      {!drawn && <Runs found={found} place={place} />}
+    </>
+  );
+}
+
+function Runs({ found, place }: { found: ReturnType<typeof useRuns>; place: Context }) {
+  return (
+    <>
       {found.error && <Trouble error={found.error} />}
       {found.isPending && <Waiting what="Looking for runs" />}
       {found.isSuccess && found.runs.length === 0 && <Nothing place={place} />}

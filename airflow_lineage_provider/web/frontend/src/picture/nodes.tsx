@@ -1,0 +1,22 @@
+import { Handle, Position, type Node, type NodeProps } from "@xyflow/react";
+
+import type { PictureNode } from "../api";
+import { said } from "./words";
+
+export type Shown = Node<{ node: PictureNode; more: number; faded: boolean; open: boolean }>;
+
+/** A run, a table or a segment in the picture. */
+export function Box({ data }: NodeProps<Shown>) {
+  const { node, more, faded, open } = data;
+  return (
+    <div className={["box", node.kind, node.segment_kind ?? "", node.stored ? "kept" : "", faded ? "faded" : "", open ? "open" : "", node.is_own ? "" : "other"].join(" ")}>
+      <Handle type="target" position={Position.Left} isConnectable={false} />
+      <div className="head">
+        <strong>{node.label}</strong>
+        <small>{said(node)}</small>
+      </div>
+      {more > 0 && <span className="more">+{more}</span>}
+      <Handle type="source" position={Position.Right} isConnectable={false} />
+    </div>
+  );
+}

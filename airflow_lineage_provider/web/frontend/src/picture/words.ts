@@ -1,0 +1,18 @@
+// Nodes of a picture in words.
+
+import type { PictureNode } from "../api";
+import { count } from "../words";
+
+/** What stands below a node's name. */
+export function said(node: PictureNode): string {
+  const rows = node.rows === null ? "" : count(node.rows, "row");
+  if (node.kind === "run") return [node.task_id ?? "", node.status ?? ""].filter(Boolean).join(" · ");
+  if (node.kind === "segment") return [node.kind_name, node.stored ? "stored" : "not stored", rows].filter(Boolean).join(" · ");
+  return [node.withheld ? "withheld" : node.stored ? "stored" : "", rows].filter(Boolean).join(" · ") || node.detail;
+}
+
+/** A node in one sentence, for those who hear it. */
+export function told(node: PictureNode, more: number): string {
+  const kind = { run: "Run ", table: "Table ", segment: "" }[node.kind];
+  return [kind + node.label, said(node), more ? `${more} more beside it` : ""].filter(Boolean).join(", ");
+}

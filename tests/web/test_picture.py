@@ -1,0 +1,100 @@
+"""The picture of a DAG run: its pipelines' runs joined at the tables that pass between them, and who may see what of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from airflow_lineage_provider.records.run import RunHead
+
+API = "/lineage/api/v1"
+Client = Callable[..., Any]
+DAG_RUN = "manual__2025-12-31T06:00:00+00:00"
+
+
+def picture(client: Any, dag_id: str) -> Any:
+    return client.get(f"{API}/picture", params={"dag_id": dag_id, "dag_run_id": DAG_RUN})
+
+
+def parts(answer: Any) -> tuple[dict[str, dict[str, Any]], set[tuple[str, str]]]:
+    assert answer.status_code == 200, answer.text
+    found = answer.json()
+    assert found["problems"] == []
+    nodes = {one["id"]: one for one in found["nodes"]}
+    assert len(nodes) == len(found["nodes"])
+    edges = {(one["source"], one["target"]) for one in found["edges"]}
+    assert {end for edge in edges for end in edge} <= set(nodes)
+    return nodes, edges
+
+
+def test_tasks_are_joined_at_the_table_that_passes_between_them(client: Client, runs: dict[str, str]) -> None:
+    nodes, edges = parts(picture(client(), "loan_examination"))
+    judged, again = runs["judged"], runs["again"]
+    assert {one["label"] for one in nodes.values() if one["kind"] == "run"} == {"loans.examine", "loans.again"}
+    written = nodes[f"{judged}/output"]
+    assert (written["kind"], written["label"], written["stored"], written["rows"]) == ("table", "judged", True, 120)
+    assert (f"{judged}/0", f"{judged}/output") in edges
+    readers = {target for source, target in edges if source == f"{judged}/output"}
+    assert readers
+    assert {nodes[one]["parent"] for one in readers} == {again}
+    sources = {one["label"] for one in nodes.values() if one["kind"] == "table"} - {"judged"}
+    assert sources == {"client", "loan"}
+
+
+def test_segments_are_drawn_inside(client: Client, runs: dict[str, str]) -> None:
+    nodes, edges = parts(picture(client(), "loan_examination"))
+    details = client().get(f"{API}/runs/{runs['judged']}").json()["segments"]
+    drawn = {int(one["id"].rpartition("/")[2]): one for one in nodes.values() if one["parent"] == runs["judged"]}
+    assert {number: (one["segment_kind"], one["stored"]) for number, one in drawn.items()} == {
+        one["number"]: (one["kind"], one["stored"]) for one in details
+    }
+    assert drawn[0]["label"] == "result"
+    assert drawn[0]["rows"] == 120
+    assert all((f"{runs['judged']}/{number}", f"{runs['judged']}/0") in edges for number in drawn if number == 1)
+    unstored = [one for one in nodes.values() if one["parent"] == runs["again"]]
+    assert not any(one["stored"] for one in unstored)
+
+
+def test_a_run_of_another_dag_stands_behind(client: Client, runs: dict[str, str]) -> None:
+    nodes, edges = parts(picture(client(), "loan_report"))
+    behind = nodes[runs["judged"]]
+    assert (behind["is_own"], nodes[runs["reported"]]["is_own"]) == (False, True)
+    assert (runs["judged"], f"{runs['judged']}/output") in edges
+    assert not any(one["parent"] == runs["judged"] for one in nodes.values())
+
+
+def test_what_one_may_not_read_is_not_told(client: Client, runs: dict[str, str], only_dag: Callable[[str, str], None]) -> None:
+    only_dag("ann", "loan_report")
+    nodes, _ = parts(picture(client("viewer", "ann"), "loan_report"))
+    assert runs["judged"] not in nodes
+    table = nodes[f"{runs['judged']}/output"]
+    assert (table["withheld"], table["rows"], table["run_id"]) == (True, None, None)
+    assert "may not read" in table["detail"]
+    assert picture(client("viewer", "ann"), "loan_examination").json() == {"nodes": [], "edges": [], "problems": []}
+    assert picture(client(None), "loan_report").status_code == 401
+
+
+def test_hidden_columns_are_in_no_operator(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "debt" in picture(client(), "loan_examination").text
+    monkeypatch.setenv("AIRFLOW_LINEAGE_HIDE", "debt")
+    assert "debt" not in picture(client(), "loan_examination").text
+
+
+def test_a_picture_needs_its_dag_run(client: Client) -> None:
+    answer = client().get(f"{API}/picture?dag_id=loan_report")
+    assert (answer.status_code, answer.json()["error"]["name"]) == (422, "InvalidRequest")
+
+
+def test_of_a_task_instance_the_last_try_counts() -> None:
+    from airflow_lineage_provider.web.picture import last_tries
+
+    def run(run_id: str, task: str, number: int | None, pipeline: str = "p") -> RunHead:
+        context = {"task_id": task, "map_index": -1} | ({} if number is None else {"try_number": number})
+        return RunHead(id=run_id, pipeline=pipeline, started=datetime.now(UTC), airflow=context)
+
+    runs = [run("5", "b", 1), run("4", "a", 2, "q"), run("3", "a", 2), run("2", "a", 1), run("1", "c", None)]
+    assert [one.id for one in last_tries(runs)] == ["1", "3", "4", "5"]
+    assert [one.id for one in last_tries(reversed(runs))] == ["1", "3", "4", "5"]
