@@ -10,6 +10,10 @@ from urllib.parse import parse_qsl, urlsplit
 from airflow_lineage_provider.store import forks
 
 _DEFAULT_PORT = "5432"
+_OWN_TYPES = {"adbc.postgresql.type_resolver_mode": "builtin"}
+"""The driver knows PostgreSQL's own types, and asks nothing when it connects (from 1.13 on). Else it reads all columns of all tables of the
+database, which takes a second where ten thousand runs are kept; tables of the store have no other types."""
+_options = _OWN_TYPES
 
 
 class AdbcConnection:
@@ -20,11 +24,9 @@ class AdbcConnection:
     """
 
     def __init__(self, url: str) -> None:
-        import adbc_driver_postgresql.dbapi as adbc
-
         opened: list[int] = []
         with forks.sockets_opened(opened, _ports(url)):
-            self._inner = adbc.connect(url, autocommit=True)
+            self._inner = _connected(url)
         self._pid = os.getpid()
         self._begun = False
         sockets = tuple(opened)
@@ -68,6 +70,19 @@ class AdbcConnection:
     def _execute(self, sql: str) -> None:
         with self._inner.cursor() as cursor:
             cursor.execute(sql)
+
+
+def _connected(url: str) -> Any:
+    import adbc_driver_postgresql.dbapi as adbc
+
+    global _options
+    try:
+        return adbc.connect(url, autocommit=True, db_kwargs=_options)
+    except adbc.NotSupportedError:
+        if not _options:
+            raise
+        _options = {}  # an older driver, which does not know the option
+        return adbc.connect(url, autocommit=True)
 
 
 def _ports(url: str) -> set[int]:

@@ -21,7 +21,7 @@ Chosen: TypeAlias = Literal["auto"] | Kind
 """``auto``: what costs least for the rows (`transport_for`)."""
 
 FEW_ROWS = 10_000
-"""Up to so many rows psycopg2 sends them for less: ADBC asks a server for all its types whenever it connects."""
+"""Up to so many rows psycopg2 sends them for less: its connection is the cheaper one."""
 
 
 class Transport(Protocol):

@@ -10,7 +10,8 @@ from typing import Any
 import psycopg2
 import pytest
 
-from airflow_lineage_provider.store import RunRecord, Store, embedded
+from airflow_lineage_provider.store import RunRecord, Store, adbc, embedded
+from airflow_lineage_provider.store.connection import adbc_connect
 from tests.statements import noted
 from tests.store.conftest import sql
 
@@ -75,3 +76,18 @@ def explained(url: str, query: str) -> dict[str, Any]:
 
 def nodes(plan: dict[str, Any]) -> list[dict[str, Any]]:
     return [plan, *(node for child in plan.get("Plans", []) for node in nodes(child))]
+
+
+def test_a_connection_does_not_read_the_tables_of_all_runs(crowded: Store, server: embedded.Server) -> None:
+    with noted(server, crowded.url) as asked, closing(adbc_connect(crowded.url)):
+        pass
+    assert not [text for text in asked.texts if "pg_attribute" in text or "pg_type" in text], asked
+
+
+def test_a_driver_that_does_not_know_the_option_connects_too(crowded: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(adbc, "_options", {"adbc.postgresql.not_in_this_release": "builtin"})
+    for _ in range(2):
+        with closing(adbc_connect(crowded.url)) as connection, closing(connection.cursor()) as cursor:
+            cursor.execute("SELECT 1")
+            assert cursor.fetchone() == (1,)
+    assert adbc._options == {}
