@@ -117,6 +117,17 @@ def masked_columns() -> tuple[str, ...]:
     return tuple((os.environ.get("AIRFLOW_LINEAGE_MASK") or "").split(","))
 
 
+def masking_hook() -> str | None:
+    """A function that says what else is hidden and masked (``AIRFLOW_LINEAGE_MASK_HOOK``, as ``module:function``; none by default).
+
+    :raises InvalidSetting: it is not written so.
+    """
+    named = (os.environ.get("AIRFLOW_LINEAGE_MASK_HOOK") or "").strip()
+    if named and not re.fullmatch(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*", named):
+        raise InvalidSetting(f"AIRFLOW_LINEAGE_MASK_HOOK is {shown(named)}; it is written module:function")
+    return named or None
+
+
 def clear_params() -> tuple[str, ...]:
     """Parameters that are recorded as they are (``AIRFLOW_LINEAGE_CLEAR_PARAMS``: names, or patterns with ``*``, with commas between)."""
     return tuple(name.strip() for name in os.environ.get("AIRFLOW_LINEAGE_CLEAR_PARAMS", "").split(",") if name.strip())

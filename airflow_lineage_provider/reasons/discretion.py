@@ -13,6 +13,7 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from airflow_lineage_provider import settings
+from airflow_lineage_provider.reasons.masking_hook import Hook, masking_hook
 
 MASK = "•••"
 
@@ -25,25 +26,30 @@ class Discretion:
 
     hide: tuple[str, ...] = ()
     mask: tuple[str, ...] = ()
+    hook: Hook | None = None
 
     @classmethod
     def of(cls, hide: Sequence[str] = (), mask: Sequence[str] = ()) -> Discretion:
         """These patterns, and those of the settings, which no argument takes back."""
-        return cls(_patterns([*settings.hidden_columns(), *_listed(hide)]), _patterns([*settings.masked_columns(), *_listed(mask)]))
+        hidden, masked = [*settings.hidden_columns(), *_listed(hide)], [*settings.masked_columns(), *_listed(mask)]
+        return cls(_patterns(hidden), _patterns(masked), masking_hook())
 
     def __bool__(self) -> bool:
-        return bool(self.hide or self.mask)
+        return bool(self.hide or self.mask or self.hook)
 
     def __or__(self, other: Discretion) -> Discretion:
-        return Discretion(_patterns([*self.hide, *other.hide]), _patterns([*self.mask, *other.mask]))
+        return Discretion(_patterns([*self.hide, *other.hide]), _patterns([*self.mask, *other.mask]), self.hook or other.hook)
 
     def hides(self, column: str, table: str = "") -> bool:
         """Is the column to be left out?"""
-        return _matches(self.hide, column, table)
+        return _matches(self.hide, column, table) or self._asked(column, table) == "hide"
 
     def masks(self, column: str, table: str = "") -> bool:
         """Are the column's values not to be told? (A hidden one is not masked.)"""
-        return not self.hides(column, table) and _matches(self.mask, column, table)
+        return not self.hides(column, table) and (_matches(self.mask, column, table) or self._asked(column, table) == "mask")
+
+    def _asked(self, column: str, table: str) -> str | None:
+        return None if self.hook is None else self.hook(table, column)
 
     def withholds(self, column: str, table: str = "") -> bool:
         """Are the column's values to be told to nobody?"""

@@ -394,3 +394,11 @@ def drop_data(connection: sa.Connection, run_id: str) -> None:
     discarded.enter(connection, run_id, [folder for _, folder in found if folder is not None])
     for one in (table, schema.kept_udfs):
         connection.execute(one.delete().where(one.c.run_id == run_id))
+
+
+def size(connection: sa.Connection) -> int:
+    """The bytes of the whole database, and of what runs stored in files."""
+    database = int(connection.execute(sa.text("SELECT pg_database_size(current_database())")).scalar_one())
+    m = schema.materializations.c
+    files = connection.execute(sa.select(m.files).where(m.folder.is_not(None))).scalars()
+    return database + sum(sum((one or {}).values()) for one in files)

@@ -97,7 +97,7 @@ def load(connection: sa.Connection, derivation_id: str) -> DerivationRecord:
         raise DerivationNotFound(f"there is no derivation {shown(derivation_id)} in the results store (its run may have been dropped)")
     tables = schema.derivation_tables
     found = connection.execute(sa.select(tables).where(tables.c.derivation_id == derivation_id).order_by(tables.c.position)).mappings()
-    return replace(_record(row), tables={entry["name"]: _table(entry) for entry in found})
+    return replace(record_of(row), tables={entry["name"]: _table(entry) for entry in found})
 
 
 def _table(row: Mapping[Any, Any]) -> DerivationTable:
@@ -111,8 +111,11 @@ def _stored(record: DerivationRecord, name: str) -> Any:
     return value if name == "created" else written(value)
 
 
-def _record(row: Mapping[Any, Any]) -> DerivationRecord:
-    """:raises RecordDamaged: it cannot be read."""
+def record_of(row: Mapping[Any, Any]) -> DerivationRecord:
+    """A derivation without its tables.
+
+    :raises RecordDamaged: it cannot be read.
+    """
     given = {name: row[name] for name in _FIELDS}
     try:
         documents = {name: read_one_of(kind, given[name] or {}, name) for name, kind in _DOCUMENTS.items()}
@@ -125,7 +128,7 @@ def of_run(connection: sa.Connection, run_id: str) -> list[DerivationRecord]:
     """A run's derivations, newest first, without their tables."""
     table = schema.derivations
     rows = connection.execute(sa.select(table).where(table.c.run_id == run_id).order_by(table.c.id.desc())).mappings()
-    return [_record(row) for row in rows]
+    return [record_of(row) for row in rows]
 
 
 def cached_reasons(reading: Reading, run_id: str, function: str, digests: Sequence[str]) -> pa.Table:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from airflow_lineage_provider import settings
 from airflow_lineage_provider.errors import StoreError
 from airflow_lineage_provider.secrecy import redact
-from airflow_lineage_provider.store import catalog, derivations, embedded, lifecycle, migrate, pending, roles
+from airflow_lineage_provider.store import catalog, derivation_list, derivations, embedded, lifecycle, migrate, pending, roles, run_list
 from airflow_lineage_provider.store.appends import Appends
 from airflow_lineage_provider.store.batches import Batches
 from airflow_lineage_provider.store.connection import normalise, store_errors
@@ -156,6 +156,18 @@ class Store(Runs, Appends, Batches, Reading):
         """A run's derivations, newest first, without their tables."""
         with self._transaction(f"listing the derivations of run {run_id}") as connection:
             return derivations.of_run(connection, run_id)
+
+    def list_derivations(
+        self, text: str | None, before: str | None, permits: run_list.Permits, limit: int
+    ) -> derivation_list.DerivationsFound:
+        """The newest derivations of runs that may be shown, without their tables: see `derivation_list.listed`."""
+        with self._transaction("listing derivations") as connection:
+            return derivation_list.listed(connection, text, before, permits, limit)
+
+    def size(self) -> int:
+        """The bytes of the whole database, and of what runs stored in files."""
+        with self._transaction("measuring the results store") as connection:
+            return catalog.size(connection)
 
     def cached_reasons(self, run_id: str, function: str, digests: Sequence[str], session: Session | None = None) -> pa.Table:
         """Known calls of a function: the ``digest`` of their arguments, and the JSON of the ``value`` and of the ``reason``."""

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import logging
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Annotated, Any, TypeVar
 
 import anyio
 import anyio.to_thread
 from airflow.api_fastapi.core_api.security import get_user
-from fastapi import Depends
+from fastapi import Depends, Request
 
 from airflow_lineage_provider import settings
 from airflow_lineage_provider.errors import QueryTooSlow, RunNotFound
@@ -19,10 +19,10 @@ from airflow_lineage_provider.recorded_run import Run
 from airflow_lineage_provider.records.run import RunHead, RunRecord
 from airflow_lineage_provider.shown import shown
 from airflow_lineage_provider.store import Store
+from airflow_lineage_provider.web.audit import put_down
 from airflow_lineage_provider.web.opened import opened_store
 from airflow_lineage_provider.web.rights import Rights
 
-log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 MOST_TARGET_ROWS = 100
@@ -49,8 +49,9 @@ class AskedLineage(Lineage):
 class Question:
     """What a resource asks with."""
 
-    def __init__(self, user: Any) -> None:
+    def __init__(self, user: Any, request: Request | None = None) -> None:
         self.user = user
+        self._request = request
         self.rights = Rights(user)
         self._ends = time.monotonic() + settings.web_seconds()
 
@@ -90,19 +91,19 @@ class Question:
         if time.monotonic() > self._ends:
             raise QueryTooSlow(f"the answer took longer than {settings.web_seconds():g} s (AIRFLOW_LINEAGE_WEB_SECONDS) and was ended")
 
-    def note(self, what: str, run_id: str) -> None:
-        """Put down who asked what of which run: no rows, and no predicate."""
-        log.info("lineage tab: %s asks for %s of run %s", self.user.get_name(), what, run_id)
-
     async def answered(self, work: Callable[[], T]) -> T:
-        """The answer, worked out on a thread. Airflow's own requests have other threads: these here may all be waiting for the store."""
+        """The answer, worked out on a thread, with a record of who asked.
+
+        Airflow's own requests have other threads: these here may all be waiting for the store.
+        """
         if not _limiter:
             _limiter.append(anyio.CapacityLimiter(_AT_ONCE))
-        return await anyio.to_thread.run_sync(work, limiter=_limiter[0])
+        with nullcontext() if self._request is None else put_down(self._request, self.user.get_name()):
+            return await anyio.to_thread.run_sync(work, limiter=_limiter[0])
 
 
-def _question(user: Annotated[Any, Depends(get_user)]) -> Question:
-    return Question(user)
+def _question(request: Request, user: Annotated[Any, Depends(get_user)]) -> Question:
+    return Question(user, request)
 
 
 Asked = Annotated[Question, Depends(_question)]

@@ -39,7 +39,7 @@ _STATUS: tuple[tuple[type[errors.LineageError], int], ...] = (
     (errors.StoreUnavailable, 503),
 )
 _ASKED_ELSEWHERE = (errors.SparkRequired, errors.ParameterError, errors.AnswerTooLarge, errors.TargetTooLarge, errors.QueryTooSlow)
-_HTTP = {401: "NotAuthenticated", 403: "NotPermitted", 404: "NotFound", 405: "NotAllowed"}
+HTTP_NAMES = {401: "NotAuthenticated", 403: "NotPermitted", 404: "NotFound", 405: "NotAllowed"}
 
 
 class Ask(BaseModel):
@@ -124,7 +124,7 @@ async def _invalid(_request: Request, error: Exception) -> JSONResponse:
 
 async def _http(_request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, HTTPException)
-    return answer(error.status_code, _HTTP.get(error.status_code, "Error"), str(error.detail))
+    return answer(error.status_code, HTTP_NAMES.get(error.status_code, "Error"), str(error.detail))
 
 
 async def _unforeseen(_request: Request, error: Exception) -> JSONResponse:

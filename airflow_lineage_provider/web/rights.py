@@ -34,6 +34,10 @@ class Rights:
             self._known[dag_id] = self._connections() if dag_id is None else self._dag(dag_id)
         return self._known[dag_id]
 
+    def may_see_store(self) -> bool:
+        """Whether what concerns the store as a whole is for this person: those who may read the connection to it."""
+        return self._connections()
+
     def _dag(self, dag_id: str) -> bool:
         details = DagDetails(id=dag_id, team_name=DagModel.get_team_name(dag_id))
         manager = get_auth_manager()

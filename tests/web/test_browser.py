@@ -105,6 +105,12 @@ def test_all_runs(opened: Callable[..., Any], width: int, scheme: str) -> None:
     page.get_by_role("link", name="loans.examine").wait_for(state="detached")
     page.get_by_role("link", name="loans.report").wait_for()
     assert page.get_by_role("link", name="loans.").all_inner_texts() == ["loans.report"]
+    page.get_by_role("searchbox").fill("income")
+    page.get_by_role("link", name="income").wait_for()
+    page.get_by_text("The results store takes").wait_for()
+    look(page, f"found-{width}")
+    page.get_by_role("link", name="income").click()
+    page.get_by_text("Columns: client_id, name, income, debt").wait_for()
 
 
 @SIZES

@@ -46,18 +46,18 @@ def _listed(question: Question, run_id: str) -> DerivationsAnswer:
     run = question.run(run_id)
     lineage = question.lineage()
     found = lineage.lasting(lambda: lineage.store.derivations(run.id))[:_MOST]
-    return DerivationsAnswer(derivations=[_answer(one, run) for one in found])
+    return DerivationsAnswer(derivations=[told_of(one, run) for one in found])
 
 
-def _answer(one: DerivationRecord, run: Run) -> DerivationAnswer:
+def told_of(one: DerivationRecord, run: Run | None) -> DerivationAnswer:
+    """A stored answer without its tables; ``run`` is needed where columns are withheld, of which its target may tell."""
     created = one.created.isoformat(timespec="seconds") if one.created else ""
-    asked = redaction_of(run.plan).text(one.target) if run.record.status == "complete" else ""
+    asked = one.target if run is None else redaction_of(run.plan).text(one.target) if run.record.status == "complete" else ""
     return DerivationAnswer(id=one.id, run_id=one.run_id, asked=asked, created=created, seconds=one.seconds, counts=dict(one.counts))
 
 
 def _answered(question: Question, derivation_id: str, form: str, table: str, file: Format) -> ExplanationAnswer | Response:
     found = _found(question, derivation_id)
-    question.note("a stored answer", found.run.id)
     _check(question, found)
     return explanation_answer(found, form, None) if file == "json" else table_file(found, table, file)
 

@@ -34,7 +34,6 @@ async def explanation(run_id: str, asked: ExplainAsked, question: Asked, form: W
 
 def _answered(question: Question, run_id: str, asked: ExplainAsked, form: Format) -> ExplanationAnswer | Response:
     run = question.run(run_id)
-    question.note("an explanation", run.id)
     found, lines = explained(question, run, asked)
     return explanation_answer(found, asked.form, lines) if form == "json" else table_file(found, asked.table, form)
 

@@ -269,6 +269,47 @@ class DerivationAnswer(BaseModel):
     counts: dict[str, int]
 
 
+class WithRun(BaseModel):
+    """A stored answer, and which run it is about."""
+
+    derivation: DerivationAnswer
+    pipeline: str
+    dag_id: str | None
+    task_id: str | None
+
+
+class StoredAnswersFound(BaseModel):
+    """Stored answers, newest first; ``next`` is what ``before`` is for the older ones, null where there are none."""
+
+    derivations: list[WithRun]
+    next: str | None
+
+
+class HitAnswer(BaseModel):
+    """A table, or a column of one, that a run reads or writes."""
+
+    kind: Literal["table", "column"]
+    name: str
+    table: str
+    way: Literal["reads", "writes"]
+    run_id: str
+    pipeline: str
+
+
+class FoundAnswer(BaseModel):
+    """Tables and columns; ``more``: others match, too."""
+
+    hits: list[HitAnswer]
+    more: bool
+
+
+class StoreAnswer(BaseModel):
+    """The results store; ``bytes`` is null for who may not know."""
+
+    bytes: int | None
+    retention_days: int | None
+
+
 class DerivationsAnswer(BaseModel):
     """A run's stored answers, newest first."""
 

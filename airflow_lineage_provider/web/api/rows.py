@@ -28,7 +28,6 @@ async def rows(run_id: str, asked: RowsAsked, question: Asked, form: Wanted) -> 
 
 def _rows(question: Question, run_id: str, asked: RowsAsked, form: Format) -> RowsAnswer | Response:
     run = question.run(run_id)
-    question.note("rows", run.id)
     wanted = PageWanted(
         where=asked.where, order=[(one.column, one.descending) for one in asked.sort], offset=asked.offset, limit=asked.limit
     )

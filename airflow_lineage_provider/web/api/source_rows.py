@@ -72,7 +72,6 @@ async def why_not(run_id: str, asked: SourceRowsAsked, question: Asked) -> WhyNo
 
 def _forward(question: Question, run_id: str, asked: SourceRowsAsked, form: Format) -> ForwardAnswer | Response:
     run = question.run(run_id)
-    question.note("what source rows touched", run.id)
     rows, meant = _meant(question, run, asked)
     found = [(one, _followed(question, one, forward_lines(one.run.id, one.like, one.table))) for one in meant]
     if form == "json":
@@ -83,7 +82,6 @@ def _forward(question: Question, run_id: str, asked: SourceRowsAsked, form: Form
 
 def _why_not(question: Question, run_id: str, asked: SourceRowsAsked) -> WhyNotAnswer:
     run = question.run(run_id)
-    question.note("why source rows are not in the result", run.id)
     rows, meant = _meant(question, run, asked)
     found = []
     for one in meant:

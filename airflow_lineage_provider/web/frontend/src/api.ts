@@ -74,6 +74,22 @@ export interface Derivation {
   seconds: number | null;
 }
 
+export interface StoredAnswer {
+  derivation: Derivation & { run_id: string };
+  pipeline: string;
+  dag_id: string | null;
+  task_id: string | null;
+}
+
+export interface Hit {
+  kind: "table" | "column";
+  name: string;
+  table: string;
+  way: "reads" | "writes";
+  run_id: string;
+  pipeline: string;
+}
+
 export interface ColumnInput {
   source: string | null;
   column: string | null;
@@ -184,6 +200,10 @@ export const api = {
     const given = Object.entries(asked).filter((one): one is [string, string] => Boolean(one[1]));
     return answer<{ runs: Run[]; next: string | null }>(`runs?${new URLSearchParams(given)}`, signal);
   },
+  found: (search: string, signal?: AbortSignal) => answer<{ hits: Hit[]; more: boolean }>(`found?${new URLSearchParams({ search })}`, signal),
+  storedAnswers: (search: string, signal?: AbortSignal) =>
+    answer<{ derivations: StoredAnswer[]; next: string | null }>(`derivations?${new URLSearchParams({ search })}`, signal),
+  store: (signal?: AbortSignal) => answer<{ bytes: number | null; retention_days: number | null }>("store", signal),
   picture: (dagId: string, dagRunId: string, signal?: AbortSignal) =>
     answer<Picture>(`picture?${new URLSearchParams({ dag_id: dagId, dag_run_id: dagRunId })}`, signal),
   run: (id: string, signal?: AbortSignal) => answer<RunDetails>(run(id), signal),

@@ -1,19 +1,31 @@
+import { useQuery } from "@tanstack/react-query";
 import { useDeferredValue } from "react";
 
 import { Trouble, Waiting } from "../Trouble";
 import { RunTable } from "../RunTable";
+import { api } from "../api";
 import { become, useView } from "../place";
 import { useRuns } from "../useRuns";
+import { size } from "../words";
+import { Hits, StoredAnswers } from "./Found";
 
 /** Navigation: all runs that a person may see, to be searched. */
 export function Home() {
   const search = useView()["search"] ?? "";
-  const found = useRuns({ search: useDeferredValue(search) });
+  const wanted = useDeferredValue(search);
+  const found = useRuns({ search: wanted });
+  const store = useQuery({ queryKey: ["store"], queryFn: ({ signal }) => api.store(signal) });
   return (
     <>
       <h1>Lineage</h1>
+      {store.data && (
+        <p className="note">
+          {store.data.bytes !== null && `The results store takes ${size(store.data.bytes)}. `}
+          {store.data.retention_days === null ? "Runs stay until somebody drops them." : `Runs are dropped after ${store.data.retention_days} days.`}
+        </p>
+      )}
       <form role="search" onSubmit={(event) => event.preventDefault()}>
-        <label htmlFor="search">Search runs by pipeline, DAG, task or id</label>
+        <label htmlFor="search">Search runs and answers by pipeline, DAG, task or id; tables and columns by name</label>
         <input id="search" type="search" value={search} maxLength={200} onChange={(event) => become({ search: event.target.value })} />
       </form>
       {found.error && <Trouble error={found.error} />}
@@ -27,6 +39,8 @@ export function Home() {
           Older runs
         </button>
       )}
+      {wanted.trim().length > 1 && <Hits search={wanted.trim()} />}
+      <StoredAnswers search={wanted.trim()} />
     </>
   );
 }

@@ -1,0 +1,70 @@
+"""Lists of stored answers as a person looks through them: those of all runs that are for them, newest first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import sqlalchemy as sa
+
+from airflow_lineage_provider.errors import LineageError
+from airflow_lineage_provider.records.run import RunHead
+from airflow_lineage_provider.store import catalog, derivations, schema
+from airflow_lineage_provider.store.records import DerivationRecord
+
+_AT_ONCE = 200
+_MOST_LOOKED_AT = 2_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class DerivationsFound:
+    """Stored answers with their runs, newest first. ``last`` is where a further list goes on (an id); None: there are no more."""
+
+    found: tuple[tuple[DerivationRecord, RunHead], ...]
+    last: str | None
+
+
+def listed(
+    connection: sa.Connection, text: str | None, before: str | None, permits: Callable[[RunHead], bool], limit: int
+) -> DerivationsFound:
+    """The newest stored answers, without their tables, of runs whose pipeline, id, DAG or task has this text in its name.
+
+    So many are looked at for one list, and no more; then the list may be short, and ``last`` says where to go on.
+    """
+    found: list[tuple[DerivationRecord, RunHead]] = []
+    heads: dict[str, RunHead | None] = {}
+    last, looked_at = before, 0
+    while looked_at < _MOST_LOOKED_AT:
+        rows = connection.execute(_query(text, last).limit(_AT_ONCE)).mappings().all()
+        for row in rows:
+            last = row["id"]
+            if row["run_id"] not in heads:
+                heads[row["run_id"]] = _head(connection, row["run_id"], permits)
+            run = heads[row["run_id"]]
+            if run is not None:
+                found.append((derivations.record_of(row), run))
+            if len(found) == limit:
+                return DerivationsFound(found=tuple(found), last=last)
+        looked_at += len(rows)
+        if len(rows) < _AT_ONCE:
+            return DerivationsFound(found=tuple(found), last=None)
+    return DerivationsFound(found=tuple(found), last=last)
+
+
+def _head(connection: sa.Connection, run_id: str, permits: Callable[[RunHead], bool]) -> RunHead | None:
+    """The run of an answer, where it may be shown: not where its record cannot be read, so that nobody knows whose it is."""
+    try:
+        run: RunHead = catalog.head(connection, run_id)
+    except LineageError:
+        return None
+    return run if permits(run) else None
+
+
+def _query(text: str | None, before: str | None) -> sa.Select[tuple[object, ...]]:
+    made, runs = schema.derivations, schema.runs.c
+    query = sa.select(made).join(schema.runs, runs.id == made.c.run_id).order_by(made.c.id.desc())
+    if text:
+        safe = schema.safe_text(text)
+        places = (sa.type_coerce(runs.pipeline, sa.Text), made.c.id, runs.id, sa.type_coerce(runs.airflow, sa.Text))
+        query = query.where(sa.or_(*(place.icontains(safe, autoescape=True) for place in places)))
+    return query if before is None else query.where(made.c.id < before)

@@ -1,0 +1,95 @@
+"""What the navigation view has beside runs: tables and columns by name, stored answers, and the store itself."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from itertools import islice
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+
+from airflow_lineage_provider import settings
+from airflow_lineage_provider.errors import LineageError, StoreUnavailable
+from airflow_lineage_provider.reasons.discretion import Discretion
+from airflow_lineage_provider.records.run import RunHead
+from airflow_lineage_provider.store.run_list import RunsWanted
+from airflow_lineage_provider.web.api.derivations import told_of
+from airflow_lineage_provider.web.api.models import FoundAnswer, HitAnswer, StoreAnswer, StoredAnswersFound, WithRun
+from airflow_lineage_provider.web.asking import Asked, AskedLineage, Question
+from airflow_lineage_provider.web.found_tables import Hit, hits, newest_of_each
+
+router = APIRouter(tags=["navigation"])
+MOST_PIPELINES = 200
+MOST_HITS = 100
+_RUNS_LOOKED_AT = 2_000
+
+Search = Annotated[str, Query(min_length=2, max_length=200)]
+
+
+@router.get("/found")
+async def found(question: Asked, search: Search) -> FoundAnswer:
+    """Tables and columns with this text in their names, in the newest runs of the pipelines that this person may see."""
+    return await question.answered(lambda: _found(question, search))
+
+
+@router.get("/derivations")
+async def stored_answers(
+    question: Asked,
+    search: Annotated[str | None, Query(max_length=200)] = None,
+    before: Annotated[str | None, Query(max_length=500)] = None,
+    limit: Annotated[int, Query(ge=1, le=100)] = 20,
+) -> StoredAnswersFound:
+    """The newest stored answers about runs that this person may see; ``search`` as of runs."""
+    return await question.answered(lambda: _stored_answers(question, search or None, before, limit))
+
+
+@router.get("/store")
+async def store(question: Asked) -> StoreAnswer:
+    """How large the store is, for those who may read Airflow's connections, and how long runs stay."""
+    return await question.answered(lambda: _store(question))
+
+
+def _found(question: Question, search: str) -> FoundAnswer:
+    lineage = question.lineage()
+    wanted = RunsWanted(status="complete")
+    listed = lineage.lasting(lambda: lineage.store.list_runs(wanted, question.rights.may_see, _RUNS_LOOKED_AT))
+    newest = newest_of_each(listed.runs, MOST_PIPELINES)
+    made: list[Hit] = []
+    for run in newest:
+        question.in_time()
+        made += _hits(lineage, run, search)
+        if len(made) > MOST_HITS:
+            break
+    return FoundAnswer(hits=[HitAnswer(**asdict(one)) for one in made[:MOST_HITS]], more=len(made) > MOST_HITS)
+
+
+def _hits(lineage: AskedLineage, run: RunHead, search: str) -> list[Hit]:
+    """None where the run's record cannot be read, or was dropped meanwhile."""
+    try:
+        record = lineage.lasting(lambda: lineage.store.run(run.id))
+        return list(islice(hits(record, search), MOST_HITS)) if record.status == "complete" else []
+    except StoreUnavailable:
+        raise
+    except LineageError:
+        return []
+
+
+def _stored_answers(question: Question, search: str | None, before: str | None, limit: int) -> StoredAnswersFound:
+    lineage = question.lineage()
+    listed = lineage.lasting(lambda: lineage.store.list_derivations(search, before, question.rights.may_see, limit))
+    told = []
+    for record, run in listed.found:
+        asked = told_of(record, lineage.get_run(run.id, whole=True)) if Discretion.of() else told_of(record, None)
+        told.append(WithRun(derivation=asked, pipeline=run.pipeline, dag_id=_text(run, "dag_id"), task_id=_text(run, "task_id")))
+    return StoredAnswersFound(derivations=told, next=listed.last)
+
+
+def _text(run: RunHead, name: str) -> str | None:
+    found = (run.airflow or {}).get(name)
+    return found if isinstance(found, str) else None
+
+
+def _store(question: Question) -> StoreAnswer:
+    lineage = question.lineage()
+    size = lineage.lasting(lineage.store.size) if question.rights.may_see_store() else None
+    return StoreAnswer(bytes=size, retention_days=settings.retention_days())

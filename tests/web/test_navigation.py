@@ -1,0 +1,80 @@
+"""What the navigation view finds beside runs: tables and columns, stored answers, and the store itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from airflow_lineage_provider import Lineage
+from airflow_lineage_provider.store import Store
+
+API = "/lineage/api/v1"
+Client = Callable[..., Any]
+OnlyDag = Callable[[str, str], None]
+
+
+def found(client: Any, text: str) -> set[tuple[str, str, str, str, str]]:
+    answer = client.get(f"{API}/found", params={"search": text})
+    assert answer.status_code == 200, answer.text
+    return {(one["kind"], one["table"], one["name"], one["way"], one["pipeline"]) for one in answer.json()["hits"]}
+
+
+def test_tables_and_columns_by_name(client: Client, runs: dict[str, str]) -> None:
+    assert found(client(), "JUDGED") == {
+        ("table", "judged", "judged", "writes", "loans.examine"),
+        ("table", "judged", "judged", "reads", "loans.report"),
+        ("table", "judged", "judged", "reads", "loans.again"),
+    }
+    assert found(client(), "income") == {("column", "client", "income", "reads", "loans.examine")}
+    assert found(client(), "year") == {("column", "result", "year", "writes", name) for name in ("loans.report", "loans.again")}
+    assert found(client(), "nothing like it") == set()
+    assert client().get(f"{API}/found?search=x").status_code == 422
+
+
+def test_only_what_one_may_see_is_found(client: Client, runs: dict[str, str], only_dag: OnlyDag, monkeypatch: pytest.MonkeyPatch) -> None:
+    only_dag("ann", "loan_report")
+    assert found(client("viewer", "ann"), "income") == set()
+    assert {one[4] for one in found(client("viewer", "ann"), "judged")} == {"loans.report"}
+    monkeypatch.setenv("AIRFLOW_LINEAGE_HIDE", "client.income")
+    assert found(client(), "income") == set()
+    monkeypatch.setenv("AIRFLOW_LINEAGE_HIDE", "")
+    monkeypatch.setenv("AIRFLOW_LINEAGE_MASK", "income")
+    assert len(found(client(), "income")) == 1
+
+
+def test_stored_answers_of_all_runs(client: Client, runs: dict[str, str], only_dag: OnlyDag, store: Store) -> None:
+    lineage = Lineage(store=store)
+    made = [
+        lineage.get_run(runs[name]).explain(target).id for name, target in [("judged", "client_id = 5"), ("reported", "client_id = 99")]
+    ]
+    answer = client().get(f"{API}/derivations?limit=2").json()
+    assert [one["derivation"]["id"] for one in answer["derivations"]] == made[::-1]
+    first = answer["derivations"][0]
+    assert (first["pipeline"], first["dag_id"], first["derivation"]["asked"]) == ("loans.report", "loan_report", "client_id = 99")
+    older = client().get(f"{API}/derivations?before={made[1]}&limit=1").json()
+    assert [one["derivation"]["id"] for one in older["derivations"]] == made[:1]
+    by_name = client().get(f"{API}/derivations?search=EXAMINE").json()
+    assert {one["pipeline"] for one in by_name["derivations"]} == {"loans.examine"}
+    only_dag("ann", "loan_report")
+    told = client("viewer", "ann").get(f"{API}/derivations").json()["derivations"]
+    assert {one["dag_id"] for one in told} == {"loan_report"}
+    assert client("viewer").get(f"{API}/derivations?search=notebook").json() == {"derivations": [], "next": None}
+
+
+def test_targets_are_told_without_withheld_columns(
+    client: Client, runs: dict[str, str], store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = Lineage(store=store).get_run(runs["judged"]).explain("name = 'client 5'").id
+    monkeypatch.setenv("AIRFLOW_LINEAGE_HIDE", "name")
+    told = {one["derivation"]["id"]: one["derivation"] for one in client().get(f"{API}/derivations").json()["derivations"]}
+    assert "client 5" not in told[made]["asked"]
+
+
+def test_the_store(client: Client, runs: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AIRFLOW_LINEAGE_RETENTION_DAYS", "30")
+    admin = client().get(f"{API}/store").json()
+    assert admin["bytes"] > 1_000_000
+    assert admin["retention_days"] == 30
+    assert client("viewer").get(f"{API}/store").json() == {"bytes": None, "retention_days": 30}
