@@ -50,6 +50,8 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--size", choices=("small", "full"), default="small", help="a minute for each experiment, or the papers' shapes")
     parser.add_argument("--repeats", type=int, default=3, help="of every arm, in turns")
     parser.add_argument("--only", action="append", choices=EXPERIMENTS, help="this experiment alone (may be repeated)")
+    parser.add_argument("--scale-factor", action="append", default=[], help="of TPC-H, in place of the size's (may be repeated): 10, say")
+    parser.add_argument("--udf-seconds", type=float, default=0.0, help="that a model of CDA takes longer for each call, as larger ones do")
     parser.add_argument("--out", type=Path, default=Path("bench"), help="the folder of results.json and report.html")
     parser.add_argument("--gate", action="store_true", help="fail where a figure is beyond its bound (bounds.toml)")
     parser.add_argument("--into", type=Path, help=argparse.SUPPRESS)
@@ -60,10 +62,10 @@ def _run(name: str, arguments: argparse.Namespace, results: Results) -> None:
     """In a process of its own: no experiment finds what another one has warmed up, and none falls with another."""
     with tempfile.TemporaryDirectory(prefix="lineage-bench-") as folder, console.status(name):
         into = Path(folder) / "found.json"
-        own = [sys.executable, "-m", "tests.bench", "--only", name, "--size", arguments.size]
-        done = subprocess.run(
-            [*own, "--repeats", str(arguments.repeats), "--into", str(into)], stderr=subprocess.PIPE, text=True, check=False
-        )
+        own = [sys.executable, "-m", "tests.bench", "--only", name, "--size", arguments.size, "--repeats", str(arguments.repeats)]
+        own += [text for factor in arguments.scale_factor for text in ("--scale-factor", factor)]
+        own += ["--udf-seconds", str(arguments.udf_seconds), "--into", str(into)]
+        done = subprocess.run(own, stderr=subprocess.PIPE, text=True, check=False)
         found = [Comparison.from_json(one) for one in json.loads(into.read_text())] if into.exists() else []
     results.experiments[name] = found
     if done.returncode:
@@ -81,7 +83,7 @@ def _problem(told: str) -> str:
 
 def _run_one(name: str, arguments: argparse.Namespace) -> int:
     found: list[Comparison] = []
-    with ground(arguments.size, arguments.repeats) as made:
+    with ground(arguments.size, arguments.repeats, tuple(arguments.scale_factor), arguments.udf_seconds) as made:
         for one in import_module(f"tests.bench.experiments.{name}").run(made):
             found.append(one)
             # After each: what an experiment had found before it failed is kept.

@@ -16,20 +16,28 @@ class AnswersDiffer(AssertionError):
 
 @dataclass(frozen=True)
 class Arm:
-    """One way. ``answer`` makes of what ``do`` gives something that equals every other arm's; it is not measured."""
+    """One way. ``answer`` makes of what ``do`` gives something that equals every other arm's; it is not measured.
+
+    ``reading``: where it is done in a process that reads itself, what this one took.
+    """
 
     do: Callable[[], Any]
     answer: Callable[[Any], Any] = lambda given: given
+    reading: Callable[[Any], Reading] | None = None
 
 
 @dataclass
 class Comparison:
-    """What the arms took, each reading by itself. ``facts`` are further numbers of an arm: bytes stored, rows read."""
+    """What the arms took, each reading by itself. ``facts`` are further numbers of an arm: bytes stored, rows read.
+
+    ``notes`` are words: of ways that cannot do it, or do it wrong, and so have no readings, the reason.
+    """
 
     title: str
     baseline: str
     readings: dict[str, list[Reading]]
     facts: dict[str, dict[str, float]] = field(default_factory=dict)
+    notes: dict[str, str] = field(default_factory=dict)
 
     def figures(self) -> dict[str, dict[str, float]]:
         """For each arm its figures: medians, and ratios to the baseline's medians."""
@@ -50,7 +58,13 @@ class Comparison:
     @classmethod
     def from_json(cls, found: Mapping[str, Any]) -> Comparison:
         readings = {arm: [Reading(**one) for one in some] for arm, some in found["readings"].items()}
-        return cls(found["title"], found["baseline"], readings, {arm: dict(some) for arm, some in found["facts"].items()})
+        return cls(
+            found["title"],
+            found["baseline"],
+            readings,
+            {arm: dict(some) for arm, some in found["facts"].items()},
+            dict(found.get("notes", {})),
+        )
 
 
 def compared(title: str, arms: Mapping[str, Arm], meter: Meter, repeats: int, baseline: str = "") -> Comparison:
@@ -68,7 +82,7 @@ def compared(title: str, arms: Mapping[str, Arm], meter: Meter, repeats: int, ba
     readings: dict[str, list[Reading]] = {name: [] for name in arms}
     for _ in range(repeats):
         for name, arm in arms.items():
-            readings[name].append(meter.measured(arm.do))
+            readings[name].append(arm.reading(arm.do()) if arm.reading else meter.measured(arm.do))
     return Comparison(title, base, readings)
 
 

@@ -24,7 +24,11 @@ Size = Literal["small", "full"]
 
 @dataclass(frozen=True)
 class Ground:
-    """``small`` experiments take about a minute; ``full`` ones have the papers' shapes as far as the machine carries them."""
+    """``small`` experiments take about a minute; ``full`` ones have the papers' shapes as far as the machine carries them.
+
+    ``scale_factors``: those of TPC-H that were asked for, in place of the size's; ``udf_seconds``: how long each call of a model of the CDA
+    workload takes longer than it does.
+    """
 
     spark: SparkSession
     lineage: Lineage
@@ -32,6 +36,8 @@ class Ground:
     meter: Meter
     size: Size
     repeats: int
+    scale_factors: tuple[str, ...] = ()
+    udf_seconds: float = 0.0
 
     @property
     def is_small(self) -> bool:
@@ -44,7 +50,7 @@ class Ground:
 
 
 @contextmanager
-def ground(size: Size, repeats: int) -> Iterator[Ground]:
+def ground(size: Size, repeats: int, scale_factors: tuple[str, ...] = (), udf_seconds: float = 0.0) -> Iterator[Ground]:
     """Made for one experiment, in a process of its own, and taken away after it."""
     folder = Path(tempfile.mkdtemp(prefix="lineage-bench-"))
     os.environ["AIRFLOW_LINEAGE_HOME"] = str(folder / "home")
@@ -55,7 +61,7 @@ def ground(size: Size, repeats: int) -> Iterator[Ground]:
     spark = _session(folder)
     try:
         with Lineage(spark) as lineage:
-            yield Ground(spark, lineage, folder, Meter(spark, lineage.store), size, repeats)
+            yield Ground(spark, lineage, folder, Meter(spark, lineage.store), size, repeats, scale_factors, udf_seconds)
     finally:
         spark.stop()
         stop_embedded()

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from rich.markup import escape
 from rich.table import Table
 
 from tests.bench.comparison import Comparison
@@ -53,15 +54,18 @@ class Results:
             raise ValueError(f"{path} holds no results of the benchmarks: {error!r}") from error
 
 
-def tables(comparisons: list[Comparison]) -> Iterator[Table]:
-    """Each comparison for a terminal: a line for each figure, a column for each arm."""
+def tables(comparisons: list[Comparison]) -> Iterator[Table | str]:
+    """Each comparison for a terminal: a line for each figure, a column for each arm; then what else is to be said."""
     for one in comparisons:
-        repeats = len(next(iter(one.readings.values())))
-        table = Table("", *one.readings, title=f"{one.title} (medians of {repeats})", title_justify="left")
+        repeats = len(next(iter(one.readings.values()), ()))
+        title = f"{one.title} (medians of {repeats})" if repeats else one.title
+        table = Table("", *one.readings, title=escape(title), title_justify="left")
         figures = one.figures()
         for name in figure_names(one):
             table.add_row(name, *(text(some.get(name)) for some in figures.values()))
-        yield table
+        yield table if one.readings else escape(title)
+        if one.notes:
+            yield "\n".join(escape(f"  {name}: {note}") for name, note in one.notes.items())
 
 
 def figure_names(one: Comparison) -> list[str]:

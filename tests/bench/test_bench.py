@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from rich.table import Table
 
 from tests.bench.compare import differences
 from tests.bench.comparison import AnswersDiffer, Arm, Comparison, compared
@@ -98,5 +99,6 @@ def test_the_page_and_the_tables(tmp_path: Path) -> None:
     assert "http" not in page.replace("http://www.w3.org", "")
     (one,) = _results().experiments["asking"]
     (table,) = tables([one])
+    assert isinstance(table, Table)
     assert [column.header for column in table.columns] == ["", "quick", "slow"]
     assert table.row_count == len(figure_names(one))

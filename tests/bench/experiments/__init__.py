@@ -8,6 +8,7 @@ EXPERIMENTS = (
     "judging",
     "asking",
     "questions",
+    "deriving",
     "large_answers",
     "strategies",
     "loading",
@@ -15,6 +16,7 @@ EXPERIMENTS = (
     "reading",
     "growth",
     "kept_runs",
+    "at_once",
     "arrays",
 )
 """The names of the files, in the order in which all are run."""

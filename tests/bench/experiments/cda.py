@@ -1,15 +1,20 @@
 """The paper's CDA workload over TPC-H (augmented lineage, section 7.2: figures 10, 11 and 12, table 4).
 
 OpenCV's detectors find persons on pictures of parts, and VADER tells whether a review is friendly: real models, that need no download.
+They are much quicker than the paper's (YOLO and BERT), so that the rest of a query weighs more than there. ``--udf-seconds`` gives every
+call what it lacks; ``--scale-factor 10`` is the paper's second size.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
+from airflow_lineage_provider import reasoned_udf
+from airflow_lineage_provider.reasons import ReasonedUdf
 from tests.bench.arms import asking, recorded, written
 from tests.bench.comparison import Arm, Comparison, compared
 from tests.bench.ground import Ground
@@ -23,14 +28,33 @@ TARGETS = (1, 100)
 
 def run(ground: Ground) -> Iterator[Comparison]:
     """For each query and scale factor: running it, and asking about one row of its result, and about a hundred."""
-    for scale in SCALES[ground.size]:
+    udfs = [slowed(udf, ground.udf_seconds) if ground.udf_seconds else udf for udf in UDFS]
+    for scale in ground.scale_factors or SCALES[ground.size]:
         folder = ground.folder / f"sf{scale}"
         for name, path in write_cda(folder / "cda", write_tpch(folder, scale)).items():
             ground.spark.read.parquet(str(path)).createOrReplaceTempView(name)
-        for udf in UDFS:
+        for udf in udfs:
             udf.register(ground.spark)
         for query in QUERIES[ground.size]:
-            yield from _of(ground, query, f"CDA {query}, scale factor {scale}")
+            slower = f", calls {ground.udf_seconds:g} s longer" if ground.udf_seconds else ""
+            yield from _of(ground, query, f"CDA {query}, scale factor {scale}{slower}")
+
+
+def slowed(udf: ReasonedUdf, seconds: float) -> ReasonedUdf:
+    """The same decisions and reasons, each of which takes so much longer; of its version, too."""
+
+    @reasoned_udf(udf.returns, name=udf.name, version=f"{udf.version}, {seconds} s longer")
+    def slow(value: Any) -> Any:
+        time.sleep(seconds)
+        return udf.main(value)
+
+    @slow.with_reason
+    def _(value: Any) -> Any:
+        time.sleep(seconds)
+        assert udf.main_with_reason is not None
+        return udf.main_with_reason(value)
+
+    return slow
 
 
 def _of(ground: Ground, query: str, title: str) -> Iterator[Comparison]:

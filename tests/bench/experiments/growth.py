@@ -1,4 +1,4 @@
-"""How the cost of a run grows: with the width of rows, the depth of the plan, the UDFs in it, and the partitions."""
+"""How the cost of a run grows: with the width of rows, the depth of the plan, the UDFs in it, the partitions, and the session's tables."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ WIDTHS = {"small": (1, 10, 100), "full": (1, 10, 100, 1_000)}
 DEPTHS = {"small": (1, 10, 50), "full": (1, 10, 50, 200)}
 UDFS = {"small": (1, 4, 16), "full": (1, 4, 16, 64)}
 PARTITIONS = {"small": (1, 10, 50), "full": (1, 10, 100, 1_000, 2_000)}
+TABLES = {"small": (1, 50, 200), "full": (1, 100, 1_000, 5_000)}
 
 
 @reasoned_udf("bigint", name="growth_exam")
@@ -28,6 +29,7 @@ def run(ground: Ground) -> Iterator[Comparison]:
     yield _grown(ground, "operators, one above another", DEPTHS[ground.size], _of_depth)
     yield _grown(ground, "calls of UDFs", UDFS[ground.size], _of_udfs)
     yield _grown(ground, "partitions", PARTITIONS[ground.size], _of_partitions)
+    yield from _beside_tables(ground)
 
 
 def _grown(ground: Ground, what: str, sizes: Sequence[int], query: Callable[[Ground, int], str]) -> Comparison:
@@ -37,6 +39,19 @@ def _grown(ground: Ground, what: str, sizes: Sequence[int], query: Callable[[Gro
         plain, made = written(ground, sql, f"plain {size}"), recorded(ground, sql, "function_materialization")
         arms |= {f"plain, {size:,}": _counted(plain), f"recorded, {size:,}": _counted(made)}
     return compared(f"{ROWS} rows, {what}", arms, ground.meter, ground.repeats)
+
+
+def _beside_tables(ground: Ground) -> Iterator[Comparison]:
+    """The same run, the more tables (and as many views) the session's catalog has beside the one that it reads."""
+    sql = f"SELECT c0, growth_exam(c0) AS judged FROM {_table(ground, 'beside', 1)}"
+    known = 0
+    for tables in TABLES[ground.size]:
+        while known < tables:
+            ground.spark.sql(f"CREATE TABLE bench_table_{known} (c0 bigint, c1 string) USING parquet")
+            ground.spark.range(1).createOrReplaceTempView(f"bench_view_{known}")
+            known += 1
+        arms = {"plain": written(ground, sql, "beside"), "recorded": recorded(ground, sql, "function_materialization")}
+        yield compared(f"{ROWS} rows, {tables:,} tables and views in the catalog", arms, ground.meter, ground.repeats)
 
 
 def _counted(arm: Arm) -> Arm:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from pyarrow import parquet
+
 from airflow_lineage_provider.reasons import ReasonedUdf
 from airflow_lineage_provider.words import Reasons
-from tests.bench.arms import recorded, written
-from tests.bench.comparison import Comparison, compared
+from tests.bench.arms import recorded, sorted_rows, written
+from tests.bench.comparison import Arm, Comparison, compared
 from tests.bench.ground import Ground
 from tests.bench.judges import applications, cheap_exam, expensive_exam, judging
 
@@ -28,4 +30,16 @@ def _of(ground: Ground, udf: ReasonedUdf, rows: int, kinds: tuple[Reasons, ...],
     udf.register(ground.spark)
     text = judging(udf.name)
     arms = {f"{kind} reasons": recorded(ground, text, "function_materialization", kind) for kind in kinds}
+    if kinds == ("eager",):
+        arms["plain, in reasoning mode"] = _reasoning(ground, udf)
     return compared(f"{what}, {rows:,} rows, {' and '.join(kinds)}", {"plain": written(ground, text)} | arms, ground.meter, ground.repeats)
+
+
+def _reasoning(ground: Ground, udf: ReasonedUdf) -> Arm:
+    """By plain Spark, which writes value and reason of every row: what eager reasons add to their own cost is held against this."""
+    ground.spark.udf.register("bench_reasoning", udf.spark_function("reasoning"))
+    where = ground.folder / "written" / "reasoning"
+    wrote = written(ground, judging("bench_reasoning"), where.name)
+    return Arm(
+        wrote.do, lambda _: sorted_rows((row["application"], row["judge"]["value"]) for row in parquet.read_table(where).to_pylist())
+    )

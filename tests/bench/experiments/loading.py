@@ -1,11 +1,15 @@
-"""Loading rows into the store: its own COPY by both drivers, PostgreSQL's COPY of a text, batched inserts; and Parquet beside them."""
+"""Loading rows into the store: its own COPY by both drivers, PostgreSQL's COPY of a text, batched inserts; and Parquet beside them.
+
+Then the indexes: made after the load, as the store does, or there while rows come. And the same rows from Spark's executors.
+"""
 
 from __future__ import annotations
 
 import io
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import psycopg2
@@ -21,11 +25,13 @@ SIZES = {"small": (10_000, 100_000), "full": (10_000, 100_000, 1_000_000, 10_000
 INSERTED = 100_000
 """Batched inserts of more rows take minutes, and say nothing new."""
 TYPES = {"int64": "bigint", "double": "double", "string": "string"}
+_WRITTEN: dict[str, str | Path] = {}
+"""The table or file that each arm wrote last."""
 DDL = "id bigint, income float8, debt bigint, judge text, file bigint, position bigint"
 
 
 def run(ground: Ground) -> Iterator[Comparison]:
-    """A comparison for each number of rows."""
+    """Three comparisons for each number of rows."""
     run_id = ground.lineage.store.begin_run(RunRecord(pipeline="bench load"))
     for rows in SIZES[ground.size]:
         table = _table(rows)
@@ -39,9 +45,83 @@ def run(ground: Ground) -> Iterator[Comparison]:
         if rows <= INSERTED:
             arms["batched inserts"] = _inserts(ground, table)
         found = compared(f"loading {rows:,} rows of six columns", arms, ground.meter, ground.repeats)
-        found.facts = {name: {"rows a CPU s": round(rows / max(figures["CPU, s"], 1e-9))} for name, figures in found.figures().items()}
+        found.facts = {name: _speeds(table, figures) | _size(ground, name) for name, figures in found.figures().items()}
+        quickest = found.facts["raw ADBC"]["rows a CPU s"]
+        for facts in found.facts.values():
+            facts["rows a CPU s ÷"] = round(facts["rows a CPU s"] / quickest, 3)
         yield found
+        yield _indexing(ground, table)
+        yield _through_spark(ground, table)
     ground.lineage.store.fail_run(run_id, "only a benchmark")
+
+
+def _speeds(table: pa.Table, figures: Mapping[str, float]) -> dict[str, float]:
+    wall = max(figures["wall, s"], 1e-9)
+    return {
+        "rows a s": round(table.num_rows / wall),
+        "bytes a s": round(table.nbytes / wall),
+        "rows a CPU s": round(table.num_rows / max(figures["CPU, s"], 1e-9)),
+    }
+
+
+def _size(ground: Ground, arm: str) -> dict[str, float]:
+    """Of what an arm wrote last, on disk."""
+    table = _WRITTEN[arm]
+    if isinstance(table, Path):
+        files = [table] if table.is_file() else list(table.glob("*.parquet"))
+        return {"bytes on disk": sum(one.stat().st_size for one in files)}
+    return {"bytes on disk": _asked(ground, f"SELECT pg_total_relation_size('{table}'::regclass)")}
+
+
+def _indexing(ground: Ground, table: pa.Table) -> Comparison:
+    """What an index costs by itself, and beside a load."""
+    rows = table.num_rows
+    _copy(ground, table, "bench_loaded").do()
+    arms = {
+        "load, no index": _copy(ground, table, "bench_indexed"),
+        "index one column of loaded rows": Arm(_indexed(ground, "id"), _count(ground)),
+        "index two columns of loaded rows": Arm(_indexed(ground, "file, position"), _count(ground)),
+        "load into an indexed table": _copy(ground, table, "bench_indexed", "CREATE INDEX ON bench_indexed (id)"),
+    }
+    found = compared(f"indexing {rows:,} rows", arms, ground.meter, ground.repeats)
+    for name, columns in (("index one column of loaded rows", "id"), ("index two columns of loaded rows", "file, position")):
+        _indexed(ground, columns)()
+        found.facts[name] = {"bytes on disk": _asked(ground, "SELECT pg_indexes_size('bench_loaded'::regclass)")}
+    return found
+
+
+def _indexed(ground: Ground, columns: str) -> Callable[[], str]:
+    def index() -> str:
+        with closing(psycopg2.connect(ground.lineage.store.url)) as connection, connection, connection.cursor() as cursor:
+            cursor.execute(f"DROP INDEX IF EXISTS bench_index; CREATE INDEX bench_index ON bench_loaded ({columns})")
+        return "bench_loaded"
+
+    return index
+
+
+def _through_spark(ground: Ground, table: pa.Table) -> Comparison:
+    """A result stored by a run (its rows go from Spark's executors to the store), against Spark's own writer."""
+    path = ground.folder / "loading_source.parquet"
+    parquet.write_table(table, path)
+    ground.spark.read.parquet(str(path)).createOrReplaceTempView("bench_loading")
+    sql, where, made = "SELECT * FROM bench_loading WHERE id >= 0", ground.folder / "loading_written", "bench loading"
+
+    def write() -> int:
+        ground.spark.sql(sql).write.mode("overwrite").parquet(str(where))
+        _WRITTEN["Parquet by Spark"] = where
+        return sum(parquet.read_metadata(one).num_rows for one in where.glob("*.parquet"))
+
+    def record() -> int:
+        stored = ground.lineage.run(sql, name=made, strategy="full_materialization")
+        stored.close()
+        (result,) = (one for one in ground.lineage.store.materializations(stored.id).values() if one.name == "result")
+        _WRITTEN["a run"] = result.table
+        return stored.record.row_counts["result"]
+
+    arms = {"Parquet by Spark": Arm(write), "a run": Arm(record)}
+    found = compared(f"{table.num_rows:,} rows through Spark", arms, ground.meter, ground.repeats)
+    found.facts = {name: _speeds(table, figures) | _size(ground, name) for name, figures in found.figures().items()}
+    return found
 
 
 def _table(rows: int) -> pa.Table:
@@ -62,6 +142,7 @@ def _store(ground: Ground, run_id: str, table: pa.Table, transport: Any) -> Arm:
     def load() -> str:
         made = ground.lineage.store.create_materialization(run_id, next(names), "segment", columns)
         made.loader(transport).load(0, 0, iter(table.to_batches(50_000)))
+        _WRITTEN[f"the store, {'ADBC' if transport == 'adbc' else transport}"] = made.table
         return made.table
 
     return Arm(load, _count(ground))
@@ -74,19 +155,21 @@ def _adbc(ground: Ground, table: pa.Table) -> Arm:
         with closing(dbapi.connect(ground.lineage.store.url)) as connection, connection.cursor() as cursor:
             cursor.adbc_ingest("bench_adbc", table.to_reader(50_000), mode="replace")
             connection.commit()
+        _WRITTEN["raw ADBC"] = "bench_adbc"
         return "bench_adbc"
 
     return Arm(load, _count(ground))
 
 
-def _copy(ground: Ground, table: pa.Table) -> Arm:
+def _copy(ground: Ground, table: pa.Table, into: str = "bench_copy", before: str = "") -> Arm:
     def load(cursor: Any) -> None:
         text = io.BytesIO()
         csv.write_csv(table, text, csv.WriteOptions(include_header=False))
         text.seek(0)
-        cursor.copy_expert("COPY bench_copy FROM STDIN (FORMAT csv)", text)
+        cursor.copy_expert(f"COPY {into} FROM STDIN (FORMAT csv)", text)
 
-    return Arm(_into(ground, "bench_copy", load), _count(ground))
+    _WRITTEN["raw COPY of a text"] = "bench_copy"
+    return Arm(_into(ground, into, load, before), _count(ground))
 
 
 def _inserts(ground: Ground, table: pa.Table) -> Arm:
@@ -95,13 +178,14 @@ def _inserts(ground: Ground, table: pa.Table) -> Arm:
     def load(cursor: Any) -> None:
         psycopg2.extras.execute_batch(cursor, "INSERT INTO bench_inserts VALUES (%s, %s, %s, %s, %s, %s)", values, 1000)
 
+    _WRITTEN["batched inserts"] = "bench_inserts"
     return Arm(_into(ground, "bench_inserts", load), _count(ground))
 
 
-def _into(ground: Ground, name: str, load: Callable[[Any], None]) -> Callable[[], str]:
+def _into(ground: Ground, name: str, load: Callable[[Any], None], before: str = "") -> Callable[[], str]:
     def work() -> str:
         with closing(psycopg2.connect(ground.lineage.store.url)) as connection, connection, connection.cursor() as cursor:
-            cursor.execute(f"DROP TABLE IF EXISTS {name}; CREATE TABLE {name} ({DDL})")
+            cursor.execute(f"DROP TABLE IF EXISTS {name}; CREATE TABLE {name} ({DDL}); {before}")
             load(cursor)
         return name
 
@@ -110,13 +194,15 @@ def _into(ground: Ground, name: str, load: Callable[[Any], None]) -> Callable[[]
 
 def _parquet(ground: Ground, table: pa.Table) -> Arm:
     where = ground.folder / "loaded.parquet"
+    _WRITTEN["Parquet"] = where
     return Arm(lambda: parquet.write_table(table, where), lambda _: parquet.read_metadata(where).num_rows)
 
 
 def _count(ground: Ground) -> Callable[[str], int]:
-    def count(name: str) -> int:
-        with closing(psycopg2.connect(ground.lineage.store.url)) as connection, connection.cursor() as cursor:
-            cursor.execute(f"SELECT count(*) FROM {name}")
-            return int(cursor.fetchone()[0])
+    return lambda name: _asked(ground, f"SELECT count(*) FROM {name}")
 
-    return count
+
+def _asked(ground: Ground, query: str) -> int:
+    with closing(psycopg2.connect(ground.lineage.store.url)) as connection, connection.cursor() as cursor:
+        cursor.execute(query)
+        return int(cursor.fetchone()[0])

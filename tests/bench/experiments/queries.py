@@ -1,10 +1,13 @@
-"""What recording costs without UDFs: TPC-H's queries, plain and under each strategy, with an output."""
+"""What recording costs without UDFs: TPC-H's queries and one row, with lineage off (plain Spark) and under each strategy.
+
+With an output, and without: the rows come to the driver then, and the store has them as well.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tests.bench.arms import recorded, written
+from tests.bench.arms import collected, recorded, stored, written
 from tests.bench.comparison import Comparison, compared
 from tests.bench.ground import Ground
 from tests.in_turn import STRATEGIES
@@ -18,13 +21,31 @@ QUERIES = {
 }
 
 
+WITHOUT_OUTPUT = {"small": ("q01",), "full": QUERIES["full"]}
+ONE_ROW = "SELECT id, id * 2 AS twice FROM one_row"
+
+
 def run(ground: Ground) -> Iterator[Comparison]:
-    """A comparison for each query and scale factor."""
-    for scale in SCALES[ground.size]:
+    """A comparison for each query and scale factor, or two."""
+    ground.spark.range(1).write.parquet(str(ground.folder / "one_row.parquet"))
+    ground.tables("one_row")
+    yield _with_output(ground, ONE_ROW, "one row")
+    yield _without_output(ground, ONE_ROW, "one row")
+    for scale in ground.scale_factors or SCALES[ground.size]:
         for name, path in write_tpch(ground.folder / f"sf{scale}", scale).items():
             ground.spark.read.parquet(str(path)).createOrReplaceTempView(name)
         for query in QUERIES[ground.size]:
-            text = sql("tpch", query)
-            arms = {"plain": written(ground, text)}
-            arms |= {strategy: recorded(ground, text, strategy) for strategy in STRATEGIES}
-            yield compared(f"TPC-H {query}, scale factor {scale}", arms, ground.meter, ground.repeats)
+            title = f"TPC-H {query}, scale factor {scale}"
+            yield _with_output(ground, sql("tpch", query), title)
+            if query in WITHOUT_OUTPUT[ground.size]:
+                yield _without_output(ground, sql("tpch", query), title)
+
+
+def _with_output(ground: Ground, text: str, title: str) -> Comparison:
+    arms = {"plain": written(ground, text)} | {strategy: recorded(ground, text, strategy) for strategy in STRATEGIES}
+    return compared(title, arms, ground.meter, ground.repeats)
+
+
+def _without_output(ground: Ground, text: str, title: str) -> Comparison:
+    arms = {"plain": collected(ground, text)} | {strategy: stored(ground, text, strategy) for strategy in STRATEGIES}
+    return compared(f"{title}, no output", arms, ground.meter, ground.repeats)

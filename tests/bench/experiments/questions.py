@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from airflow_lineage_provider import Lineage, reasoned_udf
 from airflow_lineage_provider.reasons import ReasonedUdf
+from airflow_lineage_provider.reasons.lime_adapter import lime_tabular_udf
 from airflow_lineage_provider.reasons.shap_adapter import shap_udf
 from airflow_lineage_provider.recorded_run import Run
 from airflow_lineage_provider.store import RunRecord, Store, embedded
@@ -22,7 +23,12 @@ from tests.statements import noted
 
 RUNS = {"small": (100, 10_000), "full": (100, 10_000, 100_000)}
 ROWS = {"small": (1_000, 10_000, 100_000), "full": (1_000, 10_000, 100_000, 1_000_000, 10_000_000)}
-DECISIONS = {"small": 500, "full": 10_000}
+DECISIONS: dict[str, dict[str, tuple[int, ...]]] = {
+    "small": {"SHAP": (1, 100, 500), "LIME": (1, 50)},
+    "full": {"SHAP": (1, 100, 10_000), "LIME": (1, 100, 10_000)},
+}
+GROUPS = {"small": (40, 2_000), "full": (2_000, 100_000)}
+"""Rows of a result, and the decisions behind them."""
 ASKED = "wanted"
 MANY = """
     INSERT INTO lineage.runs (id, pipeline, status, started, finished, strategy, reasons, plan)
@@ -34,7 +40,9 @@ def run(ground: Ground) -> Iterator[Comparison]:
     """A comparison for each kind of question."""
     yield from _finding(ground)
     yield _one_target(ground)
-    yield _many_reasons(ground)
+    yield _many_targets(ground)
+    for library in DECISIONS[ground.size]:
+        yield from _many_reasons(ground, library)
 
 
 def _finding(ground: Ground) -> Iterator[Comparison]:
@@ -74,15 +82,7 @@ def _crowded(ground: Ground, runs: int) -> Lineage:
 
 def _one_target(ground: Ground) -> Comparison:
     """All of it in PostgreSQL; the reason is kept already."""
-
-    @reasoned_udf("string", name="bench_judged", vectorized="pandas")
-    def judged(x: Any) -> Any:
-        return x.map(lambda value: "high" if value > 5 else "low")
-
-    @judged.with_reason
-    def _(x: Any) -> Any:
-        return judged.main(x), [{"over": int(value) - 5} for value in x]
-
+    judged = _cheap()
     asked = {rows: _judged(ground, judged, rows) for rows in ROWS[ground.size]}
     arms = {f"{rows:,} rows": Arm(_explaining(made, "id = 17"), _said(judged)) for rows, made in asked.items()}
     for made in asked.values():
@@ -91,6 +91,18 @@ def _one_target(ground: Ground) -> Comparison:
     store = ground.lineage.store
     found.facts = {f"{rows:,} rows": _counts(ground, store, _explaining(made, "id = 17")) for rows, made in asked.items()}
     return found
+
+
+def _cheap() -> ReasonedUdf:
+    @reasoned_udf("string", name="bench_judged", vectorized="pandas")
+    def judged(x: Any) -> Any:
+        return x.map(lambda value: "high" if value > 5 else "low")
+
+    @judged.with_reason
+    def _(x: Any) -> Any:
+        return judged.main(x), [{"over": int(value) - 5} for value in x]
+
+    return judged
 
 
 def _judged(ground: Ground, udf: ReasonedUdf, rows: int) -> Run:
@@ -104,11 +116,29 @@ def _judged(ground: Ground, udf: ReasonedUdf, rows: int) -> Run:
     return Lineage(store=ground.lineage.store).get_run(made.id)
 
 
-def _many_reasons(ground: Ground) -> Comparison:
-    """Explained by SHAP now, or kept: against one call of the explainer with all inputs."""
-    rows = DECISIONS[ground.size]
-    forest, sample = fitted_forest()
-    exam = shap_udf(forest, list(sample.columns), name="bench_shap", background=sample.head(50))
+def _many_targets(ground: Ground) -> Comparison:
+    """All groups of judged rows, whose reasons are kept."""
+    groups, rows = GROUPS[ground.size]
+    judged = _cheap()
+    judged.register(ground.spark)
+    columns = {"id": range(rows), "team": [n % groups for n in range(rows)], "x": range(rows)}
+    numbers = pa.table({name: pa.array(values, pa.int64()) for name, values in columns.items()})
+    ground.spark.createDataFrame(numbers).createOrReplaceTempView("bench_session")
+    sql = "SELECT team, verdict, count(*) AS n FROM (SELECT team, bench_judged(x) AS verdict FROM bench_session) GROUP BY 1, 2"
+    made = ground.lineage.run(sql, name="bench groups")
+    made.close()
+    asked = Lineage(store=ground.lineage.store).get_run(made.id)
+    ask = partial(asked.explain, "true", save=False, max_rows=rows)
+    asked.explain("true", max_rows=rows)
+    arm = Arm(ask, lambda found: (found.sources["bench_session"].rows.num_rows, len(found.reasons[judged.name].rows)))
+    return compared(f"{groups:,} groups of {rows:,} decisions", {"asked": arm}, ground.meter, ground.repeats)
+
+
+def _many_reasons(ground: Ground, library: str) -> Iterator[Comparison]:
+    """Explained now, or kept: against one call of the explainer with all inputs."""
+    counts = DECISIONS[ground.size][library]
+    rows = max(counts)
+    exam = _exam(library)
     exam.register(ground.spark)
     steps = {"income": 7, "debt": 11, "amount": 13}
     features = {name: pa.array([float(500 + (n * step) % 9_500) for n in range(rows)]) for name, step in steps.items()}
@@ -116,18 +146,26 @@ def _many_reasons(ground: Ground) -> Comparison:
     ground.spark.createDataFrame(inputs).createOrReplaceTempView("bench_decisions")
     runs = []
     for name in ("explained", "kept"):
-        made = ground.lineage.run("SELECT n, bench_shap(income, debt, amount) AS verdict FROM bench_decisions", name=f"bench {name}")
+        made = ground.lineage.run(f"SELECT n, {exam.name}(income, debt, amount) AS verdict FROM bench_decisions", name=f"bench {name}")
         made.close()
         runs.append(Lineage(store=ground.lineage.store).get_run(made.id))
     explained, kept = runs
     kept.explain("true", max_rows=rows)
-    columns = list(features.values())
-    arms = {
-        "one batched call": Arm(lambda: exam.explain_batch(columns), lambda found: sorted(found[1].to_pylist())),
-        "asked, explained now": Arm(lambda: explained.explain("true", max_rows=rows, save=False), _reasons_of(exam)),
-        "asked, kept": Arm(lambda: kept.explain("true", max_rows=rows, save=False), _reasons_of(exam)),
-    }
-    return compared(f"the reasons of {rows:,} decisions", arms, ground.meter, ground.repeats)
+    for count in counts:
+        columns = [one.slice(0, count) for one in features.values()]
+        arms = {
+            "one batched call": Arm(partial(exam.explain_batch, columns), lambda found: sorted(found[1].to_pylist())),
+            "asked, explained now": Arm(partial(explained.explain, f"n < {count}", max_rows=rows, save=False), _reasons_of(exam)),
+            "asked, kept": Arm(partial(kept.explain, f"n < {count}", max_rows=rows, save=False), _reasons_of(exam)),
+        }
+        yield compared(f"the reasons of {count:,} decisions by {library}", arms, ground.meter, ground.repeats)
+
+
+def _exam(library: str) -> ReasonedUdf:
+    forest, sample = fitted_forest()
+    if library == "LIME":
+        return lime_tabular_udf(forest, list(sample.columns), name="bench_lime", background=sample, num_samples=200)
+    return shap_udf(forest, list(sample.columns), name="bench_shap", background=sample.head(50))
 
 
 def _explaining(made: Run, target: str) -> Callable[[], Any]:
