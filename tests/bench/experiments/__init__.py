@@ -11,6 +11,7 @@ EXPERIMENTS = (
     "deriving",
     "large_answers",
     "strategies",
+    "peers",
     "loading",
     "in_files",
     "reading",
