@@ -19,6 +19,7 @@ from rich.console import Console
 from tests.bench.comparison import Comparison
 from tests.bench.experiments import EXPERIMENTS
 from tests.bench.gate import bounds, passed_bounds
+from tests.bench.goals import goals, goals_table, outcomes
 from tests.bench.ground import ground
 from tests.bench.readings import machine
 from tests.bench.report import write_report
@@ -38,6 +39,7 @@ def main() -> int:
         _run(name, arguments, results)
         results.write(arguments.out / "results.json")
         write_report(results, arguments.out / "report.html")
+    console.print(goals_table(outcomes(results, goals())))
     console.print(f"{arguments.out / 'results.json'}, {arguments.out / 'report.html'}")
     problems = list(passed_bounds(results, bounds())) if arguments.gate else []
     for problem in problems:

@@ -1,14 +1,16 @@
-"""A page of the results: for each comparison its table, and its arms as bars. One file, which needs nothing else."""
+"""A page of the results: the goals, then for each comparison its table, and its arms as bars. One file, which needs nothing else."""
 
 from __future__ import annotations
 
 import base64
 import io
+import re
 from pathlib import Path
 
 from jinja2 import Environment
 
 from tests.bench.comparison import Comparison
+from tests.bench.goals import goals, outcomes
 from tests.bench.results import Results, figure_names, text
 
 _PAGE = """<!doctype html>
@@ -18,19 +20,34 @@ body { font: 16px/1.5 system-ui, sans-serif; max-width: 72rem; margin: 2rem auto
 .wide { overflow-x: auto } table { border-collapse: collapse; font-variant-numeric: tabular-nums } img { max-width: 100% }
 td, th { padding: .25rem .75rem; text-align: right; border-bottom: 1px solid #d0d7de } td:first-child { text-align: left }
 .baseline td { color: #57606a } .failed { color: #a40e26; white-space: pre-wrap }
+.goals td, .goals th { text-align: left; vertical-align: top } .goals .number { text-align: right; white-space: nowrap }
+.goals .verdict { white-space: nowrap } .goals .reached .verdict { color: #116329 } .goals .not.measured td { color: #57606a }
+.goals .not.reached .verdict { color: #a40e26; font-weight: 600 }
 </style>
 <h1>Benchmarks</h1>
 <p>{{ size }} sizes; {% for name, value in machine.items() %}{{ name }} {{ value }}{{ ", " if not loop.last }}{% endfor %}.
 Ratios (÷) are to the first arm, in the same run; figures are medians. Wall times are this machine's; counts are every machine's.</p>
 {% for name, problem in failed.items() %}<h2>{{ name }}</h2><p class="failed">{{ problem }}</p>{% endfor %}
+{% if goals %}<h2>Goals</h2>
+<p>{{ reached|length }} measurements reach their goal, {{ missed|length }} do not;
+{{ unmeasured|length }} goals are not measured by what was run.
+Where a goal is not reached, the bars of its comparison show which process takes the time.</p>
+<div class="wide"><table class="goals"><tr><th>figure</th><th class="number">goal</th><th class="number">measured</th><th>verdict</th>
+<th class="number">paper</th><th>where</th></tr>
+{% for one in missed + reached + unmeasured %}<tr class="{{ one.verdict }}">
+<td>{{ one.goal.figure }}</td><td class="number">{{ one.goal.bound }}</td><td class="number">{{ text(one.measured) }}</td>
+<td class="verdict">{{ one.verdict }}</td><td class="number">{{ one.goal.paper }}</td>
+<td>{% if one.title %}<a href="#{{ anchor(one.experiment, one.title) }}">{{ one.where }}</a>{% else %}{{ one.where }}{% endif %}</td>
+</tr>{% endfor %}</table></div>{% endif %}
 {% for name, comparisons in experiments.items() %}
 <h2>{{ name.replace("_", " ") }}</h2>
 {% for one, columns, figures, bars in comparisons %}
-<h3>{{ one.title }}</h3>
-<div class="wide"><table><tr><th></th>{% for column in columns %}<th>{{ column }}</th>{% endfor %}</tr>
+<h3 id="{{ anchor(name, one.title) }}">{{ one.title }}</h3>
+{% if one.readings %}<div class="wide"><table><tr><th></th>{% for column in columns %}<th>{{ column }}</th>{% endfor %}</tr>
 {% for arm, some in figures.items() %}<tr{% if arm == one.baseline %} class="baseline"{% endif %}><td>{{ arm }}</td>
 {% for column in columns %}<td>{{ text(some.get(column)) }}</td>{% endfor %}</tr>{% endfor %}</table></div>
-<img alt="{{ one.title }}: CPU seconds by process of each arm" src="data:image/svg+xml;base64,{{ bars }}">
+<img alt="{{ one.title }}: CPU seconds by process of each arm" src="data:image/svg+xml;base64,{{ bars }}">{% endif %}
+{% if one.notes %}<ul>{% for name, note in one.notes.items() %}<li><b>{{ name }}</b>: {{ note }}</li>{% endfor %}</ul>{% endif %}
 {% endfor %}{% endfor %}
 </html>
 """
@@ -40,12 +57,30 @@ def write_report(results: Results, path: Path) -> None:
     """Write the page."""
     shown = {name: [_shown(one) for one in some] for name, some in results.experiments.items()}
     page = Environment(autoescape=True).from_string(_PAGE)
-    told = page.render(experiments=shown, machine=results.machine, size=results.size, failed=results.failed, text=text)
+    found = outcomes(results, goals())
+    verdicts = {verdict: [one for one in found if one.verdict == verdict] for verdict in ("reached", "not reached", "not measured")}
+    told = page.render(
+        experiments=shown,
+        machine=results.machine,
+        size=results.size,
+        failed=results.failed,
+        goals=found,
+        reached=verdicts["reached"],
+        missed=verdicts["not reached"],
+        unmeasured=verdicts["not measured"],
+        text=text,
+        anchor=_anchor,
+    )
     path.write_text(told, encoding="utf-8")
 
 
+def _anchor(experiment: str, title: str) -> str:
+    """A comparison's place on the page."""
+    return re.sub(r"[^a-z0-9]+", "-", f"{experiment} {title}".lower()).strip("-")
+
+
 def _shown(one: Comparison) -> tuple[Comparison, list[str], dict[str, dict[str, float]], str]:
-    return one, figure_names(one), one.figures(), base64.b64encode(_bars(one)).decode()
+    return one, figure_names(one), one.figures(), base64.b64encode(_bars(one)).decode() if one.readings else ""
 
 
 def _bars(one: Comparison) -> bytes:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.table import Table
@@ -13,6 +14,9 @@ from tests.bench.compare import differences
 from tests.bench.comparison import AnswersDiffer, Arm, Comparison, compared
 from tests.bench.experiments import EXPERIMENTS
 from tests.bench.gate import bounds, passed_bounds
+from tests.bench.goals import Goal, goals, goals_table, outcomes
+from tests.bench.peers.environment import HERE, NoEnvironment, PeerFailed, PeerPackage, conversation, started
+from tests.bench.peers.questions import questions
 from tests.bench.readings import Meter, Reading
 from tests.bench.report import write_report
 from tests.bench.results import Results, figure_names, tables
@@ -86,6 +90,56 @@ def test_bounds_that_do_not_hold() -> None:
     ]
 
 
+def test_goals_are_held_against_every_comparison_that_measures_them() -> None:
+    at: dict[str, Any] = {"experiment": "asking", "comparison": "one .*", "arm": "slow"}
+    wanted = [
+        Goal(figure="a", **at, of="CPU ÷", inverse=True, least=0.2),
+        Goal(figure="b", **at, of="jobs", most=3),
+        Goal(figure="c", **at, of="CPU, s", over="quick", most=5),
+        Goal(figure="d", **at, of="jobs", most=3, size="full"),
+        Goal(figure="e", experiment="loading", comparison=".*", arm=".*", of="jobs", most=1),
+        Goal(figure="f", most=1, told="nobody can"),
+    ]
+    found = outcomes(_results(), wanted)
+    assert [(one.goal.figure, one.measured and round(one.measured, 3), one.verdict) for one in found] == [
+        ("a", 0.167, "not reached"),
+        ("b", 3, "reached"),
+        ("c", 6.0, "not reached"),
+        ("d", None, "not measured"),
+        ("e", None, "not measured"),
+        ("f", None, "not measured"),
+    ]
+    assert [one.where for one in found[3:]] == ["asking, at full size", "loading was not run", "nobody can"]
+    assert goals_table(found).row_count == 3
+
+
+def test_goals_that_say_too_little() -> None:
+    with pytest.raises(ValueError, match="either a least or a most"):
+        Goal(figure="a", told="b")
+    with pytest.raises(ValueError, match="no reason for that"):
+        Goal(figure="a", most=1)
+
+
+def test_what_is_a_goal_is_measured_by_an_experiment() -> None:
+    assert {goal.experiment for goal in goals() if not goal.told} <= set(EXPERIMENTS)
+
+
+def test_an_arm_that_reads_itself_and_what_cannot_be_compared(tmp_path: Path) -> None:
+    given = Arm(lambda: 7.0, reading=lambda wall: Reading(wall, {"peer": 1.0}))
+    found = compared("x", {"a": given}, Meter(None, None), 2)
+    assert found.readings["a"] == [Reading(7.0, {"peer": 1.0})] * 2
+    found.notes = {"another": "answers [wrongly]"}
+    results = Results({}, "small", {"asking": [found, Comparison("published", "", {}, notes={"a paper": "so much"})]})
+    results.write(tmp_path / "a.json")
+    assert Results.read(tmp_path / "a.json") == results
+    told = [one for one in tables(results.experiments["asking"]) if isinstance(one, str)]
+    assert told == ["  another: answers \\[wrongly]", "published", "  a paper: so much"]
+    write_report(results, tmp_path / "report.html")
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "answers [wrongly]" in page
+    assert page.count("data:image") == 1
+
+
 def test_what_is_bounded_is_measured_by_an_experiment() -> None:
     assert {where.split(" / ")[0] for where in bounds()} <= set(EXPERIMENTS)
     assert all(Path(__file__).with_name("experiments").joinpath(f"{name}.py").exists() for name in EXPERIMENTS)
@@ -102,3 +156,52 @@ def test_the_page_and_the_tables(tmp_path: Path) -> None:
     assert isinstance(table, Table)
     assert [column.header for column in table.columns] == ["", "quick", "slow"]
     assert table.row_count == len(figure_names(one))
+
+
+def test_every_question_to_peers_has_an_answer_by_hand() -> None:
+    """On fewer rows than an experiment has: the row that is asked about is there, and something stands behind every row."""
+    duckdb = pytest.importorskip("duckdb")
+    orders = "SELECT range AS id, range * 11 % 490 AS customer, range * 37 % 1000 AS amount"
+    with duckdb.connect() as database:
+        database.execute("CREATE TABLE customers AS SELECT range AS id, 'r' AS region FROM range(500)")
+        database.execute(f"CREATE TABLE orders AS {orders} FROM range(20000)")
+        database.execute("CREATE TABLE baskets AS SELECT range AS id, [range % 3, 3 + range % 5] AS tags FROM range(20000)")
+        for question in questions(500, 20_000):
+            keys = {row[0] for row in database.execute(question.sql.replace("explode(", "unnest(")).fetchall()}
+            behind = database.execute(question.by_hand(one=False)).fetchall()
+            assert question.one in keys
+            assert {key for _, key, _ in behind} == keys
+            assert database.execute(question.by_hand(one=True)).fetchall()
+
+
+def test_a_conversation_with_a_peer(tmp_path: Path) -> None:
+    script = """
+from asked import serve
+
+def answering(do, count):
+    print("what peers say themselves")
+    return lambda: [do] * (6 // count)
+
+serve(answering)
+"""
+    (tmp_path / "asked.py").write_text((HERE / "asked.py").read_text())
+    (tmp_path / "peer.py").write_text(script)
+    with conversation([sys.executable, str(tmp_path / "peer.py")], tmp_path / "log") as peer:
+        found = peer.ask(do="x", count=2)
+        assert found["answer"] == ["x", "x", "x"]
+        assert found["wall"] >= 0
+        with pytest.raises(PeerFailed, match="ZeroDivisionError"):
+            peer.ask(do="x", count=0)
+        assert peer.ask(do="y", count=6)["answer"] == ["y"]
+        peer.running.kill()
+        peer.running.wait()
+        with pytest.raises(PeerFailed, match="its process"):
+            peer.ask(do="x", count=1)
+
+
+def test_a_peer_whose_python_is_not_here(tmp_path: Path) -> None:
+    with (
+        pytest.raises(NoEnvironment, match=r"needs Python 9\.9, which is not on this machine|uv is not there"),
+        started(PeerPackage("none", "9.9", ("none",), "none.py"), tmp_path),
+    ):
+        pass
