@@ -192,6 +192,11 @@ def web_udfs() -> bool:
     return _flag("AIRFLOW_LINEAGE_WEB_UDFS", "0")
 
 
+def derivation_dag() -> str:
+    """The DAG that the lineage tab has answer what needs Spark (``AIRFLOW_LINEAGE_DERIVATION_DAG``, default ``lineage_derivation``)."""
+    return os.environ.get("AIRFLOW_LINEAGE_DERIVATION_DAG") or "lineage_derivation"
+
+
 def _flag(name: str, default: str = "1") -> bool:
     value = (os.environ.get(name) or default).strip().lower()
     known = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}

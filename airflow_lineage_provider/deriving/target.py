@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider import settings
 from airflow_lineage_provider.errors import EmptyTarget, InvalidTarget, SparkRequired, TargetTooLarge
+from airflow_lineage_provider.plan.expression_walk import references
 from airflow_lineage_provider.plan.expressions import Attribute, Expression
 from airflow_lineage_provider.recording import RecordedPlan
 from airflow_lineage_provider.shown import shown
@@ -24,6 +25,15 @@ def target_expression(target: Any, recorded: RecordedPlan, spark: SparkSession |
     :raises InvalidTarget: it does not parse, or names a column that the result does not have.
     """
     return condition_of(target, list(zip(recorded.plan.names, recorded.plan.output, strict=True)), recorded, spark)
+
+
+def target_columns(target: str, recorded: RecordedPlan) -> list[str]:
+    """The columns of the result that a predicate reads.
+
+    :raises InvalidTarget: as `target_expression`.
+    """
+    asked = {one.id for one in references(target_expression(target, recorded)[0])}
+    return [name for name, one in zip(recorded.plan.names, recorded.plan.output, strict=True) if one.id in asked]
 
 
 def condition_of(

@@ -7,7 +7,18 @@ from fastapi import Depends, FastAPI
 
 from airflow_lineage_provider import __version__
 from airflow_lineage_provider.web import problems, shell
-from airflow_lineage_provider.web.api import columns, derivations, explanations, navigation, openapi, pictures, rows, runs, source_rows
+from airflow_lineage_provider.web.api import (
+    columns,
+    derivations,
+    explanations,
+    navigation,
+    openapi,
+    pictures,
+    rows,
+    runs,
+    source_rows,
+    spark_answers,
+)
 from airflow_lineage_provider.web.headers import Headers
 
 API = "/api/v1"
@@ -19,7 +30,7 @@ def create_app() -> FastAPI:
     app = FastAPI(title="Pipeline lineage with reasons", version=__version__, openapi_url=None, docs_url=None, redoc_url=None)
     app.add_middleware(Headers)
     problems.install(app)
-    for resource in (runs, rows, explanations, source_rows, pictures, derivations, navigation, columns, openapi):
+    for resource in (runs, rows, explanations, source_rows, pictures, derivations, spark_answers, navigation, columns, openapi):
         app.include_router(resource.router, prefix=API, dependencies=[Depends(get_user)], responses=problems.RESPONSES)
     app.include_router(shell.router)
     return app

@@ -14,10 +14,11 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Lines:
-    """The same question in Python (``lineage`` is a `Lineage`), and as a command, where that has a verb for it."""
+    """The same question in Python (``lineage`` is a `Lineage`), as a command, where that has a verb for it, and of the derivation DAG."""
 
     python: str
     command: str | None
+    conf: dict[str, str] | None = None
 
 
 def explain_lines(run_id: str, where: str | None, positions: Sequence[int]) -> Lines:
@@ -27,10 +28,12 @@ def explain_lines(run_id: str, where: str | None, positions: Sequence[int]) -> L
     'airflow-lineage explain 01a --at 3'
     """
     if where is not None:
-        python, command = json.dumps(where, ensure_ascii=False), shlex.quote(where)
+        python, command, asked = json.dumps(where, ensure_ascii=False), shlex.quote(where), {"target": where}
     else:
-        python, command = f"at={list(positions)}", f"--at {','.join(map(str, positions))}"
-    return Lines(f'lineage.get_run("{run_id}").explain({python})', f"airflow-lineage explain {run_id} {command}")
+        at = ",".join(map(str, positions))
+        python, command, asked = f"at={list(positions)}", f"--at {at}", {"at": at}
+    conf = {"lineage_run_id": run_id, **asked}
+    return Lines(f'lineage.get_run("{run_id}").explain({python})', f"airflow-lineage explain {run_id} {command}", conf)
 
 
 def rows_lines(run_id: str) -> Lines:

@@ -11,6 +11,7 @@ there where the answer can be had otherwise, and says how.
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -47,6 +48,7 @@ class Ask(BaseModel):
 
     python: str
     command: str | None
+    conf: dict[str, str] | None = None
 
 
 class Problem(BaseModel):
@@ -95,7 +97,7 @@ def install(app: FastAPI) -> None:
 
 def answer(status: int, name: str, message: str, lines: Lines | None = None) -> JSONResponse:
     """An error as it is sent."""
-    ask = None if lines is None else Ask(python=lines.python, command=lines.command)
+    ask = None if lines is None else Ask(python=lines.python, command=lines.command, conf=lines.conf)
     body = ProblemAnswer(error=Problem(name=name, message=message, ask=ask))
     return JSONResponse(body.model_dump(), status_code=status)
 
@@ -104,6 +106,8 @@ async def _refused(_request: Request, problem: Exception) -> JSONResponse:
     assert isinstance(problem, Refused)
     error, lines = problem.error, problem.lines
     text = problem.redaction.text(str(error))
+    if lines is not None and isinstance(error, errors.ParameterError):  # what is secret is given again, and no DAG run's to keep
+        lines = replace(lines, conf=None)
     return answer(_status(error), type(error).__name__, text, lines if isinstance(error, _ASKED_ELSEWHERE) else None)
 
 

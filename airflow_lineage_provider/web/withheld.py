@@ -1,22 +1,16 @@
-"""Columns of a result that are not to be shown: left out of its rows, and of no use for filters and sorting, which would tell them."""
+"""Rows of a result, and messages about a run, as they may be shown."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from airflow_lineage_provider.errors import InvalidTarget, PlanError
-from airflow_lineage_provider.plan.datatypes import to_arrow
 from airflow_lineage_provider.reasons.discretion import Discretion, Redaction
-from airflow_lineage_provider.render.withheld import fields_within, table_shown
+from airflow_lineage_provider.render.withheld import table_shown
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from airflow_lineage_provider.recording import RecordedPlan, RecordedSource
-
-
-_SECRET = "the question reads a column whose values are withheld (AIRFLOW_LINEAGE_HIDE, AIRFLOW_LINEAGE_MASK)"
+    from airflow_lineage_provider.recording import RecordedPlan
 
 
 def rows_shown(rows: pa.Table, table: str = "") -> pa.Table:
@@ -32,54 +26,3 @@ def redaction_of(plan: RecordedPlan) -> Redaction:
         return Redaction()
     names = set(plan.plan.names) | {a.name for one in plan.sources.values() for a in one.source.output}
     return Redaction(frozenset(filter(discretion.hides, names)), frozenset(filter(discretion.masks, names)))
-
-
-def check_askable(columns: Iterable[str], plan: RecordedPlan) -> None:
-    """See that a question does not tell by its answer what is withheld.
-
-    :raises InvalidTarget: it reads such a column of the result, or one with such a field in it.
-    """
-    if set(columns) & _secret_columns(plan):
-        raise InvalidTarget(_SECRET)
-
-
-def check_source_askable(columns: Iterable[tuple[str, str]], table: str) -> None:
-    """The same of a question about rows of a source table: its columns, each with its type.
-
-    :raises InvalidTarget: it reads a column that is withheld.
-    """
-    discretion = Discretion.of()
-    if discretion and any(_is_secret(name, kind, discretion, table) for name, kind in columns):
-        raise InvalidTarget(_SECRET)
-
-
-def askable_columns(plan: RecordedPlan) -> list[str]:
-    """Those columns of the result that a question may read."""
-    secret = _secret_columns(plan)
-    return [name for name in plan.plan.names if name not in secret]
-
-
-def askable_of_source(source: RecordedSource, table: str) -> list[str]:
-    """Those columns of a source table that a question may read."""
-    discretion = Discretion.of()
-    columns = zip(source.source.columns, source.source.output, strict=True)
-    return [name for name, one in columns if not (discretion and _is_secret(name, one.type, discretion, table))]
-
-
-def _secret_columns(plan: RecordedPlan) -> set[str]:
-    discretion = Discretion.of()
-    if not discretion:
-        return set()
-    columns = zip(plan.plan.names, plan.plan.output, strict=True)
-    return {name for name, one in columns if _is_secret(name, one.type, discretion)}
-
-
-def _is_secret(name: str, kind: str, discretion: Discretion, table: str = "") -> bool:
-    return discretion.withholds(name, table) or any(map(discretion.withholds, _fields(kind)))
-
-
-def _fields(kind: str) -> list[str]:
-    try:
-        return list(fields_within(to_arrow(kind)))
-    except PlanError:  # a type that Arrow has no like of has no fields either
-        return []

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from airflow_lineage_provider.store import Store
-from tests.airflow.conftest import airflow_home  # noqa: F401
+from tests.airflow.conftest import DagResult, airflow_home, dags  # noqa: F401
 from tests.web.recorded_runs import restore
 
 os.environ["AIRFLOW__API_AUTH__JWT_SECRET"] = "of the tests, " * 5
@@ -87,6 +87,17 @@ def client(application: Any, token: Callable[[str, str], str], runs: dict[str, s
         return TestClient(application, base_url="http://localhost", headers=headers, follow_redirects=False)
 
     return made
+
+
+@pytest.fixture(scope="session")
+def derived(dags: dict[str, Any], application: Any, store: Store, runs: dict[str, str]) -> DagResult:  # noqa: F811
+    """The derivation DAG, run in Airflow as the tab would trigger it. No Spark is needed for what the run stored."""
+    os.environ["AIRFLOW_LINEAGE_STORE"] = store.url
+    try:
+        conf = {"lineage_run_id": runs["judged"], "target": "client_id = 49"}
+        return DagResult(dags["lineage_derivation"].test(run_conf=conf))
+    finally:
+        del os.environ["AIRFLOW_LINEAGE_STORE"]
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
@@ -249,6 +250,26 @@ def test_a_picture_of_two_thousand_nodes_draws_what_is_in_the_window(opened: Cal
     page.get_by_role("group", name="Run run 999").wait_for()
     assert 0 < page.locator(".react-flow__node").count() < 500
     look(page, "picture-large")
+
+
+@pytest.mark.usefixtures("derived")
+def test_what_needs_spark_is_asked_by_the_derivation_dag(
+    opened: Callable[..., Any], runs: dict[str, str], client: Any, derived: Any
+) -> None:
+    client().patch("/api/v2/dags/lineage_derivation", json={"is_paused": False})
+    page = opened(f"lineage/tab#run={runs['judged']}&where=client_id+%3D+49&why=where")
+    page.get_by_role("button", name="Ask it with Spark").click()
+    page.get_by_text("Waiting for its turn").wait_for()  # nothing schedules it here
+    look(page, "asked")
+    page.goto(f"{page.url.partition('#')[0]}#run={runs['judged']}&part=answers&dag=lineage_derivation&asked={quote(derived.run_id)}")
+    page.get_by_role("link", name="Open the answer").click()
+    page.frame_locator("iframe").get_by_text("credit_exam").first.wait_for()
+
+
+def test_a_viewer_is_told_what_asking_spark_needs(opened: Callable[..., Any], runs: dict[str, str]) -> None:
+    page = opened(f"lineage/tab#run={runs['again']}&part=rows", role="viewer")
+    page.goto(f"{page.url.partition('#')[0]}#run={runs['judged']}&where=client_id+%3D+49&why=where")
+    page.get_by_text("Asking Spark needs the right to trigger the DAG lineage_derivation.").wait_for()
 
 
 def test_by_keyboard_alone(opened: Callable[..., Any]) -> None:

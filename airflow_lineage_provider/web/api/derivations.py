@@ -53,7 +53,11 @@ def told_of(one: DerivationRecord, run: Run | None) -> DerivationAnswer:
     """A stored answer without its tables; ``run`` is needed where columns are withheld, of which its target may tell."""
     created = one.created.isoformat(timespec="seconds") if one.created else ""
     asked = one.target if run is None else redaction_of(run.plan).text(one.target) if run.record.status == "complete" else ""
-    return DerivationAnswer(id=one.id, run_id=one.run_id, asked=asked, created=created, seconds=one.seconds, counts=dict(one.counts))
+    dag_run = (one.airflow or {}).get("run_id")
+    return DerivationAnswer(
+        id=one.id, run_id=one.run_id, asked=asked, created=created, seconds=one.seconds, counts=dict(one.counts),
+        dag_run_id=dag_run if isinstance(dag_run, str) else None,
+    )  # fmt: skip
 
 
 def _answered(question: Question, derivation_id: str, form: str, table: str, file: Format) -> ExplanationAnswer | Response:

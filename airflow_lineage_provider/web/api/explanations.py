@@ -8,17 +8,18 @@ from fastapi import APIRouter
 from fastapi.responses import Response
 
 from airflow_lineage_provider.answers.explanation import Explanation
+from airflow_lineage_provider.deriving.target import target_columns
 from airflow_lineage_provider.deriving.target_rows import RowNumbers
 from airflow_lineage_provider.errors import InvalidTarget, LineageError
 from airflow_lineage_provider.recorded_run import Run
+from airflow_lineage_provider.render.askable import check_askable
 from airflow_lineage_provider.render.withheld import shown
 from airflow_lineage_provider.web.api.formats import FILES, Format, Wanted, as_file
 from airflow_lineage_provider.web.api.models import ExplainAsked, ExplanationAnswer, LinesAnswer, RowsMeant
-from airflow_lineage_provider.web.api.rows import columns_of
 from airflow_lineage_provider.web.asking import MOST_TARGET_ROWS, Asked, Question
 from airflow_lineage_provider.web.lines import Lines, explain_lines
 from airflow_lineage_provider.web.problems import Refused
-from airflow_lineage_provider.web.withheld import check_askable, redaction_of
+from airflow_lineage_provider.web.withheld import redaction_of
 
 router = APIRouter(tags=["explanations"])
 
@@ -54,7 +55,7 @@ def explained(question: Question, run: Run, asked: RowsMeant) -> tuple[Explanati
 
 def _target(run: Run, asked: RowsMeant) -> Any:
     if asked.where is not None:
-        check_askable(columns_of(run, asked.where), run.plan)
+        check_askable(target_columns(asked.where, run.plan), run.plan)
         return asked.where
     return run.numbered([int(one) for one in asked.numbers])
 
@@ -68,7 +69,7 @@ def explanation_answer(found: Explanation, form: str, lines: Lines | None) -> Ex
         document=document,
         page=found.to_html() if form == "page" else None,
         tables=["target", *told.tables],
-        ask=None if lines is None else LinesAnswer(python=lines.python, command=lines.command),
+        ask=None if lines is None else LinesAnswer(python=lines.python, command=lines.command, conf=lines.conf),
     )
 
 

@@ -164,10 +164,11 @@ class SourceRowsAsked(Asked):
 
 
 class LinesAnswer(BaseModel):
-    """How the same is asked in Python and in a shell; null where the command has no verb for it."""
+    """How the same is asked in Python, in a shell (null where the command has no verb for it), and of the derivation DAG (its ``conf``)."""
 
     python: str
     command: str | None
+    conf: dict[str, str] | None = None
 
 
 class ExplanationAnswer(BaseModel):
@@ -267,6 +268,7 @@ class DerivationAnswer(BaseModel):
     created: str
     seconds: float | None
     counts: dict[str, int]
+    dag_run_id: str | None
 
 
 class WithRun(BaseModel):

@@ -6,16 +6,16 @@ from fastapi import APIRouter
 from fastapi.responses import Response
 
 from airflow_lineage_provider.deriving.result_page import PageWanted, ResultPage
-from airflow_lineage_provider.deriving.target import target_expression
+from airflow_lineage_provider.deriving.target import target_columns
 from airflow_lineage_provider.errors import LineageError
-from airflow_lineage_provider.plan.expression_walk import references
 from airflow_lineage_provider.recorded_run import Run
+from airflow_lineage_provider.render.askable import check_askable
 from airflow_lineage_provider.web.api.formats import FILES, Format, Wanted, as_file, columns_told, values_told
 from airflow_lineage_provider.web.api.models import RowsAnswer, RowsAsked
 from airflow_lineage_provider.web.asking import Asked, Question
 from airflow_lineage_provider.web.lines import explain_lines, rows_lines
 from airflow_lineage_provider.web.problems import Refused
-from airflow_lineage_provider.web.withheld import check_askable, redaction_of, rows_shown
+from airflow_lineage_provider.web.withheld import redaction_of, rows_shown
 
 router = APIRouter(tags=["rows"])
 
@@ -33,24 +33,13 @@ def _rows(question: Question, run_id: str, asked: RowsAsked, form: Format) -> Ro
     )
     redaction = redaction_of(run.plan)
     try:
-        check_askable([*(one.column for one in asked.sort), *columns_of(run, asked.where)], run.plan)
+        read = [] if asked.where is None else target_columns(asked.where, run.plan)
+        check_askable([*(one.column for one in asked.sort), *read], run.plan)
         page = run.page(wanted)
     except LineageError as problem:
         lines = rows_lines(run.id) if asked.where is None else explain_lines(run.id, asked.where, ())
         raise Refused(problem, lines, redaction) from problem
     return _answer(run, asked, page) if form == "json" else as_file(rows_shown(page.rows), form, f"rows-{run.id}")
-
-
-def columns_of(run: Run, where: str | None) -> list[str]:
-    """The columns of the result that a predicate reads.
-
-    :raises InvalidTarget: it does not parse, or names another column.
-    """
-    if where is None:
-        return []
-    plan = run.plan
-    asked = {one.id for one in references(target_expression(where, plan)[0])}
-    return [name for name, one in zip(plan.plan.names, plan.plan.output, strict=True) if one.id in asked]
 
 
 def _answer(run: Run, asked: RowsAsked, page: ResultPage) -> RowsAnswer:

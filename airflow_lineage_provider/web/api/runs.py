@@ -14,11 +14,12 @@ from airflow_lineage_provider.errors import RunNotComplete
 from airflow_lineage_provider.plan.text import operator_text
 from airflow_lineage_provider.recorded_run import Run
 from airflow_lineage_provider.records.run import RunHead
+from airflow_lineage_provider.render.askable import askable_columns, askable_of_source
 from airflow_lineage_provider.store.run_list import RunsWanted
 from airflow_lineage_provider.web.api.models import RunAnswer, RunDetails, RunsAnswer, SegmentAnswer, SourceAnswer, StoredAnswer
 from airflow_lineage_provider.web.asking import Asked, Question
 from airflow_lineage_provider.web.rights import dag_of
-from airflow_lineage_provider.web.withheld import askable_columns, askable_of_source, redaction_of
+from airflow_lineage_provider.web.withheld import redaction_of
 
 router = APIRouter(tags=["runs"])
 

@@ -1,4 +1,5 @@
 import { Problem } from "./api";
+import { AskSpark } from "./AskSpark";
 import { Lines } from "./Lines";
 
 /** What went wrong, and where it can be had otherwise. */
@@ -10,6 +11,7 @@ export function Trouble({ error }: { error: unknown }) {
       <p>
         <strong>{spark ? "Not from here." : "That did not work."}</strong> {known?.message ?? String(error)}
       </p>
+      {known?.ask?.conf && <AskSpark conf={known.ask.conf} />}
       {known?.ask && <Lines ask={known.ask} title="Ask it where there is Spark:" />}
     </div>
   );

@@ -52,6 +52,8 @@ export interface Rows {
 export interface Ask {
   python: string;
   command: string | null;
+  /** The question as the derivation DAG takes it, where it does. */
+  conf?: Record<string, string> | null;
 }
 
 export interface Table {
@@ -72,6 +74,7 @@ export interface Derivation {
   asked: string;
   created: string;
   seconds: number | null;
+  dag_run_id: string | null;
 }
 
 export interface StoredAnswer {
@@ -168,6 +171,8 @@ export class Problem extends Error {
 }
 
 const BASE = "api/v1";
+/** Airflow's own API, asked as the person who is logged in. */
+const AIRFLOW = "../../../api/v2";
 
 async function answer<T>(path: string, signal: AbortSignal | undefined, body?: unknown): Promise<T> {
   const response = await sent(path, signal, body);
@@ -188,7 +193,8 @@ function sent(path: string, signal: AbortSignal | undefined, body: unknown): Pro
 
 async function problem(response: Response): Promise<Problem> {
   const found: unknown = await response.json().catch(() => undefined);
-  const error = (found as { error?: { name: string; message: string; ask: Ask | null } } | undefined)?.error;
+  const { error, detail } = (found ?? {}) as { error?: { name: string; message: string; ask: Ask | null }; detail?: unknown };
+  if (detail !== undefined) return new Problem("Airflow", `Airflow refuses it: ${typeof detail === "string" ? detail : JSON.stringify(detail)}`, null);
   if (error) return new Problem(error.name, error.message, error.ask);
   return new Problem("NoAnswer", `the server answered ${response.status}`, null);
 }
@@ -200,6 +206,11 @@ export const api = {
     const given = Object.entries(asked).filter((one): one is [string, string] => Boolean(one[1]));
     return answer<{ runs: Run[]; next: string | null }>(`runs?${new URLSearchParams(given)}`, signal);
   },
+  derivationDag: (signal?: AbortSignal) => answer<{ dag_id: string; state: "ready" | "missing" | "paused" | "not_permitted"; message: string }>("derivation-dag", signal),
+  trigger: (dagId: string, conf: Record<string, string>) =>
+    answer<{ dag_run_id: string }>(`${AIRFLOW}/dags/${encodeURIComponent(dagId)}/dagRuns`, undefined, { logical_date: null, conf }),
+  dagRun: (dagId: string, id: string, signal?: AbortSignal) =>
+    answer<{ state: string }>(`${AIRFLOW}/dags/${encodeURIComponent(dagId)}/dagRuns/${encodeURIComponent(id)}`, signal),
   found: (search: string, signal?: AbortSignal) => answer<{ hits: Hit[]; more: boolean }>(`found?${new URLSearchParams({ search })}`, signal),
   storedAnswers: (search: string, signal?: AbortSignal) =>
     answer<{ derivations: StoredAnswer[]; next: string | null }>(`derivations?${new URLSearchParams({ search })}`, signal),

@@ -1,6 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useEffect, useRef, useState, type ReactNode } from "react";
 
+import { AskSpark } from "../AskSpark";
 import { Downloads } from "../Downloads";
 import { Lines } from "../Lines";
 import { Trouble, Waiting } from "../Trouble";
@@ -56,6 +57,7 @@ export function Answer({ name, queryKey, ask, file, close, link, children }: Pro
         </div>
       )}
       {page && children}
+      {found.data?.ask?.conf && <AskSpark conf={found.data.ask.conf} />}
       {found.data?.ask && <Lines ask={found.data.ask} title="The same in a shell, and in Python:" />}
     </section>
   );

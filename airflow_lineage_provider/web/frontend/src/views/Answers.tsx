@@ -5,6 +5,7 @@ import { api } from "../api";
 import { hashOf, type View } from "../place";
 import { seconds, when } from "../words";
 import { Answer } from "./Answer";
+import { AskedView } from "./AskedView";
 
 /** Answers about the run that were kept: by operators, in Python, by the command. */
 export function Answers({ id, view }: { id: string; view: View }) {
@@ -22,6 +23,7 @@ export function Answers({ id, view }: { id: string; view: View }) {
       />
     );
   }
+  if (view["asked"] && view["dag"]) return <AskedView id={id} dagId={view["dag"]} dagRunId={view["asked"]} />;
   if (found.error) return <Trouble error={found.error} />;
   if (!found.data) return <Waiting what="Looking for answers" />;
   if (!found.data.derivations.length) {
