@@ -21,24 +21,21 @@ class Goal:
     """A figure of an arm, or of an arm over another one, and the least or the most that it is to be. Fields: see the file."""
 
     figure: str
-    experiment: str = ""
-    comparison: str = ""
-    arm: str = ""
-    of: str = ""
+    experiment: str
+    comparison: str
+    arm: str
+    of: str
     over: str = ""
     inverse: bool = False
     least: float | None = None
     most: float | None = None
     size: str = ""
     paper: str = ""
-    told: str = ""
 
     def __post_init__(self) -> None:
-        """:raises ValueError: it has no bound, or two; or nothing that measures it, and no reason for that."""
+        """:raises ValueError: it has no bound, or two."""
         if (self.least is None) == (self.most is None):
             raise ValueError(f"the goal {self.figure!r} needs either a least or a most")
-        if not self.told and not (self.experiment and self.comparison and self.arm and self.of):
-            raise ValueError(f"the goal {self.figure!r} names no experiment, comparison, arm and figure, and no reason for that")
 
     @property
     def bound(self) -> str:
@@ -90,8 +87,6 @@ def _measured(results: Results, goal: Goal) -> Iterator[Outcome]:
 
 
 def _why_not(results: Results, goal: Goal) -> str:
-    if goal.told:
-        return goal.told
     if goal.size not in ("", results.size):
         return f"{goal.experiment}, at {goal.size} size"
     return f"{goal.experiment} measured none" if goal.experiment in results.experiments else f"{goal.experiment} was not run"

@@ -5,6 +5,7 @@ EXPERIMENTS = (
     "lfw",
     "cda",
     "queries",
+    "tpcds",
     "judging",
     "asking",
     "questions",
