@@ -31,7 +31,8 @@ Ratios (÷) are to the first arm, in the same run; figures are medians. Wall tim
 {% if goals %}<h2>Goals</h2>
 <p>{{ reached|length }} measurements reach their goal, {{ missed|length }} do not;
 {{ unmeasured|length }} goals are not measured by what was run.
-Where a goal is not reached, the bars of its comparison show which process takes the time.</p>
+Where a goal is not reached, the bars of its comparison show which process takes the time.
+{% if size == "small" %}Ratios to Rerun grow with the data: the papers' are those of their sizes (<code>--size full</code>).{% endif %}</p>
 <div class="wide"><table class="goals"><tr><th>figure</th><th class="number">goal</th><th class="number">measured</th><th>verdict</th>
 <th class="number">paper</th><th>where</th></tr>
 {% for one in missed + reached + unmeasured %}<tr class="{{ one.verdict }}">

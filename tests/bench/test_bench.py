@@ -146,6 +146,7 @@ def test_the_page_and_the_tables(tmp_path: Path) -> None:
     write_report(_results(), tmp_path / "report.html")
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert "it &lt;broke&gt;" in page
+    assert "goals are not measured by what was run" in page
     assert page.count("data:image/svg+xml;base64,") == 1
     assert "http" not in page.replace("http://www.w3.org", "")
     (one,) = _results().experiments["asking"]
