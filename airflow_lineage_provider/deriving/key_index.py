@@ -59,8 +59,23 @@ class KeyIndex:
         """How many keys several rows have."""
         import numpy as np
 
-        rows, _, _ = self._codes(self.keys.slice(0, 0))
-        return int(np.count_nonzero(np.bincount(rows) > 1)) if len(rows) else 0
+        return int(np.count_nonzero(np.bincount(self._own) > 1)) if len(self) else 0
+
+    @cached_property
+    def earlier(self) -> npt.NDArray[np.int64]:
+        """For each row, how many before it have the same key."""
+        import numpy as np
+
+        order = np.argsort(self._own, kind="stable")
+        counts = np.bincount(self._own)
+        found = np.empty(len(self), np.int64)
+        found[order] = np.arange(len(self)) - np.repeat(np.cumsum(counts) - counts, counts)
+        return found
+
+    @cached_property
+    def _own(self) -> npt.NDArray[np.int64]:
+        """A number for each row: the same for the same key."""
+        return self._codes(self.keys.slice(0, 0))[0]
 
     def tuples(self) -> list[Key]:
         """The rows' keys as they can be looked up one by one, where there are few."""

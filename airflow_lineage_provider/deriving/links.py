@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -19,9 +19,9 @@ def target_links(parts: Sequence[tuple[str, Numbers, Numbers]]) -> pa.Table:
     import pyarrow as pa
 
     names = sorted(name for name, _, _ in parts)
-    each = {name: _each_once(row, behind) for name, row, behind in parts}
-    rows = _joined([each[name][0] for name in names])
-    behind = _joined([each[name][1] for name in names])
+    each = {name: each_once(row, behind) for name, row, behind in parts}
+    rows = joined([each[name][0] for name in names])
+    behind = joined([each[name][1] for name in names])
     source = np.repeat(np.arange(len(names), dtype=np.int32), [len(each[name][0]) for name in names])
     order = np.lexsort((behind, source, rows))
     named = pa.DictionaryArray.from_arrays(pa.array(source[order]), pa.array(names, pa.string()))
@@ -32,11 +32,43 @@ def pairs(asked: Numbers, row: Numbers) -> pa.Table:
     """``asked``, ``row``: which row answers to which of those that were asked about."""
     import pyarrow as pa
 
-    asked, row = _each_once(asked, row)
+    asked, row = each_once(asked, row)
     return pa.table({"asked": asked, "row": row})
 
 
-def _each_once(left: Numbers, right: Numbers) -> tuple[Numbers, Numbers]:
+def by_source(links: pa.Table) -> Iterator[tuple[str, Numbers, Numbers]]:
+    """What `target_links` makes one table of."""
+    import pyarrow.compute as pc
+
+    for name in links.column("source").unique().to_pylist():
+        of = links.filter(pc.equal(links.column("source"), name))
+        yield name, of.column("row").to_numpy(), of.column("source_row").to_numpy()
+
+
+def same(left: Numbers, right: Numbers) -> tuple[Numbers, Numbers]:
+    """The places at which two have the same number: each pair of them, in the order of the left ones."""
+    import numpy as np
+
+    order = np.argsort(right, kind="stable")
+    ordered = right[order]
+    first, end = np.searchsorted(ordered, left, "left"), np.searchsorted(ordered, left, "right")
+    found = end - first
+    one = np.repeat(np.arange(len(left)), found)
+    within = np.arange(len(one)) - np.repeat(np.cumsum(found) - found, found)
+    return one, order[first[one] + within]
+
+
+def different(numbers: Numbers) -> Numbers:
+    """The numbers, each once, in order. (NumPy's own ``unique`` hashes them, which is slower for millions that are different.)"""
+    import numpy as np
+
+    ordered: Numbers = np.sort(numbers)
+    new = np.append(np.ones(min(len(ordered), 1), np.bool_), ordered[1:] != ordered[:-1])
+    found: Numbers = ordered[new]
+    return found
+
+
+def each_once(left: Numbers, right: Numbers) -> tuple[Numbers, Numbers]:
     """Pairs of numbers from 0, each once, in order."""
     import numpy as np
 
@@ -49,7 +81,8 @@ def _each_once(left: Numbers, right: Numbers) -> tuple[Numbers, Numbers]:
     return left[new].astype(np.int64, copy=False), right[new].astype(np.int64, copy=False)
 
 
-def _joined(parts: Sequence[Numbers]) -> Numbers:
+def joined(parts: Sequence[Numbers]) -> Numbers:
+    """One after the other."""
     import numpy as np
 
     return np.concatenate([np.zeros(0, np.int64), *parts])

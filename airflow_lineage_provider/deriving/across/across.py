@@ -13,25 +13,30 @@ from typing import TYPE_CHECKING
 
 from airflow_lineage_provider.deriving.across.merge import merged
 from airflow_lineage_provider.deriving.across.output_rows import OutputRows, ReadBack
-from airflow_lineage_provider.deriving.across.stored_outputs import written_rows
+from airflow_lineage_provider.deriving.across.stored_outputs import UNKNOWN, WrittenAt, written_rows
 from airflow_lineage_provider.deriving.across.writers import MadeBy, made_by
 from airflow_lineage_provider.deriving.derive import derive_rows
+from airflow_lineage_provider.deriving.links import joined, same
 from airflow_lineage_provider.errors import LineageError, SparkRequired, StoreUnavailable
 from airflow_lineage_provider.plan.guarantees import EXACT, Guarantee
 from airflow_lineage_provider.records.run import RunRecord
 from airflow_lineage_provider.words import Difference
 
 if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
     from airflow_lineage_provider.answers.explanation import Explanation, RunSummary
     from airflow_lineage_provider.deriving.asked_run import AskedRun
     from airflow_lineage_provider.deriving.derive import Derived
     from airflow_lineage_provider.deriving.known_runs import KnownRuns
+    from airflow_lineage_provider.deriving.links import Numbers
     from airflow_lineage_provider.deriving.sources import SourceRows
     from airflow_lineage_provider.recording import RecordedSource
     from airflow_lineage_provider.store import WrittenPlace
 
 _NOBODYS = RunRecord(pipeline="")
-MOST_ROWS = 100_000
+MOST_ROWS = 1_000_000
 """More rows of one run's output than these are not traced on, and that is said."""
 
 
@@ -39,17 +44,23 @@ MOST_ROWS = 100_000
 class Crossing:
     """One source table of a derived run, of which recorded runs wrote what was read.
 
-    ``onward`` has for each row where it went on: runs, and row numbers among the rows of theirs that were derived. ``ways`` says what the
-    way to each run is worth. ``remarks`` are for rows that ended here: whether they should not have (a guarantee's level) and why.
-    ``withheld``: its rows are not to be shown.
+    ``candidates`` has for each run which rows may be its. ``onward`` has for each run which rows went on to it, and to which of the rows of
+    its that were derived. ``ways`` says what the way to each run is worth. ``remarks`` are for rows that ended here: whether they should
+    not have (a guarantee's level) and why. ``withheld``: its rows are not to be shown.
     """
 
     made: MadeBy
-    candidates: dict[int, list[tuple[str, int | None]]] = field(default_factory=dict)
-    onward: dict[int, list[tuple[str, int]]] = field(default_factory=dict)
+    candidates: dict[str, WrittenAt] = field(default_factory=dict)
+    onward: dict[str, tuple[Numbers, Numbers]] = field(default_factory=dict)
     ways: dict[str, list[Guarantee]] = field(default_factory=dict)
     remarks: list[Guarantee] = field(default_factory=list)
     withheld: bool = False
+
+    def went_on(self, rows: int) -> npt.NDArray[np.int64]:
+        """For each of so many rows, how many rows of other runs it went on to."""
+        import numpy as np
+
+        return np.bincount(joined([at for at, _ in self.onward.values()]), minlength=rows)
 
 
 @dataclass(kw_only=True)
@@ -129,19 +140,20 @@ class Across:
         """Put the rows that may be of a run down for its derivation; the rows of a run that is gone end here."""
         import pyarrow as pa
 
-        asked = [(at, number) for at, of in crossing.candidates.items() for candidate, number in of if candidate == run_id]
-        if not asked:
+        asked = crossing.candidates.get(run_id)
+        if asked is None:
             return
         made = crossing.made.runs[run_id]
         if made.status != "complete":
             text = f"written by run {run_id} of {made.pipeline}, which is {made.status}: not traced further"
             crossing.remarks.append(Guarantee(level="exact", cause=text))
             return
-        chosen = rows.table.take(pa.array([at for at, _ in asked], pa.int64()))
-        places, numbers = tuple(at for at, _ in asked), tuple(number for _, number in asked)
-        self._pending.setdefault(run_id, []).append(ReadBack(reader=reader, table=table, rows=chosen, at=places, numbers=numbers))
+        chosen = rows.table.take(pa.array(asked.at))
+        self._pending.setdefault(run_id, []).append(ReadBack(reader=reader, table=table, rows=chosen, at=asked.at, numbers=asked.number))
 
     def _derive(self, run_id: str, batches: list[ReadBack]) -> None:
+        import numpy as np
+
         rows = sum(len(batch.at) for batch in batches)
         pipeline = self._made(run_id, batches[0]).pipeline
         try:
@@ -159,12 +171,11 @@ class Across:
             for batch in batches:
                 self._steps[batch.reader].crossings[batch.table].remarks.append(Guarantee(level="unavailable", cause=text))
             return
-        position = {number: at for at, number in enumerate(derived.numbers)}
         for batch, matches in zip(batches, target.matches, strict=True):
-            crossing = self._steps[batch.reader].crossings[batch.table]
-            for at, numbers in zip(batch.at, matches, strict=True):
-                if numbers:
-                    crossing.onward.setdefault(at, []).extend((run_id, position[number]) for number in numbers)
+            if len(matches.asked):
+                place, position = same(matches.row, np.array(derived.numbers, np.int64))
+                crossing = self._steps[batch.reader].crossings[batch.table]
+                crossing.onward[run_id] = batch.at[matches.asked[place]], position
         self._enter(run_id, Step(derived=derived, table=batches[0].table))
 
     def _made(self, run_id: str, batch: ReadBack) -> WrittenPlace:
@@ -181,37 +192,52 @@ def _withheld(table: str, made: MadeBy, writer: WrittenPlace) -> Crossing:
     return Crossing(made=made, remarks=[Guarantee(level="unavailable", cause=text)], withheld=True)
 
 
-def _candidates(recorded: RecordedSource, rows: SourceRows, made: MadeBy) -> dict[int, list[tuple[str, int | None]]]:
-    """For each row of a source table the runs that may have written it, with the row's number in the run's result where it is known."""
-    if recorded.identity.kind != "file_position":
-        return {at: [(run_id, None) for run_id in made.runs] for at in range(rows.table.num_rows)}
-    return {at: [found] for at, found in enumerate(written_rows(recorded, rows.keys.keys, made)) if found is not None}
+def _candidates(recorded: RecordedSource, rows: SourceRows, made: MadeBy) -> dict[str, WrittenAt]:
+    """The rows of a source table that each run may have written, with their numbers in the run's result where they are known."""
+    import numpy as np
+
+    if recorded.identity.kind == "file_position":
+        return written_rows(recorded, rows.keys.keys, made)
+    every = np.arange(rows.table.num_rows)
+    return {run_id: WrittenAt(every, np.full(len(every), UNKNOWN)) for run_id in made.runs} if len(every) else {}
 
 
 def _judge(table: str, crossing: Crossing, rows: SourceRows) -> None:
     """What the way from a source table to the runs behind it is worth."""
-    lost = [at for at, of in crossing.candidates.items() if at not in crossing.onward and _should_be_found(crossing, of)]
-    several = [at for at, found in crossing.onward.items() if len(found) > 1]
-    foreign = [at for at in crossing.onward if len(crossing.candidates[at]) and not crossing.made.complete and not crossing.made.files]
+    import numpy as np
+
+    went_on = crossing.went_on(rows.table.num_rows)
+    lost = _lost(crossing, went_on)
+    several, foreign = np.count_nonzero(went_on > 1), not crossing.made.complete and not crossing.made.files and np.count_nonzero(went_on)
     verdicts = [rows.guarantee]
-    if lost:
-        runs = ", ".join(dict.fromkeys(run_id for at in lost for run_id, _ in crossing.candidates[at]))
+    if len(lost):
+        first = {run_id: at[0] for run_id, of in crossing.candidates.items() if len(at := np.intersect1d(of.at, lost))}
+        runs = ", ".join(sorted(first, key=lambda run_id: first[run_id]))
         text = f"{len(lost):,} rows of {table} are not in the result of run {runs} as they were read: they are not traced further"
         verdicts.append(Guarantee(level="unavailable", cause=text))
         crossing.remarks.append(verdicts[-1])
     if several:
-        text = f"{len(several):,} rows of {table} are like several rows of the run that wrote them: all of these are traced"
+        text = f"{several:,} rows of {table} are like several rows of the run that wrote them: all of these are traced"
         verdicts.append(Guarantee(level="superset", cause=text))
     if foreign:
         text = f"{table} also has rows that no recorded run wrote, which may be like the ones that are traced"
         verdicts.append(Guarantee(level="superset", cause=text))
-    for run_id in dict.fromkeys(run_id for found in crossing.onward.values() for run_id, _ in found):
+    for run_id in crossing.onward:
         crossing.ways[run_id] = [one for one in verdicts if one != EXACT]
 
 
-def _should_be_found(crossing: Crossing, of: list[tuple[str, int | None]]) -> bool:
-    """Whether a row is surely of a run that is there to be asked: of its file, or of a table that such runs alone have written."""
-    if any(one.level == "unavailable" for one in crossing.remarks):  # its run could not be traced, which is said already
-        return False
-    alive = all(crossing.made.runs[run_id].status == "complete" for run_id, _ in of)
-    return alive and (bool(crossing.made.files) or crossing.made.complete)
+def _lost(crossing: Crossing, went_on: npt.NDArray[np.int64]) -> Numbers:
+    """The rows that are surely of a run that is there to be asked (of its file, or of a table that such runs alone have written), and were
+    not found there."""
+    import numpy as np
+
+    # A run that could not be traced is told of already.
+    if any(one.level == "unavailable" for one in crossing.remarks) or not (crossing.made.files or crossing.made.complete):
+        return np.zeros(0, np.int64)
+    wanted = np.zeros(len(went_on), np.bool_)
+    for of in crossing.candidates.values():
+        wanted[of.at] = True
+    for run_id, of in crossing.candidates.items():
+        if crossing.made.runs[run_id].status != "complete":
+            wanted[of.at] = False
+    return np.flatnonzero(wanted & (went_on == 0))

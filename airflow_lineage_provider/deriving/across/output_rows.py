@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from airflow_lineage_provider.deriving.across.stored_outputs import columns_by_name
-from airflow_lineage_provider.deriving.key_index import Key, key_tuples
+from airflow_lineage_provider.deriving.across.stored_outputs import UNKNOWN, columns_by_name
+from airflow_lineage_provider.deriving.key_index import KeyIndex, Places
+from airflow_lineage_provider.deriving.links import different, joined
 from airflow_lineage_provider.deriving.listed import listed
 from airflow_lineage_provider.deriving.rows import RowSource, result_columns
 from airflow_lineage_provider.errors import EmptyTarget, TargetTooLarge
@@ -22,52 +23,46 @@ from airflow_lineage_provider.plan.lineage_keys import ROW
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from airflow_lineage_provider.deriving.links import Numbers
     from airflow_lineage_provider.recording import RecordedPlan
 
 _CANDIDATES = 1_000_000
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class ReadBack:
-    """Rows of table ``table`` that run ``reader`` read: their places ``at`` in its source table, and their numbers where known."""
+    """Rows of table ``table`` that run ``reader`` read: their places ``at`` in its source table, and their numbers, or `UNKNOWN`."""
 
     reader: str
     table: str
     rows: pa.Table
-    at: tuple[int, ...]
-    numbers: tuple[int | None, ...]
+    at: Numbers
+    numbers: Numbers
 
 
 class OutputRows:
-    """The target of a derivation: rows that other runs read. After `numbers`, ``matches`` has for each batch and row where it was found."""
+    """The target of a derivation: rows that other runs read. After `numbers`, ``matches`` has for each batch where its rows were found:
+    places in the batch, and numbers of rows of the result, of which there may be several for a place.
+    """
 
     def __init__(self, batches: Sequence[ReadBack], recorded: RecordedPlan) -> None:
         rows = sum(len(batch.at) for batch in batches)
         self.asked = f"{rows:,} rows that other runs read"
-        self.matches: list[list[tuple[int, ...]]] = [[() for _ in batch.at] for batch in batches]
+        self.matches: list[Places] = []
         self._batches = [_Batch(batch, recorded) for batch in batches]
 
     def condition(self) -> Expression:
         """What all of these rows meet, and few others."""
-        return disjunction(tuple(batch.condition(range(batch.size)) for batch in self._batches)) or TRUE
+        return disjunction(tuple(batch.condition(batch.rows) for batch in self._batches)) or TRUE
 
     def numbers(self, rows: RowSource) -> list[int]:
         """The numbers of the rows that were found.
 
         :raises EmptyTarget: none was. :raises SparkRequired: only Spark can find them, and there is no session.
         """
-        for batch, matches in zip(self._batches, self.matches, strict=True):
-            if not batch.columns:
-                continue
-            if rows.numbered_by_run:
-                batch.match_numbers(rows, matches)
-            rest = [at for at, found in enumerate(matches) if not found]
-            if rest:
-                numbers = rows.matching(batch.condition(rest), _CANDIDATES)
-                if len(numbers) == _CANDIDATES:
-                    raise TargetTooLarge(f"more than {_CANDIDATES:,} rows of the result look like the ones that were read")
-                batch.match_values(rows, matches, rest, numbers)
-        found = sorted({number for matches in self.matches for numbers in matches for number in numbers})
+
+        self.matches = [batch.found(rows) for batch in self._batches]
+        found: list[int] = different(joined([matches.row for matches in self.matches])).tolist()
         if not found:
             raise EmptyTarget(f"none of {self.asked} is in the result as it was read")
         return found
@@ -77,8 +72,10 @@ class _Batch:
     """Rows that were read, in the types of the result; columns that cannot be compared are left out."""
 
     def __init__(self, batch: ReadBack, recorded: RecordedPlan) -> None:
+        import numpy as np
+
         self.hints = batch.numbers
-        self.size = len(batch.at)
+        self.rows = np.arange(len(batch.at))
         result = columns_by_name(recorded)
         self.columns: list[tuple[Attribute, pa.ChunkedArray]] = []
         for name in batch.rows.column_names:
@@ -86,41 +83,68 @@ class _Batch:
             column = None if attribute is None else _as_type(batch.rows.column(name), attribute.type)
             if attribute is not None and column is not None:
                 self.columns.append((attribute, column))
-        self.keys = _keys([column for _, column in self.columns])
 
-    def condition(self, rows: Sequence[int]) -> Expression:
+    def condition(self, rows: Numbers) -> Expression:
         """Columns with few values among the rows must have one of them. (What else the rows have in common is looked at later.)"""
-        return listed([(a, column.take(list(rows))) for a, column in self.columns])
+        import pyarrow as pa
 
-    def match_numbers(self, rows: RowSource, matches: list[tuple[int, ...]]) -> None:
+        return listed([(a, column.take(pa.array(rows))) for a, column in self.columns])
+
+    def found(self, rows: RowSource) -> Places:
+        """Where the rows are in the result."""
+        import numpy as np
+
+        if not self.columns:
+            return Places(self.rows[:0], self.rows[:0])
+        told = self._told_by_number(rows) if rows.numbered_by_run else Places(self.rows[:0], self.rows[:0])
+        not_told = np.ones(len(self.rows), np.bool_)
+        not_told[told.asked] = False
+        rest = self.rows[not_told]
+        if not len(rest):
+            return told
+        numbers = rows.matching(self.condition(rest), _CANDIDATES)
+        if len(numbers) == _CANDIDATES:
+            raise TargetTooLarge(f"more than {_CANDIDATES:,} rows of the result look like the ones that were read")
+        like = self._like(rows, rest, numbers)
+        return Places(joined([told.asked, like.asked]), joined([told.row, like.row]))
+
+    def _told_by_number(self, rows: RowSource) -> Places:
         """Rows whose number is known, and whose values are those of the result's row of that number."""
-        wanted = sorted({number for number in self.hints if number is not None})
-        if not wanted:
-            return
-        stored = self._stored(rows, wanted)
-        for at, number in enumerate(self.hints):
-            if number is not None and stored.get(number) == self.keys[at]:
-                matches[at] = (number,)
 
-    def match_values(self, rows: RowSource, matches: list[tuple[int, ...]], rest: list[int], numbers: list[int]) -> None:
+        known = self.rows[self.hints != UNKNOWN]
+        return self._same(rows, known, different(self.hints[known]).tolist(), self.hints[known])
+
+    def _like(self, rows: RowSource, rest: Numbers, numbers: list[int]) -> Places:
         """Every row of the result with the same values."""
-        equal: dict[Key, list[int]] = {}
-        for number, key in (self._stored(rows, numbers) if numbers else {}).items():
-            equal.setdefault(key, []).append(number)
-        for at in rest:
-            matches[at] = tuple(equal.get(self.keys[at], ()))
+        return self._same(rows, rest, numbers, None)
 
-    def _stored(self, rows: RowSource, numbers: list[int]) -> dict[int, Key]:
+    def _same(self, rows: RowSource, asked: Numbers, numbers: list[int], hints: Numbers | None) -> Places:
+        """Of rows that are asked about, those of the result among ``numbers`` with their values, and, where given, with their numbers."""
+        import pyarrow as pa
+
+        found = self._stored(rows, numbers) if numbers and len(asked) else None
+        if found is None:
+            return Places(asked[:0], asked[:0])
+        stored, number = found
+        own = [column.take(pa.array(asked)) for _, column in self.columns]
+        if hints is not None:
+            stored, own = [*stored, pa.chunked_array([number])], [*own, pa.chunked_array([pa.array(hints)])]
+        places = KeyIndex(_table(stored)).places(_table(own))
+        return Places(asked[places.asked], number[places.row])
+
+    def _stored(self, rows: RowSource, numbers: list[int]) -> tuple[list[pa.ChunkedArray], Numbers] | None:
+        """The values of rows of the result, and their numbers; None where they do not have the types that they are said to have."""
         columns = result_columns(rows, [a for a, _ in self.columns])
         found = rows.read(0, [ROW, *dict.fromkeys(columns)], numbers)
         typed = [_as_type(found.column(name), a.type) for name, (a, _) in zip(columns, self.columns, strict=True)]
-        return dict(zip(found.column(ROW).to_pylist(), _keys([column for column in typed if column is not None]), strict=True))
+        whole = [column for column in typed if column is not None]
+        return (whole, found.column(ROW).to_numpy()) if len(whole) == len(typed) else None
 
 
-def _keys(columns: list[pa.ChunkedArray]) -> list[Key]:
+def _table(columns: list[pa.ChunkedArray]) -> pa.Table:
     import pyarrow as pa
 
-    return key_tuples(pa.table(columns, names=[str(i) for i in range(len(columns))])) if columns else []
+    return pa.table(columns, names=[str(i) for i in range(len(columns))])
 
 
 def _as_type(column: pa.ChunkedArray, type_text: str) -> pa.ChunkedArray | None:

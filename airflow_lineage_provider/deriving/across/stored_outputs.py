@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NamedTuple
 
 from airflow_lineage_provider.deriving.across.writers import MadeBy, file_uri, made_by
+from airflow_lineage_provider.deriving.links import joined, same
 from airflow_lineage_provider.deriving.stored_tables import PARTITION_BITS, StoredTables
 from airflow_lineage_provider.plan.datatypes import to_arrow
 from airflow_lineage_provider.plan.expressions import Attribute
@@ -17,8 +18,12 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from airflow_lineage_provider.deriving.known_runs import KnownRuns
+    from airflow_lineage_provider.deriving.links import Numbers
     from airflow_lineage_provider.deriving.spark_on_demand import SparkOnDemand
     from airflow_lineage_provider.recording import RecordedSource
+
+UNKNOWN = -1
+"""The number of a row in a result, where its place in a file does not tell it."""
 
 
 class StoredOutputs:
@@ -35,14 +40,12 @@ class StoredOutputs:
 
         if source.identity.kind != "file_position" or not keys.num_rows:
             return None
-        wanted: dict[str, dict[int, tuple[int, int]]] = {}
-        for key, made in zip(_pairs(keys), written_rows(source, keys, made_by(self._runs, source, self._reader)), strict=True):
-            if made is not None and made[1] is not None:
-                wanted.setdefault(made[0], {})[made[1]] = key
-        parts = [part for run_id, rows in wanted.items() if (part := self._of_run(source, run_id, rows)) is not None]
-        return pa.concat_tables(parts) if parts else None
+        written = written_rows(source, keys, made_by(self._runs, source, self._reader))
+        parts = [self._of_run(source, run_id, keys, places) for run_id, places in written.items()]
+        found = [part for part in parts if part is not None]
+        return pa.concat_tables(found) if found else None
 
-    def _of_run(self, source: RecordedSource, run_id: str, rows: dict[int, tuple[int, int]]) -> pa.Table | None:
+    def _of_run(self, source: RecordedSource, run_id: str, keys: pa.Table, places: WrittenAt) -> pa.Table | None:
         import pyarrow as pa
 
         record = self._runs.run(run_id)
@@ -53,35 +56,46 @@ class StoredOutputs:
         columns = result_columns(recorded, source.source.columns) if stored is not None else None
         if stored is None or columns is None:
             return None
-        found = self._tables.rows(stored, [ROW, *dict.fromkeys(columns)], list(rows))
-        keys = [rows[number] for number in found.column(ROW).to_pylist()]
+        known = places.number != UNKNOWN
+        if not known.any():
+            return None
+        at, numbers = places.at[known], places.number[known]
+        found = self._tables.rows(stored, [ROW, *dict.fromkeys(columns)], numbers.tolist())
+        read, row = same(found.column(ROW).to_numpy(), numbers)
+        found, keys = found.take(read), keys.take(at[row])
         types = [to_arrow(a.type) for a in source.source.output]
         try:
             values = [found.column(name).cast(kind) for name, kind in zip(columns, types, strict=True)]
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
             return None
         names = ["key_0", "key_1", *(f"c{i}" for i in range(len(columns)))]
-        return pa.table([pa.array([k for k, _ in keys], pa.int64()), pa.array([k for _, k in keys], pa.int64()), *values], names=names)
+        return pa.table([*(column.cast(pa.int64()) for column in keys.columns), *values], names=names)
 
 
-def written_rows(source: RecordedSource, keys: pa.Table, made: MadeBy) -> list[tuple[str, int | None] | None]:
-    """For each key of a Parquet table the run that wrote the row, and the row's number in its result where the file's position tells it."""
-    owners = {int(number): (path, made.files.get(path)) for number, path in _uris(source).items()}
-    found: list[tuple[str, int | None] | None] = []
-    for file, position in _pairs(keys):
-        uri, run_id = owners.get(file, ("", None))
-        partition = partition_of(uri)
-        number = None if partition is None else (partition << PARTITION_BITS) + position
-        found.append(None if run_id is None else (run_id, number))
-    return found
+class WrittenAt(NamedTuple):
+    """Rows of a table that one run wrote: their places in it, and their numbers in the run's result, or `UNKNOWN`."""
+
+    at: Numbers
+    number: Numbers
 
 
-def _uris(source: RecordedSource) -> dict[str, str]:
-    return {number: file_uri(path) for number, path in source.files.items()}
+def written_rows(source: RecordedSource, keys: pa.Table, made: MadeBy) -> dict[str, WrittenAt]:
+    """The runs that wrote rows of a Parquet table, told by their keys; the number in the result is what the file's position tells."""
+    import numpy as np
 
-
-def _pairs(keys: pa.Table) -> list[tuple[Any, Any]]:
-    return list(zip(keys.column(0).to_pylist(), keys.column(1).to_pylist(), strict=True))
+    paths = {int(number): file_uri(path) for number, path in source.files.items()}
+    files, position = (keys.column(part).to_numpy() for part in (0, 1))
+    parts: dict[str, list[tuple[Numbers, Numbers]]] = {}
+    order = np.argsort(files, kind="stable")
+    each, starts = np.unique(files[order], return_index=True)
+    for file, at in zip(each.tolist(), np.split(order, starts[1:]), strict=False):  # of nothing there is one part, and no file
+        run_id = made.files.get(paths.get(file, ""))
+        if run_id is None:
+            continue
+        partition = partition_of(paths[file])
+        number = np.full(len(at), UNKNOWN) if partition is None else (partition << PARTITION_BITS) + position[at]
+        parts.setdefault(run_id, []).append((at, number))
+    return {run_id: WrittenAt(joined([at for at, _ in some]), joined([number for _, number in some])) for run_id, some in parts.items()}
 
 
 def columns_by_name(recorded: RecordedPlan) -> dict[str, Attribute]:
