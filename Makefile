@@ -3,7 +3,7 @@
 # One process more than processors, since a test that asks Spark waits half of its time; each may take 3 GB (make test PROCESSES=1).
 PROCESSES ?= $(shell n=$$(getconf _NPROCESSORS_ONLN); echo $$((n < 4 ? n + 1 : 4)))
 PARALLEL := --numprocesses $(PROCESSES) --dist worksteal
-.PHONY: help setup web demo test quick pairs test-install fuzz fuzz-arrays fuzz-sketches fuzz-inputs tpch tpcds chaos check docs bench bench-gate bench-compare clean
+.PHONY: help setup web demo airflow test quick pairs test-install fuzz fuzz-arrays fuzz-sketches fuzz-inputs tpch tpcds chaos check docs bench bench-gate bench-compare clean
 
 help: ## Show this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -16,6 +16,9 @@ web: ## Build the lineage tab's front end, where its sources have changed (needs
 
 demo: setup ## Run the loan examination in Airflow on Spark, and explain a rejected application
 	@.venv/bin/python -m dags.run_demo
+
+airflow: setup ## Start Airflow with the lineage tab and the demo's data (PORT=8080), and print its address and login; Ctrl-C ends it
+	@.venv/bin/python -m dags.run_airflow
 
 test: setup ## Run all tests
 	@.ci/browser

@@ -195,6 +195,8 @@ def show(console: Console, explanation: Explanation) -> None:
     console.print(f"  [bold]{PAGE.as_uri()}[/bold]", soft_wrap=True)
     console.print("Ask for more:")
     console.print(f"  AIRFLOW_LINEAGE_HOME={store} .venv/bin/airflow-lineage list", highlight=False, soft_wrap=True)
+    console.print("Look at it in Airflow's UI:")
+    console.print("  make airflow", highlight=False)
 
 
 def stop_store() -> None:
