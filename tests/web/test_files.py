@@ -73,6 +73,16 @@ def test_a_stored_answer_and_what_was_touched(client: Client, runs: dict[str, st
     assert read(client().post(f"{API}/runs/{runs['judged']}/forward?format=arrow", json=asked)).num_rows == 1
 
 
+def test_column_lineage_has_a_line_for_each_pair(client: Client, runs: dict[str, str]) -> None:
+    path = f"{API}/runs/{runs['judged']}/columns"
+    found = client().get(path).json()
+    header, *told = lines(client().get(f"{path}?format=csv"))
+    assert header == ["column", "column_type", "source", "source_column", "type", "subtype"]
+    assert ["judge", "string", "client", "income", "DIRECT", "TRANSFORMATION"] in told
+    assert len(told) == sum(len(one["inputs"]) + len(found["rows"]) for one in found["columns"])
+    assert read(client().get(f"{path}?format=arrow")).num_rows == len(told)
+
+
 def test_errors_stay_json(client: Client, runs: dict[str, str]) -> None:
     answer = client().post(f"{API}/runs/{runs['again']}/rows?format=csv", json={})
     assert (answer.status_code, answer.json()["error"]["name"]) == (409, "ResultNotStored")

@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from fastapi import APIRouter
+from fastapi.responses import Response
 
 from airflow_lineage_provider.reasons.discretion import Discretion
 from airflow_lineage_provider.render.column_document import columns_dict
+from airflow_lineage_provider.web.api.formats import FILES, Wanted, as_file
 from airflow_lineage_provider.web.asking import Asked, Question
 
 router = APIRouter(tags=["columns"])
+_FILE = ("column", "column_type", "source", "source_column", "type", "subtype")
 
 
-@router.get("/runs/{run_id}/columns")
-async def columns(run_id: str, question: Asked) -> dict[str, Any]:
+@router.get("/runs/{run_id}/columns", response_model=dict[str, Any], responses=FILES)
+async def columns(run_id: str, question: Asked, form: Wanted) -> dict[str, Any] | Response:
     """For each column of the result the columns of the sources that it is computed from, and those that influence it.
 
-    Hidden columns are left out.
+    Hidden columns are left out. As a file: a line for each pair of a column and one that it comes from, or that influences it.
     """
-    return await question.answered(lambda: _columns(question, run_id))
+    found = await question.answered(lambda: _columns(question, run_id))
+    return found if form == "json" else as_file(_table(found), form, f"columns-{run_id}")
 
 
 def _columns(question: Question, run_id: str) -> dict[str, Any]:
@@ -31,3 +36,16 @@ def _columns(question: Question, run_id: str) -> dict[str, Any]:
 
     shown = [one | {"inputs": kept(one["inputs"])} for one in found["columns"] if not discretion.hides(one["name"])]
     return {"document": found["document"], "version": found["version"], "columns": shown, "rows": kept(found["rows"])}
+
+
+def _table(found: Mapping[str, Any]) -> Any:
+    import pyarrow as pa
+
+    lines = list(_lines(found))
+    return pa.table({name: pa.array([line[at] for line in lines], pa.string()) for at, name in enumerate(_FILE)})
+
+
+def _lines(found: Mapping[str, Any]) -> Iterator[tuple[str | None, ...]]:
+    for one in found["columns"]:
+        for given in [*one["inputs"], *found["rows"]]:
+            yield one["name"], one["type"], given["source"], given["column"], given["type"], given["subtype"]

@@ -227,6 +227,7 @@ export const api = {
   forwardFile: (id: string, asked: SourceRows, form: FileForm) => file(`${run(id)}/forward`, form, asked),
   whyNot: (id: string, asked: SourceRows, signal?: AbortSignal) => answer<{ found: Forward }>(`${run(id)}/why-not`, signal, asked),
   columns: (id: string, signal?: AbortSignal) => answer<Columns>(`${run(id)}/columns`, signal),
+  columnsFile: (id: string, form: FileForm) => file(`${run(id)}/columns`, form),
   derivations: (id: string, signal?: AbortSignal) => answer<{ derivations: Derivation[] }>(`${run(id)}/derivations`, signal),
   derivation: (id: string, form: "json" | "page", signal?: AbortSignal) =>
     answer<Explanation>(`derivations/${encodeURIComponent(id)}?form=${form}`, signal),

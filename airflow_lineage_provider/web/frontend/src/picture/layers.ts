@@ -10,8 +10,9 @@ const BETWEEN = 90;
 const APART = 26;
 const SWEEPS = 4;
 
-/** The left upper corner of each node. */
-export function inLayers(sizes: Map<string, Size>, edges: [string, string][]): Map<string, { x: number; y: number }> {
+/** The left upper corner of each node; `turned`: in rows instead. */
+export function inLayers(given: Map<string, Size>, edges: [string, string][], turned: boolean): Map<string, { x: number; y: number }> {
+  const sizes = turned ? new Map([...given].map(([id, size]) => [id, { width: size.height, height: size.width }])) : given;
   const [down, up] = [neighbours(edges, 0, 1), neighbours(edges, 1, 0)];
   const columns = columnsOf([...sizes.keys()], down, up);
   const order = new Map<string, number>();
@@ -26,7 +27,7 @@ export function inLayers(sizes: Map<string, Size>, edges: [string, string][]): M
     const all = column.reduce((sum, id) => sum + (sizes.get(id)?.height ?? 0) + APART, 0);
     let y = -all / 2;
     for (const id of column) {
-      found.set(id, { x, y });
+      found.set(id, turned ? { x: y, y: x } : { x, y });
       y += (sizes.get(id)?.height ?? 0) + APART;
     }
     x += Math.max(...column.map((id) => sizes.get(id)?.width ?? 0)) + BETWEEN;

@@ -1,4 +1,4 @@
-// Where everything stands: segments within their run, then runs and tables, the data flowing to the right.
+// Where everything stands: segments within their run, then runs and tables, the data flowing to the right, or downwards.
 
 import { Graph as Dagre, layout } from "@dagrejs/dagre";
 
@@ -9,6 +9,8 @@ export const NODE = { width: 200, height: 58 };
 export const SEGMENT = { width: 176, height: 44 };
 const HEAD = 54;
 const PAD = 12;
+/** On a narrow screen the data flows downwards. */
+export const isNarrow = () => window.innerWidth < 640;
 /** More are set by `layers`. */
 export const MANY = 200;
 
@@ -39,11 +41,11 @@ export function placed(graph: Graph, visible: Set<string>, open: Set<string>, ed
 
 function drawn(sizes: Map<string, { width: number; height: number }>, edges: [string, string][]) {
   if (sizes.size > MANY) {
-    const corners = inLayers(sizes, edges);
+    const corners = inLayers(sizes, edges, isNarrow());
     return { places: new Map([...sizes].map(([id, size]) => [id, { ...size, ...(corners.get(id) ?? { x: 0, y: 0 }) }])), width: 0, height: 0 };
   }
   const made = new Dagre();
-  made.setGraph({ rankdir: "LR", nodesep: 26, ranksep: 60 });
+  made.setGraph({ rankdir: isNarrow() ? "TB" : "LR", nodesep: 26, ranksep: isNarrow() ? 40 : 60 });
   made.setDefaultEdgeLabel(() => ({}));
   for (const [id, size] of sizes) made.setNode(id, { ...size });
   for (const [from, to] of edges) made.setEdge(from, to);

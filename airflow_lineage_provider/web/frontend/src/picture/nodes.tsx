@@ -1,6 +1,7 @@
 import { Handle, Position, type Node, type NodeProps } from "@xyflow/react";
 
 import type { PictureNode } from "../api";
+import { isNarrow } from "./layout";
 import { said } from "./words";
 
 export type Shown = Node<{ node: PictureNode; more: number; faded: boolean; open: boolean }>;
@@ -10,13 +11,13 @@ export function Box({ data }: NodeProps<Shown>) {
   const { node, more, faded, open } = data;
   return (
     <div className={["box", node.kind, node.segment_kind ?? "", node.stored ? "kept" : "", faded ? "faded" : "", open ? "open" : "", node.is_own ? "" : "other"].join(" ")}>
-      <Handle type="target" position={Position.Left} isConnectable={false} />
+      <Handle type="target" position={isNarrow() ? Position.Top : Position.Left} isConnectable={false} />
       <div className="head">
         <strong>{node.label}</strong>
         <small>{said(node)}</small>
       </div>
       {more > 0 && <span className="more">+{more}</span>}
-      <Handle type="source" position={Position.Right} isConnectable={false} />
+      <Handle type="source" position={isNarrow() ? Position.Bottom : Position.Right} isConnectable={false} />
     </div>
   );
 }

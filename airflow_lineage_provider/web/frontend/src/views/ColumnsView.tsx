@@ -1,5 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 
+import { Downloads } from "../Downloads";
 import { Trouble, Waiting } from "../Trouble";
 import { api, type ColumnInput } from "../api";
 
@@ -11,27 +12,30 @@ export function ColumnsView({ id }: { id: string }) {
   const direct = (inputs: ColumnInput[]) => inputs.filter((one) => one.type === "DIRECT");
   const indirect = (inputs: ColumnInput[]) => inputs.filter((one) => one.type !== "DIRECT");
   return (
-    <table className="runs">
-      <caption>Where the columns come from</caption>
-      <thead>
-        <tr>
-          <th scope="col">Column</th>
-          <th scope="col">Type</th>
-          <th scope="col">Computed from</th>
-          <th scope="col">Influenced by</th>
-        </tr>
-      </thead>
-      <tbody>
-        {found.data.columns.map((one, at) => (
-          <tr key={at}>
-            <th scope="row">{one.name}</th>
-            <td>{one.type}</td>
-            <td>{names(direct(one.inputs))}</td>
-            <td>{names([...indirect(one.inputs), ...found.data.rows])}</td>
+    <>
+      <table className="runs">
+        <caption>Where the columns come from</caption>
+        <thead>
+          <tr>
+            <th scope="col">Column</th>
+            <th scope="col">Type</th>
+            <th scope="col">Computed from</th>
+            <th scope="col">Influenced by</th>
           </tr>
-        ))}
-      </tbody>
-    </table>
+        </thead>
+        <tbody>
+          {found.data.columns.map((one, at) => (
+            <tr key={at}>
+              <th scope="row">{one.name}</th>
+              <td>{one.type}</td>
+              <td>{names(direct(one.inputs))}</td>
+              <td>{names([...indirect(one.inputs), ...found.data.rows])}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      <Downloads name={`columns-${id}`} what="the column lineage" file={(form) => api.columnsFile(id, form)} json={() => api.columns(id)} />
+    </>
   );
 }
 
