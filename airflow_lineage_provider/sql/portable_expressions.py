@@ -149,6 +149,15 @@ class PortableWriter:
         left, right = (self.write(argument, scope) for argument in call.arguments)
         return nodes.binary(_ARITHMETIC[call.function], left, right)
 
+    def _remainder(self, call: e.Call, scope: Scope) -> exp.Expr:
+        divisor = call.arguments[-1].child if isinstance(call.arguments[-1], e.Cast) else call.arguments[-1]
+        if call.type not in _ARITHMETIC_TYPES or any(argument.type != call.type for argument in call.arguments):
+            raise _problem(call, "a remainder means the same there for integers of one width alone")
+        # By zero Spark fails, or gives NULL; and by -1 an engine may fail for the least integer.
+        if not isinstance(divisor, e.Literal) or divisor.type not in INTEGER_DIGITS or divisor.value is None or int(divisor.value) <= 0:
+            raise _problem(call, "a remainder means the same there for a positive constant alone")
+        return nodes.function("MOD", [self.write(argument, scope) for argument in call.arguments])
+
     def _negative(self, call: e.Call, scope: Scope) -> exp.Expr:
         self._check_integers(call)
         return exp.Neg(this=exp.Paren(this=self.write(call.arguments[0], scope)))
@@ -238,6 +247,7 @@ _CALLS: dict[str, Callable[[PortableWriter, e.Call, Scope], exp.Expr]] = {
     "if": PortableWriter._case,
     "negative": PortableWriter._negative,
     **dict.fromkeys(_ARITHMETIC, PortableWriter._arithmetic),
+    **dict.fromkeys(("%", "mod"), PortableWriter._remainder),
 }
 
 

@@ -162,6 +162,14 @@ def test_arithmetic(pairs: Pairs, kind: str, spark: SparkSession, postgres: curs
     _all_fail(pairs, kind, call("negative", a, kind=kind), smallest)
 
 
+@pytest.mark.parametrize("kind", ["smallint", "int", "bigint"])
+def test_remainders(pairs: Pairs, kind: str) -> None:
+    divisors: list[e.Expression] = [literal(n, kind) for n in (1, 2, 7, 2**15 - 1)]
+    if kind != "smallint":
+        divisors.append(e.Cast(child=literal(40, "smallint"), type=kind))
+    pairs.evaluate(kind, lambda a, _b: [call(name, a, one, kind=kind) for name in ("%", "mod") for one in divisors])
+
+
 def _all_fail(pairs: Pairs, kind: str, expression: e.Expression, where: e.Expression) -> None:
     plan = o.Project(child=o.Filter(child=pairs.leaves[kind], condition=where), columns=(named(expression, 1000, "c"),))
     _overflows(pairs, plan)
@@ -317,6 +325,12 @@ NOT_THE_SAME: list[e.Expression] = [
     call("/", A["int"], A["int"], kind="double"),
     call("+", A["int"], A["bigint"], kind="bigint"),
     call("-", A["date"], literal(1), kind="date"),
+    call("%", A["int"], A["int"], kind="int"),
+    call("%", A["int"], literal(0, "int"), kind="int"),
+    call("%", A["int"], literal(-1, "int"), kind="int"),
+    call("%", A["double"], literal("2.0", "double"), kind="double"),
+    call("%", A["tinyint"], literal(2, "tinyint"), kind="tinyint"),
+    call("%", A["bigint"], e.Cast(child=literal(None, "int"), type="bigint"), kind="bigint"),
     call("=", A["int"], A["double"]),
     call("=", A["string"], A["int"]),
     call("=", A["timestamp"], A["timestamp_ntz"]),
