@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import psycopg2
@@ -27,7 +28,7 @@ _DATA = (
 
 
 def run(ground: Ground) -> Iterator[Comparison]:
-    """Opening the store, finding the newest run, a new connection, and an answer: after so many runs."""
+    """Opening the store, finding the newest run, a new connection, another run, and an answer: after so many runs."""
     ground.spark.range(100).selectExpr("id", "id % 7 AS team", "id * 2 AS twice").write.parquet(str(ground.folder / "bench_kept.parquet"))
     ground.tables("bench_kept")
     for where in ("tables", "files"):
@@ -37,11 +38,12 @@ def run(ground: Ground) -> Iterator[Comparison]:
             known.close()
             stored = list(store.materializations(known.id).values())
             before, kept = _sizes(url), 1
+            again = partial(_keep, store, known.record, stored, in_files=where == "files")
             for runs in RUNS[ground.size]:
                 while kept < runs:
-                    _keep(store, known.record, stored, in_files=where == "files")
+                    again()
                     kept += 1
-                found = compared(f"{runs:,} runs kept, rows in {where}", _arms(store, url, known.id), ground.meter, ground.repeats)
+                found = compared(f"{runs:,} runs kept, rows in {where}", _arms(store, url, known.id, again), ground.meter, ground.repeats)
                 sizes = zip(before.items(), _sizes(url).values(), strict=True)
                 each: dict[str, float] = {what: round((now - first) / max(kept - 1, 1)) for (what, first), now in sizes}
                 found.facts["opening the store"] = each
@@ -70,7 +72,7 @@ def _sizes(url: str) -> dict[str, int]:
         return found
 
 
-def _keep(store: Store, record: RunRecord, stored: list[Materialization], *, in_files: bool) -> None:
+def _keep(store: Store, record: RunRecord, stored: list[Materialization], *, in_files: bool) -> str:
     """A run like another, as if it had stored no rows: they are not what grows here."""
     made = store.begin_run(replace(record, id=new_id()))
     for one in stored:
@@ -82,9 +84,10 @@ def _keep(store: Store, record: RunRecord, stored: list[Materialization], *, in_
             )
     row = stored[0].columns[-1].name
     store.publish_run(made, row_counts=record.row_counts, timings=record.timings, indexes={one.name: [[row]] for one in stored})
+    return made
 
 
-def _arms(store: Store, url: str, known: str) -> dict[str, Arm]:
+def _arms(store: Store, url: str, known: str, again: Callable[[], str]) -> dict[str, Arm]:
     asked = Lineage(store=store)
 
     def opened() -> None:
@@ -99,6 +102,7 @@ def _arms(store: Store, url: str, known: str) -> dict[str, Arm]:
         "opening the store": opened,
         "the newest run": lambda: store.latest_run("bench kept"),
         "a new connection": connected,
+        "recording and dropping a run": lambda: store.drop_run(again()),
         "an answer": lambda: asked.get_run(known).explain("team = 3", save=False),
     }
     return {name: Arm(do, lambda _: None) for name, do in does.items()}
