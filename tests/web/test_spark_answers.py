@@ -22,7 +22,11 @@ def test_the_dag_keeps_the_answer_where_the_tab_finds_it(client: Client, runs: d
     assert document["source"]["client"]["rows"] == [[49, "client 49", 35.0, 0.0]]
 
 
-def test_the_dag_is_paused_until_somebody_unpauses_it(client: Client, derived: DagResult, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_dag_is_paused_until_somebody_unpauses_it(
+    client: Client, dags: dict[str, Any], derived: DagResult, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert dags["lineage_derivation"].is_paused_upon_creation
+    client().patch("/api/v2/dags/lineage_derivation", json={"is_paused": True})  # another test may have unpaused it
     told = client().get(f"{API}/derivation-dag").json()
     assert (told["dag_id"], told["state"]) == ("lineage_derivation", "paused")
     assert "lineage_derivation" in told["message"]
