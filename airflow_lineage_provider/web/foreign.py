@@ -27,10 +27,14 @@ def written_by(lineage: Lineage, source: RecordedSource, reader: str) -> list[Ru
     """The runs that wrote what run ``reader`` read of a source; None for one that cannot be read."""
     with lineage.store.session(lineage.query_seconds) as session:
         known = KnownRuns(lineage.store, session)
-        return [_record(known, writer) for writer in made_by(known, source, reader).runs]
+        return [readable_record(known, writer) for writer in made_by(known, source, reader).runs]
 
 
-def _record(known: KnownRuns, run_id: str) -> RunRecord | None:
+def readable_record(known: KnownRuns, run_id: str) -> RunRecord | None:
+    """A run's record; None where it cannot be read.
+
+    :raises StoreUnavailable: the store does not answer.
+    """
     try:
         found: RunRecord = known.run(run_id)
         return found

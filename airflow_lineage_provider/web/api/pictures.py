@@ -8,11 +8,11 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 
 from airflow_lineage_provider.deriving.known_runs import KnownRuns
-from airflow_lineage_provider.errors import LineageError, StoreUnavailable
-from airflow_lineage_provider.records.run import RunHead, RunRecord
+from airflow_lineage_provider.records.run import RunHead
 from airflow_lineage_provider.store.run_list import RunsWanted
 from airflow_lineage_provider.web.api.models import EdgeAnswer, NodeAnswer, PictureAnswer
 from airflow_lineage_provider.web.asking import Asked, AskedLineage, Question
+from airflow_lineage_provider.web.foreign import readable_record
 from airflow_lineage_provider.web.picture import Picture, last_tries, picture
 
 router = APIRouter(tags=["pictures"])
@@ -44,19 +44,9 @@ def _drawn(question: Question, dag_id: str, dag_run_id: str) -> PictureAnswer:
 def _picture(question: Question, lineage: AskedLineage, runs: list[RunHead]) -> Picture:
     with lineage.store.session(lineage.query_seconds) as session:
         known = KnownRuns(lineage.store, session)
-        found = {run.id: _record(known, run.id) for run in runs}
+        found = {run.id: readable_record(known, run.id) for run in runs}
         records = [one for one in found.values() if one is not None]
         made = picture(records, known, question.rights, question.in_time)
     lost = [run_id for run_id, one in found.items() if one is None]
     made.problems += [f"the record of run {run_id} cannot be read" for run_id in lost]
     return made
-
-
-def _record(known: KnownRuns, run_id: str) -> RunRecord | None:
-    try:
-        found: RunRecord = known.run(run_id)
-        return found
-    except StoreUnavailable:
-        raise
-    except LineageError:
-        return None
