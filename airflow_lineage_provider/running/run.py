@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider import __version__
-from airflow_lineage_provider.errors import BatchError, LineageError, PlanCheckError, PlanError, RunFailed
+from airflow_lineage_provider.errors import BatchError, LineageError, PlanCheckError, RunFailed
 from airflow_lineage_provider.plan import codec
 from airflow_lineage_provider.plan.digest import plan_digest
 from airflow_lineage_provider.plan.lineage_keys import ROW
@@ -24,6 +24,7 @@ from airflow_lineage_provider.records.run import RunRecord
 from airflow_lineage_provider.rewrite.passed_keys import functions_of_batches, with_passed_keys
 from airflow_lineage_provider.rewrite.pipeline import rewrite
 from airflow_lineage_provider.running.costs import measured_costs
+from airflow_lineage_provider.running.given_keys import check_named
 from airflow_lineage_provider.running.given_pipeline import frame_of
 from airflow_lineage_provider.running.journal import Journal
 from airflow_lineage_provider.running.keeping import Keeping, keeping
@@ -214,9 +215,7 @@ def _prepare(spark: SparkSession, store: RunStore, request: Request, frame: Data
         plan = with_reasons(plan, frozenset(number for number, udf in udfs.items() if udf.has_reason))
     identities = {source.leaf: source_identity(source, request.keys) for source in sources_of(plan)}
     readable = {source.relation.name for source in sources_of(plan)} | functions_of_batches(pipeline.plan)
-    unknown = sorted(set(request.keys) - readable)
-    if unknown:
-        raise PlanError(f"keys name {', '.join(unknown)}, which the pipeline does not read; it reads {', '.join(sorted(readable))}")
+    check_named(request.keys, readable)
     unknown_costs: dict[int, SegmentCost] = {}
     costs = store.ask("reading what earlier runs cost", lambda opened: _costs(opened, request, plan), unknown_costs)
     choices = choose(plan, request.strategy, _not_repeatable(plan, udfs), costs)

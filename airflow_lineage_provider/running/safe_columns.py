@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from airflow_lineage_provider.answers.safe_columns import SafeColumns
 from airflow_lineage_provider.errors import PlanError
 from airflow_lineage_provider.plan.operators import Source
+from airflow_lineage_provider.running.given_keys import check_named
 from airflow_lineage_provider.running.given_pipeline import frame_of, pipeline_name
 from airflow_lineage_provider.secrecy import Secrets
 from airflow_lineage_provider.secrecy.failures import guarded
@@ -53,10 +54,7 @@ def _keys_of(sources: Sequence[Source], keys: Mapping[str, Sequence[str]]) -> di
 
     :raises PlanError: they name a table or a column that the pipeline does not read.
     """
-    read = {source.relation.name for source in sources}
-    unknown = sorted(set(keys) - read)
-    if unknown:
-        raise PlanError(f"keys name {', '.join(unknown)}, which the pipeline does not read; it reads {', '.join(sorted(read))}")
+    check_named(keys, {source.relation.name for source in sources})
     return {source.leaf: _key_of(source, keys[source.relation.name]) for source in sources if source.relation.name in keys}
 
 
