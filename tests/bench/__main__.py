@@ -19,8 +19,9 @@ from rich.console import Console
 from tests.bench.comparison import Comparison
 from tests.bench.experiments import EXPERIMENTS
 from tests.bench.gate import bounds, passed_bounds
-from tests.bench.goals import goals, goals_table, outcomes
+from tests.bench.goals import goals
 from tests.bench.ground import ground
+from tests.bench.outcomes import goals_table, outcomes
 from tests.bench.readings import machine
 from tests.bench.report import write_report
 from tests.bench.results import Results, tables

@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from tests.bench.goals import missed
+from tests.bench.profiles import profile
 from tests.bench.readings import Meter, Reading
 
 
@@ -30,7 +32,8 @@ class Arm:
 class Comparison:
     """What the arms took, each reading by itself. ``facts`` are further numbers of an arm: bytes stored, rows read.
 
-    ``notes`` are words: of ways that cannot do it, or do it wrong, and so have no readings, the reason.
+    ``notes`` are words: of ways that cannot do it, or do it wrong, and so have no readings, the reason. ``profiles``: of arms that do not
+    reach a goal, where the driver's time goes.
     """
 
     title: str
@@ -38,6 +41,7 @@ class Comparison:
     readings: dict[str, list[Reading]]
     facts: dict[str, dict[str, float]] = field(default_factory=dict)
     notes: dict[str, str] = field(default_factory=dict)
+    profiles: dict[str, str] = field(default_factory=dict)
 
     def figures(self) -> dict[str, dict[str, float]]:
         """For each arm its figures: medians, and ratios to the baseline's medians."""
@@ -64,13 +68,14 @@ class Comparison:
             readings,
             {arm: dict(some) for arm, some in found["facts"].items()},
             dict(found.get("notes", {})),
+            dict(found.get("profiles", {})),
         )
 
 
 def compared(title: str, arms: Mapping[str, Arm], meter: Meter, repeats: int, baseline: str = "") -> Comparison:
     """Do each once and compare their answers; then all of them ``repeats`` times, in turns, so that a slower moment is everyone's.
 
-    The baseline is the first, where none is named.
+    The baseline is the first, where none is named. An arm that does not reach a goal is done again, and profiled.
 
     :raises AnswersDiffer: see there.
     """
@@ -83,7 +88,10 @@ def compared(title: str, arms: Mapping[str, Arm], meter: Meter, repeats: int, ba
     for _ in range(repeats):
         for name, arm in arms.items():
             readings[name].append(arm.reading(arm.do()) if arm.reading else meter.measured(arm.do))
-    return Comparison(title, base, readings)
+    found = Comparison(title, base, readings)
+    short = missed(title, found.figures())
+    found.profiles = {name: profile(arm.do) for name, arm in arms.items() if name in short and not arm.reading}
+    return found
 
 
 def _flat(one: Reading) -> dict[str, float]:

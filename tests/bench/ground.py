@@ -61,7 +61,7 @@ def ground(size: Size, repeats: int, scale_factors: tuple[str, ...] = (), udf_se
     spark = _session(folder)
     try:
         with Lineage(spark) as lineage:
-            yield Ground(spark, lineage, folder, Meter(spark, lineage.store), size, repeats, scale_factors, udf_seconds)
+            yield Ground(spark, lineage, folder, Meter(spark, lineage.store, folder), size, repeats, scale_factors, udf_seconds)
     finally:
         spark.stop()
         stop_embedded()

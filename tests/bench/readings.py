@@ -15,7 +15,11 @@ from typing import TYPE_CHECKING, Any
 import psutil
 from py4j.clientserver import JavaClient
 
+from tests.bench.opened_files import opened_files
+
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from pyspark.sql import SparkSession
 
     from airflow_lineage_provider.store import Store
@@ -23,7 +27,11 @@ if TYPE_CHECKING:
 
 @dataclass
 class Reading:
-    """``cpu``: seconds by driver, JVM, workers and PostgreSQL; ``counts``: calls into the JVM, Spark's jobs, the store's transactions."""
+    """``cpu``: seconds by driver, JVM, workers and PostgreSQL.
+
+    ``counts``: calls into the JVM, Spark's jobs, the store's transactions, files opened, and bytes that the processes read, from wherever
+    (page cache, pipes; not the network, nor what is mapped into memory).
+    """
 
     wall: float = 0.0
     cpu: dict[str, float] = field(default_factory=dict)
@@ -36,10 +44,10 @@ class Reading:
 
 
 class Meter:
-    """Reads what a session and a store on an embedded server do. One a process, since it counts at py4j's client."""
+    """Reads what a session and a store on an embedded server do with a folder's files. One a process: it counts at py4j's client."""
 
-    def __init__(self, spark: SparkSession | None, store: Store | None) -> None:
-        self._spark, self._store = spark, store
+    def __init__(self, spark: SparkSession | None, store: Store | None, folder: Path | None = None) -> None:
+        self._spark, self._store, self._folder = spark, store, folder
         self._calls = 0
         self._java = _java() if spark is not None else None
         self._server = _postmaster(store) if store is not None else None
@@ -49,11 +57,16 @@ class Meter:
     def reading(self) -> Iterator[Reading]:
         """Read what happens within."""
         found = Reading()
-        counts, cpu, started = self._counts(), self._cpu(), time.perf_counter()
-        yield found
-        found.wall = time.perf_counter() - started
-        found.cpu = {name: max(seconds - cpu[name], 0.0) for name, seconds in self._cpu().items()}
-        found.counts = {name: number - counts[name] for name, number in self._counts().items()}
+        with opened_files(self._folder) as opened:
+            # (Reading them reads files of the system's: the driver's own bytes are read last, and first.)
+            counts, cpu, read = self._counts(), self._cpu(), self._read_by_servers() + _read_by(psutil.Process())
+            started = time.perf_counter()
+            yield found
+            found.wall = time.perf_counter() - started
+            files = {"bytes read": _read_by(psutil.Process()) + self._read_by_servers() - read, "files opened": opened()}
+            found.cpu = {name: max(seconds - cpu[name], 0.0) for name, seconds in self._cpu().items()}
+        calls = {name: number - counts[name] for name, number in self._counts().items()}
+        found.counts = calls | {name: number for name, number in files.items() if number is not None}
 
     def measured(self, work: Callable[[], Any]) -> Reading:
         """Do it, and read what it took."""
@@ -82,6 +95,11 @@ class Meter:
             self._calls = counts["JVM calls"]
         return counts
 
+    def _read_by_servers(self) -> int:
+        """By the JVM, its workers and PostgreSQL."""
+        servers = [one for one in (self._java, self._server) if one is not None]
+        return sum(_read_by(one) for server in servers for one in [server, *server.children(recursive=True)])
+
     def _cpu(self) -> dict[str, float]:
         cpu = {"driver": time.process_time()}
         if self._java is not None:
@@ -96,6 +114,13 @@ class Meter:
 def _of_tree(process: psutil.Process) -> float:
     times = process.cpu_times()
     return float(times.user + times.system + times.children_user + times.children_system) + _of_descendants(process)
+
+
+def _read_by(process: psutil.Process) -> int:
+    """With its children that have ended, as the kernel keeps them; 0 where the system does not tell it."""
+    with suppress(psutil.Error, AttributeError):
+        return int(process.io_counters().read_chars)
+    return 0
 
 
 def _of_descendants(process: psutil.Process) -> float:

@@ -10,7 +10,8 @@ from pathlib import Path
 from jinja2 import Environment
 
 from tests.bench.comparison import Comparison
-from tests.bench.goals import goals, outcomes
+from tests.bench.goals import goals
+from tests.bench.outcomes import outcomes
 from tests.bench.results import Results, figure_names, text
 
 _PAGE = """<!doctype html>
@@ -19,7 +20,7 @@ _PAGE = """<!doctype html>
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 72rem; margin: 2rem auto; padding: 0 1rem; color: #1b1f24 }
 .wide { overflow-x: auto } table { border-collapse: collapse; font-variant-numeric: tabular-nums } img { max-width: 100% }
 td, th { padding: .25rem .75rem; text-align: right; border-bottom: 1px solid #d0d7de } td:first-child { text-align: left }
-.baseline td { color: #57606a } .failed { color: #a40e26; white-space: pre-wrap }
+.baseline td { color: #57606a } pre { font-size: .75rem; line-height: 1.3 } .failed { color: #a40e26; white-space: pre-wrap }
 .goals td, .goals th { text-align: left; vertical-align: top } .goals .number { text-align: right; white-space: nowrap }
 .goals .verdict { white-space: nowrap } .goals .reached .verdict { color: #116329 } .goals .not.measured td { color: #57606a }
 .goals .not.reached .verdict { color: #a40e26; font-weight: 600 }
@@ -31,14 +32,15 @@ Ratios (÷) are to the first arm, in the same run; figures are medians. Wall tim
 {% if goals %}<h2>Goals</h2>
 <p>{{ reached|length }} measurements reach their goal, {{ missed|length }} do not;
 {{ unmeasured|length }} goals are not measured by what was run.
-Where a goal is not reached, the bars of its comparison show which process takes the time.
+Where a goal is not reached, the bars of its comparison show which process takes the time, and its profile where the driver waits or works.
 {% if size == "small" %}Ratios to Rerun grow with the data: the papers' are those of their sizes (<code>--size full</code>).{% endif %}</p>
 <div class="wide"><table class="goals"><tr><th>figure</th><th class="number">goal</th><th class="number">measured</th><th>verdict</th>
 <th class="number">paper</th><th>where</th></tr>
 {% for one in missed + reached + unmeasured %}<tr class="{{ one.verdict }}">
-<td>{{ one.goal.figure }}</td><td class="number">{{ one.goal.bound }}</td><td class="number">{{ text(one.measured) }}</td>
+<td>{{ one.goal.figure }}</td><td class="number">{{ one.bound }}</td><td class="number">{{ text(one.measured) }}</td>
 <td class="verdict">{{ one.verdict }}</td><td class="number">{{ one.goal.paper }}</td>
-<td>{% if one.title %}<a href="#{{ anchor(one.experiment, one.title) }}">{{ one.where }}</a>{% else %}{{ one.where }}{% endif %}</td>
+<td>{% if one.title %}<a href="#{{ anchor(one.experiment, one.title) }}">{{ one.where }}</a>{% else %}{{ one.where }}{% endif %}
+{% if one.profile and one in missed %}<details><summary>profile</summary><pre>{{ one.profile }}</pre></details>{% endif %}</td>
 </tr>{% endfor %}</table></div>{% endif %}
 {% for name, comparisons in experiments.items() %}
 <h2>{{ name.replace("_", " ") }}</h2>

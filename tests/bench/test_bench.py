@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +15,12 @@ from tests.bench.compare import differences
 from tests.bench.comparison import AnswersDiffer, Arm, Comparison, compared
 from tests.bench.experiments import EXPERIMENTS
 from tests.bench.gate import bounds, passed_bounds
-from tests.bench.goals import Goal, goals, goals_table, outcomes
+from tests.bench.goals import Goal, goals, missed
+from tests.bench.opened_files import opened_files
+from tests.bench.outcomes import goals_table, outcomes
 from tests.bench.peers.environment import HERE, NoEnvironment, PeerFailed, PeerPackage, conversation, started
 from tests.bench.peers.questions import questions
+from tests.bench.profiles import profile
 from tests.bench.readings import Meter, Reading
 from tests.bench.report import write_report
 from tests.bench.results import Results, figure_names, tables
@@ -109,6 +113,54 @@ def test_goals_are_held_against_every_comparison_that_measures_them() -> None:
     ]
     assert [one.where for one in found[3:]] == ["asking, at full size", "loading was not run"]
     assert goals_table(found).row_count == 3
+
+
+def test_an_arm_that_reaches_no_goal_is_profiled(tmp_path: Path) -> None:
+    goal = next(one for one in goals() if one.of == "wall, s" and one.most == 0.05 and not one.over)
+    title, arm = "1 of 40 groups, source: parquet", "again, without Spark"
+    assert missed(title, {arm: {"wall, s": 0.06}}) == {arm}
+    assert missed(title, {arm: {"wall, s": 0.04}, "another": {"wall, s": 7.0}}) == set()
+    assert missed("another", {arm: {"wall, s": 0.06}}) == set()
+    arms = {arm: Arm(lambda: sleeping(0.06)), "another": Arm(lambda: None)}
+    found = compared(title, arms, Meter(None, None), 1)
+    assert set(found.profiles) == {arm}
+    assert "sleeping" in found.profiles[arm]
+    results = Results({}, "small", {goal.experiment: [found]})
+    results.write(tmp_path / "a.json")
+    write_report(Results.read(tmp_path / "a.json"), tmp_path / "report.html")
+    assert (tmp_path / "report.html").read_text(encoding="utf-8").count("sleeping") >= 1
+
+
+def sleeping(seconds: float) -> None:
+    time.sleep(seconds)
+
+
+def test_a_profile_has_no_paths_of_the_machine() -> None:
+    told = profile(lambda: sleeping(0.3))
+    assert told.startswith("4 times\n")
+    assert "sleeping" in told
+    assert str(Path.home()) not in told
+    assert str(Path(__file__).parent) not in told
+
+
+def test_files_opened_and_bytes_read_are_counted(tmp_path: Path) -> None:
+    pytest.importorskip("inotify_simple", reason="Linux alone tells who opens files")
+    (tmp_path / "below" / "server").mkdir(parents=True)
+    (tmp_path / "below" / "server" / "PG_VERSION").write_text("18")
+    data = tmp_path / "below" / "data"
+    data.write_bytes(b"x" * 1_000_000)
+    with opened_files(tmp_path) as opened:
+        for _ in range(3):
+            data.read_bytes()
+        list(data.parent.iterdir())
+        (tmp_path / "below" / "server" / "PG_VERSION").read_text()
+        subprocess.run(["cat", str(data)], stdout=subprocess.DEVNULL, check=True)
+        assert opened() == 4
+    found = Meter(None, None, tmp_path).measured(lambda: data.read_bytes())
+    assert found.counts["files opened"] == 1
+    assert 1_000_000 <= found.counts["bytes read"] < 1_010_000
+    with opened_files(None) as unknown:
+        assert unknown() is None
 
 
 @pytest.mark.parametrize("bounds_of_it", [{}, {"least": 1.0, "most": 2.0}])

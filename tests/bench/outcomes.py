@@ -1,0 +1,68 @@
+"""Whether goals are reached: for each what was measured, in which comparison."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from rich.markup import escape
+from rich.table import Table
+
+from tests.bench.goals import Goal
+from tests.bench.results import Results, text
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A goal held against an arm of a comparison. ``measured`` is None where nothing measured it: ``where`` says why.
+
+    ``profile``: where it is not reached, where the time goes.
+    """
+
+    goal: Goal
+    where: str
+    measured: float | None
+    experiment: str = ""
+    title: str = ""
+    profile: str = ""
+
+    @property
+    def bound(self) -> str:
+        """The goal's, as people read it."""
+        return f"≥ {text(self.goal.least)}" if self.goal.least is not None else f"≤ {text(self.goal.most)}"
+
+    @property
+    def verdict(self) -> str:
+        if self.measured is None:
+            return "not measured"
+        return "reached" if self.goal.reached(self.measured) else "not reached"
+
+
+def outcomes(results: Results, wanted: list[Goal]) -> list[Outcome]:
+    """Of every goal, for each comparison and arm that measures it; those of experiments that were not run are not measured."""
+    return [one for goal in wanted for one in (list(_measured(results, goal)) or [Outcome(goal, _why_not(results, goal), None)])]
+
+
+def _measured(results: Results, goal: Goal) -> Iterator[Outcome]:
+    if goal.size in ("", results.size):
+        for one in results.experiments.get(goal.experiment, ()):
+            for arm, value in goal.measured(one.title, one.figures()):
+                yield Outcome(goal, f"{goal.experiment}: {one.title}: {arm}", value, goal.experiment, one.title, one.profiles.get(arm, ""))
+
+
+def _why_not(results: Results, goal: Goal) -> str:
+    if goal.size not in ("", results.size):
+        return f"{goal.experiment}, at {goal.size} size"
+    return f"{goal.experiment} measured none" if goal.experiment in results.experiments else f"{goal.experiment} was not run"
+
+
+def goals_table(found: list[Outcome]) -> Table:
+    """For a terminal: what was measured; and how many were not."""
+    missing = len({one.goal.figure for one in found if one.measured is None})
+    table = Table("figure", "goal", "measured", "", "where", title="Goals", title_justify="left", caption_justify="left")
+    table.caption = f"{missing} goals not measured by these experiments at this size" if missing else ""
+    for one in found:
+        if one.measured is not None:
+            style = "" if one.verdict == "reached" else "red"
+            table.add_row(*map(escape, (one.goal.figure, one.bound, text(one.measured), one.verdict, one.where)), style=style)
+    return table
