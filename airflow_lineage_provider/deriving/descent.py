@@ -8,7 +8,6 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from airflow_lineage_provider.deriving.key_index import Key, key_tuples
 from airflow_lineage_provider.errors import SparkRequired
 from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.guarantees import EXACT, Guarantee
@@ -16,6 +15,7 @@ from airflow_lineage_provider.plan.walk import operators
 from airflow_lineage_provider.tracing.forward.columns import Reading, doubt_text, readings, ties
 from airflow_lineage_provider.tracing.forward.plans import ForwardPlan, forward
 from airflow_lineage_provider.tracing.forward.tags import Tags
+from airflow_lineage_provider.tracing.key_index import Key, key_tuples
 from airflow_lineage_provider.tracing.maps import Rows, RowSet
 from airflow_lineage_provider.tracing.reserved import TAG, asked_table
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from airflow_lineage_provider.deriving.key_index import KeyIndex
 from airflow_lineage_provider.deriving.postgres_engine import stored_columns
 from airflow_lineage_provider.deriving.why_not.found_rows import found_rows
 from airflow_lineage_provider.errors import EmptyTarget, SparkRequired, TargetTooLarge
 from airflow_lineage_provider.plan.expressions import TRUE
 from airflow_lineage_provider.plan.lineage_keys import ROW
 from airflow_lineage_provider.sql import PortabilityProblem, lower_expression
+from airflow_lineage_provider.tracing.key_index import KeyIndex
 from airflow_lineage_provider.tracing.maps import RESULT, LineageMap, Rows, distinct_rows, numbered_rows
 from airflow_lineage_provider.tracing.reserved import TAG
 

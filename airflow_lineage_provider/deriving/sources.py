@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
-from airflow_lineage_provider.deriving.key_index import KeyIndex
 from airflow_lineage_provider.errors import SourceUnavailable, SparkRequired
 from airflow_lineage_provider.plan.guarantees import EXACT, Guarantee
 from airflow_lineage_provider.plan.interval_columns import with_interval_types
@@ -16,6 +15,7 @@ from airflow_lineage_provider.recording import RecordedSource
 from airflow_lineage_provider.sources.files import CannotReadHere
 from airflow_lineage_provider.sources.parquet import read_positions
 from airflow_lineage_provider.spark.rereading.sources import changed, files_as_read
+from airflow_lineage_provider.tracing.key_index import KeyIndex
 
 if TYPE_CHECKING:
     import pyarrow as pa

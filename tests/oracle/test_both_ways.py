@@ -19,7 +19,6 @@ from airflow_lineage_provider import Lineage
 from airflow_lineage_provider.answers.lineage_rows import LineageRows
 from airflow_lineage_provider.deriving.derivation import Derivation, derivation
 from airflow_lineage_provider.deriving.derive import chosen_target, row_set_of, tables_of
-from airflow_lineage_provider.deriving.key_index import key_tuples
 from airflow_lineage_provider.deriving.known_runs import KnownRuns
 from airflow_lineage_provider.deriving.why_not.found_rows import found_rows
 from airflow_lineage_provider.deriving.why_not.question import asked_of
@@ -28,6 +27,7 @@ from airflow_lineage_provider.plan.expressions import TRUE
 from airflow_lineage_provider.recorded_run import Run
 from airflow_lineage_provider.secrecy import Secrets
 from airflow_lineage_provider.store import Store
+from airflow_lineage_provider.tracing.key_index import key_tuples
 from airflow_lineage_provider.tracing.maps import RESULT, LineageMap, Rows, RowSet, numbered_rows, tagged_rows
 from tests.oracle import evaluate, udfs
 from tests.oracle.check import MOST_TARGETS, _keys, _pipeline, check_values_over_views, views

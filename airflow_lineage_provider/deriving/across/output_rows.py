@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from airflow_lineage_provider.deriving.across.stored_outputs import UNKNOWN, columns_by_name
-from airflow_lineage_provider.deriving.key_index import KeyIndex, Places
 from airflow_lineage_provider.deriving.links import different, joined
 from airflow_lineage_provider.deriving.listed import listed
 from airflow_lineage_provider.deriving.rows import RowSource, result_columns
@@ -19,6 +18,7 @@ from airflow_lineage_provider.errors import EmptyTarget, TargetTooLarge
 from airflow_lineage_provider.plan.datatypes import to_arrow
 from airflow_lineage_provider.plan.expressions import TRUE, Attribute, Expression, disjunction
 from airflow_lineage_provider.plan.lineage_keys import ROW
+from airflow_lineage_provider.tracing.key_index import KeyIndex, Places
 
 if TYPE_CHECKING:
     import pyarrow as pa

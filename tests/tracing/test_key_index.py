@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airflow_lineage_provider.deriving.key_index import KeyIndex, key_tuples
 from airflow_lineage_provider.deriving.links import pairs, target_links
+from airflow_lineage_provider.tracing.key_index import KeyIndex, key_tuples
 
 DAYS = st.dates(datetime.date(1, 1, 1))
 VALUES: dict[pa.DataType, Any] = {
