@@ -21,6 +21,7 @@ from airflow_lineage_provider.spark.rereading.sources import changed, files_as_r
 from airflow_lineage_provider.sql import ColumnRef, PortabilityProblem, leaf_key, lower
 from airflow_lineage_provider.sql.types import duckdb_type
 from airflow_lineage_provider.tracing.binding import Key, LeafTable, bind, target_leaf, target_table
+from airflow_lineage_provider.tracing.prune import with_sources_pruned
 from airflow_lineage_provider.tracing.reserved import TARGET
 
 if TYPE_CHECKING:
@@ -69,6 +70,7 @@ class DuckDbEngine:
     def _run(self, plan: o.Plan, target: pa.Table) -> tuple[pa.Table, str]:
         inputs = _Inputs(rows={_UPLOAD: target}, tables={TARGET_KEY: target_table(plan, TARGET, (_UPLOAD,), target.column_names)})
         _check_types(target_leaf(plan, TARGET))
+        plan = with_sources_pruned(plan)
         read = _leaves(plan)
         for key, leaves in read.items():
             self._add(key, leaves, inputs)

@@ -10,7 +10,7 @@ from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.base import no_rule
 from airflow_lineage_provider.plan.expression_walk import references
 from airflow_lineage_provider.plan.expressions import TRUE, Alias, Attribute, Named, attribute_of
-from airflow_lineage_provider.plan.walk import children, operators, own_expressions, with_children
+from airflow_lineage_provider.plan.walk import children, operators, own_expressions, transform_up, with_children
 from airflow_lineage_provider.rewrite.fresh import FreshAttributes
 
 
@@ -53,6 +53,26 @@ def prune(plan: o.Plan, wanted: Iterable[Attribute]) -> o.Plan:
       T [a, b]
     """
     return _prune(plan, needed(plan, wanted), FreshAttributes(plan))
+
+
+def with_sources_pruned(plan: o.Plan) -> o.Plan:
+    """The plan over sources with the columns alone that it reads: an engine need not know the types of the others.
+
+    >>> show(with_sources_pruned(project(where(table("T", "a, b, c"), "a > 1"), "b")))
+    π b
+      σ (a > 1)
+        T [a, b]
+    """
+    ids = needed(plan, plan.output)
+    # What stands directly over a source reads all of its columns, or finds them by attribute: a union's branches are pruned first.
+    return transform_up(_prune(plan, ids, FreshAttributes(plan)), lambda node: _narrowed(node, ids) if isinstance(node, o.Source) else node)
+
+
+def _narrowed(source: o.Source, ids: AbstractSet[int]) -> o.Source:
+    kept = [(a, name) for a, name in zip(source.output, source.columns, strict=True) if a.id in ids]
+    if len(kept) == len(source.output):
+        return source
+    return replace(source, output=tuple(a for a, _ in kept), columns=tuple(name for _, name in kept))
 
 
 def _prune(node: o.Plan, ids: AbstractSet[int], fresh: FreshAttributes) -> o.Plan:

@@ -28,7 +28,10 @@ AWKWARD = pa.table({
     "rate": [0.0, 1.5, None, 2.5, math.inf, -1.0, 1.5, 5e-324],
     "price": pa.array([Decimal("1.50"), Decimal("-0.01"), None, Decimal("99.99"), Decimal("1.50"), Decimal(0), Decimal(7), Decimal(8)],
                       pa.decimal128(4, 2)),
+    "tags": [["x"], [], None, [None], ["y", "z"], ["x"], [""], ["😀"]],
+    "place": [{"x": 1, "y": [n]} for n in range(8)],
 })  # fmt: skip
+"""The tracing queries need none of the nested columns, and the source rows have them."""
 
 
 @pytest.fixture
@@ -72,6 +75,8 @@ def test_duckdb_and_spark_alike(lineage: Lineage, store: Store, folder: Path, na
     run = lineage.run(over(folder, query), name="engines")
     found = Lineage(store=store).get_run(run.id).explain(target, save=False)
     assert ids(found) == expected
+    nested = AWKWARD.select(["tags", "place"]).take([number - 1 for number in found.sources["players"].rows.column("id").to_pylist()])
+    assert found.sources["players"].rows.select(["tags", "place"]).to_pylist() == nested.to_pylist()
     assert "duckdb" in engines(found)
     assert "spark" not in engines(found)
     assert engines(run.explain(target, save=False)) == engines(found)
