@@ -288,6 +288,10 @@ class ResultNotStored(StoreError):
     """The run's strategy did not store its result, and this process has not computed it."""
 
 
+class IndexTooLarge(StoreError):
+    """Captured lineage would have more pairs of rows than it may. Said before any of it is written."""
+
+
 class StoredRowsGone(StoreError):
     """Files that hold stored rows are gone, or are not those that the run wrote."""
 

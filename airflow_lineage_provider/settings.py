@@ -60,6 +60,11 @@ def source_limit() -> int:
     return _whole("SOURCE_LIMIT", 1_000_000)
 
 
+def capture_limit() -> int:
+    """The most pairs of rows that captured lineage may have (``AIRFLOW_LINEAGE_CAPTURE_LIMIT``, default 100,000,000)."""
+    return _whole("CAPTURE_LIMIT", 100_000_000)
+
+
 def target_limit() -> int:
     """The most rows that a target may match (``AIRFLOW_LINEAGE_TARGET_LIMIT``, default 10,000)."""
     return _whole("TARGET_LIMIT", 10_000)

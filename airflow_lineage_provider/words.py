@@ -24,6 +24,9 @@ OnStoreFailure = Literal["fail", "keep_result"]
 Difference = Literal["control", "data", "rows"]
 """What the right side of a difference is in an answer: one entry for the whole table, nothing, or all its rows."""
 
+CaptureDirection = Literal["both", "backward", "forward"]
+"""Which way captured lineage may be asked: from the result to the sources, from the sources to the result."""
+
 OutputKind = Literal["path", "table", "postgres"]
 OutputMode = Literal["error", "overwrite", "append"]
 """What becomes of what is there already."""
@@ -46,7 +49,9 @@ ArrayEncoding = Literal["provrc", "provrc-gzip", "provrc-pco"]
 WindowMode = Literal["valid", "same", "full"]
 """How far a window may reach beyond an array (`arrays.rules.windows`)."""
 
-OPTIONS: Mapping[str, Any] = {"strategy": Strategy, "reasons": Reasons, "on_store_failure": OnStoreFailure, "difference": Difference}
+OPTIONS: Mapping[str, Any] = {
+    "strategy": Strategy, "reasons": Reasons, "on_store_failure": OnStoreFailure, "difference": Difference, "direction": CaptureDirection,
+}  # fmt: skip
 """The options of runs and of questions, by name."""
 
 

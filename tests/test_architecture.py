@@ -25,7 +25,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"plan", "arrays"}),
     frozenset({"catalyst", "rewrite"}),
     frozenset({"sql", "typed_json"}),
-    frozenset({"tracing", "sketches", "reasons", "sources"}),
+    frozenset({"tracing", "capture", "sketches", "reasons", "sources"}),
     frozenset({"records"}),
     frozenset({"recording"}),
     frozenset({"store"}),
@@ -39,7 +39,7 @@ LAYERS: tuple[frozenset[str], ...] = (
 # Explanations are drawn and restored by parts that know them: imported when called, so that no import is a circle.
 LATE = frozenset({("answers", "render")})
 
-PURE = ("plan", "arrays", "catalyst", "rewrite", "tracing", "sketches", "sql")
+PURE = ("plan", "arrays", "catalyst", "rewrite", "tracing", "capture", "sketches", "sql")
 OWNERS = {
     "pyspark": {"spark"},
     "py4j": {"spark"},

@@ -56,6 +56,7 @@ CALLS: Mapping[str, Callable[..., Any]] = {
     "Output.postgres": lambda **wrong: Output.postgres("postgresql://host/db", "x", **wrong),
     "ReasonedUdf.__init__": lambda **wrong: ReasonedUdf(double, "int", **wrong),
     "ReasonedUdf.spark_function": lambda **wrong: ReasonedUdf(double, "int").spark_function(**wrong),
+    "Run.capture": lambda **wrong: Run(lineage(), RunRecord(pipeline="p", status="complete")).capture(**wrong),
     "Run.explain": lambda **wrong: Run(lineage(), RunRecord(pipeline="p", status="complete")).explain("true", **wrong),
     "lime_tabular_udf": lambda **wrong: lime_tabular_udf(**model(**wrong)),
     "reasoned_udf": lambda **wrong: reasoned_udf("int", **wrong),

@@ -10,7 +10,7 @@ from typing import Any
 
 from airflow_lineage_provider import __version__
 from airflow_lineage_provider.cli.verb_help import DESCRIPTION, VERBS, epilog
-from airflow_lineage_provider.words import Difference, OnStoreFailure, Reasons, Strategy, words
+from airflow_lineage_provider.words import CaptureDirection, Difference, OnStoreFailure, Reasons, Strategy, words
 
 OLD_NAMES = {"list": "runs", "explain-columns": "columns", "show-derivation": "derivation"}
 """Verbs that had another name in the release before: it works for one release more."""
@@ -136,6 +136,18 @@ def _show(made: argparse.ArgumentParser) -> None:
     _json(made)
 
 
+def _capture(made: argparse.ArgumentParser) -> None:
+    _one_run(made)
+    made.add_argument(
+        "--direction", default=words(CaptureDirection)[0], choices=words(CaptureDirection),
+        help="which way it may be asked later: from the result to the sources, from the sources to the result (default: %(default)s)",
+    )  # fmt: skip
+    made.add_argument("--forget", action="store_true", help="drop what was captured; the lineage is traced again when it is asked for")
+    _secret(made)
+    _spark(made)
+    _json(made)
+
+
 def _why_not(made: argparse.ArgumentParser) -> None:
     _one_run(made)
     made.add_argument("rows", metavar="ROWS", nargs="?", help="a SQL predicate over a source table's columns, or a JSON array of rows")
@@ -172,8 +184,8 @@ def _store(made: argparse.ArgumentParser) -> None:
 
 
 _ARGUMENTS: Mapping[str, Callable[[argparse.ArgumentParser], None]] = {
-    "run": _run, "safe": _safe, "list": _list, "show": _show, "explain": _explain, "explain-columns": _columns_of, "why-not": _why_not,
-    "show-derivation": _derivation, "drop": _drop, "store": _store,
+    "run": _run, "safe": _safe, "list": _list, "show": _show, "capture": _capture, "index": _show, "explain": _explain,
+    "explain-columns": _columns_of, "why-not": _why_not, "show-derivation": _derivation, "drop": _drop, "store": _store,
 }  # fmt: skip
 
 

@@ -39,6 +39,14 @@ VERBS: Mapping[str, VerbHelp] = {
         "show what a run stored of each segment of its plan, how large that is, and why",
         ("airflow-lineage show latest", "airflow-lineage show latest --pipeline loan_examination.examine --json"),
     ),
+    "capture": VerbHelp(
+        "find what stands behind every row of a run now, and keep it as indexes that questions look up later",
+        ("airflow-lineage capture latest", "airflow-lineage capture 01JG3Q --direction backward --json"),
+    ),
+    "index": VerbHelp(
+        "show what was captured of a run's lineage, how large it is, and how it is written",
+        ("airflow-lineage index latest",),
+    ),
     "explain": VerbHelp(
         "find the source rows that made rows of a run's result, and why the models decided as they did",
         (

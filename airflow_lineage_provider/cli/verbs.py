@@ -146,6 +146,35 @@ def show(options: Namespace, out: Streams) -> int:
     return 0
 
 
+def capture(options: Namespace, out: Streams) -> int:
+    """Capture the lineage of a run's rows, or forget it. Spark is started only when it is needed."""
+    load_imports(options.imports)
+    with ExitStack() as stack:
+        made = _found(_asking(options, out, stack), options)
+        if options.forget:
+            made.forget_captured()
+        else:
+            made.capture(options.direction, progress=out.progress, **_given(options))
+        _show_captured(made, options, out)
+    return 0
+
+
+def index(options: Namespace, out: Streams) -> int:
+    """Show what was captured of a run's lineage."""
+    with _lineage(options) as lineage:
+        _show_captured(_found(lineage, options), options, out)
+    return 0
+
+
+def _show_captured(made: Run, options: Namespace, out: Streams) -> None:
+    from airflow_lineage_provider.render.captured_text import captured_dict, captured_view
+
+    if options.json:
+        out.answer_json(captured_dict(made.summary, made.index))
+    else:
+        out.answer(captured_view(made.summary, made.index))
+
+
 # --- explain, why-not, columns, derivation -----------------------------------------------------------------------------
 
 

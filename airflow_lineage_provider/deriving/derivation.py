@@ -7,6 +7,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from airflow_lineage_provider.deriving.captured_parts import looked_up
 from airflow_lineage_provider.deriving.descent import Descents
 from airflow_lineage_provider.deriving.engines import Engines
 from airflow_lineage_provider.deriving.rows import RemadeRows, RowSource, StoredRows
@@ -20,16 +21,21 @@ if TYPE_CHECKING:
     from airflow_lineage_provider.plan.expressions import Expression
     from airflow_lineage_provider.recording import RecordedPlan
     from airflow_lineage_provider.tracing.maps import RunLineage
+    from airflow_lineage_provider.tracing.trace import Executor
 
 
 @dataclass(frozen=True, kw_only=True)
 class Derivation:
-    """A run that is asked about; ``spark``, where it is needed, reads the segments that were made again, too."""
+    """A run that is asked about; ``spark``, where it is needed, reads the segments that were made again, too.
+
+    ``executor`` runs tracing queries, whatever was captured.
+    """
 
     run: AskedRun
     rows: RowSource
     spark: SparkOnDemand
     lineage: RunLineage
+    executor: Executor
 
     @property
     def recorded(self) -> RecordedPlan:
@@ -47,8 +53,9 @@ def derivation(run: AskedRun, condition: Expression) -> Iterator[Derivation]:
         rows, spark = _rows(run, condition, stack)
         engines = Engines(rows.recorded, run.stored, run.session, spark)
         descents = Descents(run=run, rows=rows, spark=spark, whole=rows.recorded is run.recorded or condition == TRUE)
-        lineage = LazyLineage(run=rows.recorded.traced, executor=engines, follower=descents)
-        yield Derivation(run=run, rows=rows, spark=spark, lineage=lineage)
+        captured = looked_up(run) if rows.recorded is run.recorded else None
+        lineage = LazyLineage(run=rows.recorded.traced, executor=engines, follower=descents, captured=captured)
+        yield Derivation(run=run, rows=rows, spark=spark, lineage=lineage, executor=engines)
 
 
 def _rows(run: AskedRun, condition: Expression, stack: ExitStack) -> tuple[RowSource, SparkOnDemand]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from airflow_lineage_provider.deriving import stored_files
 from airflow_lineage_provider.errors import InvalidTarget, SparkRequired
-from airflow_lineage_provider.plan.lineage_keys import ROW
+from airflow_lineage_provider.plan.lineage_keys import PARTITION_BITS, ROW
 from airflow_lineage_provider.sources.files import CannotReadHere
 
 if TYPE_CHECKING:
@@ -19,9 +19,6 @@ if TYPE_CHECKING:
     from airflow_lineage_provider.deriving.spark_on_demand import SparkOnDemand
     from airflow_lineage_provider.store import Materialization, Store
     from airflow_lineage_provider.store.reading import Reading
-
-PARTITION_BITS = 33
-"""Spark numbers the rows of partition p from p · 2³³."""
 
 
 @dataclass(frozen=True)

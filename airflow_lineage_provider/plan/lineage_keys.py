@@ -15,6 +15,9 @@ from airflow_lineage_provider.plan.expressions import Attribute
 ROW = "lineage_row_number"
 """The row-number column of every materialization."""
 
+PARTITION_BITS = 33
+"""Spark numbers the rows of partition p from p · 2³³ (`monotonically_increasing_id`)."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class KeyColumn:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
 
+from airflow_lineage_provider.capture.recorded import RecordedIndex
 from airflow_lineage_provider.plan.lineage_keys import MaterializedSegment, SourceIdentity
 from airflow_lineage_provider.reasons.description import UdfDescription
 from airflow_lineage_provider.records.versions import OutputVersion, SourceVersion
@@ -92,6 +93,7 @@ class RunRecord(RunHead):
     :ivar timings: seconds, by what took them.
     :ivar versions: of this library, Python and Spark.
     :ivar choices: which segments were stored, and why; empty for runs of releases that did not record it.
+    :ivar captured: the lineage of its rows that was captured, if it was.
     """
 
     plan: str = ""
@@ -103,3 +105,4 @@ class RunRecord(RunHead):
     output: RecordedOutput | None = None
     versions: Mapping[str, str] = field(default_factory=dict)
     choices: tuple[Choice, ...] = ()
+    captured: RecordedIndex | None = None

@@ -11,7 +11,7 @@ from airflow_lineage_provider.errors import RecordDamaged, StoreError
 from airflow_lineage_provider.store.sqltext import CATALOG_SCHEMA
 from airflow_lineage_provider.store.textescape import escape, unescape
 
-HEAD = "0010"
+HEAD = "0011"
 VERSION_TABLE = "schema_version"
 STATUSES = ("running", "complete", "incomplete", "failed", "dropped")
 
@@ -93,6 +93,7 @@ runs = sa.Table(
     sa.Column("versions", JsonText),
     sa.Column("choices", JsonText),
     sa.Column("plan_digest", sa.Text),
+    sa.Column("captured", JsonText),
     sa.Column("shared_plan", sa.Text, sa.ForeignKey("lineage.plans.digest")),
     sa.Index("runs_shared_plan", "shared_plan", postgresql_where=sa.text("shared_plan IS NOT NULL")),
     sa.Index("runs_running", "id", postgresql_where=sa.text("status = 'running'")),
@@ -202,6 +203,16 @@ reasons = sa.Table(
     sa.Column("value", SafeText),
     sa.Column("reason", SafeText),
 )
+
+captured_parts = sa.Table(
+    "captured_parts",
+    metadata,
+    sa.Column("run_id", sa.Text, sa.ForeignKey("lineage.runs.id", ondelete="CASCADE"), primary_key=True),
+    sa.Column("map", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("part", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("content", sa.LargeBinary, nullable=False),
+)
+"""The indexes of captured lineage, in parts (`capture`); what they are stands in the run's record."""
 
 kept_udfs = sa.Table(
     "kept_udfs",

@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from airflow_lineage_provider import settings
 from airflow_lineage_provider.errors import StoreError
 from airflow_lineage_provider.secrecy import redact
-from airflow_lineage_provider.store import catalog, derivation_list, derivations, embedded, lifecycle, migrate, pending, roles, run_list
+from airflow_lineage_provider.store import (
+    captured,
+    catalog,
+    derivation_list,
+    derivations,
+    embedded,
+    lifecycle,
+    migrate,
+    pending,
+    roles,
+    run_list,
+)
 from airflow_lineage_provider.store.appends import Appends
 from airflow_lineage_provider.store.batches import Batches
 from airflow_lineage_provider.store.connection import normalise, store_errors
@@ -23,6 +34,8 @@ from airflow_lineage_provider.store.session import Session
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from airflow_lineage_provider.capture.recorded import RecordedIndex
 
 
 class Store(Runs, Appends, Batches, Reading):
@@ -127,6 +140,24 @@ class Store(Runs, Appends, Batches, Reading):
         """The loaded partitions of a materialization that have rows: number and rows."""
         with self._transaction(f"reading the partitions of {materialization.name!r}") as connection:
             return catalog.partitions(connection, materialization)
+
+    # Captured lineage
+
+    def save_captured(self, run_id: str, index: RecordedIndex, parts: Iterable[captured.Part]) -> None:
+        """Keep captured lineage of a complete run, in place of what was captured before.
+
+        :raises RunNotFound: there is no such run. :raises RunNotComplete: it was dropped meanwhile.
+        """
+        with self._transaction(f"keeping the captured lineage of run {run_id}") as connection:
+            captured.save(connection, run_id, index, parts)
+
+    def drop_captured(self, run_id: str) -> None:
+        """Forget the captured lineage of a run; it is traced again when it is asked for.
+
+        :raises RunNotFound: there is no such run.
+        """
+        with self._transaction(f"forgetting the captured lineage of run {run_id}") as connection:
+            captured.drop(connection, run_id)
 
     # Derivations and reasons
 

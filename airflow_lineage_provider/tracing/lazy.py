@@ -1,21 +1,31 @@
-"""Lineage that nobody stored: tracing queries find it when it is asked for, over lineage keys and what the run materialized."""
+"""The lineage of a run's rows: looked up where it was captured; else tracing queries find it, over lineage keys and what is stored."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Protocol
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Protocol
 
 from airflow_lineage_provider.plan.guarantees import Guarantee, weakest
 from airflow_lineage_provider.tracing.looked_up import LookedUp
 from airflow_lineage_provider.tracing.maps import LineageMap, Rows, RowSet
 from airflow_lineage_provider.tracing.python_guarantees import opaque
-from airflow_lineage_provider.tracing.trace import Executor, Trace, TracedRun, trace
+from airflow_lineage_provider.tracing.trace import INDEX, Captured, Executor, Trace, TracedRun, trace
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 class Follower(Protocol):
     """Follows rows of a source forwards, to the rows of a segment that descend from them."""
 
     def follow(self, rows: Rows, output: RowSet) -> Rows: ...
+
+
+class CapturedLineage(Captured, Protocol):
+    """Lineage that was captured, in both directions or in one."""
+
+    def descendants(self, rows: Rows, output: RowSet) -> tuple[pa.Table, str] | None:
+        """Tag and number of the segment's rows that descend from rows of a source, and what they were looked up in; None: not captured."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -25,6 +35,7 @@ class LazyLineage:
     run: TracedRun
     executor: Executor
     follower: Follower
+    captured: CapturedLineage | None = None
     _known: dict[tuple[int, bool], tuple[Rows, Trace]] = field(default_factory=dict, init=False, repr=False)
     _looked_up: LookedUp = field(default_factory=LookedUp, init=False, repr=False)
 
@@ -33,14 +44,15 @@ class LazyLineage:
 
     def anew(self) -> LazyLineage:
         """The same lineage, of which nothing is known yet: what is known of many rows is large."""
-        return LazyLineage(run=self.run, executor=self.executor, follower=self.follower)
+        return replace(self)
 
     def behind(self, rows: Rows, *, differences: bool = False) -> Trace:
         # By their id: the rows are kept beside the answer, so that no others come to have it.
         asked = (id(rows), differences)
         if asked not in self._known:
             (start,) = rows.of.numbers
-            found = trace(self.run, start, rows.keys, self.executor, enumerate_differences=differences, known=self._looked_up)
+            looked_up, captured = self._looked_up, self.captured
+            found = trace(self.run, start, rows.keys, self.executor, enumerate_differences=differences, known=looked_up, captured=captured)
             self._known[asked] = (rows, found)
         return self._known[asked][1]
 
@@ -64,4 +76,8 @@ class LazyMap:
         return self.lineage.behind(rows).rows(self.input)
 
     def forward(self, rows: Rows) -> Rows:
-        return self.lineage.follower.follow(rows, self.output)
+        captured = self.lineage.captured
+        if captured is None or (found := captured.descendants(rows, self.output)) is None:
+            return self.lineage.follower.follow(rows, self.output)
+        keys, name = found
+        return Rows(of=self.output, keys=keys, guarantee=self.guarantee, engine=INDEX + name)

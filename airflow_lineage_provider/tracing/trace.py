@@ -28,11 +28,36 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
+INDEX = "index: "
+"""What the name of the engine begins with where captured lineage has answered; what follows is how it is written."""
+
+
 class Executor(Protocol):
     """Runs a tracing query where its inputs live."""
 
     def run(self, plan: o.Plan, target: pa.Table) -> tuple[pa.Table, str, str]:
         """Execute a plan whose leaf ``SegmentOutput(segment=TARGET)`` is ``target``: rows, engine, and the SQL that was run."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Step:
+    """What stands behind rows of a stored segment, down to the next stored segments and sources.
+
+    ``sources``, ``segments`` and ``controls`` are as a `Trace` has them; ``met`` are the segments whose sets of rows were looked for on the
+    way.
+    """
+
+    sources: Mapping[int, pa.Table]
+    segments: Mapping[int, pa.Table]
+    controls: Mapping[int, tuple[int, ...]]
+    met: tuple[int, ...] = ()
+
+
+class Captured(Protocol):
+    """Lineage that was captured for all rows of some segments (`capture`)."""
+
+    def step(self, segment: int, target: pa.Table) -> tuple[Step, str] | None:
+        """What stands behind rows of a segment, and what it was looked up in; None where that was not captured."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,7 +90,7 @@ class Trace:
 
     ``links``: what the segments that go back to sets of rows were asked for (`plan.lineage_keys.InputIdentity`), by segment.
     ``controls``: the tags of the rows that passed a segment's difference or existence test by nothing being there, by segment: the whole
-    right side has a say in them.
+    right side has a say in them. ``met``: the segments whose sets of rows were looked for, here or when lineage was captured.
     """
 
     run: TracedRun
@@ -73,13 +98,14 @@ class Trace:
     segments: dict[int, pa.Table] = field(default_factory=dict)
     links: dict[int, pa.Table] = field(default_factory=dict)
     controls: dict[int, tuple[int, ...]] = field(default_factory=dict)
+    met: set[int] = field(default_factory=set)
     queries: list[TracingQuery] = field(default_factory=list)
 
     def rows(self, of: RowSet) -> Rows:
         """The rows of a row set that were found; what Python functions on the way leave of their guarantee."""
         import pyarrow as pa
 
-        unknown = opaque(self.run.plan, self.links)
+        unknown = opaque(self.run.plan, self.met)
         tables, known = (self.sources, unknown.leaves) if of.kind == "source" else (self.segments, unknown.segments)
         types = [column.type for column in self.run.sources[of.numbers[0]].columns] if of.kind == "source" else ["bigint"]
         schema = pa.schema([(TAG, pa.int64()), *((f"key_{i}", to_arrow(one)) for i, one in enumerate(types))])
@@ -93,9 +119,11 @@ class Trace:
 
     @property
     def engine(self) -> str:
-        """Who answered the tracing queries."""
-        engines = ", ".join(sorted({one.engine for one in self.queries}))
-        return f"lazy: {engines}" if engines else "lazy"
+        """Who answered the tracing queries: an index that was captured, or an engine."""
+        found = {one.engine for one in self.queries}
+        captured, lazy = sorted(one for one in found if one.startswith(INDEX)), sorted(one for one in found if not one.startswith(INDEX))
+        told = [*captured, *([f"lazy: {', '.join(lazy)}"] if lazy else [])]
+        return "; ".join(told) or "lazy"
 
 
 def trace(
@@ -106,21 +134,56 @@ def trace(
     *,
     enumerate_differences: bool = False,
     known: LookedUp | None = None,
+    captured: Captured | None = None,
 ) -> Trace:
     """Trace rows of the materialized segment ``start``, given as a table of tag and row number.
 
-    What stored rows hold is looked up where ``known`` has it not. Segments are taken in the order of their numbers: all targets of a
-    segment are known when its turn comes, and each segment's tracing query is run once (proposition 3). The right sides of differences are
-    gone into only when asked.
+    What stored rows hold is looked up where ``known`` has it not, and what stands behind them where ``captured`` does not say it. Segments
+    are taken in the order of their numbers: all targets of a segment are known when its turn comes, and each segment's tracing query is
+    run once (proposition 3). The right sides of differences are gone into only when asked; what was captured goes into none.
     """
     found, known = Trace(run=run), known or LookedUp()
     found.segments[start] = target
     for segment in run.plan.segments[start:]:
-        if segment.number in found.segments and found.segments[segment.number].num_rows:
+        asked = segment.number in found.segments and found.segments[segment.number].num_rows
+        if asked and (enumerate_differences or not _looked_up(segment, found, captured)):
             _trace_rows(run, segment, found, executor, known)
         if segment.number in found.links and found.links[segment.number].num_rows:
             _trace_link(run, segment, found, executor, enumerate_differences)
     return found
+
+
+def step(run: TracedRun, start: int, target: pa.Table, executor: Executor) -> tuple[Step, list[TracingQuery]]:
+    """What stands behind rows of a stored segment, as `trace` finds it, down to the next stored segments and sources."""
+    found = Trace(run=run)
+    found.segments[start] = target
+    for segment in run.plan.segments[start:]:
+        if segment.number == start:
+            _trace_rows(run, segment, found, executor, LookedUp())
+        if segment.number in found.links and found.links[segment.number].num_rows:
+            _trace_link(run, segment, found, executor, enumerate_differences=False)
+    del found.segments[start]
+    return Step(sources=found.sources, segments=found.segments, controls=found.controls, met=tuple(sorted(found.met))), found.queries
+
+
+def _looked_up(segment: Segment, found: Trace, captured: Captured | None) -> bool:
+    """Whether it was captured what stands behind rows of a segment: then it is known now."""
+    started = time.perf_counter()
+    looked_up = captured and captured.step(segment.number, found.segments[segment.number])
+    if not looked_up:
+        return False
+    one, name = looked_up
+    for own, tables in ((found.sources, one.sources), (found.segments, one.segments)):
+        for number, rows in tables.items():
+            own[number] = rows if number not in own else _together(own[number], rows)
+    for number, tags in one.controls.items():
+        found.controls[number] = tuple(sorted({*found.controls.get(number, ()), *tags}))
+    found.met.update(one.met)
+    rows = sum(table.num_rows for table in (*one.sources.values(), *one.segments.values()))
+    told = f"-- looked up in what was captured of segment {segment.number}: {name}"
+    seconds = time.perf_counter() - started
+    found.queries.append(TracingQuery(segment=segment.number, engine=INDEX + name, sql=told, seconds=seconds, rows=rows))
+    return True
 
 
 def _controlled(segment: Segment, link: pa.Table) -> pa.Table:
@@ -157,7 +220,7 @@ def _trace_link(run: TracedRun, segment: Segment, found: Trace, executor: Execut
             _record(segment, query, target, found, executor)
     whole = _controlled(segment, target)
     if whole.num_rows:
-        found.controls[segment.number] = tuple(sorted(set(whole.column(0).to_pylist())))
+        found.controls[segment.number] = tuple(sorted({*found.controls.get(segment.number, ()), *whole.column(0).to_pylist()}))
     if enumerate_differences and whole.num_rows:
         query = whole_side_query(segment, run.context)
         if _leads_on(query):
@@ -218,8 +281,14 @@ def _split(rows: pa.Table, attributes: tuple[Attribute, ...], identity: InputIde
 
 
 def _add(found: Trace, identity: InputIdentity, rows: pa.Table) -> None:
-    import pyarrow as pa
-
     tables = {"source": found.sources, "segment": found.segments, "link": found.links}[identity.kind]
     earlier = tables.get(identity.number)
-    tables[identity.number] = rows if earlier is None else distinct_rows(pa.concat_tables([earlier, rows.cast(earlier.schema)]))
+    tables[identity.number] = rows if earlier is None else _together(earlier, rows)
+    if identity.kind == "link":
+        found.met.add(identity.number)
+
+
+def _together(one: pa.Table, other: pa.Table) -> pa.Table:
+    import pyarrow as pa
+
+    return distinct_rows(pa.concat_tables([one, other.rename_columns(one.column_names).cast(one.schema)]))

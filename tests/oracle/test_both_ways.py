@@ -75,8 +75,19 @@ def _check_case(case: Case, lineage: Lineage, spark: SparkSession) -> None:
         run.close()
         try:
             _check(case, lineage.get_run(run.id), expected)
+            if 0 in run.plan.materialized:
+                lineage.get_run(run.id).capture()
+                _check_captured(case, lineage.get_run(run.id), expected)
         finally:
             lineage.drop(run.id)
+
+
+def _check_captured(case: Case, run: Run, expected: list[Row]) -> None:
+    """The same of indexes: they answer, and nobody else."""
+    _check(case, run, expected)
+    found = [*run.backward("true", max_rows=MOST_TARGETS).values()] if expected else []
+    found += [run.forward("true", name) for name in tables_of(run.plan) if case.tables[_base(case, name)].rows]
+    assert [one.engine for one in found if not one.engine.startswith("index: ")] == []
 
 
 def _check(case: Case, run: Run, expected: list[Row]) -> None:

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from airflow_lineage_provider.deriving.across.writers import MadeBy, file_uri, made_by
 from airflow_lineage_provider.deriving.links import joined, same
-from airflow_lineage_provider.deriving.stored_tables import PARTITION_BITS, StoredTables
+from airflow_lineage_provider.deriving.stored_tables import StoredTables
 from airflow_lineage_provider.plan.datatypes import to_arrow
 from airflow_lineage_provider.plan.expressions import Attribute
-from airflow_lineage_provider.plan.lineage_keys import ROW
+from airflow_lineage_provider.plan.lineage_keys import PARTITION_BITS, ROW
 from airflow_lineage_provider.recording import RecordedPlan
 from airflow_lineage_provider.recording import read as read_record
 from airflow_lineage_provider.spark.executing.outputs import partition_of

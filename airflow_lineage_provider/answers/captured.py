@@ -1,0 +1,86 @@
+"""Captured lineage of a run, for a person who asks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from airflow_lineage_provider.plan.text import operator_text
+
+if TYPE_CHECKING:
+    from airflow_lineage_provider.capture.recorded import Direction, RecordedMap
+    from airflow_lineage_provider.recording import RecordedPlan
+    from airflow_lineage_provider.records.run import RunRecord
+
+
+@dataclass(frozen=True, kw_only=True)
+class CapturedMap:
+    """One index: for each row of a stored segment the rows of one of its inputs, or (forward) the other way round.
+
+    ``segment`` is the stored segment's number (0 is the result), ``of`` its top operator, ``to`` the source table, or the stored segment; a
+    control is the right side of a difference, which has a say as a whole. ``encoding`` is how it is written, ``because`` why so;
+    ``edges`` are pairs of rows, ``bytes`` those that are written.
+    """
+
+    segment: int
+    of: str
+    to: str
+    direction: Direction
+    encoding: str
+    because: str
+    edges: int
+    bytes: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class CapturedIndex:
+    """What was captured of a run's lineage: ``maps``, over which you may iterate. ``engine`` found the rows."""
+
+    captured: datetime
+    seconds: float
+    engine: str
+    maps: tuple[CapturedMap, ...]
+
+    @property
+    def edges(self) -> int:
+        """Pairs of rows, each direction by itself."""
+        return sum(one.edges for one in self.maps)
+
+    @property
+    def bytes(self) -> int:
+        """As they are written."""
+        return sum(one.bytes for one in self.maps)
+
+    def __iter__(self) -> Iterator[CapturedMap]:
+        return iter(self.maps)
+
+    def __len__(self) -> int:
+        return len(self.maps)
+
+    def __repr__(self) -> str:
+        return f"<captured lineage: {len(self):,} indexes, {self.edges:,} pairs of rows, {self.bytes:,} bytes>"
+
+
+def captured_index(record: RunRecord, recorded: RecordedPlan) -> CapturedIndex | None:
+    """What a run's record says of it; None where nothing was captured."""
+    index = record.captured
+    if index is None:
+        return None
+    return CapturedIndex(
+        captured=index.captured, seconds=index.seconds, engine=index.engine, maps=tuple(_map(one, recorded) for one in index.maps)
+    )
+
+
+def _map(one: RecordedMap, recorded: RecordedPlan) -> CapturedMap:
+    segments = recorded.plan.segments
+    to = {
+        "source": lambda: recorded.sources[one.input].source.relation.name,
+        "segment": lambda: f"segment {one.input}",
+        "control": lambda: f"control: segment {one.input}",
+    }[one.side]()
+    return CapturedMap(
+        segment=one.segment, of=operator_text(segments[one.segment].plan), to=to, direction=one.direction,
+        encoding=one.encoding, because=one.because, edges=one.edges, bytes=one.bytes,
+    )  # fmt: skip

@@ -1,0 +1,88 @@
+"""What a run's record says of captured lineage: how rows are numbered, and which indexes there are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Literal
+
+from airflow_lineage_provider.capture.rids import SpaceKind
+
+Direction = Literal["backward", "forward"]
+Side = Literal["segment", "source", "control"]
+
+ROWS_OF_A_PART = 65_536
+"""An index is written in parts of so many rows."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecordedSpace:
+    """How the rows of a row set are numbered (`rids`).
+
+    :ivar side: ``segment`` or ``source``. :ivar number: of the stored segment, or of the source leaf.
+    :ivar kind: ``numbered``, ``in_files`` or ``listed``; the keys that are listed stand in the part ``keys`` of the index.
+    :ivar parts: partitions, or hashes of files, each with the number of its rows, in the order in which they are numbered.
+    """
+
+    side: Side
+    number: int
+    kind: SpaceKind
+    rows: int
+    parts: tuple[tuple[int, int], ...] = ()
+    keys: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecordedMap:
+    """One index: from the rows of a stored segment to rows of one of its inputs, or (forward) the other way round.
+
+    :ivar number: of the index within its run. :ivar segment: the stored segment's.
+    :ivar side, input: the input: a stored segment, a source leaf, or the segment whose difference or existence test is a control.
+    :ivar encoding, because: how it is written (`encodings`), and why. :ivar edges: how many pairs of rows it has.
+    :ivar bytes: as it is written. :ivar parts: how many.
+    """
+
+    number: int
+    segment: int
+    side: Side
+    input: int
+    direction: Direction
+    encoding: str
+    because: str
+    edges: int
+    bytes: int
+    parts: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecordedIndex:
+    """Captured lineage of a run.
+
+    :ivar id: tells this index from one that was captured before. :ivar captured: when. :ivar seconds: how long it took.
+    :ivar engine: who found the rows. :ivar spaces: how rows are numbered. :ivar maps: the indexes.
+    :ivar met: for each stored segment the segments whose sets of rows stand between it and its inputs.
+    """
+
+    id: str
+    captured: datetime
+    seconds: float
+    engine: str
+    spaces: tuple[RecordedSpace, ...]
+    maps: tuple[RecordedMap, ...]
+    met: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+
+    def map(self, segment: int, side: Side, input: int, direction: Direction) -> RecordedMap | None:
+        """The index between two row sets; None where there is none."""
+        wanted = (segment, side, input, direction)
+        return next((one for one in self.maps if (one.segment, one.side, one.input, one.direction) == wanted), None)
+
+    def space(self, side: Side, number: int) -> RecordedSpace:
+        """How the rows of a row set are numbered.
+
+        :raises KeyError: they are not.
+        """
+        for one in self.spaces:
+            if (one.side, one.number) == (side, number):
+                return one
+        raise KeyError((side, number))

@@ -1,0 +1,116 @@
+"""Lineage captured after a run (*defer*: Smoke, Sec. 3.2): what stands behind all rows of its stored segments, indexed."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from airflow_lineage_provider.capture.build import Building, Counts, RowSetKey
+from airflow_lineage_provider.deriving.derivation import derivation
+from airflow_lineage_provider.errors import ResultNotStored, SourceUnavailable
+from airflow_lineage_provider.plan.expressions import TRUE
+from airflow_lineage_provider.plan.lineage_keys import ROW
+from airflow_lineage_provider.sources.files import CannotReadHere, local_path, opened
+from airflow_lineage_provider.spark.rereading.sources import changed, files_as_read
+from airflow_lineage_provider.tracing.reserved import TAG
+from airflow_lineage_provider.tracing.trace import step
+
+if TYPE_CHECKING:
+    from airflow_lineage_provider.capture.build import BuiltIndex
+    from airflow_lineage_provider.deriving.asked_run import AskedRun
+    from airflow_lineage_provider.deriving.derivation import Derivation
+    from airflow_lineage_provider.recording import RecordedSource
+    from airflow_lineage_provider.words import CaptureDirection
+
+_ROWS_AT_ONCE = 65_536
+_PAIRS_AT_ONCE = 4_000_000
+
+
+def captured(run: AskedRun, directions: CaptureDirection, most: int) -> BuiltIndex:
+    """The indexes of a run's lineage.
+
+    :raises ResultNotStored: the run did not store its result, so that its rows have no numbers.
+    :raises SourceUnavailable: a source is no longer what the run read.
+    :raises IndexTooLarge: there are more than ``most`` pairs of rows. :raises SparkRequired: Spark is needed, and there is no session.
+    """
+    if 0 not in run.recorded.materialized:
+        raise ResultNotStored(f"run {run.record.id} did not store its result (strategy {run.record.strategy}): its rows cannot be numbered")
+    started, engines = time.perf_counter(), set[str]()
+    _check_unchanged(run)
+    building = Building(counts=_counts(run), most=most)
+    with derivation(run, TRUE) as made:
+        waiting = {0}
+        while waiting:
+            # The lowest number first: what stands behind its rows has greater ones.
+            segment = min(waiting)
+            run.progress(f"capturing what stands behind segment {segment}")
+            engines |= set(_captured(made, segment, building))
+            waiting = building.reached() - building.begun
+        run.progress("writing indexes")
+        return building.indexes(directions, datetime.now(UTC), time.perf_counter() - started, ", ".join(sorted(engines)))
+
+
+def _captured(made: Derivation, segment: int, building: Building) -> Iterator[str]:
+    """Find what stands behind all rows of a segment, part by part; who was asked."""
+    import pyarrow as pa
+
+    stored = made.run.stored[made.recorded.materialized[segment].name]
+    numbers = made.run.tables.first(stored, [ROW], None).column(0).combine_chunks().cast(pa.int64())
+    building.begin(segment, pa.table({"key_0": numbers}))
+    first, size = 0, _ROWS_AT_ONCE
+    while first < len(numbers):
+        part = numbers.slice(first, size)
+        target = pa.table({TAG: pa.array(range(len(part)), pa.int64()), "key_0": part})
+        found, queries = step(made.recorded.traced, segment, target, made.executor)
+        building.add(segment, first, found)
+        yield from (query.engine for query in queries)
+        first += len(part)
+        size = _next_size(len(part), sum(query.rows for query in queries))
+
+
+def _next_size(rows: int, pairs: int) -> int:
+    """How many rows to ask about next, so that about so many pairs are found as memory is to hold."""
+    return max(1, min(rows * _PAIRS_AT_ONCE // max(pairs, 1), 4 * rows, 1_000_000))
+
+
+def _check_unchanged(run: AskedRun) -> None:
+    """What is read again is what the run read.
+
+    :raises SourceUnavailable: it is not. :raises SparkRequired: only Spark can tell.
+    """
+    spark = run.spark.spark if run.spark is not None else None
+    for one in run.recorded.sources.values():
+        if one.identity.kind == "snapshot":
+            continue
+        relation = one.source.relation
+        found = changed(relation, one.version, spark)
+        if found and files_as_read(relation, one.version, spark) is None:
+            raise SourceUnavailable(f"lineage is captured of what run {run.record.id} read, and {relation.name} is another now: {found[0]}")
+
+
+def _counts(run: AskedRun) -> Mapping[RowSetKey, Counts]:
+    """How many rows stored segments and files have, part by part, where that is known."""
+    found: dict[RowSetKey, Counts] = {}
+    for number, one in run.recorded.materialized.items():
+        if one.name in run.stored:
+            found["segment", number] = ("numbered", run.store.partitions(run.stored[one.name]))
+    for leaf, source in run.recorded.sources.items():
+        if source.identity.kind == "snapshot" and f"source_{leaf}" in run.stored:
+            found["source", leaf] = ("numbered", run.store.partitions(run.stored[f"source_{leaf}"]))
+        elif source.identity.kind == "file_position" and (files := _rows_of_files(source)) is not None:
+            found["source", leaf] = ("in_files", files)
+    return found
+
+
+def _rows_of_files(source: RecordedSource) -> list[tuple[int, int]] | None:
+    """The hash and the number of rows of each file, in the order of their paths; None where they are not to be had here."""
+    found = []
+    try:
+        for file_hash, path in sorted(source.files.items(), key=lambda one: one[1]):
+            with opened(source.source, local_path(source.source, path)) as file:
+                found.append((int(file_hash), int(file.metadata.num_rows)))
+    except (CannotReadHere, SourceUnavailable):
+        return None
+    return found or None

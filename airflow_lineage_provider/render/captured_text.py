@@ -1,0 +1,59 @@
+"""Captured lineage, in the terminal and as JSON."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from airflow_lineage_provider.answers.values import bytes_text, count, shortened, visible
+from airflow_lineage_provider.render.document import run_dict
+from airflow_lineage_provider.render.terminal import run_panel
+
+if TYPE_CHECKING:
+    from airflow_lineage_provider.answers.captured import CapturedIndex
+    from airflow_lineage_provider.answers.explanation import RunSummary
+
+NAME = "airflow_lineage.captured"
+VERSION = 1
+_OPERATOR = 40
+
+
+def captured_dict(run: RunSummary, found: CapturedIndex | None) -> dict[str, Any]:
+    """``{"document", "version", "run", "captured": null | {"captured", "seconds", "engine", "edges", "bytes",
+    "maps": [{"segment", "of", "to", "direction", "encoding", "because", "edges", "bytes"}]}}``."""
+    told = None
+    if found is not None:
+        told = {
+            "captured": found.captured.isoformat(), "seconds": round(found.seconds, 3), "engine": found.engine, "edges": found.edges,
+            "bytes": found.bytes, "maps": [asdict(one) for one in found],
+        }  # fmt: skip
+    return {"document": NAME, "version": VERSION, "run": run_dict(run), "captured": told}
+
+
+def captured_view(run: RunSummary, found: CapturedIndex | None) -> RenderableType:
+    """What was captured, for people."""
+    parts: list[RenderableType] = [run_panel(run), ""]
+    if found is None:
+        return Group(*parts, Text("No lineage was captured: it is traced when it is asked for. airflow-lineage capture captures it."))
+    engine = f" by {found.engine}" if found.engine else ""
+    told = f"Captured in {found.seconds:.2f} s{engine}: {count(found.edges, 'pair')} of rows, {bytes_text(found.bytes)}"
+    return Group(*parts, Text(told, style="bold cyan"), _table(found))
+
+
+def _table(found: CapturedIndex) -> Table:
+    made = Table(box=None, padding=(0, 2, 0, 2), show_edge=False, header_style="bold")
+    made.add_column("from", overflow="fold")
+    made.add_column("to", overflow="fold")
+    made.add_column("pairs", justify="right", no_wrap=True)
+    made.add_column("size", justify="right", no_wrap=True)
+    made.add_column("written as", overflow="fold")
+    made.add_column("because", overflow="fold", style="dim")
+    for one in found:
+        own = f"{one.segment} {shortened(visible(one.of), _OPERATOR)}"
+        ends = (own, visible(one.to)) if one.direction == "backward" else (visible(one.to), own)
+        made.add_row(*map(Text, (*ends, f"{one.edges:,}", bytes_text(one.bytes), one.encoding, one.because)))
+    return made
