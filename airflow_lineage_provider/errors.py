@@ -7,6 +7,7 @@
     │   ├── UnsupportedOperator       an operator or expression without defined lineage
     │   ├── PlanCheckError            an invariant of the operator tree does not hold (a bug, or a hand-made plan)
     │   ├── PlanVersionError          a stored plan is of a version that this code cannot read
+    │   ├── WriteNotRecorded          a write inside a recording cannot be recorded, and was not made
     │   ├── SparkConnectUnsupported   the session is a Spark Connect client: it has no JVM plan
     │   └── InvalidOption             an option of a run or of a question is not one that it can be
     ├── EnvironmentProblem            the installation cannot work
@@ -88,6 +89,10 @@ class PlanCheckError(PlanError):
 
 class PlanVersionError(PlanError):
     """A stored plan is of a version that this code cannot read."""
+
+
+class WriteNotRecorded(PlanError):
+    """A write inside `Lineage.recording` cannot be recorded: it was not made."""
 
 
 class SparkConnectUnsupported(PlanError):

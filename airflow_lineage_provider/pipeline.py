@@ -29,6 +29,7 @@ from airflow_lineage_provider.store.revival import Restarts
 from airflow_lineage_provider.store.run_store import FAILURES, RunStore
 from airflow_lineage_provider.streams import LineageOfStreams
 from airflow_lineage_provider.words import OnStoreFailure, Reasons, Strategy
+from airflow_lineage_provider.writes import LineageOfWrites
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -42,7 +43,7 @@ __all__ = ["Lineage"]
 T = TypeVar("T")
 
 
-class Lineage(LineageOfStreams):
+class Lineage(LineageOfStreams, LineageOfWrites):
     """A results store and, where pipelines are run or Spark must answer, a Spark session.
 
     ``store`` is a PostgreSQL URL, an open `Store`, or None for `settings.store_url()` and then the embedded server. ``on_store_failure`` is

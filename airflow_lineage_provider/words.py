@@ -31,6 +31,15 @@ OutputKind = Literal["path", "table", "postgres"]
 OutputMode = Literal["error", "overwrite", "append"]
 """What becomes of what is there already."""
 
+RecordedKind = Literal["path", "table", "postgres", "jdbc", "source"]
+"""Where a run wrote: besides outputs, what programs write by Spark itself: through JDBC, and by other data sources."""
+
+RecordedMode = Literal["error", "overwrite", "append", "ignore", "overwrite_where", "overwrite_partitions"]
+"""What became of what was there: besides the modes of outputs, those of Spark's own writers."""
+
+OnUnsupported = Literal["fail", "incomplete"]
+"""What becomes of a write that cannot be recorded: it is refused before it is made, or made, and recorded as an incomplete run."""
+
 Mode = Literal["normal", "reasoning"]
 """What a UDF gives: the value, or the value and the reason."""
 
@@ -51,6 +60,7 @@ WindowMode = Literal["valid", "same", "full"]
 
 OPTIONS: Mapping[str, Any] = {
     "strategy": Strategy, "reasons": Reasons, "on_store_failure": OnStoreFailure, "difference": Difference, "direction": CaptureDirection,
+    "on_unsupported": OnUnsupported,
 }  # fmt: skip
 """The options of runs and of questions, by name."""
 

@@ -33,7 +33,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"spark", "render"}),
     frozenset({"running", "deriving"}),
     frozenset({"options"}),
-    frozenset({"asking", "both_ways", "recorded_run", "requested", "streams", "pipeline"}),
+    frozenset({"asking", "both_ways", "recorded_run", "requested", "streams", "writes", "pipeline"}),
     frozenset({"cli", "operators", "hooks", "decorators", "triggers", "web", "provider_info"}),
 )
 # Explanations are drawn and restored by parts that know them: imported when called, so that no import is a circle.
@@ -69,6 +69,7 @@ LAZY_USERS = {
         "recorded_run",
         "requested",
         "streams",
+        "writes",
         "deriving",
         "cli",
         "hooks",

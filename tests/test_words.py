@@ -49,6 +49,7 @@ CALLS: Mapping[str, Callable[..., Any]] = {
     "Lineage.__init__": lambda **wrong: Lineage(store="postgresql://127.0.0.1:1/nothing", **wrong),
     "Lineage.explain_batches": lambda **wrong: Lineage.explain_batches(lineage(), "p", "true", **wrong),
     "Lineage.foreach_batch": lambda **wrong: Lineage.foreach_batch(_with_failure(lineage()), "SELECT 1 AS x", **wrong),
+    "Lineage.recording": lambda **wrong: Lineage.recording(_with_failure(lineage()), **wrong),
     "Lineage.run": lambda **wrong: Lineage.run(_with_failure(lineage()), "SELECT 1 AS x", **wrong),
     "Output.__init__": lambda **wrong: Output(**{"kind": "path", "target": "/x", **wrong}),
     "Output.path": lambda **wrong: Output.path("/x", **wrong),

@@ -15,7 +15,7 @@ from airflow_lineage_provider.plan.lineage_keys import MaterializedSegment, Sour
 from airflow_lineage_provider.reasons.description import UdfDescription
 from airflow_lineage_provider.records.versions import OutputVersion, SourceVersion
 from airflow_lineage_provider.tracing.strategies import Choice
-from airflow_lineage_provider.words import OutputKind
+from airflow_lineage_provider.words import RecordedKind
 
 RunStatus = Literal["running", "complete", "incomplete", "failed", "dropped"]
 
@@ -44,7 +44,7 @@ class RecordedInput:
 class RecordedOutput:
     """Where the result was written, without passwords, and which version of it that made."""
 
-    kind: OutputKind
+    kind: RecordedKind
     target: str
     format: str = "parquet"
     mode: str = "error"

@@ -142,24 +142,27 @@ class Output:
         before = self._files(spark) if self.mode == "append" else {}
         self._save(frame, journal if self.mode == "append" else None)
         try:
-            return _written_files(before, self._files(spark))
+            return written_files(before, self._files(spark))
         except Exception as problem:  # the result is written: that its files could not be listed is no failure of the run
-            return _not_known(f"the files that were written could not be listed: {problem}")
+            return not_known(f"the files that were written could not be listed: {problem}")
 
     def _save(self, frame: DataFrame, appending: Journal | None) -> None:
         """Write files. What is appended is known as the run's by its files' names; what it replaces is removed when it is there."""
         from airflow_lineage_provider.spark.executing.appended_files import files_named_after, naming
+        from airflow_lineage_provider.spark.writing.watching import unwatched
 
         writer, replaced = frame.write.mode(self.mode), list["Note"]()
         if appending is not None:
             replaced = appending.intend(self._places(frame.sparkSession), KnownBy())
         if self.kind == "path":
             options = {} if appending is None else naming(appending.run_id)
-            writer.format(self.format).options(**options).save(self.target)
+            with unwatched():
+                writer.format(self.format).options(**options).save(self.target)
         elif appending is None:
-            writer.saveAsTable(self.target)
+            with unwatched():
+                writer.saveAsTable(self.target)
         else:  # no option: the table would keep it, and the files of later writers would bear this run's name
-            with files_named_after(frame.sparkSession, appending.run_id):
+            with unwatched(), files_named_after(frame.sparkSession, appending.run_id):
                 writer.saveAsTable(self.target)
         if appending is not None and replaced:
             self._remove_replaced(frame.sparkSession, appending, replaced)
@@ -232,9 +235,9 @@ class Output:
         try:
             made = table_fingerprint(self.url, self.target)
         except Exception as problem:
-            return _not_known(f"the table could not be read: {str(problem).strip()}")
+            return not_known(f"the table could not be read: {str(problem).strip()}")
         if made is None:
-            return _not_known("the table was dropped by somebody else")
+            return not_known("the table was dropped by somebody else")
         return Written(
             places={made[0]: made[1]},
             version=WrittenRows(place=made[0], version=made[1], before=before, instead_of=tuple(instead_of)),
@@ -298,15 +301,16 @@ def _check_table(url: str, name: str) -> None:
         raise InvalidOutput(f"the output's table {shown(name)} is not TABLE or SCHEMA.TABLE")
 
 
-def _written_files(before: Mapping[str, tuple[int, int]] | None, after: Mapping[str, tuple[int, int]] | None) -> Written:
+def written_files(before: Mapping[str, tuple[int, int]] | None, after: Mapping[str, tuple[int, int]] | None) -> Written:
+    """What a write made of the files that were there, where it is of files."""
     from airflow_lineage_provider.spark.executing.outputs import new_files, write_jobs
     from airflow_lineage_provider.spark.local_files import files_version
 
     if before is None or after is None:
-        return _not_known("the table does not consist of files")
+        return not_known("the table does not consist of files")
     made = new_files(before, after)
     if len(write_jobs(made)) > 1 or "" in write_jobs(made):
-        return _not_known("other files than the run's were written there at the same time")
+        return not_known("other files than the run's were written there at the same time")
     return Written(places={uri: file_version(*status) for uri, status in made.items()}, version=files_version(made))
 
 
@@ -315,5 +319,6 @@ def file_version(size: int, modified: int) -> str:
     return f"{size}:{modified}"
 
 
-def _not_known(cause: str) -> Written:
+def not_known(cause: str) -> Written:
+    """A write of which nobody can say what it made."""
     return Written(places={}, version=UnknownVersion(cause=shown_text(cause)))

@@ -25,6 +25,7 @@ from airflow_lineage_provider.rewrite.passed_keys import functions_of_batches, w
 from airflow_lineage_provider.rewrite.pipeline import rewrite
 from airflow_lineage_provider.running.costs import measured_costs
 from airflow_lineage_provider.running.given_keys import check_named
+from airflow_lineage_provider.running.given_output import GivenOutput
 from airflow_lineage_provider.running.given_pipeline import frame_of
 from airflow_lineage_provider.running.journal import Journal
 from airflow_lineage_provider.running.keeping import Keeping, keeping
@@ -61,7 +62,7 @@ class Request:
     params: Mapping[str, Any] = field(repr=False)
     recorded_params: Mapping[str, Any] = field(default_factory=dict)
     secrets: Secrets = field(default_factory=Secrets)
-    output: Output | None
+    output: Output | GivenOutput | None
     strategy: str
     reasons: str
     keys: Mapping[str, Sequence[str]]
@@ -215,7 +216,8 @@ def _prepare(spark: SparkSession, store: RunStore, request: Request, frame: Data
         plan = with_reasons(plan, frozenset(number for number, udf in udfs.items() if udf.has_reason))
     identities = {source.leaf: source_identity(source, request.keys) for source in sources_of(plan)}
     readable = {source.relation.name for source in sources_of(plan)} | functions_of_batches(pipeline.plan)
-    check_named(request.keys, readable)
+    if not isinstance(request.output, GivenOutput):  # the keys of a recording are those of all its writes
+        check_named(request.keys, readable)
     unknown_costs: dict[int, SegmentCost] = {}
     costs = store.ask("reading what earlier runs cost", lambda opened: _costs(opened, request, plan), unknown_costs)
     choices = choose(plan, request.strategy, _not_repeatable(plan, udfs), costs)
@@ -399,7 +401,7 @@ def _record_failure(store: RunStore, run_id: str, error: BaseException) -> bool:
     return True
 
 
-def _take_back(spark: SparkSession, output: Output, journal: Journal, error: BaseException) -> None:
+def _take_back(spark: SparkSession, output: Output | GivenOutput, journal: Journal, error: BaseException) -> None:
     """Take out what the run has appended; what cannot be now, the next run that appends there takes out."""
     try:
         output.take_back(spark, journal, own=True)

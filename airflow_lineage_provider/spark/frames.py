@@ -11,6 +11,7 @@ from airflow_lineage_provider.spark.jvm_functions import text_array
 if TYPE_CHECKING:
     from py4j.java_gateway import JavaObject
     from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructType
 
 
 def of_sql(spark: SparkSession, text: str) -> DataFrame:
@@ -47,6 +48,19 @@ def persisted(frame: DataFrame) -> DataFrame:
     """The frame, whose rows Spark keeps once they are made: in memory, then on disk, serialized, once."""
     level = static_method(frame.sparkSession, "org.apache.spark.storage.StorageLevel", "MEMORY_AND_DISK_SER")()
     return _frame(frame.sparkSession, frame._jdf.persist(level))
+
+
+def described(frame: DataFrame, schema: StructType) -> DataFrame:
+    """The frame, its columns with the metadata of these."""
+    missing = [(own, given) for own, given in zip(frame.schema, schema, strict=True) if own.metadata != given.metadata]
+    if not missing or len(set(map(str.lower, frame.columns))) < len(frame.columns):
+        return frame
+    from pyspark.sql import functions as F
+
+    metadata = {given.name: given.metadata for _, given in missing}
+    columns = [F.col(quoted(name)) for name in frame.columns]
+    return frame.select([column.alias(name, metadata=metadata[name]) if name in metadata else column
+                         for name, column in zip(frame.columns, columns, strict=True)])  # fmt: skip
 
 
 def _frame(spark: SparkSession, java: JavaObject) -> DataFrame:

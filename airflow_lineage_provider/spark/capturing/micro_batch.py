@@ -71,8 +71,11 @@ class MicroBatch:
 
     def pass_over(self) -> None:
         """Let the query go on without the batch's rows being used: where it has state, reading them is what makes that."""
+        from airflow_lineage_provider.spark.writing.watching import unwatched
+
         if self.stateful:
-            self.given.write.format("noop").mode("overwrite").save()
+            with unwatched():
+                self.given.write.format("noop").mode("overwrite").save()
 
 
 def micro_batch(given: DataFrame, number: int) -> MicroBatch:

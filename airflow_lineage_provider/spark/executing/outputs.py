@@ -29,6 +29,14 @@ def files_at(spark: SparkSession, path: str) -> Files:
     return file_listing.list_roots(spark, Relation(name=path, kind="files", paths=(root,)))
 
 
+def files_below(spark: SparkSession, path: str) -> Files:
+    """The data files under a path now, those of partitions among them."""
+    place = java_class(spark, "org.apache.hadoop.fs.Path")(path)
+    root = str(place.getFileSystem(spark._jsparkSession.sessionState().newHadoopConf()).makeQualified(place).toString())
+    nested = Relation(name=path, kind="files", paths=(root,), options=(("recursiveFileLookup", "true"),))
+    return file_listing.list_roots(spark, nested)
+
+
 def files_of_table(spark: SparkSession, name: str) -> Files | None:
     """The files of a catalog table now: none where there is no table; None where it does not consist of files."""
     if not spark.catalog.tableExists(name):

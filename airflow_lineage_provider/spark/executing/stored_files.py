@@ -18,6 +18,7 @@ from airflow_lineage_provider.spark.executing.outputs import files_at
 from airflow_lineage_provider.spark.frames import quoted, renamed, selected
 from airflow_lineage_provider.spark.jvm_classes import java_class
 from airflow_lineage_provider.spark.session import SETTINGS, apply_conf
+from airflow_lineage_provider.spark.writing.watching import unwatched
 from airflow_lineage_provider.sql.types import FLOATS, says_more, spark_type
 from airflow_lineage_provider.store.discarded import is_of
 
@@ -102,7 +103,7 @@ def write(frame: DataFrame, folder: str, sorted_by: Sequence[int] = ()) -> dict[
     rows = renamed(frame, names)
     if sorted_by:
         rows = rows.sortWithinPartitions(*(names[at] for at in sorted_by))
-    with SETTINGS, apply_conf(spark, _WRITING):
+    with unwatched(), SETTINGS, apply_conf(spark, _WRITING):
         writer = rows.write.mode("overwrite")
         for option, value in _OPTIONS.items():
             writer = writer.option(option, value)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from airflow_lineage_provider.records.versions import RowsVersion
 from airflow_lineage_provider.spark.capturing.relations import parameters_value
-from airflow_lineage_provider.store.fingerprint import place_query, version_query
+from airflow_lineage_provider.store.fingerprint import place_query, version_query, version_text
 
 if TYPE_CHECKING:
     from pyspark.sql import Row, SparkSession
@@ -24,6 +24,15 @@ def rows_version(spark: SparkSession, options: Mapping[str, str], is_output: Cal
     if place is None or not is_output(place):
         return RowsVersion(count=_count(spark, options))
     return replace(_checked(spark, options), place=place)
+
+
+def written_version(spark: SparkSession, options: Mapping[str, str]) -> tuple[str, str] | None:
+    """Place and version of a PostgreSQL table, as `store.fingerprint.table_fingerprint` gives them; None where it cannot be known."""
+    place = _place(spark, options)
+    if place is None:
+        return None
+    rows = _checked(spark, options)
+    return place, version_text(rows.count, str(rows.checksum))
 
 
 def rows_differ(spark: SparkSession, name: str, options: Mapping[str, str], version: RowsVersion) -> tuple[str, ...]:
