@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
 
 from tests.test_architecture import LATE, PACKAGE, ROOT, imports, modules, part
@@ -17,6 +18,7 @@ Edges = Mapping[tuple[str, str], bool]
 """Which part imports which, and whether any of these imports runs when the part is loaded."""
 
 
+@cache
 def edges() -> Edges:
     """All imports between parts but those for type checkers; the package's own ``__init__`` names everything and is left out."""
     found: dict[tuple[str, str], bool] = {}
