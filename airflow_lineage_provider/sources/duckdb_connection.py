@@ -1,8 +1,15 @@
-"""A DuckDB that may read the files that it is given, and nothing else: no network, no extensions, no files of its own."""
+"""A DuckDB that may read the files that it is given, and nothing else: no network, no extensions, no files of its own.
+
+Making one takes longer than most queries that it answers, so those that were used last are kept, each for the files that it may read: what
+it may read cannot be changed any more.
+"""
 
 from __future__ import annotations
 
+import atexit
 import os
+import threading
+from collections import OrderedDict
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -24,6 +31,8 @@ _CONFIG: dict[str, str | bool | int | float | list[str]] = {
     "python_enable_replacements": False,
     # Nothing is written to disk: a query that needs more memory fails.
     "temp_directory": "",
+    # A file that is another now is not known from before.
+    "enable_external_file_cache": False,
     "memory_limit": _MEMORY,
 }
 # A file's statistics are not the file: they leave NaN out, so that pruning by them loses rows where x > 5 or x = NaN holds (that there is
@@ -31,48 +40,85 @@ _CONFIG: dict[str, str | bool | int | float | list[str]] = {
 # not look at statistics, and that put no conditions into the scan of a file.
 _OPTIMIZERS = frozenset({"build_side_probe_side", "column_lifetime", "deliminator", "expression_rewriter", "join_order", "unused_columns"})
 
-_open: list[duckdb.DuckDBPyConnection] = []
-# Of a forked child's parent: never closed here, since the threads that would have to end are not here.
-_inherited: list[duckdb.DuckDBPyConnection] = []
+_Key = tuple[frozenset[str], bool]
+_MOST_KEPT = 8
 
 
-def _after_fork_in_child() -> None:
-    _inherited.extend(_open)
-    _open.clear()
+class _Kept:
+    """The databases of this process that were used last."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.databases: OrderedDict[_Key, duckdb.DuckDBPyConnection] = OrderedDict()
+        # Of a forked child's parent: never closed here, since the threads that would have to end are not here.
+        self.inherited: list[duckdb.DuckDBPyConnection] = []
+
+    def cursor(self, key: _Key) -> duckdb.DuckDBPyConnection:
+        """A connection of its own to a database that may read these files."""
+        with self.lock:
+            database = self.databases.pop(key, None) or _made(*key)
+            self.databases[key] = database
+            found = database.cursor()
+            while len(self.databases) > _MOST_KEPT:
+                # (Who still has a connection to it goes on.)
+                self.databases.popitem(last=False)[1].close()
+        return found
+
+    def close(self) -> None:
+        """At the end of the process: DuckDB complains of what is left."""
+        with self.lock:
+            while self.databases:
+                self.databases.popitem()[1].close()
+
+    def forked(self) -> None:
+        """Begin anew, in a child."""
+        self.inherited += self.databases.values()
+        self.databases = OrderedDict()
+        self.lock = threading.Lock()
 
 
-os.register_at_fork(after_in_child=_after_fork_in_child)
+_kept = _Kept()
+atexit.register(_kept.close)
+os.register_at_fork(after_in_child=_kept.forked)
 
 
 @contextmanager
 def connected(paths: Collection[Path], *, may_skip: bool = False) -> Iterator[duckdb.DuckDBPyConnection]:
-    """A database in memory that can read these files; it ends with the block, and is never shared between threads or processes.
+    """A connection to a database in memory that can read these files. It ends with the block, and so do its views and tables.
 
     ``may_skip``: its queries have conditions on rows' positions alone, say, which no statistics tell wrongly, and skip what they can.
 
     :raises CannotReadHere: DuckDB is not installed.
     """
     try:
-        import duckdb
+        import duckdb  # noqa: F401
     except ImportError as error:
         raise CannotReadHere("DuckDB is not installed (pip install 'airflow-provider-lineage[duckdb]')") from error
-    connection = duckdb.connect(":memory:", config={**_CONFIG, "threads": min(_THREADS, os.cpu_count() or 1)})
-    _open.append(connection)
+    process, connection = os.getpid(), _kept.cursor((frozenset(map(str, paths)), may_skip))
     try:
-        _lock(connection, paths, may_skip)
         yield connection
     finally:
-        if connection in _open:
-            _open.remove(connection)
+        if os.getpid() == process:
             connection.close()
+        else:
+            _kept.inherited.append(connection)
 
 
-def _lock(connection: duckdb.DuckDBPyConnection, paths: Collection[Path], may_skip: bool) -> None:
+def _made(paths: frozenset[str], may_skip: bool) -> duckdb.DuckDBPyConnection:
+    import duckdb
+
+    made = duckdb.connect(":memory:", config={**_CONFIG, "threads": min(_THREADS, os.cpu_count() or 1)})
+    _lock(made, paths, may_skip)
+    return made
+
+
+def _lock(connection: duckdb.DuckDBPyConnection, paths: Collection[str], may_skip: bool) -> None:
     if not may_skip:
         known = {str(name) for (name,) in connection.execute("SELECT name FROM duckdb_optimizers()").fetchall()}
         connection.execute(f"SET disabled_optimizers = '{','.join(sorted(known - _OPTIMIZERS))}'")
-    connection.execute("SET TimeZone = 'UTC'")
-    connection.execute(f"SET allowed_paths = [{', '.join(text(str(path)) for path in paths)}]")
+    # For connections that are made later, too.
+    connection.execute("SET GLOBAL TimeZone = 'UTC'")
+    connection.execute(f"SET allowed_paths = [{', '.join(map(text, sorted(paths)))}]")
     connection.execute("SET enable_external_access = false")
     connection.execute("SET lock_configuration = true")
 

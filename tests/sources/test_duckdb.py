@@ -16,7 +16,7 @@ from airflow_lineage_provider.plan.lineage_keys import KeyColumn, SourceIdentity
 from airflow_lineage_provider.plan.operators import Source
 from airflow_lineage_provider.plan.relation import Relation
 from airflow_lineage_provider.sources import duckdb_rows
-from airflow_lineage_provider.sources.duckdb_connection import connected, name, text
+from airflow_lineage_provider.sources.duckdb_connection import _kept, connected, name, text
 from airflow_lineage_provider.sources.duckdb_query import fetched
 from airflow_lineage_provider.sources.duckdb_source import duckdb_source
 from airflow_lineage_provider.sources.files import CannotReadHere
@@ -76,6 +76,40 @@ class TestWhatItMayTouch:
         with connected([]) as connection, pytest.raises(duckdb.Error):
             connection.execute("SELECT * FROM mine")
         assert mine.num_rows == 1
+
+    def test_what_one_block_made_the_next_does_not_see(self, tmp_path: Path) -> None:
+        """The database is kept; views, tables and settings of a connection are not."""
+        path = written(tmp_path, pa.table({"x": [1]}))
+        for other in (False, True):
+            with connected([path], may_skip=True) as connection:
+                if other:
+                    with pytest.raises(duckdb.Error):
+                        connection.execute("SELECT * FROM given")
+                    with pytest.raises(duckdb.Error):
+                        connection.execute("SELECT * FROM own")
+                connection.register("given", pa.table({"y": [7]}))
+                connection.execute("CREATE TEMP VIEW own AS SELECT 1")
+                assert connection.execute("SELECT current_setting('TimeZone')").fetchall() == [("UTC",)]
+                before = connection.execute("SELECT current_setting('disabled_optimizers')").fetchall()
+                assert before == [("",)]
+        with connected([path]) as connection:
+            assert connection.execute("SELECT current_setting('disabled_optimizers') <> ''").fetchall() == [(True,)]
+
+    def test_a_file_that_is_another_now_is_read_again(self, tmp_path: Path) -> None:
+        path = written(tmp_path, pa.table({"x": [1]}))
+        times = path.stat()
+        assert asked(path, "SELECT x FROM t", x="bigint") == [(1,)]
+        written(tmp_path, pa.table({"x": [2]}))
+        os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+        assert asked(path, "SELECT x FROM t", x="bigint") == [(2,)]
+
+    def test_few_databases_are_kept(self, tmp_path: Path) -> None:
+        paths = [written(tmp_path, pa.table({"x": [at]}), f"{at}.parquet") for at in range(12)]
+        with connected([paths[0]]) as first:
+            for at, path in enumerate(paths):
+                assert asked(path, "SELECT x FROM t", x="bigint") == [(at,)]
+            assert first.sql("SELECT 1").fetchall() == [(1,)]
+        assert len(_kept.databases) <= 8
 
     def test_nothing_at_home(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("HOME", str(tmp_path / "home"))
