@@ -1,4 +1,4 @@
-"""Tracing queries in DuckDB, over the Parquet files that a run read, and what it stored, in files or as rows: no Spark is needed."""
+"""Tracing queries in DuckDB, over the Parquet and CSV files that a run read and what it stored, in files or as rows: no Spark is needed."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
+from airflow_lineage_provider.deriving import csv_files
 from airflow_lineage_provider.deriving.postgres_engine import TARGET_KEY, PostgresEngine
 from airflow_lineage_provider.deriving.stored_files import may_skip, paths_of, view
 from airflow_lineage_provider.errors import SparkRequired
@@ -76,9 +77,10 @@ class DuckDbEngine:
             self._add(key, leaves, inputs)
         sql = lower(plan, bind(plan, inputs.tables), dialect="duckdb", ansi=self.recorded.ansi)
         for key, leaves in read.items():
-            if inputs.tables[key].name[0] not in inputs.views:
+            name = inputs.tables[key].name[0]
+            if name not in inputs.views and name not in inputs.rows:
                 # Fetched last: it is known by now that the query can be written.
-                inputs.rows[inputs.tables[key].name[0]] = self.stored.rows(leaves[0], key)
+                inputs.rows[name] = self.stored.rows(leaves[0], key)
         self.stored.session.rest()
         rows = fetched(sql, views=inputs.views, tables=inputs.rows, paths=inputs.paths, may_skip=inputs.may_skip)
         return _typed(rows, plan), sql
@@ -91,13 +93,16 @@ class DuckDbEngine:
             made = self.stored.materialization(key)
             inputs.tables[key] = self._in_files(key, made, leaves, inputs) if made.in_files else self._stored(key, name, leaves)
             return
-        inputs.may_skip = False
         _check_unchanged(recorded)
         columns = list(dict.fromkeys(column for leaf in leaves if isinstance(leaf, o.Source) for column in leaf.columns))
+        inputs.tables[key] = LeafTable(name=(name,), label=recorded.source.relation.name)
+        if csv_files.is_csv(recorded):
+            inputs.rows[name] = csv_files.all_rows(recorded, self.settings).select(columns)
+            return
+        inputs.may_skip = False
         read = duckdb_source(recorded.source, recorded.identity, columns, recorded.files, self.settings)
         inputs.views[name] = read.query
         inputs.paths += read.paths
-        inputs.tables[key] = LeafTable(name=(name,), label=recorded.source.relation.name)
 
     def _in_files(self, key: Key, made: Materialization, leaves: list[o.Source | o.SegmentOutput], inputs: _Inputs) -> LeafTable:
         """A view over the files that have the rows, with the columns that the query reads."""
@@ -146,7 +151,7 @@ def _check_unchanged(recorded: RecordedSource) -> None:
     """
     relation, version = recorded.source.relation, recorded.version
     try:
-        known = isinstance(version, FilesVersion) and version.count == len(recorded.files)
+        known = isinstance(version, FilesVersion) and version.count == len(recorded.files or version.files or ())
         same = known and (not changed(relation, version) or files_as_read(relation, version) is not None)
     except SparkRequired as problem:
         raise PortabilityProblem(f"table {relation.name}", str(problem)) from problem

@@ -1,7 +1,8 @@
 """Where tracing queries run: in the first engine of a list that has all their inputs and means what Spark means; Spark is the last.
 
-PostgreSQL has what runs stored. DuckDB reads local Parquet files as the run read them, and what PostgreSQL has as rows of it. Each engine
-writes a query once, in its dialect, and refuses it there and then (`PortabilityProblem`) where it may give something else than Spark.
+PostgreSQL has what runs stored. DuckDB reads local Parquet and CSV files as the run read them, and what PostgreSQL has as rows of it. Each
+engine writes a query once, in its dialect, and refuses it there and then (`PortabilityProblem`) where it may give something else than
+Spark.
 """
 
 from __future__ import annotations

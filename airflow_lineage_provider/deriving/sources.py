@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
+from airflow_lineage_provider.deriving import csv_files
 from airflow_lineage_provider.errors import SourceUnavailable, SparkRequired
 from airflow_lineage_provider.plan.guarantees import EXACT, Guarantee
 from airflow_lineage_provider.plan.interval_columns import with_interval_types
@@ -44,7 +45,7 @@ class KeptRows(Protocol):
 
 
 class SourceReader:
-    """Reads source rows: from the store, from Parquet files in this process, or through Spark."""
+    """Reads source rows: from the store, from Parquet and CSV files in this process, or through Spark."""
 
     def __init__(
         self,
@@ -111,11 +112,21 @@ class SourceReader:
                 return read_positions(source.source, source.files, keys, self.settings)
             except CannotReadHere as reason:
                 return self._through_spark(source, keys, str(reason))
+        if csv_files.is_csv(source):
+            try:
+                return self._from_csv(source, keys)
+            except CannotReadHere as reason:
+                return self._through_spark(source, keys, str(reason))
         return self._through_spark(source, keys, f"{source.source.relation.name} is read by {source.identity.kind.replace('_', ' ')}")
 
     def _from_snapshot(self, source: RecordedSource, keys: pa.Table) -> pa.Table:
         stored = self.stored[f"source_{source.source.leaf}"]
         return self.store.rows(stored, [ROW, *source.source.columns], keys.column(0).to_pylist())
+
+    def _from_csv(self, source: RecordedSource, keys: pa.Table) -> pa.Table:
+        if self._harm(source, self._stale(source)):
+            raise CannotReadHere(f"the files of {source.source.relation.name} are not as they were")
+        return csv_files.rows_at(source, keys, self.settings)
 
     def _through_spark(self, source: RecordedSource, keys: pa.Table, why: str) -> pa.Table:
         text = f"reading the source rows of {source.source.relation.name} needs Spark ({why}); give a Spark session"

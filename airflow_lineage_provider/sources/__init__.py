@@ -1,1 +1,1 @@
-"""Source tables without Spark: reading rows of local Parquet files, and telling whether files have changed."""
+"""Source tables without Spark: reading rows of local Parquet and CSV files, and telling whether files have changed."""

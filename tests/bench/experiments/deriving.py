@@ -21,6 +21,8 @@ from pyarrow import csv, parquet
 from airflow_lineage_provider import Lineage
 from airflow_lineage_provider.errors import SparkRequired
 from airflow_lineage_provider.recorded_run import Run
+from airflow_lineage_provider.sources import csv_source
+from airflow_lineage_provider.sources.kept_tables import KeptTables
 from tests.bench.comparison import Arm, Comparison, compared
 from tests.bench.ground import Ground
 
@@ -150,7 +152,8 @@ def _without_duckdb(ask: Callable[[], Any]) -> Callable[[], Any]:
 
 @contextmanager
 def _hidden(module: str) -> Iterator[None]:
-    """As if it were not installed."""
+    """As if it were not installed, and nothing were kept of files that were read with it."""
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(csv_source, "KEPT", KeptTables(0))
         patch.setitem(sys.modules, module, None)
         yield

@@ -1,0 +1,115 @@
+"""A source's CSV files as one table in memory: all its columns, and its rows' lineage keys, as Spark reads and computes them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from airflow_lineage_provider.plan.datatypes import to_arrow
+from airflow_lineage_provider.plan.lineage_keys import SourceIdentity
+from airflow_lineage_provider.plan.operators import Source
+from airflow_lineage_provider.sources.csv_lines import data_of, values_of
+from airflow_lineage_provider.sources.csv_options import CsvFormat, csv_format
+from airflow_lineage_provider.sources.duckdb_connection import name
+from airflow_lineage_provider.sources.duckdb_query import fetched
+from airflow_lineage_provider.sources.file_uris import local_path
+from airflow_lineage_provider.sources.files import CannotReadHere
+from airflow_lineage_provider.sources.kept_tables import KEPT
+from airflow_lineage_provider.sources.row_digests import row_digest
+from airflow_lineage_provider.sources.text_values import typed
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+MOST_BYTES = 256 * 2**20
+"""Files with more than this, decompressed, are not held in memory."""
+
+
+def csv_table(source: Source, identity: SourceIdentity, files: Iterable[str], settings: Mapping[str, str]) -> pa.Table:
+    """The rows of the files that a run read, under the names of the source's columns, beside those of the lineage key.
+
+    ``files`` are their URIs, ``settings`` are those of the run's session. What was read once is kept for a while: a question reads the same
+    rows several times.
+
+    :raises CannotReadHere: it is not certain that this is what Spark reads.
+    """
+    try:
+        paths = _paths(source, files)
+        states = tuple((path, *_state(path)) for path in paths)
+        key = (source.relation, source.columns, source.output, identity, states, tuple(sorted(settings.items())))
+        return KEPT.table(key, lambda: _read(source, identity, paths, settings))
+    except OSError as problem:
+        raise CannotReadHere(f"{source.relation.name} cannot be read: {problem}") from problem
+
+
+def _state(path: Path) -> tuple[int, ...]:
+    found = path.stat()
+    return found.st_ino, found.st_size, found.st_mtime_ns
+
+
+def _paths(source: Source, files: Iterable[str]) -> tuple[Path, ...]:
+    table = source.relation.name
+    if source.relation.partition_columns:
+        raise CannotReadHere(f"{table} is partitioned by {', '.join(source.relation.partition_columns)}")
+    found = [local_path(uri) for uri in files]
+    here = tuple(path for path in found if path is not None)
+    if len(here) < len(found):
+        raise CannotReadHere(f"{table} is read from another file system")
+    return here
+
+
+def _read(source: Source, identity: SourceIdentity, paths: Sequence[Path], settings: Mapping[str, str]) -> pa.Table:
+    import pyarrow as pa
+
+    form = csv_format(source.relation, settings.get("spark.sql.session.timeZone", ""))
+    _check_columns(source, settings)
+    own = dict(zip(source.columns, (a.type for a in source.output), strict=False))
+    left, parts = MOST_BYTES, []
+    for path in paths:
+        data = data_of(path, left)
+        left -= len(data)
+        parts.append(_file(path, data, form, own, settings))
+    schema = pa.schema([(one, to_arrow(kind)) for one, kind in own.items()])
+    return _with_key(pa.concat_tables([schema.empty_table(), *(part.cast(schema) for part in parts)]), identity, own)
+
+
+def _check_columns(source: Source, settings: Mapping[str, str]) -> None:
+    """:raises CannotReadHere: a column is not in the files, or two cannot be told apart."""
+    table, names = source.relation.name, [column.casefold() for column in source.columns]
+    beside = {"_metadata", settings.get("spark.sql.columnNameOfCorruptRecord", "_corrupt_record").casefold()}
+    if not beside.isdisjoint(names):
+        raise CannotReadHere(f"{table} has a column that says what is wrong with a line, or which file has it")
+    if len(set(names)) < len(names):
+        raise CannotReadHere(f"columns of {table} have names that differ in case alone")
+    if any("\0" in column or not column for column in source.columns):
+        raise CannotReadHere(f"{table} has a column whose name cannot be written")
+
+
+def _file(path: Path, data: bytes, form: CsvFormat, own: Mapping[str, str], settings: Mapping[str, str]) -> pa.Table:
+    import pyarrow as pa
+
+    try:
+        texts = values_of(data, form, len(own))
+    except CannotReadHere as problem:
+        raise CannotReadHere(f"{path}: {problem}") from problem
+    found = {}
+    for (column, kind), values in zip(own.items(), texts, strict=True):
+        try:
+            found[column] = typed(values, kind, settings)
+        except CannotReadHere as problem:
+            raise CannotReadHere(f"column {column} of {path}: {problem}") from problem
+    return pa.table(found)
+
+
+def _with_key(rows: pa.Table, identity: SourceIdentity, own: Mapping[str, str]) -> pa.Table:
+    import pyarrow as pa
+
+    if identity.kind == "primary_key":
+        (present, *_) = identity.columns
+        return rows.append_column(present.name, pa.array([True] * rows.num_rows, pa.bool_()))
+    (digest,) = identity.columns
+    listed = ", ".join(name(column) for column in own)
+    query = f"SELECT {listed}, {row_digest(own)} AS {name(digest.name)} FROM read"
+    found = fetched(query, views={}, tables={"read": rows}, paths=())
+    return rows.append_column(digest.name, found.column(digest.name))
