@@ -60,8 +60,8 @@ class _Kept:
             self.databases[key] = database
             found = database.cursor()
             while len(self.databases) > _MOST_KEPT:
-                # (Who still has a connection to it goes on.)
-                self.databases.popitem(last=False)[1].close()
+                # Closing it would close the connections to it that others have: it ends with the last of them.
+                self.databases.popitem(last=False)
         return found
 
     def close(self) -> None:
