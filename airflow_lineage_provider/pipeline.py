@@ -216,7 +216,10 @@ class Lineage(LineageOfStreams, LineageOfWrites):
             record, execution, result = execute(spark, store, replace(request, data=self.data), told)
         if record.status == "complete" and request.batch is None:  # nobody looks at a batch's run now
             record = store.ask(f"reading run {record.id}", lambda opened: opened.run(record.id), record)
-        return Run(self, record, execution=execution, result=result)
+        made = Run(self, record, execution=execution, result=result)
+        if record.status == "complete" and record.strategy == "full_materialization" and request.batch is None:
+            made._capture_sets(request.secrets.values)
+        return made
 
     def lasting(self, question: Callable[[], T]) -> T:
         """The answer to a question of which nothing is lost when it is asked again: it is, when the embedded server died in the middle.

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from airflow_lineage_provider import settings
-from airflow_lineage_provider.answers.captured import CapturedIndex, captured_index
 from airflow_lineage_provider.answers.explanation import Explanation, RunSummary
 from airflow_lineage_provider.answers.storage import (
     RecordedUdf,
@@ -21,6 +19,7 @@ from airflow_lineage_provider.answers.summary import summary_of
 from airflow_lineage_provider.answers.why_not import WhyNot
 from airflow_lineage_provider.asking import Asking
 from airflow_lineage_provider.both_ways import LineageOfRows
+from airflow_lineage_provider.captured_run import CapturedLineageOfRun
 from airflow_lineage_provider.errors import ResultNotStored, SparkRequired, StoreNotPermitted
 from airflow_lineage_provider.options import check_options
 from airflow_lineage_provider.progress import Progress, unwatched
@@ -32,14 +31,13 @@ from airflow_lineage_provider.secrecy import Secrets
 from airflow_lineage_provider.secrecy.failures import guarded
 from airflow_lineage_provider.secrecy.showing import without_secrets
 from airflow_lineage_provider.tracing.columns.lineage import ColumnLineage, column_lineage
-from airflow_lineage_provider.words import CaptureDirection, Difference
+from airflow_lineage_provider.words import Difference
 
 if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
     from pyspark.sql import Column, DataFrame, Row
 
-    from airflow_lineage_provider.capture.recorded import RecordedIndex
     from airflow_lineage_provider.deriving.known_runs import KnownRuns
     from airflow_lineage_provider.deriving.result_page import PageWanted, ResultPage
     from airflow_lineage_provider.deriving.target_rows import RowNumbers
@@ -54,7 +52,7 @@ WHY_NOT_LIMIT = 100
 """So many source rows `Run.why_not` follows, unless it is told otherwise."""
 
 
-class Run(LineageOfRows):
+class Run(LineageOfRows, CapturedLineageOfRun):
     """A recorded run."""
 
     def __init__(self, lineage: Lineage, record: RunRecord, *, execution: Execution | None = None, result: DataFrame | None = None) -> None:
@@ -165,51 +163,6 @@ class Run(LineageOfRows):
     def udfs(self) -> tuple[RecordedUdf, ...]:
         """The UDFs of the run, and where a derivation will find each: in its module, in the store (kept with the run), or nowhere."""
         return recorded_udfs(self.record)
-
-    @property
-    def index(self) -> CapturedIndex | None:
-        """What was captured of the lineage of this run's rows (`capture`); None where nothing was.
-
-        :raises RunNotComplete: the run failed, was dropped, or is still going.
-        """
-        return captured_index(self.record, self.plan)
-
-    def capture(
-        self, direction: CaptureDirection = "both", *, params: Mapping[str, Any] | None = None, progress: Progress | bool | None = None
-    ) -> CapturedIndex:
-        """Find now what stands behind every row of what this run stored, and keep it as indexes, in place of what was captured before.
-
-        Questions that come later look it up: `explain`, `backward`, and with ``direction`` ``both`` or ``forward`` also `forward`, which
-        needs no Spark then. The answers are the same; who gave them is said in their ``engine``. ``params`` gives secret parameters of
-        the run again.
-
-        :raises ResultNotStored: the run's strategy did not store its result.
-        :raises SourceUnavailable: a source has vanished, or is no longer what the run read.
-        :raises IndexTooLarge: it would be more pairs of rows than `settings.capture_limit`; nothing is written.
-        :raises SparkRequired: finding them needs Spark, and there is no session.
-        :raises StoreNotPermitted: the store's user may only read.
-        :raises RunNotComplete: the run failed, was dropped, or is still going.
-        """
-        from airflow_lineage_provider.deriving.capturing import captured
-
-        check_options({"direction": direction, "params": params})
-        most = settings.capture_limit()
-        made = self._asking.answered("capturing the lineage of", params, progress, lambda run: captured(run, direction, most))
-        self._lineage.lasting(lambda: self._lineage.store.save_captured(self.id, made.index, made.parts))
-        self._know(made.index)
-        return self.index  # type: ignore[return-value]
-
-    def forget_captured(self) -> None:
-        """Drop what `capture` has kept: the lineage is traced again when it is asked for.
-
-        :raises StoreNotPermitted: the store's user may only read.
-        """
-        self._lineage.lasting(lambda: self._lineage.store.drop_captured(self.id))
-        self._know(None)
-
-    def _know(self, index: RecordedIndex | None) -> None:
-        self.record = replace(self.record, captured=index)
-        self._asking = Asking(self._lineage, self.record)
 
     def columns(self, *, by_leaf: bool = False) -> ColumnLineage:
         """For each column of the result the source columns that it is computed from, and those that only influence it.

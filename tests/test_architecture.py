@@ -34,7 +34,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"spark", "render"}),
     frozenset({"running", "deriving"}),
     frozenset({"options"}),
-    frozenset({"asking", "both_ways", "recorded_run", "requested", "streams", "writes", "pipeline"}),
+    frozenset({"asking", "both_ways", "captured_run", "recorded_run", "requested", "streams", "writes", "pipeline"}),
     frozenset({"cli", "operators", "hooks", "decorators", "triggers", "web", "provider_info"}),
 )
 # Explanations are drawn and restored by parts that know them: imported when called, so that no import is a circle.

@@ -28,8 +28,8 @@ _ROWS_AT_ONCE = 65_536
 _PAIRS_AT_ONCE = 4_000_000
 
 
-def captured(run: AskedRun, directions: CaptureDirection, most: int) -> BuiltIndex:
-    """The indexes of a run's lineage.
+def captured(run: AskedRun, directions: CaptureDirection, most: int, *, sets_alone: bool = False) -> BuiltIndex:
+    """The indexes of a run's lineage; with ``sets_alone`` only of segments whose rows go back to sets of rows: other rows hold their keys.
 
     :raises ResultNotStored: the run did not store its result, so that its rows have no numbers.
     :raises SourceUnavailable: a source is no longer what the run read.
@@ -38,18 +38,25 @@ def captured(run: AskedRun, directions: CaptureDirection, most: int) -> BuiltInd
     if 0 not in run.recorded.materialized:
         raise ResultNotStored(f"run {run.record.id} did not store its result (strategy {run.record.strategy}): its rows cannot be numbered")
     started, engines = time.perf_counter(), set[str]()
+    waiting = _of_sets(run) if sets_alone else {0}
     _check_unchanged(run)
     building = Building(counts=_counts(run), most=most)
     with derivation(run, TRUE) as made:
-        waiting = {0}
         while waiting:
             # The lowest number first: what stands behind its rows has greater ones.
             segment = min(waiting)
             run.progress(f"capturing what stands behind segment {segment}")
             engines |= set(_captured(made, segment, building))
-            waiting = building.reached() - building.begun
+            waiting = (waiting if sets_alone else building.reached()) - building.begun
         run.progress("writing indexes")
         return building.indexes(directions, datetime.now(UTC), time.perf_counter() - started, ", ".join(sorted(engines)))
+
+
+def _of_sets(run: AskedRun) -> set[int]:
+    """The stored segments whose rows go back to groups, frames or partners: of these they hold what they are found by."""
+    plan, stored = run.recorded.plan, run.recorded.materialized
+    sets = {n for n, one in stored.items() if plan.segments[n].aggregations or any(each.kind == "link" for each in one.inputs)}
+    return sets & plan.traceable
 
 
 def _captured(made: Derivation, segment: int, building: Building) -> Iterator[str]:

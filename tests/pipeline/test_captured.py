@@ -138,6 +138,33 @@ def test_the_paper_s_tables(runs: dict[str, Run]) -> None:
     assert behind(runs["Q8"], "i_name = 'pencil'") == [{"i.02", "s.02"}]
 
 
+def test_full_materialization_captures_what_rows_do_not_hold(spark: SparkSession, store: Store, runs: dict[str, Run]) -> None:
+    lineage = Lineage(spark, store=store)
+    full = lineage.run(Q4, name="captured full", strategy="full_materialization")
+    full.close()
+    assert full.index is not None
+    assert {one.direction for one in full.index} == {"backward"}
+    assert lineage.get_run(full.id).index == full.index
+    # Without Spark, and without going back to the sources to find a group's rows.
+    found = Lineage(store=store).get_run(full.id)
+    assert sorted(map(len, behind(found, "true"))) == [8, 8]
+    assert all("duckdb" not in one.engine and one.engine.startswith("index: ") for one in found.backward("true").values())
+    passing = lineage.run(Q1, name="captured passing", strategy="full_materialization")
+    passing.close()
+    assert passing.index is None or not passing.index.maps
+
+
+def test_what_keeps_it_from_being_captured_is_logged(
+    spark: SparkSession, store: Store, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("AIRFLOW_LINEAGE_CAPTURE_LIMIT", "1")
+    run = Lineage(spark, store=store).run(Q4, name="captured too much", strategy="full_materialization")
+    run.close()
+    assert run.index is None
+    assert "are looked for when they are asked for: there are more than 1 pairs of rows" in caplog.text
+    assert sorted(map(len, behind(run, "true"))) == [8, 8]
+
+
 def test_what_is_said_of_it(runs: dict[str, Run]) -> None:
     found = runs["difference"].capture()
     assert {one.direction for one in found if one.to == "store"} == {"backward", "forward"}

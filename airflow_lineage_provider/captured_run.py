@@ -1,0 +1,95 @@
+"""The lineage of a run's rows captured: once found, kept, and looked up by the questions that come later."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from airflow_lineage_provider import settings
+from airflow_lineage_provider.answers.captured import CapturedIndex, captured_index
+from airflow_lineage_provider.asking import Asking
+from airflow_lineage_provider.errors import LineageError
+from airflow_lineage_provider.options import check_options
+from airflow_lineage_provider.progress import Progress
+from airflow_lineage_provider.words import CaptureDirection
+
+if TYPE_CHECKING:
+    from airflow_lineage_provider.capture.build import BuiltIndex
+    from airflow_lineage_provider.capture.recorded import RecordedIndex
+    from airflow_lineage_provider.deriving.asked_run import AskedRun
+    from airflow_lineage_provider.pipeline import Lineage
+    from airflow_lineage_provider.records.run import RunRecord
+
+log = logging.getLogger(__name__)
+
+
+class CapturedLineageOfRun:
+    """The part of `Run` that captures."""
+
+    record: RunRecord
+    _lineage: Lineage
+    _asking: Asking
+
+    @property
+    def index(self) -> CapturedIndex | None:
+        """What was captured of the lineage of this run's rows (`capture`); None where nothing was.
+
+        :raises RunNotComplete: the run failed, was dropped, or is still going.
+        """
+        return captured_index(self.record, self._asking.plan)
+
+    def capture(
+        self, direction: CaptureDirection = "both", *, params: Mapping[str, Any] | None = None, progress: Progress | bool | None = None
+    ) -> CapturedIndex:
+        """Find now what stands behind every row of what this run stored, and keep it as indexes, in place of what was captured before.
+
+        Questions that come later look it up: `explain`, `backward`, and with ``direction`` ``both`` or ``forward`` also `forward`, which
+        needs no Spark then. The answers are the same; who gave them is said in their ``engine``. ``params`` gives secret parameters of
+        the run again.
+
+        :raises ResultNotStored: the run's strategy did not store its result.
+        :raises SourceUnavailable: a source has vanished, or is no longer what the run read.
+        :raises IndexTooLarge: it would be more pairs of rows than `settings.capture_limit`; nothing is written.
+        :raises SparkRequired: finding them needs Spark, and there is no session.
+        :raises StoreNotPermitted: the store's user may only read.
+        :raises RunNotComplete: the run failed, was dropped, or is still going.
+        """
+        check_options({"direction": direction, "params": params})
+        self._capture(direction, params, progress)
+        return self.index  # type: ignore[return-value]
+
+    def _capture(
+        self, direction: CaptureDirection, params: Mapping[str, Any] | None, progress: Progress | bool | None, *, sets_alone: bool = False
+    ) -> None:
+        from airflow_lineage_provider.deriving.capturing import captured
+
+        def found(run: AskedRun) -> BuiltIndex:
+            return captured(run, direction, settings.capture_limit(), sets_alone=sets_alone)
+
+        made = self._asking.answered("capturing the lineage of", params, progress, found)
+        self._lineage.lasting(lambda: self._lineage.store.save_captured(self.record.id, made.index, made.parts))
+        self._know(made.index)
+
+    def forget_captured(self) -> None:
+        """Drop what `capture` has kept: the lineage is traced again when it is asked for.
+
+        :raises StoreNotPermitted: the store's user may only read.
+        """
+        self._lineage.lasting(lambda: self._lineage.store.drop_captured(self.record.id))
+        self._know(None)
+
+    def _know(self, index: RecordedIndex | None) -> None:
+        self.record = replace(self.record, captured=index)
+        self._asking = Asking(self._lineage, self.record)
+
+    def _capture_sets(self, secret_params: Mapping[str, Any]) -> None:
+        """What full materialization stores besides rows: for rows that go back to groups, frames or partners, which rows these are.
+
+        The result stands without it, and so does every answer: what keeps it from being captured is logged.
+        """
+        try:
+            self._capture("backward", secret_params, False, sets_alone=True)
+        except LineageError as problem:
+            log.warning("the groups of run %s are looked for when they are asked for: %s", self.record.id, problem)
