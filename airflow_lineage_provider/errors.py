@@ -58,6 +58,7 @@
     │   ├── RecordDamaged             what is kept of a run cannot be read
     │   ├── ResultNotStored           the run's strategy did not store its result
     │   ├── AppendInProgress          another run that appends the same is still going
+    │   ├── IndexTooLarge             captured lineage would have more pairs of rows than it may
     │   ├── StoredRowsGone            files with stored rows are gone, or are not those that the run wrote
     │   └── LoadFailed                a materialization could not be loaded
     ├── ParameterError                a parameter of a run cannot be recorded as it was asked

@@ -222,18 +222,18 @@ def test_a_batch_that_is_given_again(lineage: Lineage, stream: Stream, tmp_path:
     """Spark has not heard that it was done: it is not recorded, and not written, twice."""
     stream.come((1, 300.0))
     out = str(tmp_path / "judged")
-    function = lineage.foreach_batch(judge, name="again", output=f"{out}+append")
+    function = lineage.foreach_batch(judge, name="given again", output=f"{out}+append")
     query = stream.run(function)
-    first = [one.run.id for one in lineage.batches("again")]
+    first = [one.run.id for one in lineage.batches("given again")]
     stream.forget_commit(0)
     assert stream.run(function).id == query.id
-    assert [one.run.id for one in lineage.batches("again")] == first
-    assert len(lineage.runs("again")) == 1
+    assert [one.run.id for one in lineage.batches("given again")] == first
+    assert len(lineage.runs("given again")) == 1
     assert stream.spark.read.parquet(out).count() == 1
     # Another pipeline's record of the same batch is another.
     stream.forget_commit(0)
-    stream.run(lineage.foreach_batch(judge, name="again, by another name"))
-    assert [one.batch for one in lineage.batches("again, by another name")] == [0]
+    stream.run(lineage.foreach_batch(judge, name="given again, by another name"))
+    assert [one.batch for one in lineage.batches("given again, by another name")] == [0]
 
 
 def test_a_batch_that_failed_is_done_anew(lineage: Lineage, stream: Stream, tmp_path: Path) -> None:
