@@ -11,6 +11,7 @@ from airflow_lineage_provider.plan.text import operator_text
 
 if TYPE_CHECKING:
     from airflow_lineage_provider.capture.recorded import Direction, RecordedMap
+    from airflow_lineage_provider.capture.shape import Shape
     from airflow_lineage_provider.recording import RecordedPlan
     from airflow_lineage_provider.records.run import RunRecord
 
@@ -21,7 +22,8 @@ class CapturedMap:
 
     ``segment`` is the stored segment's number (0 is the result), ``of`` its top operator, ``to`` the source table, or the stored segment; a
     control is the right side of a difference, which has a say as a whole. ``encoding`` is how it is written, ``because`` why so;
-    ``edges`` are pairs of rows, ``bytes`` those that are written.
+    ``edges`` are pairs of rows, ``bytes`` those that are written. ``shape`` is what the encoding hangs on: how many rows stand behind one,
+    how many one stands behind, how near they are (`capture.shape`); None of indexes of older releases.
     """
 
     segment: int
@@ -32,6 +34,7 @@ class CapturedMap:
     because: str
     edges: int
     bytes: int
+    shape: Shape | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,5 +85,5 @@ def _map(one: RecordedMap, recorded: RecordedPlan) -> CapturedMap:
     }[one.side]()
     return CapturedMap(
         segment=one.segment, of=operator_text(segments[one.segment].plan), to=to, direction=one.direction,
-        encoding=one.encoding, because=one.because, edges=one.edges, bytes=one.bytes,
+        encoding=one.encoding, because=one.because, edges=one.edges, bytes=one.bytes, shape=one.shape,
     )  # fmt: skip

@@ -3,15 +3,26 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from airflow_lineage_provider.capture.choosing import choose
 from airflow_lineage_provider.capture.csr import Csr, Edges, csr
-from airflow_lineage_provider.capture.encodings import choose, to_bytes
-from airflow_lineage_provider.capture.recorded import ROWS_OF_A_PART, Direction, RecordedIndex, RecordedMap, RecordedSpace, Side
+from airflow_lineage_provider.capture.encodings.written import to_bytes
+from airflow_lineage_provider.capture.recorded import (
+    PAIRS_OF_A_PART,
+    ROWS_OF_A_PART,
+    Direction,
+    RecordedIndex,
+    RecordedMap,
+    RecordedSpace,
+    Side,
+)
 from airflow_lineage_provider.capture.rids import Listed, RidSpace, counted
+from airflow_lineage_provider.capture.shape import shape_of
 from airflow_lineage_provider.errors import IndexTooLarge
 from airflow_lineage_provider.tracing.maps import distinct_rows
 from airflow_lineage_provider.tracing.reserved import TAG
@@ -157,15 +168,27 @@ class _Writer:
 
     def add_map(self, segment: int, to: RowSetKey, direction: Direction, edges: Csr, others: int) -> None:
         """One index, from rows to so many ``others``."""
-        sliced = list(_sliced(edges))
-        encoding = choose(sliced, others)
-        number = len(self.maps)
+        starts, shape = _starts(edges), shape_of(edges)
+        sliced = [edges.part(start, stop - start) for start, stop in pairwise([*starts, edges.rows])]
+        encoding, because = choose(sliced, others, shape)
+        number, (side, of) = len(self.maps), to
         written = [to_bytes(encoding.encode(part, others)) for part in sliced]
         self.parts += [(number, part, content) for part, content in enumerate(written)]
-        told = {"encoding": encoding.name, "because": encoding.because, "edges": len(edges.rids), "bytes": sum(map(len, written))}
-        side, of = to
         self.maps.append(
-            RecordedMap(number=number, segment=segment, side=side, input=of, direction=direction, parts=len(written), **told)  # type: ignore[arg-type]
+            RecordedMap(
+                number=number,
+                segment=segment,
+                side=side,
+                input=of,
+                direction=direction,
+                encoding=encoding.name,
+                because=because,
+                edges=len(edges.rids),
+                bytes=sum(map(len, written)),
+                parts=len(written),
+                starts=tuple(starts),
+                shape=shape,
+            )
         )
 
     def recorded(self, captured: datetime, seconds: float, engine: str, met: Mapping[int, set[int]]) -> BuiltIndex:
@@ -182,9 +205,16 @@ class _Writer:
         return BuiltIndex(index, self.parts)
 
 
-def _sliced(edges: Csr) -> Iterator[Csr]:
-    for first in range(0, edges.rows, ROWS_OF_A_PART):
-        yield edges.part(first, ROWS_OF_A_PART)
+def _starts(edges: Csr) -> list[int]:
+    """The rows that parts begin with: a part ends where it has as many rows or pairs as it should have."""
+    import numpy as np
+
+    starts, first = [], 0
+    while first < edges.rows:
+        starts.append(first)
+        full = int(np.searchsorted(edges.indptr, edges.indptr[first] + PAIRS_OF_A_PART, side="left"))
+        first = min(first + ROWS_OF_A_PART, max(full, first + 1))
+    return starts
 
 
 def _numbers(rows: pa.Table, at: int) -> Numbers:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from airflow_lineage_provider.capture.csr import Edges
 from airflow_lineage_provider.capture.encodings import ENCODINGS
-from airflow_lineage_provider.capture.recorded import ROWS_OF_A_PART, RecordedIndex, RecordedMap, Side
+from airflow_lineage_provider.capture.recorded import Direction, RecordedIndex, RecordedMap, Side
 from airflow_lineage_provider.capture.rids import Listed, RidSpace, counted
 from airflow_lineage_provider.errors import RecordDamaged
 from airflow_lineage_provider.tracing.maps import Rows, RowSet, distinct_rows
@@ -19,9 +19,10 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from airflow_lineage_provider.capture.csr import Numbers
+    from airflow_lineage_provider.capture.encodings.encoding import Encoding
 
 Fetch = Callable[[int, Sequence[int]], Mapping[int, "pa.Array"]]
-"""Parts of the index of a number, as they were written (`encodings.from_bytes`), by their numbers."""
+"""Parts of the index of a number, as they were written (`encodings.written.from_bytes`), by their numbers."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,22 +38,22 @@ class LookedUpLineage:
 
         :raises RecordDamaged: a part is missing, or cannot be what was written.
         """
-        maps = [one for one in self.index.maps if (one.segment, one.direction) == (segment, "backward")]
-        if str(segment) not in self.index.met or not self._goes(segment, "backward"):
+        if str(segment) not in self.index.met:
             return None
+        maps = self._maps(segment, "backward")
         rids = self._space("segment", segment).rids(target.select([1]).rename_columns(["key_0"]))
         tags = _numbers(target, 0)
         found: dict[Side, dict[int, pa.Table]] = {"source": {}, "segment": {}}
         controls: dict[int, tuple[int, ...]] = {}
         for one in maps:
-            edges = self._edges(one, rids, 1 if one.side == "control" else self._space(one.side, one.input).rows)
+            edges = self._edges(one, rids, "backward")
             if one.side == "control":
                 controls[one.input] = tuple(sorted({*tags[edges.asked].tolist()}))
             elif len(edges.rid):
                 found[one.side][one.input] = self._tagged(one.side, one.input, tags, edges)
         controls = {number: own for number, own in controls.items() if own}
         met = self.index.met[str(segment)]
-        return Step(sources=found["source"], segments=found["segment"], controls=controls, met=met), _names(maps)
+        return Step(sources=found["source"], segments=found["segment"], controls=controls, met=met), _names(maps, "backward")
 
     def descendants(self, rows: Rows, output: RowSet) -> tuple[pa.Table, str] | None:
         """Tag and number of the rows of a stored segment that descend from rows of a source.
@@ -60,21 +61,26 @@ class LookedUpLineage:
         :raises RecordDamaged: as `step`.
         """
         (wanted,) = output.numbers
-        if output.kind != "segment" or str(wanted) not in self.index.met or not self._goes(wanted, "forward"):
+        if output.kind != "segment" or str(wanted) not in self.index.met or not self._complete():
             return None
         found, used = self._start(rows), []
         for segment in sorted({int(one) for one in self.index.met}, reverse=True):
-            for one in (one for one in self.index.maps if (one.segment, one.direction) == (segment, "forward")):
+            for one in (each for each in self._maps(segment, "forward") if each.side != "control"):
                 for tags, rids in found.get((one.side, one.input), ()):
-                    edges = self._edges(one, rids, self._space("segment", segment).rows)
+                    edges = self._edges(one, rids, "forward")
                     found.setdefault(("segment", segment), []).append((tags[edges.asked], edges.rid))
                     used.append(one)
-        return self._numbered(wanted, found.get(("segment", wanted), [])), _names(used)
+        return self._numbered(wanted, found.get(("segment", wanted), [])), _names(used, "forward")
 
-    def _goes(self, segment: int, direction: str) -> bool:
-        """Whether what stands behind a segment's rows was captured in this direction; a segment may have nothing behind it."""
-        own = [one.direction for one in self.index.maps if one.side != "control"]
-        return direction in own or not own
+    def _maps(self, segment: int, direction: Direction) -> list[RecordedMap]:
+        """One index for each input of a segment: that of this direction, or the one of the other, which has the same pairs."""
+        own = [one for one in self.index.maps if one.segment == segment]
+        by_input = {(one.side, one.input): one for one in sorted(own, key=lambda each: each.direction == direction)}
+        return list(by_input.values())
+
+    def _complete(self) -> bool:
+        """Whether what stands behind is captured down to the sources."""
+        return {one.input for one in self.index.maps if one.side == "segment"} <= {int(one) for one in self.index.met}
 
     def _start(self, rows: Rows) -> dict[tuple[Side, int], list[tuple[Numbers, Numbers]]]:
         found: dict[tuple[Side, int], list[tuple[Numbers, Numbers]]] = {}
@@ -98,28 +104,48 @@ class LookedUpLineage:
 
         return self._space(side, number).keys(edges.rid).add_column(0, TAG, pa.array(tags[edges.asked]))
 
-    def _edges(self, one: RecordedMap, rids: Numbers, others: int) -> Edges:
+    def _edges(self, one: RecordedMap, rids: Numbers, direction: Direction) -> Edges:
         """The edges of rows; ``rids`` may be -1, of rows that the index knows nothing of: nothing."""
-        import numpy as np
-
         encoding = ENCODINGS.get(one.encoding)
         if encoding is None:
             raise RecordDamaged(f"captured lineage is written as {one.encoding!r}, which this release does not know: capture it again")
-        part, place = np.divmod(rids, ROWS_OF_A_PART)
+        ends = [self._space("segment", one.segment).rows, 1 if one.side == "control" else self._space(one.side, one.input).rows]
+        rows, others = ends if one.direction == "backward" else reversed(ends)
+        read = self._read if one.direction == direction else self._turned
+        edges, most = read(one, encoding, rids, others), others if one.direction == direction else rows
+        if len(edges.rid) and int(edges.rid.max()) >= most:
+            raise RecordDamaged(f"captured lineage leads to row {int(edges.rid.max()):,}, and there are {most:,}")
+        return edges
+
+    def _read(self, one: RecordedMap, encoding: Encoding, rids: Numbers, others: int) -> Edges:
+        """Of an index that leads the way that is asked: the parts that the rows are in."""
+        import numpy as np
+
+        begins = np.array(one.begins, np.int64)
+        part = np.searchsorted(begins, rids, side="right") - 1
         wanted = np.unique(part[rids >= 0])
-        parts = self._parts(one.number, wanted.tolist())
         asked, found = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
-        for number, array in parts.items():
+        for number, array in self._parts(one.number, wanted.tolist()).items():
             of = np.flatnonzero((part == number) & (rids >= 0))
-            if len(array) <= int(place[of].max()):
+            place = rids[of] - begins[number]
+            if len(array) <= int(place.max()):
                 raise RecordDamaged(f"part {number} of captured lineage has {len(array):,} rows, and there are more")
-            edges = encoding.of(array, place[of], others)
+            edges = encoding.of(array, place, others)
             asked.append(of[edges.asked])
             found.append(edges.rid)
-        edges = Edges(np.concatenate(asked), np.concatenate(found))
-        if len(edges.rid) and int(edges.rid.max()) >= others:
-            raise RecordDamaged(f"captured lineage leads to row {int(edges.rid.max()):,}, and there are {others:,}")
-        return edges
+        return Edges(np.concatenate(asked), np.concatenate(found))
+
+    def _turned(self, one: RecordedMap, encoding: Encoding, rids: Numbers, others: int) -> Edges:
+        """Of an index that leads the other way: all its parts are searched."""
+        import numpy as np
+
+        asked, found = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+        if (rids >= 0).any():
+            for number, array in self._parts(one.number, range(one.parts)).items():
+                edges = encoding.having(array, rids, others)
+                asked.append(edges.asked)
+                found.append(edges.rid + one.begins[number])
+        return Edges(np.concatenate(asked), np.concatenate(found))
 
     def _parts(self, number: int, wanted: Sequence[int]) -> Mapping[int, pa.Array]:
         found = self.fetch(number, wanted) if wanted else {}
@@ -141,8 +167,10 @@ class LookedUpLineage:
         return self._spaces[side, number]
 
 
-def _names(maps: Sequence[RecordedMap]) -> str:
-    return ", ".join(sorted({one.encoding for one in maps})) or "nothing stands behind it"
+def _names(maps: Sequence[RecordedMap], direction: Direction) -> str:
+    """How the indexes are written that were asked; those of the other direction were searched."""
+    told = {one.encoding if one.direction == direction or one.side == "control" else f"{one.encoding}, searched" for one in maps}
+    return ", ".join(sorted(told)) or "nothing stands behind it"
 
 
 def _numbers(rows: pa.Table, at: int) -> Numbers:

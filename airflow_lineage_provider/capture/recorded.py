@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
 
 from airflow_lineage_provider.capture.rids import SpaceKind
+from airflow_lineage_provider.capture.shape import Shape
 
 Direction = Literal["backward", "forward"]
 Side = Literal["segment", "source", "control"]
 
 ROWS_OF_A_PART = 65_536
-"""An index is written in parts of so many rows."""
+"""An index is written in parts of so many rows at most."""
+PAIRS_OF_A_PART = 1_048_576
+"""A part is ended at the row with which it has so many pairs."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,6 +44,8 @@ class RecordedMap:
     :ivar side, input: the input: a stored segment, a source leaf, or the segment whose difference or existence test is a control.
     :ivar encoding, because: how it is written (`encodings`), and why. :ivar edges: how many pairs of rows it has.
     :ivar bytes: as it is written. :ivar parts: how many.
+    :ivar starts: the row that each part begins with; of indexes of older releases none is told, and each part has `ROWS_OF_A_PART`.
+    :ivar shape: of its pairs; None of indexes of older releases.
     """
 
     number: int
@@ -53,6 +58,13 @@ class RecordedMap:
     edges: int
     bytes: int
     parts: int
+    starts: tuple[int, ...] = ()
+    shape: Shape | None = None
+
+    @property
+    def begins(self) -> Sequence[int]:
+        """The row that each part begins with."""
+        return self.starts or range(0, self.parts * ROWS_OF_A_PART, ROWS_OF_A_PART)
 
 
 @dataclass(frozen=True, kw_only=True)

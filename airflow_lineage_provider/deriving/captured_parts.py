@@ -7,7 +7,7 @@ from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from airflow_lineage_provider.capture.encodings import from_bytes
+from airflow_lineage_provider.capture.encodings.written import from_bytes
 from airflow_lineage_provider.capture.looking_up import LookedUpLineage
 from airflow_lineage_provider.store.captured import parts
 

@@ -24,7 +24,8 @@ _OPERATOR = 40
 
 def captured_dict(run: RunSummary, found: CapturedIndex | None) -> dict[str, Any]:
     """``{"document", "version", "run", "captured": null | {"captured", "seconds", "engine", "edges", "bytes",
-    "maps": [{"segment", "of", "to", "direction", "encoding", "because", "edges", "bytes"}]}}``."""
+    "maps": [{"segment", "of", "to", "direction", "encoding", "because", "edges", "bytes",
+    "shape": null | {"rows", "size", "replication", "clustering"}}]}}``."""
     told = None
     if found is not None:
         told = {

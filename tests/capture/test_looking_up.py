@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 from airflow_lineage_provider.capture.build import Building, BuiltIndex, Counts, RowSetKey
-from airflow_lineage_provider.capture.encodings import from_bytes
+from airflow_lineage_provider.capture.encodings.written import from_bytes
 from airflow_lineage_provider.capture.looking_up import LookedUpLineage
 from airflow_lineage_provider.capture.recorded import ROWS_OF_A_PART
 from airflow_lineage_provider.capture.rids import InFiles, Listed, Numbered
@@ -89,17 +89,37 @@ def test_backward_and_forward(counts: Mapping[RowSetKey, Counts]) -> None:
     assert _set(down[0]) == {(0, 0), (2, 0), (2, SECOND)}
 
 
+@pytest.mark.parametrize(("direction", "back", "forth"), [
+    ("both", "rid index", "rid array, rid index"), ("backward", "rid index", "rid index, searched"),
+    ("forward", "rid array, searched, rid index, searched", "rid array, rid index"),
+])  # fmt: skip
+def test_what_was_captured_one_way_is_searched_for_the_other(direction: Any, back: str, forth: str) -> None:
+    both, lineage = _asked(_built()), _asked(_built(direction))
+    target = pa.table({TAG: [7, 8, 9, 9], "key_0": [SECOND, 0, 1, 0]})
+    for segment, asked in ((0, target), (2, target.slice(1))):
+        expected, found = both.step(segment, asked), lineage.step(segment, asked)
+        assert expected is not None
+        assert found is not None
+        for side in ("sources", "segments"):
+            own, wanted = getattr(found[0], side), getattr(expected[0], side)
+            assert {number: _set(rows) for number, rows in own.items()} == {number: _set(rows) for number, rows in wanted.items()}
+        assert found[0].controls == expected[0].controls
+    rows = Rows(of=RowSet("source", (3,)), keys=_rows([(0, FILE, 2), (1, -FILE, 1), (2, FILE, 1)], pa.int64(), pa.int64()))
+    down, known = lineage.descendants(rows, RowSet("segment", (0,))), both.descendants(rows, RowSet("segment", (0,)))
+    assert down is not None
+    assert known is not None
+    assert _set(down[0]) == _set(known[0]) == {(0, 0), (0, SECOND), (1, 0)}
+
+
 def test_what_was_not_captured_is_not_answered() -> None:
-    backward, forward = _asked(_built("backward")), _asked(_built("forward"))
+    lineage = _asked(_built())
     rows = Rows(of=RowSet("source", (3,)), keys=_rows([(0, FILE, 2)], pa.int64(), pa.int64()))
-    target = pa.table({TAG: [0], "key_0": [0]})
-    assert backward.step(0, target) is not None
-    assert backward.descendants(rows, RowSet("segment", (0,))) is None
-    assert forward.step(0, target) is None
-    assert forward.descendants(rows, RowSet("segment", (0,))) is not None
-    assert backward.step(1, target) is None
-    assert forward.descendants(rows, RowSet("segment", (1,))) is None
-    assert {one.side for one in forward.index.maps if one.direction == "backward"} == {"control"}
+    assert lineage.step(1, pa.table({TAG: [0], "key_0": [0]})) is None
+    assert lineage.descendants(rows, RowSet("segment", (1,))) is None
+    # Where what stands behind was not captured, some ways down would be missed.
+    half = replace(lineage.index, met={"0": ()}, maps=tuple(one for one in lineage.index.maps if one.segment == 0))
+    assert replace(lineage, index=half).descendants(rows, RowSet("segment", (0,))) is None
+    assert {one.side for one in _built("forward").index.maps if one.direction == "backward"} == {"control"}
 
 
 def test_more_pairs_than_there_may_be() -> None:

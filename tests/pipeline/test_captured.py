@@ -173,7 +173,7 @@ def test_what_is_said_of_it(runs: dict[str, Run]) -> None:
     assert repr(found).startswith(f"<captured lineage: {len(found)} indexes, {found.edges:,} pairs of rows, ")
     assert runs["Q1"].capture("backward").maps
     assert {one.direction for one in runs["Q1"].index or ()} == {"backward"}
-    assert not runs["Q1"].forward("s_id = '01'", "store").engine.startswith("index: ")
+    assert runs["Q1"].forward("s_id = '01'", "store").engine == "index: rid array, searched"
 
 
 def test_what_cannot_be_captured(runs: dict[str, Run], spark: SparkSession, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
