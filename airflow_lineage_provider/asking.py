@@ -7,6 +7,7 @@ from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from airflow_lineage_provider import settings
+from airflow_lineage_provider.answers.summary import summary_of
 from airflow_lineage_provider.errors import RunNotComplete
 from airflow_lineage_provider.progress import Progress
 from airflow_lineage_provider.recording import RecordedPlan
@@ -20,6 +21,7 @@ from airflow_lineage_provider.secrecy.showing import without_secrets
 
 if TYPE_CHECKING:
     from airflow_lineage_provider.answers.lineage_stream import Parts
+    from airflow_lineage_provider.deriving.across.onward import Onward
     from airflow_lineage_provider.deriving.asked_run import AskedRun
     from airflow_lineage_provider.deriving.known_runs import KnownRuns
     from airflow_lineage_provider.deriving.spark_on_demand import SparkOnDemand
@@ -98,10 +100,16 @@ class Asking:
         self, what: str, params: Mapping[str, Any] | None, progress: Progress | bool | None, question: Callable[[AskedRun], Answer]
     ) -> Answer:
         """The answer to a question that is not kept, without the secrets that it was found with."""
+        return self.answered_onward(what, params, progress, lambda run, _: question(run))
+
+    def answered_onward(
+        self, what: str, params: Mapping[str, Any] | None, progress: Progress | bool | None, question: Callable[[AskedRun, Onward], Answer]
+    ) -> Answer:
+        """The same of a question that follows rows on, into later runs."""
 
         def asked(stages: Progress) -> Answer:
-            with self._question(stages, secrets) as run:
-                return question(run)
+            with self._question(stages, secrets) as (run, runs):
+                return question(run, self._onward(run, runs, stages, params or {}))
 
         self.check_complete()
         secrets = self.secrets(params or {})
@@ -118,20 +126,29 @@ class Asking:
 
         def parts() -> Parts:
             told = watched(progress, f"{what} {self.record.pipeline}")
-            with guarded(secrets.message), told as stages, self._question(stages, secrets) as run, closing(question(run)) as found:
+            with guarded(secrets.message), told as stages, self._question(stages, secrets) as (run, _), closing(question(run)) as found:
                 for batch, worth in found:
                     yield batch, without_secrets(worth, secrets)
 
         return parts()
 
     @contextmanager
-    def _question(self, stages: Progress, secrets: Secrets) -> Iterator[AskedRun]:
+    def _question(self, stages: Progress, secrets: Secrets) -> Iterator[tuple[AskedRun, KnownRuns]]:
         from airflow_lineage_provider.deriving.known_runs import KnownRuns
 
         with self.session() as session:
-            run = self.asked(stages, secrets, KnownRuns(self._lineage.store, session), across=True)
+            runs = KnownRuns(self._lineage.store, session)
+            run = self.asked(stages, secrets, runs, across=True)
             session.rest()
-            yield run
+            yield run, runs
+
+    def _onward(self, run: AskedRun, runs: KnownRuns, stages: Progress, given: Mapping[str, Any]) -> Onward:
+        from airflow_lineage_provider.deriving.across.onward import Onward
+
+        return Onward(
+            runs=runs, open_run=lambda one: self.other(one, runs, stages, save=False, given=given), describe=summary_of,
+            may_read=self._lineage.may_read, most=run.most_sources,
+        )  # fmt: skip
 
     def session(self) -> Session:
         """A session of the store, in which a query takes no longer than it may."""

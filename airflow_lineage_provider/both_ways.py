@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from airflow_lineage_provider import settings
 from airflow_lineage_provider.options import check_options
 from airflow_lineage_provider.shown import shown
 
 if TYPE_CHECKING:
+    from airflow_lineage_provider.answers.descendants import Descendants
     from airflow_lineage_provider.answers.explanation import RunSummary
     from airflow_lineage_provider.answers.lineage_rows import LineageRows
     from airflow_lineage_provider.answers.lineage_stream import LineageStream
     from airflow_lineage_provider.asking import Asking
+    from airflow_lineage_provider.deriving.across.onward import Onward
+    from airflow_lineage_provider.deriving.asked_run import AskedRun
     from airflow_lineage_provider.progress import Progress
     from airflow_lineage_provider.recorded_run import Target
     from airflow_lineage_provider.recording import RecordedPlan
@@ -119,6 +122,32 @@ class LineageOfRows(ABC):
         )
         return stream_behind(self.plan, shown(rows if at is None else at), table, parts)
 
+    @overload
+    def forward(
+        self,
+        rows: Target | None = ...,
+        table: str | None = ...,
+        *,
+        at: int | Sequence[int] | str | None = ...,
+        max_rows: int | None = ...,
+        across: Literal[False] = ...,
+        params: Mapping[str, Any] | None = ...,
+        progress: Progress | bool | None = ...,
+    ) -> LineageRows: ...
+
+    @overload
+    def forward(
+        self,
+        rows: Target | None = ...,
+        table: str | None = ...,
+        *,
+        at: int | Sequence[int] | str | None = ...,
+        max_rows: int | None = ...,
+        across: Literal[True],
+        params: Mapping[str, Any] | None = ...,
+        progress: Progress | bool | None = ...,
+    ) -> Descendants: ...
+
     def forward(
         self,
         rows: Target | None = None,
@@ -126,26 +155,32 @@ class LineageOfRows(ABC):
         *,
         at: int | Sequence[int] | str | None = None,
         max_rows: int | None = None,
+        across: bool = False,
         params: Mapping[str, Any] | None = None,
         progress: Progress | bool | None = None,
-    ) -> LineageRows:
+    ) -> LineageRows | Descendants:
         """The rows of the result that descend from rows of a source table: the inverse of `backward`, and nothing else.
 
         ``rows``, ``at`` and ``table`` say which source rows are meant, as `why_not` takes them, at most ``max_rows``
         (`settings.target_limit`). A row of the result descends from a source row when the source row is among those that stand behind
-        it; what would be in the result if the source row were another is a different question. ``params`` gives secret parameters of the
-        run again.
+        it; what would be in the result if the source row were another is a different question. With ``across`` the rows are followed on,
+        into the results of all later recorded runs that read them in the version that this run wrote, and so on: the other direction of
+        what `explain` does. ``params`` gives secret parameters of the run (and of the others) again.
 
         :raises InvalidTarget, EmptyTarget, TargetTooLarge: the rows cannot be meant so.
-        :raises AnswerTooLarge: more rows of the result descend from them than `settings.source_limit`.
+        :raises AnswerTooLarge: more rows of a result descend from them than `settings.source_limit`.
         :raises SparkRequired: there is no session. :raises SourceUnavailable: a source has vanished.
-        :raises UnsupportedOperator, TracingError: an operator does not tell what it makes of which row, or the run did not store it.
+        :raises UnsupportedOperator, TracingError: an operator does not tell what it makes of which row, or the run did not store it. (Of a
+            later run the answer's ``remarks`` say it.)
         :raises RunNotComplete: the run failed, was dropped, or is still going.
         """
         from airflow_lineage_provider.deriving.lineage_rows import rows_from
 
-        check_options({"table": table, "max_rows": max_rows, "params": params})
+        check_options({"table": table, "max_rows": max_rows, "across": across, "params": params})
         most = settings.target_limit() if max_rows is None else max_rows
-        return self._asking.answered(
-            "forward,", params, progress, lambda run: rows_from(run, rows, table, at=at, summary=self.summary, limit=most)
-        )
+
+        def followed(run: AskedRun, onward: Onward) -> LineageRows | Descendants:
+            here = rows_from(run, rows, table, at=at, summary=self.summary, limit=most)
+            return onward.follow(here) if across else here
+
+        return self._asking.answered_onward("forward,", params, progress, followed)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from airflow_lineage_provider.deriving.postgres_engine import stored_columns
 from airflow_lineage_provider.deriving.why_not.found_rows import found_rows
-from airflow_lineage_provider.errors import EmptyTarget, SparkRequired, TargetTooLarge
+from airflow_lineage_provider.errors import EmptyTarget, LineageError, SourceUnavailable, SparkRequired, TargetTooLarge
 from airflow_lineage_provider.plan.expressions import TRUE
 from airflow_lineage_provider.plan.lineage_keys import ROW
 from airflow_lineage_provider.sql import PortabilityProblem, lower_expression
@@ -64,27 +64,35 @@ def _stored(run: AskedRun, asked: Asked, limit: int) -> pa.Table | None:
 def descendants(made: Derivation, rows: Rows) -> Rows:
     """The rows of the result that descend from rows of a source.
 
-    Without a session they are those behind which the rows stand, of all rows of a result that the run stored: the same rows, which Spark
-    finds with less work where the result is large.
+    Without a session, or without the sources, they are those behind which the rows stand, of all rows of a result that the run stored: the
+    same rows, which Spark finds with less work where the result is large.
 
     :raises SparkRequired: there is no session, and the result is not stored, or is too large.
+    :raises SourceUnavailable: a source has vanished, and the same.
     :raises UnsupportedOperator, TracingError: what became of the rows cannot be told.
     """
     between = made.lineage.between(RESULT, rows.of)
     try:
-        return between.forward(rows)
-    except SparkRequired as needed:
+        found = between.forward(rows)
+    except (SparkRequired, SourceUnavailable) as needed:
         return _turned_round(made, between, rows, needed)
+    if found.guarantee.level != "unavailable":
+        return found
+    try:
+        # The sources are others now; what the run stored is not.
+        return _turned_round(made, between, rows, SourceUnavailable(found.guarantee.cause or ""))
+    except LineageError:
+        return found
 
 
-def _turned_round(made: Derivation, between: LineageMap, rows: Rows, needed: SparkRequired) -> Rows:
+def _turned_round(made: Derivation, between: LineageMap, rows: Rows, needed: SparkRequired | SourceUnavailable) -> Rows:
     import pyarrow as pa
 
     total = made.run.total
     if 0 not in made.recorded.materialized or total is None:
         raise needed
     if total > WHOLE_RESULT:
-        raise SparkRequired(f"the result has {total:,} rows, of which each would be traced to its sources; {needed}") from needed
+        raise type(needed)(f"the result has {total:,} rows, of which each would be traced to its sources; {needed}") from needed
     made.run.progress("tracing every row of the result")
     numbers = made.rows.matching(TRUE, total)
     behind = between.backward(numbered_rows(RESULT, numbers))

@@ -1,7 +1,10 @@
-"""Where runs wrote their results, and which version of each place they made: how a reader finds the run behind what it read."""
+"""Where runs wrote their results, and which version of each place they made: how a reader finds the run behind what it read, and who may be
+one."""
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
@@ -41,3 +44,40 @@ def written(connection: sa.Connection, places: Iterable[str]) -> list[WrittenPla
         query = query.join(schema.runs, runs.id == outputs.run_id).where(outputs.place == some)
         found += [WrittenPlace(*row) for row in connection.execute(query)]
     return sorted(found, key=lambda one: one.run_id, reverse=True)
+
+
+@dataclass(frozen=True)
+class Readers:
+    """Runs that may have read what a run wrote, the oldest first, and those of which nobody knows any more what they read."""
+
+    runs: tuple[str, ...]
+    dropped: tuple[str, ...]
+
+
+def readers(connection: sa.Connection, run_id: str) -> Readers:
+    """The runs that began after a run, have a result, and whose inputs name a place of its output; and the dropped ones. Whether one read
+    this version of the place, its record tells (`deriving.across.writers`)."""
+    runs, outputs = schema.runs.c, schema.outputs.c
+    places = [row[0] for row in connection.execute(sa.select(outputs.place).where(outputs.run_id == run_id))]
+    if not places:
+        return Readers((), ())
+    # The inputs are JSON in a text: what stands there is looked for as JSON writes it.
+    inputs, text = sa.type_coerce(runs.inputs, sa.Text), json.dumps(_in_common(places))[1:-1]
+    named = runs.status.in_(("complete", "incomplete")) & (sa.func.strpos(inputs, text) > 0)
+    query = sa.select(runs.id, runs.status).where(run_id < schema.RUN_IDS, named | (runs.status == "dropped")).order_by(schema.RUN_IDS)
+    found = connection.execute(query).all()
+    return Readers(tuple(one for one, status in found if status != "dropped"), tuple(one for one, status in found if status == "dropped"))
+
+
+_JOB = re.compile(r"/part-\d+-([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})")
+
+
+def _in_common(places: list[str]) -> str:
+    """What the names of all places have in common and few others: the id of the job that Spark wrote the files in, else how they begin."""
+    jobs = {found[1] if (found := _JOB.search(place)) else None for place in places}
+    job = jobs.pop()
+    if job is not None and not jobs:
+        return job
+    first, last = min(places), max(places)
+    same = next((at for at, (one, other) in enumerate(zip(first, last, strict=False)) if one != other), min(len(first), len(last)))
+    return first[:same]

@@ -230,6 +230,11 @@ class Runs(OpenStore):
         with self._transaction("finding the runs that wrote a table") as connection:
             return outputs.written(connection, places)
 
+    def readers(self, run_id: str) -> outputs.Readers:
+        """The runs that may have read what a run wrote, the oldest first, and those that were dropped."""
+        with self._transaction(f"finding the runs that read what run {run_id} wrote") as connection:
+            return outputs.readers(connection, run_id)
+
     def kept_udf(self, run_id: str, version: str) -> KeptUdf | None:
         """A UDF that was kept with a run, by its version; None where there is none. Its code is not executed here."""
         with self._transaction(f"reading a UDF kept with run {run_id}") as connection:
