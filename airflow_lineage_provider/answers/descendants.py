@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from airflow_lineage_provider.answers.lineage_rows import LineageRows, Shown
 from airflow_lineage_provider.plan.guarantees import Guarantee, weakest
-
-if TYPE_CHECKING:
-    from airflow_lineage_provider.answers.lineage_rows import LineageRows
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Descendants:
+class Descendants(Shown):
     """Rows of results, run by run.
 
     ``here`` are those of the run that was asked, ``later`` those of each run that read its output, or that of a run that did, by their ids
@@ -47,3 +44,7 @@ class Descendants:
         runs = len(self.later)
         what = f"{len(self):,} rows of {1 + runs} run{'s' if runs else ''} for {self.here.asked}"
         return f"<{what}: {self.guarantee.level}>"
+
+    def parts(self) -> Iterator[LineageRows]:
+        """Those of each run."""
+        yield from self

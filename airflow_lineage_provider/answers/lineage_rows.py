@@ -2,19 +2,46 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
+    from rich.console import Console
 
     from airflow_lineage_provider.answers.explanation import RunSummary
     from airflow_lineage_provider.plan.guarantees import Guarantee
 
 
+class Shown(ABC):
+    """Rows of lineage as they are shown: those of one table of one run, or several such answers, one after another."""
+
+    remarks: tuple[Guarantee, ...] = ()
+
+    @abstractmethod
+    def parts(self) -> Iterator[LineageRows]:
+        """The answers, each of one table of one run."""
+
+    def show(self, console: Console | None = None, *, rows: int = 20, hide: Sequence[str] = (), mask: Sequence[str] = ()) -> None:
+        """Print the answer in the terminal, of each table at most so many ``rows``; ``hide`` and ``mask`` as of `Explanation.show`."""
+        from airflow_lineage_provider.render.lineage_rows_text import show
+        from airflow_lineage_provider.render.withheld import lineage_rows_shown
+
+        show([lineage_rows_shown(one, hide, mask) for one in self.parts()], self.remarks, console, rows=rows)
+
+    def to_dict(self, *, hide: Sequence[str] = (), mask: Sequence[str] = ()) -> dict[str, Any]:
+        """Everything as JSON-able values (``--json``); ``hide`` and ``mask`` as of `Explanation.show`."""
+        from airflow_lineage_provider.render.lineage_rows_text import to_dict
+        from airflow_lineage_provider.render.withheld import lineage_rows_shown
+
+        return to_dict([lineage_rows_shown(one, hide, mask) for one in self.parts()], self.remarks)
+
+
 @dataclass(frozen=True, kw_only=True, repr=False)
-class LineageRows:
+class LineageRows(Shown):
     """Rows of one table, each once.
 
     ``table`` is a source table, as `Run.why_not` names it, or ``result``; ``rows`` are its rows with all their columns. ``links`` says
@@ -49,3 +76,18 @@ class LineageRows:
     def to_pandas(self) -> pd.DataFrame:
         """The rows as a pandas frame."""
         return self.rows.to_pandas()
+
+    def parts(self) -> Iterator[LineageRows]:
+        """Itself."""
+        yield self
+
+
+@dataclass(frozen=True)
+class RowsOfTables(Shown):
+    """The rows of several source tables."""
+
+    tables: tuple[LineageRows, ...]
+
+    def parts(self) -> Iterator[LineageRows]:
+        """Those of each table."""
+        yield from self.tables

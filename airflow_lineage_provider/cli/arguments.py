@@ -148,7 +148,7 @@ def _capture(made: argparse.ArgumentParser) -> None:
     _json(made)
 
 
-def _why_not(made: argparse.ArgumentParser) -> None:
+def _source_rows(made: argparse.ArgumentParser) -> None:
     _one_run(made)
     made.add_argument("rows", metavar="ROWS", nargs="?", help="a SQL predicate over a source table's columns, or a JSON array of rows")
     made.add_argument("--at", metavar="N[,N]", help="in place of ROWS: positions of rows in the source table, counted from 0")
@@ -157,6 +157,24 @@ def _why_not(made: argparse.ArgumentParser) -> None:
     _secret(made)
     _spark(made)
     _shown(made, "source rows", 20, dest="show_rows")
+
+
+def _backward(made: argparse.ArgumentParser) -> None:
+    _one_run(made)
+    made.add_argument("rows", metavar="TARGET", nargs="?", help="a SQL predicate over the result's columns, or a JSON array of rows")
+    made.add_argument("--at", metavar="N[,N]", help="in place of TARGET: positions of rows in the result, counted from 0")
+    made.add_argument("--table", metavar="NAME", help="the source table whose rows are wanted (default: every one)")
+    _max_rows(made, "TARGET may match at most N rows; more are an error (default: 100)")
+    _secret(made)
+    _spark(made)
+    _shown(made, "rows of each table", 20, dest="show_rows")
+
+
+def _forward(made: argparse.ArgumentParser) -> None:
+    _source_rows(made)
+    made.add_argument(
+        "--across", action="store_true", help="follow them on, into the results of all later recorded runs that read what this run wrote"
+    )
 
 
 def _columns_of(made: argparse.ArgumentParser) -> None:
@@ -185,7 +203,8 @@ def _store(made: argparse.ArgumentParser) -> None:
 
 _ARGUMENTS: Mapping[str, Callable[[argparse.ArgumentParser], None]] = {
     "run": _run, "safe": _safe, "list": _list, "show": _show, "capture": _capture, "index": _show, "explain": _explain,
-    "explain-columns": _columns_of, "why-not": _why_not, "show-derivation": _derivation, "drop": _drop, "store": _store,
+    "explain-columns": _columns_of, "why-not": _source_rows, "backward": _backward, "forward": _forward, "show-derivation": _derivation,
+    "drop": _drop, "store": _store,
 }  # fmt: skip
 
 

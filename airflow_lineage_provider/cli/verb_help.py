@@ -63,6 +63,17 @@ VERBS: Mapping[str, VerbHelp] = {
         "find out what became of source rows: they are behind rows of the result, or which operator dropped them, and why",
         ('airflow-lineage why-not latest "client_id = 7" --table loans', "airflow-lineage why-not latest --at 0,2 --table loans"),
     ),
+    "backward": VerbHelp(
+        "find the source rows behind rows of a run's result, as rows: without reasons, and kept nowhere",
+        ("airflow-lineage backward latest \"judge = 'Reject'\" --table loans", "airflow-lineage backward latest --at 0,3 --json"),
+    ),
+    "forward": VerbHelp(
+        "find the rows of a run's result that descend from source rows; with --across those of all later runs, too",
+        (
+            'airflow-lineage forward latest "client_id = 8" --table loans --across',
+            "airflow-lineage forward 01JG3Q --at 0,2 --table loans --json",
+        ),
+    ),
     "show-derivation": VerbHelp(
         "show an answer of explain again, as it was stored",
         ("airflow-lineage show-derivation 01JG3QZ8W5K4T2N6M0V7R9XYAB --html why.html",),

@@ -16,7 +16,9 @@ from airflow_lineage_provider.cli.streams import Streams
 from airflow_lineage_provider.errors import InvalidTarget, LineageError, PlanError
 
 if TYPE_CHECKING:
+    from airflow_lineage_provider.answers.descendants import Descendants
     from airflow_lineage_provider.answers.explanation import Explanation, RunSummary
+    from airflow_lineage_provider.answers.lineage_rows import LineageRows, RowsOfTables
     from airflow_lineage_provider.answers.why_not import WhyNot
     from airflow_lineage_provider.pipeline import Lineage
     from airflow_lineage_provider.recorded_run import Run
@@ -231,22 +233,40 @@ def _asking(options: Namespace, out: Streams, stack: ExitStack) -> Lineage:
 
 def why_not(options: Namespace, out: Streams) -> int:
     """Say what became of source rows. Spark is started when the question is known to be one."""
+    return _show_rows(_asked(options, out, "ROWS", "why_not"), options, out)
+
+
+def forward(options: Namespace, out: Streams) -> int:
+    """Show the rows of the result that descend from source rows, and those of later runs."""
+    return _show_rows(_asked(options, out, "ROWS", "forward", across=options.across), options, out)
+
+
+def backward(options: Namespace, out: Streams) -> int:
+    """Show the source rows behind rows of the result."""
+    from airflow_lineage_provider.answers.lineage_rows import RowsOfTables
+
+    found = _asked(options, out, "TARGET", "backward")
+    return _show_rows(RowsOfTables(tuple(found.values())) if isinstance(found, dict) else found, options, out)
+
+
+def _asked(options: Namespace, out: Streams, what: str, question: str, **further: Any) -> Any:
+    """The answer to a question about rows that is not kept."""
     load_imports(options.imports)
     if (options.rows is None) == (options.at is None):
-        raise InvalidTarget("name the source rows in exactly one way: ROWS, or their positions, --at 0,3")
+        raise InvalidTarget(f"name the rows in exactly one way: {what}, or their positions, --at 0,3")
     rows = None if options.rows is None else _target(options.rows)
     with ExitStack() as stack:
-        found = _what_became(options, out, rows, stack)
+        run = _found(_asking(options, out, stack), options)
+        asked = {"at": options.at, "table": options.table, "max_rows": options.max_rows, "progress": out.progress}
+        return getattr(run, question)(rows, **asked, **further, **_given(options))
+
+
+def _show_rows(found: WhyNot | LineageRows | RowsOfTables | Descendants, options: Namespace, out: Streams) -> int:
     if options.json:
         out.answer_json(found.to_dict(hide=options.hide, mask=options.mask))
     else:
         found.show(out.console, rows=options.show_rows, hide=options.hide, mask=options.mask)
     return 0
-
-
-def _what_became(options: Namespace, out: Streams, rows: Any, stack: ExitStack) -> WhyNot:
-    found = _found(_asking(options, out, stack), options)
-    return found.why_not(rows, at=options.at, table=options.table, max_rows=options.max_rows, progress=out.progress, **_given(options))
 
 
 def explain_columns(options: Namespace, out: Streams) -> int:

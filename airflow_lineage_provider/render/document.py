@@ -62,10 +62,10 @@ def to_dict(explanation: Explanation) -> dict[str, Any]:
         "result_rows": explanation.result_rows,
         "seconds": explanation.seconds,
         "run": run_dict(explanation.run),
-        "guarantee": _guarantee(explanation.guarantee),
+        "guarantee": guarantee_dict(explanation.guarantee),
         "target": table_dict(explanation.target) | {"links": _row_links(explanation.target_links)},
         "source": {
-            name: table_dict(one.rows) | {"guarantee": _guarantee(one.guarantee), "stale": list(one.stale)}
+            name: table_dict(one.rows) | {"guarantee": guarantee_dict(one.guarantee), "stale": list(one.stale)}
             for name, one in explanation.sources.items()
         },
         "intermediate": {name: _intermediate(one) for name, one in explanation.intermediate.items()},
@@ -96,7 +96,8 @@ def run_dict(run: RunSummary) -> dict[str, Any]:
     return found
 
 
-def _guarantee(guarantee: Guarantee) -> dict[str, str]:
+def guarantee_dict(guarantee: Guarantee) -> dict[str, str]:
+    """A guarantee as JSON-able values."""
     return {"level": guarantee.level, "cause": guarantee.cause, "origin": guarantee.origin}
 
 
@@ -111,7 +112,7 @@ def table_dict(table: pa.Table) -> dict[str, Any]:
 
 def _intermediate(one: Intermediate) -> dict[str, Any]:
     return table_dict(one.rows) | {
-        "guarantee": _guarantee(one.guarantee),
+        "guarantee": guarantee_dict(one.guarantee),
         "run": run_dict(one.run),
         "links": _row_links(one.links),
         "queries": [asdict(query) for query in one.queries],
@@ -140,7 +141,7 @@ def _reasons(decided: Reasons) -> dict[str, Any]:
         }
         for row in rows_of(decided.rows)
     ]
-    worth = _guarantee(decided.guarantee)
+    worth = guarantee_dict(decided.guarantee)
     return {"guarantee": worth, "decisions": made, "names": decided.names.describe(), "run": decided.run_id}
 
 

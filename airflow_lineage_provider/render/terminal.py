@@ -112,6 +112,14 @@ def _notices(explanation: Explanation) -> Iterator[RenderableType]:
         yield from (Text(f"  {visible(one)}", style="yellow") for one in explanation.stale)
 
 
+def guarantee_line(guarantee: Guarantee, superset: str = "There may be rows too many") -> Text:
+    """What an answer is worth, in one sentence; ``superset`` says what it is where it has too much."""
+    words = {"exact": "This is exact", "superset": superset, "unavailable": "This is not guaranteed"}
+    style = {"exact": "green", "superset": "yellow", "unavailable": "red"}[guarantee.level]
+    cause = f": {visible(guarantee.cause)}" if guarantee.cause else ""
+    return Text(f"{words[guarantee.level]}{cause}.", style=style)
+
+
 def _section(title: str, guarantee: Guarantee | None, *body: RenderableType) -> Iterator[RenderableType]:
     yield Text()
     heading = Text(title, style="bold cyan")

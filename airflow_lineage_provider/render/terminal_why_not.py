@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from airflow_lineage_provider.answers.values import count, rows_of, seconds_text, shortened, text_of, visible
+from airflow_lineage_provider.render.terminal import guarantee_line
 
 if TYPE_CHECKING:
     from airflow_lineage_provider.answers.why_not import Descendant, Drop, Fate, Step, WhyNot
@@ -31,7 +32,7 @@ def _parts(found: WhyNot, rows: int) -> Iterator[RenderableType]:
     yield Text(what, style="bold")
     survived = sum(found.survived(row) for row in range(found.rows.num_rows))
     yield Text(f"{survived:,} in the lineage of the result, {found.rows.num_rows - survived:,} not (run {visible(found.run.id)})")
-    yield _guarantee(found)
+    yield guarantee_line(found.guarantee, "Rows are told together")
     if found.stale:
         yield Text("The sources have changed since the run:", style="bold yellow")
         yield from (Text(f"  {visible(one)}", style="yellow") for one in found.stale)
@@ -48,13 +49,6 @@ def _parts(found: WhyNot, rows: int) -> Iterator[RenderableType]:
         yield Text(f"… and {count(found.rows.num_rows - rows, 'row')} more", style="dim")
     yield Text()
     yield Text(f"answered in {seconds_text(found.seconds)}", style="dim")
-
-
-def _guarantee(found: WhyNot) -> Text:
-    words = {"exact": "This is exact", "superset": "Rows are told together", "unavailable": "This is not guaranteed"}
-    style = {"exact": "green", "superset": "yellow", "unavailable": "red"}[found.guarantee.level]
-    cause = f": {visible(found.guarantee.cause)}" if found.guarantee.cause else ""
-    return Text(f"{words[found.guarantee.level]}{cause}.", style=style)
 
 
 def _heading(row: int, copies: int, values: dict[str, object]) -> Text:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from airflow_lineage_provider.answers.decided import Reasons
     from airflow_lineage_provider.answers.explanation import Explanation
+    from airflow_lineage_provider.answers.lineage_rows import LineageRows
     from airflow_lineage_provider.answers.why_not import Descendant, Fate, WhyNot
     from airflow_lineage_provider.plan.guarantees import Guarantee
     from airflow_lineage_provider.tracing.trace import TracingQuery
@@ -83,6 +84,21 @@ def why_not_shown(found: WhyNot, hide: Sequence[str] = (), mask: Sequence[str] =
         asked=redaction.text(found.asked),
         rows=table_shown(found.rows, discretion, found.table),
         fates=tuple(_fate(fate, discretion, redaction) for fate in found.fates),
+        guarantee=_guarantee(found.guarantee, redaction),
+        stale=tuple(redaction.text(one) for one in found.stale),
+    )
+
+
+def lineage_rows_shown(found: LineageRows, hide: Sequence[str] = (), mask: Sequence[str] = ()) -> LineageRows:
+    """Rows of lineage without what is withheld."""
+    discretion, of = Discretion.of(hide, mask), "" if found.table == "result" else found.table
+    redaction = _redaction([(name, of) for name in found.rows.column_names], discretion) if discretion else Redaction()
+    if not redaction:
+        return found
+    return replace(
+        found,
+        asked=redaction.text(found.asked),
+        rows=table_shown(found.rows, discretion, of),
         guarantee=_guarantee(found.guarantee, redaction),
         stale=tuple(redaction.text(one) for one in found.stale),
     )

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import pyarrow as pa
 
+from airflow_lineage_provider.answers.descendants import Descendants
 from airflow_lineage_provider.answers.explanation import Explanation, RunSummary
+from airflow_lineage_provider.answers.lineage_rows import LineageRows
 from airflow_lineage_provider.answers.storage import RecordedUdf, SegmentNotStored, StoredTable
 from airflow_lineage_provider.answers.tables import SourceTable
 from airflow_lineage_provider.errors import RunNotFound
-from airflow_lineage_provider.plan.guarantees import EXACT
+from airflow_lineage_provider.plan.guarantees import EXACT, Guarantee
 from tests.render import explanation_examples as examples
 
 if TYPE_CHECKING:
@@ -29,6 +31,14 @@ def explanation() -> Explanation:
     return Explanation(
         id="derivation-1", run=SUMMARY, asked="judge = 'Reject'", target=pa.table({"judge": ["Reject"]}), result_rows=2,
         sources={"client": SourceTable(client, guarantee=EXACT)}, reasons={}, target_links=examples.links(),
+    )  # fmt: skip
+
+
+def lineage_rows(run: RunSummary, table: str) -> LineageRows:
+    """One row of a table, with a column that may be withheld."""
+    return LineageRows(
+        run=run, asked="name = 'Joa'", table=table, rows=pa.table({"id": ["0002"], "name": ["Joa"]}),
+        links=pa.table({"asked": [0], "row": [0]}), guarantee=EXACT, engine="lazy: duckdb", asked_rows=1, numbers=(7,),
     )  # fmt: skip
 
 
@@ -78,6 +88,20 @@ class FakeRun:
         if needs_spark:
             FakeLineage.calls.append(("goes on with", self.lineage.start_spark(needs_spark)))
         return explanation()
+
+    def backward(self, rows: Any = None, table: str | None = None, *, progress: Any = None, **options: Any) -> Any:
+        FakeLineage.calls.append(("backward", self.id, rows, table, options))
+        progress("tracing")
+        found = {name: lineage_rows(self.summary, name) for name in ("client", "loans") if table in (None, name)}
+        return found if table is None else found[table]
+
+    def forward(self, rows: Any = None, table: str | None = None, *, across: bool = False, progress: Any = None, **options: Any) -> Any:
+        FakeLineage.calls.append(("forward", self.id, rows, table, across, options))
+        progress("following")
+        here = lineage_rows(self.summary, "result")
+        later = {"run-2": lineage_rows(RunSummary(**{**vars(SUMMARY), "id": "run-2", "pipeline": "letters"}), "result")}
+        remark = Guarantee(level="unavailable", cause="run run-3 of quarterly, which may have read rows of it, is withheld")
+        return Descendants(here=here, later=later, deciding=frozenset({"run-2"}), remarks=(remark,)) if across else here
 
     def close(self) -> None:
         FakeLineage.calls.append(("close", self.id))

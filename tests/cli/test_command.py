@@ -178,11 +178,20 @@ def test_an_option_says_the_same_of_every_verb_that_has_it() -> None:
         for action in made._actions:
             for option in action.option_strings if action.help != argparse.SUPPRESS else []:
                 told.setdefault(option, set()).add((action.metavar, type(action), action.help))
-    assert {option for option, ways in told.items() if len(ways) > 1} == {"--rows", "--max-rows", "--at", "--pipeline"}
+    assert {option for option, ways in told.items() if len(ways) > 1} == {"--rows", "--max-rows", "--at", "--pipeline", "--table"}
     assert all(len({(metavar, kind) for metavar, kind, _ in ways}) == 1 for ways in told.values())
 
 
 def test_what_asks_about_one_run_names_it_in_one_way() -> None:
     asking = [made for made in verbs().values() if any(action.dest == "run" for action in made._actions)]
-    assert {made.prog.split()[-1] for made in asking} == {"show", "explain", "why-not", "explain-columns", "capture", "index"}
+    assert {made.prog.split()[-1] for made in asking} == {
+        "show",
+        "explain",
+        "why-not",
+        "explain-columns",
+        "backward",
+        "forward",
+        "capture",
+        "index",
+    }
     assert all({"--pipeline", "--json"} <= {option for action in made._actions for option in action.option_strings} for made in asking)
