@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from airflow_lineage_provider.deriving.postgres_engine import stored_columns
+from airflow_lineage_provider.deriving.engines import Engines
+from airflow_lineage_provider.deriving.spark_on_demand import SparkOnDemand
 from airflow_lineage_provider.deriving.why_not.found_rows import found_rows
 from airflow_lineage_provider.errors import EmptyTarget, LineageError, SourceUnavailable, SparkRequired, TargetTooLarge
+from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.expressions import TRUE
-from airflow_lineage_provider.plan.lineage_keys import ROW
-from airflow_lineage_provider.sql import PortabilityProblem, lower_expression
+from airflow_lineage_provider.tracing.annotate import annotate
 from airflow_lineage_provider.tracing.key_index import KeyIndex
 from airflow_lineage_provider.tracing.maps import RESULT, LineageMap, Rows, distinct_rows, numbered_rows
-from airflow_lineage_provider.tracing.reserved import TAG
+from airflow_lineage_provider.tracing.reserved import TAG, TAG_ATTRIBUTE, TARGET
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -35,43 +37,61 @@ def keys_asked(run: AskedRun, asked: Asked, limit: int) -> tuple[pa.Table, Seque
     if asked.keys is not None:
         once = distinct_rows(asked.keys)
         return once, [1] * once.num_rows
-    if run.on_demand.session is None and (found := _stored(run, asked, limit)) is not None:
-        return found, [1] * found.num_rows
+    if run.on_demand.session is None and (found := _found_here(run, asked, limit)) is not None:
+        return found
     rows = found_rows(asked, run.on_demand.needed(SparkRequired(_WITHOUT)), limit)
     return rows.select([name for name in rows.column_names if name.startswith("key_")]), rows.column("copies").to_pylist()
 
 
-def _stored(run: AskedRun, asked: Asked, limit: int) -> pa.Table | None:
-    """The rows of a table whose rows the run stored, in PostgreSQL; None where they are not there, or Spark alone can compare them."""
-    source = asked.leaves[0]
-    stored = run.stored.get(f"source_{source.source.leaf}")
-    if stored is None or stored.in_files or source.identity.kind != "snapshot" or asked.condition is None:
+def _found_here(run: AskedRun, asked: Asked, limit: int) -> tuple[pa.Table, Sequence[int]] | None:
+    """The rows that meet a condition, where an engine other than Spark has the table, and means what Spark means; None where none does."""
+    import pyarrow as pa
+
+    condition = asked.condition if asked.given is None else asked.given.only_plain
+    if condition is None:
         return None
-    columns = stored_columns(stored)
-    spelled = {a.id: columns[name] for a, name in zip(source.source.output, source.source.columns, strict=True)}
+    found = annotate(o.Filter(child=asked.leaves[0].source, condition=condition), run.recorded.traced.context)
+    # A tracing query of one target, to which every row answers.
+    whole = o.Join(left=o.SegmentOutput(segment=TARGET, output=(TAG_ATTRIBUTE,)), right=found.plan, kind="inner")
+    plan = o.Project(child=whole, columns=(TAG_ATTRIBUTE, *found.identity_attributes))
     try:
-        where = lower_expression(asked.condition, spelled, dialect="postgres", ansi=run.recorded.ansi)
-    except PortabilityProblem:
+        made = Engines(run.recorded, run.stored, run.session, SparkOnDemand()).run(plan, pa.table({TAG: pa.array([0], pa.int64())}))
+    except SparkRequired:
         return None
-    found = run.session.read(stored, columns=[ROW], where=where, order_by=[ROW], limit=limit + 1)
-    if not found.num_rows:
-        raise EmptyTarget(f"no row of {asked.table} matches {asked.text}; it has columns {', '.join(source.source.columns)}")
-    if found.num_rows > limit:
+    keys = made[0].drop_columns([made[0].column_names[0]])
+    keys = keys.rename_columns([f"key_{at}" for at in range(keys.num_columns)])
+    if any(pa.types.is_nested(column.type) for column in keys.schema):
+        return None
+    each = (
+        keys.group_by(keys.column_names, use_threads=False)
+        .aggregate([([], "count_all")])
+        .sort_by([(name, "ascending") for name in keys.column_names])
+    )
+    if not each.num_rows:
+        raise EmptyTarget(f"no row of {asked.table} matches {asked.text}; it has columns {', '.join(asked.leaves[0].source.columns)}")
+    if each.num_rows > limit:
         raise TargetTooLarge(f"{asked.text} matches more than {limit:,} rows of {asked.table}; narrow it, or raise max_rows (--max-rows)")
-    return found.rename_columns(["key_0"])
+    return each.select(keys.column_names), each.column("count_all").to_pylist()
 
 
 def descendants(made: Derivation, rows: Rows) -> Rows:
     """The rows of the result that descend from rows of a source.
 
     Without a session, or without the sources, they are those behind which the rows stand, of all rows of a result that the run stored: the
-    same rows, which Spark finds with less work where the result is large.
+    same rows, which Spark finds with less work where the result is large. A session that could be started is started for nothing else.
 
     :raises SparkRequired: there is no session, and the result is not stored, or is too large.
     :raises SourceUnavailable: a source has vanished, and the same.
     :raises UnsupportedOperator, TracingError: what became of the rows cannot be told.
     """
     between = made.lineage.between(RESULT, rows.of)
+    if made.spark.now is None:
+        with suppress(SparkRequired), made.spark.not_started():
+            return _followed(made, between, rows)
+    return _followed(made, between, rows)
+
+
+def _followed(made: Derivation, between: LineageMap, rows: Rows) -> Rows:
     try:
         found = between.forward(rows)
     except (SparkRequired, SourceUnavailable) as needed:

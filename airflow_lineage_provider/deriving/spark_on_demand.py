@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -36,3 +37,12 @@ class SparkOnDemand:
         if self.now is None:
             raise why
         return self.now
+
+    @contextmanager
+    def not_started(self) -> Iterator[None]:
+        """While it lasts, a session that there is not is not started either: what needs one raises."""
+        start, self.start = self.start, lambda _: None
+        try:
+            yield
+        finally:
+            self.start = start

@@ -57,6 +57,11 @@ class GivenRows:
         return disjunction(tuple(_condition(row) for row in self._rows if not _beyond(row)))
 
     @property
+    def only_plain(self) -> Expression | None:
+        """What all of the rows meet, where constants say it wholly; None where some have to be compared."""
+        return None if self._compared else self.plain
+
+    @property
     def compared(self) -> Iterator[tuple[Expression, Cells]]:
         """For each of the others what constants say, and the cells that they cannot."""
         return ((_condition(row), _beyond(row)) for row in self._compared)

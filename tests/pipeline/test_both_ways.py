@@ -125,6 +125,31 @@ def test_rows_of_an_explanation_are_followed_without_spark_as_with_it(lineage: L
     assert followed >= 2
 
 
+@pytest.mark.parametrize(
+    "asked", ["amount > 20", "person IS NULL OR cid = 12", "cid IN (10, 14, 99)", [{"cid": 11}, {"cid": 12}], {"amount": 30}]
+)
+def test_source_rows_are_found_without_spark_as_with_it(totals: Run, store: Store, asked: Any) -> None:
+    without, with_spark = Lineage(store=store).get_run(totals.id).forward(asked, "credits"), totals.forward(asked, "credits")
+    assert without.rows.equals(with_spark.rows)
+    assert (without.links, without.numbers, without.asked_rows) == (with_spark.links, with_spark.numbers, with_spark.asked_rows)
+    assert with_spark.engine == "lazy: spark" != without.engine
+    assert len(without) >= 1
+
+
+def test_a_session_that_could_be_started_is_started_where_it_must(totals: Run, store: Store, spark: SparkSession) -> None:
+    started: list[str] = []
+
+    def start(why: str) -> SparkSession:
+        started.append(why)
+        return spark
+
+    lineage = Lineage(store=store, start_spark=start)
+    assert len(lineage.get_run(totals.id).forward("amount > 20", "credits"))
+    assert started == []
+    assert len(lineage.get_run(totals.id).forward("reverse(CAST(amount AS string)) LIKE '0%'", "credits"))
+    assert len(started) == 1
+
+
 def test_python_functions(lineage: Lineage, spark: SparkSession) -> None:
     def largest(rows: pd.DataFrame) -> pd.DataFrame:
         return rows.nlargest(1, "amount")
@@ -156,8 +181,13 @@ def test_what_cannot_be_asked(totals: Run, store: Store, monkeypatch: pytest.Mon
         totals.forward("amount > 0", max_rows=2)
     with pytest.raises(InvalidOption, match="max_rows"):
         totals.backward("true", max_rows=0)
+    alone = Lineage(store=store).get_run(totals.id)
     with pytest.raises(SparkRequired):
-        Lineage(store=store).get_run(totals.id).forward("amount > 0")
+        alone.forward("reverse(CAST(amount AS string)) = '0'", "credits")
+    with pytest.raises(EmptyTarget, match="no row of credits matches amount = 1000"):
+        alone.forward("amount = 1000")
+    with pytest.raises(TargetTooLarge, match="matches more than 2 rows of credits"):
+        alone.forward("amount > 0", max_rows=2)
     monkeypatch.setenv("AIRFLOW_LINEAGE_SOURCE_LIMIT", "1")
     with pytest.raises(AnswerTooLarge, match="3 of credits"):
         totals.backward("country = 'NL'", "credits")

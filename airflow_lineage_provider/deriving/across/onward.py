@@ -8,6 +8,7 @@ with all that it read.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
@@ -142,6 +143,7 @@ class Onward:
     def _followed(self, run: AskedRun, read: Sequence[tuple[str, Sequence[RecordedSource], MadeBy]], here: LineageRows) -> None:
         import numpy as np
 
+        started = time.perf_counter()
         parts: list[tuple[Numbers, Numbers]] = []
         worths: list[Guarantee] = []
         engines: list[str] = []
@@ -170,7 +172,7 @@ class Onward:
                 self._later[run.record.id] = LineageRows(
                     run=self.describe(run.record), asked=here.asked, table="result", rows=result_rows(made, each.tolist()),
                     links=pairs(asked, np.searchsorted(each, number)), guarantee=worth, engine="; ".join(dict.fromkeys(engines)),
-                    asked_rows=here.asked_rows, numbers=tuple(each.tolist()),
+                    asked_rows=here.asked_rows, numbers=tuple(each.tolist()), seconds=time.perf_counter() - started,
                 )  # fmt: skip
             elif worth.level != "exact":
                 self._remarks.append(worth)
