@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from airflow_lineage_provider.answers.lineage_stream import LineageStream as LineageStream
     from airflow_lineage_provider.answers.safe_columns import SafeColumns as SafeColumns
     from airflow_lineage_provider.answers.why_not import WhyNot as WhyNot
+    from airflow_lineage_provider.capture.wanted import Capture as Capture
     from airflow_lineage_provider.pipeline import Lineage as Lineage
     from airflow_lineage_provider.plan.guarantees import Guarantee as Guarantee
     from airflow_lineage_provider.reasons import Feature as Feature
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from airflow_lineage_provider.tracing.columns.lineage import ColumnLineage as ColumnLineage
 
 _HOMES = {
+    "Capture": "capture.wanted",
     "ColumnLineage": "tracing.columns.lineage",
     "Descendants": "answers.descendants",
     "Explanation": "answers.explanation",

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+import uuid
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider import settings
 from airflow_lineage_provider.answers.captured import CapturedIndex, captured_index
 from airflow_lineage_provider.asking import Asking
+from airflow_lineage_provider.capture.recorded import RecordedIndex
+from airflow_lineage_provider.capture.wanted import Capture
 from airflow_lineage_provider.errors import LineageError
 from airflow_lineage_provider.options import check_options
 from airflow_lineage_provider.progress import Progress
@@ -17,7 +21,6 @@ from airflow_lineage_provider.words import CaptureDirection
 
 if TYPE_CHECKING:
     from airflow_lineage_provider.capture.build import BuiltIndex
-    from airflow_lineage_provider.capture.recorded import RecordedIndex
     from airflow_lineage_provider.deriving.asked_run import AskedRun
     from airflow_lineage_provider.pipeline import Lineage
     from airflow_lineage_provider.records.run import RunRecord
@@ -41,14 +44,20 @@ class CapturedLineageOfRun:
         return captured_index(self.record, self._asking.plan)
 
     def capture(
-        self, direction: CaptureDirection = "both", *, params: Mapping[str, Any] | None = None, progress: Progress | bool | None = None
+        self,
+        direction: CaptureDirection = "both",
+        *,
+        tables: Sequence[str] | None = None,
+        params: Mapping[str, Any] | None = None,
+        progress: Progress | bool | None = None,
     ) -> CapturedIndex:
         """Find now what stands behind every row of what this run stored, and keep it as indexes, in place of what was captured before.
 
         Questions that come later look it up: `explain`, `backward`, and with ``direction`` ``both`` or ``forward`` also `forward`, which
-        needs no Spark then. The answers are the same; who gave them is said in their ``engine``. ``params`` gives secret parameters of
-        the run again.
+        needs no Spark then. The answers are the same; who gave them is said in their ``engine``. With ``tables`` only lineage of these
+        source tables is kept; that of others is traced when it is asked for. ``params`` gives secret parameters of the run again.
 
+        :raises InvalidCapture: the direction is not known, or the run has not read one of the tables.
         :raises ResultNotStored: the run's strategy did not store its result.
         :raises SourceUnavailable: a source has vanished, or is no longer what the run read.
         :raises IndexTooLarge: it would be more pairs of rows than `settings.capture_limit`; nothing is written.
@@ -57,16 +66,16 @@ class CapturedLineageOfRun:
         :raises RunNotComplete: the run failed, was dropped, or is still going.
         """
         check_options({"direction": direction, "params": params})
-        self._capture(direction, params, progress)
+        self._capture(Capture(direction=direction, tables=None if tables is None else tuple(tables)), params, progress)
         return self.index  # type: ignore[return-value]
 
     def _capture(
-        self, direction: CaptureDirection, params: Mapping[str, Any] | None, progress: Progress | bool | None, *, sets_alone: bool = False
+        self, wanted: Capture, params: Mapping[str, Any] | None, progress: Progress | bool | None, *, sets_alone: bool = False
     ) -> None:
         from airflow_lineage_provider.deriving.capturing import captured
 
         def found(run: AskedRun) -> BuiltIndex:
-            return captured(run, direction, settings.capture_limit(), sets_alone=sets_alone)
+            return captured(run, wanted, settings.capture_limit(), sets_alone=sets_alone)
 
         made = self._asking.answered("capturing the lineage of", params, progress, found)
         self._lineage.lasting(lambda: self._lineage.store.save_captured(self.record.id, made.index, made.parts))
@@ -84,12 +93,30 @@ class CapturedLineageOfRun:
         self.record = replace(self.record, captured=index)
         self._asking = Asking(self._lineage, self.record)
 
+    def _capture_with_run(self, wanted: Capture, secret_params: Mapping[str, Any], progress: Progress | bool | None) -> None:
+        """What a run was asked to capture, once it is complete.
+
+        The result stands without it, and so does every answer: what keeps it from being captured is kept with the run (`index`), or raised
+        (`settings.capture_required`).
+        """
+        try:
+            self._capture(wanted, secret_params, progress)
+        except LineageError as problem:
+            if settings.capture_required():
+                raise
+            log.warning("the lineage of run %s was not captured: %s", self.record.id, problem)
+            told = RecordedIndex(
+                id=uuid.uuid4().hex, captured=datetime.now(UTC), seconds=0.0, engine="", spaces=(), maps=(), problem=str(problem)
+            )
+            self._lineage.lasting(lambda: self._lineage.store.save_captured(self.record.id, told, []))
+            self._know(told)
+
     def _capture_sets(self, secret_params: Mapping[str, Any]) -> None:
         """What full materialization stores besides rows: for rows that go back to groups, frames or partners, which rows these are.
 
         The result stands without it, and so does every answer: what keeps it from being captured is logged.
         """
         try:
-            self._capture("backward", secret_params, False, sets_alone=True)
+            self._capture(Capture(direction="backward"), secret_params, False, sets_alone=True)
         except LineageError as problem:
             log.warning("the groups of run %s are looked for when they are asked for: %s", self.record.id, problem)

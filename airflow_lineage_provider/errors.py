@@ -10,6 +10,7 @@
     │   ├── WriteNotRecorded          a write inside a recording cannot be recorded, and was not made
     │   ├── SparkConnectUnsupported   the session is a Spark Connect client: it has no JVM plan
     │   └── InvalidOption             an option of a run or of a question is not one that it can be
+    │       └── InvalidCapture        lineage cannot be captured as it was asked
     ├── EnvironmentProblem            the installation cannot work
     │   ├── InvalidSetting            a setting in the environment is not what it can be
     │   ├── PySparkConflict           two different PySparks share one folder, or one process
@@ -102,6 +103,10 @@ class SparkConnectUnsupported(PlanError):
 
 class InvalidOption(PlanError, ValueError):
     """An option of a run or of a question is not one that it can be."""
+
+
+class InvalidCapture(InvalidOption):
+    """Lineage cannot be captured as it was asked: said before the run."""
 
 
 class EnvironmentProblem(LineageError):

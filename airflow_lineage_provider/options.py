@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from airflow_lineage_provider.capture.wanted import Capture
 from airflow_lineage_provider.errors import InvalidOption
 from airflow_lineage_provider.running.output import Output
 from airflow_lineage_provider.shown import shown
@@ -86,6 +87,10 @@ def _output(_name: str, value: Any) -> None:
         Output.parse(value)
 
 
+def _capture(_name: str, value: Any) -> None:
+    Capture.of(value)
+
+
 _CHECKS: Mapping[str, Callable[[str, Any], None]] = {
     **{name: partial(check_word, kind=kind) for name, kind in OPTIONS.items()},
     "name": _text,
@@ -98,6 +103,7 @@ _CHECKS: Mapping[str, Callable[[str, Any], None]] = {
     "clear_params": _names,
     "secret_params": _names,
     "context": _mapping,
+    "capture": _capture,
     "across": _flag,
     "verify": _flag,
     "save": _flag,

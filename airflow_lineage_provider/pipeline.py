@@ -28,13 +28,14 @@ from airflow_lineage_provider.store.data_place import DataPlace
 from airflow_lineage_provider.store.revival import Restarts
 from airflow_lineage_provider.store.run_store import FAILURES, RunStore
 from airflow_lineage_provider.streams import LineageOfStreams
-from airflow_lineage_provider.words import OnStoreFailure, Reasons, Strategy
+from airflow_lineage_provider.words import CaptureWhen, OnStoreFailure, Reasons, Strategy
 from airflow_lineage_provider.writes import LineageOfWrites
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from airflow_lineage_provider.answers.safe_columns import SafeColumns
+    from airflow_lineage_provider.capture.wanted import Capture
     from airflow_lineage_provider.records.run import RunRecord
     from airflow_lineage_provider.running.run import Request
 
@@ -132,6 +133,7 @@ class Lineage(LineageOfStreams, LineageOfWrites):
         keys: Mapping[str, Sequence[str]] | None = None,
         on_store_failure: OnStoreFailure | None = None,
         append_key: str | None = None,
+        capture: CaptureWhen | Capture = "lazy",
         context: Mapping[str, Any] | None = None,
         progress: Progress | bool | None = None,
         airflow: Mapping[str, Any] | None = None,
@@ -144,7 +146,9 @@ class Lineage(LineageOfStreams, LineageOfWrites):
         primary keys of source tables that have no better row identity (anything but Parquet). ``on_store_failure`` is that of this object,
         unless it is said: with ``keep_result`` a store that fails costs the run its lineage (`Run.lineage_lost` says why) and nothing else.
         ``append_key`` identifies what is appended (an ``output`` with ``+append``): a later run that appends to the same place as the same
-        key replaces these rows, and adds nothing to them. ``context`` is kept with the run: who runs it, a task of Airflow's for one
+        key replaces these rows, and adds nothing to them. With ``capture`` ``eager``, or a `Capture` that says of which tables and which
+        way, the lineage of the result's rows is captured at the end of the run (`Run.capture`); what keeps it from being captured is told
+        by `Run.index`, or raised (`settings.capture_required`). ``context`` is kept with the run: who runs it, a task of Airflow's for one
         (``airflow`` is its old name).
         ``progress`` is called with each stage; without one the stages are shown where there is a terminal or a notebook (False: nowhere;
         True: on standard error, whatever it is).
@@ -156,7 +160,8 @@ class Lineage(LineageOfStreams, LineageOfWrites):
         again.
 
         :raises SparkRequired: there is no session.
-        :raises InvalidOption: an option is wrong. :raises InvalidOutput: the result could not be written to ``output`` (the place exists
+        :raises InvalidOption: an option is wrong. :raises InvalidCapture: the run does not read a table whose lineage is to be captured, or
+            stores nothing. :raises InvalidOutput: the result could not be written to ``output`` (the place exists
             and the mode is ``error``, say). Both are found out before the pipeline is computed.
         :raises PlanError: the pipeline cannot be understood.
         :raises ParameterError: a parameter cannot be recorded as it was asked.
@@ -167,7 +172,7 @@ class Lineage(LineageOfStreams, LineageOfWrites):
         check_options({"on_store_failure": on_failure})
         request = requested(
             pipeline, name=name, params=params, clear_params=clear_params, secret_params=secret_params, output=output, strategy=strategy,
-            reasons=reasons, keys=keys, append_key=append_key, context=context,
+            reasons=reasons, keys=keys, append_key=append_key, context=context, capture=capture,
         )  # fmt: skip
         if self.spark is None:
             raise SparkRequired("running a pipeline needs a Spark session: Lineage(spark)")
@@ -217,8 +222,11 @@ class Lineage(LineageOfStreams, LineageOfWrites):
         if record.status == "complete" and request.batch is None:  # nobody looks at a batch's run now
             record = store.ask(f"reading run {record.id}", lambda opened: opened.run(record.id), record)
         made = Run(self, record, execution=execution, result=result)
-        if record.status == "complete" and record.strategy == "full_materialization" and request.batch is None:
-            made._capture_sets(request.secrets.values)
+        if record.status == "complete" and request.batch is None:
+            if request.capture is not None:
+                made._capture_with_run(request.capture, request.secrets.values, progress)
+            elif record.strategy == "full_materialization":
+                made._capture_sets(request.secrets.values)
         return made
 
     def lasting(self, question: Callable[[], T]) -> T:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
-from airflow_lineage_provider.errors import RecordDamaged
+from airflow_lineage_provider.capture.wanted import Capture
+from airflow_lineage_provider.errors import InvalidCapture, InvalidTarget, RecordDamaged
 from airflow_lineage_provider.plan import codec
 from airflow_lineage_provider.plan.lineage_keys import MaterializedSegment, SourceIdentity
+from airflow_lineage_provider.plan.names import free_name
 from airflow_lineage_provider.plan.operators import Plan, Source
 from airflow_lineage_provider.plan.segments import SegmentedPlan
 from airflow_lineage_provider.plan.walk import operators, transform_up
@@ -106,3 +109,47 @@ def read(record: RunRecord, plan: str | None = None) -> RecordedPlan:
         for one in record.inputs
     }
     return RecordedPlan(plan=segmented, materialized={one.segment: one for one in record.segments}, sources=sources)
+
+
+def tables_of(recorded: RecordedPlan) -> dict[str, list[RecordedSource]]:
+    """The source leaves by table; different tables of the same name are told apart by a number."""
+    groups: dict[Any, list[RecordedSource]] = {}
+    for one in recorded.sources.values():
+        # Two leaves are one table when they read the same thing by the same key; a session's own data only with itself.
+        own = one.source.leaf if one.identity.kind == "snapshot" else -1
+        groups.setdefault((one.source.relation, one.source.columns, one.identity, own), []).append(one)
+    named: dict[str, list[RecordedSource]] = {}
+    for group in groups.values():
+        named[free_name(group[0].source.relation.name, named)] = group
+    return named
+
+
+def named_table(table: str, tables: Mapping[str, list[RecordedSource]]) -> str:
+    """The name of the source table that is meant, which need not be in its letters' case.
+
+    :raises InvalidTarget: there is none; the message lists the tables.
+    """
+    exact = [name for name in tables if name == table] or [name for name in tables if name.casefold() == table.casefold()]
+    if len(exact) != 1:
+        raise InvalidTarget(f"the run has no source table {table!r}; it has {listed_tables(tables)}")
+    return exact[0]
+
+
+def listed_tables(tables: Mapping[str, list[RecordedSource]]) -> str:
+    """The tables with their columns, for a message."""
+    return "; ".join(f"{name} ({', '.join(leaves[0].source.columns)})" for name, leaves in tables.items())
+
+
+def wanted_leaves(recorded: RecordedPlan, wanted: Capture) -> frozenset[int] | None:
+    """The source leaves whose lineage is to be captured; None: all.
+
+    :raises InvalidCapture: a table is not read.
+    """
+    if wanted.tables is None:
+        return None
+    tables = tables_of(recorded)
+    try:
+        named = [named_table(one, tables) for one in wanted.tables]
+    except InvalidTarget as problem:
+        raise InvalidCapture(f"capture: {problem}") from None
+    return frozenset(one.source.leaf for name in named for one in tables[name])

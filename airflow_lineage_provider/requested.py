@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from airflow_lineage_provider.errors import InvalidOption
+from airflow_lineage_provider.capture.wanted import Capture
+from airflow_lineage_provider.errors import InvalidCapture, InvalidOption
 from airflow_lineage_provider.options import check_options
 from airflow_lineage_provider.running.given_pipeline import pipeline_name
 from airflow_lineage_provider.running.output import Output
 from airflow_lineage_provider.running.run import Request
 from airflow_lineage_provider.secrecy import Secrets, recorded_params
 from airflow_lineage_provider.shown import shown
-from airflow_lineage_provider.words import Reasons, Strategy
+from airflow_lineage_provider.words import CaptureWhen, Reasons, Strategy
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -31,17 +32,24 @@ def requested(
     keys: Mapping[str, Sequence[str]] | None,
     append_key: str | None,
     context: Mapping[str, Any] | None,
+    capture: CaptureWhen | Capture = "lazy",
 ) -> Request:
     """The request of a run with these options (`Lineage.run` says what each means).
 
     :raises InvalidOption, InvalidOutput: an option is wrong. :raises ParameterError: a parameter cannot be recorded as it was asked.
     """
     options = {"name": name, "strategy": strategy, "reasons": reasons, "output": output, "keys": keys, "params": params}
-    named = {"clear_params": clear_params, "secret_params": secret_params, "context": context, "append_key": append_key}
+    named = {"clear_params": clear_params, "secret_params": secret_params, "context": context, "append_key": append_key, "capture": capture}
     check_options({**options, **named})
     written = None if output is None else Output.parse(output)
     if append_key is not None and (written is None or written.mode != "append"):
         raise InvalidOption(f"append_key={shown(append_key)} is for an output that is appended to (+append)")
+    captured = Capture.of(capture)
+    if captured is not None and strategy == "rerun":
+        raise InvalidCapture(
+            f"capture={shown(capture)} needs a run that stores its result, whose rows are numbered by it; strategy 'rerun' stores nothing: "
+            "take function_materialization, full_materialization or auto"
+        )
     plain, secrets = Secrets.of(params or {}, secret_params or ())
     return Request(
         pipeline=pipeline,
@@ -55,4 +63,5 @@ def requested(
         keys=keys or {},
         airflow=context or {},
         append_key=append_key or "",
+        capture=captured,
     )

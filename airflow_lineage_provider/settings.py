@@ -65,6 +65,12 @@ def capture_limit() -> int:
     return _whole("CAPTURE_LIMIT", 100_000_000)
 
 
+def capture_required() -> bool:
+    """Whether a run raises what kept its lineage from being captured (``AIRFLOW_LINEAGE_CAPTURE_REQUIRED``, 1 or 0; 0 by default: it is
+    kept with the run, whose result and lineage stand)."""
+    return _flag("AIRFLOW_LINEAGE_CAPTURE_REQUIRED", "0")
+
+
 def target_limit() -> int:
     """The most rows that a target may match (``AIRFLOW_LINEAGE_TARGET_LIMIT``, default 10,000)."""
     return _whole("TARGET_LIMIT", 10_000)

@@ -24,6 +24,9 @@ OnStoreFailure = Literal["fail", "keep_result"]
 Difference = Literal["control", "data", "rows"]
 """What the right side of a difference is in an answer: one entry for the whole table, nothing, or all its rows."""
 
+CaptureWhen = Literal["lazy", "eager"]
+"""Whether the lineage of a run's rows is traced when it is asked for, or captured at the end of the run."""
+
 CaptureDirection = Literal["both", "backward", "forward"]
 """Which way captured lineage may be asked: from the result to the sources, from the sources to the result."""
 
@@ -59,8 +62,8 @@ WindowMode = Literal["valid", "same", "full"]
 """How far a window may reach beyond an array (`arrays.rules.windows`)."""
 
 OPTIONS: Mapping[str, Any] = {
-    "strategy": Strategy, "reasons": Reasons, "on_store_failure": OnStoreFailure, "difference": Difference, "direction": CaptureDirection,
-    "on_unsupported": OnUnsupported,
+    "strategy": Strategy, "reasons": Reasons, "on_store_failure": OnStoreFailure, "difference": Difference, "capture": CaptureWhen,
+    "direction": CaptureDirection, "on_unsupported": OnUnsupported,
 }  # fmt: skip
 """The options of runs and of questions, by name."""
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import airflow_lineage_provider as package
-from airflow_lineage_provider import Lineage, Output, ReasonedUdf, Run, lime_tabular_udf, reasoned_udf, shap_udf, words
+from airflow_lineage_provider import Capture, Lineage, Output, ReasonedUdf, Run, lime_tabular_udf, reasoned_udf, shap_udf, words
 from airflow_lineage_provider.errors import LineageError
 from airflow_lineage_provider.options import check_options
 from airflow_lineage_provider.store import RunRecord
@@ -46,6 +46,7 @@ def model(**further: Any) -> dict[str, Any]:
 
 
 CALLS: Mapping[str, Callable[..., Any]] = {
+    "Capture.__init__": Capture,
     "Lineage.__init__": lambda **wrong: Lineage(store="postgresql://127.0.0.1:1/nothing", **wrong),
     "Lineage.explain_batches": lambda **wrong: Lineage.explain_batches(lineage(), "p", "true", **wrong),
     "Lineage.foreach_batch": lambda **wrong: Lineage.foreach_batch(_with_failure(lineage()), "SELECT 1 AS x", **wrong),

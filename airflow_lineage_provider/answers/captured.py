@@ -8,9 +8,10 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from airflow_lineage_provider.plan.text import operator_text
+from airflow_lineage_provider.recording import tables_of
 
 if TYPE_CHECKING:
-    from airflow_lineage_provider.capture.recorded import Direction, RecordedMap
+    from airflow_lineage_provider.capture.recorded import Direction, RecordedIndex, RecordedMap
     from airflow_lineage_provider.capture.shape import Shape
     from airflow_lineage_provider.recording import RecordedPlan
     from airflow_lineage_provider.records.run import RunRecord
@@ -39,12 +40,15 @@ class CapturedMap:
 
 @dataclass(frozen=True, kw_only=True)
 class CapturedIndex:
-    """What was captured of a run's lineage: ``maps``, over which you may iterate. ``engine`` found the rows."""
+    """What was captured of a run's lineage: ``maps``, over which you may iterate. ``engine`` found the rows. ``not_captured`` are the
+    source tables that were left out; ``problem`` says why nothing was captured, though it was to be."""
 
     captured: datetime
     seconds: float
     engine: str
     maps: tuple[CapturedMap, ...]
+    not_captured: tuple[str, ...] = ()
+    problem: str = ""
 
     @property
     def edges(self) -> int:
@@ -72,8 +76,9 @@ def captured_index(record: RunRecord, recorded: RecordedPlan) -> CapturedIndex |
     if index is None:
         return None
     return CapturedIndex(
-        captured=index.captured, seconds=index.seconds, engine=index.engine, maps=tuple(_map(one, recorded) for one in index.maps)
-    )
+        captured=index.captured, seconds=index.seconds, engine=index.engine, maps=tuple(_map(one, recorded) for one in index.maps),
+        not_captured=_not_captured(index, recorded), problem=index.problem,
+    )  # fmt: skip
 
 
 def _map(one: RecordedMap, recorded: RecordedPlan) -> CapturedMap:
@@ -87,3 +92,9 @@ def _map(one: RecordedMap, recorded: RecordedPlan) -> CapturedMap:
         segment=one.segment, of=operator_text(segments[one.segment].plan), to=to, direction=one.direction,
         encoding=one.encoding, because=one.because, edges=one.edges, bytes=one.bytes, shape=one.shape,
     )  # fmt: skip
+
+
+def _not_captured(index: RecordedIndex, recorded: RecordedPlan) -> tuple[str, ...]:
+    """The source tables that were left out."""
+    leaves = {leaf for own in index.pruned.values() for leaf in own} - {one.input for one in index.maps if one.side == "source"}
+    return tuple(name for name, group in tables_of(recorded).items() if {one.source.leaf for one in group} & leaves)

@@ -44,15 +44,19 @@ Counts = tuple["SpaceKind", Sequence[tuple[int, int]]]
 class Building:
     """What was found so far. ``counts``: of the row sets whose rows are counted by parts; the keys of the others are listed.
 
-    :ivar most: so many pairs of rows there may be.
+    :ivar most: so many pairs of rows there may be. :ivar wanted: the source leaves whose rows are wanted; None: all.
+    :ivar leads_to: for each segment the source leaves that stand behind it.
     """
 
     counts: Mapping[RowSetKey, Counts]
     most: int
+    wanted: frozenset[int] | None = None
+    leads_to: Mapping[int, frozenset[int]] = field(default_factory=dict)
     _asked: dict[tuple[int, RowSetKey], list[Numbers]] = field(default_factory=dict)
     _keys: dict[tuple[int, RowSetKey], list[pa.Table]] = field(default_factory=dict)
     _outputs: dict[int, pa.Table] = field(default_factory=dict)
     _met: dict[int, set[int]] = field(default_factory=dict)
+    _pruned: dict[int, set[int]] = field(default_factory=dict)
     _edges: int = 0
 
     def begin(self, segment: int, numbers: pa.Table) -> None:
@@ -71,9 +75,11 @@ class Building:
         """
         self._met[segment].update(step.met)
         for number, rows in step.sources.items():
-            self._add(segment, ("source", number), first, rows)
+            if self._is_wanted(segment, frozenset({number})):
+                self._add(segment, ("source", number), first, rows)
         for number, rows in step.segments.items():
-            self._add(segment, ("segment", number), first, rows)
+            if self._is_wanted(segment, self.leads_to.get(number, frozenset())):
+                self._add(segment, ("segment", number), first, rows)
         for number, tags in step.controls.items():
             self._controlled(segment, number, first, tags)
         if self._edges > self.most:
@@ -81,6 +87,13 @@ class Building:
                 f"there are more than {self.most:,} pairs of rows between segment {segment} and what stands behind it: raise "
                 "AIRFLOW_LINEAGE_CAPTURE_LIMIT, or leave the lineage to be traced when it is asked for"
             )
+
+    def _is_wanted(self, segment: int, leaves: frozenset[int]) -> bool:
+        """Whether any of the source leaves behind an input is; what is left out is remembered."""
+        if self.wanted is None or leaves & self.wanted:
+            return True
+        self._pruned.setdefault(segment, set()).update(leaves)
+        return False
 
     def _add(self, segment: int, to: RowSetKey, first: int, rows: pa.Table) -> None:
         names = [f"key_{at}" for at in range(rows.num_columns - 1)]
@@ -109,7 +122,7 @@ class Building:
                 built.add_map(segment, to, "backward", edges, others)
             if directions != "backward" and to[0] != "control":
                 built.add_map(segment, to, "forward", edges.inverse(others), edges.rows)
-        return built.recorded(captured, seconds, engine, self._met)
+        return built.recorded(captured, seconds, engine, self._met, self._pruned)
 
     def _row_sets(self) -> list[RowSetKey]:
         outputs: list[RowSetKey] = [("segment", number) for number in self._outputs]
@@ -191,7 +204,9 @@ class _Writer:
             )
         )
 
-    def recorded(self, captured: datetime, seconds: float, engine: str, met: Mapping[int, set[int]]) -> BuiltIndex:
+    def recorded(
+        self, captured: datetime, seconds: float, engine: str, met: Mapping[int, set[int]], pruned: Mapping[int, set[int]]
+    ) -> BuiltIndex:
         """All of them."""
         index = RecordedIndex(
             id=uuid.uuid4().hex,
@@ -201,6 +216,7 @@ class _Writer:
             spaces=tuple(self.spaces),
             maps=tuple(self.maps),
             met={str(segment): tuple(sorted(numbers)) for segment, numbers in met.items()},
+            pruned={str(segment): tuple(sorted(leaves)) for segment, leaves in pruned.items()},
         )
         return BuiltIndex(index, self.parts)
 

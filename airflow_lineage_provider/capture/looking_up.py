@@ -33,12 +33,18 @@ class LookedUpLineage:
     fetch: Fetch
     _spaces: dict[tuple[Side, int], RidSpace] = field(default_factory=dict)
 
-    def step(self, segment: int, target: pa.Table) -> tuple[Step, str] | None:
-        """What stands behind rows of a stored segment: a table of tag and row number.
+    @property
+    def pruned(self) -> frozenset[int]:
+        """The source leaves that were not captured, of any segment."""
+        return frozenset(leaf for leaves in self.index.pruned.values() for leaf in leaves)
+
+    def step(self, segment: int, target: pa.Table, wanted: frozenset[int] | None = None) -> tuple[Step, str] | None:
+        """What stands behind rows of a stored segment: a table of tag and row number. ``wanted``: the source leaves that are asked for.
 
         :raises RecordDamaged: a part is missing, or cannot be what was written.
         """
-        if str(segment) not in self.index.met:
+        left_out = self.index.pruned.get(str(segment), ())
+        if str(segment) not in self.index.met or (left_out and (wanted is None or not wanted.isdisjoint(left_out))):
             return None
         maps = self._maps(segment, "backward")
         rids = self._space("segment", segment).rids(target.select([1]).rename_columns(["key_0"]))
@@ -62,6 +68,8 @@ class LookedUpLineage:
         """
         (wanted,) = output.numbers
         if output.kind != "segment" or str(wanted) not in self.index.met or not self._complete():
+            return None
+        if self.pruned and (rows.of.kind == "segment" or not self.pruned.isdisjoint(rows.of.numbers)):
             return None
         found, used = self._start(rows), []
         for segment in sorted({int(one) for one in self.index.met}, reverse=True):

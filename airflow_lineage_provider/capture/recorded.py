@@ -74,6 +74,8 @@ class RecordedIndex:
     :ivar id: tells this index from one that was captured before. :ivar captured: when. :ivar seconds: how long it took.
     :ivar engine: who found the rows. :ivar spaces: how rows are numbered. :ivar maps: the indexes.
     :ivar met: for each stored segment the segments whose sets of rows stand between it and its inputs.
+    :ivar pruned: for each stored segment the source leaves that were not wanted, and that its inputs which were left out lead to.
+    :ivar problem: why nothing was captured, though it was to be.
     """
 
     id: str
@@ -83,6 +85,8 @@ class RecordedIndex:
     spaces: tuple[RecordedSpace, ...]
     maps: tuple[RecordedMap, ...]
     met: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    pruned: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    problem: str = ""
 
     def map(self, segment: int, side: Side, input: int, direction: Direction) -> RecordedMap | None:
         """The index between two row sets; None where there is none."""

@@ -10,7 +10,7 @@ from typing import Any
 
 from airflow_lineage_provider import __version__
 from airflow_lineage_provider.cli.verb_help import DESCRIPTION, VERBS, epilog
-from airflow_lineage_provider.words import CaptureDirection, Difference, OnStoreFailure, Reasons, Strategy, words
+from airflow_lineage_provider.words import CaptureDirection, CaptureWhen, Difference, OnStoreFailure, Reasons, Strategy, words
 
 OLD_NAMES = {"list": "runs", "explain-columns": "columns", "show-derivation": "derivation"}
 """Verbs that had another name in the release before: it works for one release more."""
@@ -90,6 +90,10 @@ def _run(made: argparse.ArgumentParser) -> None:
         help="compute reasons when somebody asks, or of every row during the run (default: %(default)s)",
     )  # fmt: skip
     made.add_argument(
+        "--capture", default=words(CaptureWhen)[0], choices=words(CaptureWhen),
+        help="trace the lineage of the result's rows when somebody asks, or capture it at the end of the run (default: %(default)s)",
+    )  # fmt: skip
+    made.add_argument(
         "--on-store-failure", default=words(OnStoreFailure)[0], choices=words(OnStoreFailure),
         help="if the store is missing, slow, or dies during the run: fail, or make the result without lineage (default: %(default)s)",
     )  # fmt: skip
@@ -141,6 +145,10 @@ def _capture(made: argparse.ArgumentParser) -> None:
     made.add_argument(
         "--direction", default=words(CaptureDirection)[0], choices=words(CaptureDirection),
         help="which way it may be asked later: from the result to the sources, from the sources to the result (default: %(default)s)",
+    )  # fmt: skip
+    made.add_argument(
+        "--tables", type=_columns, metavar="NAME[,NAME]",
+        help="only lineage of these source tables; that of others is traced when it is asked for (default: all)",
     )  # fmt: skip
     made.add_argument("--forget", action="store_true", help="drop what was captured; the lineage is traced again when it is asked for")
     _secret(made)

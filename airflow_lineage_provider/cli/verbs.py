@@ -57,8 +57,8 @@ def run(options: Namespace, out: Streams) -> int:
         lineage = stack.enter_context(_lineage(options, spark))
         made = lineage.run(
             pipeline, name=options.name or name, params=params, output=options.output, strategy=options.strategy,
-            reasons=options.reasons, keys=_once(options.key, "--key"), on_store_failure=options.on_store_failure, progress=out.progress,
-            **further,
+            reasons=options.reasons, keys=_once(options.key, "--key"), on_store_failure=options.on_store_failure, capture=options.capture,
+            progress=out.progress, **further,
         )  # fmt: skip
         stack.callback(made.close)
         # A result that was only written somewhere would have to be computed again to be shown.
@@ -156,7 +156,7 @@ def capture(options: Namespace, out: Streams) -> int:
         if options.forget:
             made.forget_captured()
         else:
-            made.capture(options.direction, progress=out.progress, **_given(options))
+            made.capture(options.direction, tables=options.tables, progress=out.progress, **_given(options))
         _show_captured(made, options, out)
     return 0
 

@@ -51,7 +51,7 @@ _parts = KeptParts()
 def looked_up(run: AskedRun) -> LookedUpLineage | None:
     """The captured lineage of a run; None where none was."""
     index = run.record.captured
-    if index is None:
+    if index is None or index.problem:
         return None
 
     def fetch(number: int, wanted: Sequence[int]) -> Mapping[int, pa.Array]:

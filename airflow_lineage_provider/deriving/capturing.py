@@ -10,8 +10,11 @@ from typing import TYPE_CHECKING
 from airflow_lineage_provider.capture.build import Building, Counts, RowSetKey
 from airflow_lineage_provider.deriving.derivation import derivation
 from airflow_lineage_provider.errors import ResultNotStored, SourceUnavailable
+from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.expressions import TRUE
 from airflow_lineage_provider.plan.lineage_keys import ROW
+from airflow_lineage_provider.plan.walk import all_operators
+from airflow_lineage_provider.recording import wanted_leaves
 from airflow_lineage_provider.sources.files import CannotReadHere, local_path, opened
 from airflow_lineage_provider.spark.rereading.sources import changed, files_as_read
 from airflow_lineage_provider.tracing.reserved import TAG
@@ -19,18 +22,20 @@ from airflow_lineage_provider.tracing.trace import step
 
 if TYPE_CHECKING:
     from airflow_lineage_provider.capture.build import BuiltIndex
+    from airflow_lineage_provider.capture.wanted import Capture
     from airflow_lineage_provider.deriving.asked_run import AskedRun
     from airflow_lineage_provider.deriving.derivation import Derivation
+    from airflow_lineage_provider.plan.segments import SegmentedPlan
     from airflow_lineage_provider.recording import RecordedSource
-    from airflow_lineage_provider.words import CaptureDirection
 
 _ROWS_AT_ONCE = 65_536
 _PAIRS_AT_ONCE = 4_000_000
 
 
-def captured(run: AskedRun, directions: CaptureDirection, most: int, *, sets_alone: bool = False) -> BuiltIndex:
+def captured(run: AskedRun, wanted: Capture, most: int, *, sets_alone: bool = False) -> BuiltIndex:
     """The indexes of a run's lineage; with ``sets_alone`` only of segments whose rows go back to sets of rows: other rows hold their keys.
 
+    :raises InvalidCapture: the run has not read a table that is wanted.
     :raises ResultNotStored: the run did not store its result, so that its rows have no numbers.
     :raises SourceUnavailable: a source is no longer what the run read.
     :raises IndexTooLarge: there are more than ``most`` pairs of rows. :raises SparkRequired: Spark is needed, and there is no session.
@@ -40,7 +45,8 @@ def captured(run: AskedRun, directions: CaptureDirection, most: int, *, sets_alo
     started, engines = time.perf_counter(), set[str]()
     waiting = _of_sets(run) if sets_alone else {0}
     _check_unchanged(run)
-    building = Building(counts=_counts(run), most=most)
+    leaves = wanted_leaves(run.recorded, wanted)
+    building = Building(counts=_counts(run), most=most, wanted=leaves, leads_to=_leads_to(run.recorded.plan))
     with derivation(run, TRUE) as made:
         while waiting:
             # The lowest number first: what stands behind its rows has greater ones.
@@ -49,7 +55,17 @@ def captured(run: AskedRun, directions: CaptureDirection, most: int, *, sets_alo
             engines |= set(_captured(made, segment, building))
             waiting = (waiting if sets_alone else building.reached()) - building.begun
         run.progress("writing indexes")
-        return building.indexes(directions, datetime.now(UTC), time.perf_counter() - started, ", ".join(sorted(engines)))
+        return building.indexes(wanted.direction, datetime.now(UTC), time.perf_counter() - started, ", ".join(sorted(engines)))
+
+
+def _leads_to(plan: SegmentedPlan) -> Mapping[int, frozenset[int]]:
+    """For each segment the source leaves that stand behind it. What stands behind a segment has greater numbers."""
+    found: dict[int, frozenset[int]] = {}
+    for segment in reversed(plan.segments):
+        nodes = [*all_operators(segment.plan)]
+        below = [found[node.segment] for node in nodes if isinstance(node, o.SegmentOutput)]
+        found[segment.number] = frozenset(node.leaf for node in nodes if isinstance(node, o.Source)).union(*below)
+    return found
 
 
 def _of_sets(run: AskedRun) -> set[int]:

@@ -25,7 +25,7 @@ from airflow_lineage_provider.plan.interval_columns import with_interval_types
 from airflow_lineage_provider.plan.lineage_keys import ROW
 from airflow_lineage_provider.plan.names import free_name
 from airflow_lineage_provider.reasons.features import Names
-from airflow_lineage_provider.recording import RecordedPlan
+from airflow_lineage_provider.recording import tables_of
 from airflow_lineage_provider.tracing.maps import RESULT, Rows, RowSet, numbered_rows
 from airflow_lineage_provider.tracing.trace import Trace, TracingQuery
 from airflow_lineage_provider.words import Difference
@@ -211,19 +211,6 @@ def _reasons(made: Derivation, traced: Trace, found: FoundSources, answer: _Answ
                 names=Names.of(run.udfs.descriptions[function.function].said),
                 run_id=run.record.id,
             )
-
-
-def tables_of(recorded: RecordedPlan) -> dict[str, list[RecordedSource]]:
-    """The source leaves by table; different tables of the same name are told apart by a number."""
-    groups: dict[Any, list[RecordedSource]] = {}
-    for one in recorded.sources.values():
-        # Two leaves are one table when they read the same thing by the same key; a session's own data only with itself.
-        own = one.source.leaf if one.identity.kind == "snapshot" else -1
-        groups.setdefault((one.source.relation, one.source.columns, one.identity, own), []).append(one)
-    named: dict[str, list[RecordedSource]] = {}
-    for group in groups.values():
-        named[free_name(group[0].source.relation.name, named)] = group
-    return named
 
 
 def row_set_of(group: Sequence[RecordedSource]) -> RowSet:

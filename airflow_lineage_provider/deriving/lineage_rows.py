@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, Any
 from airflow_lineage_provider.answers.explanation import RunSummary
 from airflow_lineage_provider.answers.lineage_rows import LineageRows
 from airflow_lineage_provider.deriving.derivation import derivation
-from airflow_lineage_provider.deriving.derive import check_size, chosen_target, linked, result_rows, row_set_of, source_reader, tables_of
+from airflow_lineage_provider.deriving.derive import check_size, chosen_target, linked, result_rows, row_set_of, source_reader
 from airflow_lineage_provider.deriving.inverted import descendants, keys_asked
 from airflow_lineage_provider.deriving.links import pairs
 from airflow_lineage_provider.deriving.why_not.found_rows import worth_of_copies
-from airflow_lineage_provider.deriving.why_not.question import asked_of, named_table
+from airflow_lineage_provider.deriving.why_not.question import asked_of
 from airflow_lineage_provider.errors import AnswerTooLarge
 from airflow_lineage_provider.plan.expressions import TRUE
 from airflow_lineage_provider.plan.guarantees import weakest
+from airflow_lineage_provider.recording import named_table, tables_of
 from airflow_lineage_provider.tracing.maps import RESULT, Rows, numbered_rows, tagged_rows
 from airflow_lineage_provider.tracing.reserved import TAG
 

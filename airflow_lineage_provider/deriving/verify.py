@@ -8,11 +8,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider.answers.explanation import Explanation
-from airflow_lineage_provider.deriving.derive import tables_of
 from airflow_lineage_provider.errors import SparkRequired
 from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.walk import operators
-from airflow_lineage_provider.recording import RecordedPlan
+from airflow_lineage_provider.recording import RecordedPlan, tables_of
 from airflow_lineage_provider.rewrite.determinism import is_repeatable_but_for_rounding
 from airflow_lineage_provider.sql import lower
 from airflow_lineage_provider.tracing.annotate import Context, inline

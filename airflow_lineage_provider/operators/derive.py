@@ -3,34 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from airflow.sdk import BaseOperator
-
-from airflow_lineage_provider.hooks.rendered import is_blank
-from airflow_lineage_provider.operators.masking import mask_params, mask_urls
 from airflow_lineage_provider.operators.options import check_when_read, check_when_run
+from airflow_lineage_provider.operators.recorded_run import RecordedRunOperator
 from airflow_lineage_provider.operators.run_context import airflow_context
 from airflow_lineage_provider.renamed import renamed
 from airflow_lineage_provider.words import Difference
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
-    from jinja2 import Environment
-    from pyspark.sql import SparkSession
 
     from airflow_lineage_provider.answers.explanation import Explanation
     from airflow_lineage_provider.pipeline import Lineage
-    from airflow_lineage_provider.recorded_run import Run
 
 
-TEMPLATED = frozenset({"difference"})
-"""Options that may be templates: those are checked when the task starts."""
-
-
-class DeriveAugmentedLineageOperator(BaseOperator):
+class DeriveAugmentedLineageOperator(RecordedRunOperator):
     """Find which source rows made the target rows of a run, and why the models on the way decided as they did.
 
     The derivation is stored; the XCom result names it: ``{"derivation_id", "lineage_run_id", "pipeline", "target", "counts", "guarantee",
@@ -62,19 +51,9 @@ class DeriveAugmentedLineageOperator(BaseOperator):
     :raises LineageError: any other failure (see `airflow_lineage_provider.errors`).
     """
 
-    template_fields: Sequence[str] = (
-        "target",
-        "at",
-        "lineage_run_id",
-        "pipeline",
-        "difference",
-        "store_conn_id",
-        "store",
-        "conn_id",
-        "config_kwargs",
-        "secret_params",
-    )
-    template_fields_renderers: ClassVar[dict[str, str]] = {"target": "sql", "config_kwargs": "json"}
+    template_fields: Sequence[str] = ("target", "at", "difference", *RecordedRunOperator.template_fields)
+    template_fields_renderers: ClassVar[dict[str, str]] = {"target": "sql", **RecordedRunOperator.template_fields_renderers}
+    templated_options = frozenset({"difference"})
     ui_color = "#f3e6d8"
 
     def __init__(
@@ -88,51 +67,23 @@ class DeriveAugmentedLineageOperator(BaseOperator):
         verify: bool = False,
         difference: Difference = "control",
         across: bool = True,
-        secret_params: Mapping[str, Any] | None = None,
         allow_empty: bool = False,
-        store_conn_id: str | None = None,
-        store: str | None = None,
-        conn_id: str | None = None,
-        config_kwargs: dict[str, Any] | None = None,
         run_id: str | None = None,
         limit: int | None = None,
         **kwargs: Any,
     ) -> None:
-        super().__init__(**kwargs)
-        lineage_run_id = renamed("lineage_run_id", lineage_run_id, "run_id", run_id)
+        super().__init__(lineage_run_id=renamed("lineage_run_id", lineage_run_id, "run_id", run_id), pipeline=pipeline, **kwargs)
         max_rows = renamed("max_rows", max_rows, "limit", limit)
-        self._asked = {name for name, value in (("lineage_run_id", lineage_run_id), ("pipeline", pipeline)) if value is not None}
-        if not self._asked or "" in (lineage_run_id, pipeline):
-            raise ValueError(f"task {self.task_id!r} does not say which run to derive from; give lineage_run_id=… or pipeline=…")
         if (target is None) == (at is None):
             raise ValueError(f"task {self.task_id!r} must name the rows to explain in exactly one way; give target=… or at=[…]")
         self.target = target
         self.at = at
-        self.lineage_run_id = lineage_run_id
-        self.pipeline = pipeline
         self.max_rows = max_rows
         self.verify = verify
         self.difference = difference
         self.across = across
-        check_when_read(self.task_id, self._options(), TEMPLATED)
-        self.secret_params = secret_params
         self.allow_empty = allow_empty
-        self.store_conn_id = store_conn_id
-        self.store = store
-        self.conn_id = conn_id
-        self.config_kwargs = config_kwargs or {}
-
-    @classmethod
-    def partial(cls, **kwargs: Any) -> Any:
-        """As of any operator; what is no option is refused here, where the DAG is read."""
-        check_when_read(str(kwargs.get("task_id")), kwargs, TEMPLATED)
-        return super().partial(**kwargs)
-
-    def render_template_fields(self, context: Context, jinja_env: Environment | None = None) -> None:
-        """As of any operator; what is secret in the rendered fields is masked from then on."""
-        super().render_template_fields(context, jinja_env)
-        mask_urls(self.store)
-        mask_params(self.secret_params or {}, self.secret_params or ())
+        check_when_read(self.task_id, self._options(), self.templated_options)
 
     def _options(self) -> dict[str, Any]:
         return {"max_rows": self.max_rows, "verify": self.verify, "difference": self.difference, "across": self.across}
@@ -143,24 +94,13 @@ class DeriveAugmentedLineageOperator(BaseOperator):
 
         check_when_run(self.task_id, self._options())
         try:
-            return _xcom(self._derive(airflow_context(context)))
+            airflow = airflow_context(context)
+            return _xcom(self.asked(lambda lineage: self._explain(lineage, airflow)))
         except EmptyTarget as nothing:
             if not self.allow_empty:
                 raise
             self.log.info("nothing to derive: %s", nothing)
             return _nothing(self.lineage_run_id, self.pipeline, self.target or "")
-
-    def _derive(self, airflow: dict[str, Any]) -> Explanation:
-        from airflow_lineage_provider.hooks.lineage import LineageHook
-
-        hook = LineageHook(self.store_conn_id, store=self.store, conn_id=self.conn_id, config_kwargs=self.config_kwargs)
-        with ExitStack() as stack:
-
-            def start(why: str) -> SparkSession:
-                self.log.info("starting Spark: %s", why)
-                return stack.enter_context(hook.spark(f"{self.dag_id}-{self.task_id}"))
-
-            return self._explain(stack.enter_context(hook.lineage(start_spark=start)), airflow)
 
     def _explain(self, lineage: Lineage, airflow: dict[str, Any]) -> Explanation:
         run = self._run(lineage)
@@ -173,18 +113,6 @@ class DeriveAugmentedLineageOperator(BaseOperator):
             context=airflow,
             progress=self.log.info,
         )
-
-    def _run(self, lineage: Lineage) -> Run:
-        """What names the run; a template that rendered to nothing must not lead to another pipeline's run."""
-        from airflow_lineage_provider.errors import RunNotFound
-
-        for name in sorted(self._asked):
-            if is_blank(getattr(self, name)):
-                rendered = f"{name} is {getattr(self, name)!r} when the task runs"
-                raise RunNotFound(f"task {self.task_id!r}: {rendered}; did its template render to nothing?")
-        if self.lineage_run_id is None or self.lineage_run_id == "latest":
-            return lineage.latest(self.pipeline)
-        return lineage.get_run(self.lineage_run_id, self.pipeline)
 
 
 def _xcom(explanation: Explanation) -> dict[str, Any]:

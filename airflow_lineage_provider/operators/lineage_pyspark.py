@@ -13,18 +13,19 @@ from airflow_lineage_provider.operators.bound_pipeline import bind, without_sess
 from airflow_lineage_provider.operators.masking import mask_params, mask_urls
 from airflow_lineage_provider.operators.options import check_when_read, check_when_run
 from airflow_lineage_provider.operators.run_context import airflow_context, task_instance_key
-from airflow_lineage_provider.words import OnStoreFailure, Reasons, Strategy
+from airflow_lineage_provider.words import CaptureWhen, OnStoreFailure, Reasons, Strategy
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
     from jinja2 import Environment
 
+    from airflow_lineage_provider.capture.wanted import Capture
     from airflow_lineage_provider.hooks.lineage import LineageHook
     from airflow_lineage_provider.recorded_run import Run
     from airflow_lineage_provider.running.output import Output
 
 
-TEMPLATED = frozenset({"strategy", "reasons", "output", "keys", "on_store_failure", "append_key"})
+TEMPLATED = frozenset({"strategy", "reasons", "output", "keys", "on_store_failure", "append_key", "capture"})
 """Options that may be templates: those are checked when the task starts."""
 
 
@@ -56,6 +57,8 @@ class LineagePySparkOperator(PythonOperator):
         ``keep_result``: the result is written, and the run is marked incomplete. (templated)
     :param append_key: what is appended, for an output with ``+append``: another task that appends as the same key to the same place
         replaces these rows. By default the task instance: dag, DAG run, task, map index. (templated)
+    :param capture: ``lazy`` traces the lineage of the result's rows when it is asked for; ``eager``, or a `Capture`, captures it at the end
+        of the task (`CaptureLineageOperator` does it in a task of its own). (templated)
     :param store_conn_id: Airflow connection to the results store's PostgreSQL. (templated)
     :param store: its URL instead; with neither the settings decide. (templated)
     :param lineage_name: the pipeline's name in the store; ``dag_id.task_id`` by default. (templated)
@@ -73,6 +76,7 @@ class LineagePySparkOperator(PythonOperator):
         "keys",
         "on_store_failure",
         "append_key",
+        "capture",
         "store_conn_id",
         "store",
         "lineage_name",
@@ -99,6 +103,7 @@ class LineagePySparkOperator(PythonOperator):
         secret_params: Sequence[str] = (),
         on_store_failure: OnStoreFailure = "fail",
         append_key: str | None = None,
+        capture: CaptureWhen | Capture = "lazy",
         store_conn_id: str | None = None,
         store: str | None = None,
         lineage_name: str | None = None,
@@ -118,6 +123,7 @@ class LineagePySparkOperator(PythonOperator):
         self.secret_params = secret_params
         self.on_store_failure = on_store_failure
         self.append_key = append_key
+        self.capture = capture
         check_when_read(self.task_id, self._options(), TEMPLATED)
         self.store_conn_id = store_conn_id
         self.store = store
@@ -139,7 +145,7 @@ class LineagePySparkOperator(PythonOperator):
     def _options(self) -> dict[str, Any]:
         return {
             "strategy": self.strategy, "reasons": self.reasons, "output": self.result_output, "keys": self.keys,
-            "on_store_failure": self.on_store_failure, "append_key": self.append_key,
+            "on_store_failure": self.on_store_failure, "append_key": self.append_key, "capture": self.capture,
             "clear_params": self.clear_params, "secret_params": self.secret_params,
         }  # fmt: skip
 

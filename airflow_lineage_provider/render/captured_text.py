@@ -24,13 +24,15 @@ _OPERATOR = 40
 
 def captured_dict(run: RunSummary, found: CapturedIndex | None) -> dict[str, Any]:
     """``{"document", "version", "run", "captured": null | {"captured", "seconds", "engine", "edges", "bytes",
+    "problem", "not_captured": [TABLE],
     "maps": [{"segment", "of", "to", "direction", "encoding", "because", "edges", "bytes",
     "shape": null | {"rows", "size", "replication", "clustering"}}]}}``."""
     told = None
     if found is not None:
         told = {
             "captured": found.captured.isoformat(), "seconds": round(found.seconds, 3), "engine": found.engine, "edges": found.edges,
-            "bytes": found.bytes, "maps": [asdict(one) for one in found],
+            "bytes": found.bytes, "problem": found.problem, "not_captured": list(found.not_captured),
+            "maps": [asdict(one) for one in found],
         }  # fmt: skip
     return {"document": NAME, "version": VERSION, "run": run_dict(run), "captured": told}
 
@@ -40,9 +42,15 @@ def captured_view(run: RunSummary, found: CapturedIndex | None) -> RenderableTyp
     parts: list[RenderableType] = [run_panel(run), ""]
     if found is None:
         return Group(*parts, Text("No lineage was captured: it is traced when it is asked for. airflow-lineage capture captures it."))
+    if found.problem:
+        return Group(
+            *parts, Text("No lineage was captured; it is traced when it is asked for.", style="bold yellow"), Text(visible(found.problem))
+        )
     engine = f" by {found.engine}" if found.engine else ""
     told = f"Captured in {found.seconds:.2f} s{engine}: {count(found.edges, 'pair')} of rows, {bytes_text(found.bytes)}"
-    return Group(*parts, Text(told, style="bold cyan"), _table(found))
+    left_out = ", ".join(map(visible, found.not_captured))
+    notes = [Text(f"Lineage of {left_out} is traced when it is asked for.", style="dim")] if left_out else []
+    return Group(*parts, Text(told, style="bold cyan"), _table(found), *notes)
 
 
 def _table(found: CapturedIndex) -> Table:

@@ -18,7 +18,14 @@ from airflow_lineage_provider.plan.segments import SegmentedPlan
 from airflow_lineage_provider.plan.walk import functions_of
 from airflow_lineage_provider.progress import Progress
 from airflow_lineage_provider.reasons.description import UdfDescription
-from airflow_lineage_provider.recording import RecordedPlan, RecordedSource, plan_text, recorded_inputs, recorded_segments
+from airflow_lineage_provider.recording import (
+    RecordedPlan,
+    RecordedSource,
+    plan_text,
+    recorded_inputs,
+    recorded_segments,
+    wanted_leaves,
+)
 from airflow_lineage_provider.records.batches import BatchKey
 from airflow_lineage_provider.records.run import RunRecord
 from airflow_lineage_provider.rewrite.passed_keys import functions_of_batches, with_passed_keys
@@ -43,6 +50,7 @@ from airflow_lineage_provider.typed_json import written
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+    from airflow_lineage_provider.capture.wanted import Capture
     from airflow_lineage_provider.plan.operators import Source
     from airflow_lineage_provider.reasons import ReasonedUdf
     from airflow_lineage_provider.records.versions import SourceVersion
@@ -70,6 +78,7 @@ class Request:
     append_key: str = ""
     data: DataPlace | None = None
     batch: MicroBatch | None = None
+    capture: Capture | None = None
 
     @property
     def batch_key(self) -> BatchKey | None:
@@ -237,6 +246,8 @@ def _prepare(spark: SparkSession, store: RunStore, request: Request, frame: Data
         for source in sources_of(plan)
     }
     recorded = RecordedPlan(plan=plan, materialized={p.segment.number: p.materialized for p in made}, sources=sources)
+    if request.capture is not None:
+        wanted_leaves(recorded, request.capture)
     kept = keeping(udfs, _called_again(recorded, udfs), [text for one in request.secrets.values.values() for text in texts_of(one)])
     return _Prepared(captured=captured, recorded=recorded, choices=choices, programs=made, udfs=udfs, keeping=kept, frame=frame)
 

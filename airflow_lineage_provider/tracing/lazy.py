@@ -36,7 +36,7 @@ class LazyLineage:
     executor: Executor
     follower: Follower
     captured: CapturedLineage | None = None
-    _known: dict[tuple[int, bool], tuple[Rows, Trace]] = field(default_factory=dict, init=False, repr=False)
+    _known: dict[tuple[int, bool, frozenset[int] | None], tuple[Rows, Trace]] = field(default_factory=dict, init=False, repr=False)
     _looked_up: LookedUp = field(default_factory=LookedUp, init=False, repr=False)
 
     def between(self, output: RowSet, input: RowSet) -> LineageMap:
@@ -46,13 +46,18 @@ class LazyLineage:
         """The same lineage, of which nothing is known yet: what is known of many rows is large."""
         return replace(self)
 
-    def behind(self, rows: Rows, *, differences: bool = False) -> Trace:
+    def behind(self, rows: Rows, *, differences: bool = False, wanted: RowSet | None = None) -> Trace:
+        # What was captured without some sources can be looked up where these are not wanted; else one trace is good for all inputs.
+        some = wanted is not None and wanted.kind == "source" and self.captured is not None and self.captured.pruned
+        leaves = frozenset(wanted.numbers) if wanted is not None and some else None
         # By their id: the rows are kept beside the answer, so that no others come to have it.
-        asked = (id(rows), differences)
+        asked = (id(rows), differences, leaves)
         if asked not in self._known:
             (start,) = rows.of.numbers
-            looked_up, captured = self._looked_up, self.captured
-            found = trace(self.run, start, rows.keys, self.executor, enumerate_differences=differences, known=looked_up, captured=captured)
+            found = trace(
+                self.run, start, rows.keys, self.executor, enumerate_differences=differences, known=self._looked_up, captured=self.captured,
+                wanted=leaves,
+            )  # fmt: skip
             self._known[asked] = (rows, found)
         return self._known[asked][1]
 
@@ -73,7 +78,7 @@ class LazyMap:
         return weakest(*(known.get(number) for number in self.input.numbers))
 
     def backward(self, rows: Rows) -> Rows:
-        return self.lineage.behind(rows).rows(self.input)
+        return self.lineage.behind(rows, wanted=self.input).rows(self.input)
 
     def forward(self, rows: Rows) -> Rows:
         captured = self.lineage.captured

@@ -56,8 +56,13 @@ class Step:
 class Captured(Protocol):
     """Lineage that was captured for all rows of some segments (`capture`)."""
 
-    def step(self, segment: int, target: pa.Table) -> tuple[Step, str] | None:
-        """What stands behind rows of a segment, and what it was looked up in; None where that was not captured."""
+    @property
+    def pruned(self) -> frozenset[int]:
+        """The source leaves that were not captured."""
+
+    def step(self, segment: int, target: pa.Table, wanted: frozenset[int] | None = None) -> tuple[Step, str] | None:
+        """What stands behind rows of a segment, and what it was looked up in; None where that was not captured. Of other source leaves than
+        those that are ``wanted`` something may be missing (None: all are)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -135,18 +140,20 @@ def trace(
     enumerate_differences: bool = False,
     known: LookedUp | None = None,
     captured: Captured | None = None,
+    wanted: frozenset[int] | None = None,
 ) -> Trace:
     """Trace rows of the materialized segment ``start``, given as a table of tag and row number.
 
     What stored rows hold is looked up where ``known`` has it not, and what stands behind them where ``captured`` does not say it. Segments
     are taken in the order of their numbers: all targets of a segment are known when its turn comes, and each segment's tracing query is
-    run once (proposition 3). The right sides of differences are gone into only when asked; what was captured goes into none.
+    run once (proposition 3). The right sides of differences are gone into only when asked; what was captured goes into none. Where only
+    some source leaves are ``wanted``, the trace may lack rows of others.
     """
     found, known = Trace(run=run), known or LookedUp()
     found.segments[start] = target
     for segment in run.plan.segments[start:]:
         asked = segment.number in found.segments and found.segments[segment.number].num_rows
-        if asked and (enumerate_differences or not _looked_up(segment, found, captured)):
+        if asked and (enumerate_differences or not _looked_up(segment, found, captured, wanted)):
             _trace_rows(run, segment, found, executor, known)
         if segment.number in found.links and found.links[segment.number].num_rows:
             _trace_link(run, segment, found, executor, enumerate_differences)
@@ -166,10 +173,10 @@ def step(run: TracedRun, start: int, target: pa.Table, executor: Executor) -> tu
     return Step(sources=found.sources, segments=found.segments, controls=found.controls, met=tuple(sorted(found.met))), found.queries
 
 
-def _looked_up(segment: Segment, found: Trace, captured: Captured | None) -> bool:
+def _looked_up(segment: Segment, found: Trace, captured: Captured | None, wanted: frozenset[int] | None) -> bool:
     """Whether it was captured what stands behind rows of a segment: then it is known now."""
     started = time.perf_counter()
-    looked_up = captured and captured.step(segment.number, found.segments[segment.number])
+    looked_up = captured and captured.step(segment.number, found.segments[segment.number], wanted)
     if not looked_up:
         return False
     one, name = looked_up

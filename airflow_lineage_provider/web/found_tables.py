@@ -6,9 +6,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from airflow_lineage_provider.deriving.derive import tables_of
 from airflow_lineage_provider.reasons.discretion import Discretion
-from airflow_lineage_provider.recording import read
+from airflow_lineage_provider.recording import read, tables_of
 from airflow_lineage_provider.records.run import RunHead, RunRecord
 
 

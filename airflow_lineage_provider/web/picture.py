@@ -8,12 +8,11 @@ from typing import Any, Literal
 
 from airflow_lineage_provider.answers.values import shortened, visible
 from airflow_lineage_provider.deriving.across.writers import made_by
-from airflow_lineage_provider.deriving.derive import tables_of
 from airflow_lineage_provider.deriving.known_runs import KnownRuns
 from airflow_lineage_provider.errors import LineageError, StoreUnavailable
 from airflow_lineage_provider.plan.operators import SegmentOutput
 from airflow_lineage_provider.plan.text import operator_text
-from airflow_lineage_provider.recording import RecordedPlan, RecordedSource, read
+from airflow_lineage_provider.recording import RecordedPlan, RecordedSource, read, tables_of
 from airflow_lineage_provider.records.run import RunHead, RunRecord
 from airflow_lineage_provider.render.segment_text import KINDS
 from airflow_lineage_provider.web.rights import Rights, dag_of

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from airflow_lineage_provider.hooks.lineage import LineageHook
+from airflow_lineage_provider.operators.capture import CaptureLineageOperator
 from airflow_lineage_provider.operators.derive import DeriveAugmentedLineageOperator
 from airflow_lineage_provider.operators.lineage_pyspark import LineagePySparkOperator
 from airflow_lineage_provider.running.output import Output
@@ -91,6 +92,7 @@ WRONG_TO_RUN = [
     ({"output": "jdbc:mysql://host/db"}, "a jdbc: address is not an output"),
     ({"output": "postgresql://me:hunter2@host:port/db#t"}, "is not of PostgreSQL"),
     ({"output": Output.path("/data/{{ ds }}")}, "an Output is not rendered"),
+    ({"capture": "always"}, "capture='always' is not known; it can be lazy, eager, or Capture(direction=…, tables=[…])"),
     ({"keys": {"loans": "id"}}, "the key of table 'loans' is 'id'"),
     ({"keys": ["loans"]}, "keys="),
 ]
@@ -170,16 +172,17 @@ def test_old_names_of_options_work_and_say_what_to_write() -> None:
         DeriveAugmentedLineageOperator(task_id="why", target="true", run_id="r", lineage_run_id="r")
 
 
-OPERATORS: tuple[Any, ...] = (LineagePySparkOperator, DeriveAugmentedLineageOperator)
+OPERATORS: tuple[Any, ...] = (LineagePySparkOperator, DeriveAugmentedLineageOperator, CaptureLineageOperator)
 WITH_WORDS = [(made, option, kind) for made in OPERATORS for option, kind in options_of(made.__init__)]
 REST: dict[Any, dict[str, Any]] = {
     LineagePySparkOperator: {"task_id": "one", "python_callable": pipeline},
     DeriveAugmentedLineageOperator: {"task_id": "one", "target": "true", "pipeline": "loans"},
+    CaptureLineageOperator: {"task_id": "one", "pipeline": "loans"},
 }
 
 
 def test_operators_have_the_options_of_runs_and_questions() -> None:
-    assert {option for _, option, _ in WITH_WORDS} == set(OPTIONS) - {"direction", "on_unsupported"}  # of `capture` and `recording`
+    assert {option for _, option, _ in WITH_WORDS} == set(OPTIONS) - {"on_unsupported"}  # of `recording`
     assert all(OPTIONS[option] is kind for _, option, kind in WITH_WORDS)
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from airflow_lineage_provider import Lineage
 from airflow_lineage_provider.errors import RunNotComplete
+from airflow_lineage_provider.operators.capture import CaptureLineageOperator
 from airflow_lineage_provider.operators.derive import DeriveAugmentedLineageOperator
 from airflow_lineage_provider.store import Store
 
@@ -141,5 +142,21 @@ def test_both_kinds_of_answer_have_the_same_keys(classic: DagResult) -> None:
 
 
 def test_a_derivation_must_say_of_which_run() -> None:
-    with pytest.raises(ValueError, match="'why' does not say which run to derive from; give lineage_run_id=… or pipeline=…"):
+    with pytest.raises(ValueError, match="'why' does not say which run it is about; give lineage_run_id=… or pipeline=…"):
         DeriveAugmentedLineageOperator(task_id="why", target="true")
+    with pytest.raises(ValueError, match="'later' does not say which run it is about"):
+        CaptureLineageOperator(task_id="later", pipeline="")
+
+
+def test_lineage_is_captured_with_the_run_or_by_a_task_of_its_own(tasks: DagResult, classic: DagResult) -> None:
+    answer = classic.result("captured")
+    assert answer["lineage_run_id"] == classic.result("numbers")["lineage_run_id"]
+    with Lineage() as lineage:
+        run, mapped = lineage.get_run(answer["lineage_run_id"]), lineage.get_run(tasks.result("mapped", map_index=1)["lineage_run_id"])
+        assert run.index is not None
+        assert (answer["indexes"], answer["pairs"], answer["bytes"]) == (len(run.index), run.index.edges, run.index.bytes)
+        assert {one.direction for one in run.index} == {"backward"}
+        assert mapped.index is not None
+        assert {one.direction for one in mapped.index} == {"backward", "forward"}
+        (of_range,) = {one.to for one in run.index}
+        assert of_range == "range"

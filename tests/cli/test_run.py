@@ -34,7 +34,7 @@ def test_run_a_function_of_a_file(calls: list[tuple[Any, ...]], capfd: pytest.Ca
     assert run[2] == {
         "name": "judged", "params": {"month": 12, "id": "0002", "list": ["a", 1], "odd": "NaN"}, "output": "parquet:/tmp/x+overwrite",
         "strategy": "function_materialization", "reasons": "eager", "keys": {"client": ("id", "kind")},
-        "on_store_failure": "fail",
+        "on_store_failure": "fail", "capture": "lazy",
     }  # fmt: skip
     assert named(calls, "spark") == [("spark", "local[1]", {"a.b": "c=d"})]
     assert ("open", "a session", "postgresql://x") in calls

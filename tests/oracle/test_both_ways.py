@@ -18,13 +18,14 @@ from pyspark.sql import SparkSession
 from airflow_lineage_provider import Lineage
 from airflow_lineage_provider.answers.lineage_rows import LineageRows
 from airflow_lineage_provider.deriving.derivation import Derivation, derivation
-from airflow_lineage_provider.deriving.derive import chosen_target, row_set_of, tables_of
+from airflow_lineage_provider.deriving.derive import chosen_target, row_set_of
 from airflow_lineage_provider.deriving.known_runs import KnownRuns
 from airflow_lineage_provider.deriving.why_not.found_rows import found_rows
 from airflow_lineage_provider.deriving.why_not.question import asked_of
 from airflow_lineage_provider.errors import EmptyTarget
 from airflow_lineage_provider.plan.expressions import TRUE
 from airflow_lineage_provider.recorded_run import Run
+from airflow_lineage_provider.recording import tables_of
 from airflow_lineage_provider.secrecy import Secrets
 from airflow_lineage_provider.store import Store
 from airflow_lineage_provider.tracing.key_index import key_tuples

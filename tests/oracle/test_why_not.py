@@ -18,9 +18,9 @@ from rich.console import Console
 from airflow_lineage_provider import Lineage
 from airflow_lineage_provider.answers.why_not import Fate as Told
 from airflow_lineage_provider.answers.why_not import WhyNot
-from airflow_lineage_provider.deriving.derive import tables_of
 from airflow_lineage_provider.errors import EmptyTarget
 from airflow_lineage_provider.recorded_run import Run
+from airflow_lineage_provider.recording import tables_of
 from airflow_lineage_provider.store import Store
 from tests.oracle import query as q
 from tests.oracle import udfs

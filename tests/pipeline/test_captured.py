@@ -12,9 +12,10 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from airflow_lineage_provider import Lineage, Run
+from airflow_lineage_provider import Capture, Lineage, Run
 from airflow_lineage_provider.errors import (
     IndexTooLarge,
+    InvalidCapture,
     InvalidOption,
     RecordDamaged,
     ResultNotStored,
@@ -242,6 +243,71 @@ def test_rows_are_followed_without_spark(runs: dict[str, Run], spark: SparkSessi
     found = Lineage(store=store).get_run(run.id).forward("n < 2", "captured_session")
     assert sorted(row["rest"] for row in found.rows.to_pylist()) == [0, 1]
     assert found.engine == "index: rid array"
+
+
+@pytest.mark.parametrize(("name", "table"), [("Q1", "sales"), ("Q4", "store")])
+def test_lineage_of_some_tables(runs: dict[str, Run], name: str, table: str) -> None:
+    """Of others it is traced; the answers are the same. Segments that lead to other tables alone are not captured either."""
+    run = runs[name]
+    run.forget_captured()
+    lazily, behind_it = answers(run), run.backward("true", table)
+    whole = run.capture()
+    made = run.capture(tables=[table.upper()])
+    assert set(made.not_captured) == {"store", "item", "sales"} - {table}
+    assert {one.to for one in made if one.direction == "backward" and not one.to.startswith(("segment", "control"))} == {table}
+    assert made.edges < whole.edges
+    assert answers(run) == lazily
+    found = run.backward("true", table)
+    assert (found.rows.to_pylist(), found.links) == (behind_it.rows.to_pylist(), behind_it.links)
+    assert found.engine.startswith("index: ")
+    others = {one for one in ("store", "item", "sales") if one != table}
+    assert all("lazy" in run.backward("true", one).engine for one in others)
+    assert run.forward("true", table).engine.startswith("index: ")
+    assert all(run.forward("true", one).engine.startswith("lazy: ") for one in others)
+    with pytest.raises(InvalidCapture, match="no source table 'loans'; it has store"):
+        run.capture(tables=["loans"])
+    assert run.index == made
+
+
+def test_captured_with_the_run(spark: SparkSession, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lineage = Lineage(spark, store=store)
+    run = lineage.run(Q1, name="captured at once", capture="eager")
+    assert run.index is not None
+    assert {one.direction for one in run.index} == {"backward", "forward"}
+    assert lineage.get_run(run.id).forward("s_id = '01'", "store").engine.startswith("index: ")
+    some = lineage.run(Q1, name="captured at once", capture=Capture(direction="backward", tables=["item"]))
+    assert some.index is not None
+    assert ({one.to for one in some.index}, some.index.not_captured) == ({"item"}, ("store", "sales"))
+    assert lineage.run(Q1, name="captured at once").index is None
+    before = len(lineage.runs("captured at once"))
+    with pytest.raises(InvalidCapture, match="capture: the run has no source table 'loans'"):
+        lineage.run(Q1, name="captured at once", capture=Capture(tables=("loans",)))
+    with pytest.raises(InvalidCapture, match="needs a run that stores its result"):
+        lineage.run(Q1, name="captured at once", capture="eager", strategy="rerun")
+    assert len(lineage.runs("captured at once")) == before
+    # What cannot be captured is told, and nothing else is lost.
+    monkeypatch.setenv("AIRFLOW_LINEAGE_CAPTURE_LIMIT", "2")
+    without = lineage.run(Q1, name="captured at once", capture="eager", output=str(tmp_path / "out"))
+    assert without.index is not None
+    assert "there are more than 2 pairs of rows" in without.index.problem
+    assert (without.summary.status, len(without.index), spark.read.parquet(str(tmp_path / "out")).count()) == ("complete", 0, 4)
+    assert behind(lineage.get_run(without.id), "true") == behind(run, "true")
+    assert lineage.get_run(without.id).backward("true", "item").engine.startswith("lazy: ")
+    monkeypatch.setenv("AIRFLOW_LINEAGE_CAPTURE_REQUIRED", "1")
+    with pytest.raises(IndexTooLarge, match="there are more than 2 pairs of rows"):
+        lineage.run(Q1, name="captured at once", capture="eager")
+    monkeypatch.delenv("AIRFLOW_LINEAGE_CAPTURE_LIMIT")
+    assert without.capture().problem == ""
+
+
+@pytest.mark.parametrize(("given", "message"), [
+    ({"direction": "up"}, "direction='up' is not known; it can be both, backward, forward"),
+    ({"tables": "loans"}, "tables='loans' is not understood"),
+    ({"tables": ()}, "tables="), ({"tables": [1]}, "tables="),
+])  # fmt: skip
+def test_what_a_capture_cannot_be(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidCapture, match=message):
+        Capture(**given)
 
 
 def test_the_command(runs: dict[str, Run], store: Store, folder: Path) -> None:

@@ -19,7 +19,7 @@ from airflow_lineage_provider.deriving.across.output_rows import OutputRows, Rea
 from airflow_lineage_provider.deriving.across.stored_outputs import UNKNOWN
 from airflow_lineage_provider.deriving.across.writers import MadeBy, file_uri, made_by
 from airflow_lineage_provider.deriving.derivation import derivation
-from airflow_lineage_provider.deriving.derive import result_rows, row_set_of, source_reader, tables_of
+from airflow_lineage_provider.deriving.derive import result_rows, row_set_of, source_reader
 from airflow_lineage_provider.deriving.inverted import descendants, keys_asked
 from airflow_lineage_provider.deriving.links import different, each_once, joined, pairs, same
 from airflow_lineage_provider.deriving.why_not.question import asked_of
@@ -27,6 +27,7 @@ from airflow_lineage_provider.errors import AnswerTooLarge, EmptyTarget, Lineage
 from airflow_lineage_provider.plan.expressions import TRUE
 from airflow_lineage_provider.plan.guarantees import EXACT, Guarantee, weakest
 from airflow_lineage_provider.plan.lineage_keys import PARTITION_BITS
+from airflow_lineage_provider.recording import tables_of
 from airflow_lineage_provider.records.run import RunRecord
 from airflow_lineage_provider.records.versions import UnknownVersion
 from airflow_lineage_provider.spark.executing.outputs import partition_of

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider.answers.keyed_rows import KeyedRows
-from airflow_lineage_provider.deriving.derive import tables_of
 from airflow_lineage_provider.deriving.target import condition_of, is_predicate
 from airflow_lineage_provider.deriving.target_rows import GivenRows, positions_of, positions_text
 from airflow_lineage_provider.errors import InvalidTarget
-from airflow_lineage_provider.recording import RecordedPlan, RecordedSource
+from airflow_lineage_provider.recording import RecordedPlan, RecordedSource, listed_tables, named_table, tables_of
 from airflow_lineage_provider.sql.predicate_text import parse_expression
 
 if TYPE_CHECKING:
@@ -67,13 +66,13 @@ def asked_of(rows: Any, table: str | None, recorded: RecordedPlan, spark: SparkS
     if not found and len(problems) == 1:
         raise problems[0]
     which = f"{', '.join(one.table for one in found)} all have" if found else "no source table has"
-    raise InvalidTarget(f"{which} the columns of the question; name one with table=…. The run's source tables: {_listed(tables)}")
+    raise InvalidTarget(f"{which} the columns of the question; name one with table=…. The run's source tables: {listed_tables(tables)}")
 
 
 def _at(at: Any, table: str | None, tables: Mapping[str, list[RecordedSource]]) -> Asked:
     positions = positions_of(at)
     if table is None and len(tables) != 1:
-        raise InvalidTarget(f"positions are those of one table: name it with table=…. The run's source tables: {_listed(tables)}")
+        raise InvalidTarget(f"positions are those of one table: name it with table=…. The run's source tables: {listed_tables(tables)}")
     name = next(iter(tables)) if table is None else named_table(table, tables)
     leaves = tables[name]
     if leaves[0].identity.kind == "row_digest":
@@ -82,21 +81,6 @@ def _at(at: Any, table: str | None, tables: Mapping[str, list[RecordedSource]]) 
             f"of the table, keys={{{name!r}: [column]}}"
         )
     return Asked(table=name, leaves=tuple(leaves), text=positions_text(positions, name), at=positions)
-
-
-def named_table(table: str, tables: Mapping[str, list[RecordedSource]]) -> str:
-    """The name of the source table that is meant, which need not be in its letters' case.
-
-    :raises InvalidTarget: there is none; the message lists the tables.
-    """
-    exact = [name for name in tables if name == table] or [name for name in tables if name.casefold() == table.casefold()]
-    if len(exact) != 1:
-        raise InvalidTarget(f"the run has no source table {table!r}; it has {_listed(tables)}")
-    return exact[0]
-
-
-def _listed(tables: Mapping[str, list[RecordedSource]]) -> str:
-    return "; ".join(f"{name} ({', '.join(leaves[0].source.columns)})" for name, leaves in tables.items())
 
 
 def _asked(rows: Any, name: str, leaves: list[RecordedSource], recorded: RecordedPlan, spark: SparkSession | None) -> Asked:

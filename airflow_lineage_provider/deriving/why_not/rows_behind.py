@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from airflow_lineage_provider.deriving.derive import tables_of
 from airflow_lineage_provider.deriving.sources import SourceReader
 from airflow_lineage_provider.deriving.spark_on_demand import SparkOnDemand
 from airflow_lineage_provider.deriving.stored_tables import StoredTables
 from airflow_lineage_provider.errors import TracingError
 from airflow_lineage_provider.plan.names import free_name
+from airflow_lineage_provider.recording import tables_of
 from airflow_lineage_provider.tracing.key_index import Key, key_tuples
 
 if TYPE_CHECKING:

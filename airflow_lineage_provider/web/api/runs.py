@@ -9,10 +9,10 @@ from fastapi import APIRouter, Query
 from airflow_lineage_provider.answers.storage import StoredTable
 from airflow_lineage_provider.answers.summary import summary_of
 from airflow_lineage_provider.answers.values import jsonable
-from airflow_lineage_provider.deriving.derive import tables_of
 from airflow_lineage_provider.errors import RunNotComplete
 from airflow_lineage_provider.plan.text import operator_text
 from airflow_lineage_provider.recorded_run import Run
+from airflow_lineage_provider.recording import tables_of
 from airflow_lineage_provider.records.run import RunHead
 from airflow_lineage_provider.render.askable import askable_columns, askable_of_source
 from airflow_lineage_provider.store.run_list import RunsWanted

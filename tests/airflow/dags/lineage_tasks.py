@@ -7,6 +7,7 @@ from typing import Any
 
 from airflow.sdk import Param, dag, task
 
+from airflow_lineage_provider.operators.capture import CaptureLineageOperator
 from airflow_lineage_provider.operators.derive import DeriveAugmentedLineageOperator
 from airflow_lineage_provider.operators.lineage_pyspark import LineagePySparkOperator
 
@@ -21,6 +22,7 @@ def _dies_once(context: Any, result: Any) -> None:
 def lineage_tasks() -> None:
     @task.lineage_pyspark(
         output="parquet:{{ params.folder }}/mapped-{{ ti.map_index }}+overwrite",
+        capture="{{ 'eager' }}",
         lineage_name="{{ dag.dag_id }}/mapped",
         clear_params=["rows", "factor"],
     )
@@ -74,7 +76,12 @@ def classic_operators() -> None:
     nothing = DeriveAugmentedLineageOperator(task_id="nothing", pipeline="classic_operators.numbers", target="id > 100", allow_empty=True)
     too_many = DeriveAugmentedLineageOperator(task_id="too_many", pipeline="classic_operators.numbers", target="id >= 0", max_rows=3)
     empty = DeriveAugmentedLineageOperator(task_id="empty", pipeline="classic_operators.numbers", target="id > 100")
-    run >> [by_id, latest, nothing, too_many, empty]
+    captured = CaptureLineageOperator(
+        task_id="captured",
+        lineage_run_id="{{ ti.xcom_pull(task_ids='numbers')['lineage_run_id'] }}",
+        direction="{{ 'back' }}ward",  # type: ignore[arg-type]
+    )
+    run >> [by_id, latest, nothing, too_many, empty, captured]
 
 
 lineage_tasks()
