@@ -181,7 +181,7 @@ class _Writer:
 
     def add_map(self, segment: int, to: RowSetKey, direction: Direction, edges: Csr, others: int) -> None:
         """One index, from rows to so many ``others``."""
-        starts, shape = _starts(edges), shape_of(edges)
+        starts, shape = _starts(edges), shape_of(edges, others)
         sliced = [edges.part(start, stop - start) for start, stop in pairwise([*starts, edges.rows])]
         encoding, because = choose(sliced, others, shape)
         number, (side, of) = len(self.maps), to

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 _SLOW = 0.001
 """Seconds that one row's answer may take, out of a part that is in memory."""
 _ASKED = 5
+_PAIRS = 100_000
+"""So many pairs of a part are tried, or those of its first row."""
 _ALIKE = 1.05
 """What is larger by no more than this is as good, and the simpler one is taken."""
 
@@ -34,10 +36,10 @@ class Choice(NamedTuple):
 def choose(parts: Sequence[Csr], others: int, shape: Shape) -> Choice:
     """The encoding that can hold all parts, and of those that answer in time is the smallest, as it is written, or all but so.
 
-    Those that the shape speaks for are tried with the first, the middle and the last part. What is no array has to give one row's numbers
-    within a millisecond, or twice the time of the rid index where that takes longer.
+    Those that the shape speaks for are tried with the beginnings of the first, the middle and the last part. What is no array
+    has to give one row's numbers within a millisecond, or twice the time of the rid index where that takes longer.
     """
-    sample = [parts[at] for at in sorted({0, len(parts) // 2, len(parts) - 1})] if parts else []
+    sample = [_beginning(parts[at]) for at in sorted({0, len(parts) // 2, len(parts) - 1})] if parts else []
     able = [one for one in ENCODINGS.values() if one.promises(shape) and all(one.holds(part, others) for part in parts)]
     tried = {one.name: [one.encode(part, others) for part in sample] for one in able}
     sizes = {name: sum(len(to_bytes(array)) for array in arrays) for name, arrays in tried.items()}
@@ -49,6 +51,12 @@ def choose(parts: Sequence[Csr], others: int, shape: Shape) -> Choice:
             return Choice(one, _because(one, sizes, slow))
         slow.append(one.name)
     raise AssertionError("a rid index holds everything")
+
+
+def _beginning(part: Csr) -> Csr:
+    import numpy as np
+
+    return part.part(0, max(1, int(np.searchsorted(part.indptr, _PAIRS, side="right")) - 1))
 
 
 def _because(one: Encoding, sizes: dict[str, int], slow: Sequence[str]) -> str:

@@ -108,7 +108,7 @@ def test_the_smallest_is_chosen(behind: list[list[int]], others: int, chosen: st
         Edges(np.repeat(np.arange(len(behind)), list(map(len, behind))), np.array([rid for some in behind for rid in some])),
         len(behind), others,
     )  # fmt: skip
-    found = choose([edges], others, shape_of(edges))
+    found = choose([edges], others, shape_of(edges, others))
     sizes = {name: len(to_bytes(one.encode(edges, others))) for name, one in ENCODINGS.items() if one.holds(edges, others)}
     assert found.encoding.name == chosen
     assert sizes[chosen] <= 1.05 * min(sizes.values())
@@ -119,7 +119,7 @@ def test_the_smallest_is_chosen(behind: list[list[int]], others: int, chosen: st
 def test_what_is_smaller_and_slow_is_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
     edges = csr(Edges(np.repeat(np.arange(10), list(map(len, _PARITIES))), np.concatenate(_PARITIES)), 10, 1 << 12)
     monkeypatch.setattr("airflow_lineage_provider.capture.choosing._seconds", lambda one, *_: 1e-4 if one.plain else 9.0)
-    found = choose([edges], 1 << 12, shape_of(edges))
+    found = choose([edges], 1 << 12, shape_of(edges, 1 << 12))
     assert found.encoding.plain
     assert "; shared roBDD would be smaller, and too slow" in found.because
 
@@ -130,7 +130,7 @@ def test_without_pyroaring_nothing_is_written_as_bitmaps(monkeypatch: pytest.Mon
     bitmaps = ENCODINGS["roaring bitmaps"]
     written = bitmaps.encode(edges, 65_536)
     monkeypatch.setitem(sys.modules, "pyroaring", None)
-    assert choose([edges], 65_536, shape_of(edges)).encoding.name != bitmaps.name
+    assert choose([edges], 65_536, shape_of(edges, 65_536)).encoding.name != bitmaps.name
     with pytest.raises(EnvironmentProblem, match=r"roaring bitmaps needs pyroaring.*\[capture\]"):
         bitmaps.of(written, np.array([0]), 65_536)
 
@@ -142,7 +142,7 @@ def test_a_damaged_bitmap_is_said_to_be() -> None:
 
 def test_no_rows_at_all() -> None:
     empty = csr(Edges(np.empty(0, np.int64), np.empty(0, np.int64)), 0, 0)
-    assert choose([], 0, shape_of(empty)).encoding.name == "whole"
+    assert choose([], 0, shape_of(empty, 0)).encoding.name == "whole"
     assert _pairs(empty.of(np.empty(0, np.int64))) == []
     assert empty.inverse(3).rows == 3
 

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.datatypes import to_arrow
@@ -11,8 +14,9 @@ from airflow_lineage_provider.plan.guarantees import EXACT
 from airflow_lineage_provider.plan.lineage_keys import KeyColumn, SourceIdentity
 from airflow_lineage_provider.plan.pipeline import Pipeline
 from airflow_lineage_provider.rewrite.pipeline import rewrite
+from airflow_lineage_provider.tracing import maps
 from airflow_lineage_provider.tracing.lazy import LazyLineage
-from airflow_lineage_provider.tracing.maps import RESULT, Rows, RowSet, numbered_rows, tagged_rows
+from airflow_lineage_provider.tracing.maps import RESULT, Rows, RowSet, distinct_rows, numbered_rows, tagged_rows
 from airflow_lineage_provider.tracing.program import programs
 from airflow_lineage_provider.tracing.trace import TracedRun
 from tests.plan.paper_plans import CLIENT, LOAN, equal, example_4
@@ -112,3 +116,23 @@ def test_controls_are_part_of_the_answer() -> None:
     assert lineage.behind(rows).controls == {0: (0,)}
     assert not lineage.behind(rows).rows(RowSet("source", (2,))).keys.num_rows
     assert lineage.behind(rows, differences=True).rows(RowSet("source", (2,))).keys.num_rows == 1
+
+
+@settings(deadline=None, max_examples=200)
+@given(rows=st.lists(st.tuples(st.integers(0, 3), st.sampled_from([-(2**63), 2**63 - 1, 0, 7]), st.integers(-2, 2)), max_size=12))
+def test_large_tables_of_numbers_are_seen_to_be_different(rows: list[tuple[int, int, int]]) -> None:
+    table = pa.table([pa.array([row[at] for row in rows], pa.int64()) for at in range(3)], names=["a", "b", "c"])
+    with pytest.MonkeyPatch.context() as small:
+        small.setattr(maps, "_MANY", 1)
+        assert maps._surely_different(table) <= (len(set(rows)) == len(rows))
+        found = [tuple(row.values()) for row in distinct_rows(table).to_pylist()]
+    assert sorted(found) == sorted(set(rows))
+    assert not maps._surely_different(table)
+
+
+def test_most_large_tables_are_different() -> None:
+    numbers = pa.array(range(maps._MANY), pa.int64())
+    hashes = pa.array([hash_of % 3 * 2**61 for hash_of in range(maps._MANY)], pa.int64())
+    assert maps._surely_different(pa.table({"tag": numbers, "file": hashes, "position": numbers}))
+    assert not maps._surely_different(pa.table({"tag": numbers, "name": numbers.cast(pa.string())}))
+    assert not maps._surely_different(pa.table({"tag": pa.concat_arrays([numbers, pa.array([None], pa.int64())])}))

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from airflow_lineage_provider.capture.csr import Csr, Numbers
     from airflow_lineage_provider.capture.shape import Shape
 
-_LARGE = 64
-"""Smaller sets share too little: a node takes some ten bytes."""
+_LARGE, _SHARED = 256, 4
+"""Smaller sets, and sets that have few rows in common, share too little: a node takes some ten bytes."""
 _EVALUATED = 32
 """So many numbers at most are asked of all sets one by one; for more the sets are written out."""
 
@@ -38,7 +38,7 @@ class SharedRoBdd:
         return others <= 1 << 62
 
     def promises(self, shape: Shape) -> bool:
-        return shape.size >= _LARGE
+        return shape.size >= _LARGE and shape.replication >= _SHARED
 
     def encode(self, edges: Csr, others: int) -> pa.Array:
         import numpy as np
