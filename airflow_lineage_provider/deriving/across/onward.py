@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
+from airflow_lineage_provider import settings
 from airflow_lineage_provider.answers.descendants import Descendants
 from airflow_lineage_provider.answers.lineage_rows import LineageRows
 from airflow_lineage_provider.deriving.across.output_rows import OutputRows, ReadBack
@@ -23,7 +24,7 @@ from airflow_lineage_provider.deriving.derive import result_rows, row_set_of, so
 from airflow_lineage_provider.deriving.inverted import descendants, keys_asked
 from airflow_lineage_provider.deriving.links import different, each_once, joined, pairs, same
 from airflow_lineage_provider.deriving.why_not.question import asked_of
-from airflow_lineage_provider.errors import AnswerTooLarge, EmptyTarget, LineageError, SparkRequired, StoreUnavailable
+from airflow_lineage_provider.errors import AnswerTooLarge, EmptyTarget, LineageError, SparkRequired, StoreUnavailable, TargetTooLarge
 from airflow_lineage_provider.plan.expressions import TRUE
 from airflow_lineage_provider.plan.guarantees import EXACT, Guarantee, weakest
 from airflow_lineage_provider.plan.lineage_keys import PARTITION_BITS
@@ -232,6 +233,11 @@ class Onward:
 
         group = tables_of(made.recorded)[name]
         known = {column.casefold() for column in group[0].source.columns}
+        if len(wanted) > (most := settings.target_limit()):
+            raise TargetTooLarge(
+                f"{len(wanted):,} rows of its input {name} are known by their values alone, more than {most:,}: ask about fewer rows, or "
+                "raise AIRFLOW_LINEAGE_TARGET_LIMIT"
+            )
         values = result_rows(behind, wanted.tolist())
         shared = [column for column in values.column_names if column.casefold() in known]
         if not shared:

@@ -83,7 +83,7 @@ def test_decisions(lineage: Lineage, tables: Path) -> None:
 
 
 @pytest.mark.parametrize("format", ["json", "csv"])
-def test_rows_that_are_known_by_their_values(lineage: Lineage, tables: Path, format: str) -> None:
+def test_rows_that_are_known_by_their_values(lineage: Lineage, tables: Path, format: str, monkeypatch: pytest.MonkeyPatch) -> None:
     out = str(tables / "out")
     a = lineage.run(sql("SELECT rid, amount FROM {orders}", orders=str(tables / "orders")), name="a", output=f"{format}:{out}")
     schema = "rid bigint, amount double"
@@ -114,6 +114,11 @@ def test_rows_of_partitioned_files(lineage: Lineage, tables: Path, spark: SparkS
     found = a.forward("rid IN (2, 4)", "orders", across=True)
     assert sorted(found.later[b.id].rows.column("more").to_pylist()) == [102, 104]
     is_inverse(a, b, 1, 6)
+    monkeypatch.setenv("AIRFLOW_LINEAGE_TARGET_LIMIT", "1")
+    too_many = a.forward("rid IN (3, 6)", "orders", across=True, max_rows=5)
+    assert dict(too_many.later) == {}
+    assert [one.level for one in too_many.remarks] == ["unavailable"]
+    assert "2 rows of its input out are known by their values alone, more than 1" in str(too_many.remarks[0].cause)
 
 
 def test_the_version_that_was_read_decides(lineage: Lineage, tables: Path) -> None:

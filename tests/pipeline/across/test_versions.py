@@ -212,11 +212,16 @@ def test_a_postgresql_table(lineage: Lineage, tables: Path, store: Store, jdbc: 
     assert sources(found) == {"orders": [1, 2]}
     assert runs_of(found)[table] == a.id
     assert exact(found), guarantees_of(found)
+    onward = a.forward("rid = 2", "orders", across=True)
+    assert [(one, rows.rows.to_pylist()) for one, rows in onward.later.items()] == [(b.id, [{"client": "ann", "total": 30}])]
+    assert onward.guarantee.level == "exact", onward.guarantee
     more = lineage.run(
         "SELECT 'new' AS client, CAST(1 AS bigint) AS total", name="more", output=Output.postgres(store.url, table, "append")
     )
     c = lineage.run(read_jdbc(jdbc, f"public.{table}"), name="c")
     assert {who: runs_of(c.explain(f"client = '{who}'"))[table] for who in ("new", "bob")} == {"new": more.id, "bob": a.id}
+    # The first run read its own version; the other has rows of two runs.
+    assert list(a.forward("rid = 3", "orders", across=True).later) == [b.id, c.id]
     execute(store.url, "INSERT INTO public.across_totals VALUES ('foreign', 5)")
     d = lineage.run(read_jdbc(jdbc, table), name="d")
     left = d.explain("client = 'bob'")  # a version that no recorded run made
