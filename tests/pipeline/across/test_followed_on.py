@@ -92,6 +92,11 @@ def test_rows_that_are_known_by_their_values(lineage: Lineage, tables: Path, for
     assert sorted(row["rid"] for row in found.later[b.id].rows.to_pylist()) == [3, 6]
     assert found.guarantee.level == "exact", found.guarantee
     is_inverse(a, b, 2)
+    monkeypatch.setenv("AIRFLOW_LINEAGE_TARGET_LIMIT", "1")
+    too_many = a.forward("rid IN (3, 6)", "orders", across=True, max_rows=5)
+    assert dict(too_many.later) == {}
+    assert [one.level for one in too_many.remarks] == ["unavailable"]
+    assert "2 rows of its input out are known by their values alone, more than 1" in str(too_many.remarks[0].cause)
 
 
 def test_duplicates_that_cannot_be_told_apart_are_marked(lineage: Lineage, tables: Path) -> None:
@@ -114,11 +119,6 @@ def test_rows_of_partitioned_files(lineage: Lineage, tables: Path, spark: SparkS
     found = a.forward("rid IN (2, 4)", "orders", across=True)
     assert sorted(found.later[b.id].rows.column("more").to_pylist()) == [102, 104]
     is_inverse(a, b, 1, 6)
-    monkeypatch.setenv("AIRFLOW_LINEAGE_TARGET_LIMIT", "1")
-    too_many = a.forward("rid IN (3, 6)", "orders", across=True, max_rows=5)
-    assert dict(too_many.later) == {}
-    assert [one.level for one in too_many.remarks] == ["unavailable"]
-    assert "2 rows of its input out are known by their values alone, more than 1" in str(too_many.remarks[0].cause)
 
 
 def test_the_version_that_was_read_decides(lineage: Lineage, tables: Path) -> None:
