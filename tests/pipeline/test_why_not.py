@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import io
 import json
-import subprocess
-import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -331,12 +330,19 @@ def test_shown_and_as_json(joined: Any) -> None:
     assert fates[3]["drop"]["rows"][0]["terms"][0]["met"] == 0
 
 
-def test_the_command(joined: Any, lineage_home: object, capfd: pytest.CaptureFixture[str]) -> None:
-    """In a process of its own: a command stops the session that it has started."""
-    command = [sys.executable, "-m", "airflow_lineage_provider.cli", "why-not", joined.id]
-    done = subprocess.run([*command, "x = 30", "--table", "t", "--json"], capture_output=True, text=True, timeout=200, check=False)
-    assert done.returncode == 0, done.stderr
-    assert [fate["survived"] for fate in json.loads(done.stdout)["fates"]] == [False, False]
-    assert "this answer needs Spark" in done.stderr
+def test_the_command(
+    joined: Any, spark: SparkSession, lineage_home: object, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """On this session: one of its own, which a command starts and stops, is `tests/cli/test_planted_files.py`'s."""
+
+    @contextmanager
+    def session(*_: Any) -> Iterator[SparkSession]:
+        yield spark
+
+    monkeypatch.setattr("airflow_lineage_provider.cli.verbs.spark_session", session)
+    assert main(["why-not", joined.id, "x = 30", "--table", "t", "--json"]) == 0
+    told = capfd.readouterr()
+    assert [fate["survived"] for fate in json.loads(told.out)["fates"]] == [False, False]
+    assert "this answer needs Spark" in told.err
     assert main(["why-not", joined.id, "rid = 1"]) == 2
     assert "name one with table" in capfd.readouterr().err
