@@ -164,7 +164,7 @@ class LineageOfWrites(ABC):
 
             return self._recorded(write_unread(frame, output, self._run_store("keep_result"), write, cause))
 
-        return _opened(session, Recording(execute, unread, replace(request, params={}), on_unsupported, name is not None))
+        return _opened(session, Recording(execute, unread, replace(request, params={}, shared_keys=True), on_unsupported, name is not None))
 
 
 @contextmanager

@@ -34,7 +34,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"spark", "render"}),
     frozenset({"running", "deriving"}),
     frozenset({"options"}),
-    frozenset({"asking", "both_ways", "captured_run", "recorded_run", "requested", "streams", "writes", "pipeline"}),
+    frozenset({"asking", "both_ways", "called", "captured_run", "recorded_run", "requested", "streams", "writes", "pipeline"}),
     frozenset({"cli", "operators", "hooks", "decorators", "triggers", "web", "provider_info"}),
 )
 # Explanations are drawn and restored by parts that know them: imported when called, so that no import is a circle.
@@ -66,6 +66,7 @@ LAZY_USERS = {
     "pyspark": {
         "reasons",
         "running",
+        "called",
         "pipeline",
         "recorded_run",
         "requested",

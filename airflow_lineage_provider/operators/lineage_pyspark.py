@@ -13,39 +13,45 @@ from airflow_lineage_provider.operators.bound_pipeline import bind, without_sess
 from airflow_lineage_provider.operators.masking import mask_params, mask_urls
 from airflow_lineage_provider.operators.options import check_when_read, check_when_run
 from airflow_lineage_provider.operators.run_context import airflow_context, task_instance_key
-from airflow_lineage_provider.words import CaptureWhen, OnStoreFailure, Reasons, Strategy
+from airflow_lineage_provider.operators.run_result import RUNS, run_result
+from airflow_lineage_provider.words import CaptureWhen, OnStoreFailure, OnUnsupported, Reasons, Strategy
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
     from jinja2 import Environment
 
+    from airflow_lineage_provider.called import Called
     from airflow_lineage_provider.capture.wanted import Capture
     from airflow_lineage_provider.hooks.lineage import LineageHook
-    from airflow_lineage_provider.recorded_run import Run
     from airflow_lineage_provider.running.output import Output
 
 
-TEMPLATED = frozenset({"strategy", "reasons", "output", "keys", "on_store_failure", "append_key", "capture"})
+TEMPLATED = frozenset({"strategy", "reasons", "output", "keys", "on_store_failure", "on_unsupported", "append_key", "capture"})
 """Options that may be templates: those are checked when the task starts."""
 
 
 class LineagePySparkOperator(PythonOperator):
-    """Run a pipeline ``(spark, **params) -> DataFrame`` and record its lineage.
+    """Run a function of Spark's and record its lineage: what it writes, and the DataFrame that it returns.
 
     Takes what Airflow's ``PySparkOperator`` takes, and the lineage options. The function gets the Spark session as ``spark`` and, where it
     names it, the SparkContext as ``sc``; ``op_args`` and ``op_kwargs`` are its parameters, which the run records; Airflow's context
-    variables are passed where it names them. It returns the DataFrame, and does not write it: ``output`` says where the result goes.
+    variables are passed where it names them.
 
-    The XCom result is ``{"lineage_run_id", "pipeline", "rows", "output", "seconds", "lineage", "lineage_lost"}``, ``lineage`` being
-    ``complete`` or ``incomplete``, and ``lineage_lost`` the cause or None. A try that fails is recorded as failed and leaves the runs of
-    other tries as they are. What one try has appended (``+append``) is replaced by the next, also where the task had succeeded and was
-    cleared; after ``error`` use overwrite.
+    Each write that it makes by Spark's own writers is recorded as a run (`Lineage.recording`), and what it returns is the task's XCom. A
+    DataFrame that it returns is run and recorded, too, and written to ``output``; then the XCom result is ``{"lineage_run_id", "pipeline",
+    "rows", "output", "seconds", "lineage", "lineage_lost"}``, ``lineage`` being ``complete`` or ``incomplete``, and ``lineage_lost`` the
+    cause or None. The XCom key ``lineage_runs`` has all runs of the task, in order, each as such a dictionary.
 
-    :param python_callable: the pipeline.
+    A try that fails is recorded as failed and leaves the runs of other tries as they are. What one try has appended (``+append``) is
+    replaced by the next, also where the task had succeeded and was cleared; after ``error`` use overwrite. (What the function appends by
+    itself is Spark's: the next try appends it again.)
+
+    :param python_callable: the function.
     :param conn_id: Airflow connection to Spark; ``local[*]`` by default. (templated)
     :param config_kwargs: Spark configuration over that of the connection. (templated)
     :param output: where the result is written besides the store: an `Output`, or text such as ``/data/judged``, ``parquet:/data/judged``,
-        ``table:bank.judged``, each with ``+overwrite`` or ``+append`` behind it if wanted. (templated)
+        ``table:bank.judged``, each with ``+overwrite`` or ``+append`` behind it if wanted. A function that returns no DataFrame can have
+        none. (templated)
     :param strategy: what the run stores: ``function_materialization`` (segments with UDFs, and the result), ``rerun`` (nothing),
         ``full_materialization`` (every segment) or ``auto`` (what takes longer to make than to store). (templated)
     :param reasons: ``lazy`` computes reasons when they are asked for, ``eager`` during the run. (templated)
@@ -55,13 +61,16 @@ class LineagePySparkOperator(PythonOperator):
         again.
     :param on_store_failure: what becomes of the task when the results store is missing, slow, or dies in the middle: ``fail``, or
         ``keep_result``: the result is written, and the run is marked incomplete. (templated)
+    :param on_unsupported: what becomes of a write that cannot be recorded: ``fail`` refuses it before it is made, ``incomplete`` has it
+        made, and recorded as an incomplete run. (templated)
     :param append_key: what is appended, for an output with ``+append``: another task that appends as the same key to the same place
         replaces these rows. By default the task instance: dag, DAG run, task, map index. (templated)
     :param capture: ``lazy`` traces the lineage of the result's rows when it is asked for; ``eager``, or a `Capture`, captures it at the end
         of the task (`CaptureLineageOperator` does it in a task of its own). (templated)
     :param store_conn_id: Airflow connection to the results store's PostgreSQL. (templated)
     :param store: its URL instead; with neither the settings decide. (templated)
-    :param lineage_name: the pipeline's name in the store; ``dag_id.task_id`` by default. (templated)
+    :param lineage_name: the pipeline's name in the store; ``dag_id.task_id`` by default. Runs of writes are called after their places,
+        unless this is given. (templated)
     :param op_args, op_kwargs, templates_dict, templates_exts, show_return_value_in_logs: as in ``PythonOperator``.
     :raises ValueError: (when made, and for templates when the task starts) an option is not one of these, or not of its kind.
     :raises LineageError: the pipeline cannot be traced, a UDF or the store failed (see `airflow_lineage_provider.errors`).
@@ -75,6 +84,7 @@ class LineagePySparkOperator(PythonOperator):
         "reasons",
         "keys",
         "on_store_failure",
+        "on_unsupported",
         "append_key",
         "capture",
         "store_conn_id",
@@ -102,6 +112,7 @@ class LineagePySparkOperator(PythonOperator):
         clear_params: Sequence[str] = (),
         secret_params: Sequence[str] = (),
         on_store_failure: OnStoreFailure = "fail",
+        on_unsupported: OnUnsupported = "fail",
         append_key: str | None = None,
         capture: CaptureWhen | Capture = "lazy",
         store_conn_id: str | None = None,
@@ -122,6 +133,7 @@ class LineagePySparkOperator(PythonOperator):
         self.clear_params = clear_params
         self.secret_params = secret_params
         self.on_store_failure = on_store_failure
+        self.on_unsupported = on_unsupported
         self.append_key = append_key
         self.capture = capture
         check_when_read(self.task_id, self._options(), TEMPLATED)
@@ -145,12 +157,13 @@ class LineagePySparkOperator(PythonOperator):
     def _options(self) -> dict[str, Any]:
         return {
             "strategy": self.strategy, "reasons": self.reasons, "output": self.result_output, "keys": self.keys,
-            "on_store_failure": self.on_store_failure, "append_key": self.append_key, "capture": self.capture,
+            "on_store_failure": self.on_store_failure, "on_unsupported": self.on_unsupported, "append_key": self.append_key,
+            "capture": self.capture,
             "clear_params": self.clear_params, "secret_params": self.secret_params,
         }  # fmt: skip
 
-    def execute(self, context: Context) -> dict[str, Any]:
-        """Run and record the pipeline; the XCom result."""
+    def execute(self, context: Context) -> Any:
+        """Call the function, and record its writes and its DataFrame; the XCom result."""
         from airflow_lineage_provider.errors import InvalidOutput
         from airflow_lineage_provider.hooks.lineage import LineageHook
 
@@ -160,19 +173,22 @@ class LineagePySparkOperator(PythonOperator):
                 raise InvalidOutput(f"task {self.task_id!r}: {option} is blank when the task runs; did its template render to nothing?")
         check_when_run(self.task_id, self._options())
         hook = LineageHook(self.store_conn_id, store=self.store, conn_id=self.conn_id, config_kwargs=self.config_kwargs)
-        answer = self._xcom(self._run(hook, {**context, "templates_dict": self.templates_dict}))
-        if self.show_return_value_in_logs:
-            self.log.info("recorded as %s", answer)
-        return answer
+        return self._handed_on(self._run(hook, {**context, "templates_dict": self.templates_dict}), context)
 
-    def _run(self, hook: LineageHook, context: Mapping[str, Any]) -> Run:
+    def _run(self, hook: LineageHook, context: Mapping[str, Any]) -> Called:
+        from airflow_lineage_provider.called import call
+
         pipeline = bind(self.python_callable, self.op_args, self.op_kwargs, context)
+        options = {name: value for name, value in self._options().items() if name != "on_store_failure"}
         with hook.spark(f"{self.dag_id}-{self.task_id}") as spark, hook.lineage(spark, on_store_failure=self.on_store_failure) as lineage:
-            return lineage.run(
+            return call(
+                lineage,
+                spark,
                 pipeline.run,
                 name=self.lineage_name or f"{self.dag_id}.{self.task_id}",
+                name_of_writes=self.lineage_name,
                 params=pipeline.params,
-                **{**self._options(), "append_key": self._append_key(context)},
+                **{**options, "append_key": self._append_key(context)},
                 context=airflow_context(context),
                 progress=self.log.info,
             )
@@ -185,16 +201,19 @@ class LineagePySparkOperator(PythonOperator):
             return self.append_key
         return task_instance_key(context)
 
-    def _xcom(self, run: Run) -> dict[str, Any]:
-        from airflow_lineage_provider.running.output import Output
-
-        summary = run.summary
-        written = None if self.result_output is None else Output.parse(self.result_output).describe()
-        lost = run.lineage_lost
-        if lost:
-            self.log.warning("the result stands, and nobody will be able to explain it: %s", lost)
-        return {
-            "lineage_run_id": summary.id, "run_id": summary.id, "pipeline": summary.pipeline, "rows": summary.rows, "output": written,
-            "seconds": summary.seconds,
-            "lineage": "incomplete" if lost else "complete", "lineage_lost": lost or None,
-        }  # fmt: skip
+    def _handed_on(self, called: Called, context: Context) -> Any:
+        """The XCom result; the runs have a key of their own."""
+        told = [run_result(run) for run in called.runs]
+        for each in told:
+            self.log.info("recorded as %s", each)
+            if each["lineage_lost"]:
+                self.log.warning("the result stands, and nobody will be able to explain it: %s", each["lineage_lost"])
+        if not told:
+            self.log.warning("nothing is recorded: the function returned no DataFrame, and wrote nothing by Spark's writers")
+        if self.do_xcom_push:
+            context["ti"].xcom_push(key=RUNS, value=told)
+        if called.result is not None:
+            return told[-1]
+        if self.show_return_value_in_logs:
+            self.log.info("Done. Returned value was: %s", called.value)
+        return called.value

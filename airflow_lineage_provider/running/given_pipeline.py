@@ -26,7 +26,7 @@ def pipeline_name(pipeline: Any) -> str:
     name = getattr(pipeline, "__name__", None)
     if name == "<lambda>":
         return _place(pipeline)
-    return name if isinstance(name, str) else "dataframe" if _is_frame(pipeline) else type(pipeline).__name__
+    return name if isinstance(name, str) else "dataframe" if is_frame(pipeline) else type(pipeline).__name__
 
 
 def _place(function: Any) -> str:
@@ -45,7 +45,7 @@ def frame_of(spark: SparkSession, pipeline: Callable[..., Any] | str | DataFrame
         from airflow_lineage_provider.spark.capturing.sql_text import frame_of_text
 
         return frame_of_text(spark, pipeline, params, name)
-    if _is_frame(pipeline):
+    if is_frame(pipeline):
         if params:
             raise PlanError(
                 f"pipeline {name} is a DataFrame, which takes no parameters ({', '.join(params)}); leave them out, or give a function "
@@ -56,8 +56,8 @@ def frame_of(spark: SparkSession, pipeline: Callable[..., Any] | str | DataFrame
         raise PlanError(f"{shown(pipeline)} is not a pipeline; give a function (spark, **params) -> DataFrame, a SQL text, or a DataFrame")
     check_parameters(pipeline, params, name)
     made = pipeline(spark, **params)
-    if not _is_frame(made):
-        raise PlanError(f"pipeline {name} returned {_what(made)}; {_FORMS}")
+    if not is_frame(made):
+        raise PlanError(f"pipeline {name} returned {what_it_is(made)}; {_FORMS}")
     return _spark_frame(made)
 
 
@@ -73,7 +73,7 @@ def check_parameters(pipeline: Callable[..., Any], params: Mapping[str, Any], na
         raise PlanError(f"pipeline {name}{signature} is called with {first} and the parameters {list(params)}: {problem}") from None
 
 
-def _is_frame(given: Any) -> bool:
+def is_frame(given: Any) -> bool:
     """Whether it is a frame of Spark's, or of pandas on Spark. (Whoever has one has imported pyspark.)"""
     kinds = {(kind.__module__, kind.__name__) for kind in type(given).__mro__}
     spark = any(module.startswith("pyspark.sql.") and name == "DataFrame" for module, name in kinds)
@@ -91,7 +91,8 @@ def _spark_frame(frame: Any) -> DataFrame:
     return found
 
 
-def _what(made: Any) -> str:
+def what_it_is(made: Any) -> str:
+    """What a pipeline returned that is no frame, for an error."""
     kind = type(made)
     if made is None:
         return "nothing (None): does it end with return?"

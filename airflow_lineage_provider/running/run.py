@@ -79,6 +79,8 @@ class Request:
     data: DataPlace | None = None
     batch: MicroBatch | None = None
     capture: Capture | None = None
+    shared_keys: bool = False
+    """Whether ``keys`` are those of further runs, too, and may name tables that this one does not read."""
 
     @property
     def batch_key(self) -> BatchKey | None:
@@ -225,7 +227,7 @@ def _prepare(spark: SparkSession, store: RunStore, request: Request, frame: Data
         plan = with_reasons(plan, frozenset(number for number, udf in udfs.items() if udf.has_reason))
     identities = {source.leaf: source_identity(source, request.keys) for source in sources_of(plan)}
     readable = {source.relation.name for source in sources_of(plan)} | functions_of_batches(pipeline.plan)
-    if not isinstance(request.output, GivenOutput):  # the keys of a recording are those of all its writes
+    if not request.shared_keys:
         check_named(request.keys, readable)
     unknown_costs: dict[int, SegmentCost] = {}
     costs = store.ask("reading what earlier runs cost", lambda opened: _costs(opened, request, plan), unknown_costs)

@@ -88,12 +88,12 @@ class DagResult:
         self.tries = {(ti.task_id, ti.map_index): ti.try_number for ti in run.get_task_instances()}
         self._dag_id = run.dag_id
 
-    def result(self, task_id: str, map_index: int = -1) -> Any:
+    def result(self, task_id: str, map_index: int = -1, key: str = "return_value") -> Any:
         from airflow.models.xcom import XComModel
         from airflow.utils.session import create_session
 
         with create_session() as session:
-            found = session.scalars(XComModel.get_many(run_id=self.run_id, key="return_value", task_ids=task_id, dag_ids=self._dag_id))
+            found = session.scalars(XComModel.get_many(run_id=self.run_id, key=key, task_ids=task_id, dag_ids=self._dag_id))
             values = {one.map_index: XComModel.deserialize_value(one) for one in found}
         return values[map_index]
 

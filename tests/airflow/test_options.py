@@ -182,7 +182,7 @@ REST: dict[Any, dict[str, Any]] = {
 
 
 def test_operators_have_the_options_of_runs_and_questions() -> None:
-    assert {option for _, option, _ in WITH_WORDS} == set(OPTIONS) - {"on_unsupported"}  # of `recording`
+    assert {option for _, option, _ in WITH_WORDS} == set(OPTIONS)
     assert all(OPTIONS[option] is kind for _, option, kind in WITH_WORDS)
 
 

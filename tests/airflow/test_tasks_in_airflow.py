@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow.parquet as pq
 import pytest
+from pyspark.sql import SparkSession
 
 from airflow_lineage_provider import Lineage
 from airflow_lineage_provider.errors import RunNotComplete
@@ -93,6 +94,38 @@ def test_a_failed_try_is_recorded_as_failed_and_the_next_beside_it(tasks: DagRes
 def test_a_task_that_is_tried_again_after_its_run_was_recorded_appends_once(tasks: DagResult, store: Store, folder: Path) -> None:
     assert [run.status for run in store.runs("lineage_tasks.appended")] == ["complete", "complete"]
     assert pq.read_table(folder / "appended").num_rows == 3
+
+
+def test_a_function_that_writes_and_returns_a_count_is_recorded_and_hands_on_the_count(
+    tasks: DagResult, folder: Path, store: Store, spark: SparkSession
+) -> None:
+    assert tasks.result("counts") == 6
+    numbers, odd = tasks.result("counts", key="lineage_runs")
+    assert [(each["pipeline"], each["rows"], each["lineage"]) for each in (numbers, odd)] == [
+        ("numbers", 6, "complete"),
+        ("odd_numbers", 3, "complete"),
+    ]
+    assert odd["output"] == {"kind": "path", "target": f"{folder}/odd_numbers", "format": "parquet", "mode": "overwrite"}
+    assert pq.read_table(folder / "odd_numbers").num_rows == 3
+    assert store.run(odd["lineage_run_id"]).airflow["task_id"] == "counts"
+    with Lineage(spark) as lineage:
+        answer = lineage.get_run(odd["lineage_run_id"]).explain("id = 3", progress=False)
+    assert answer.sources["range"].rows.to_pylist() == [{"id": 3}]  # through the run that wrote the numbers
+
+
+def test_a_function_that_writes_and_returns_a_frame_has_runs_of_both(tasks: DagResult, folder: Path) -> None:
+    first, both = tasks.result("writes_and_returns", key="lineage_runs")
+    assert tasks.result("writes_and_returns") == both
+    assert [(each["pipeline"], each["rows"]) for each in (first, both)] == [("both", 4), ("both", 2)]
+    assert both["output"]["target"] == f"{folder}/both"
+    assert pq.read_table(folder / "both").num_rows == 2
+
+
+def test_what_cannot_be_recorded_is_written_where_that_is_asked_and_said(tasks: DagResult, folder: Path) -> None:
+    (sampled,) = tasks.result("samples", key="lineage_runs")
+    assert (sampled["pipeline"], sampled["lineage"]) == ("sampled", "incomplete")
+    assert "sample" in sampled["lineage_lost"].lower()
+    assert pq.read_table(folder / "sampled").num_rows > 0
 
 
 def test_context_variables_are_not_parameters(tasks: DagResult, store: Store) -> None:

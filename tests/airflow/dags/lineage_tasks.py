@@ -54,6 +54,25 @@ def lineage_tasks() -> None:
     def appended(spark: Any) -> Any:
         return spark.sql("SELECT id FROM range(3)")
 
+    @task.lineage_pyspark
+    def counts(spark: Any, folder: str, rows: int) -> int:
+        numbers = spark.range(rows).selectExpr("id", "id % 2 = 1 AS odd")
+        numbers.write.mode("overwrite").parquet(f"{folder}/numbers")
+        spark.read.parquet(f"{folder}/numbers").where("odd").write.partitionBy("odd").mode("overwrite").parquet(f"{folder}/odd_numbers")
+        return rows
+
+    @task.lineage_pyspark(lineage_name="both", output="{{ params.folder }}/both+overwrite")
+    def writes_and_returns(spark: Any, folder: str) -> Any:
+        spark.range(4).write.mode("overwrite").parquet(f"{folder}/first")
+        return spark.read.parquet(f"{folder}/first").where("id > 1")
+
+    @task.lineage_pyspark(on_unsupported="incomplete")
+    def samples(spark: Any, folder: str) -> None:
+        spark.range(100).sample(True, 1.0, 1).write.mode("overwrite").parquet(f"{folder}/sampled")
+
+    counts(folder="{{ params.folder }}", rows=6)
+    writes_and_returns(folder="{{ params.folder }}")
+    samples(folder="{{ params.folder }}")
     appended()
     without_store()
     mapped.partial(factor=10).expand(rows=[2, 3])

@@ -1,0 +1,25 @@
+"""What a task hands on of a recorded run: the XCom that names it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from airflow_lineage_provider.typed_json import written
+
+if TYPE_CHECKING:
+    from airflow_lineage_provider.recorded_run import Run
+
+RUNS = "lineage_runs"
+"""The XCom key of all runs of a task, in order: those of its writes, and last that of the DataFrame that its function returned."""
+
+
+def run_result(run: Run) -> dict[str, Any]:
+    """``{"lineage_run_id", "pipeline", "rows", "output", "seconds", "lineage", "lineage_lost"}``: JSON-able, and without a password."""
+    summary, output, lost = run.summary, run.record.output, run.lineage_lost
+    return {
+        "lineage_run_id": summary.id, "run_id": summary.id, "pipeline": summary.pipeline, "rows": summary.rows,
+        "output": None if output is None else written(replace(output, version=None)),
+        "seconds": summary.seconds,
+        "lineage": "incomplete" if lost else "complete", "lineage_lost": lost or None,
+    }  # fmt: skip

@@ -1,0 +1,118 @@
+"""A function called as a program: what it writes and what it returns, and what is refused before it is called."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from airflow_lineage_provider import Lineage, Secret
+from airflow_lineage_provider.called import call
+from airflow_lineage_provider.errors import InvalidOption, InvalidOutput, PlanError, RunFailed, WriteNotRecorded
+
+pytestmark = pytest.mark.spark
+
+
+def _never(_spark: Any) -> None:
+    pytest.fail("the function was called")
+
+
+def _called(lineage: Lineage, spark: SparkSession, function: Any, **options: Any) -> Any:
+    return call(lineage, spark, function, **{"name": "called", "progress": False, **options})
+
+
+@pytest.mark.parametrize("value", [None, 3, "/a/path", {"rows": 3}, [1, 2]])
+def test_what_is_no_frame_is_handed_on(lineage: Lineage, spark: SparkSession, value: Any) -> None:
+    called = _called(lineage, spark, lambda _spark: value)
+    assert (called.value, called.runs) == (value, ())
+
+
+def test_its_writes_are_recorded_with_its_parameters(lineage: Lineage, spark: SparkSession, tmp_path: Path) -> None:
+    def function(spark: SparkSession, rows: int) -> str:
+        spark.range(rows).write.parquet(f"{tmp_path}/first")
+        return "done"
+
+    called = _called(lineage, spark, function, params={"rows": 3}, clear_params=["rows"], context={"task_id": "t"})
+    (run,) = called.written
+    assert (called.value, called.result) == ("done", None)
+    assert (run.record.params, run.record.airflow, run.summary.pipeline) == ({"rows": 3}, {"task_id": "t"}, "first")
+
+
+def test_a_frame_has_the_parameters_that_made_it_and_keys_of_all_tables(lineage: Lineage, spark: SparkSession, tmp_path: Path) -> None:
+    spark.createDataFrame([(1, "a"), (2, "b")], "n int, name string").write.json(f"{tmp_path}/a")
+    spark.createDataFrame([(1,)], "n int").write.json(f"{tmp_path}/b")
+
+    def function(spark: SparkSession, low: int) -> Any:
+        spark.read.json(f"{tmp_path}/a").write.parquet(f"{tmp_path}/written")
+        return spark.read.json(f"{tmp_path}/b").where(f"n > {low}").pandas_api()
+
+    keys = {f"{tmp_path}/a": ["n"]}
+    called = _called(lineage, spark, function, params={"low": 0}, clear_params=["low"], keys=keys, output=f"{tmp_path}/out")
+    written, result = called.runs
+    assert (written.summary.pipeline, result.summary.pipeline) == ("written", "called")
+    assert (result.record.params, result.summary.rows) == ({"low": 0}, 1)
+    with pytest.raises(PlanError, match="keys name"):  # where nothing is written they are of the frame's own tables, as ever
+        _called(lineage, spark, lambda spark: spark.range(3), keys=keys)
+
+
+def test_a_secret_is_in_no_error_and_in_no_plan(lineage: Lineage, spark: SparkSession) -> None:
+    def fails(_spark: SparkSession, token: str) -> None:
+        raise ValueError(f"refused {token}")
+
+    with pytest.raises(RunFailed) as failed:
+        _called(lineage, spark, fails, params={"token": Secret("hunter2-h2")})
+    assert "hunter2" not in str(failed.value)
+
+    called = _called(
+        lineage,
+        spark,
+        lambda spark, token: spark.sql(f"SELECT id, '{token}' AS t FROM range(2)"),
+        params={"token": Secret("hunter2-h2")},
+    )
+    assert "hunter2" not in lineage.store.run(called.result.id).plan
+
+
+def test_its_own_errors_are_its_own(lineage: Lineage, spark: SparkSession) -> None:
+    class Skipped(Exception):
+        pass
+
+    def skips(_spark: SparkSession) -> None:
+        raise Skipped("not today")
+
+    with pytest.raises(Skipped, match="not today"):
+        _called(lineage, spark, skips)
+
+
+def test_an_output_without_a_frame_is_refused_by_name(lineage: Lineage, spark: SparkSession, tmp_path: Path) -> None:
+    def writes(spark: SparkSession) -> int:
+        spark.range(3).write.parquet(f"{tmp_path}/first")
+        return 3
+
+    with pytest.raises(InvalidOutput, match=r"the DataFrame goes that called returns, and it returned a value of type int\. What it"):
+        _called(lineage, spark, writes, output=f"{tmp_path}/out")
+    assert lineage.latest("first").summary.rows == 3
+    with pytest.raises(InvalidOutput, match=r"nothing \(None\): does it end with return\?\. Leave output out"):
+        _called(lineage, spark, lambda _spark: None, output=f"{tmp_path}/out")
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"append_key": "k"}, InvalidOption, "append_key='k' is for an output that is appended to"),
+        ({"on_unsupported": "shrug"}, InvalidOption, "on_unsupported='shrug' is not known"),
+        ({"output": "nowhere"}, InvalidOutput, "not understood"),
+        ({"params": {"odd": 1}}, PlanError, "is called with the session"),
+    ],
+)
+def test_wrong_options_are_refused_before_it_is_called(
+    lineage: Lineage, spark: SparkSession, options: dict[str, Any], error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        _called(lineage, spark, _never, **options)
+
+
+def test_what_cannot_be_recorded_is_refused_before_it_is_made(lineage: Lineage, spark: SparkSession) -> None:
+    with pytest.raises(WriteNotRecorded, match="DELETE"):
+        _called(lineage, spark, lambda spark: spark.sql("DELETE FROM nothing_there"))
