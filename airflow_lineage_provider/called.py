@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from airflow_lineage_provider.errors import InvalidOption, InvalidOutput
+from airflow_lineage_provider.errors import InvalidOutput
 from airflow_lineage_provider.options import check_options
 from airflow_lineage_provider.requested import requested
 from airflow_lineage_provider.running.given_pipeline import check_parameters, is_frame, what_it_is
@@ -69,11 +69,11 @@ def call(
 
     What it writes by Spark's writers is recorded as by `Lineage.recording`; a DataFrame that it returns is then run as by `Lineage.run`,
     called ``name``. The writes' runs are called after their places, or all ``name_of_writes``. ``keys`` are those of all tables that are
-    read. The other options are those of `Lineage.run` and of `Lineage.recording`.
+    read. With ``capture`` the lineage of all of these runs is captured. The other options are those of `Lineage.run` and of
+    `Lineage.recording`.
 
     :raises InvalidOutput: an ``output`` is given, and the function returned nothing that could be written there; what it wrote stands.
-    :raises InvalidOption, ParameterError: an option is wrong; the function was not called. (For ``capture``, and a function that returned
-        no DataFrame: what it wrote stands.)
+    :raises InvalidOption, ParameterError: an option is wrong; the function was not called.
     :raises PlanError: it does not take these parameters, or its DataFrame, or a write, cannot be traced.
     :raises LineageError: a run failed. What the function itself raises is raised as it is, without what is secret.
     """
@@ -89,14 +89,11 @@ def call(
     )  # fmt: skip
     with guarded(request.secrets.message), recording as recorded:
         returned = function(spark, **request.params)
+    for run in recorded.runs if request.capture is not None else ():
+        run._capture_with_run(request.capture, request.secrets.values, progress)
     if not is_frame(returned):
         if request.output is not None:
             raise _no_frame(name, returned, recorded.runs)
-        if request.capture is not None:
-            raise InvalidOption(
-                f"capture= is for the DataFrame that {name} returns, and it returned {what_it_is(returned)}; leave it out, and capture "
-                "the runs of its writes by Run.capture, or CaptureLineageOperator"
-            )
         return Called(written=recorded.runs, value=returned)
 
     def stands(_spark: SparkSession, **_params: Any) -> DataFrame:

@@ -97,8 +97,10 @@ class CapturedLineageOfRun:
         """What a run was asked to capture, once it is complete.
 
         The result stands without it, and so does every answer: what keeps it from being captured is kept with the run (`index`), or raised
-        (`settings.capture_required`).
+        (`settings.capture_required`). Of a run whose lineage was lost there is nothing to capture.
         """
+        if self.record.status != "complete":
+            return
         try:
             self._capture(wanted, secret_params, progress)
         except LineageError as problem:

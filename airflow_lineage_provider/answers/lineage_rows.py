@@ -77,6 +77,25 @@ class LineageRows(Shown):
         """The rows as a pandas frame."""
         return self.rows.to_pandas()
 
+    def query(self, query: str) -> pa.Table:
+        """The rows of one SELECT over these rows: a query that consumes lineage (Smoke, Sec. 2.1).
+
+        Its tables are ``rows`` (all columns, and their place ``row``, unless a column is called so) and ``links`` (``asked``, ``row``). It
+        is SQL of DuckDB, not of Spark, and nothing but these tables can be read.
+
+        >>> run.backward("judge = 'Reject'", table="loans").query("SELECT occ, count(*) AS n FROM rows GROUP BY occ")  # doctest: +SKIP
+
+        :raises InvalidOption: it is not one SELECT, or cannot be run. :raises EnvironmentProblem: DuckDB is not installed.
+        """
+        import pyarrow as pa
+
+        from airflow_lineage_provider.sources.duckdb_query import selected
+
+        rows = self.rows
+        if "row" not in [name.casefold() for name in rows.column_names]:
+            rows = rows.append_column("row", pa.array(range(rows.num_rows), pa.int64()))
+        return selected(query, {"rows": rows, "links": self.links})
+
     def parts(self) -> Iterator[LineageRows]:
         """Itself."""
         yield self

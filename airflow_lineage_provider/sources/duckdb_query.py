@@ -6,6 +6,9 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from airflow_lineage_provider.errors import InvalidOption
+from airflow_lineage_provider.extras import require
+from airflow_lineage_provider.shown import shown
 from airflow_lineage_provider.sources.duckdb_connection import connected, name
 from airflow_lineage_provider.sources.files import CannotReadHere, first_line
 
@@ -37,3 +40,22 @@ def fetched(
             return connection.sql(query).to_arrow_table()
         except (duckdb.Error, pa.ArrowInvalid, UnicodeError) as problem:
             raise CannotReadHere(f"DuckDB failed: {first_line(problem)}") from problem
+
+
+def selected(query: str, tables: Mapping[str, pa.Table]) -> pa.Table:
+    """The rows of one SELECT that a person wrote, over tables of rows. It reaches nothing else: no file, no setting, no other statement.
+
+    :raises InvalidOption: it is not one SELECT, or DuckDB cannot run it; says why.
+    :raises EnvironmentProblem: DuckDB is not installed.
+    """
+    duckdb = require("duckdb", "duckdb", "SQL over rows of lineage")
+    try:
+        statements = duckdb.extract_statements(query)
+    except (duckdb.Error, TypeError) as problem:
+        raise InvalidOption(f"query={shown(query)} is no SQL that DuckDB reads: {first_line(problem)}") from problem
+    if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
+        raise InvalidOption(f"query={shown(query)} is not one SELECT over {', '.join(tables)}")
+    try:
+        return fetched(query, views={}, tables=tables, paths=())
+    except CannotReadHere as problem:
+        raise InvalidOption(f"query={shown(query)}: {problem}") from problem

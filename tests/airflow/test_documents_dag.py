@@ -1,4 +1,4 @@
-"""The DAG of the documents is one that Airflow reads."""
+"""The DAGs of the documents are such as Airflow reads."""
 
 from __future__ import annotations
 
@@ -11,15 +11,16 @@ from tests.readme.snippets import snippets
 ROOT = Path(__file__).parents[2]
 
 
-def test_the_dag_of_the_documents(airflow_home: Path, tmp_path: Path) -> None:
+def test_the_dags_of_the_documents(airflow_home: Path, tmp_path: Path) -> None:
     from airflow.dag_processing.dagbag import DagBag
 
-    (text,) = [one.text for one in snippets(ROOT / "docs" / "how-to" / "airflow.md") if one.kind == "python"]
-    (tmp_path / "of_the_documents.py").write_text(text)
+    # The second goes on from the first.
+    texts = [one.text for one in snippets(ROOT / "docs" / "how-to" / "airflow.md") if one.kind == "python"]
+    (tmp_path / "of_the_documents.py").write_text("\n\n".join(texts))
     bag = DagBag(tmp_path)
     assert bag.import_errors == {}
-    (dag,) = bag.dags.values()
-    assert {task.task_id: set(task.downstream_task_ids) for task in dag.tasks} == {"examine": {"derive"}, "derive": set()}
+    found = {name: {task.task_id: set(task.downstream_task_ids) for task in dag.tasks} for name, dag in bag.dags.items()}
+    assert found == {"examination": {"examine": {"derive"}, "derive": set()}, "judging": {"judge": set()}}
 
 
 @pytest.mark.parametrize("name", ["postgres", "spark"])

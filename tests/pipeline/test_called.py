@@ -57,6 +57,17 @@ def test_a_frame_has_the_parameters_that_made_it_and_keys_of_all_tables(lineage:
         _called(lineage, spark, lambda spark: spark.range(3), keys=keys)
 
 
+def test_the_lineage_of_all_its_runs_is_captured(lineage: Lineage, spark: SparkSession, tmp_path: Path) -> None:
+    def function(spark: SparkSession) -> Any:
+        spark.range(3).write.parquet(f"{tmp_path}/first")
+        return spark.read.parquet(f"{tmp_path}/first").where("id > 0")
+
+    written, result = _called(lineage, spark, function, capture="eager").runs
+    assert [run.index is not None and run.index.problem for run in (written, result)] == ["", ""]
+    (of_write,) = _called(lineage, spark, lambda spark: spark.range(3).write.parquet(f"{tmp_path}/second"), capture="eager").runs
+    assert {one.to for one in of_write.index or ()} == {"range"}
+
+
 def test_a_secret_is_in_no_error_and_in_no_plan(lineage: Lineage, spark: SparkSession) -> None:
     def fails(_spark: SparkSession, token: str) -> None:
         raise ValueError(f"refused {token}")

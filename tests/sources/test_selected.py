@@ -1,0 +1,72 @@
+"""SQL that a person writes over rows of lineage: one SELECT over these rows, and nothing else."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from airflow_lineage_provider.answers.explanation import RunSummary
+from airflow_lineage_provider.answers.lineage_rows import LineageRows
+from airflow_lineage_provider.errors import EnvironmentProblem, InvalidOption
+from airflow_lineage_provider.plan.guarantees import EXACT
+
+RUN = RunSummary(id="r", pipeline="p", status="complete", started="", seconds=1.0, strategy="rerun", reasons="lazy", rows=2, error="")
+
+
+def rows_of(table: pa.Table) -> LineageRows:
+    links = pa.table({"asked": [0, 0, 1], "row": [0, 1, 1]})
+    return LineageRows(run=RUN, asked="true", table="loans", rows=table, links=links, guarantee=EXACT, engine="index: rid array")
+
+
+LOANS = rows_of(pa.table({"occ": ["a", "b"], "amount": [1.5, None]}))
+
+
+def test_rows_and_links() -> None:
+    assert LOANS.query("SELECT occ, count(*) AS n, sum(amount) AS s FROM rows GROUP BY occ ORDER BY occ").to_pylist() == [
+        {"occ": "a", "n": 1, "s": 1.5}, {"occ": "b", "n": 1, "s": None},
+    ]  # fmt: skip
+    text = "SELECT asked, max(occ) AS last FROM rows JOIN links USING (row) GROUP BY asked ORDER BY asked"
+    assert LOANS.query(text).to_pylist() == [{"asked": 0, "last": "b"}, {"asked": 1, "last": "b"}]
+    own = rows_of(pa.table({"Row": [7, 8]}))
+    assert own.query("SELECT sum(row) AS s FROM rows").to_pylist() == [{"s": 15}]
+    assert LOANS.query("WITH few AS (FROM rows LIMIT 1) SELECT count(*) AS n FROM few").to_pylist() == [{"n": 1}]
+    assert rows_of(pa.table({"occ": pa.array([], pa.string())})).query("SELECT count(*) AS n FROM rows").to_pylist() == [{"n": 0}]
+
+
+@pytest.mark.parametrize(
+    ("query", "message"),
+    [
+        ("SELECTED 1", "is no SQL that DuckDB reads"),
+        ("", "is not one SELECT over rows, links"),
+        ("SELECT 1; SELECT 2", "is not one SELECT"),
+        ("CREATE TABLE kept AS FROM rows", "is not one SELECT"),
+        ("INSERT INTO rows VALUES ('c', 1)", "is not one SELECT"),
+        ("SET enable_external_access = true", "is not one SELECT"),
+        ("SELECT nothing FROM rows", "nothing"),
+        ("SELECT * FROM loans", "loans"),
+        (7, "query=7"),
+    ],
+)
+def test_what_is_not_one_select_over_them(query: str, message: str) -> None:
+    with pytest.raises(InvalidOption, match=message):
+        LOANS.query(query)
+
+
+def test_no_file_is_read_and_none_written(tmp_path: Path) -> None:
+    secret = tmp_path / "secret.csv"
+    secret.write_text("a\n1\n")
+    for query in (f"SELECT * FROM '{secret}'", f"SELECT * FROM read_csv('{secret}')", f"SELECT content FROM read_text('{secret}')"):
+        with pytest.raises(InvalidOption, match="DuckDB failed"):
+            LOANS.query(query)
+    with pytest.raises(InvalidOption, match="is not one SELECT"):
+        LOANS.query(f"COPY rows TO '{tmp_path}/out.csv'")
+    assert [one.name for one in tmp_path.iterdir()] == ["secret.csv"]
+
+
+def test_without_duckdb(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "duckdb", None)
+    with pytest.raises(EnvironmentProblem, match=r"SQL over rows of lineage needs duckdb.*\[duckdb\]"):
+        LOANS.query("SELECT 1")
