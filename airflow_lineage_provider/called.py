@@ -89,8 +89,9 @@ def call(
     )  # fmt: skip
     with guarded(request.secrets.message), recording as recorded:
         returned = function(spark, **request.params)
-    for run in recorded.runs if request.capture is not None else ():
-        run._capture_with_run(request.capture, request.secrets.values, progress)
+    if request.capture is not None:
+        for run in recorded.runs:
+            run._capture_with_run(request.capture, request.secrets.values, progress)
     if not is_frame(returned):
         if request.output is not None:
             raise _no_frame(name, returned, recorded.runs)
