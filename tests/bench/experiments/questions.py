@@ -140,8 +140,9 @@ def _many_reasons(ground: Ground, library: str) -> Iterator[Comparison]:
     rows = max(counts)
     exam = _exam(library)
     exam.register(ground.spark)
-    steps = {"income": 7, "debt": 11, "amount": 13}
-    features = {name: pa.array([float(500 + (n * step) % 9_500) for n in range(rows)]) for name, step in steps.items()}
+    # Prime periods, so that no two decisions are of the same inputs: an answer has one reason for these.
+    periods = {"income": 9_497, "debt": 9_491, "amount": 9_479}
+    features = {name: pa.array([float(500 + (n * 7) % period) for n in range(rows)]) for name, period in periods.items()}
     inputs = pa.table({"n": pa.array(range(rows), pa.int64())} | features)
     ground.spark.createDataFrame(inputs).createOrReplaceTempView("bench_decisions")
     runs = []
