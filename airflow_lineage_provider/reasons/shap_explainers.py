@@ -23,6 +23,7 @@ import pandas as pd
 
 from airflow_lineage_provider.errors import UdfDeclarationError
 from airflow_lineage_provider.extras import require
+from airflow_lineage_provider.reasons.compiled_once import keep_compiled
 from airflow_lineage_provider.reasons.decisions import Decisions
 from airflow_lineage_provider.reasons.row_seed import row_seed
 from airflow_lineage_provider.reasons.tabular import Coding
@@ -104,6 +105,7 @@ class _Sampling:
 
     def _row(self, row: pd.DataFrame) -> Any:
         shap = require("shap", "shap", "this UDF's reason")
+        keep_compiled()
         coding = Coding.of(self.decisions.table, row)
         masker = shap.maskers.Independent(coding.encode(self.decisions.table.background), max_samples=len(self.decisions.table.background))
         seed, cells = row_seed(self.seed, row.iloc[0].tolist()), coding.encode(row)
