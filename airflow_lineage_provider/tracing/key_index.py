@@ -25,6 +25,18 @@ class Places(NamedTuple):
     row: npt.NDArray[np.int64]
 
 
+def placed(rows: npt.NDArray[np.int64], asked: npt.NDArray[np.int64], many: int) -> Places:
+    """Where numbers below ``many`` that are asked for stand among those of rows."""
+    import numpy as np
+
+    counts = np.bincount(rows, minlength=many)
+    starts, order = np.cumsum(counts) - counts, np.argsort(rows, kind="stable")
+    found = counts[asked]
+    number = np.repeat(np.arange(len(asked)), found)
+    within = np.arange(len(number)) - np.repeat(np.cumsum(found) - found, found)
+    return Places(number, order[starts[asked][number] + within])
+
+
 class KeyIndex:
     """The keys of a table's rows: a column for each part of the key, a row for each of the table's; several may have the same."""
 
@@ -37,21 +49,13 @@ class KeyIndex:
 
     def places(self, keys: pa.Table) -> Places:
         """Every row that has one of these keys; for a key that stands there several times, each time."""
-        import numpy as np
-
-        rows, asked, many = self._codes(keys)
-        counts = np.bincount(rows, minlength=many)
-        starts, order = np.cumsum(counts) - counts, np.argsort(rows, kind="stable")
-        found = counts[asked]
-        number = np.repeat(np.arange(len(asked)), found)
-        within = np.arange(len(number)) - np.repeat(np.cumsum(found) - found, found)
-        return Places(number, order[starts[asked][number] + within])
+        return placed(*self.numbered(keys))
 
     def has(self, keys: pa.Table) -> npt.NDArray[np.bool_]:
         """For each of these keys whether a row has it."""
         import numpy as np
 
-        rows, asked, many = self._codes(keys)
+        rows, asked, many = self.numbered(keys)
         return np.bincount(rows, minlength=many)[asked] > 0
 
     @cached_property
@@ -75,13 +79,13 @@ class KeyIndex:
     @cached_property
     def _own(self) -> npt.NDArray[np.int64]:
         """A number for each row: the same for the same key."""
-        return self._codes(self.keys.slice(0, 0))[0]
+        return self.numbered(self.keys.slice(0, 0))[0]
 
     def tuples(self) -> list[Key]:
         """The rows' keys as they can be looked up one by one, where there are few."""
         return key_tuples(self.keys)
 
-    def _codes(self, keys: pa.Table) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], int]:
+    def numbered(self, keys: pa.Table) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], int]:
         """A number below the third for each row, and for each key asked for: the same for the same."""
         import numpy as np
 
@@ -90,7 +94,7 @@ class KeyIndex:
         for own, theirs in zip(self.keys.columns, keys.columns, strict=True):
             part, parts = _numbered(own, theirs)
             # Both are below the number of rows, of which no table of this machine has 2³¹.
-            codes, many = _dense(codes * parts + part)
+            codes, many = (part, parts) if many == 1 else _dense(codes * parts + part)
         return codes[:rows], codes[rows:], many
 
 

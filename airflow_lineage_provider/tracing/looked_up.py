@@ -1,40 +1,98 @@
-"""What stored rows of a run hold of their lineage, each row looked up once, whatever number of questions lead to it."""
+"""What tracing queries have told of keys, each key asked about once, whatever number of questions lead to it.
+
+A tracing query carries its targets' tags along: what it finds for a key does not depend on them. So a second trace of the same lineage
+(the reasons' after the rows') asks about keys that are new to it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from airflow_lineage_provider.tracing.key_index import KeyIndex, placed
 from airflow_lineage_provider.tracing.reserved import TAG
 
 if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
     import pyarrow as pa
 
-LookUp = Callable[["pa.Table"], "pa.Table"]
-"""Stored rows by numbers that are their own tags: the tag first, then what the rows hold. A number has one row, or none."""
+Ask = Callable[["pa.Table"], "pa.Table"]
+"""Rows by keys that have tags: the tag first, then what was found. A key has any number of rows."""
+
+
+@dataclass(frozen=True)
+class _Known:
+    """Keys in comparable form, and what was found of them: the key's number first."""
+
+    keys: pa.Table
+    rows: pa.Table
 
 
 @dataclass(kw_only=True)
 class LookedUp:
-    """Rows of stored segments, by segment."""
+    """Answers of tracing queries, by question."""
 
-    _asked: dict[int, set[int]] = field(default_factory=dict)
-    _rows: dict[int, pa.Table] = field(default_factory=dict)
+    _known: dict[Hashable, _Known] = field(default_factory=dict)
 
-    def rows(self, segment: int, target: pa.Table, look_up: LookUp) -> pa.Table:
-        """For each tag and row number of ``target`` the tag, and what the row holds; ``look_up`` is asked for rows not known yet."""
+    def rows(self, question: Hashable, target: pa.Table, ask: Ask) -> pa.Table:
+        """For each row of ``target`` (a tag, and a key of all columns after it) its tag with what was found of its key.
+
+        ``ask`` is called with keys that the question was not asked of yet, if there are any.
+        """
+        import numpy as np
         import pyarrow as pa
-        import pyarrow.compute as pc
 
-        numbers = target.column(1).combine_chunks()
-        asked = self._asked.setdefault(segment, set())
-        missing = pa.array(sorted(set(numbers.to_pylist()) - asked), pa.int64())
-        if len(missing) or segment not in self._rows:
-            found = look_up(pa.table({TAG: missing, "key_0": missing}))
-            self._rows[segment] = pa.concat_tables([self._rows[segment], found]) if segment in self._rows else found
-            asked.update(missing.to_pylist())
-        known = self._rows[segment]
-        places = pc.index_in(numbers, value_set=known.column(0))
-        there = pc.is_valid(places)
-        return known.take(places.filter(there)).set_column(0, TAG, target.column(0).filter(there))
+        keys, known = _comparable(target), self._known.get(question)
+        first = 0 if known is None else known.keys.num_rows
+        own, asked, many = KeyIndex(keys.slice(0, 0) if known is None else known.keys).numbered(keys)
+        numbers = np.full(many, -1)
+        numbers[own] = np.arange(first)
+        missing = (numbers[asked] < 0) & _first_times(asked, many)
+        if known is None or missing.any():
+            new, rest = (one.filter(pa.array(missing)) for one in (keys, target))
+            numbers[asked[missing]] = np.arange(first, first + rest.num_rows)
+            found = ask(rest.set_column(0, TAG, pa.array(numbers[asked[missing]], pa.int64())))
+            known = _Known(new, found) if known is None else _Known(_below(known.keys, new), _below(known.rows, found))
+            self._known[question] = known
+        places = placed(known.rows.column(0).to_numpy(), numbers[asked], known.keys.num_rows)
+        tags = target.column(0).take(pa.array(places.asked))
+        return known.rows.take(pa.array(places.row)).set_column(0, TAG, tags)
+
+
+def _first_times(codes: npt.NDArray[np.int64], many: int) -> npt.NDArray[np.bool_]:
+    """Where each number below ``many`` stands first."""
+    import numpy as np
+
+    rows = np.arange(len(codes))
+    first = np.empty(many, np.int64)
+    first[codes[::-1]] = rows[::-1]
+    times: npt.NDArray[np.bool_] = first[codes] == rows
+    return times
+
+
+def _below(known: pa.Table, new: pa.Table) -> pa.Table:
+    """Two tables of the same columns, whose names may differ: of each query the attributes are new ones."""
+    import pyarrow as pa
+
+    return pa.concat_tables([known, new.rename_columns(known.column_names).cast(known.schema)])
+
+
+def _comparable(target: pa.Table) -> pa.Table:
+    """The keys of a target so that only identical ones are equal: a condition may tell 0.0 from -0.0."""
+    import pyarrow as pa
+
+    columns = [_bits(column) for column in target.columns[1:]]
+    # A target without keys (a condition that reads none of its columns) asks one question.
+    columns = columns or [pa.chunked_array([pa.nulls(target.num_rows, pa.int64())])]
+    return pa.table(columns, names=[str(i) for i in range(len(columns))])
+
+
+def _bits(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    import pyarrow as pa
+
+    if not pa.types.is_floating(column.type):
+        return column
+    integers = {16: pa.int16(), 32: pa.int32(), 64: pa.int64()}[column.type.bit_width]
+    return pa.chunked_array([chunk.view(integers) for chunk in column.chunks], integers)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 from airflow_lineage_provider.plan import operators as o
@@ -156,7 +157,7 @@ def trace(
         if asked and (enumerate_differences or not _looked_up(segment, found, captured, wanted)):
             _trace_rows(run, segment, found, executor, known)
         if segment.number in found.links and found.links[segment.number].num_rows:
-            _trace_link(run, segment, found, executor, enumerate_differences)
+            _trace_link(run, segment, found, executor, known, enumerate_differences=enumerate_differences)
     return found
 
 
@@ -168,7 +169,7 @@ def step(run: TracedRun, start: int, target: pa.Table, executor: Executor) -> tu
         if segment.number == start:
             _trace_rows(run, segment, found, executor, LookedUp())
         if segment.number in found.links and found.links[segment.number].num_rows:
-            _trace_link(run, segment, found, executor, enumerate_differences=False)
+            _trace_link(run, segment, found, executor, LookedUp(), enumerate_differences=False)
     del found.segments[start]
     return Step(sources=found.sources, segments=found.segments, controls=found.controls, met=tuple(sorted(found.met))), found.queries
 
@@ -208,23 +209,28 @@ def _trace_rows(run: TracedRun, segment: Segment, found: Trace, executor: Execut
     target, stored = found.segments[segment.number], run.materialized[segment.number]
     if segment.aggregations:
         plan, keys = _groups_of_rows(segment, stored)
-        rows = _execute(segment, plan, target, found, executor)
+        rows = known.rows((segment.number, "groups"), target, lambda rows: _execute(segment, plan, rows, found, executor))
         _add(found, keys, _split(rows, keys.attributes, keys))
         return
     query = _stored_keys(stored)
     if _leads_on(query):
-        _add_inputs(query, known.rows(segment.number, target, lambda rows: _execute(segment, query.plan, rows, found, executor)), found)
+        rows = known.rows((segment.number, "rows"), target, lambda rows: _execute(segment, query.plan, rows, found, executor))
+        _add_inputs(query, rows, found)
 
 
 def _leads_on(query: Annotated) -> bool:
     return any(one.kind != "domain" for one in query.inputs)
 
 
-def _trace_link(run: TracedRun, segment: Segment, found: Trace, executor: Executor, enumerate_differences: bool) -> None:
-    target = found.links[segment.number]
-    for query in link_queries(segment, run.context, run.materialized.get(segment.number), target):
+def _trace_link(
+    run: TracedRun, segment: Segment, found: Trace, executor: Executor, known: LookedUp, *, enumerate_differences: bool
+) -> None:
+    target, stored = found.links[segment.number], run.materialized.get(segment.number)
+    for number, query in enumerate(link_queries(segment, run.context, stored, target)):
         if _leads_on(query):
-            _record(segment, query, target, found, executor)
+            # Written for the whole target: a key that is never NULL in it is never NULL in the part that is asked about.
+            ask = partial(_execute, segment, query.plan, found=found, executor=executor)
+            _add_inputs(query, known.rows((segment.number, "link", number), target, ask), found)
     whole = _controlled(segment, target)
     if whole.num_rows:
         found.controls[segment.number] = tuple(sorted({*found.controls.get(segment.number, ()), *whole.column(0).to_pylist()}))
