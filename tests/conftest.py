@@ -55,6 +55,10 @@ def pytest_configure(config: pytest.Config) -> None:
     if "not spark" in str(config.option.markexpr):
         os.environ["JAVA_HOME"] = "/no/java/without/the/marker/spark"
     os.environ.setdefault("SPARK_SUBMIT_OPTS", submit_options())
+    # Several processes share the processors: threads of OpenMP that wait for their turn on them spin, a tenth of the CPU time of tests of
+    # models. Nothing has loaded NumPy or scikit-learn yet, which read this; processes that tests start read it, too.
+    for threads in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+        os.environ.setdefault(threads, "1")
     # Pytest keeps the tests as it has rewritten them, even where Python is told to write no bytecode: each process collects in 6 CPU
     # seconds in place of 9.
     config.stash[_WRITES_NO_BYTECODE], sys.dont_write_bytecode = sys.dont_write_bytecode, False
