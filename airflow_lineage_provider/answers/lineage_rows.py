@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -73,28 +73,71 @@ class LineageRows(Shown):
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
         return self.rows.__arrow_c_stream__(requested_schema)
 
-    def to_pandas(self) -> pd.DataFrame:
-        """The rows as a pandas frame."""
-        return self.rows.to_pandas()
+    @property
+    def count(self) -> int:
+        """How many rows there are."""
+        return len(self)
 
-    def query(self, query: str) -> pa.Table:
+    def to_arrow(self, limit: int | None = None) -> pa.Table:
+        """The rows, at most ``limit`` of them, as an Arrow table."""
+        return self.rows if limit is None else self.rows.slice(0, max(0, limit))
+
+    def to_pandas(self, limit: int | None = None) -> pd.DataFrame:
+        """The rows, at most ``limit`` of them, as a pandas frame."""
+        return self.to_arrow(limit).to_pandas()
+
+    def where(self, condition: str, /, **params: Any) -> LineageRows:
+        """Those of the rows for which a condition of DuckDB's SQL holds, in their order, with the links to them.
+
+        ``condition`` reads the columns, and the place ``row`` as `query` does; ``params`` are the values of its ``:name``. The answer is
+        asked on like this one; of the rows that were asked about some may have no row left (``links`` says which have).
+
+        >>> run.backward("true", table="loans").where("occ = :occ AND year = :year", occ="Programmer", year=2025)  # doctest: +SKIP
+
+        :raises InvalidOption, EnvironmentProblem: as of `query`.
+        """
+        from airflow_lineage_provider.answers.consumed_rows import places_where
+
+        kept, links = places_where(condition, params, self._numbered(), self.links)
+        numbers = tuple(self.numbers[at] for at in kept.to_pylist()) if self.numbers else ()
+        return replace(self, rows=self.rows.take(kept), links=links, numbers=numbers)
+
+    def aggregate(self, by: Sequence[str] | str = (), measures: Sequence[str] | str = ("count(*)",)) -> pa.Table:
+        """The rows aggregated in DuckDB's SQL: a row for each value of ``by``, in their order, or one row of all.
+
+        Each of ``by`` and of ``measures`` is one expression, and its column is called as it is written or, with ``AS``, as it says. Rows
+        whose ``by`` is NULL are a group of their own, the last one.
+
+        >>> run.backward("true", table="loans").aggregate(by=["year(granted) AS year"], measures=["count(*)", "sum(amount)"])  # doctest: +SKIP
+
+        :raises InvalidOption: an expression cannot be computed, two columns have one name, or there is none; says which and why.
+        :raises EnvironmentProblem: DuckDB is not installed.
+        """
+        from airflow_lineage_provider.answers.consumed_rows import aggregated
+
+        return aggregated(by, measures, self._numbered())
+
+    def query(self, query: str, /, **params: Any) -> pa.Table:
         """The rows of one SELECT over these rows: a query that consumes lineage (Smoke, Sec. 2.1).
 
         Its tables are ``rows`` (all columns, and their place ``row``, unless a column is called so) and ``links`` (``asked``, ``row``). It
-        is SQL of DuckDB, not of Spark, and nothing but these tables can be read.
+        is SQL of DuckDB, not of Spark, and nothing but these tables can be read. ``params`` are the values of its ``:name``.
 
         >>> run.backward("judge = 'Reject'", table="loans").query("SELECT occ, count(*) AS n FROM rows GROUP BY occ")  # doctest: +SKIP
 
-        :raises InvalidOption: it is not one SELECT, or cannot be run. :raises EnvironmentProblem: DuckDB is not installed.
+        :raises InvalidOption: it is not one SELECT, a parameter has no value or is not in it, or it cannot be run.
+        :raises EnvironmentProblem: DuckDB is not installed.
         """
-        import pyarrow as pa
-
         from airflow_lineage_provider.sources.duckdb_query import selected
 
-        rows = self.rows
-        if "row" not in [name.casefold() for name in rows.column_names]:
-            rows = rows.append_column("row", pa.array(range(rows.num_rows), pa.int64()))
-        return selected(query, {"rows": rows, "links": self.links})
+        return selected(query, {"rows": self._numbered(), "links": self.links}, params)
+
+    def _numbered(self) -> pa.Table:
+        import pyarrow as pa
+
+        if "row" in [name.casefold() for name in self.rows.column_names]:
+            return self.rows
+        return self.rows.append_column("row", pa.array(range(len(self)), pa.int64()))
 
     def parts(self) -> Iterator[LineageRows]:
         """Itself."""

@@ -4,22 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider.errors import InvalidOption
 from airflow_lineage_provider.extras import require
 from airflow_lineage_provider.shown import shown
 from airflow_lineage_provider.sources.duckdb_connection import connected, name
 from airflow_lineage_provider.sources.files import CannotReadHere, first_line
+from airflow_lineage_provider.sql.asked_sql import UnbalancedSql, with_dollar_parameters
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 
 def fetched(
-    query: str, *, views: Mapping[str, str], tables: Mapping[str, pa.Table], paths: Collection[Path], may_skip: bool = False
+    query: str,
+    *,
+    views: Mapping[str, str],
+    tables: Mapping[str, pa.Table],
+    paths: Collection[Path],
+    params: Mapping[str, Any] | None = None,
+    may_skip: bool = False,
 ) -> pa.Table:
-    """The rows of a query over ``views`` (SQL by name, over the files at ``paths``) and ``tables``.
+    """The rows of a query over ``views`` (SQL by name, over the files at ``paths``) and ``tables``, with values for its ``$name``.
 
     ``may_skip``: the files' statistics are right about every condition that the query may have (`connected`).
 
@@ -37,25 +44,38 @@ def fetched(
                 connection.register(table, rows)
             for view, text in views.items():
                 connection.execute(f"CREATE TEMP VIEW {name(view)} AS {text}")
-            return connection.sql(query).to_arrow_table()
+            return (connection.sql(query, params=dict(params)) if params else connection.sql(query)).to_arrow_table()
         except (duckdb.Error, pa.ArrowInvalid, UnicodeError) as problem:
             raise CannotReadHere(f"DuckDB failed: {first_line(problem)}") from problem
 
 
-def selected(query: str, tables: Mapping[str, pa.Table]) -> pa.Table:
+def selected(query: str, tables: Mapping[str, pa.Table], params: Mapping[str, Any] | None = None) -> pa.Table:
     """The rows of one SELECT that a person wrote, over tables of rows. It reaches nothing else: no file, no setting, no other statement.
 
-    :raises InvalidOption: it is not one SELECT, or DuckDB cannot run it; says why.
+    ``params`` are the values of its ``:name`` (or ``$name``), each of a type that DuckDB has; None is NULL.
+
+    :raises InvalidOption: it is not one SELECT, a parameter has no value or is not there, or DuckDB cannot run it; says why.
     :raises EnvironmentProblem: DuckDB is not installed.
     """
     duckdb = require("duckdb", "duckdb", "SQL over rows of lineage")
+    given = dict(params or {})
     try:
-        statements = duckdb.extract_statements(query)
-    except (duckdb.Error, TypeError) as problem:
+        text = with_dollar_parameters(query)
+        statements = duckdb.extract_statements(text)
+    except (duckdb.Error, TypeError, UnbalancedSql) as problem:
         raise InvalidOption(f"query={shown(query)} is no SQL that DuckDB reads: {first_line(problem)}") from problem
     if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
         raise InvalidOption(f"query={shown(query)} is not one SELECT over {', '.join(tables)}")
+    _check_parameters(query, set(statements[0].named_parameters), set(given))
     try:
-        return fetched(query, views={}, tables=tables, paths=())
+        return fetched(text, views={}, tables=tables, paths=(), params=given)
     except CannotReadHere as problem:
         raise InvalidOption(f"query={shown(query)}: {problem}") from problem
+
+
+def _check_parameters(query: str, wanted: set[str], given: set[str]) -> None:
+    if missing := sorted(wanted - given):
+        names = ", ".join(f":{one}" for one in missing)
+        raise InvalidOption(f"query={shown(query)} has {names} and no value for it: give it by name, {missing[0]}=…")
+    if unused := sorted(given - wanted):
+        raise InvalidOption(f"query={shown(query)} has no :{', :'.join(unused)}; its parameters are: {', '.join(sorted(wanted)) or 'none'}")

@@ -70,3 +70,14 @@ def test_without_duckdb(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "duckdb", None)
     with pytest.raises(EnvironmentProblem, match=r"SQL over rows of lineage needs duckdb.*\[duckdb\]"):
         LOANS.query("SELECT 1")
+
+
+def test_parameters_of_a_query() -> None:
+    assert LOANS.query("SELECT occ FROM rows WHERE amount > :least OR occ = $occ", least=1, occ="b").column(0).to_pylist() == ["a", "b"]
+    assert LOANS.query("SELECT ':x' AS a, [1, 2, 3][1:2] AS b, 1::int AS c FROM rows WHERE occ=:o", o="a").to_pylist() == [
+        {"a": ":x", "b": [1, 2], "c": 1}
+    ]
+    with pytest.raises(InvalidOption, match="has :q and no value for it: give it by name, q="):
+        LOANS.query("SELECT 1 FROM rows WHERE occ = :p OR occ = :q", p=1)
+    with pytest.raises(InvalidOption, match="has no :q; its parameters are: p"):
+        LOANS.query("SELECT 1 FROM rows WHERE occ = :p", p="a", q="b")

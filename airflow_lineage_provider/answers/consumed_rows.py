@@ -1,0 +1,106 @@
+"""Rows of lineage filtered and aggregated, by expressions of DuckDB's SQL that a person wrote."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from airflow_lineage_provider.errors import InvalidOption
+from airflow_lineage_provider.shown import shown
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_WORKS = "write one expression of DuckDB's SQL over the columns of the rows"
+
+
+def places_where(condition: str, params: Mapping[str, Any], rows: pa.Table, links: pa.Table) -> tuple[pa.Array, pa.Table]:
+    """The places of the rows for which a condition holds, ascending, and the links to them with the places that they have then.
+
+    :raises InvalidOption: the condition is none over these columns, or its parameters are not those given.
+    :raises EnvironmentProblem: DuckDB is not installed.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    place, text = _unused("place", rows.column_names), _expression("condition", condition)
+    numbered = rows.append_column(place, pa.array(range(rows.num_rows), pa.int64()))
+    # The condition ends with its line: a comment in it ends nothing else.
+    found = _computed("condition", condition, f'SELECT "{place}" FROM rows WHERE ({text}\n) ORDER BY 1', numbered, params)
+    kept = found.column(0).combine_chunks()
+    at = pc.index_in(links.column("row").cast(pa.int64()), value_set=kept)
+    left = links.set_column(links.column_names.index("row"), "row", at.cast(links.schema.field("row").type))
+    return kept, left.filter(pc.is_valid(at))
+
+
+def aggregated(by: Sequence[str] | str, measures: Sequence[str] | str, rows: pa.Table) -> pa.Table:
+    """The rows aggregated: a row for each value of ``by``, in their order, or one of all rows.
+
+    :raises InvalidOption: an expression cannot be computed, two columns have one name, or there is none.
+    :raises EnvironmentProblem: DuckDB is not installed.
+    """
+    keys, values = _columns("by", by), _columns("measures", measures)
+    names = [name for _, name in (*keys, *values)]
+    if not names:
+        raise InvalidOption(f'aggregate() has neither by nor measures: give measures=["count(*)"]; {_WORKS}')
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        raise InvalidOption(f"two columns of the aggregation would be called {shown(twice[0])}: name one of them, … AS name")
+    columns = ", ".join(f"({text}\n) AS {_name(name)}" for text, name in (*keys, *values))
+    places = ", ".join(str(at + 1) for at in range(len(keys)))
+    order = ", ".join(f"{at + 1} NULLS LAST" for at in range(len(keys)))
+    groups = f" GROUP BY {places} ORDER BY {order}" if keys else ""
+    found = _computed("by, measures", [*_listed(by), *_listed(measures)], f"SELECT {columns} FROM rows{groups}", rows, {})
+    if found.column_names != names or (not keys and found.num_rows != 1):
+        raise InvalidOption(f"measures={shown(_listed(measures))}: each is one aggregate of the rows, as count(*) or sum(amount)")
+    return found
+
+
+def _columns(option: str, asked: Sequence[str] | str) -> list[tuple[str, str]]:
+    from airflow_lineage_provider.sql.asked_sql import named_expression
+
+    return [named_expression(_expression(option, one)) for one in _listed(asked)]
+
+
+def _listed(asked: Sequence[str] | str) -> list[str]:
+    return [asked] if isinstance(asked, str) else list(asked)
+
+
+def _expression(option: str, text: Any) -> str:
+    """The text, which stays one expression between parentheses."""
+    from airflow_lineage_provider.sql.asked_sql import UnbalancedSql, balanced
+
+    if not isinstance(text, str):
+        raise InvalidOption(f"{option}={shown(text)} is no text: {_WORKS}")
+    try:
+        tokens = balanced(text)
+    except UnbalancedSql as problem:
+        raise InvalidOption(f"{option}={shown(text)}: {problem}; {_WORKS}") from problem
+    if not tokens:
+        raise InvalidOption(f"{option}={shown(text)} is empty: {_WORKS}")
+    return text
+
+
+def _computed(option: str, asked: Any, query: str, rows: pa.Table, params: Mapping[str, Any]) -> pa.Table:
+    from airflow_lineage_provider.sources.duckdb_query import selected
+
+    try:
+        return selected(query, {"rows": rows}, params)
+    except InvalidOption as problem:
+        # What a person wrote, in place of the query that was made of it.
+        why = str(problem.__cause__ or problem).removeprefix("DuckDB failed: ") if problem.__cause__ else _parameters(str(problem))
+        raise InvalidOption(f"{option}={shown(asked)}: {why}; {_WORKS} ({', '.join(rows.column_names)})") from problem
+
+
+def _parameters(text: str) -> str:
+    return text[text.rindex(" has ") + 1 :] if " has " in text else text
+
+
+def _unused(name: str, names: Sequence[str]) -> str:
+    taken = {one.casefold() for one in names}
+    while name in taken:
+        name += "_"
+    return name
+
+
+def _name(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'

@@ -1,0 +1,82 @@
+"""Texts of SQL that a person wrote: where parameters stand in them, and what their parts are called. What they mean, DuckDB says."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sqlglot.tokenizer_core import Token
+
+_OPENING, _CLOSING = frozenset("([{"), frozenset(")]}")
+
+
+class UnbalancedSql(ValueError):
+    """A parenthesis is closed that was not opened, or the text is no SQL."""
+
+
+def with_dollar_parameters(text: str) -> str:
+    """``:name`` as ``$name``, which is how DuckDB writes it.
+
+    A colon is SQL's own after a name (a lambda, an alias before its expression), and in brackets and braces (a slice, a struct).
+
+    >>> with_dollar_parameters("a = :p1 AND b::int > 1 AND c = ':p2' AND d[1:n] IS NULL")
+    "a = $p1 AND b::int > 1 AND c = ':p2' AND d[1:n] IS NULL"
+
+    :raises UnbalancedSql: it cannot be read.
+    """
+    tokens, inside, colons = _tokens(text), 0, []
+    for before, token, after in zip([None, *tokens], tokens, tokens[1:], strict=False):
+        inside += (token.text in "[{") - (token.text in "]}") if _is_sign(token, text) else 0
+        is_colon = token.text == ":" and _is_sign(token, text) and not inside
+        if is_colon and after.start == token.end + 1 and text[after.start : after.end + 1].isidentifier() and not _is_name(before):
+            colons.append(token.start)
+    return "".join("$" if at in colons else sign for at, sign in enumerate(text)) if colons else text
+
+
+def named_expression(text: str) -> tuple[str, str]:
+    """An expression, and the name that it gives itself (``… AS name``) or, without one, its text.
+
+    >>> named_expression("cast(sum(x) AS int) AS total"), named_expression("count(*)")
+    (('cast(sum(x) AS int)', 'total'), ('count(*)', 'count(*)'))
+
+    :raises UnbalancedSql: a parenthesis is closed that was not opened, or the other way round.
+    """
+    tokens = balanced(text)
+    if len(tokens) > 2 and tokens[-2].text.upper() == "AS" and _is_sign(tokens[-2], text):
+        return text[: tokens[-2].start].strip(), tokens[-1].text
+    return text.strip(), text.strip()
+
+
+def balanced(text: str) -> list[Token]:
+    """The tokens of a text that stays what it is between parentheses.
+
+    :raises UnbalancedSql: it does not.
+    """
+    tokens, depth = _tokens(text), 0
+    for token in tokens:
+        if _is_sign(token, text):
+            depth += (token.text in _OPENING) - (token.text in _CLOSING)
+        if depth < 0:
+            raise UnbalancedSql("a parenthesis is closed that was not opened")
+    if depth:
+        raise UnbalancedSql("a parenthesis is not closed")
+    return tokens
+
+
+def _tokens(text: str) -> list[Token]:
+    from sqlglot.dialects.dialect import Dialect
+    from sqlglot.errors import TokenError
+
+    try:
+        return list(Dialect.get_or_raise("duckdb").tokenize(text))
+    except TokenError as problem:
+        raise UnbalancedSql(str(problem).splitlines()[0]) from problem
+
+
+def _is_sign(token: Token, text: str) -> bool:
+    """Not within quotes."""
+    return text[token.start : token.end + 1] == token.text
+
+
+def _is_name(token: Token | None) -> bool:
+    return token is not None and token.token_type.name in ("VAR", "IDENTIFIER")
