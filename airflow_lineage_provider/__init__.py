@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from airflow_lineage_provider.answers.explanation import Explanation as Explanation
     from airflow_lineage_provider.answers.lineage_rows import LineageRows as LineageRows
     from airflow_lineage_provider.answers.lineage_stream import LineageStream as LineageStream
+    from airflow_lineage_provider.answers.profile import Profile as Profile
     from airflow_lineage_provider.answers.safe_columns import SafeColumns as SafeColumns
     from airflow_lineage_provider.answers.why_not import WhyNot as WhyNot
     from airflow_lineage_provider.capture.wanted import Capture as Capture
@@ -48,6 +49,7 @@ _HOMES = {
     "LineageRows": "answers.lineage_rows",
     "LineageStream": "answers.lineage_stream",
     "Output": "running.output",
+    "Profile": "answers.profile",
     "ReasonedUdf": "reasons",
     "Run": "recorded_run",
     "SafeColumns": "answers.safe_columns",

@@ -17,6 +17,7 @@ from airflow_lineage_provider.answers.explanation import Explanation, RunSummary
 from airflow_lineage_provider.answers.summary import summary_of
 from airflow_lineage_provider.errors import SparkRequired
 from airflow_lineage_provider.options import check_options
+from airflow_lineage_provider.profiled import ProfileOfTables
 from airflow_lineage_provider.progress import Progress
 from airflow_lineage_provider.recorded_run import Run
 from airflow_lineage_provider.renamed import renamed
@@ -44,7 +45,7 @@ __all__ = ["Lineage"]
 T = TypeVar("T")
 
 
-class Lineage(LineageOfStreams, LineageOfWrites):
+class Lineage(LineageOfStreams, LineageOfWrites, ProfileOfTables):
     """A results store and, where pipelines are run or Spark must answer, a Spark session.
 
     ``store`` is a PostgreSQL URL, an open `Store`, or None for `settings.store_url()` and then the embedded server. ``on_store_failure`` is

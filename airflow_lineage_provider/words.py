@@ -61,9 +61,16 @@ ArrayEncoding = Literal["provrc", "provrc-gzip", "provrc-pco"]
 WindowMode = Literal["valid", "same", "full"]
 """How far a window may reach beyond an array (`arrays.rules.windows`)."""
 
+ProfileNulls = Literal["ignore", "value"]
+"""What a NULL is to a functional dependency: a row that has one takes no part, or it is a value like others."""
+
+ProfileMethod = Literal["auto", "cd", "ug"]
+"""How the values that violate a functional dependency are found (`profiling.violations`)."""
+
 OPTIONS: Mapping[str, Any] = {
     "strategy": Strategy, "reasons": Reasons, "on_store_failure": OnStoreFailure, "difference": Difference, "capture": CaptureWhen,
-    "direction": CaptureDirection, "on_unsupported": OnUnsupported,
+    "direction": CaptureDirection, "on_unsupported": OnUnsupported, "nulls": ProfileNulls,
+    "method": ProfileMethod,
 }  # fmt: skip
 """The options of runs and of questions, by name."""
 

@@ -26,7 +26,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"plan", "arrays"}),
     frozenset({"catalyst", "rewrite"}),
     frozenset({"sql", "typed_json"}),
-    frozenset({"tracing", "capture", "sketches", "reasons", "sources"}),
+    frozenset({"tracing", "capture", "sketches", "reasons", "sources", "profiling"}),
     frozenset({"records"}),
     frozenset({"recording"}),
     frozenset({"store"}),
@@ -34,13 +34,13 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"spark", "render"}),
     frozenset({"running", "deriving"}),
     frozenset({"options"}),
-    frozenset({"asking", "both_ways", "called", "captured_run", "recorded_run", "requested", "streams", "writes", "pipeline"}),
+    frozenset({"asking", "both_ways", "called", "captured_run", "recorded_run", "requested", "streams", "writes", "profiled", "pipeline"}),
     frozenset({"cli", "operators", "hooks", "decorators", "triggers", "web", "provider_info"}),
 )
 # Explanations are drawn and restored by parts that know them: imported when called, so that no import is a circle.
 LATE = frozenset({("answers", "render")})
 
-PURE = ("plan", "arrays", "catalyst", "rewrite", "tracing", "capture", "sketches", "sql")
+PURE = ("plan", "arrays", "catalyst", "rewrite", "tracing", "capture", "sketches", "profiling", "sql")
 OWNERS = {
     "pyspark": {"spark"},
     "py4j": {"spark"},
@@ -72,6 +72,7 @@ LAZY_USERS = {
         "requested",
         "streams",
         "writes",
+        "profiled",
         "deriving",
         "cli",
         "hooks",

@@ -16,7 +16,7 @@ from airflow_lineage_provider.options import check_options
 from airflow_lineage_provider.store import RunRecord
 from tests.options_with_words import functions_of, options_of
 
-GIVEN = ("Guarantee",)
+GIVEN = ("Guarantee", "Profile")
 """Parts of answers: users read them, and do not make them."""
 
 OPTIONS = [
@@ -50,6 +50,7 @@ CALLS: Mapping[str, Callable[..., Any]] = {
     "Lineage.__init__": lambda **wrong: Lineage(store="postgresql://127.0.0.1:1/nothing", **wrong),
     "Lineage.explain_batches": lambda **wrong: Lineage.explain_batches(lineage(), "p", "true", **wrong),
     "Lineage.foreach_batch": lambda **wrong: Lineage.foreach_batch(_with_failure(lineage()), "SELECT 1 AS x", **wrong),
+    "Lineage.profile": lambda **wrong: Lineage.profile(lineage(), "/data", ["a -> b"], **wrong),
     "Lineage.recording": lambda **wrong: Lineage.recording(_with_failure(lineage()), **wrong),
     "Lineage.run": lambda **wrong: Lineage.run(_with_failure(lineage()), "SELECT 1 AS x", **wrong),
     "Output.__init__": lambda **wrong: Output(**{"kind": "path", "target": "/x", **wrong}),

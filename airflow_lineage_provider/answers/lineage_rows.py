@@ -108,7 +108,7 @@ class LineageRows(Shown):
         Each of ``by`` and of ``measures`` is one expression, and its column is called as it is written or, with ``AS``, as it says. Rows
         whose ``by`` is NULL are a group of their own, the last one.
 
-        >>> run.backward("true", table="loans").aggregate(by=["year(granted) AS year"], measures=["count(*)", "sum(amount)"])  # doctest: +SKIP
+        >>> rows.aggregate(by=["year(granted) AS year"], measures=["count(*)", "sum(amount)"])      # doctest: +SKIP
 
         :raises InvalidOption: an expression cannot be computed, two columns have one name, or there is none; says which and why.
         :raises EnvironmentProblem: DuckDB is not installed.

@@ -10,7 +10,7 @@ from typing import Any
 
 from airflow_lineage_provider import __version__
 from airflow_lineage_provider.cli.verb_help import DESCRIPTION, VERBS, epilog
-from airflow_lineage_provider.words import CaptureDirection, CaptureWhen, Difference, OnStoreFailure, Reasons, Strategy, words
+from airflow_lineage_provider.words import CaptureDirection, CaptureWhen, Difference, OnStoreFailure, ProfileNulls, Reasons, Strategy, words
 
 OLD_NAMES = {"list": "runs", "explain-columns": "columns", "show-derivation": "derivation"}
 """Verbs that had another name in the release before: it works for one release more."""
@@ -107,6 +107,19 @@ def _safe(made: argparse.ArgumentParser) -> None:
     _key(made)
     _spark(made)
     _json(made)
+
+
+def _profile(made: argparse.ArgumentParser) -> None:
+    made.add_argument("table", metavar="TABLE", help="a Parquet or CSV file, a folder of Parquet files, or a run: its id, or latest")
+    made.add_argument("fds", metavar="FD", nargs="+", help="a functional dependency: 'zip -> city', 'zip, street -> city'")
+    made.add_argument("--pipeline", metavar="NAME", help="the pipeline that the run is of; with latest, its newest complete run")
+    made.add_argument(
+        "--nulls", default=words(ProfileNulls)[0], choices=words(ProfileNulls),
+        help="a row with a NULL takes no part, or NULL is a value like others (default: %(default)s)",
+    )  # fmt: skip
+    _max_rows(made, "TABLE may have at most N rows; more are an error (default: 10000000)")
+    _spark(made)
+    _html(_shown(made, "violating values of each dependency", 10))
 
 
 def _list(made: argparse.ArgumentParser) -> None:
@@ -210,7 +223,7 @@ def _store(made: argparse.ArgumentParser) -> None:
 
 
 _ARGUMENTS: Mapping[str, Callable[[argparse.ArgumentParser], None]] = {
-    "run": _run, "safe": _safe, "list": _list, "show": _show, "capture": _capture, "index": _show, "explain": _explain,
+    "run": _run, "safe": _safe, "profile": _profile, "list": _list, "show": _show, "capture": _capture, "index": _show, "explain": _explain,
     "explain-columns": _columns_of, "why-not": _source_rows, "backward": _backward, "forward": _forward, "show-derivation": _derivation,
     "drop": _drop, "store": _store,
 }  # fmt: skip
@@ -275,7 +288,7 @@ def _shown(made: argparse.ArgumentParser, what: str, rows: int, dest: str = "row
 
 
 def _html(group: argparse._ArgumentGroup) -> None:
-    group.add_argument("--html", metavar="FILE", help="also write the explanation as a page")
+    group.add_argument("--html", metavar="FILE", help="also write the answer as a page")
 
 
 def _json(made: argparse._ActionsContainer) -> None:

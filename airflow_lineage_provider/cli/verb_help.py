@@ -31,6 +31,13 @@ VERBS: Mapping[str, VerbHelp] = {
         "show of which source columns a provenance sketch is safe (runs do not use sketches yet); the pipeline is not run",
         ("airflow-lineage safe pipelines.py:best --param year=2025", "airflow-lineage safe best.sql --key customer=c_custkey --json"),
     ),
+    "profile": VerbHelp(
+        "show which values of a table violate functional dependencies, and which rows stand behind them",
+        (
+            "airflow-lineage profile physicians.parquet 'zip -> city' 'npi -> last_name' --html violations.html",
+            "airflow-lineage profile latest 'client_id -> occ' --json",
+        ),
+    ),
     "list": VerbHelp(
         "list recorded runs, newest first",
         ("airflow-lineage list", "airflow-lineage list --pipeline loan_examination.examine --limit 5"),

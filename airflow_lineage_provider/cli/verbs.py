@@ -113,6 +113,36 @@ def safe(options: Namespace, out: Streams) -> int:
     return 0
 
 
+def profile(options: Namespace, out: Streams) -> int:
+    """Show which values of a table violate functional dependencies; a table of Spark's starts Spark."""
+    from pathlib import Path
+
+    with ExitStack() as stack:
+        if Path(options.table).exists():
+            from airflow_lineage_provider.answers.profile import Profile
+            from airflow_lineage_provider.profiled import MOST_ROWS
+            from airflow_lineage_provider.sources.given_table import file_table
+
+            path = Path(options.table)
+            found = Profile.of(path.name, file_table(path, options.max_rows or MOST_ROWS), options.fds, nulls=options.nulls)
+        else:
+            lineage = _asking(options, out, stack)
+            run = _found(lineage, Namespace(run=options.table, pipeline=options.pipeline))
+            found = lineage.profile(run, options.fds, nulls=options.nulls, max_rows=options.max_rows)
+    if options.html:
+        try:
+            found.graph.to_html(options.html, hide=options.hide, mask=options.mask)
+        except OSError as error:
+            raise LineageError(f"the page cannot be written to {options.html!r}: {error.strerror or error}") from error
+    if options.json:
+        out.answer_json(found.to_dict(hide=options.hide, mask=options.mask))
+    else:
+        found.show(out.console, rows=options.rows, hide=options.hide, mask=options.mask)
+    if options.html:
+        out.say(f"page written to {options.html}")
+    return 0
+
+
 def list_runs(options: Namespace, out: Streams) -> int:
     """List runs."""
     with _lineage(options) as lineage:

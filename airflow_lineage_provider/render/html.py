@@ -14,7 +14,7 @@ from airflow_lineage_provider.render.page import page
 from airflow_lineage_provider.render.sentence import clause
 
 if TYPE_CHECKING:
-    from jinja2 import Template
+    from jinja2 import Environment, Template
 
     from airflow_lineage_provider.answers.explanation import Explanation
 
@@ -25,7 +25,7 @@ def to_html(explanation: Explanation, path: str | Path | None = None) -> str:
     :raises OSError: ``path`` cannot be written.
     """
     script, hashed = _script()
-    text = _template().render(page=page(explanation), css=_css(), script=script, script_hash=hashed)
+    text = _template().render(page=page(explanation), css=css(), script=script, script_hash=hashed)
     if path is not None:
         Path(path).write_text(text, encoding="utf-8")
     return text
@@ -33,18 +33,25 @@ def to_html(explanation: Explanation, path: str | Path | None = None) -> str:
 
 @cache
 def _template() -> Template:
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    loader = PackageLoader("airflow_lineage_provider.render")
-    environment = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    environment.filters["capitalize_first"] = lambda text: text[:1].upper() + text[1:]
-    environment.filters["clause"] = clause
-    environment.globals |= {"number": number, "shown": visible, "node_width": NODE_WIDTH}
-    return environment.get_template("explanation.html.j2")
+    return environment().get_template("explanation.html.j2")
 
 
 @cache
-def _css() -> Any:
+def environment() -> Environment:
+    """What pages are set by: all that is put into one is escaped."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    loader = PackageLoader("airflow_lineage_provider.render")
+    made = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    made.filters["capitalize_first"] = lambda text: text[:1].upper() + text[1:]
+    made.filters["clause"] = clause
+    made.globals |= {"number": number, "shown": visible, "node_width": NODE_WIDTH}
+    return made
+
+
+@cache
+def css() -> Any:
+    """What pages look like."""
     from markupsafe import Markup
 
     return Markup((Path(__file__).parent / "templates" / "explanation.css").read_text(encoding="utf-8"))

@@ -109,14 +109,14 @@ def _numbered(left: pa.ChunkedArray, right: pa.ChunkedArray) -> tuple[npt.NDArra
 
     try:
         column = pa.chunked_array([*left.chunks, *right.cast(left.type).chunks], left.type)
-        return _encoded(_comparable(column))
+        return _encoded(comparable(column))
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError):
         known: dict[Any, int] = {}
         numbers = [known.setdefault(value, len(known)) for column in (left, right) for value in _hashable(column)]
         return _array(numbers), max(len(known), 1)
 
 
-def _comparable(column: pa.ChunkedArray) -> pa.ChunkedArray:
+def comparable(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """The column with one NaN and one zero."""
     import pyarrow as pa
     import pyarrow.compute as pc

@@ -1,0 +1,78 @@
+"""A table that a person hands in: Arrow data, a pandas frame, or a Parquet or CSV file on this machine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from airflow_lineage_provider.errors import InvalidOption, SourceUnavailable
+from airflow_lineage_provider.shown import shown
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_FORMATS = {".parquet": "parquet", ".csv": "csv"}
+
+
+def arrow_table(given: Any, what: str, most_rows: int) -> pa.Table | None:
+    """Data in memory as an Arrow table; None where it is none.
+
+    :raises InvalidOption: it has more than ``most_rows`` rows, or its columns are nothing that Arrow knows.
+    """
+    import pyarrow as pa
+
+    if not hasattr(given, "__arrow_c_stream__") and type(given).__module__.split(".")[0] != "pandas":
+        return None
+    try:
+        table = pa.table(given) if hasattr(given, "__arrow_c_stream__") else pa.Table.from_pandas(given, preserve_index=False)
+    except (pa.ArrowException, TypeError, ValueError) as problem:
+        raise InvalidOption(f"table={shown(given)} cannot be read as Arrow data: {problem}") from problem
+    check_rows(table.num_rows, what, most_rows)
+    return table
+
+
+def file_table(path: Path, most_rows: int) -> pa.Table:
+    """The rows of a Parquet or CSV file, or of a folder of Parquet files. A CSV file has a header, and its values are texts, or NULL where
+    nothing stands: whether ``02138`` is a number it does not say.
+
+    :raises InvalidOption: it is no such file, or has more rows. :raises SourceUnavailable: it cannot be read.
+    """
+    import pyarrow as pa
+    from pyarrow import dataset
+
+    kind = "parquet" if path.is_dir() else _FORMATS.get(path.suffix.lower())
+    if kind is None:
+        can_be = "it can be a .parquet or .csv file, or a folder of Parquet files"
+        raise InvalidOption(f"table={shown(str(path))} is no file that is read here; {can_be}")
+    try:
+        if kind == "csv":
+            table = _texts(path)
+            check_rows(table.num_rows, str(path), most_rows)
+            return table
+        found = dataset.dataset(path, format="parquet", partitioning="hive")
+        check_rows(found.count_rows(), str(path), most_rows)
+        return found.to_table()
+    except (pa.ArrowException, OSError, UnicodeError) as problem:
+        raise SourceUnavailable(f"{path} cannot be read: {problem}") from problem
+
+
+def _texts(path: Path) -> pa.Table:
+    import pyarrow as pa
+    from pyarrow import csv
+
+    lines = csv.ParseOptions(newlines_in_values=True)
+    with csv.open_csv(path, parse_options=lines) as reader:
+        names = reader.schema.names
+    kept = csv.ConvertOptions(
+        column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=True, null_values=[""], quoted_strings_can_be_null=False
+    )
+    return csv.read_csv(path, parse_options=lines, convert_options=kept)
+
+
+def check_rows(rows: int, what: str, most_rows: int) -> None:
+    """Refuse a table of more rows.
+
+    :raises InvalidOption: it has more.
+    """
+    if rows > most_rows:
+        raise InvalidOption(f"{what} has {rows:,} rows, and max_rows is {most_rows:,}")
