@@ -16,6 +16,7 @@ from airflow_lineage_provider._version import __version__  # noqa: E402
 if TYPE_CHECKING:
     from airflow_lineage_provider import arrays as arrays
     from airflow_lineage_provider import errors as errors
+    from airflow_lineage_provider.answers.crossfilter import Crossfilter as Crossfilter
     from airflow_lineage_provider.answers.descendants import Descendants as Descendants
     from airflow_lineage_provider.answers.explanation import Explanation as Explanation
     from airflow_lineage_provider.answers.lineage_rows import LineageRows as LineageRows
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "Capture": "capture.wanted",
     "ColumnLineage": "tracing.columns.lineage",
+    "Crossfilter": "answers.crossfilter",
     "Descendants": "answers.descendants",
     "Explanation": "answers.explanation",
     "Feature": "reasons",

@@ -10,6 +10,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from airflow_lineage_provider import settings
@@ -33,8 +34,11 @@ from airflow_lineage_provider.words import CaptureWhen, OnStoreFailure, Reasons,
 from airflow_lineage_provider.writes import LineageOfWrites
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
+    from airflow_lineage_provider.answers.crossfilter import Crossfilter
+    from airflow_lineage_provider.answers.lineage_rows import LineageRows
     from airflow_lineage_provider.answers.safe_columns import SafeColumns
     from airflow_lineage_provider.capture.wanted import Capture
     from airflow_lineage_provider.records.run import RunRecord
@@ -204,6 +208,23 @@ class Lineage(LineageOfStreams, LineageOfWrites, ProfileOfTables):
         if self.spark is None:
             raise SparkRequired("judging a pipeline's columns needs a Spark session: Lineage(spark)")
         return judged_columns(self.spark, pipeline, name=name, params=params, secret_params=secret_params, keys=keys)
+
+    def crossfilter(self, data: str | Path | Sequence[str | Path] | pa.Table | LineageRows, views: Mapping[str, str]) -> Crossfilter:
+        """Views of one table that filter one another: each counts the rows of its groups that the brushes on the other views leave.
+
+        ``data`` is local Parquet (a file, a folder of them, or several), an Arrow table, or rows of lineage; ``views`` has an expression of
+        DuckDB's SQL by the name of each view. Neither Spark nor the store is asked.
+
+        >>> view = lineage.crossfilter("flights.parquet", {"carrier": "carrier", "delay": "floor(dep_delay / 10)"})  # doctest: +SKIP
+        >>> view.brush(carrier=["AA"]).counts["delay"]  # doctest: +SKIP
+
+        :raises InvalidOption: a view's expression cannot be computed for each row, or its values cannot be bars; names the view.
+        :raises SourceUnavailable: there is no such file, or it changed meanwhile. :raises EnvironmentProblem: DuckDB is not installed.
+        """
+        from airflow_lineage_provider.answers.crossfilter import Crossfilter
+
+        check_options({"views": views})
+        return Crossfilter.over(data, views)
 
     def _run_store(self, on_failure: OnStoreFailure) -> RunStore:
         keeps_result = on_failure == "keep_result"

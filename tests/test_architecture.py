@@ -26,7 +26,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"plan", "arrays"}),
     frozenset({"catalyst", "rewrite"}),
     frozenset({"sql", "typed_json"}),
-    frozenset({"tracing", "capture", "sketches", "reasons", "sources", "profiling"}),
+    frozenset({"tracing", "capture", "crossfilter", "sketches", "reasons", "sources", "profiling"}),
     frozenset({"records"}),
     frozenset({"recording"}),
     frozenset({"store"}),
@@ -40,7 +40,7 @@ LAYERS: tuple[frozenset[str], ...] = (
 # Explanations are drawn and restored by parts that know them: imported when called, so that no import is a circle.
 LATE = frozenset({("answers", "render")})
 
-PURE = ("plan", "arrays", "catalyst", "rewrite", "tracing", "capture", "sketches", "profiling", "sql")
+PURE = ("plan", "arrays", "catalyst", "rewrite", "tracing", "capture", "crossfilter", "sketches", "profiling", "sql")
 OWNERS = {
     "pyspark": {"spark"},
     "py4j": {"spark"},

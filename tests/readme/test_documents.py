@@ -63,6 +63,12 @@ def _explain(names: dict[str, Any]) -> None:
     assert (control.operator, control.sources, control.rows) == ("▷ (id = client_id)", ("blacklist",), (0,))
 
 
+def _crossfilter(names: dict[str, Any]) -> None:
+    assert names["late"].counts["carrier"] == {"AA": 1, "UA": 1}
+    assert names["late"].selected == 2
+    assert names["view"].brush(delay=[6, 7], carrier=["AA"]).counts["day"] == {"Mon": 1, "Tue": 0, "Wed": 0}
+
+
 def _both_ways(names: dict[str, Any]) -> None:
     rows, found = names["rows"], names["found"]
     assert (rows.guarantee.level, rows.engine, rows.rows.column("debt").to_pylist()) == ("exact", "lazy: postgresql", [10.0])
@@ -113,6 +119,7 @@ _CHECKS: dict[str, Callable[[dict[str, Any]], None]] = {
     "across-pipelines.md": _across,
     "both-ways.md": _both_ways,
     "columns.md": _columns,
+    "crossfilter.md": _crossfilter,
     "explain.md": _explain,
     "reasons.md": _reasons,
     "security.md": _security,

@@ -1,0 +1,204 @@
+"""Views of one table that filter one another, and what a brush leaves of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from airflow_lineage_provider.crossfilter.bars import Bars
+from airflow_lineage_provider.crossfilter.brushes import Brushing
+from airflow_lineage_provider.errors import InvalidOption
+from airflow_lineage_provider.shown import shown
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+    import pyarrow as pa
+
+    from airflow_lineage_provider.answers.lineage_rows import LineageRows
+    from airflow_lineage_provider.crossfilter.brushes import Counted
+    from airflow_lineage_provider.sources.view_values import ParquetRows, TableRows
+
+MOST_VIEWS = 64
+
+
+@dataclass(frozen=True)
+class View:
+    """A group-by: its name, its expression, and the values that its bars stand for, in their order; NULL is the last."""
+
+    name: str
+    expression: str
+    values: pa.Array
+
+
+class Crossfilter:
+    """Group-bys with counts over one table, in which bars can be brushed (`Lineage.crossfilter`).
+
+    ``rows`` is how many rows the table has. Each brush starts from the one before, so that a brush that moved a little costs little; any
+    number of threads may brush.
+    """
+
+    def __init__(self, title: str, source: ParquetRows | TableRows, views: Mapping[str, str]) -> None:
+        if not views or len(views) > MOST_VIEWS:
+            raise InvalidOption(f"a crossfilter has 1 to {MOST_VIEWS} views, not {len(views)}: give each a name and an expression")
+        made = {name: _view(name, expression, source) for name, expression in views.items()}
+        self.title = title
+        self.source = source
+        self.views: dict[str, View] = {name: view for name, (view, _) in made.items()}
+        self._brushing = Brushing({name: bars for name, (_, bars) in made.items()})
+        self._last = self._brushing.unbrushed()
+
+    @classmethod
+    def over(cls, data: str | Path | Sequence[str | Path] | pa.Table | LineageRows, views: Mapping[str, str]) -> Crossfilter:
+        """Views over local Parquet files (a file, a folder, or several), an Arrow table, or rows of lineage.
+
+        :raises InvalidOption: a view's expression cannot be computed for each row, or its values cannot be bars; names the view.
+        :raises SourceUnavailable: there is no such file, or it changed meanwhile. :raises EnvironmentProblem: DuckDB is not installed.
+        """
+        import pyarrow as pa
+
+        from airflow_lineage_provider.answers.lineage_rows import LineageRows
+        from airflow_lineage_provider.sources.view_values import ParquetRows, TableRows
+
+        if isinstance(data, LineageRows):
+            return cls(f"{data.table} of {data.run.pipeline}", TableRows(data.rows), views)
+        if isinstance(data, pa.Table):
+            return cls("table", TableRows(data), views)
+        places = [data] if isinstance(data, str | Path) else list(data)
+        return cls(", ".join(Path(one).name for one in places), ParquetRows.at(places), views)
+
+    @property
+    def rows(self) -> int:
+        """How many rows the table has."""
+        return self.source.count
+
+    def __repr__(self) -> str:
+        bars = ", ".join(f"{name} ({len(view.values):,})" for name, view in self.views.items())
+        return f"<Crossfilter of {self.rows:,} rows of {self.title}: {bars}>"
+
+    def brush(self, brushes: Mapping[str, Sequence[Any] | None] | None = None, /, **named: Sequence[Any] | None) -> Brushed:
+        """What the views show where these values are brushed: of each view, by name, a list of values of its bars.
+
+        These are all the brushes that there are then: a view that is not named, or has None, has no brush; an empty list brushes no bar.
+        A value that is in no bar leaves no row, and is named by the answer's ``unknown``. A text stands for the value that it can be cast
+        to (``"2013-01-05"`` for a date).
+
+        :raises InvalidOption: there is no such view, or a brush is no list of values.
+        """
+        import numpy as np
+
+        masks, unknown = {}, {}
+        for name, values in {**(brushes or {}), **named}.items():
+            if name not in self.views:
+                raise InvalidOption(f"there is no view {shown(name)}: the views are {', '.join(self.views)}")
+            if values is None:
+                continue
+            if isinstance(values, str | bytes | Mapping) or not hasattr(values, "__iter__"):
+                raise InvalidOption(f"{name}={shown(values)} is no list of values: {name}=[{shown(values)}]")
+            codes = [(value, code_of(value, self.views[name].values)) for value in values]
+            masks[name] = np.zeros(len(self.views[name].values), bool)
+            masks[name][[code for _, code in codes if code is not None]] = True
+            if missing := tuple(value for value, code in codes if code is None):
+                unknown[name] = missing
+        # An answer is never changed: what another thread has put here meanwhile is as good to start from.
+        self._last = counted = self._brushing.counted(masks, self._last)
+        return Brushed(of=self, counted=counted, unknown=unknown)
+
+    def codes(self, view: str) -> npt.NDArray[Any]:
+        """The bar of each row in a view, counted from 0."""
+        return self._brushing.views[view].codes
+
+    def numbers(self, counted: Counted) -> npt.NDArray[Any]:
+        """The numbers of the rows that all brushes leave, ascending."""
+        return self._brushing.rows(counted.brushes)
+
+
+@dataclass(frozen=True, repr=False)
+class Brushed:
+    """What brushes leave. ``unknown`` has, by view, the values that were brushed and are in no bar."""
+
+    of: Crossfilter
+    counted: Counted
+    unknown: Mapping[str, tuple[Any, ...]]
+
+    @property
+    def counts(self) -> dict[str, dict[Any, int]]:
+        """Of each view the rows in each of its bars that the brushes on the *other* views leave, by the bar's value."""
+        return {
+            name: dict(zip(view.values.to_pylist(), self.counted.counts[name].tolist(), strict=True))
+            for name, view in self.of.views.items()
+        }
+
+    @property
+    def selected(self) -> int:
+        """How many rows all brushes leave."""
+        name, counts = next(iter(self.counted.counts.items()))
+        return int(counts[self.counted.brushes[name]].sum() if name in self.counted.brushes else counts.sum())
+
+    @property
+    def engine(self) -> str:
+        """How the counts were found, and how many rows were looked at for it."""
+        return f"{self.counted.way}: {self.counted.looked_at:,} of {self.of.rows:,} rows"
+
+    def table(self, view: str) -> pa.Table:
+        """The bars of a view: ``value``, ``count``, and ``total``, which is the count where nothing is brushed."""
+        import pyarrow as pa
+
+        total = self.of._brushing.views[view].totals
+        return pa.table({"value": self.of.views[view].values, "count": self.counted.counts[view], "total": total})
+
+    def rows(self, limit: int = 100) -> pa.Table:
+        """The first rows of the table, with all columns, that all brushes leave.
+
+        :raises SourceUnavailable: a file is not what it was when the views were made.
+        """
+        return self.of.source.take(self.of.numbers(self.counted)[: max(0, limit)])
+
+    def __repr__(self) -> str:
+        return f"<{self.selected:,} of {self.of.rows:,} rows of {self.of.title}>"
+
+
+def code_of(value: Any, values: pa.Array) -> int | None:
+    """The place of a value among the values of bars; None where it is not among them."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if value is None:
+        return len(values) - 1 if values.null_count else None
+    if isinstance(value, float) and value != value:  # NaN equals nothing
+        found = pc.index(pc.is_nan(values), True).as_py() if pa.types.is_floating(values.type) else -1
+        return int(found) if found >= 0 else None
+    try:
+        scalar = pa.scalar(value, values.type) if not isinstance(value, str) else pa.scalar(value).cast(values.type)
+        if not isinstance(value, str | float) and scalar.as_py() != value:
+            return None
+        found = pc.index(values, scalar).as_py()
+    except (pa.ArrowException, TypeError, ValueError, OverflowError):
+        return None
+    return int(found) if found >= 0 else None
+
+
+def _view(name: str, expression: str, source: ParquetRows | TableRows) -> tuple[View, Bars]:
+    import numpy as np
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if not isinstance(name, str) or not name:
+        raise InvalidOption(f"{shown(name)} is no name of a view")
+    try:
+        found = source.values(expression)
+    except InvalidOption as problem:
+        raise InvalidOption(f"view {name}: {problem}") from problem
+    try:
+        if pa.types.is_floating(found.type):
+            found = pc.add(found, pa.scalar(0.0, found.type))  # -0.0 is 0.0
+        found = found if len(found) else pa.array([], found.type)  # no chunks cannot be combined
+        coded = pc.dictionary_encode(found, null_encoding="encode")
+        coded = coded.combine_chunks() if isinstance(coded, pa.ChunkedArray) else coded
+        order = pc.array_sort_indices(coded.dictionary)  # NULL last, and NaN before it
+    except (pa.ArrowException, TypeError) as problem:
+        raise InvalidOption(f"view {name}: values of type {found.type} are no bars: cast them to a text, say") from problem
+    places = np.empty(len(order), np.int64)
+    places[order.to_numpy()] = np.arange(len(order))
+    return View(name, expression, coded.dictionary.take(order)), Bars.of(places[coded.indices.to_numpy()], len(order))
