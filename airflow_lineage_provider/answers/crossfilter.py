@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from airflow_lineage_provider.sources.view_values import ParquetRows, TableRows
 
 MOST_VIEWS = 64
+MOST_PAGE_ROWS = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -112,6 +113,18 @@ class Crossfilter:
     def numbers(self, counted: Counted) -> npt.NDArray[Any]:
         """The numbers of the rows that all brushes leave, ascending."""
         return self._brushing.rows(counted.brushes)
+
+    def to_html(self, path: str | Path | None = None, *, max_rows: int = MOST_PAGE_ROWS) -> str:
+        """One page with all of it, which needs no server and no network; written to ``path`` (UTF-8) when one is given.
+
+        It has a small number for each row and view, and the values of the bars: nothing else of the table.
+
+        :raises AnswerTooLarge: the table has more than ``max_rows`` rows, or a view very many bars.
+        :raises OSError: ``path`` cannot be written.
+        """
+        from airflow_lineage_provider.render.crossfilter_page import to_html
+
+        return to_html(self, path, max_rows)
 
 
 @dataclass(frozen=True, repr=False)

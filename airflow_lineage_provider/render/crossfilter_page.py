@@ -1,0 +1,86 @@
+"""Linked views as one self-contained HTML page: the bar of each row in each view as a typed array, and nothing else of the table."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from airflow_lineage_provider.answers.values import visible
+from airflow_lineage_provider.errors import AnswerTooLarge
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from airflow_lineage_provider.answers.crossfilter import Crossfilter
+
+MOST_BARS = 100_000
+"""Of one view, in a page."""
+
+
+def to_html(found: Crossfilter, path: str | Path | None, max_rows: int) -> str:
+    """The page; written to ``path`` (UTF-8) when one is given.
+
+    :raises AnswerTooLarge: the table has more rows, or a view more bars, than a page may. :raises OSError: ``path`` cannot be written.
+    """
+    if found.rows > max_rows:
+        raise AnswerTooLarge(
+            f"{found.title} has {found.rows:,} rows, more than the {max_rows:,} that a page may have: make the views of fewer rows, or "
+            "raise max_rows (a page has a byte or two of each row and view)"
+        )
+    for name, view in found.views.items():
+        if len(view.values) > MOST_BARS:
+            raise AnswerTooLarge(f"view {name} has {len(view.values):,} bars, more than the {MOST_BARS:,} of a page: bin {view.expression}")
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(loader=PackageLoader("airflow_lineage_provider.render"), autoescape=True, undefined=StrictUndefined)
+    script, hashed = _script()
+    text = environment.get_template("crossfilter.html.j2").render(
+        title=visible(found.title), rows=found.rows, views=len(found.views), data=_data(found), css=_read("crossfilter.css"), script=script,
+        script_hash=hashed,
+    )  # fmt: skip
+    if path is not None:
+        Path(path).write_text(text, encoding="utf-8")
+    return text
+
+
+def _data(found: Crossfilter) -> Any:
+    """The views as JSON that no text in it can leave: ``{"rows", "views": [{"name", "expression", "labels", "bytes", "codes"}]}``.
+
+    ``codes`` are the base64 of unsigned numbers of so many ``bytes``, the least significant first.
+    """
+    from markupsafe import Markup
+
+    views = []
+    for name, view in found.views.items():
+        codes = found.codes(name)
+        little = codes.astype(codes.dtype.newbyteorder("<"), copy=False).tobytes()
+        encoded = base64.b64encode(little).decode("ascii")
+        views.append({
+            "name": visible(name), "expression": visible(view.expression), "labels": _labels(view.values), "bytes": codes.dtype.itemsize,
+            "codes": encoded,
+        })  # fmt: skip
+    text = json.dumps({"rows": found.rows, "views": views}, ensure_ascii=True)
+    return Markup(text.replace("<", "\\u003c").replace("&", "\\u0026"))
+
+
+def _labels(values: pa.Array) -> list[str]:
+    return ["NULL" if one is None else visible(str(one)) or "(empty)" for one in values.to_pylist()]
+
+
+@cache
+def _script() -> tuple[Any, Any]:
+    """The page's script, and the hash by which its policy allows it, and nothing else."""
+    from markupsafe import Markup
+
+    text = _read("crossfilter.js")
+    return text, Markup("sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode("ascii"))
+
+
+def _read(name: str) -> Any:
+    from markupsafe import Markup
+
+    return Markup((Path(__file__).parent / "templates" / name).read_text(encoding="utf-8"))
