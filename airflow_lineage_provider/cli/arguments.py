@@ -198,6 +198,17 @@ def _forward(made: argparse.ArgumentParser) -> None:
     )
 
 
+def _brush(made: argparse.ArgumentParser) -> None:
+    made.add_argument("paths", metavar="PATH", nargs="+", help="Parquet files, or folders of them: the rows of one table")
+    made.add_argument("--view", type=_pair(str), action="append", required=True, metavar="NAME=EXPRESSION",
+                      help="a view, by an expression of DuckDB's SQL over a row; may be given several times")  # fmt: skip
+    made.add_argument("--brush", type=_pair(_json_or_text), action="append", default=[], metavar="NAME=VALUE",
+                      help="a value of a view's bars, or a JSON array of them; may be given several times")  # fmt: skip
+    made.add_argument("--bars", type=_natural, default=20, metavar="N", help="show at most N bars of each view (default: %(default)s)")
+    _json(made)
+    _html(made)
+
+
 def _columns_of(made: argparse.ArgumentParser) -> None:
     _one_run(made)
     made.add_argument("--column", metavar="NAME", help="only this column of the result")
@@ -226,6 +237,7 @@ _ARGUMENTS: Mapping[str, Callable[[argparse.ArgumentParser], None]] = {
     "run": _run, "safe": _safe, "profile": _profile, "list": _list, "show": _show, "capture": _capture, "index": _show, "explain": _explain,
     "explain-columns": _columns_of, "why-not": _source_rows, "backward": _backward, "forward": _forward, "show-derivation": _derivation,
     "drop": _drop, "store": _store,
+    "brush": _brush,
 }  # fmt: skip
 
 
@@ -287,7 +299,7 @@ def _shown(made: argparse.ArgumentParser, what: str, rows: int, dest: str = "row
     return group
 
 
-def _html(group: argparse._ArgumentGroup) -> None:
+def _html(group: argparse._ActionsContainer) -> None:
     group.add_argument("--html", metavar="FILE", help="also write the answer as a page")
 
 

@@ -81,6 +81,13 @@ VERBS: Mapping[str, VerbHelp] = {
             "airflow-lineage forward 01JG3Q --at 0,2 --table loans --json",
         ),
     ),
+    "brush": VerbHelp(
+        "show linked views of local Parquet files, and what brushes on some leave in the others; no run is needed",
+        (
+            "airflow-lineage brush flights.parquet --view carrier=carrier --view hour=hour --brush carrier=AA --html flights.html",
+            "airflow-lineage brush judged/ --view judge=judge --view 'month=month(date)' --brush 'month=[11, 12]' --json",
+        ),
+    ),
     "show-derivation": VerbHelp(
         "show an answer of explain again, as it was stored",
         ("airflow-lineage show-derivation 01JG3QZ8W5K4T2N6M0V7R9XYAB --html why.html",),

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
+from airflow_lineage_provider.cli.brushing import brush as brush
 from airflow_lineage_provider.cli.pipelines import load_imports, load_pipeline, register_udfs
 from airflow_lineage_provider.cli.secret_params import secret_params
 from airflow_lineage_provider.cli.spark_session import spark_session

@@ -1,0 +1,56 @@
+"""`brush`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from airflow_lineage_provider.cli import main
+
+
+@pytest.fixture
+def flights(tmp_path: Path) -> str:
+    table = pa.table({"carrier": ["AA", "AA", "UA", None], "delay": [65, 4, 71, 12]})
+    pq.write_table(table, tmp_path / "flights.parquet")
+    return str(tmp_path / "flights.parquet")
+
+
+VIEWS = ["--view", "carrier=carrier", "--view", "delay=delay // 10"]
+
+
+def test_brushes_in_the_terminal_and_as_json(flights: str, capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["brush", flights, *VIEWS, "--brush", "delay=[6, 7]", "--brush", "carrier=ZZ", "--brush", "carrier=AA"]) == 0
+    out = capfd.readouterr().out
+    assert "1 of 4 rows of flights.parquet" in out
+    assert "in no bar of carrier: ZZ" in out
+    assert "delay: delay // 10 (4 bars, brushed)" in out
+    assert main(["brush", flights, *VIEWS, "--brush", "delay=[6, 7]", "--json"]) == 0
+    document = json.loads(capfd.readouterr().out)
+    assert (document["document"], document["version"], document["rows"], document["selected"]) == ("airflow_lineage.crossfilter", 1, 4, 2)
+    carrier, delay = document["views"]
+    assert carrier["bars"]["rows"] == [["AA", 1, 2], ["UA", 1, 1], [None, 0, 1]]
+    assert [row[1] for row in delay["bars"]["rows"]] == [1, 1, 1, 1]
+
+
+def test_a_page(flights: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    page = tmp_path / "flights.html"
+    assert main(["brush", flights, *VIEWS, "--html", str(page)]) == 0
+    assert f"page written to {page}" in capfd.readouterr().err
+    assert "delay // 10" in page.read_text(encoding="utf-8")
+    assert main(["brush", flights, *VIEWS, "--html", str(tmp_path / "no" / "where.html")]) == 1
+    assert "the page cannot be written" in capfd.readouterr().err
+
+
+def test_what_is_wrong_is_said(flights: str, capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["brush", flights, "--view", "x=colour"]) == 2
+    assert "view x: " in capfd.readouterr().err
+    assert main(["brush", flights, "--view", "x=delay", "--view", "x=carrier"]) == 2
+    assert "two views have one name" in capfd.readouterr().err
+    assert main(["brush", flights, *VIEWS, "--brush", "day=1"]) == 2
+    assert "the views are carrier, delay" in capfd.readouterr().err
+    assert main(["brush", flights + ".gone", *VIEWS]) == 1
+    assert "no Parquet file" in capfd.readouterr().err
