@@ -1,0 +1,171 @@
+"""A profile as people see it: of files, of data in memory and of results; its graph, its documents and its page."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+from rich.console import Console
+
+from airflow_lineage_provider import Lineage, Profile
+from airflow_lineage_provider.cli import main
+from airflow_lineage_provider.errors import InvalidOption, SourceUnavailable, SparkRequired
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+ROWS = pa.table({
+    "zip": ["02138", "02138", "10001", "10001", "2138", None],
+    "city": ["Cambridge", "Boston", "New York", "New York", "Cambridge", "Boston"],
+    "state": ["MA", "MA", "NY", "NJ", "MA", "<b>"],
+})  # fmt: skip
+
+
+def lineage() -> Lineage:
+    """One without a store: none is needed."""
+    made = Lineage.__new__(Lineage)
+    made.spark, made._start_spark = None, None
+    return made
+
+
+def profile(**options: Any) -> Profile:
+    return lineage().profile(ROWS, ["zip -> city", "zip -> state", "city, state -> zip"], **options)
+
+
+def test_values_and_rows() -> None:
+    found = profile()
+    assert [one.holds for one in found] == [False, False, False]
+    assert found.values("zip -> city").to_pylist() == [{"zip": "02138", "different_values": 2, "rows": 2}]
+    assert found.rows_of("ZIP->state", 0).column("state").to_pylist() == ["NY", "NJ"]
+    assert found.values(2).to_pylist() == [{"city": "Cambridge", "state": "MA", "different_values": 2, "rows": 2}]
+    assert found.graph.edges().to_pydict() == {"dependency": [0, 0, 1, 1, 2, 2], "violation": [0] * 6, "row": [0, 1, 2, 3, 0, 4]}
+    assert repr(found) == "<profile of a table, 6 rows: 0 of 3 dependencies hold>"
+    assert repr(found.graph) == "<graph of 3 dependencies, 3 violating values and 6 edges to rows>"
+
+
+def test_what_is_not_there_is_refused() -> None:
+    found = profile()
+    with pytest.raises(InvalidOption, match="was not asked for"):
+        found["state -> zip"]
+    wrong: Any
+    for wrong in (1, -1, True, "0"):
+        with pytest.raises(InvalidOption, match="there are 1"):
+            found.rows_of(0, wrong)
+    with pytest.raises(InvalidOption, match="max_rows is 5"):
+        profile(max_rows=5)
+    with pytest.raises(InvalidOption, match="is no table"):
+        lineage().profile(7, ["a -> b"])
+    with pytest.raises(InvalidOption, match="several columns called a"):
+        lineage().profile(pa.table([[1], [2]], names=["a", "a"]), ["a -> a"])
+    with pytest.raises(SparkRequired, match="is no file here"):
+        lineage().profile("loans", ["a -> b"])
+    with pytest.raises(SourceUnavailable, match="no such file"):
+        lineage().profile(Path("/nowhere.parquet"), ["a -> b"])
+
+
+def test_a_csv_file_has_texts(tmp_path: Path) -> None:
+    path = tmp_path / "physicians.csv"
+    path.write_text('zip,city\n02138,Cambridge\n2138,"Bost\non"\n,Boston\n"",Boston\n')
+    found = lineage().profile(str(path), ["zip -> city"])
+    assert found.table == "physicians.csv"
+    assert found.rows.to_pydict() == {"zip": ["02138", "2138", None, ""], "city": ["Cambridge", "Bost\non", "Boston", "Boston"]}
+    assert found[0].holds
+    path.write_text("")
+    with pytest.raises(SourceUnavailable, match=r"physicians\.csv cannot be read"):
+        lineage().profile(str(path), ["zip -> city"])
+
+
+def test_files_and_frames_give_the_same(tmp_path: Path) -> None:
+    parquet.write_table(ROWS, tmp_path / "a.parquet")
+    expected = profile().to_dict()["dependencies"]
+    fds = [str(one.dependency) for one in profile()]
+    for table in (tmp_path / "a.parquet", str(tmp_path), ROWS.to_pandas()):
+        assert lineage().profile(table, fds).to_dict()["dependencies"] == expected
+    (tmp_path / "a.parquet").write_bytes(b"PAR1 no file")
+    with pytest.raises(SourceUnavailable, match="cannot be read"):
+        lineage().profile(str(tmp_path), fds)
+    (tmp_path / "a.txt").touch()
+    with pytest.raises(InvalidOption, match=r"\.parquet or \.csv"):
+        lineage().profile(tmp_path / "a.txt", fds)
+
+
+def test_nulls_as_values() -> None:
+    rows = pa.table({"a": [None, None, 1], "b": [1, 2, 3]})
+    assert lineage().profile(rows, ["a -> b"])[0].ignored == 2
+    assert lineage().profile(rows, ["a -> b"], nulls="value").values(0).to_pylist() == [{"a": None, "different_values": 2, "rows": 2}]
+
+
+def test_it_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    profile().show(Console(width=100))
+    out = " ".join(capsys.readouterr().out.split())
+    assert "violated by 1 value in 2 rows; without 20.0000% of 5 rows it would hold; 1 row with a NULL took no part" in out
+    profile().show(Console(width=100), mask=["zip"])
+    assert "02138" not in capsys.readouterr().out
+    document = profile().to_dict(mask=["zip"])
+    assert "02138" not in json.dumps(document)
+    assert document["dependencies"][0]["rows"] == [[0, 1]]
+
+
+def test_the_page_is_self_contained_and_escaped(tmp_path: Path) -> None:
+    text = profile(nulls="value").graph.to_html(tmp_path / "violations.html")
+    assert (tmp_path / "violations.html").read_text(encoding="utf-8") == text
+    assert "default-src 'none'" in text
+    assert "<script" not in text
+    assert "http" not in text.replace("http-equiv", "")
+    anchors, ids = set(re.findall(r'href="#([^"]+)"', text)), re.findall(r'id="([^"]+)"', text)
+    assert anchors <= set(ids)
+    assert len(ids) == len(set(ids))
+    page = lineage().profile(pa.table({"a": ["<i>", "<i>"], "b": ["<b>", "x"]}), ["a -> b"]).graph.to_html()
+    assert "<i>" not in page
+    assert "&lt;i&gt;" in page
+    assert "02138" not in profile().graph.to_html(mask=["zip"])
+
+
+def test_the_rows_that_are_shown_tell_the_values_apart() -> None:
+    rows = pa.table({"k": [1] * 100, "v": ["same"] * 99 + ["other"]})
+    text = lineage().profile(rows, ["k -> v"]).graph.to_html()
+    assert "other" in text
+    assert "row 99" in text
+    assert "80 more rows" in text
+    assert "2 different values in 100 rows" in text
+
+
+def test_what_holds_has_nothing_to_draw() -> None:
+    text = lineage().profile(ROWS, ["city, state, zip -> zip"]).graph.to_html()
+    assert "<svg" not in text
+    assert "holds" in text
+
+
+def test_the_verb(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    parquet.write_table(ROWS, tmp_path / "a.parquet")
+    given = ["profile", str(tmp_path / "a.parquet"), "zip -> city"]
+    assert main([*given, "--html", str(tmp_path / "v.html")]) == 0
+    assert "violated by 1 value" in capfd.readouterr().out
+    assert (tmp_path / "v.html").exists()
+    assert main([*given, "--json"]) == 0
+    assert json.loads(capfd.readouterr().out)["dependencies"][0]["values"]["rows"] == [["02138", 2, 2]]
+    assert main([*given, "--html", str(tmp_path / "no" / "v.html")]) != 0
+    assert "cannot be written" in capfd.readouterr().err
+    assert main([given[0], given[1], "zip"]) != 0
+
+
+def test_results_rows_of_lineage_and_tables_of_a_session(spark: SparkSession, lineage_home: Path, tmp_path: Path) -> None:
+    parquet.write_table(ROWS, tmp_path / "places.parquet")
+    with Lineage(spark) as made:
+        spark.read.parquet(str(tmp_path / "places.parquet")).createOrReplaceTempView("places")
+        run = made.run("SELECT zip, city FROM places WHERE zip IS NOT NULL", name="judged places")
+        of_result = made.profile(run, ["zip -> city"])
+        assert (of_result.table, of_result.values(0).to_pylist()) == ("judged places", [{"zip": "02138", "different_values": 2, "rows": 2}])
+        rows = run.backward("zip = '10001'", table="places")
+        assert made.profile(rows, ["zip -> state"]).values(0).to_pylist() == [{"zip": "10001", "different_values": 2, "rows": 2}]
+        for table in ("places", spark.table("places")):
+            assert made.profile(table, ["zip -> city"]).values(0).num_rows == 1
+        with pytest.raises(InvalidOption, match="neither a file here nor a table"):
+            made.profile("no_such_table", ["a -> b"])
+        with pytest.raises(InvalidOption, match="more than 3 rows"):
+            made.profile("places", ["zip -> city"], max_rows=3)
