@@ -15,6 +15,15 @@ STRATEGIES: tuple[Strategy, ...] = ("function_materialization", "rerun", "full_m
 """The strategies that can be asked for."""
 
 
+def sampled(cases: Sequence[Case], one_in: int = 2) -> Sequence[Case]:
+    """Some of many cases that are alike, always the same; all with ``PAIRS=all``.
+
+    >>> sampled(["a", "b", "c"])
+    ['a', 'c']
+    """
+    return cases if os.environ.get("PAIRS") == "all" else cases[::one_in]
+
+
 def in_turn(cases: Iterable[Case], ways: Sequence[Way]) -> list[tuple[Case, Way]]:
     """The cases, each with a way to run it.
 

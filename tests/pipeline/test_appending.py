@@ -190,9 +190,9 @@ Lineage(spark, store=url).run("SELECT id FROM range(3)", output=output, append_k
 """
 
 
-@pytest.mark.parametrize(("kind", "moments"), [("files", ("written", "published")), ("postgres", ("published", "replacing"))])
+@pytest.mark.parametrize(("kind", "moments"), [("files", ("written", "published")), ("postgres", ("replacing",))])
 def test_a_worker_that_is_killed_appends_once(
-    lineage: Lineage, spark: SparkSession, kind: str, moments: tuple[str, str], tmp_path: Path
+    lineage: Lineage, spark: SparkSession, kind: str, moments: tuple[str, ...], tmp_path: Path
 ) -> None:
     """The process is killed: once it has written, once it has published, and once it has replaced what the try before it left.
 

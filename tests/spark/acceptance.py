@@ -13,7 +13,7 @@ import os
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -76,9 +76,9 @@ def text_of(file: Path, folder: Path) -> str:
     return "\n".join([*(one.read_text() for one in imported if one.is_file()), own])
 
 
-def ask_folder(spark: SparkSession, folder: Path) -> Iterator[Asked]:
-    """Every query of a folder's files that Spark runs."""
-    for file in sorted(folder.rglob("*.sql")):
+def ask_folder(spark: SparkSession, folder: Path, files: Iterable[Path] | None = None) -> Iterator[Asked]:
+    """Every query of a folder's files (or of these of them) that Spark runs."""
+    for file in sorted(folder.rglob("*.sql")) if files is None else files:
         yield from ask_file(spark.newSession(), file.relative_to(folder).as_posix(), text_of(file, folder))
 
 

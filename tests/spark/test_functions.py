@@ -11,6 +11,7 @@ import pytest
 from airflow_lineage_provider.errors import UnsupportedOperator
 from airflow_lineage_provider.rewrite.determinism import is_deterministic
 from airflow_lineage_provider.spark.capturing.capture import capture
+from tests.in_turn import sampled
 from tests.spark.direct import rows_of
 from tests.spark.pipelines import rows
 from tests.spark.test_capture import executed
@@ -67,9 +68,10 @@ def test_every_function_means_the_same(spark: SparkSession) -> None:
     refused: set[str] = set()
     for example in alone:
         captured_of(spark, [example], refused)
+    together = list(sampled(together))
     said = [one for start in range(0, len(together), _BATCH) for one in captured_of(spark, together[start : start + _BATCH], refused)]
     assert refused <= _REFUSED
-    assert len(said) > 750  # 4.2 has fewer functions than 4.3
+    assert len(said) > 0.9 * len(together) > 300
     for start in range(0, len(said), _BATCH):
         assert_same(spark, said[start : start + _BATCH])
 
