@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from airflow_lineage_provider.answers.explanation import RunSummary
     from airflow_lineage_provider.answers.lineage_rows import LineageRows
     from airflow_lineage_provider.answers.lineage_stream import LineageStream
+    from airflow_lineage_provider.answers.refreshed import Refreshed
     from airflow_lineage_provider.asking import Asking
     from airflow_lineage_provider.deriving.across.onward import Onward
     from airflow_lineage_provider.deriving.asked_run import AskedRun
@@ -89,6 +90,32 @@ class LineageOfRows(ABC):
             "backward,", params, progress, lambda run: rows_behind(run, rows, table, at=at, summary=self.summary, limit=most)
         )
         return found if table is None else next(iter(found.values()))
+
+    def refresh(
+        self,
+        rows: Target | None = None,
+        *,
+        at: int | Sequence[int] | str | None = None,
+        max_rows: int | None = None,
+        params: Mapping[str, Any] | None = None,
+        progress: Progress | bool | None = None,
+    ) -> Refreshed:
+        """Rows of the result computed anew from the source rows behind them, and whether they are those that are stored.
+
+        ``rows``, ``at``, ``max_rows`` and ``params`` as of `backward`. The pipeline runs over these source rows alone, with the UDFs of the
+        run, in Spark; nothing is written. Rows on the right side of a difference are not among them, so that other rows may come out, too.
+
+        :raises TracingError: the pipeline has a limit, a random function or one that depends on the order of rows.
+        :raises SparkRequired: there is no session. :raises UdfUnavailable, UdfVersionMismatch: the UDFs are not those of the run.
+        :raises InvalidTarget, EmptyTarget, TargetTooLarge, ResultNotStored, AnswerTooLarge, RunNotComplete: as `backward`.
+        """
+        from airflow_lineage_provider.deriving.refresh import refreshed
+
+        check_options({"max_rows": max_rows, "params": params})
+        most = settings.target_limit() if max_rows is None else max_rows
+        return self._asking.answered(
+            "refresh,", params, progress, lambda run: refreshed(run, rows, at=at, summary=self.summary, limit=most)
+        )
 
     def backward_batches(
         self,

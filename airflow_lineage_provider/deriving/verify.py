@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -35,11 +36,11 @@ def verified(explanation: Explanation, udfs: UdfsOfRun, recorded: RecordedPlan, 
     """
     if spark is None:
         raise SparkRequired("verifying runs the pipeline again, which needs a Spark session")
-    if not all(_can_be_repeated(node) for segment in recorded.plan.segments for node in operators(segment.plan)):
+    if not can_be_repeated(recorded):
         text = "not verified: the pipeline has a limit, a random function or one that depends on the order of rows, and cannot be repeated"
         return replace(explanation, verified=None, verification=text)
-    rows = _rerun(explanation, udfs, recorded, spark)
-    wanted, given = Counter(_rows(explanation.target)), Counter(_rows(rows))
+    rows = rerun({name: one.rows for name, one in explanation.sources.items()}, udfs, recorded, spark)
+    wanted, given = Counter(comparable_rows(explanation.target)), Counter(comparable_rows(rows))
     missing = wanted - given
     others = sum((given - wanted).values())
     if missing:
@@ -52,11 +53,20 @@ def verified(explanation: Explanation, udfs: UdfsOfRun, recorded: RecordedPlan, 
     )
 
 
+def can_be_repeated(recorded: RecordedPlan) -> bool:
+    """Whether a pipeline gives the same rows from the same sources, up to the rounding of sums."""
+    return all(_can_be_repeated(node) for segment in recorded.plan.segments for node in operators(segment.plan))
+
+
 def _can_be_repeated(node: o.Plan) -> bool:
     return is_repeatable_but_for_rounding(node) and (not isinstance(node, o.FunctionOperator) or node.deterministic)
 
 
-def _rerun(explanation: Explanation, udfs: UdfsOfRun, recorded: RecordedPlan, spark: SparkSession) -> pa.Table:
+def rerun(sources: Mapping[str, pa.Table], udfs: UdfsOfRun, recorded: RecordedPlan, spark: SparkSession) -> pa.Table:
+    """The result of a run's pipeline over these rows of its source tables, by name.
+
+    :raises TracingError: Spark failed. :raises UdfUnavailable, UdfVersionMismatch: the UDFs are not those of the run.
+    """
     from airflow_lineage_provider.spark.arrow_border import to_arrow
     from airflow_lineage_provider.spark.executing.run import under_settings
     from airflow_lineage_provider.spark.rereading.declared import declared_functions
@@ -70,23 +80,23 @@ def _rerun(explanation: Explanation, udfs: UdfsOfRun, recorded: RecordedPlan, sp
         stack.enter_context(under_settings(spark, dict(recorded.plan.conf)))
         stack.enter_context(spark_errors("verifying"))
         views = Views(spark, "verify", stack)
-        tables = _source_tables(explanation, recorded, spark, views)
+        tables = _source_tables(sources, recorded, spark, views)
         text = lower(plan, bind(plan, tables), dialect="spark", udfs=declared_functions(spark, [plan], udfs, views.prefix, stack))
         return carefully(spark, lambda: to_arrow(spark.sql(text)))
 
 
-def _source_tables(explanation: Explanation, recorded: RecordedPlan, spark: SparkSession, views: Views) -> dict[Key, LeafTable]:
+def _source_tables(rows: Mapping[str, pa.Table], recorded: RecordedPlan, spark: SparkSession, views: Views) -> dict[Key, LeafTable]:
     from airflow_lineage_provider.spark.arrow_border import arrow_frame
 
     tables: dict[Key, LeafTable] = {}
     for name, group in tables_of(recorded).items():
         for one in group:
-            frame = arrow_frame(spark, explanation.sources[name].rows, [a.type for a in one.source.output]).toDF(*one.source.columns)
+            frame = arrow_frame(spark, rows[name], [a.type for a in one.source.output]).toDF(*one.source.columns)
             tables["source", one.source.leaf] = LeafTable(name=(views.add(frame, f"source_{one.source.leaf}"),))
     return tables
 
 
-def _rows(table: pa.Table) -> list[str]:
+def comparable_rows(table: pa.Table) -> list[str]:
     """The rows as texts to compare. Sums of floating-point numbers depend on the order of rows: 12 digits count."""
     return [repr(_rounded(row)) for row in zip(*(column.to_pylist() for column in table.columns), strict=True)]
 

@@ -73,6 +73,8 @@ def _both_ways(names: dict[str, Any]) -> None:
     rows, found = names["rows"], names["found"]
     assert (rows.guarantee.level, rows.engine, rows.rows.column("debt").to_pylist()) == ("exact", "lazy: postgresql", [10.0])
     assert found.rows.to_pylist() == [{"client_id": 8, "judge": "Accept"}]
+    assert names["fresh"].equal
+    assert names["fresh"].recomputed.num_rows == 1
 
 
 def _why_not(names: dict[str, Any]) -> None:

@@ -1,0 +1,52 @@
+"""Refresh: rows of a result computed anew from the source rows behind them (Smoke, Sec. 2.1)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from airflow_lineage_provider.answers.refreshed import Refreshed
+from airflow_lineage_provider.deriving.derivation import derivation
+from airflow_lineage_provider.deriving.derive import chosen_target, result_rows
+from airflow_lineage_provider.deriving.lineage_rows import rows_behind
+from airflow_lineage_provider.deriving.verify import can_be_repeated, comparable_rows, rerun
+from airflow_lineage_provider.errors import SparkRequired, TracingError
+from airflow_lineage_provider.plan.guarantees import weakest
+
+if TYPE_CHECKING:
+    from airflow_lineage_provider.answers.explanation import RunSummary
+    from airflow_lineage_provider.deriving.asked_run import AskedRun
+
+
+def refreshed(run: AskedRun, target: Any, *, at: Any, summary: RunSummary, limit: int) -> Refreshed:
+    """The rows, and what the pipeline makes of the source rows behind them.
+
+    :raises TracingError: the pipeline cannot be repeated, or Spark failed. :raises SparkRequired: there is no session.
+    """
+    if not can_be_repeated(run.recorded):
+        raise TracingError(
+            f"{summary.pipeline} has a limit, a random function or one that depends on the order of rows: it does not give its rows "
+            "again, and backward() has the source rows behind them"
+        )
+    spark = run.on_demand.needed(SparkRequired("refreshing runs the pipeline again, which needs a Spark session")).spark
+    chosen = chosen_target(run, target, at, limit)
+    with derivation(run, chosen.condition()) as made:
+        stored = result_rows(made, chosen.numbers(made.rows))
+    behind = rows_behind(run, target, None, at=at, summary=summary, limit=limit)
+    run.session.rest()
+    run.progress("running the pipeline over its lineage")
+    recomputed = rerun({name: one.rows for name, one in behind.items()}, run.udfs, run.recorded, spark)
+    left, missing = Counter(comparable_rows(recomputed)), []
+    for place, row in enumerate(comparable_rows(stored)):
+        if left[row]:
+            left[row] -= 1
+        else:
+            missing.append(place)
+    return Refreshed(
+        stored=stored,
+        recomputed=recomputed,
+        missing=tuple(missing),
+        others=sum(left.values()),
+        guarantee=weakest(*(one.guarantee for one in behind.values())),
+        stale=tuple(dict.fromkeys(text for one in behind.values() for text in one.stale)),
+    )
