@@ -204,6 +204,7 @@ def _brush(made: argparse.ArgumentParser) -> None:
                       help="a view, by an expression of DuckDB's SQL over a row; may be given several times")  # fmt: skip
     made.add_argument("--brush", type=_pair(_json_or_text), action="append", default=[], metavar="NAME=VALUE",
                       help="a value of a view's bars, or a JSON array of them; may be given several times")  # fmt: skip
+    _max_rows(made, "a page (--html) may have at most N rows; more are an error (default: 1000000)")
     made.add_argument("--bars", type=_natural, default=20, metavar="N", help="show at most N bars of each view (default: %(default)s)")
     _json(made)
     _html(made)

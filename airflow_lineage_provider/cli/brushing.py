@@ -11,7 +11,7 @@ from airflow_lineage_provider.errors import InvalidOption, LineageError
 
 def brush(options: Namespace, out: Streams) -> int:
     """Show what brushes on views of local Parquet files leave. Neither Spark nor a store is started."""
-    from airflow_lineage_provider.answers.crossfilter import Crossfilter
+    from airflow_lineage_provider.answers.crossfilter import MOST_PAGE_ROWS, Crossfilter
     from airflow_lineage_provider.render.crossfilter_text import show, to_dict
 
     views = dict(options.view)
@@ -25,7 +25,7 @@ def brush(options: Namespace, out: Streams) -> int:
     found = made.brush(brushes)
     if options.html:
         try:
-            made.to_html(options.html)
+            made.to_html(options.html, max_rows=MOST_PAGE_ROWS if options.max_rows is None else options.max_rows)
         except OSError as error:
             raise LineageError(f"the page cannot be written to {options.html!r}: {error.strerror or error}") from error
     if options.json:

@@ -41,6 +41,8 @@ def test_a_page(flights: str, tmp_path: Path, capfd: pytest.CaptureFixture[str])
     assert main(["brush", flights, *VIEWS, "--html", str(page)]) == 0
     assert f"page written to {page}" in capfd.readouterr().err
     assert "delay // 10" in page.read_text(encoding="utf-8")
+    assert main(["brush", flights, *VIEWS, "--html", str(page), "--max-rows", "3"]) == 2
+    assert "has 4 rows, more than the 3 that a page may have" in capfd.readouterr().err
     assert main(["brush", flights, *VIEWS, "--html", str(tmp_path / "no" / "where.html")]) == 1
     assert "the page cannot be written" in capfd.readouterr().err
 
