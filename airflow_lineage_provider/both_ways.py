@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from airflow_lineage_provider import settings
+from airflow_lineage_provider.errors import InvalidOption
 from airflow_lineage_provider.options import check_options
 from airflow_lineage_provider.shown import shown
 
@@ -45,6 +46,7 @@ class LineageOfRows(ABC):
         *,
         at: int | Sequence[int] | str | None = ...,
         max_rows: int | None = ...,
+        lazy: bool = ...,
         params: Mapping[str, Any] | None = ...,
         progress: Progress | bool | None = ...,
     ) -> dict[str, LineageRows]: ...
@@ -57,6 +59,7 @@ class LineageOfRows(ABC):
         *,
         at: int | Sequence[int] | str | None = ...,
         max_rows: int | None = ...,
+        lazy: bool = ...,
         params: Mapping[str, Any] | None = ...,
         progress: Progress | bool | None = ...,
     ) -> LineageRows: ...
@@ -68,6 +71,7 @@ class LineageOfRows(ABC):
         *,
         at: int | Sequence[int] | str | None = None,
         max_rows: int | None = None,
+        lazy: bool = True,
         params: Mapping[str, Any] | None = None,
         progress: Progress | bool | None = None,
     ) -> LineageRows | dict[str, LineageRows]:
@@ -75,19 +79,21 @@ class LineageOfRows(ABC):
 
         ``rows``, or ``at``, are rows of the result as `explain` takes them, at most ``max_rows`` (`settings.target_limit`). ``table`` names
         a source table of this run, as `why_not` does; without it the answer has every one, by name. Other runs are not traced through,
-        reasons are not read, and nothing is written into the store. ``params`` gives secret parameters of the run again.
+        reasons are not read, and nothing is written into the store. Without ``lazy`` captured lineage answers (`Run.capture`), or nobody.
+        ``params`` gives secret parameters of the run again.
 
         :raises InvalidTarget, EmptyTarget, TargetTooLarge, ResultNotStored: the rows, or the table, cannot be meant so.
         :raises AnswerTooLarge: there are more source rows than `settings.source_limit`.
+        :raises NotCaptured: without ``lazy``, what was not captured. (Which rows are meant is found all the same.)
         :raises SparkRequired: a part of the answer needs Spark, and there is no session.
         :raises RunNotComplete: the run failed, was dropped, or is still going.
         """
         from airflow_lineage_provider.deriving.lineage_rows import rows_behind
 
-        check_options({"table": table, "max_rows": max_rows, "params": params})
+        check_options({"table": table, "max_rows": max_rows, "lazy": lazy, "params": params})
         most = settings.target_limit() if max_rows is None else max_rows
         found = self._asking.answered(
-            "backward,", params, progress, lambda run: rows_behind(run, rows, table, at=at, summary=self.summary, limit=most)
+            "backward,", params, progress, lambda run: rows_behind(run, rows, table, at=at, summary=self.summary, limit=most, lazy=lazy)
         )
         return found if table is None else next(iter(found.values()))
 
@@ -97,6 +103,7 @@ class LineageOfRows(ABC):
         *,
         at: int | Sequence[int] | str | None = None,
         max_rows: int | None = None,
+        lazy: bool = True,
         params: Mapping[str, Any] | None = None,
         progress: Progress | bool | None = None,
     ) -> Refreshed:
@@ -157,6 +164,7 @@ class LineageOfRows(ABC):
         *,
         at: int | Sequence[int] | str | None = ...,
         max_rows: int | None = ...,
+        lazy: bool = ...,
         across: Literal[False] = ...,
         params: Mapping[str, Any] | None = ...,
         progress: Progress | bool | None = ...,
@@ -170,6 +178,7 @@ class LineageOfRows(ABC):
         *,
         at: int | Sequence[int] | str | None = ...,
         max_rows: int | None = ...,
+        lazy: bool = ...,
         across: Literal[True],
         params: Mapping[str, Any] | None = ...,
         progress: Progress | bool | None = ...,
@@ -182,6 +191,7 @@ class LineageOfRows(ABC):
         *,
         at: int | Sequence[int] | str | None = None,
         max_rows: int | None = None,
+        lazy: bool = True,
         across: bool = False,
         params: Mapping[str, Any] | None = None,
         progress: Progress | bool | None = None,
@@ -192,10 +202,12 @@ class LineageOfRows(ABC):
         (`settings.target_limit`). A row of the result descends from a source row when the source row is among those that stand behind
         it; what would be in the result if the source row were another is a different question. With ``across`` the rows are followed on,
         into the results of all later recorded runs that read them in the version that this run wrote, and so on: the other direction of
-        what `explain` does. ``params`` gives secret parameters of the run (and of the others) again.
+        what `explain` does. Without ``lazy`` captured lineage answers, as from `backward`. ``params`` gives secret parameters of the run
+        (and of the others) again.
 
         :raises InvalidTarget, EmptyTarget, TargetTooLarge: the rows cannot be meant so.
         :raises AnswerTooLarge: more rows of a result descend from them than `settings.source_limit`.
+        :raises NotCaptured: without ``lazy``, what was not captured. :raises InvalidOption: ``across`` without ``lazy``.
         :raises SparkRequired: there is no session. :raises SourceUnavailable: a source has vanished.
         :raises UnsupportedOperator, TracingError: an operator does not tell what it makes of which row, or the run did not store it. (Of a
             later run the answer's ``remarks`` say it.)
@@ -203,11 +215,13 @@ class LineageOfRows(ABC):
         """
         from airflow_lineage_provider.deriving.lineage_rows import rows_from
 
-        check_options({"table": table, "max_rows": max_rows, "across": across, "params": params})
+        check_options({"table": table, "max_rows": max_rows, "across": across, "lazy": lazy, "params": params})
+        if across and not lazy:
+            raise InvalidOption("lazy=False asks what was captured of one run, and across=True asks other runs: take one of them")
         most = settings.target_limit() if max_rows is None else max_rows
 
         def followed(run: AskedRun, onward: Onward) -> LineageRows | Descendants:
-            here = rows_from(run, rows, table, at=at, summary=self.summary, limit=most)
+            here = rows_from(run, rows, table, at=at, summary=self.summary, limit=most, lazy=lazy)
             return onward.follow(here) if across else here
 
         return self._asking.answered_onward("forward,", params, progress, followed)

@@ -30,6 +30,7 @@
     │   └── AnswerTooLarge            more source rows stand behind it than the limit
     ├── TracingError                  a derivation cannot be answered
     │   ├── SparkRequired             the answer needs Spark, and no session was given
+    │   ├── NotCaptured               captured lineage alone was to answer (lazy=False), and does not say it
     │   └── SourceUnavailable         a source has vanished or cannot be read
     ├── ArrayLineageError             lineage between the cells of arrays
     │   ├── InvalidArray              an array's name or shape is not what it can be, or another array has the name
@@ -185,6 +186,10 @@ class TracingError(LineageError):
 
 class SparkRequired(TracingError):
     """The answer needs Spark, and no session was given."""
+
+
+class NotCaptured(TracingError):
+    """A question was to be answered by captured lineage alone (``lazy=False``), and what it needs was not captured."""
 
 
 class SourceUnavailable(TracingError):

@@ -105,6 +105,7 @@ _CHECKS: Mapping[str, Callable[[str, Any], None]] = {
     "context": _mapping,
     "capture": _capture,
     "across": _flag,
+    "lazy": _flag,
     "verify": _flag,
     "save": _flag,
     "max_rows": _count,

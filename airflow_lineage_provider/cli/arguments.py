@@ -186,6 +186,7 @@ def _backward(made: argparse.ArgumentParser) -> None:
     made.add_argument("--at", metavar="N[,N]", help="in place of TARGET: positions of rows in the result, counted from 0")
     made.add_argument("--table", metavar="NAME", help="the source table whose rows are wanted (default: every one)")
     _max_rows(made, "TARGET may match at most N rows; more are an error (default: 100)")
+    _no_lazy(made)
     _secret(made)
     _spark(made)
     _shown(made, "rows of each table", 20, dest="show_rows")
@@ -195,6 +196,13 @@ def _forward(made: argparse.ArgumentParser) -> None:
     _source_rows(made)
     made.add_argument(
         "--across", action="store_true", help="follow them on, into the results of all later recorded runs that read what this run wrote"
+    )
+    _no_lazy(made)
+
+
+def _no_lazy(made: argparse.ArgumentParser) -> None:
+    made.add_argument(
+        "--no-lazy", dest="lazy", action="store_false", help="answer from captured lineage alone; what it does not say is an error"
     )
 
 

@@ -5,15 +5,16 @@ from __future__ import annotations
 import json
 import sys
 from argparse import Namespace
-from collections.abc import Callable
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
-from airflow_lineage_provider.cli.brushing import brush as brush
+from airflow_lineage_provider.cli.opened import asking, found_run, opened
 from airflow_lineage_provider.cli.pipelines import load_imports, load_pipeline, register_udfs
 from airflow_lineage_provider.cli.secret_params import secret_params
 from airflow_lineage_provider.cli.spark_session import spark_session
 from airflow_lineage_provider.cli.streams import Streams
+from airflow_lineage_provider.cli.table_verbs import brush as brush
+from airflow_lineage_provider.cli.table_verbs import profile as profile
 from airflow_lineage_provider.errors import InvalidTarget, LineageError, PlanError
 
 if TYPE_CHECKING:
@@ -21,15 +22,7 @@ if TYPE_CHECKING:
     from airflow_lineage_provider.answers.explanation import Explanation, RunSummary
     from airflow_lineage_provider.answers.lineage_rows import LineageRows, RowsOfTables
     from airflow_lineage_provider.answers.why_not import WhyNot
-    from airflow_lineage_provider.pipeline import Lineage
     from airflow_lineage_provider.recorded_run import Run
-
-
-def _lineage(options: Namespace, spark: Any = None, start_spark: Callable[[str], Any] | None = None) -> Lineage:
-    from airflow_lineage_provider.pipeline import Lineage
-
-    options = Namespace(**{"on_store_failure": "fail"} | vars(options))
-    return Lineage(spark, store=options.store_url, on_store_failure=options.on_store_failure, start_spark=start_spark)
 
 
 # --- run, runs ----------------------------------------------------------------------------------------------------------
@@ -51,11 +44,11 @@ def run(options: Namespace, out: Streams) -> int:
         # The store first: that it is down should not be found out after Spark's start.
         out.progress("opening the results store")
         if options.on_store_failure == "fail":
-            stack.enter_context(_lineage(options))
+            stack.enter_context(opened(options))
         spark = stack.enter_context(spark_session(options.master, options.conf, out))
         if isinstance(pipeline, str):
             register_udfs(spark)
-        lineage = stack.enter_context(_lineage(options, spark))
+        lineage = stack.enter_context(opened(options, spark))
         made = lineage.run(
             pipeline, name=options.name or name, params=params, output=options.output, strategy=options.strategy,
             reasons=options.reasons, keys=_once(options.key, "--key"), on_store_failure=options.on_store_failure, capture=options.capture,
@@ -114,39 +107,9 @@ def safe(options: Namespace, out: Streams) -> int:
     return 0
 
 
-def profile(options: Namespace, out: Streams) -> int:
-    """Show which values of a table violate functional dependencies; a table of Spark's starts Spark."""
-    from pathlib import Path
-
-    with ExitStack() as stack:
-        if Path(options.table).exists():
-            from airflow_lineage_provider.answers.profile import Profile
-            from airflow_lineage_provider.profiled import MOST_ROWS
-            from airflow_lineage_provider.sources.given_table import file_table
-
-            path = Path(options.table)
-            found = Profile.of(path.name, file_table(path, options.max_rows or MOST_ROWS), options.fds, nulls=options.nulls)
-        else:
-            lineage = _asking(options, out, stack)
-            run = _found(lineage, Namespace(run=options.table, pipeline=options.pipeline))
-            found = lineage.profile(run, options.fds, nulls=options.nulls, max_rows=options.max_rows)
-    if options.html:
-        try:
-            found.graph.to_html(options.html, hide=options.hide, mask=options.mask)
-        except OSError as error:
-            raise LineageError(f"the page cannot be written to {options.html!r}: {error.strerror or error}") from error
-    if options.json:
-        out.answer_json(found.to_dict(hide=options.hide, mask=options.mask))
-    else:
-        found.show(out.console, rows=options.rows, hide=options.hide, mask=options.mask)
-    if options.html:
-        out.say(f"page written to {options.html}")
-    return 0
-
-
 def list_runs(options: Namespace, out: Streams) -> int:
     """List runs."""
-    with _lineage(options) as lineage:
+    with opened(options) as lineage:
         found = lineage.runs(options.pipeline, options.limit)
     if options.json:
         from airflow_lineage_provider.render.document import run_dict
@@ -159,14 +122,10 @@ def list_runs(options: Namespace, out: Streams) -> int:
     return 0
 
 
-def _found(lineage: Lineage, options: Namespace) -> Run:
-    return lineage.latest(options.pipeline) if options.run == "latest" else lineage.get_run(options.run, options.pipeline)
-
-
 def show(options: Namespace, out: Streams) -> int:
     """Show a run and what it stored; of one that is not complete, what became of it."""
-    with _lineage(options) as lineage:
-        made = _found(lineage, options)
+    with opened(options) as lineage:
+        made = found_run(lineage, options)
         summary = made.summary
         stored, others = (made.stored, made.not_stored) if summary.status == "complete" else ((), ())
         udfs = made.udfs
@@ -183,7 +142,7 @@ def capture(options: Namespace, out: Streams) -> int:
     """Capture the lineage of a run's rows, or forget it. Spark is started only when it is needed."""
     load_imports(options.imports)
     with ExitStack() as stack:
-        made = _found(_asking(options, out, stack), options)
+        made = found_run(asking(options, out, stack), options)
         if options.forget:
             made.forget_captured()
         else:
@@ -194,8 +153,8 @@ def capture(options: Namespace, out: Streams) -> int:
 
 def index(options: Namespace, out: Streams) -> int:
     """Show what was captured of a run's lineage."""
-    with _lineage(options) as lineage:
-        _show_captured(_found(lineage, options), options, out)
+    with opened(options) as lineage:
+        _show_captured(found_run(lineage, options), options, out)
     return 0
 
 
@@ -245,21 +204,10 @@ def _given(options: Namespace) -> dict[str, Any]:
 
 
 def _explained(options: Namespace, out: Streams, target: Any, stack: ExitStack) -> Explanation:
-    found = _found(_asking(options, out, stack), options)
+    found = found_run(asking(options, out, stack), options)
     names = ("at", "max_rows", "verify", "difference", "across", "save")
     asked = {name: getattr(options, name) for name in names} | _given(options)
     return found.explain(target, **asked, progress=out.progress)
-
-
-def _asking(options: Namespace, out: Streams, stack: ExitStack) -> Lineage:
-    """The lineage API; a question that needs Spark starts it, and it is stopped with the stack."""
-
-    def start(why: str) -> Any:
-        out.say(f"this answer needs Spark ({why})")
-        return stack.enter_context(spark_session(options.master, options.conf, out))
-
-    out.progress("opening the results store")
-    return stack.enter_context(_lineage(options, start_spark=start))
 
 
 def why_not(options: Namespace, out: Streams) -> int:
@@ -287,8 +235,9 @@ def _asked(options: Namespace, out: Streams, what: str, question: str, **further
         raise InvalidTarget(f"name the rows in exactly one way: {what}, or their positions, --at 0,3")
     rows = None if options.rows is None else _target(options.rows)
     with ExitStack() as stack:
-        run = _found(_asking(options, out, stack), options)
+        run = found_run(asking(options, out, stack), options)
         asked = {"at": options.at, "table": options.table, "max_rows": options.max_rows, "progress": out.progress}
+        further |= {} if getattr(options, "lazy", True) else {"lazy": False}
         return getattr(run, question)(rows, **asked, **further, **_given(options))
 
 
@@ -302,8 +251,8 @@ def _show_rows(found: WhyNot | LineageRows | RowsOfTables | Descendants, options
 
 def explain_columns(options: Namespace, out: Streams) -> int:
     """Show the column-level lineage of a run's result, from the record alone."""
-    with _lineage(options) as lineage:
-        made = _found(lineage, options)
+    with opened(options) as lineage:
+        made = found_run(lineage, options)
         found = made.columns()
         summary = made.summary
     found = found if options.column is None else found.only(options.column)
@@ -320,7 +269,7 @@ def explain_columns(options: Namespace, out: Streams) -> int:
 
 def show_derivation(options: Namespace, out: Streams) -> int:
     """Show a stored derivation."""
-    with _lineage(options) as lineage:
+    with opened(options) as lineage:
         explanation = lineage.derivation(options.id)
     _show(explanation, options, out)
     return 0
@@ -352,7 +301,7 @@ def _write_page(explanation: Explanation, options: Namespace) -> None:
 
 def drop(options: Namespace, out: Streams) -> int:
     """Drop runs, after asking. All are looked up first, by their whole ids: a wrong id drops nothing."""
-    with _lineage(options) as lineage:
+    with opened(options) as lineage:
         found = {made.id: made for made in (lineage.summary(run_id, whole=True) for run_id in options.runs)}
         if not options.yes and not _agreed(list(found.values()), out):
             return 1
@@ -384,7 +333,7 @@ def store(options: Namespace, out: Streams) -> int:
 def _status(options: Namespace, out: Streams) -> int:
     from airflow_lineage_provider.render.terminal import facts_table
 
-    with _lineage(options) as lineage:
+    with opened(options) as lineage:
         asked = "SELECT current_setting('server_version') AS version, pg_size_pretty(pg_database_size(current_database())) AS size"
         found = lineage.store.query(asked).to_pylist()[0]
         newest = lineage.runs(limit=1)

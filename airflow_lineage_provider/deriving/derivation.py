@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from airflow_lineage_provider.deriving.captured_parts import looked_up
 from airflow_lineage_provider.deriving.descent import Descents
 from airflow_lineage_provider.deriving.engines import Engines
+from airflow_lineage_provider.deriving.only_captured import OnlyCaptured
 from airflow_lineage_provider.deriving.rows import RemadeRows, RowSource, StoredRows
 from airflow_lineage_provider.deriving.spark_on_demand import SparkOnDemand
 from airflow_lineage_provider.errors import SparkRequired
@@ -44,17 +45,23 @@ class Derivation:
 
 
 @contextmanager
-def derivation(run: AskedRun, condition: Expression) -> Iterator[Derivation]:
+def derivation(run: AskedRun, condition: Expression, *, lazy: bool = True) -> Iterator[Derivation]:
     """A derivation about rows of the result that meet a condition: what the run did not store is made again for them alone.
 
+    Without ``lazy`` captured lineage answers, or nobody.
+
+    :raises NotCaptured: nothing was captured, and it was to answer alone; what was captured in part says it when it is asked.
     :raises SparkRequired: something is to be made again, and there is no session.
     """
+    if not lazy and looked_up(run) is None:
+        OnlyCaptured(run).refuse()
     with ExitStack() as stack:
         rows, spark = _rows(run, condition, stack)
         engines = Engines(rows.recorded, run.stored, run.session, spark)
         descents = Descents(run=run, rows=rows, spark=spark, whole=rows.recorded is run.recorded or condition == TRUE)
         captured = looked_up(run) if rows.recorded is run.recorded else None
-        lineage = LazyLineage(run=rows.recorded.traced, executor=engines, follower=descents, captured=captured)
+        refusing = None if lazy else OnlyCaptured(run)
+        lineage = LazyLineage(run=rows.recorded.traced, executor=refusing or engines, follower=refusing or descents, captured=captured)
         yield Derivation(run=run, rows=rows, spark=spark, lineage=lineage, executor=engines)
 
 

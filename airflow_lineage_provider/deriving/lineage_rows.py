@@ -29,16 +29,17 @@ if TYPE_CHECKING:
 
 
 def rows_behind(
-    run: AskedRun, target: Any, table: str | None, *, at: Any = None, summary: RunSummary, limit: int
+    run: AskedRun, target: Any, table: str | None, *, at: Any = None, summary: RunSummary, limit: int, lazy: bool = True
 ) -> dict[str, LineageRows]:
     """The rows of a source table, or of each, that stand behind rows of the result.
 
     :raises InvalidTarget, EmptyTarget, TargetTooLarge, ResultNotStored: the rows cannot be meant so.
     :raises AnswerTooLarge: there are more than one answer may have. :raises SparkRequired: it needs Spark, and there is no session.
+    :raises NotCaptured: without ``lazy``, what captured lineage does not say.
     """
     chosen, tables = chosen_target(run, target, at, limit), tables_of(run.recorded)
     names = list(tables) if table is None else [named_table(table, tables)]
-    with derivation(run, chosen.condition()) as made:
+    with derivation(run, chosen.condition(), lazy=lazy) as made:
         run.progress("finding the target rows")
         asked = numbered_rows(RESULT, chosen.numbers(made.rows))
         run.progress("tracing")
@@ -67,11 +68,13 @@ def _read(
     )
 
 
-def rows_from(run: AskedRun, rows: Any, table: str | None, *, at: Any = None, summary: RunSummary, limit: int) -> LineageRows:
+def rows_from(
+    run: AskedRun, rows: Any, table: str | None, *, at: Any = None, summary: RunSummary, limit: int, lazy: bool = True
+) -> LineageRows:
     """The rows of the result that descend from rows of a source table.
 
     :raises InvalidTarget, EmptyTarget, TargetTooLarge: the rows cannot be meant so.
-    :raises AnswerTooLarge: there are more than one answer may have.
+    :raises AnswerTooLarge: there are more than one answer may have. :raises NotCaptured: as `rows_behind`.
     :raises SparkRequired: there is no session, and without one the rows cannot be found, or not be followed.
     :raises UnsupportedOperator, TracingError: what became of the rows cannot be told.
     """
@@ -82,7 +85,7 @@ def rows_from(run: AskedRun, rows: Any, table: str | None, *, at: Any = None, su
     run.progress("finding the source rows")
     keys, copies = keys_asked(run, asked, limit)
     of = row_set_of(asked.leaves)
-    with derivation(run, TRUE) as made:
+    with derivation(run, TRUE, lazy=lazy) as made:
         descending = descendants(made, tagged_rows(of, keys))
         numbers = np.sort(descending.each_once().column(0).to_numpy())
         _check_result(numbers, asked.text, run.most_sources)

@@ -28,7 +28,8 @@ def calls(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[list[tupl
     monkeypatch.setattr(FakeLineage, "on_explain", staticmethod(lambda spark: None), raising=False)
     monkeypatch.setattr(FakeLineage, "on_run", staticmethod(lambda pipeline: None), raising=False)
     monkeypatch.setattr("airflow_lineage_provider.pipeline.Lineage", FakeLineage)
-    monkeypatch.setattr("airflow_lineage_provider.cli.verbs.spark_session", session)
+    for module in ("opened", "verbs"):
+        monkeypatch.setattr(f"airflow_lineage_provider.cli.{module}.spark_session", session)
     monkeypatch.setattr("airflow_lineage_provider.cli.verbs.register_udfs", lambda spark: None)
     monkeypatch.setenv("COLUMNS", "120")
     monkeypatch.chdir(tmp_path)

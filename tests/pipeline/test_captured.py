@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from airflow_lineage_provider.errors import (
     IndexTooLarge,
     InvalidCapture,
     InvalidOption,
+    NotCaptured,
     RecordDamaged,
     ResultNotStored,
     RunNotComplete,
@@ -251,6 +252,8 @@ def test_lineage_of_some_tables(runs: dict[str, Run], name: str, table: str) -> 
     run = runs[name]
     run.forget_captured()
     lazily, behind_it = answers(run), run.backward("true", table)
+    with pytest.raises(NotCaptured, match=r"was not captured: Run\.capture\(\)"):
+        run.backward("true", table, lazy=False)
     whole = run.capture()
     made = run.capture(tables=[table.upper()])
     assert set(made.not_captured) == {"store", "item", "sales"} - {table}
@@ -264,6 +267,15 @@ def test_lineage_of_some_tables(runs: dict[str, Run], name: str, table: str) -> 
     assert all("lazy" in run.backward("true", one).engine for one in others)
     assert run.forward("true", table).engine.startswith("index: ")
     assert all(run.forward("true", one).engine.startswith("lazy: ") for one in others)
+    captured = run.backward("true", table, lazy=False), run.forward("true", table, lazy=False)
+    assert (captured[0].rows, captured[1].rows) == (found.rows, run.forward("true", table).rows)
+    asked: Callable[..., Any]
+    for asked, of in ((run.backward, {None, *others}), (run.forward, others)):
+        for other in of:
+            with pytest.raises(NotCaptured, match=f"was captured without {', '.join(made.not_captured)}: .*it is traced, through"):
+                asked("true", other, lazy=False)
+    with pytest.raises(InvalidOption, match="take one of them"):
+        run.forward("true", table, lazy=False, across=True)
     with pytest.raises(InvalidCapture, match="no source table 'loans'; it has store"):
         run.capture(tables=["loans"])
     assert run.index == made

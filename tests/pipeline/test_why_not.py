@@ -339,7 +339,8 @@ def test_the_command(
     def session(*_: Any) -> Iterator[SparkSession]:
         yield spark
 
-    monkeypatch.setattr("airflow_lineage_provider.cli.verbs.spark_session", session)
+    for module in ("opened", "verbs"):
+        monkeypatch.setattr(f"airflow_lineage_provider.cli.{module}.spark_session", session)
     assert main(["why-not", joined.id, "x = 30", "--table", "t", "--json"]) == 0
     told = capfd.readouterr()
     assert [fate["survived"] for fate in json.loads(told.out)["fates"]] == [False, False]

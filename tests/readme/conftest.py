@@ -52,7 +52,8 @@ def shell(spark: SparkSession, patch: pytest.MonkeyPatch) -> Callable[[str], Non
     def session(*_: Any) -> Iterator[SparkSession]:
         yield spark
 
-    patch.setattr("airflow_lineage_provider.cli.verbs.spark_session", session)
+    for module in ("opened", "verbs"):
+        patch.setattr(f"airflow_lineage_provider.cli.{module}.spark_session", session)
 
     def run(line: str) -> None:
         assert main(shlex.split(line, comments=True)[1:]) == 0, line

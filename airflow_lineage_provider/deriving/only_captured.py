@@ -1,0 +1,53 @@
+"""Questions that captured lineage answers, or nobody (``lazy=False``): what would be traced is refused before any query is run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NoReturn
+
+from airflow_lineage_provider.answers.captured import captured_index
+from airflow_lineage_provider.answers.values import count
+from airflow_lineage_provider.errors import NotCaptured
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from airflow_lineage_provider.deriving.asked_run import AskedRun
+    from airflow_lineage_provider.plan import operators as o
+    from airflow_lineage_provider.tracing.maps import Rows, RowSet
+
+
+@dataclass(frozen=True)
+class OnlyCaptured:
+    """Stands where tracing queries would be run, and where rows would be followed."""
+
+    asked: AskedRun
+
+    def run(self, plan: o.Plan, target: pa.Table) -> NoReturn:
+        """:raises NotCaptured: always."""
+        self.refuse()
+
+    def follow(self, rows: Rows, output: RowSet) -> NoReturn:
+        """:raises NotCaptured: always."""
+        self.refuse()
+
+    def refuse(self) -> NoReturn:
+        """Say what was not captured, what captures it, and what it is to ask all the same.
+
+        :raises NotCaptured: always.
+        """
+        record, recorded = self.asked.record, self.asked.recorded
+        found = captured_index(record, recorded)
+        if found is None:
+            what = "was not captured: Run.capture(), or `airflow-lineage capture`, captures it"
+        elif found.problem:
+            what = f"was to be captured, and was not: {found.problem}"
+        elif found.not_captured:
+            left_out = ", ".join(found.not_captured)
+            what = f"was captured without {left_out}: Run.capture(), or Capture(tables=…) with them, captures theirs"
+        else:
+            what = "was not captured as far as this question goes: Run.capture() captures all"
+        lazily = f"with lazy=True it is traced, through {count(len(recorded.plan.segments), 'segment')} of the plan"
+        if set(range(len(recorded.plan.segments))) - set(recorded.materialized):
+            lazily += ", of which the run did not store all"
+        raise NotCaptured(f"the lineage of run {record.id} {what}; {lazily}")
