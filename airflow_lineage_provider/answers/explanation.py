@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from rich.console import Console
 
+    from airflow_lineage_provider.answers.letters import Letters
     from airflow_lineage_provider.plan.segments import SegmentedPlan
     from airflow_lineage_provider.tracing.strategies import Choice
     from airflow_lineage_provider.tracing.trace import TracingQuery
@@ -194,6 +195,30 @@ class Explanation:
         from airflow_lineage_provider.render.withheld import shown
 
         return to_dict(shown(self, hide, mask))
+
+    def letters(
+        self,
+        udf: str | None = None,
+        *,
+        texts: Mapping[str, str] | None = None,
+        favourable: Sequence[Any] | None = None,
+        most: int = 4,
+        hide: Sequence[str] = (),
+        mask: Sequence[str] = (),
+    ) -> Letters:
+        """For each decision that is not favourable the letter that a law asks for: the ``most`` factors that counted most against the
+        person (`answers.letters`), in the words of the UDF's author (``Feature(against=…)``), or those of ``texts`` by feature.
+
+        ``udf`` may be left out where the answer has one; ``favourable`` are the values that need no letter, and the class whose
+        contributions count for the person, in place of the author's (``outcome=Feature(favourable=…)``). ``hide`` and ``mask`` as of
+        `show`.
+
+        :raises InvalidOption: there is no such UDF, or several; an option is wrong; or nobody has said what is favourable.
+        """
+        from airflow_lineage_provider.answers.letters import letters_of
+        from airflow_lineage_provider.render.withheld import shown
+
+        return letters_of(shown(self, hide, mask), udf, texts=texts or {}, favourable=favourable, most=most)
 
 
 def _gone(old: str, new: str) -> None:

@@ -229,6 +229,21 @@ def _derivation(made: argparse.ArgumentParser) -> None:
     _html(_shown(made, "rows of each table", 20))
 
 
+def _letters(made: argparse.ArgumentParser) -> None:
+    made.add_argument("id", metavar="DERIVATION", help="the answer's id, which explain tells")
+    made.add_argument("--udf", metavar="NAME", help="whose decisions are meant, where the answer has those of several")
+    made.add_argument(
+        "--favourable", action="append", default=[], metavar="VALUE",
+        help="a decision that needs no letter (may be repeated; default: what the UDF's author says)",
+    )  # fmt: skip
+    made.add_argument(
+        "--text", type=_pair(str), action="append", default=[], metavar="FEATURE=TEXT",
+        help="what a person is told where a feature counted against them (may be repeated; default: what the UDF's author says)",
+    )  # fmt: skip
+    made.add_argument("--most", type=_natural, default=4, metavar="N", help="tell the N reasons that counted most (default: %(default)s)")
+    _html(_shown(made, "letters", 20))
+
+
 def _drop(made: argparse.ArgumentParser) -> None:
     made.add_argument("runs", metavar="RUN", nargs="+", help="a run's whole id; neither a beginning of it nor latest will do")
     made.add_argument("--yes", "-y", action="store_true", help="do not ask first")
@@ -245,6 +260,7 @@ def _store(made: argparse.ArgumentParser) -> None:
 _ARGUMENTS: Mapping[str, Callable[[argparse.ArgumentParser], None]] = {
     "run": _run, "safe": _safe, "profile": _profile, "list": _list, "show": _show, "capture": _capture, "index": _show, "explain": _explain,
     "explain-columns": _columns_of, "why-not": _source_rows, "backward": _backward, "forward": _forward, "show-derivation": _derivation,
+    "letters": _letters,
     "drop": _drop, "store": _store,
     "brush": _brush,
 }  # fmt: skip

@@ -92,6 +92,13 @@ VERBS: Mapping[str, VerbHelp] = {
         "show an answer of explain again, as it was stored",
         ("airflow-lineage show-derivation 01JG3QZ8W5K4T2N6M0V7R9XYAB --html why.html",),
     ),
+    "letters": VerbHelp(
+        "show, for each unfavourable decision of an answer of explain, the letter with the reasons that counted most against the person",
+        (
+            "airflow-lineage letters 01JG3QZ8W5K4T2N6M0V7R9XYAB --favourable Accept --html letters.html",
+            "airflow-lineage letters 01JG3QZ8W5K4T2N6M0V7R9XYAB --favourable Accept --text 'debt=Your debt is high for your income' --json",
+        ),
+    ),
     "drop": VerbHelp(
         "delete what runs have stored; that there was a run stays known",
         ("airflow-lineage drop 01JG3QZ8W5K4T2N6M0V7R9XYAB", "airflow-lineage drop --yes 01JG3QZ8W5K4T2N6M0V7R9XYAB"),

@@ -275,6 +275,28 @@ def show_derivation(options: Namespace, out: Streams) -> int:
     return 0
 
 
+def letters(options: Namespace, out: Streams) -> int:
+    """Show the letters of reasons of a stored derivation: no Spark, and nothing is explained anew."""
+    with opened(options) as lineage:
+        explanation = lineage.derivation(options.id)
+    found = explanation.letters(
+        options.udf, texts=_once(options.text, "--text"), favourable=options.favourable or None, most=options.most, hide=options.hide,
+        mask=options.mask,
+    )  # fmt: skip
+    if options.html:
+        try:
+            found.to_html(options.html)
+        except OSError as error:
+            raise LineageError(f"the page cannot be written to {options.html!r}: {error.strerror or error}") from error
+    if options.json:
+        out.answer_json(found.to_dict())
+    else:
+        found.show(out.console, rows=options.rows)
+    if options.html:
+        out.say(f"page written to {options.html}")
+    return 0
+
+
 def _show(explanation: Explanation, options: Namespace, out: Streams) -> None:
     if options.html:
         out.progress("drawing the page")

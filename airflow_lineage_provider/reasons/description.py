@@ -61,9 +61,9 @@ class UdfDescription:
         return read(cls, described, "the description of a UDF")
 
     @property
-    def said(self) -> dict[str, Mapping[str, object]]:
+    def said(self) -> dict[str, object]:
         """What its author calls things, as `features.Names.of` takes it."""
-        return {"features": self.features or {}, "outcome": self.outcome or {}}
+        return {"features": self.features or {}, "outcome": self.outcome or {}, "version": self.version}
 
     def document(self) -> dict[str, Any]:
         """As ``find_udf`` of a user's module is given it."""

@@ -32,8 +32,8 @@ def test_labels_do_not_make_it_another_udf() -> None:
     assert names.features == {"history": HISTORY, "income": Feature("yearly income")}
     assert [names.argument(place) for place in range(3)] == [HISTORY, Feature("yearly income"), None]
     assert names.outcome.name_of("Reject") == "no"
-    assert names.describe() == {key: kept[key] for key in ("features", "outcome")}
-    assert Names.of(plain.describe()) == Names()
+    assert names.describe() == {key: kept[key] for key in ("features", "outcome", "version")}
+    assert Names.of(plain.describe()) == Names(version=plain.version)
 
 
 def test_a_description_of_a_later_release_is_read() -> None:
