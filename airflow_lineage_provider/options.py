@@ -30,6 +30,11 @@ def _flag(name: str, value: Any) -> None:
         raise InvalidOption(f"{name}={shown(value)} is not known; it can be True, False")
 
 
+def _flag_or_none(name: str, value: Any) -> None:
+    if value is not None:
+        _flag(name, value)
+
+
 def _count(name: str, value: Any, of: str = "rows") -> None:
     if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
         raise InvalidOption(f"{name}={shown(value)} is not a number of {of}; it can be a whole number, 1 or more")
@@ -106,6 +111,7 @@ _CHECKS: Mapping[str, Callable[[str, Any], None]] = {
     "capture": _capture,
     "across": _flag,
     "lazy": _flag,
+    "lineage": _flag_or_none,
     "verify": _flag,
     "save": _flag,
     "max_rows": _count,

@@ -28,6 +28,21 @@ def get_provider_info() -> dict[str, Any]:
             }
         ],
         "hooks": [{"integration-name": _INTEGRATION, "python-modules": ["airflow_lineage_provider.hooks.lineage"]}],
+        "config": {
+            "lineage": {
+                "description": "Pipeline lineage with reasons. Its other settings are environment variables, AIRFLOW_LINEAGE_….",
+                "options": {
+                    "enabled": {
+                        "description": "Whether tasks record lineage. Where it is off, LineagePySparkOperator is the plain "
+                        "operator, and tasks that ask about recorded runs are skipped. AIRFLOW_LINEAGE_ENABLED wins over it.",
+                        "version_added": "0.1.0",
+                        "type": "boolean",
+                        "example": "false",
+                        "default": "true",
+                    }
+                },
+            }
+        },
         "plugins": [{"name": "pipeline_lineage", "plugin-class": "airflow_lineage_provider.web.plugin.LineagePlugin"}],
         "task-decorators": [
             {

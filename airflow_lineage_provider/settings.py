@@ -28,6 +28,12 @@ def store_url() -> str | None:
     return os.environ.get("AIRFLOW_LINEAGE_STORE") or None
 
 
+def enabled() -> bool | None:
+    """Whether Airflow's tasks record lineage (``AIRFLOW_LINEAGE_ENABLED``, 1 or 0); None: Airflow's configuration says it, and they do
+    where it says nothing."""
+    return _flag("AIRFLOW_LINEAGE_ENABLED") if os.environ.get("AIRFLOW_LINEAGE_ENABLED") else None
+
+
 def data() -> str | None:
     """The folder or URI for stored rows that are many (``AIRFLOW_LINEAGE_DATA``); None: all are in PostgreSQL."""
     return os.environ.get("AIRFLOW_LINEAGE_DATA") or None

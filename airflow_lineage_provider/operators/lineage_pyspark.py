@@ -13,7 +13,7 @@ from airflow_lineage_provider.operators.bound_pipeline import bind, without_sess
 from airflow_lineage_provider.operators.masking import mask_params, mask_urls
 from airflow_lineage_provider.operators.options import check_when_read, check_when_run
 from airflow_lineage_provider.operators.run_context import airflow_context, task_instance_key
-from airflow_lineage_provider.operators.run_result import RUNS, run_result
+from airflow_lineage_provider.operators.run_result import RUNS, not_recorded, run_result
 from airflow_lineage_provider.words import CaptureWhen, OnStoreFailure, OnUnsupported, Reasons, Strategy
 
 if TYPE_CHECKING:
@@ -65,6 +65,9 @@ class LineagePySparkOperator(PythonOperator):
         made, and recorded as an incomplete run. (templated)
     :param append_key: what is appended, for an output with ``+append``: another task that appends as the same key to the same place
         replaces these rows. By default the task instance: dag, DAG run, task, map index. (templated)
+    :param lineage: ``False`` is the plain operator: the function is called, a DataFrame that it returns is written to ``output``, nothing
+        is recorded, and no store is opened. So is every task where the switch is off (``AIRFLOW_LINEAGE_ENABLED=0``, ``[lineage]
+        enabled``). Reasoned UDFs decide as ever.
     :param capture: ``lazy`` traces the lineage of the result's rows when it is asked for; ``eager``, or a `Capture`, captures it at the end
         of the task (`CaptureLineageOperator` does it in a task of its own). (templated)
     :param store_conn_id: Airflow connection to the results store's PostgreSQL. (templated)
@@ -118,6 +121,7 @@ class LineagePySparkOperator(PythonOperator):
         store_conn_id: str | None = None,
         store: str | None = None,
         lineage_name: str | None = None,
+        lineage: bool | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(python_callable=python_callable, **kwargs)
@@ -136,10 +140,11 @@ class LineagePySparkOperator(PythonOperator):
         self.on_unsupported = on_unsupported
         self.append_key = append_key
         self.capture = capture
-        check_when_read(self.task_id, self._options(), TEMPLATED)
+        check_when_read(self.task_id, {**self._options(), "lineage": lineage}, TEMPLATED)
         self.store_conn_id = store_conn_id
         self.store = store
         self.lineage_name = lineage_name
+        self.lineage = lineage
 
     @classmethod
     def partial(cls, **kwargs: Any) -> Any:
@@ -165,6 +170,7 @@ class LineagePySparkOperator(PythonOperator):
     def execute(self, context: Context) -> Any:
         """Call the function, and record its writes and its DataFrame; the XCom result."""
         from airflow_lineage_provider.errors import InvalidOutput
+        from airflow_lineage_provider.hooks.enabled import lineage_enabled
         from airflow_lineage_provider.hooks.lineage import LineageHook
 
         for name in self._named:
@@ -173,7 +179,33 @@ class LineagePySparkOperator(PythonOperator):
                 raise InvalidOutput(f"task {self.task_id!r}: {option} is blank when the task runs; did its template render to nothing?")
         check_when_run(self.task_id, self._options())
         hook = LineageHook(self.store_conn_id, store=self.store, conn_id=self.conn_id, config_kwargs=self.config_kwargs)
-        return self._handed_on(self._run(hook, {**context, "templates_dict": self.templates_dict}), context)
+        around = {**context, "templates_dict": self.templates_dict}
+        if not lineage_enabled(self.lineage):
+            return self._plain(hook, around)
+        return self._handed_on(self._run(hook, around), context)
+
+    def _plain(self, hook: LineageHook, context: Mapping[str, Any]) -> Any:
+        """Call the function as Airflow's own operator does; only what it returns is written where that was asked.
+
+        :raises InvalidOption: an ``append_key``: rows are known as a task's by its record.
+        :raises InvalidOutput: an ``output``, and the function returned no DataFrame, or it cannot be written there.
+        """
+        from airflow_lineage_provider.errors import InvalidOption
+        from airflow_lineage_provider.running.plain import called
+
+        if self.append_key is not None:
+            told = f"task {self.task_id!r}: append_key={self.append_key!r} replaces what a recorded run appended"
+            raise InvalidOption(f"{told}, and lineage is off")
+        pipeline = bind(self.python_callable, self.op_args, self.op_kwargs, context)
+        with hook.spark(f"{self.dag_id}-{self.task_id}") as spark:
+            name = self.lineage_name or f"{self.dag_id}.{self.task_id}"
+            found = called(spark, pipeline.run, pipeline.params, self.result_output, name)
+        self.log.info("lineage is off: nothing is recorded")
+        if not found.is_frame:
+            return found.value
+        if found.written is None:
+            self.log.warning("the function returned a DataFrame, which is not computed: without output= it goes nowhere")
+        return not_recorded(name, found.written)
 
     def _run(self, hook: LineageHook, context: Mapping[str, Any]) -> Called:
         from airflow_lineage_provider.called import call

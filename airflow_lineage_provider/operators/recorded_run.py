@@ -87,8 +87,17 @@ class RecordedRunOperator(BaseOperator):
         mask_params(self.secret_params or {}, self.secret_params or ())
 
     def asked(self, question: Callable[[Lineage], Answer]) -> Answer:
-        """The answer to a question of the store."""
+        """The answer to a question of the store.
+
+        :raises AirflowSkipException: lineage is switched off.
+        """
+        from airflow.providers.common.compat.sdk import AirflowSkipException
+
+        from airflow_lineage_provider.hooks.enabled import WHERE, lineage_enabled
         from airflow_lineage_provider.hooks.lineage import LineageHook
+
+        if not lineage_enabled():
+            raise AirflowSkipException(f"task {self.task_id!r} asks about a recorded run, and lineage is switched off ({WHERE})")
 
         hook = LineageHook(self.store_conn_id, store=self.store, conn_id=self.conn_id, config_kwargs=self.config_kwargs)
         with ExitStack() as stack:
@@ -106,7 +115,8 @@ class RecordedRunOperator(BaseOperator):
         for name in sorted(self._asked):
             if is_blank(getattr(self, name)):
                 rendered = f"{name} is {getattr(self, name)!r} when the task runs"
-                raise RunNotFound(f"task {self.task_id!r}: {rendered}; did its template render to nothing?")
+                why = "did its template render to nothing? (A task with lineage=False records no run.)"
+                raise RunNotFound(f"task {self.task_id!r}: {rendered}; {why}")
         if self.lineage_run_id is None or self.lineage_run_id == "latest":
             return lineage.latest(self.pipeline)
         return lineage.get_run(self.lineage_run_id, self.pipeline)

@@ -14,6 +14,14 @@ RUNS = "lineage_runs"
 """The XCom key of all runs of a task, in order: those of its writes, and last that of the DataFrame that its function returned."""
 
 
+def not_recorded(pipeline: str, output: dict[str, str] | None) -> dict[str, Any]:
+    """The same of a DataFrame that was written with lineage off: there is no run."""
+    return {
+        "lineage_run_id": None, "run_id": None, "pipeline": pipeline, "rows": None, "output": output, "seconds": None, "lineage": "off",
+        "lineage_lost": None,
+    }  # fmt: skip
+
+
 def run_result(run: Run) -> dict[str, Any]:
     """``{"lineage_run_id", "pipeline", "rows", "output", "seconds", "lineage", "lineage_lost"}``: JSON-able, and without a password."""
     summary, output, lost = run.summary, run.record.output, run.lineage_lost

@@ -57,6 +57,14 @@ def test_xcom_names_the_run(tasks: DagResult, store: Store, folder: Path) -> Non
     assert store.run(result["lineage_run_id"]).status == "complete"
 
 
+def test_without_lineage_no_store_is_asked(tasks: DagResult, folder: Path) -> None:
+    result = tasks.result("plain")
+    assert (result["lineage"], result["lineage_run_id"], result["output"]) == (
+        "off", None, {"kind": "path", "target": f"{folder}/plain", "format": "parquet", "mode": "overwrite"},
+    )  # fmt: skip
+    assert pq.read_table(folder / "plain").num_rows == 3
+
+
 def test_a_store_that_is_away_takes_the_lineage_and_not_the_result(tasks: DagResult, folder: Path) -> None:
     assert tasks.states["without_store", -1] == "success"
     result = tasks.result("without_store")

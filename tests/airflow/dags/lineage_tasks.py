@@ -50,6 +50,10 @@ def lineage_tasks() -> None:
     def without_store(spark: Any) -> Any:
         return spark.sql("SELECT id FROM range(3)")
 
+    @task.lineage_pyspark(lineage=False, store="postgresql://nobody:secret@127.0.0.1:1/away", output="{{ params.folder }}/plain+overwrite")
+    def plain(spark: Any, rows: int) -> Any:
+        return spark.range(rows)
+
     @task.lineage_pyspark(retries=1, retry_delay=timedelta(0), output="{{ params.folder }}/appended+append", post_execute=_dies_once)
     def appended(spark: Any) -> Any:
         return spark.sql("SELECT id FROM range(3)")
@@ -74,6 +78,7 @@ def lineage_tasks() -> None:
     writes_and_returns(folder="{{ params.folder }}")
     samples(folder="{{ params.folder }}")
     appended()
+    plain(rows=3)
     without_store()
     mapped.partial(factor=10).expand(rows=[2, 3])
     second_time_lucky()
