@@ -9,6 +9,14 @@ from airflow_lineage_provider import __version__
 _INTEGRATION = "Pipeline lineage with reasons"
 
 
+STORE_FORM: dict[str, Any] = {
+    "hidden-fields": [],
+    "relabeling": {"schema": "Database", "login": "User"},
+    "placeholders": {"host": "db.example.org", "port": "5432", "schema": "lineage"},
+}
+"""What the form of a connection to the results store shows."""
+
+
 def get_provider_info() -> dict[str, Any]:
     """The provider's metadata; every Airflow process calls this, so it imports nothing."""
     return {
@@ -43,6 +51,26 @@ def get_provider_info() -> dict[str, Any]:
                 },
             }
         },
+        "connection-types": [
+            {
+                "connection-type": "lineage_store",
+                "hook-class-name": "airflow_lineage_provider.hooks.lineage.LineageHook",
+                "hook-name": "Lineage results store",
+                "ui-field-behaviour": STORE_FORM,
+                "conn-fields": {
+                    "sslmode": {
+                        "label": "SSL mode",
+                        "description": "As libpq takes it: disable, allow, prefer, require, verify-ca, verify-full",
+                        "schema": {"type": ["string", "null"]},
+                    },
+                    "sslrootcert": {
+                        "label": "SSL root certificate",
+                        "description": "A file on the workers",
+                        "schema": {"type": ["string", "null"]},
+                    },
+                },
+            }
+        ],
         "plugins": [{"name": "pipeline_lineage", "plugin-class": "airflow_lineage_provider.web.plugin.LineagePlugin"}],
         "task-decorators": [
             {

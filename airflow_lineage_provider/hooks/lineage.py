@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import BaseHook
 
-from airflow_lineage_provider.errors import EnvironmentProblem, StoreError
+from airflow_lineage_provider.errors import EnvironmentProblem, LineageError, StoreError
 from airflow_lineage_provider.hooks.rendered import is_blank
 from airflow_lineage_provider.hooks.spark_session import spark_conf, spark_session
-from airflow_lineage_provider.hooks.store_url import store_url
+from airflow_lineage_provider.hooks.store_url import CONN_TYPE, store_url
 from airflow_lineage_provider.words import OnStoreFailure
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 class LineageHook(BaseHook):
     """Recorded runs and their explanations, from inside a task.
 
-    :param store_conn_id: Airflow connection to the results store's PostgreSQL.
+    :param store_conn_id: Airflow connection to the results store: of type ``lineage_store``, or to its PostgreSQL.
     :param store: URL of the results store, in place of a connection. With neither: ``AIRFLOW_LINEAGE_STORE``, else the embedded server.
     :param conn_id: Airflow connection to Spark (type ``spark``); ``local[*]`` by default.
     :param config_kwargs: Spark configuration over that of the connection.
@@ -35,7 +35,9 @@ class LineageHook(BaseHook):
     """
 
     conn_name_attr = "store_conn_id"
-    hook_name = "Pipeline lineage with reasons"
+    default_conn_name = "lineage_store_default"
+    conn_type = CONN_TYPE
+    hook_name = "Lineage results store"
 
     def __init__(
         self,
@@ -71,6 +73,26 @@ class LineageHook(BaseHook):
         from airflow_lineage_provider.pipeline import Lineage
 
         return Lineage(spark, store=self.store_url(), on_store_failure=on_store_failure, start_spark=start_spark)
+
+    @classmethod
+    def get_ui_field_behaviour(cls) -> dict[str, Any]:
+        """How the form of a connection of type ``lineage_store`` looks."""
+        from airflow_lineage_provider.provider_info import STORE_FORM
+
+        return {name.replace("-", "_"): value for name, value in STORE_FORM.items()}
+
+    def test_connection(self) -> tuple[bool, str]:
+        """Whether the results store answers, as the form's button asks. The store is opened as a task opens it, which makes its schema
+        where there is none.
+        """
+        try:
+            with self.lineage() as lineage:
+                asked = "SELECT current_setting('server_version') AS version, current_user AS who"
+                found = lineage.store.query(asked).to_pylist()[0]
+                runs = len(lineage.runs(limit=1))
+        except LineageError as problem:
+            return False, str(problem)
+        return True, f"PostgreSQL {found['version']} answers {found['who']}: the results store has {'runs' if runs else 'no runs yet'}"
 
     def store_url(self) -> str | None:
         """URL of the results store; None leaves the choice to the settings.

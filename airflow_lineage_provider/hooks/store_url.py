@@ -1,4 +1,4 @@
-"""The results store's URL, from an Airflow connection to PostgreSQL."""
+"""The results store's URL, from an Airflow connection: of type ``lineage_store``, or to PostgreSQL."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from airflow.sdk import Connection
 
 log = logging.getLogger(__name__)
+
+CONN_TYPE = "lineage_store"
 
 _LIBPQ = frozenset(
     [
@@ -47,11 +49,13 @@ _LIBPQ = frozenset(
 def store_url(connection: Connection) -> str:
     """A ``postgresql://`` URL with the connection's host, port, database (its schema), login, password and libpq extras.
 
-    :raises StoreError: the connection is not one to PostgreSQL, or is authenticated by a cloud's token (``iam``).
+    :raises StoreError: the connection is of another type, or is authenticated by a cloud's token (``iam``).
     """
     name, extra = connection.conn_id, connection.extra_dejson
-    if connection.conn_type not in ("postgres", "postgresql"):
-        raise StoreError(f"connection {name!r} is of type {connection.conn_type!r}; the results store needs one of type 'postgres'")
+    if connection.conn_type not in (CONN_TYPE, "postgres", "postgresql"):
+        raise StoreError(
+            f"connection {name!r} is of type {connection.conn_type!r}; the results store needs one of type {CONN_TYPE!r} or 'postgres'"
+        )
     if extra.get("iam"):
         raise StoreError(f"connection {name!r} asks for a token (extra 'iam'), which the results store cannot renew; give it a password")
     return f"postgresql://{_authority(connection)}/{quote(connection.schema or '', safe='')}{_query(name, extra)}"
@@ -71,5 +75,6 @@ def _query(name: str, extra: dict[str, Any]) -> str:
     unused = sorted(key for key in extra if key not in _LIBPQ)
     if unused:
         log.warning("connection %r: extra %s is not used by the results store", name, ", ".join(map(repr, unused)))
-    used = {key: str(value) for key, value in extra.items() if key in _LIBPQ}
+    # A field of the form that was left empty.
+    used = {key: str(value) for key, value in extra.items() if key in _LIBPQ and value not in (None, "")}
     return f"?{urlencode(used, quote_via=quote)}" if used else ""

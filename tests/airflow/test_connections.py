@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import logging
 import os
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from airflow.sdk import Connection
@@ -55,7 +57,10 @@ def test_extras_of_airflows_own_hook_are_left_out_and_named(caplog: pytest.LogCa
 @pytest.mark.parametrize(
     ("connection", "said"),
     [
-        (Connection(conn_id="warehouse", conn_type="mysql", host="db"), "'warehouse' is of type 'mysql'.*needs one of type 'postgres'"),
+        (
+            Connection(conn_id="warehouse", conn_type="mysql", host="db"),
+            "'warehouse' is of type 'mysql'.*one of type 'lineage_store' or 'postgres'",
+        ),
         (postgres(host="db", extra=json.dumps({"iam": True})), "'lineage_store' asks for a token"),
     ],
 )
@@ -74,6 +79,31 @@ def test_the_hook_reads_the_connection(monkeypatch: pytest.MonkeyPatch) -> None:
     assert LineageHook("my_store").store_url() == "postgresql://me:pw@db:5432/lineage"
     assert LineageHook(store="postgresql://db/l").store_url() == "postgresql://db/l"
     assert LineageHook().store_url() is None
+
+
+def test_the_form_makes_a_connection_that_can_be_tried(airflow_home: Path, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    from airflow.providers_manager import ProvidersManager
+    from psycopg2.extensions import parse_dsn
+
+    found = ProvidersManager().hooks["lineage_store"]
+    assert found is not None
+    assert (found.hook_name, found.connection_id_attribute_name) == ("Lineage results store", "store_conn_id")
+    parts = parse_dsn(store.url)
+    fields = {"host": parts["host"], "schema": parts["dbname"], "login": parts["user"], "password": parts.get("password")}
+    made = Connection(
+        conn_id="my_lineage", conn_type="lineage_store", **fields, port=int(parts["port"]) if "port" in parts else None,
+        extra=json.dumps({"sslmode": None, "sslrootcert": ""}),
+    )  # fmt: skip
+    monkeypatch.setenv("AIRFLOW_CONN_MY_LINEAGE", made.get_uri())
+    tried, said = LineageHook("my_lineage").test_connection()
+    assert tried, said
+    assert re.match(r"PostgreSQL \d+.* answers ", said)
+    monkeypatch.setenv("AIRFLOW_CONN_MY_LINEAGE", "lineage-store://me:hunter2@127.0.0.1:1/away")
+    tried, said = LineageHook("my_lineage").test_connection()
+    assert not tried
+    assert "127.0.0.1" in said
+    assert "hunter2" not in said
+    assert LineageHook.get_ui_field_behaviour()["relabeling"]["schema"] == "Database"
 
 
 def test_the_hook_opens_the_store(store: Store) -> None:
