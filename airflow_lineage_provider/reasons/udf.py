@@ -220,7 +220,8 @@ class ReasonedUdf:
     def spark_function(self, mode: Mode = "normal", keys: Sequence[str] = ()) -> Any:
         """The pyspark UDF: ``"normal"`` gives the value, ``"reasoning"`` a ``struct<value, reason: string>``.
 
-        In reasoning mode the first batch that a Spark task sees is run through main too, and must give the same values.
+        In reasoning mode rows of the first batch that a Spark task sees (fifty, or one in fifty) are run through main too, and must
+        give the same values.
         ``keys`` name further arguments that only error messages show: the lineage keys of the row that the UDF fails on.
 
         :raises InvalidOption: there is no such mode.

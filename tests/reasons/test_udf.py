@@ -346,3 +346,28 @@ def test_importing_the_package_is_light() -> None:
     heavy = "{'pyspark', 'airflow', 'shap', 'lime', 'sklearn', 'sqlalchemy'}"
     code = f"import sys, airflow_lineage_provider.reasons; print(sorted({heavy} & set(sys.modules)))"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize(("rows", "asked"), [(7, 7), (50, 50), (51, 50), (2_500, 50), (10_000, 200)])
+def test_reasoning_mode_asks_normal_mode_about_some_rows_of_a_task(rows: int, asked: int) -> None:
+    calls: list[int] = []
+
+    @reasoned_udf("bigint", name="counted")
+    def counted(number: int) -> int:
+        calls.append(number)
+        return number
+
+    @counted.with_reason
+    def _(number: int) -> tuple[int, payload.Json]:
+        return number, payload.Json(number)
+
+    from airflow_lineage_provider.reasons.spark_function import _OnBatches
+
+    of_a_task = _OnBatches(counted, "reasoning", ())
+    found = of_a_task(pa.array(range(rows), pa.int64()))
+    assert found.field("value").to_pylist() == list(range(rows))
+    assert len(calls) == len(set(calls)) == asked
+    assert calls[0] == 0
+    assert max(calls) >= rows - rows // asked - 1
+    of_a_task(pa.array(range(rows), pa.int64()))
+    assert len(calls) == asked
