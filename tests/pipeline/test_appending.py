@@ -190,7 +190,7 @@ Lineage(spark, store=url).run("SELECT id FROM range(3)", output=output, append_k
 """
 
 
-@pytest.mark.parametrize(("kind", "moments"), [("files", ("written", "published")), ("postgres", ("replacing",))])
+@pytest.mark.parametrize(("kind", "moments"), [("files", ("written",)), ("postgres", ("published", "replacing"))])
 def test_a_worker_that_is_killed_appends_once(
     lineage: Lineage, spark: SparkSession, kind: str, moments: tuple[str, ...], tmp_path: Path
 ) -> None:
