@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider.answers.lineage_rows import LineageRows
 from airflow_lineage_provider.answers.profile import Profile
-from airflow_lineage_provider.errors import InvalidOption, SourceUnavailable, SparkRequired
+from airflow_lineage_provider.errors import InvalidOption, SparkRequired
 from airflow_lineage_provider.options import check_options
 from airflow_lineage_provider.recorded_run import Run
 from airflow_lineage_provider.shown import shown
@@ -25,6 +25,18 @@ if TYPE_CHECKING:
 
 MOST_ROWS = 10_000_000
 _GIVEN = "a run, rows of lineage, a path of a Parquet or CSV file, a table or view of the session, a DataFrame, or Arrow or pandas data"
+
+
+def profile_of_file(
+    path: Path, fds: Sequence[str], *, nulls: ProfileNulls = "ignore", method: ProfileMethod = "auto", max_rows: int | None = None
+) -> Profile:
+    """That of a local Parquet or CSV file, or a folder of Parquet files (`ProfileOfTables.profile`): without a store or a session."""
+    check_options({"nulls": nulls, "method": method, "max_rows": max_rows})
+    return Profile.of(path.name, file_table(path, _most(max_rows)), fds, nulls=nulls, method=method)
+
+
+def _most(max_rows: int | None) -> int:
+    return MOST_ROWS if max_rows is None else max_rows
 
 
 class ProfileOfTables(ABC):
@@ -57,8 +69,10 @@ class ProfileOfTables(ABC):
         :raises SourceUnavailable: it cannot be read. :raises SparkRequired: it is of a Spark session, and there is none.
         :raises RunNotComplete, ResultNotStored: a run's result cannot be read.
         """
+        if isinstance(table, Path) or (isinstance(table, str) and Path(table).exists()):
+            return profile_of_file(Path(table), fds, nulls=nulls, method=method, max_rows=max_rows)
         check_options({"nulls": nulls, "method": method, "max_rows": max_rows})
-        name, rows = self._profiled(table, MOST_ROWS if max_rows is None else max_rows)
+        name, rows = self._profiled(table, _most(max_rows))
         return Profile.of(name, rows, fds, nulls=nulls, method=method)
 
     def _profiled(self, given: Any, most: int) -> tuple[str, pa.Table]:
@@ -69,11 +83,6 @@ class ProfileOfTables(ABC):
         if isinstance(given, LineageRows):
             check_rows(len(given), given.table, most)
             return given.table, given.rows
-        if isinstance(given, Path) or (isinstance(given, str) and Path(given).exists()):
-            path = Path(given)
-            if not path.exists():
-                raise SourceUnavailable(f"{path} cannot be read: there is no such file")
-            return path.name, file_table(path, most)
         if isinstance(given, str):
             return given, self._of_spark(given, most)
         if hasattr(given, "sparkSession"):

@@ -1,4 +1,4 @@
-"""What somebody gave, for a message: quoted, and cut where it is long."""
+"""What stands in a message: what somebody gave, quoted, and cut where it is long; what an error says first."""
 
 from __future__ import annotations
 
@@ -21,3 +21,10 @@ def shown(given: object) -> str:
         return _Short().repr(given).encode("utf-8", "backslashreplace").decode()
     except Exception:
         return f"a {type(given).__name__}"
+
+
+def first_line(error: BaseException) -> str:
+    """What an error says first; of one that Java raised, what Java says, and not where it was called."""
+    java = getattr(error, "java_exception", None)
+    lines = str(error if java is None else java.getMessage() or "").strip().splitlines()
+    return lines[0] if lines else type(error).__name__

@@ -16,14 +16,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider.answers.tables import AnswerTable
-from airflow_lineage_provider.answers.values import jsonable, rows_of
+from airflow_lineage_provider.answers.values import jsonable, links_by_row, rows_of
 from airflow_lineage_provider.errors import InvalidOption, PayloadError
 from airflow_lineage_provider.reasons.features import Feature
 from airflow_lineage_provider.reasons.payload import Attributions, Payload, from_json, total
 from airflow_lineage_provider.shown import shown
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     from rich.console import Console
 
     from airflow_lineage_provider.answers.decided import Reasons
@@ -136,7 +135,7 @@ def letters_of(
         raise InvalidOption(f"most={shown(most)} is no number of reasons; it can be a whole number, 1 or more")
     if wrong := [one for one in texts.items() if not all(isinstance(each, str) and each for each in one)]:
         raise InvalidOption(f"texts has {shown(wrong[0])}; it can be {{feature: text}}")
-    behind = _links(made.links)
+    behind = links_by_row(made.links)
     found = []
     for number, *arguments, value, reason in rows_of(made.rows):
         if outcome.favours(value):
@@ -226,17 +225,10 @@ class _Told:
         return self.texts.get(feature) or (said.against if said is not None else "")
 
 
-def _links(links: pa.Table | None) -> dict[int, dict[str, list[int]]]:
-    found: dict[int, dict[str, list[int]]] = {}
-    for row, source, source_row in rows_of(links) if links is not None else ():
-        found.setdefault(row, {}).setdefault(source, []).append(source_row)
-    return found
-
-
 def _sources(explanation: Explanation, behind: Mapping[str, Sequence[int]]) -> dict[str, tuple[Mapping[str, Any], ...]]:
     tables: Mapping[str, AnswerTable] = {**explanation.intermediate, **explanation.sources}
     return {
-        name: tuple(dict(zip(tables[name].rows.column_names, row, strict=True)) for row in rows_of(tables[name].rows, sorted(set(rows))))
+        name: tuple(dict(zip(tables[name].rows.column_names, row, strict=True)) for row in rows_of(tables[name].rows, rows))
         for name, rows in behind.items()
         if name in tables
     }  # fmt: skip

@@ -212,3 +212,11 @@ def type_name(field: pa.Field) -> str:
         return spark_type_of(field) or from_arrow(field.type)
     except PlanError:
         return str(field.type)
+
+
+def links_by_row(links: pa.Table | None) -> dict[int, dict[str, tuple[int, ...]]]:
+    """For each row its source rows by table: ``{0: {"client": (4, 7)}}``."""
+    found: dict[int, dict[str, list[int]]] = {}
+    for row, source, source_row in rows_of(links) if links is not None else ():
+        found.setdefault(row, {}).setdefault(source, []).append(source_row)
+    return {row: {source: tuple(sorted(set(rows))) for source, rows in tables.items()} for row, tables in found.items()}

@@ -7,8 +7,9 @@ from contextlib import ExitStack
 from typing import Any
 
 from airflow_lineage_provider.cli.opened import asking, found_run
+from airflow_lineage_provider.cli.shown_answers import give
 from airflow_lineage_provider.cli.streams import Streams
-from airflow_lineage_provider.errors import InvalidOption, LineageError
+from airflow_lineage_provider.errors import InvalidOption
 
 
 def brush(options: Namespace, out: Streams) -> int:
@@ -25,17 +26,11 @@ def brush(options: Namespace, out: Streams) -> int:
     out.progress("reading the values of the views")
     made = Crossfilter.over(options.paths, views)
     found = made.brush(brushes)
-    if options.html:
-        try:
-            made.to_html(options.html, max_rows=MOST_PAGE_ROWS if options.max_rows is None else options.max_rows)
-        except OSError as error:
-            raise LineageError(f"the page cannot be written to {options.html!r}: {error.strerror or error}") from error
-    if options.json:
-        out.answer_json(to_dict(found))
-    else:
-        show(found, out.console, bars=options.bars)
-    if options.html:
-        out.say(f"page written to {options.html}")
+    most = MOST_PAGE_ROWS if options.max_rows is None else options.max_rows
+    give(
+        options, out, page=lambda path: made.to_html(path, max_rows=most), to_dict=lambda: to_dict(found),
+        show=lambda: show(found, out.console, bars=options.bars),
+    )  # fmt: skip
     return 0
 
 
@@ -45,25 +40,16 @@ def profile(options: Namespace, out: Streams) -> int:
 
     with ExitStack() as stack:
         if Path(options.table).exists():
-            from airflow_lineage_provider.answers.profile import Profile
-            from airflow_lineage_provider.profiled import MOST_ROWS
-            from airflow_lineage_provider.sources.given_table import file_table
+            from airflow_lineage_provider.profiled import profile_of_file
 
-            path = Path(options.table)
-            found = Profile.of(path.name, file_table(path, options.max_rows or MOST_ROWS), options.fds, nulls=options.nulls)
+            found = profile_of_file(Path(options.table), options.fds, nulls=options.nulls, max_rows=options.max_rows)
         else:
             lineage = asking(options, out, stack)
             run = found_run(lineage, Namespace(run=options.table, pipeline=options.pipeline))
             found = lineage.profile(run, options.fds, nulls=options.nulls, max_rows=options.max_rows)
-    if options.html:
-        try:
-            found.graph.to_html(options.html, hide=options.hide, mask=options.mask)
-        except OSError as error:
-            raise LineageError(f"the page cannot be written to {options.html!r}: {error.strerror or error}") from error
-    if options.json:
-        out.answer_json(found.to_dict(hide=options.hide, mask=options.mask))
-    else:
-        found.show(out.console, rows=options.rows, hide=options.hide, mask=options.mask)
-    if options.html:
-        out.say(f"page written to {options.html}")
+    withheld = {"hide": options.hide, "mask": options.mask}
+    give(
+        options, out, page=lambda path: found.graph.to_html(path, **withheld), to_dict=lambda: found.to_dict(**withheld),
+        show=lambda: found.show(out.console, rows=options.rows, **withheld),
+    )  # fmt: skip
     return 0

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 from airflow_lineage_provider.cli.opened import asking, found_run, opened
 from airflow_lineage_provider.cli.pipelines import load_imports, load_pipeline, register_udfs
 from airflow_lineage_provider.cli.secret_params import secret_params
+from airflow_lineage_provider.cli.shown_answers import give
 from airflow_lineage_provider.cli.spark_session import spark_session
 from airflow_lineage_provider.cli.streams import Streams
 from airflow_lineage_provider.cli.table_verbs import brush as brush
 from airflow_lineage_provider.cli.table_verbs import profile as profile
-from airflow_lineage_provider.errors import InvalidTarget, LineageError, PlanError
+from airflow_lineage_provider.errors import InvalidTarget, PlanError
 
 if TYPE_CHECKING:
     from airflow_lineage_provider.answers.descendants import Descendants
@@ -283,39 +284,16 @@ def letters(options: Namespace, out: Streams) -> int:
         options.udf, texts=_once(options.text, "--text"), favourable=options.favourable or None, most=options.most, hide=options.hide,
         mask=options.mask,
     )  # fmt: skip
-    if options.html:
-        try:
-            found.to_html(options.html)
-        except OSError as error:
-            raise LineageError(f"the page cannot be written to {options.html!r}: {error.strerror or error}") from error
-    if options.json:
-        out.answer_json(found.to_dict())
-    else:
-        found.show(out.console, rows=options.rows)
-    if options.html:
-        out.say(f"page written to {options.html}")
+    give(options, out, page=found.to_html, to_dict=found.to_dict, show=lambda: found.show(out.console, rows=options.rows))
     return 0
 
 
 def _show(explanation: Explanation, options: Namespace, out: Streams) -> None:
-    if options.html:
-        out.progress("drawing the page")
-        _write_page(explanation, options)
-    if options.json:
-        out.answer_json(explanation.to_dict(hide=options.hide, mask=options.mask))
-    else:
-        explanation.show(out.console, rows=options.rows, hide=options.hide, mask=options.mask)
-    if options.html:
-        out.say(f"page written to {options.html}")
-
-
-def _write_page(explanation: Explanation, options: Namespace) -> None:
-    try:
-        explanation.to_html(options.html, hide=options.hide, mask=options.mask)
-    except OSError as error:
-        raise LineageError(
-            f"the page cannot be written to {options.html!r}: {error.strerror or error} (the derivation is kept: {explanation.id})"
-        ) from error
+    withheld = {"hide": options.hide, "mask": options.mask}
+    give(
+        options, out, page=lambda path: explanation.to_html(path, **withheld), to_dict=lambda: explanation.to_dict(**withheld),
+        show=lambda: explanation.show(out.console, rows=options.rows, **withheld), kept=f" (the derivation is kept: {explanation.id})",
+    )  # fmt: skip
 
 
 # --- drop, store --------------------------------------------------------------------------------------------------------

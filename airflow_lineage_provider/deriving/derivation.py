@@ -53,15 +53,20 @@ def derivation(run: AskedRun, condition: Expression, *, lazy: bool = True) -> It
     :raises NotCaptured: nothing was captured, and it was to answer alone; what was captured in part says it when it is asked.
     :raises SparkRequired: something is to be made again, and there is no session.
     """
-    if not lazy and looked_up(run) is None:
+    captured = looked_up(run)
+    if not lazy and captured is None:
         OnlyCaptured(run).refuse()
     with ExitStack() as stack:
         rows, spark = _rows(run, condition, stack)
         engines = Engines(rows.recorded, run.stored, run.session, spark)
         descents = Descents(run=run, rows=rows, spark=spark, whole=rows.recorded is run.recorded or condition == TRUE)
-        captured = looked_up(run) if rows.recorded is run.recorded else None
         refusing = None if lazy else OnlyCaptured(run)
-        lineage = LazyLineage(run=rows.recorded.traced, executor=refusing or engines, follower=refusing or descents, captured=captured)
+        lineage = LazyLineage(
+            run=rows.recorded.traced,
+            executor=refusing or engines,
+            follower=refusing or descents,
+            captured=captured if rows.recorded is run.recorded else None,
+        )
         yield Derivation(run=run, rows=rows, spark=spark, lineage=lineage, executor=engines)
 
 

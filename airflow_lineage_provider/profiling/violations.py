@@ -179,9 +179,7 @@ def _told(
     sizes = np.bincount(owners, minlength=len(different))
     ends = np.cumsum(sizes)
     order = np.argsort(rows[ends - sizes], kind="stable")
-    rank = np.empty(len(order), np.int64)
-    rank[order] = np.arange(len(order))
-    in_order = np.argsort(rank[owners], kind="stable")
+    in_order = placed(owners, order, len(different)).row
     starts = np.concatenate([[0], np.cumsum(sizes[order])]).astype(np.int64)
     checked = int(np.count_nonzero(taken))
     return Violations(

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import base64
-import hashlib
 import json
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider.answers.values import visible
 from airflow_lineage_provider.errors import AnswerTooLarge
+from airflow_lineage_provider.render.pages import asset, asset_hash, written
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -34,17 +33,10 @@ def to_html(found: Crossfilter, path: str | Path | None, max_rows: int) -> str:
     for name, view in found.views.items():
         if len(view.values) > MOST_BARS:
             raise AnswerTooLarge(f"view {name} has {len(view.values):,} bars, more than the {MOST_BARS:,} of a page: bin {view.expression}")
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    environment = Environment(loader=PackageLoader("airflow_lineage_provider.render"), autoescape=True, undefined=StrictUndefined)
-    script, hashed = _script()
-    text = environment.get_template("crossfilter.html.j2").render(
-        title=visible(found.title), rows=found.rows, views=len(found.views), data=_data(found), css=_read("crossfilter.css"), script=script,
-        script_hash=hashed,
+    return written(
+        "crossfilter.html.j2", path, title=visible(found.title), rows=found.rows, data=_data(found), css=asset("crossfilter.css"),
+        script=asset("crossfilter.js"), script_hash=asset_hash("crossfilter.js"),
     )  # fmt: skip
-    if path is not None:
-        Path(path).write_text(text, encoding="utf-8")
-    return text
 
 
 def _data(found: Crossfilter) -> Any:
@@ -69,18 +61,3 @@ def _data(found: Crossfilter) -> Any:
 
 def _labels(values: pa.Array) -> list[str]:
     return ["NULL" if one is None else visible(str(one)) or "(empty)" for one in values.to_pylist()]
-
-
-@cache
-def _script() -> tuple[Any, Any]:
-    """The page's script, and the hash by which its policy allows it, and nothing else."""
-    from markupsafe import Markup
-
-    text = _read("crossfilter.js")
-    return text, Markup("sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode("ascii"))
-
-
-def _read(name: str) -> Any:
-    from markupsafe import Markup
-
-    return Markup((Path(__file__).parent / "templates" / name).read_text(encoding="utf-8"))

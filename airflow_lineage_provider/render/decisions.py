@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from airflow_lineage_provider.answers.values import column_values, rows_of
+from airflow_lineage_provider.answers.values import column_values, links_by_row, rows_of
 from airflow_lineage_provider.reasons.features import NOTHING_SAID, Names
 from airflow_lineage_provider.render.naming import outcome_text
 from airflow_lineage_provider.render.reason_text import Reason, read
@@ -44,14 +44,6 @@ def decisions(explanation: Explanation, udf: str, limit: int | None = None) -> l
         )
         for row in rows_of(table)
     ]  # fmt: skip
-
-
-def links_by_row(links: pa.Table | None) -> dict[int, dict[str, tuple[int, ...]]]:
-    """For each row its source rows by table: ``{0: {"client": (4, 7)}}``."""
-    found: dict[int, dict[str, list[int]]] = {}
-    for row, source, source_row in rows_of(links) if links is not None else ():
-        found.setdefault(row, {}).setdefault(source, []).append(source_row)
-    return {row: {source: tuple(sorted(set(rows))) for source, rows in tables.items()} for row, tables in found.items()}
 
 
 def outcomes(table: pa.Table, names: Names = NOTHING_SAID) -> list[tuple[str, int]]:

@@ -33,8 +33,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from airflow_lineage_provider.answers.values import jsonable, rows_of
-from airflow_lineage_provider.render.decisions import links_by_row
+from airflow_lineage_provider.answers.values import jsonable, links_by_row, rows_of
 from airflow_lineage_provider.render.sentence import answer
 from airflow_lineage_provider.render.wording import control_text, headline
 

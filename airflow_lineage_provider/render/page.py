@@ -6,11 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from airflow_lineage_provider.answers.values import count, seconds_text, shortened, visible
+from airflow_lineage_provider.answers.values import count, links_by_row, seconds_text, shortened, visible
 from airflow_lineage_provider.plan.guarantees import Guarantee
 from airflow_lineage_provider.plan.text import plan_text
 from airflow_lineage_provider.render.cards import Cards, Decided
-from airflow_lineage_provider.render.decisions import links_by_row
 from airflow_lineage_provider.render.diagram import Diagram, diagram
 from airflow_lineage_provider.render.outline import OutlineLine, outline
 from airflow_lineage_provider.render.segment_text import SegmentLine, segment_label, segment_lines

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider.answers.values import count, shortened, text_of, visible
 from airflow_lineage_provider.reasons.discretion import Discretion
-from airflow_lineage_provider.render.html import css, environment
+from airflow_lineage_provider.render.pages import asset, written
 from airflow_lineage_provider.render.profile_text import told
 from airflow_lineage_provider.render.tables import TableView, table_view
 from airflow_lineage_provider.render.withheld import table_shown
@@ -22,7 +21,6 @@ from airflow_lineage_provider.tracing.key_index import KeyIndex
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from jinja2 import Template
 
     from airflow_lineage_provider.answers.profile import Profile
 
@@ -88,18 +86,12 @@ def to_html(profile: Profile, path: str | Path | None = None, *, hide: Sequence[
     shown = [table_shown(profile.values(at), discretion, profile.table) for at in range(len(profile))]
     views = tuple(_dependency(profile, at, values, discretion) for at, values in enumerate(shown))
     table_css = "".join(value.table.css for view in views for value in view.values)
-    text = _template().render(
+    return written(
+        "violations.html.j2", path,
         title=f"{visible(profile.table)}: what violates {count(len(profile), 'dependency', 'dependencies')}", table=visible(profile.table),
-        rows=count(profile.rows.num_rows, "row"), views=views, drawing=_drawing(profile, shown), css=css(), table_css=table_css,
+        rows=count(profile.rows.num_rows, "row"), views=views, drawing=_drawing(profile, shown), css=asset("explanation.css"),
+        table_css=table_css,
     )  # fmt: skip
-    if path is not None:
-        Path(path).write_text(text, encoding="utf-8")
-    return text
-
-
-@cache
-def _template() -> Template:
-    return environment().get_template("violations.html.j2")
 
 
 def _dependency(profile: Profile, at: int, values: pa.Table, discretion: Discretion) -> DependencyView:

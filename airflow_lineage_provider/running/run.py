@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider import __version__
-from airflow_lineage_provider.errors import BatchError, LineageError, PlanCheckError, RunFailed
+from airflow_lineage_provider.errors import BatchError, PlanCheckError
 from airflow_lineage_provider.plan import codec
 from airflow_lineage_provider.plan.digest import plan_digest
 from airflow_lineage_provider.plan.lineage_keys import ROW
@@ -31,6 +31,7 @@ from airflow_lineage_provider.records.run import RunRecord
 from airflow_lineage_provider.rewrite.passed_keys import functions_of_batches, with_passed_keys
 from airflow_lineage_provider.rewrite.pipeline import rewrite
 from airflow_lineage_provider.running.costs import measured_costs
+from airflow_lineage_provider.running.failing import explained_failure, forget, record_failure, take_back
 from airflow_lineage_provider.running.given_keys import check_named
 from airflow_lineage_provider.running.given_output import GivenOutput
 from airflow_lineage_provider.running.given_pipeline import frame_of
@@ -133,10 +134,10 @@ def execute(spark: SparkSession, store: RunStore, request: Request, progress: Pr
         record = replace(record, output=output, timings=execution.timings, row_counts=execution.rows, finished=datetime.now(UTC))
         record = _publish(store, record, written.places if written else {}, prepared, journal)
     except BaseException as error:
-        raised = told(_explained(error, prepared), request.secrets.message)
-        if _record_failure(store, record.id, raised) and request.output is not None and journal.own:
-            _take_back(spark, request.output, journal, raised)
-        _forget(execution, raised)
+        raised = told(explained_failure(error, prepared.recorded, prepared.programs), request.secrets.message)
+        if record_failure(store, record.id, raised) and request.output is not None and journal.own:
+            take_back(spark, request.output, journal, raised)
+        forget(execution, raised)
         if raised is error:
             raise
         raise raised from (error if told(error, request.secrets.message) is error else None)
@@ -385,38 +386,3 @@ def _record(prepared: _Prepared, request: Request) -> RunRecord:
     )
     request.secrets.check_absent(written(replace(record, plan="")), "record")
     return record
-
-
-def _explained(error: BaseException, prepared: _Prepared) -> BaseException:
-    """The error as the user should see it."""
-    if isinstance(error, LineageError) or not isinstance(error, Exception):
-        return error
-    from airflow_lineage_provider.spark.failures import explained
-
-    return explained(error, prepared.recorded, prepared.programs) or RunFailed(f"the pipeline failed: {error}")
-
-
-def _forget(execution: Execution, error: BaseException) -> None:
-    """Let Spark forget the run; a session that is gone as well does not hide the first error."""
-    try:
-        execution.close()
-    except Exception as second:
-        error.add_note(f"Spark could not be told to forget the run: {second}")
-
-
-def _record_failure(store: RunStore, run_id: str, error: BaseException) -> bool:
-    """Say in the store that the run failed: whether it knows. A store that is gone as well does not hide the first error."""
-    try:
-        store.fail(run_id, f"{type(error).__name__}: {error}"[:10_000])
-    except Exception as second:
-        error.add_note(f"the store could not be told either: {second}; the next start cleans up")
-        return False
-    return True
-
-
-def _take_back(spark: SparkSession, output: Output | GivenOutput, journal: Journal, error: BaseException) -> None:
-    """Take out what the run has appended; what cannot be now, the next run that appends there takes out."""
-    try:
-        output.take_back(spark, journal, own=True)
-    except Exception as second:
-        error.add_note(f"what the run appended to {output.shown} could not be taken out: {second}; the next run that appends there does it")

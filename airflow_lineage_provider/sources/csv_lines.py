@@ -14,8 +14,9 @@ import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from airflow_lineage_provider.shown import first_line
 from airflow_lineage_provider.sources.csv_options import CsvFormat
-from airflow_lineage_provider.sources.files import CannotReadHere, first_line
+from airflow_lineage_provider.sources.files import CannotReadHere
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider.errors import InvalidOption
 from airflow_lineage_provider.extras import require
-from airflow_lineage_provider.shown import shown
+from airflow_lineage_provider.shown import first_line, shown
 from airflow_lineage_provider.sources.duckdb_connection import connected, name
-from airflow_lineage_provider.sources.files import CannotReadHere, first_line
+from airflow_lineage_provider.sources.files import CannotReadHere
 from airflow_lineage_provider.sql.asked_sql import UnbalancedSql, with_dollar_parameters
 
 if TYPE_CHECKING:

@@ -15,6 +15,7 @@ from urllib.parse import unquote, urlparse
 from airflow_lineage_provider.errors import SourceUnavailable
 from airflow_lineage_provider.plan.datatypes import DataType, parse_type
 from airflow_lineage_provider.plan.operators import Source
+from airflow_lineage_provider.shown import first_line
 from airflow_lineage_provider.sources import calendars
 from airflow_lineage_provider.sources.parquet_types import Leaf, leaves_of, same_values
 
@@ -141,7 +142,3 @@ def _is_parquet(path: Path) -> bool:
             return file.read(4) in (b"PAR1", b"PARE") and file.seek(-4, 2) > 0 and file.read(4) in (b"PAR1", b"PARE")
     except OSError:
         return False
-
-
-def first_line(error: BaseException) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0]

@@ -40,6 +40,8 @@ def file_table(path: Path, most_rows: int) -> pa.Table:
     import pyarrow as pa
     from pyarrow import dataset
 
+    if not path.exists():
+        raise SourceUnavailable(f"{path} cannot be read: there is no such file")
     kind = "parquet" if path.is_dir() else _FORMATS.get(path.suffix.lower())
     if kind is None:
         can_be = "it can be a .parquet or .csv file, or a folder of Parquet files"

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 from airflow_lineage_provider.errors import SourceUnavailable
 from airflow_lineage_provider.plan.datatypes import to_arrow
 from airflow_lineage_provider.plan.operators import Source
+from airflow_lineage_provider.shown import first_line
 from airflow_lineage_provider.sources import calendars
 from airflow_lineage_provider.sources.duckdb_rows import NotByDuckDb, rows_at
-from airflow_lineage_provider.sources.files import CannotReadHere, FileColumn, Footers, check_source, first_line, local_path, opened
+from airflow_lineage_provider.sources.files import CannotReadHere, FileColumn, Footers, check_source, local_path, opened
 
 if TYPE_CHECKING:
     import numpy as np

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider.plan.datatypes import ScalarType, parse_type, to_arrow
-from airflow_lineage_provider.sources.files import CannotReadHere, first_line
+from airflow_lineage_provider.shown import first_line
+from airflow_lineage_provider.sources.files import CannotReadHere
 from airflow_lineage_provider.sql.types import says_more
 
 if TYPE_CHECKING:

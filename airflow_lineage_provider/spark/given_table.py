@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from airflow_lineage_provider.errors import InvalidOption, SourceUnavailable
-from airflow_lineage_provider.shown import shown
+from airflow_lineage_provider.shown import first_line, shown
 from airflow_lineage_provider.spark.arrow_border import to_arrow
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def named_rows(spark: SparkSession, name: str, most_rows: int) -> pa.Table:
         frame = spark.table(name)
     except PySparkException as problem:
         told = f"table={shown(name)} is neither a file here nor a table of the session"
-        raise InvalidOption(f"{told}: {_first_line(problem)}") from problem
+        raise InvalidOption(f"{told}: {first_line(problem)}") from problem
     return rows_of(frame, most_rows)
 
 
@@ -39,11 +39,7 @@ def rows_of(frame: DataFrame, most_rows: int) -> pa.Table:
     try:
         found = to_arrow(frame.limit(most_rows + 1).toDF(*(f"c{i}" for i in range(len(frame.columns)))))
     except (PySparkException, Py4JError) as problem:
-        raise SourceUnavailable(f"the table cannot be read: {_first_line(problem)}") from problem
+        raise SourceUnavailable(f"the table cannot be read: {first_line(problem)}") from problem
     if found.num_rows > most_rows:
         raise InvalidOption(f"the table has more than {most_rows:,} rows, which is max_rows")
     return found.rename_columns(frame.columns)
-
-
-def _first_line(problem: Exception) -> str:
-    return (str(problem).strip().splitlines() or [""])[0]

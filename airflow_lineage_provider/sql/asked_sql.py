@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from airflow_lineage_provider.shown import first_line
+
 if TYPE_CHECKING:
     from sqlglot.tokenizer_core import Token
 
@@ -70,7 +72,7 @@ def _tokens(text: str) -> list[Token]:
     try:
         return list(Dialect.get_or_raise("duckdb").tokenize(text))
     except TokenError as problem:
-        raise UnbalancedSql(str(problem).splitlines()[0]) from problem
+        raise UnbalancedSql(first_line(problem)) from problem
 
 
 def _is_sign(token: Token, text: str) -> bool:

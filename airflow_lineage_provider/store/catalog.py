@@ -1,29 +1,21 @@
-"""Runs and materializations in the catalog. Every function works on a connection whose transaction the caller ends."""
+"""Runs in the catalog. Every function works on a connection whose transaction the caller ends."""
 
 from __future__ import annotations
 
-import hashlib
 import json
-import re
 from collections.abc import Mapping, Sequence
-from contextlib import closing
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 import sqlalchemy as sa
 
-from airflow_lineage_provider.errors import LineageError, LoadFailed, RecordDamaged, RunNotComplete, RunNotFound
+from airflow_lineage_provider.errors import LineageError, RecordDamaged, RunNotComplete, RunNotFound
 from airflow_lineage_provider.records.run import RunHead, RunRecord, RunStatus
 from airflow_lineage_provider.shown import shown
-from airflow_lineage_provider.store import discarded, schema, shared_plans
+from airflow_lineage_provider.store import schema, shared_plans
 from airflow_lineage_provider.store.ids import is_possible
-from airflow_lineage_provider.store.kinds import KINDS, Kind
-from airflow_lineage_provider.store.layout import Column, Layout, cut, make_layout
-from airflow_lineage_provider.store.materialization import ExecutorUrls, Materialization
-from airflow_lineage_provider.store.selecting import Select, by_connection
-from airflow_lineage_provider.store.sqltext import DATA_SCHEMA, identifier, literal, qualified
-from airflow_lineage_provider.store.textescape import escape
+from airflow_lineage_provider.store.selecting import Select
 from airflow_lineage_provider.typed_json import read, written
 
 Head = TypeVar("Head", bound=RunHead)
@@ -40,9 +32,6 @@ class RunState:
 
 
 _STATE = sa.select(*(schema.runs.c[one.name] for one in fields(RunState))).where(schema.runs.c.id == sa.bindparam("run"))
-_STORED = (
-    sa.select(schema.materializations).where(schema.materializations.c.run_id == sa.bindparam("run")).order_by(schema.materializations.c.id)
-)
 
 
 def insert_run(connection: sa.Connection, record: RunRecord, *, shares_plan: bool = False) -> None:
@@ -101,6 +90,22 @@ def find(connection: sa.Connection, run_id: str, lock: bool = False) -> RunState
     """How far a run is; None where there is none."""
     row = connection.execute(_STATE.with_for_update() if lock else _STATE, {"run": run_id}).first()
     return None if row is None else RunState(*row)
+
+
+def complete(select: Select, run_id: str) -> RunState:
+    """How far a run is that must be complete.
+
+    :raises RunNotFound: there is no such run. :raises RunNotComplete: it failed, was dropped, or is still going.
+    """
+    check_possible(run_id)
+    rows = select(_STATE, {"run": run_id})
+    if not rows:
+        raise _not_found(run_id)
+    found = RunState(**rows[0])
+    if found.status != "complete":
+        cause = f": {found.error}" if found.error else ""
+        raise RunNotComplete(f"run {run_id} of pipeline {found.pipeline!r} is {found.status}{cause}")
+    return found
 
 
 def check_possible(run_id: str) -> None:
@@ -205,201 +210,3 @@ def _value(name: str, stored: Any) -> object:
 def update_run(connection: sa.Connection, run_id: str, **values: Any) -> None:
     """Change fields of a run."""
     connection.execute(schema.runs.update().where(schema.runs.c.id == run_id).values(**values))
-
-
-def _hand_over(connection: sa.Connection, table: str) -> None:
-    """Give a new table to who owns the schema of data: roles may have been granted since this store was opened, and what loads a partition
-    a second time acts as the owner."""
-    owner = f"(SELECT pg_get_userbyid(nspowner) FROM pg_namespace WHERE nspname = {literal(DATA_SCHEMA)})"
-    change = f"EXECUTE format('ALTER TABLE %s OWNER TO %I', {literal(table)}, owner)"
-    execute_text(connection, f"DO $$ DECLARE owner name := {owner}; BEGIN IF owner <> current_user THEN {change}; END IF; END $$")
-
-
-def create_materialization(
-    connection: sa.Connection,
-    urls: ExecutorUrls,
-    run_id: str,
-    name: str,
-    kind: Kind,
-    columns: Sequence[Column],
-    row_count_hint: int | None,
-    again: bool,
-    folder: str | None = None,
-) -> Materialization:
-    """Enter a materialization and make its table; where this was asked for before, and the answer was lost, that may have been done.
-
-    With a ``folder``, a URI, its rows will stand in files there, and there is no table: what becomes of the folder is the run's business
-    from then on, before anything is in it.
-
-    :raises LoadFailed: the run is not running, has a materialization of this name already, or two columns have one name.
-    :raises RunNotFound: there is no such run. :raises StoreError: the kind, or a column's role, is not known.
-    """
-    KINDS.check(kind, f"materialization {name!r}")
-    run_state = state(connection, run_id, lock=True)
-    if run_state.status != "running":
-        raise LoadFailed(f"run {run_id} is {run_state.status}: it takes no more materializations")
-    if again:
-        made_before = next((one for one in stored(by_connection(connection), urls, run_id) if one.name == name), None)
-        if made_before is not None:
-            return made_before
-    if connection.execute(_by_name(run_id, name)).first() is not None:
-        raise LoadFailed(f"run {run_id} already has a materialization named {name!r}")
-    layout = make_layout(columns)
-    made = Materialization(0, run_id, name, kind, table_name(run_id, name), layout, urls, None, row_count_hint, folder=folder)
-    found = connection.execute(schema.materializations.insert().values(_row(made)).returning(schema.materializations.c.id)).scalar_one()
-    if folder is None:
-        _create_table(connection, made, run_state.pipeline)
-    return replace(made, id=found)
-
-
-def enter_files(connection: sa.Connection, made: Materialization, files: Mapping[str, int], partitions: Mapping[int, int]) -> None:
-    """Enter the files of a materialization, by name and bytes, and how many rows each of Spark's partitions has.
-
-    :raises LoadFailed: the run is not running.
-    """
-    run_state = state(connection, made.run_id, lock=True)
-    if run_state.status != "running":
-        raise LoadFailed(f"run {made.run_id} is {run_state.status}: {made.name!r} takes no more rows")
-    table, of_this = schema.loads, schema.loads.c.materialization_id == made.id
-    connection.execute(table.delete().where(of_this))
-    rows = [{"materialization_id": made.id, "partition": one, "attempt": 0, "rows": number} for one, number in sorted(partitions.items())]
-    if rows:
-        connection.execute(table.insert(), rows)
-    stored_there = schema.materializations
-    connection.execute(stored_there.update().where(stored_there.c.id == made.id).values(files=dict(files)))
-
-
-def _by_name(run_id: str, name: str) -> sa.Select[tuple[int]]:
-    table = schema.materializations
-    return sa.select(table.c.id).where(table.c.run_id == run_id, table.c.name == name)
-
-
-def _row(made: Materialization) -> dict[str, Any]:
-    return {
-        "run_id": made.run_id,
-        "name": made.name,
-        "kind": made.kind,
-        "table_name": made.table_name,
-        "layout": made.layout.to_json(),
-        "row_count_hint": made.row_count_hint,
-        "folder": made.folder,
-    }
-
-
-def table_name(run_id: str, name: str) -> str:
-    """The physical name: the run, then as much of the materialization's name as fits and reads well."""
-    readable = re.sub(r"[^A-Za-z0-9_]+", "_", name)
-    if readable == name and len(run_id) + 1 + len(name) <= 63:
-        return f"{run_id}_{name}"
-    digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:8]
-    return f"{cut(f'{run_id}_{readable}', 63 - 9)}~{digest}"
-
-
-def _create_table(connection: sa.Connection, made: Materialization, pipeline: str) -> None:
-    execute_text(connection, f"CREATE TABLE {made.table} ({', '.join(made.layout.ddl())})")
-    _hand_over(connection, made.table)
-    comment = escape(f"{made.kind} {made.name!r} of run {made.run_id} of pipeline {pipeline!r}".encode("utf-8", "replace").decode())
-    execute_text(connection, f"COMMENT ON TABLE {made.table} IS {literal(comment)}")
-
-
-def execute_text(connection: sa.Connection, sql: str) -> None:
-    """Run SQL text as it is: neither SQLAlchemy nor psycopg2 looks for parameters (``:name``, ``%s``) in it."""
-    with closing(connection.connection.cursor()) as cursor:
-        cursor.execute(sql)
-
-
-def materializations(select: Select, urls: ExecutorUrls, run_id: str) -> dict[str, Materialization]:
-    """The materializations of a complete run, by name.
-
-    :raises RunNotFound: there is no such run.
-    :raises RunNotComplete: it failed, was dropped, or is still going.
-    """
-    check_possible(run_id)
-    rows = select(_STATE, {"run": run_id})
-    if not rows:
-        raise _not_found(run_id)
-    found = RunState(**rows[0])
-    if found.status != "complete":
-        cause = f": {found.error}" if found.error else ""
-        raise RunNotComplete(f"run {run_id} of pipeline {found.pipeline!r} is {found.status}{cause}")
-    return {one.name: one for one in stored(select, urls, run_id)}
-
-
-def stored(select: Select, urls: ExecutorUrls, run_id: str) -> list[Materialization]:
-    """The materializations of a run, whatever its status."""
-    return [_materialization(row, urls) for row in select(_STORED, {"run": run_id})]
-
-
-def stored_named(connection: sa.Connection, urls: ExecutorUrls, run_ids: Sequence[str], name: str) -> list[Materialization]:
-    """The materializations of that name, of several runs."""
-    its = schema.materializations.c
-    found = connection.execute(sa.select(schema.materializations).where(its.run_id.in_(run_ids), its.name == name)).mappings()
-    return [_materialization(row, urls) for row in found]
-
-
-def _materialization(row: Mapping[Any, Any], urls: ExecutorUrls) -> Materialization:
-    return Materialization(
-        row["id"],
-        row["run_id"],
-        row["name"],
-        row["kind"],
-        row["table_name"],
-        Layout.from_json(row["layout"]),
-        urls,
-        row["rows"],
-        row["row_count_hint"],
-        frozenset(row["escaped"] or ()),
-        row["folder"],
-        row["files"] or {},
-    )
-
-
-def table_sizes(connection: sa.Connection, run_id: str) -> dict[str, int]:
-    """The bytes of a run's materializations on disk, by name: rows, oversized values and indexes; of those in files, these."""
-    query = sa.text(f"""
-        SELECT m.name, coalesce(pg_total_relation_size(c.oid), 0) AS bytes FROM {schema.materializations.fullname} m
-        JOIN pg_class c ON c.relname = m.table_name JOIN pg_namespace n ON n.oid = c.relnamespace
-        WHERE n.nspname = :data AND m.run_id = :run ORDER BY m.id""")
-    tables = {row.name: row.bytes for row in connection.execute(query, {"data": DATA_SCHEMA, "run": run_id})}
-    m = schema.materializations
-    in_files = connection.execute(sa.select(m.c.name, m.c.files).where(m.c.run_id == run_id, m.c.folder.is_not(None)))
-    return tables | {row.name: sum((row.files or {}).values()) for row in in_files}
-
-
-def partitions(connection: sa.Connection, materialization: Materialization) -> list[tuple[int, int]]:
-    """The loaded partitions that have rows: number and rows."""
-    table = schema.loads
-    query = sa.select(table.c.partition, table.c.rows).where(table.c.materialization_id == materialization.id, table.c.rows > 0)
-    return [(row.partition, row.rows) for row in connection.execute(query.order_by(table.c.partition))]
-
-
-def end_loads(connection: sa.Connection, run_id: str) -> None:
-    """Nobody but the owner writes into a run's tables any more."""
-    query = sa.text("""
-        SELECT DISTINCT m.table_name, g.rolname FROM lineage.materializations m
-        JOIN pg_class c ON c.relname = m.table_name JOIN pg_namespace n ON n.oid = c.relnamespace AND n.nspname = :data
-        CROSS JOIN LATERAL aclexplode(c.relacl) a JOIN pg_roles g ON g.oid = a.grantee
-        WHERE m.run_id = :run AND a.privilege_type = 'INSERT' AND a.grantee <> c.relowner""")
-    for table, role in connection.execute(query, {"data": DATA_SCHEMA, "run": run_id}).all():
-        execute_text(connection, f"REVOKE INSERT ON {qualified(DATA_SCHEMA, table)} FROM {identifier(role)}")
-
-
-def drop_data(connection: sa.Connection, run_id: str) -> None:
-    """Drop a run's tables, captured lineage and the UDFs kept with it, and forget its materializations; their folders are to be removed
-    (`discarded`)."""
-    table = schema.materializations
-    found = connection.execute(sa.select(table.c.table_name, table.c.folder).where(table.c.run_id == run_id)).all()
-    for name, folder in found:
-        if folder is None:
-            execute_text(connection, f"DROP TABLE IF EXISTS {qualified(DATA_SCHEMA, name)}")
-    discarded.enter(connection, run_id, [folder for _, folder in found if folder is not None])
-    for one in (table, schema.kept_udfs, schema.captured_parts):
-        connection.execute(one.delete().where(one.c.run_id == run_id))
-
-
-def size(connection: sa.Connection) -> int:
-    """The bytes of the whole database, and of what runs stored in files."""
-    database = int(connection.execute(sa.text("SELECT pg_database_size(current_database())")).scalar_one())
-    m = schema.materializations.c
-    files = connection.execute(sa.select(m.files).where(m.folder.is_not(None))).scalars()
-    return database + sum(sum((one or {}).values()) for one in files)

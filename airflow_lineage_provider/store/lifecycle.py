@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from airflow_lineage_provider.errors import StoreError
 from airflow_lineage_provider.records.appends import KnownBy
 from airflow_lineage_provider.records.run import RunRecord
-from airflow_lineage_provider.store import append_notes, catalog, discarded, outputs, run_lock, schema, shared_plans
+from airflow_lineage_provider.store import append_notes, catalog, discarded, materialized, outputs, run_lock, schema, shared_plans
 from airflow_lineage_provider.store.connection import sqlstate, store_errors
 from airflow_lineage_provider.store.load import application_name
 
@@ -49,7 +49,7 @@ def fail(engine: sa.Engine, run_id: str, error: str) -> None:
             raise StoreError(f"run {run_id} is complete and cannot fail any more; drop_run removes it")
         if found.status == "running":
             catalog.update_run(connection, run_id, status="failed", finished=datetime.now(UTC), error=error)
-            catalog.drop_data(connection, run_id)
+            materialized.drop_data(connection, run_id)
 
     _against_loads(engine, run_id, change)
     discarded.sweep(engine)
@@ -67,7 +67,7 @@ def incomplete(engine: sa.Engine, record: RunRecord, places: Mapping[str, str], 
             catalog.insert_run(connection, record)
         elif found.status in ("complete", "incomplete", "dropped"):
             return
-        catalog.drop_data(connection, record.id)
+        materialized.drop_data(connection, record.id)
         append_notes.stay(connection, record.id)
         for place, how, key in appended:
             append_notes.enter(connection, record.id, place, how, key)
@@ -100,7 +100,7 @@ def drop(engine: sa.Engine, run_id: str) -> None:
 
 
 def _make_tombstone(connection: sa.Connection, run_id: str) -> None:
-    catalog.drop_data(connection, run_id)
+    materialized.drop_data(connection, run_id)
     for table in (schema.derivations, schema.reasons):
         connection.execute(table.delete().where(table.c.run_id == run_id))
     finished = sa.func.coalesce(schema.runs.c.finished, sa.func.now())
@@ -179,7 +179,7 @@ def _fail_if_dead(engine: sa.Engine, run_id: str) -> bool:
                 if catalog.take_running(connection, run_id, wait=last):
                     told = DEAD + _STANDS if append_notes.let_stand(connection, run_id) else DEAD
                     catalog.update_run(connection, run_id, status="failed", finished=datetime.now(UTC), error=told)
-                    catalog.drop_data(connection, run_id)
+                    materialized.drop_data(connection, run_id)
                     run_lock.forget(connection, run_id)
                     log.warning("run %s: %s", run_id, told)
                     return True

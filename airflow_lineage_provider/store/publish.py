@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from airflow_lineage_provider.errors import RunNotComplete, StoreError
 from airflow_lineage_provider.reasons.kept import KeptUdf
 from airflow_lineage_provider.records.run import RecordedOutput
-from airflow_lineage_provider.store import append_notes, catalog, kept_udfs, outputs, schema
+from airflow_lineage_provider.store import append_notes, catalog, kept_udfs, materialized, outputs, schema
 from airflow_lineage_provider.store.connection import sqlstate
 from airflow_lineage_provider.store.layout import Column
 from airflow_lineage_provider.store.materialization import ExecutorUrls, Materialization
@@ -57,7 +57,7 @@ def publish(
         return
     if state.status != "running":
         raise RunNotComplete(f"run {run_id} cannot be published: it is {state.status}{': ' + state.error if state.error else ''}")
-    stored = {found.name: found for found in catalog.stored(by_connection(connection), urls, run_id)}
+    stored = {found.name: found for found in materialized.stored(by_connection(connection), urls, run_id)}
     unknown = set(indexes) - set(stored)
     if unknown:
         raise StoreError(f"indexes are asked for unknown materializations {sorted(unknown)}; run {run_id} has {sorted(stored)}")
@@ -67,10 +67,10 @@ def publish(
             continue
         for columns in indexes.get(name, ()):
             _index(connection, found, columns)
-        catalog.execute_text(connection, f"ANALYZE {found.table}")
+        materialized.execute_text(connection, f"ANALYZE {found.table}")
         if found.kind == "result" and rows >= _LARGE:
             _index_keys(connection, found)
-    catalog.end_loads(connection, run_id)
+    materialized.end_loads(connection, run_id)
     append_notes.stay(connection, run_id)
     outputs.enter(connection, run_id, places)
     kept_udfs.enter(connection, run_id, udfs)
@@ -128,7 +128,7 @@ def _index(connection: sa.Connection, found: Materialization, columns: Sequence[
 def _create_index(connection: sa.Connection, found: Materialization, method: str, columns: Sequence[str]) -> None:
     keys = ", ".join(f"({found.sql_column(name)})" for name in columns)
     with connection.begin_nested():
-        catalog.execute_text(connection, f"CREATE INDEX ON {found.table} USING {method} ({keys})")
+        materialized.execute_text(connection, f"CREATE INDEX ON {found.table} USING {method} ({keys})")
 
 
 def _indexable(found: Materialization, name: str) -> bool:

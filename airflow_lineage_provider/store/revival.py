@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from airflow_lineage_provider.errors import EnvironmentProblem, StoreError, StoreTooSlow, StoreUnavailable
+from airflow_lineage_provider.shown import first_line
 from airflow_lineage_provider.store import embedded, server_log
 
 if TYPE_CHECKING:
@@ -90,12 +91,6 @@ class Revival:
             raise StoreUnavailable(f"{cause}; the embedded PostgreSQL in {self.home} could not be started again: {problem}") from error
         log.warning("the embedded PostgreSQL in %s answers (process %d): what it did not answer is asked again", self.home, server.pid)
         return server
-
-
-def first_line(error: BaseException) -> str:
-    """What an error says first."""
-    lines = str(error).strip().splitlines()
-    return lines[0] if lines else type(error).__name__
 
 
 def _tells_of_an_end(error: BaseException | None) -> bool:

@@ -12,7 +12,7 @@ from urllib.parse import quote, unquote, urlsplit, urlunsplit
 import sqlalchemy as sa
 
 from airflow_lineage_provider import settings
-from airflow_lineage_provider.store import catalog
+from airflow_lineage_provider.store import materialized
 from airflow_lineage_provider.store.schema import HEAD
 from airflow_lineage_provider.store.sqltext import identifier, literal
 
@@ -46,7 +46,7 @@ def script() -> str:
 def apply(connection: sa.Connection) -> None:
     """Run the script in the connection's transaction; its statements all are."""
     connection.execute(sa.text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})
-    catalog.execute_text(connection, script())
+    materialized.execute_text(connection, script())
 
 
 def owner(connection: sa.Connection) -> str | None:
@@ -93,7 +93,7 @@ def prepare_embedded(engine: sa.Engine, owner_url: str) -> None:
 def _make(connection: sa.Connection, login: _Login) -> None:
     name = identifier(login.name)
     if connection.execute(sa.text("SELECT 1 FROM pg_roles WHERE rolname = :name"), {"name": login.name}).first() is None:
-        catalog.execute_text(connection, f"CREATE ROLE {name}")
+        materialized.execute_text(connection, f"CREATE ROLE {name}")
     limit = settings.temp_file_limit()
     for text in (
         f"ALTER ROLE {name} LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE PASSWORD {literal(login.password)}",
@@ -101,7 +101,7 @@ def _make(connection: sa.Connection, login: _Login) -> None:
         f"GRANT {_GROUPS[login.name]} TO {name}",
         f"COMMENT ON ROLE {name} IS {literal(login.mark)}",
     ):
-        catalog.execute_text(connection, text)
+        materialized.execute_text(connection, text)
 
 
 def executor_urls(url: str, embedded: bool) -> ExecutorUrls:

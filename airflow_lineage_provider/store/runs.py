@@ -10,7 +10,18 @@ from airflow_lineage_provider.errors import LoadFailed, RunNotFound
 from airflow_lineage_provider.records.batches import BatchKey
 from airflow_lineage_provider.records.run import RecordedOutput, RunHead, RunRecord
 from airflow_lineage_provider.secrecy import redact
-from airflow_lineage_provider.store import batch_runs, catalog, discarded, finding, kept_udfs, lifecycle, outputs, publish, run_list
+from airflow_lineage_provider.store import (
+    batch_runs,
+    catalog,
+    discarded,
+    finding,
+    kept_udfs,
+    lifecycle,
+    materialized,
+    outputs,
+    publish,
+    run_list,
+)
 from airflow_lineage_provider.store.connection import store_errors
 from airflow_lineage_provider.store.ids import new_id
 from airflow_lineage_provider.store.kinds import Kind
@@ -69,7 +80,9 @@ class Runs(OpenStore):
         :raises PlanError: a type is not one of Spark's.
         """
         with self._transaction(f"creating materialization {name!r}") as connection:
-            return catalog.create_materialization(connection, self._executors, run_id, name, kind, columns, row_count_hint, again, folder)
+            return materialized.create_materialization(
+                connection, self._executors, run_id, name, kind, columns, row_count_hint, again, folder
+            )
 
     def enter_files(self, made: Materialization, files: Mapping[str, int], partitions: Mapping[int, int]) -> None:
         """Enter what stands in a materialization's folder: the files' names and bytes, and the rows of each of Spark's partitions.
@@ -79,7 +92,7 @@ class Runs(OpenStore):
         doing = f"entering the files of {made.name!r}"
         try:
             with self._transaction(doing) as connection:
-                catalog.enter_files(connection, made, files, partitions)
+                materialized.enter_files(connection, made, files, partitions)
         except LoadFailed:  # the run was ended, and its folder looked for, before these files were there
             with self._transaction(doing) as connection:
                 discarded.enter(connection, made.run_id, [one for one in (made.folder,) if one is not None])

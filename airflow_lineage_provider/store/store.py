@@ -11,11 +11,11 @@ from airflow_lineage_provider.errors import StoreError
 from airflow_lineage_provider.secrecy import redact
 from airflow_lineage_provider.store import (
     captured,
-    catalog,
     derivation_list,
     derivations,
     embedded,
     lifecycle,
+    materialized,
     migrate,
     pending,
     roles,
@@ -116,17 +116,17 @@ class Store(Runs, Appends, Batches, Reading):
         :raises RunNotComplete: it failed, was dropped, or is still going.
         """
         with self._selecting(f"reading run {run_id}", session) as select:
-            return catalog.materializations(select, self._executors, run_id)
+            return materialized.materializations(select, self._executors, run_id)
 
     def materializations_named(self, run_ids: Sequence[str], name: str) -> dict[str, Materialization]:
         """The materializations of that name of several runs, by run; of runs that have none, or were dropped, there is none."""
         with self._transaction(f"finding {len(run_ids):,} materializations") as connection:
-            return {one.run_id: one for one in catalog.stored_named(connection, self._executors, run_ids, name)}
+            return {one.run_id: one for one in materialized.stored_named(connection, self._executors, run_ids, name)}
 
     def table_sizes(self, run_id: str) -> dict[str, int]:
         """The bytes of a run's materializations on disk, with their indexes, by name; of a dropped or unknown run none."""
         with self._transaction(f"measuring the tables of run {run_id}") as connection:
-            return catalog.table_sizes(connection, run_id)
+            return materialized.table_sizes(connection, run_id)
 
     def fetch(self, sql: str) -> pa.Table:
         """The rows of one SELECT in a session of its own, with PostgreSQL's types as ADBC gives them, and ADBC's errors."""
@@ -139,7 +139,7 @@ class Store(Runs, Appends, Batches, Reading):
     def partitions(self, materialization: Materialization) -> list[tuple[int, int]]:
         """The loaded partitions of a materialization that have rows: number and rows."""
         with self._transaction(f"reading the partitions of {materialization.name!r}") as connection:
-            return catalog.partitions(connection, materialization)
+            return materialized.partitions(connection, materialization)
 
     # Captured lineage
 
@@ -198,7 +198,7 @@ class Store(Runs, Appends, Batches, Reading):
     def size(self) -> int:
         """The bytes of the whole database, and of what runs stored in files."""
         with self._transaction("measuring the results store") as connection:
-            return catalog.size(connection)
+            return materialized.size(connection)
 
     def cached_reasons(self, run_id: str, function: str, digests: Sequence[str], session: Session | None = None) -> pa.Table:
         """Known calls of a function: the ``digest`` of their arguments, and the JSON of the ``value`` and of the ``reason``."""

@@ -37,6 +37,17 @@ def placed(rows: npt.NDArray[np.int64], asked: npt.NDArray[np.int64], many: int)
     return Places(number, order[starts[asked][number] + within])
 
 
+def earlier(numbers: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """For each number, how often it stands before."""
+    import numpy as np
+
+    order = np.argsort(numbers, kind="stable")
+    counts = np.bincount(numbers)
+    found = np.empty(len(numbers), np.int64)
+    found[order] = np.arange(len(numbers)) - np.repeat(np.cumsum(counts) - counts, counts)
+    return found
+
+
 class KeyIndex:
     """The keys of a table's rows: a column for each part of the key, a row for each of the table's; several may have the same."""
 
@@ -68,13 +79,7 @@ class KeyIndex:
     @cached_property
     def earlier(self) -> npt.NDArray[np.int64]:
         """For each row, how many before it have the same key."""
-        import numpy as np
-
-        order = np.argsort(self._own, kind="stable")
-        counts = np.bincount(self._own)
-        found = np.empty(len(self), np.int64)
-        found[order] = np.arange(len(self)) - np.repeat(np.cumsum(counts) - counts, counts)
-        return found
+        return earlier(self._own)
 
     @cached_property
     def _own(self) -> npt.NDArray[np.int64]:

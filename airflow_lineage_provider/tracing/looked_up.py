@@ -10,12 +10,10 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from airflow_lineage_provider.tracing.key_index import KeyIndex, placed
+from airflow_lineage_provider.tracing.key_index import KeyIndex, earlier, placed
 from airflow_lineage_provider.tracing.reserved import TAG
 
 if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
     import pyarrow as pa
 
 Ask = Callable[["pa.Table"], "pa.Table"]
@@ -49,7 +47,7 @@ class LookedUp:
         own, asked, many = KeyIndex(keys.slice(0, 0) if known is None else known.keys).numbered(keys)
         numbers = np.full(many, -1)
         numbers[own] = np.arange(first)
-        missing = (numbers[asked] < 0) & _first_times(asked, many)
+        missing = (numbers[asked] < 0) & (earlier(asked) == 0)
         if known is None or missing.any():
             new, rest = (one.filter(pa.array(missing)) for one in (keys, target))
             numbers[asked[missing]] = np.arange(first, first + rest.num_rows)
@@ -59,17 +57,6 @@ class LookedUp:
         places = placed(known.rows.column(0).to_numpy(), numbers[asked], known.keys.num_rows)
         tags = target.column(0).take(pa.array(places.asked))
         return known.rows.take(pa.array(places.row)).set_column(0, TAG, tags)
-
-
-def _first_times(codes: npt.NDArray[np.int64], many: int) -> npt.NDArray[np.bool_]:
-    """Where each number below ``many`` stands first."""
-    import numpy as np
-
-    rows = np.arange(len(codes))
-    first = np.empty(many, np.int64)
-    first[codes[::-1]] = rows[::-1]
-    times: npt.NDArray[np.bool_] = first[codes] == rows
-    return times
 
 
 def _below(known: pa.Table, new: pa.Table) -> pa.Table:

@@ -11,12 +11,12 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from airflow_lineage_provider.answers.tables import SourceTable
+from airflow_lineage_provider.answers.tables import SourceTable, links_by_row
 from airflow_lineage_provider.answers.values import column_values, number, rows_of, seconds_text, text_of, visible
 from airflow_lineage_provider.plan.guarantees import Guarantee, weakest
 from airflow_lineage_provider.reasons import payload
 from airflow_lineage_provider.render import reason_text as words
-from airflow_lineage_provider.render.decisions import decisions, links_by_row, outcomes
+from airflow_lineage_provider.render.decisions import decisions, outcomes
 from airflow_lineage_provider.render.document import to_dict
 from airflow_lineage_provider.render.html import to_html
 from airflow_lineage_provider.render.wording import guarantee_text, headline, made_from, verification_text, worth

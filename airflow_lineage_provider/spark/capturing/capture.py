@@ -20,6 +20,7 @@ from airflow_lineage_provider.plan.pipeline import Pipeline
 from airflow_lineage_provider.plan.relation import Relation
 from airflow_lineage_provider.plan.renumbered import Renumbering
 from airflow_lineage_provider.plan.walk import all_operators, own_expressions
+from airflow_lineage_provider.shown import first_line
 from airflow_lineage_provider.spark.capturing.captured_udf import CapturedUdf, captured_udf
 from airflow_lineage_provider.spark.capturing.document import Completion
 from airflow_lineage_provider.spark.capturing.function_names import function_names
@@ -76,7 +77,7 @@ def capture(df: DataFrame, batch: MicroBatch | None = None) -> CapturedPipeline:
         return _captured(df, batch)
     except (Py4JJavaError, PySparkException) as problem:
         # Spark has analyzed the plan; what it refuses now is a form that it would refuse when the plan is run, or that it cannot rewrite.
-        raise UnsupportedOperator(f"Spark cannot rewrite this plan: {_told(problem)}") from problem
+        raise UnsupportedOperator(f"Spark cannot rewrite this plan: {first_line(problem)}") from problem
     except RecursionError as problem:
         raise UnsupportedOperator("the plan is nested too deeply to be read: write an intermediate result to a table") from problem
 
@@ -85,11 +86,6 @@ def _leaf(spark: SparkSession, leaf: JavaObject, source: Source) -> DataFrame:
     """A frame over a leaf; columns of the session's own data that have no name have the source's."""
     frame = frame_over(spark, past_kept_rows(spark, leaf))
     return frame.toDF(*source.columns) if source.relation.kind == "local" and "" in frame.columns else frame
-
-
-def _told(problem: Exception) -> str:
-    java = getattr(problem, "java_exception", None)
-    return str(problem if java is None else java.getMessage()).strip().split("\n")[0]
 
 
 def _captured(df: DataFrame, batch: MicroBatch | None) -> CapturedPipeline:

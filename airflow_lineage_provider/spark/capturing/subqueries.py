@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from airflow_lineage_provider.errors import UnsupportedOperator
+from airflow_lineage_provider.shown import first_line
 from airflow_lineage_provider.spark.capturing.calls_first import calls_first
 from airflow_lineage_provider.spark.jvm_classes import java_class, scala_object
 from airflow_lineage_provider.spark.jvm_trees import SUBQUERIES, class_name, has, items, operators, parts
@@ -62,8 +63,9 @@ def without_subqueries(spark: SparkSession, plan: JavaObject) -> tuple[JavaObjec
     try:
         return rewriter.joined(_stripped(spark, plan)), frozenset(rewriter.domains)
     except Py4JJavaError as problem:
-        told = str(problem.java_exception.getMessage()).split("\n")[0]
-        raise UnsupportedOperator(f"a subquery is not supported: Spark cannot make it a join ({told}). {_ADVICE}.") from problem
+        raise UnsupportedOperator(
+            f"a subquery is not supported: Spark cannot make it a join ({first_line(problem)}). {_ADVICE}."
+        ) from problem
 
 
 def inlined(spark: SparkSession, plan: JavaObject) -> JavaObject:

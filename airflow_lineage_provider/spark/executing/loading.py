@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from airflow_lineage_provider.errors import LoadFailed, StoreError, StoreTooSlow, StoreUnavailable
+from airflow_lineage_provider.shown import first_line
 from airflow_lineage_provider.spark.arrow_border import carried
 from airflow_lineage_provider.spark.executing.by_driver import brought
 from airflow_lineage_provider.spark.executing.few_rows import collected
@@ -108,8 +109,7 @@ def _into_files(
         files = write(columns_named(frame, names), folder, looked_up)
         check(execution.spark, made, files, partitions)
     except (Py4JError, PySparkException, LoadFailed) as problem:
-        cause = (str(problem).strip().splitlines() or [""])[0]
-        failure = f"storing {name!r} of run {execution.run_id} below {execution.data.folder} failed: {cause}"
+        failure = f"storing {name!r} of run {execution.run_id} below {execution.data.folder} failed: {first_line(problem)}"
         if not execution.store.keeps_result:
             raise LoadFailed(failure) from problem
         execution.store.lose(failure)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from airflow_lineage_provider.errors import LoadFailed, StoreError
 from airflow_lineage_provider.plan.datatypes import ArrayType, DataType, MapType, ScalarType, StructType, parse_type
+from airflow_lineage_provider.shown import first_line
 from airflow_lineage_provider.sources.file_uris import local_path
 from airflow_lineage_provider.spark.executing.outputs import files_at
 from airflow_lineage_provider.spark.frames import quoted, renamed, selected
@@ -167,7 +168,7 @@ def sweep(spark: SparkSession, store: Store, place: str) -> None:
             if folder.startswith(below) and is_of(folder, run_id) and time.monotonic() < deadline and _removed(spark, folder):
                 store.forget_folders([folder])
     except (Py4JError, PySparkException, StoreError) as error:
-        log.warning("what runs that are gone have left below %s stays for now: %s", place, (str(error).strip().splitlines() or [""])[0])
+        log.warning("what runs that are gone have left below %s stays for now: %s", place, first_line(error))
 
 
 def _removed(spark: SparkSession, folder: str) -> bool:

@@ -10,6 +10,7 @@ from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.expression_walk import expressions_in, replace_attributes
 from airflow_lineage_provider.plan.expressions import Attribute, Expression, ScalarSubquery, UdfCall
 from airflow_lineage_provider.rewrite.determinism import is_deterministic
+from airflow_lineage_provider.shown import first_line
 from airflow_lineage_provider.spark.capturing.capture import capture
 from airflow_lineage_provider.spark.executing.run import under_settings
 from airflow_lineage_provider.spark.frames import quoted
@@ -54,8 +55,7 @@ def _filtered(frame: DataFrame, column: Column, text: str) -> DataFrame:
     try:
         return frame.where(column)
     except (PySparkException, AttributeError, TypeError) as problem:
-        first = str(problem).strip().splitlines()[0]
-        raise InvalidTarget(f"the target {text} cannot be read over the result's columns ({first}); {_ADVICE}") from problem
+        raise InvalidTarget(f"the target {text} cannot be read over the result's columns ({first_line(problem)}); {_ADVICE}") from problem
 
 
 def _plan(frame: DataFrame, text: str) -> o.Plan:

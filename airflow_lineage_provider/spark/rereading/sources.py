@@ -12,6 +12,7 @@ from airflow_lineage_provider.plan.relation import Relation
 from airflow_lineage_provider.records.versions import FilesVersion, NoVersion, RowsVersion, SnapshotVersion, SourceVersion
 from airflow_lineage_provider.secrecy import is_digest, shown_text
 from airflow_lineage_provider.secrecy.options import of_no_effect, options_again
+from airflow_lineage_provider.shown import first_line
 from airflow_lineage_provider.sources.file_uris import local_path
 from airflow_lineage_provider.spark import file_listing
 from airflow_lineage_provider.spark.capturing.relations import quoted, relation_of, root_paths
@@ -43,7 +44,7 @@ def reopen(
         frame = _read(spark, source, dict(jdbc_options or {})) if files is None else _these_files(spark, source, files)
         return _same_columns(_past_kept_rows(spark, frame), source)
     except _spark_errors() as problem:
-        message = f"source {source.relation.name} ({_where(source.relation)}) cannot be read: {_first_line(problem)}"
+        message = f"source {source.relation.name} ({_where(source.relation)}) cannot be read: {first_line(problem)}"
         shown = shown_text(message)
         raise SourceUnavailable(shown) from (problem if shown == message else None)
 
@@ -229,7 +230,7 @@ def _now_differs(
     except SourceUnavailable as problem:
         return (str(problem),)
     except _spark_errors() as problem:
-        return (shown_text(f"{relation.name} cannot be read: {_first_line(problem)}"),)
+        return (shown_text(f"{relation.name} cannot be read: {first_line(problem)}"),)
 
 
 def _snapshot(node: JavaObject) -> str | None:
@@ -248,12 +249,6 @@ def _spark_errors() -> tuple[type[Exception], ...]:
     from pyspark.errors import PySparkException
 
     return PySparkException, Py4JJavaError
-
-
-def _first_line(problem: Exception) -> str:
-    java = getattr(problem, "java_exception", None)
-    text = str(problem if java is None else java.getMessage()).strip()
-    return text.splitlines()[0] if text else type(problem).__name__
 
 
 __all__ = ["changed", "files_as_read", "relation_of", "reopen", "version_of"]

@@ -11,6 +11,7 @@ from airflow_lineage_provider.errors import SourceUnavailable, TracingError
 from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.lineage_keys import ROW
 from airflow_lineage_provider.recording import RecordedPlan, RecordedSource
+from airflow_lineage_provider.shown import first_line
 from airflow_lineage_provider.spark.arrow_border import arrow_frame, to_arrow
 from airflow_lineage_provider.spark.executing.run import under_settings
 from airflow_lineage_provider.spark.executing.stored_rows import read_materialization
@@ -176,5 +177,4 @@ def spark_errors(doing: str, kind: type[TracingError] = TracingError) -> Iterato
     try:
         yield
     except (Py4JError, PySparkException) as problem:
-        text = str(problem).strip().splitlines() or [type(problem).__name__]
-        raise kind(f"{doing} failed in Spark: {text[0]}") from problem
+        raise kind(f"{doing} failed in Spark: {first_line(problem)}") from problem

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider.errors import WriteNotRecorded
+from airflow_lineage_provider.shown import first_line
 from airflow_lineage_provider.spark.jvm_classes import static_method
 from airflow_lineage_provider.spark.jvm_trees import class_name, frame_over, items, with_fields
 from airflow_lineage_provider.spark.writing.given import GivenWrite, analyzed
@@ -98,8 +99,7 @@ def _frame(spark: SparkSession, query: JavaObject) -> DataFrame:
     try:
         return frame_over(spark, query)
     except PySparkException as problem:
-        told = str(problem).strip().splitlines()[0]
-        raise _refused("the statement's query", f"it cannot be read by itself: {told}") from problem
+        raise _refused("the statement's query", f"it cannot be read by itself: {first_line(problem)}") from problem
 
 
 def _refused(what: str, why: str) -> WriteNotRecorded:
