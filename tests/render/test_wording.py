@@ -11,8 +11,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from airflow_lineage_provider.answers.tables import SourceTable, links_by_row
-from airflow_lineage_provider.answers.values import column_values, number, rows_of, seconds_text, text_of, visible
+from airflow_lineage_provider.answers.tables import SourceTable
+from airflow_lineage_provider.answers.values import column_values, links_by_row, number, rows_of, seconds_text, text_of, visible
 from airflow_lineage_provider.plan.guarantees import Guarantee, weakest
 from airflow_lineage_provider.reasons import payload
 from airflow_lineage_provider.render import reason_text as words
