@@ -72,10 +72,14 @@ def _of_width(ground: Ground, columns: int) -> str:
 
 
 def _of_depth(ground: Ground, operators: int) -> str:
-    query = f"SELECT c0, growth_exam(c0) AS judged FROM {_table(ground, f'deep_{operators}', 1)}"
+    name = _table(ground, f"deep_{operators}", 1)
+    # Built step by step, as loops over a DataFrame are: Spark gives up analysing a text of more than 50 nested queries. Nothing is computed
+    # on the way: Spark makes one expression of all steps, and its own code generation overflows its stack at 200.
+    frame = ground.spark.sql(f"SELECT c0, growth_exam(c0) AS judged FROM {name}")
     for number in range(operators // 2):
-        query = f"SELECT c0 + {number} - {number} AS c0, judged FROM ({query}) WHERE c0 >= 0 - {number}"
-    return query
+        frame = frame.where(f"c0 >= 0 - {number}").selectExpr("c0", "judged")
+    frame.createOrReplaceTempView(f"{name}_above")
+    return f"SELECT * FROM {name}_above"
 
 
 def _of_udfs(ground: Ground, calls: int) -> str:
