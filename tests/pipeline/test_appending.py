@@ -60,7 +60,7 @@ def killed(spark: SparkSession, url: str, output: str, at: str = "publish_run", 
     """A run whose driver is gone after the output was written: nobody records the failure, or cleans up."""
     with pytest.MonkeyPatch.context() as patch, Store.open(url) as own:
         patch.setattr(Store, at, _dies)
-        patch.setattr(running, "_record_failure", lambda *_: False)
+        patch.setattr(running, "record_failure", lambda *_: False)
         with pytest.raises(Killed):
             Lineage(spark, store=own).run(PIPELINE, name="killed", output=output, **options)
 
