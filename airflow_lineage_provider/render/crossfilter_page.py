@@ -59,5 +59,13 @@ def _data(found: Crossfilter) -> Any:
     return Markup(text.replace("<", "\\u003c").replace("&", "\\u0026"))
 
 
+_NULL, _EMPTY = "NULL", "(empty)"
+
+
 def _labels(values: pa.Array) -> list[str]:
-    return ["NULL" if one is None else visible(str(one)) or "(empty)" for one in values.to_pylist()]
+    return [_NULL if one is None else _label(visible(str(one))) for one in values.to_pylist()]
+
+
+def _label(text: str) -> str:
+    """A text that reads like a sign of ours has quotes."""
+    return f'"{text}"' if text in (_NULL, _EMPTY) else text or _EMPTY

@@ -51,6 +51,11 @@ def test_no_value_leaves_its_place() -> None:
     assert {"NULL", "(empty)"} <= set(data_of(page)["views"][0]["labels"])
 
 
+def test_bars_that_differ_have_labels_that_do() -> None:
+    labels = data_of(Crossfilter.over(pa.table({"x": ["NULL", None, "(empty)", "", "null"]}), {"x": "x"}).to_html())["views"][0]["labels"]
+    assert sorted(labels) == ['"(empty)"', '"NULL"', "(empty)", "NULL", "null"]
+
+
 def test_what_is_too_large_for_a_page_is_refused() -> None:
     view = Crossfilter.over(flights(500), VIEWS)
     with pytest.raises(AnswerTooLarge, match="table has 500 rows, more than the 499 that a page may have"):
