@@ -67,5 +67,5 @@ def _labels(values: pa.Array) -> list[str]:
 
 
 def _label(text: str) -> str:
-    """A text that reads like a sign of ours has quotes."""
-    return f'"{text}"' if text in (_NULL, _EMPTY) else text or _EMPTY
+    """A text that reads like a sign of ours has quotes, and one that reads like such a text has more."""
+    return f'"{text}"' if text.strip('"') in (_NULL, _EMPTY) else text or _EMPTY

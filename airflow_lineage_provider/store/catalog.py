@@ -92,8 +92,8 @@ def find(connection: sa.Connection, run_id: str, lock: bool = False) -> RunState
     return None if row is None else RunState(*row)
 
 
-def complete(select: Select, run_id: str) -> RunState:
-    """How far a run is that must be complete.
+def check_complete(select: Select, run_id: str) -> None:
+    """Refuse a run that has no result.
 
     :raises RunNotFound: there is no such run. :raises RunNotComplete: it failed, was dropped, or is still going.
     """
@@ -105,7 +105,6 @@ def complete(select: Select, run_id: str) -> RunState:
     if found.status != "complete":
         cause = f": {found.error}" if found.error else ""
         raise RunNotComplete(f"run {run_id} of pipeline {found.pipeline!r} is {found.status}{cause}")
-    return found
 
 
 def check_possible(run_id: str) -> None:

@@ -132,7 +132,7 @@ def materializations(select: Select, urls: ExecutorUrls, run_id: str) -> dict[st
     :raises RunNotFound: there is no such run.
     :raises RunNotComplete: it failed, was dropped, or is still going.
     """
-    catalog.complete(select, run_id)
+    catalog.check_complete(select, run_id)
     return {one.name: one for one in stored(select, urls, run_id)}
 
 

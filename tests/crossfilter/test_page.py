@@ -52,8 +52,9 @@ def test_no_value_leaves_its_place() -> None:
 
 
 def test_bars_that_differ_have_labels_that_do() -> None:
-    labels = data_of(Crossfilter.over(pa.table({"x": ["NULL", None, "(empty)", "", "null"]}), {"x": "x"}).to_html())["views"][0]["labels"]
-    assert sorted(labels) == ['"(empty)"', '"NULL"', "(empty)", "NULL", "null"]
+    values = ["NULL", '"NULL"', None, "(empty)", "", '"', "null"]
+    labels = data_of(Crossfilter.over(pa.table({"x": values}), {"x": "x"}).to_html())["views"][0]["labels"]
+    assert sorted(labels) == ['"', '""NULL""', '"(empty)"', '"NULL"', "(empty)", "NULL", "null"]
 
 
 def test_what_is_too_large_for_a_page_is_refused() -> None:
