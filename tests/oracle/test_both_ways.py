@@ -31,7 +31,8 @@ from airflow_lineage_provider.store import Store
 from airflow_lineage_provider.tracing.key_index import key_tuples
 from airflow_lineage_provider.tracing.maps import RESULT, LineageMap, Rows, RowSet, numbered_rows, tagged_rows
 from tests.oracle import evaluate, udfs
-from tests.oracle.check import MOST_TARGETS, _keys, _pipeline, check_values_over_views, views
+from tests.oracle.case_views import views
+from tests.oracle.check import MOST_TARGETS, _keys, _pipeline, check_values_over_views
 from tests.oracle.drawing import blocks, drawn, told
 from tests.oracle.row import Row
 from tests.oracle.strategies import Case, cases

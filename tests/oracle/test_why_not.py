@@ -24,7 +24,8 @@ from airflow_lineage_provider.recording import tables_of
 from airflow_lineage_provider.store import Store
 from tests.oracle import query as q
 from tests.oracle import udfs
-from tests.oracle.check import _keys, _pipeline, views
+from tests.oracle.case_views import views
+from tests.oracle.check import _keys, _pipeline
 from tests.oracle.drawing import blocks, drawn, told
 from tests.oracle.fates import Fate, fates, leaves
 from tests.oracle.row import Ambiguous

@@ -16,7 +16,8 @@ from airflow_lineage_provider import Lineage
 from airflow_lineage_provider.errors import SparkRequired
 from airflow_lineage_provider.store import Store
 from tests.oracle import evaluate
-from tests.oracle.check import _check_explanation, _pipeline, check_values_over_views, views
+from tests.oracle.case_views import views
+from tests.oracle.check import _check_explanation, _pipeline, check_values_over_views
 from tests.oracle.drawing import LONG, blocks, drawn, told
 from tests.oracle.schema import names as names_of
 from tests.oracle.strategies import Case, cases
