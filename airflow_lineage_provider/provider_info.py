@@ -30,6 +30,7 @@ def get_provider_info() -> dict[str, Any]:
                 "integration-name": _INTEGRATION,
                 "python-modules": [
                     "airflow_lineage_provider.operators.lineage_pyspark",
+                    "airflow_lineage_provider.operators.lineage_spark_sql",
                     "airflow_lineage_provider.operators.derive",
                     "airflow_lineage_provider.operators.capture",
                 ],
@@ -41,8 +42,8 @@ def get_provider_info() -> dict[str, Any]:
                 "description": "Pipeline lineage with reasons. Its other settings are environment variables, AIRFLOW_LINEAGE_….",
                 "options": {
                     "enabled": {
-                        "description": "Whether tasks record lineage. Where it is off, LineagePySparkOperator is the plain "
-                        "operator, and tasks that ask about recorded runs are skipped. AIRFLOW_LINEAGE_ENABLED wins over it.",
+                        "description": "Whether tasks record lineage. Where it is off, operators that record are the plain "
+                        "operators, and tasks that ask about recorded runs are skipped. AIRFLOW_LINEAGE_ENABLED wins over it.",
                         "version_added": "0.1.0",
                         "type": "boolean",
                         "example": "false",

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from airflow.providers.common.compat.sdk import DecoratedOperator, task_decorator_factory
 
 from airflow_lineage_provider.operators.bound_pipeline import without_session
-from airflow_lineage_provider.operators.lineage_pyspark import TEMPLATED, LineagePySparkOperator
+from airflow_lineage_provider.operators.lineage_pyspark import LineagePySparkOperator
+from airflow_lineage_provider.operators.lineage_task import TEMPLATED
 from airflow_lineage_provider.operators.options import check_when_read
 
 if TYPE_CHECKING:

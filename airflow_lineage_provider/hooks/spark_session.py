@@ -92,10 +92,11 @@ def _master(connection: Connection) -> str:
 
 def _extras(connection: Connection) -> dict[str, str]:
     extra = connection.extra_dejson
-    unused = sorted(key for key in extra if not key.startswith("spark."))
+    unused = sorted(key for key in extra if not key.startswith("spark.") and key != "queue")
     if unused:
         log.info("connection %r: extra %s is for spark-submit and not used here", connection.conn_id, ", ".join(map(repr, unused)))
-    return {key: _text(value) for key, value in extra.items() if key.startswith("spark.")}
+    queue = {"spark.yarn.queue": _text(extra["queue"])} if extra.get("queue") else {}
+    return queue | {key: _text(value) for key, value in extra.items() if key.startswith("spark.")}
 
 
 def _text(value: Any) -> str:

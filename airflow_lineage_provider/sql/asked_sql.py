@@ -65,12 +65,24 @@ def balanced(text: str) -> list[Token]:
     return tokens
 
 
-def _tokens(text: str) -> list[Token]:
+def is_comment(text: str) -> bool:
+    """Whether a text of Spark's SQL has comments alone, or nothing. What cannot be read says something.
+
+    >>> is_comment("-- done"), is_comment("SELECT 1 -- done"), is_comment("/* done; */"), is_comment("")
+    (True, False, True, True)
+    """
+    try:
+        return not _tokens(text, "spark")
+    except UnbalancedSql:
+        return False
+
+
+def _tokens(text: str, dialect: str = "duckdb") -> list[Token]:
     from sqlglot.dialects.dialect import Dialect
     from sqlglot.errors import TokenError
 
     try:
-        return list(Dialect.get_or_raise("duckdb").tokenize(text))
+        return list(Dialect.get_or_raise(dialect).tokenize(text))
     except TokenError as problem:
         raise UnbalancedSql(first_line(problem)) from problem
 

@@ -11,6 +11,7 @@ from airflow_lineage_provider.hooks.lineage import LineageHook
 from airflow_lineage_provider.operators.capture import CaptureLineageOperator
 from airflow_lineage_provider.operators.derive import DeriveAugmentedLineageOperator
 from airflow_lineage_provider.operators.lineage_pyspark import LineagePySparkOperator
+from airflow_lineage_provider.operators.lineage_spark_sql import LineageSparkSqlOperator
 from airflow_lineage_provider.running.output import Output
 from airflow_lineage_provider.words import OPTIONS, Difference, Strategy, words
 from tests.options_with_words import functions_of, options_of
@@ -51,7 +52,7 @@ def test_strategies_are_taken_and_templates_too(strategy: Strategy) -> None:
 
 def test_a_wrong_strategy_is_refused_when_the_dag_is_read() -> None:
     with pytest.raises(ValueError, match="task 'examine': strategy='everything' is not known; it can be function_materialization, rerun"):
-        LineagePySparkOperator(task_id="examine", python_callable=pipeline, strategy="everything")  # type: ignore[arg-type]
+        LineagePySparkOperator(task_id="examine", python_callable=pipeline, strategy="everything")
 
 
 def test_the_decorator_refuses_it_too() -> None:
@@ -172,10 +173,12 @@ def test_old_names_of_options_work_and_say_what_to_write() -> None:
         DeriveAugmentedLineageOperator(task_id="why", target="true", run_id="r", lineage_run_id="r")
 
 
-OPERATORS: tuple[Any, ...] = (LineagePySparkOperator, DeriveAugmentedLineageOperator, CaptureLineageOperator)
-WITH_WORDS = [(made, option, kind) for made in OPERATORS for option, kind in options_of(made.__init__)]
+OPERATORS: tuple[Any, ...] = (LineagePySparkOperator, LineageSparkSqlOperator, DeriveAugmentedLineageOperator, CaptureLineageOperator)
+OURS = {made: [each for each in made.__mro__ if each.__module__.startswith("airflow_lineage_provider.")] for made in OPERATORS}
+WITH_WORDS = [(made, option, kind) for made in OPERATORS for each in OURS[made] for option, kind in options_of(each.__init__)]
 REST: dict[Any, dict[str, Any]] = {
     LineagePySparkOperator: {"task_id": "one", "python_callable": pipeline},
+    LineageSparkSqlOperator: {"task_id": "one", "sql": "SELECT 1"},
     DeriveAugmentedLineageOperator: {"task_id": "one", "target": "true", "pipeline": "loans"},
     CaptureLineageOperator: {"task_id": "one", "pipeline": "loans"},
 }

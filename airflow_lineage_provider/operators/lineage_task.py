@@ -1,0 +1,226 @@
+"""A task that runs a pipeline in its own process and records its lineage: what all such operators share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from airflow.sdk import BaseOperator
+
+from airflow_lineage_provider.hooks.rendered import is_blank
+from airflow_lineage_provider.operators.masking import mask_urls
+from airflow_lineage_provider.operators.options import check_when_read, check_when_run
+from airflow_lineage_provider.operators.run_context import airflow_context, task_instance_key
+from airflow_lineage_provider.operators.run_result import RUNS, not_recorded, run_result
+from airflow_lineage_provider.words import CaptureWhen, OnStoreFailure, OnUnsupported, Reasons, Strategy
+
+if TYPE_CHECKING:
+    from airflow.sdk import Context
+    from jinja2 import Environment
+
+    from airflow_lineage_provider.called import Called
+    from airflow_lineage_provider.capture.wanted import Capture
+    from airflow_lineage_provider.hooks.lineage import LineageHook
+    from airflow_lineage_provider.operators.bound_pipeline import BoundPipeline
+    from airflow_lineage_provider.running.output import Output
+
+
+TEMPLATED = frozenset({"strategy", "reasons", "output", "keys", "on_store_failure", "on_unsupported", "append_key", "capture"})
+"""Options that may be templates: those are checked when the task starts."""
+
+
+class LineageTask(BaseOperator):
+    """Run a pipeline and record its lineage: what it writes by Spark's writers, and the DataFrame that it gives.
+
+    Each write is recorded as a run (`Lineage.recording`). A DataFrame that the pipeline gives is run and recorded, too, and written to
+    ``output``; then the XCom result is ``{"lineage_run_id", "pipeline", "rows", "output", "seconds", "lineage", "lineage_lost"}``,
+    ``lineage`` being ``complete`` or ``incomplete``, and ``lineage_lost`` the cause or None. The XCom key ``lineage_runs`` has all runs of
+    the task, in order, each as such a dictionary.
+
+    A try that fails is recorded as failed and leaves the runs of other tries as they are. What one try has appended (``+append``) is
+    replaced by the next, also where the task had succeeded and was cleared; after ``error`` use overwrite. (What the pipeline appends by
+    itself is Spark's: the next try appends it again.)
+
+    :param output: where the result is written besides the store: an `Output`, or text such as ``/data/judged``, ``parquet:/data/judged``,
+        ``table:bank.judged``, each with ``+overwrite`` or ``+append`` behind it if wanted. A pipeline that gives no DataFrame can have
+        none. (templated)
+    :param strategy: what the run stores: ``function_materialization`` (segments with UDFs, and the result), ``rerun`` (nothing),
+        ``full_materialization`` (every segment) or ``auto`` (what takes longer to make than to store). (templated)
+    :param reasons: ``lazy`` computes reasons when they are asked for, ``eager`` during the run. (templated)
+    :param keys: primary keys of source tables, ``{table: [column, …]}``. (templated)
+    :param on_store_failure: what becomes of the task when the results store is missing, slow, or dies in the middle: ``fail``, or
+        ``keep_result``: the result is written, and the run is marked incomplete. (templated)
+    :param on_unsupported: what becomes of a write that cannot be recorded: ``fail`` refuses it before it is made, ``incomplete`` has it
+        made, and recorded as an incomplete run. (templated)
+    :param append_key: what is appended, for an output with ``+append``: another task that appends as the same key to the same place
+        replaces these rows. By default the task instance: dag, DAG run, task, map index. (templated)
+    :param lineage: ``False`` is the plain operator: nothing is recorded, and no store is opened. So is every task where the switch is off
+        (``AIRFLOW_LINEAGE_ENABLED=0``, ``[lineage] enabled``). Reasoned UDFs decide as ever.
+    :param capture: ``lazy`` traces the lineage of the result's rows when it is asked for; ``eager``, or a `Capture`, captures it at the end
+        of the task (`CaptureLineageOperator` does it in a task of its own). (templated)
+    :param store_conn_id: Airflow connection to the results store's PostgreSQL. (templated)
+    :param store: its URL instead; with neither the settings decide. (templated)
+    :param lineage_name: the pipeline's name in the store; ``dag_id.task_id`` by default. Runs of writes are called after their places,
+        unless this is given. (templated)
+    :raises ValueError: (when made, and for templates when the task starts) an option is not one of these, or not of its kind.
+    :raises LineageError: the pipeline cannot be traced, a UDF or the store failed (see `airflow_lineage_provider.errors`).
+    """
+
+    lineage_template_fields: ClassVar[tuple[str, ...]] = (
+        "result_output",
+        "strategy",
+        "reasons",
+        "keys",
+        "on_store_failure",
+        "on_unsupported",
+        "append_key",
+        "capture",
+        "store_conn_id",
+        "store",
+        "lineage_name",
+    )
+    ui_color = "#e7f0e4"
+
+    def __init__(
+        self,
+        *,
+        output: Output | str | None = None,
+        strategy: Strategy = "function_materialization",
+        reasons: Reasons = "lazy",
+        keys: Mapping[str, Sequence[str]] | None = None,
+        on_store_failure: OnStoreFailure = "fail",
+        on_unsupported: OnUnsupported = "fail",
+        append_key: str | None = None,
+        capture: CaptureWhen | Capture = "lazy",
+        store_conn_id: str | None = None,
+        store: str | None = None,
+        lineage_name: str | None = None,
+        lineage: bool | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        # A task's ``output`` is its XCom already.
+        self.result_output = output
+        named = {"result_output": output, "lineage_name": lineage_name, "append_key": append_key}
+        self._named = [name for name, value in named.items() if value is not None]
+        self.strategy = strategy
+        self.reasons = reasons
+        self.keys = keys
+        self.on_store_failure = on_store_failure
+        self.on_unsupported = on_unsupported
+        self.append_key = append_key
+        self.capture = capture
+        check_when_read(self.task_id, {**LineageTask._options(self), "lineage": lineage}, TEMPLATED)
+        self.store_conn_id = store_conn_id
+        self.store = store
+        self.lineage_name = lineage_name
+        self.lineage = lineage
+
+    @classmethod
+    def partial(cls, **kwargs: Any) -> Any:
+        """As of any operator; what is no option is refused here, where the DAG is read."""
+        check_when_read(str(kwargs.get("task_id")), kwargs, TEMPLATED)
+        return super().partial(**kwargs)
+
+    def render_template_fields(self, context: Context, jinja_env: Environment | None = None) -> None:
+        """As of any operator; what is secret in the rendered fields is masked from then on."""
+        super().render_template_fields(context, jinja_env)
+        mask_urls(self.store, self.result_output if isinstance(self.result_output, str) else getattr(self.result_output, "url", None))
+
+    def _options(self) -> dict[str, Any]:
+        return {
+            "strategy": self.strategy, "reasons": self.reasons, "output": self.result_output, "keys": self.keys,
+            "on_store_failure": self.on_store_failure, "on_unsupported": self.on_unsupported, "append_key": self.append_key,
+            "capture": self.capture,
+        }  # fmt: skip
+
+    def _pipeline(self, context: Mapping[str, Any]) -> BoundPipeline:
+        """What is called with the session: it writes, gives a DataFrame, or both."""
+        raise NotImplementedError
+
+    def _app_name(self) -> str:
+        """What Spark calls the application."""
+        return f"{self.dag_id}-{self.task_id}"
+
+    def _lineage_hook(self) -> LineageHook:
+        """Spark and the results store."""
+        raise NotImplementedError
+
+    def execute(self, context: Context) -> Any:
+        """Run the pipeline, and record its writes and its DataFrame; the XCom result."""
+        from airflow_lineage_provider.errors import InvalidOutput
+        from airflow_lineage_provider.hooks.enabled import lineage_enabled
+
+        for name in self._named:
+            if is_blank(getattr(self, name)):
+                option = name.removeprefix("result_")
+                raise InvalidOutput(f"task {self.task_id!r}: {option} is blank when the task runs; did its template render to nothing?")
+        check_when_run(self.task_id, self._options())
+        if not lineage_enabled(self.lineage):
+            return self._plain(context)
+        return self._handed_on(self._run(context), context)
+
+    def _plain(self, context: Mapping[str, Any]) -> Any:
+        """Call the pipeline as Airflow's own operator does; only what it gives is written where that was asked.
+
+        :raises InvalidOption: an ``append_key``: rows are known as a task's by its record.
+        :raises InvalidOutput: an ``output``, and the function returned no DataFrame, or it cannot be written there.
+        """
+        from airflow_lineage_provider.errors import InvalidOption
+        from airflow_lineage_provider.running.plain import called
+
+        if self.append_key is not None:
+            told = f"task {self.task_id!r}: append_key={self.append_key!r} replaces what a recorded run appended"
+            raise InvalidOption(f"{told}, and lineage is off")
+        pipeline = self._pipeline(context)
+        with self._lineage_hook().spark(self._app_name()) as spark:
+            name = self.lineage_name or f"{self.dag_id}.{self.task_id}"
+            found = called(spark, pipeline.run, pipeline.params, self.result_output, name)
+        self.log.info("lineage is off: nothing is recorded")
+        if not found.is_frame:
+            return found.value
+        if found.written is None:
+            self.log.warning("the pipeline gave a DataFrame, which is not computed: without output= it goes nowhere")
+        return not_recorded(name, found.written)
+
+    def _run(self, context: Mapping[str, Any]) -> Called:
+        from airflow_lineage_provider.called import call
+
+        pipeline = self._pipeline(context)
+        options = {name: value for name, value in self._options().items() if name != "on_store_failure"}
+        hook = self._lineage_hook()
+        with hook.spark(self._app_name()) as spark, hook.lineage(spark, on_store_failure=self.on_store_failure) as lineage:
+            return call(
+                lineage,
+                spark,
+                pipeline.run,
+                name=self.lineage_name or f"{self.dag_id}.{self.task_id}",
+                name_of_writes=self.lineage_name,
+                params=pipeline.params,
+                **{**options, "append_key": self._append_key(context)},
+                context=airflow_context(context),
+                progress=self.log.info,
+            )
+
+    def _append_key(self, context: Mapping[str, Any]) -> str | None:
+        """The key that was given, or, where rows are appended, the task instance's."""
+        from airflow_lineage_provider.running.output import Output
+
+        if self.append_key is not None or self.result_output is None or Output.parse(self.result_output).mode != "append":
+            return self.append_key
+        return task_instance_key(context)
+
+    def _handed_on(self, called: Called, context: Context) -> Any:
+        """The XCom result; the runs have a key of their own."""
+        told = [run_result(run) for run in called.runs]
+        for each in told:
+            self.log.info("recorded as %s", each)
+            if each["lineage_lost"]:
+                self.log.warning("the result stands, and nobody will be able to explain it: %s", each["lineage_lost"])
+        if not told:
+            self.log.warning("nothing is recorded: the pipeline gave no DataFrame, and wrote nothing by Spark's writers")
+        if self.do_xcom_push:
+            context["ti"].xcom_push(key=RUNS, value=told)
+        if called.result is not None:
+            return told[-1]
+        return called.value
