@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NoReturn
 
@@ -169,3 +169,15 @@ def sparks_own(error: BaseException | None) -> BaseException | None:
     from pyspark.errors import PySparkException
 
     return error if isinstance(error, PySparkException | Py4JError) else None
+
+
+def named_as_in(table: str, frame: DataFrame, given: Sequence[str] = (), static: Collection[str] = ()) -> DataFrame:
+    """The rows that are inserted into a table, with the names that they have there: an insertion takes columns by their places.
+
+    ``given``: the table's columns that the statement lists, by default all but those of ``static`` partitions.
+    """
+    fixed = {name.casefold() for name in static}
+    names = list(given) or [name for name in frame.sparkSession.table(table).columns if name.casefold() not in fixed]
+    own = frame.columns
+    there = [*names[: len(own)], *own[len(names) :]]
+    return frame if there == own else frame.toDF(*there)

@@ -11,7 +11,7 @@ from airflow_lineage_provider.errors import WriteNotRecorded
 from airflow_lineage_provider.shown import first_line
 from airflow_lineage_provider.spark.jvm_classes import static_method
 from airflow_lineage_provider.spark.jvm_trees import class_name, frame_over, items, with_fields
-from airflow_lineage_provider.spark.writing.given import GivenWrite, analyzed
+from airflow_lineage_provider.spark.writing.given import GivenWrite, analyzed, named_as_in
 from airflow_lineage_provider.spark.writing.writers import FILES, table_name
 from airflow_lineage_provider.words import RecordedKind, RecordedMode
 
@@ -66,6 +66,8 @@ def statement(spark: SparkSession, text: str, parameters: bool = False) -> Given
     query = getattr(written, form.query)()
     frame = _frame(spark, query if ctes is None else with_fields(spark, ctes, child=query))
     place, target, format = form.place(written)
+    if kind == "InsertIntoStatement" and not written.byName():
+        frame = named_as_in(target, frame, [str(one) for one in items(written.userSpecifiedCols())], _static(written))
     return GivenWrite(
         frame=frame, kind=place, target=target, format=format, mode=form.mode(written), command=lambda: None,
         make=lambda rows: _run(spark, with_fields(spark, written, **{form.query: rows._jdf.logicalPlan()})),
@@ -129,6 +131,12 @@ def _of_insert(written: JavaObject) -> RecordedMode:
     if "replaceCriteriaOpt" in _field_names(written) and written.replaceCriteriaOpt().isDefined():
         return "overwrite_where"
     return "overwrite" if written.overwrite() else "append"
+
+
+def _static(written: JavaObject) -> list[str]:
+    """The partition columns that an INSERT has values for."""
+    spec = [(str(pair._1()), pair._2()) for pair in items(written.partitionSpec().toSeq())]
+    return [name for name, value in spec if value.isDefined()]
 
 
 def _field_names(product: JavaObject) -> list[str]:

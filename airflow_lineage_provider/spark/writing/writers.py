@@ -10,7 +10,7 @@ from airflow_lineage_provider.spark.frames import quoted
 from airflow_lineage_provider.spark.jvm_classes import static_method
 from airflow_lineage_provider.spark.jvm_trees import items
 from airflow_lineage_provider.spark.scala_maps import scala_map
-from airflow_lineage_provider.spark.writing.given import GivenWrite
+from airflow_lineage_provider.spark.writing.given import GivenWrite, named_as_in
 from airflow_lineage_provider.words import RecordedKind, RecordedMode
 
 if TYPE_CHECKING:
@@ -58,8 +58,10 @@ def of_writer(frame: DataFrame, writer: JavaObject, action: str, arguments: tupl
         path = static_method(spark, "scala.Option", "apply")(arguments[0] if arguments else None)
         return _planned(other.saveCommand, path)
 
-    if action == "insertInto" and mode != "overwrite":
-        mode = "append"
+    if action == "insertInto":
+        mode = "overwrite" if mode == "overwrite" else "append"
+        if spark.catalog.tableExists(target):  # where there is none, Spark says so when the command is analyzed
+            frame = named_as_in(target, frame)
     return GivenWrite(
         frame=frame, kind=kind, target=target, format=format, mode=mode, make=make, command=command,
         options=options if kind == "jdbc" else {},
