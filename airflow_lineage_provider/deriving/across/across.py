@@ -125,7 +125,7 @@ class Across:
                 continue
             crossing = step.crossings[table] = Crossing(made=made, candidates=_candidates(recorded, rows, made))
             for wanted in made.runs.values():
-                self._ask(run_id, table, crossing, wanted.run_id, rows)
+                self._ask(run_id, table, recorded, crossing, wanted.run_id, rows)
 
     def _shows(self, run_id: str) -> bool:
         """Whether the rows that a run wrote may be shown; not where its record cannot be read, so that nobody knows whose they are."""
@@ -136,7 +136,7 @@ class Across:
         except LineageError:
             return self._may_read(_NOBODYS)
 
-    def _ask(self, reader: str, table: str, crossing: Crossing, run_id: str, rows: SourceRows) -> None:
+    def _ask(self, reader: str, table: str, read: RecordedSource, crossing: Crossing, run_id: str, rows: SourceRows) -> None:
         """Put the rows that may be of a run down for its derivation; the rows of a run that is gone end here."""
         import pyarrow as pa
 
@@ -149,7 +149,8 @@ class Across:
             crossing.remarks.append(Guarantee(level="exact", cause=text))
             return
         chosen = rows.table.take(pa.array(asked.at))
-        self._pending.setdefault(run_id, []).append(ReadBack(reader=reader, table=table, rows=chosen, at=asked.at, numbers=asked.number))
+        back = ReadBack(reader=reader, table=table, source=read.source, rows=chosen, at=asked.at, numbers=asked.number)
+        self._pending.setdefault(run_id, []).append(back)
 
     def _derive(self, run_id: str, batches: list[ReadBack]) -> None:
         import numpy as np

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from airflow_lineage_provider import settings
 from airflow_lineage_provider.answers.descendants import Descendants
 from airflow_lineage_provider.answers.lineage_rows import LineageRows
-from airflow_lineage_provider.deriving.across.output_rows import OutputRows, ReadBack
-from airflow_lineage_provider.deriving.across.stored_outputs import UNKNOWN
+from airflow_lineage_provider.deriving.across.output_rows import OutputRows, ReadBack, as_type
+from airflow_lineage_provider.deriving.across.stored_outputs import UNKNOWN, columns_as_read
 from airflow_lineage_provider.deriving.across.writers import MadeBy, file_uri, made_by
 from airflow_lineage_provider.deriving.derivation import derivation
 from airflow_lineage_provider.deriving.derive import result_rows, row_set_of, source_reader
@@ -28,6 +28,7 @@ from airflow_lineage_provider.errors import AnswerTooLarge, EmptyTarget, Lineage
 from airflow_lineage_provider.plan.expressions import TRUE
 from airflow_lineage_provider.plan.guarantees import EXACT, Guarantee, weakest
 from airflow_lineage_provider.plan.lineage_keys import PARTITION_BITS
+from airflow_lineage_provider.plan.operators import Source
 from airflow_lineage_provider.recording import tables_of
 from airflow_lineage_provider.records.run import RunRecord
 from airflow_lineage_provider.records.versions import UnknownVersion
@@ -223,7 +224,7 @@ class Onward:
         told[at.row] = numbers[at.asked]
         back = np.full(rows.table.num_rows, UNKNOWN)
         back[at.row] = at.asked
-        place, number = _matched(rows.table, told, behind)
+        place, number = _matched(rows.table, told, source.source, behind)
         right = told[place] == number
         return _Read(keys, back[place[right]], number[right], rows.guarantee if rows.guarantee.level == "superset" else EXACT)
 
@@ -232,23 +233,22 @@ class Onward:
         import numpy as np
 
         group = tables_of(made.recorded)[name]
-        known = {column.casefold() for column in group[0].source.columns}
+        source = group[0].source
         if len(wanted) > (most := settings.target_limit()):
             raise TargetTooLarge(
                 f"{len(wanted):,} rows of its input {name} are known by their values alone, more than {most:,}: ask about fewer rows, or "
                 "raise AIRFLOW_LINEAGE_TARGET_LIMIT"
             )
-        values = result_rows(behind, wanted.tolist())
-        shared = [column for column in values.column_names if column.casefold() in known]
-        if not shared:
+        values = _as_read(result_rows(behind, wanted.tolist()), behind, source)
+        if not values.num_columns:
             return None
         try:
-            asked = asked_of(values.select(shared), name, made.recorded, made.run.on_demand.session)
+            asked = asked_of(values, name, made.recorded, made.run.on_demand.session)
             keys, _ = keys_asked(made.run, asked, self.most)
         except EmptyTarget:
             return None
         rows = source_reader(made).read(group[0], keys)
-        place, number = _matched(rows.table, np.full(rows.table.num_rows, UNKNOWN), behind)
+        place, number = _matched(rows.table, np.full(rows.table.num_rows, UNKNOWN), source, behind)
         own = np.isin(number, wanted)
         worth = rows.guarantee if rows.guarantee.level == "superset" else EXACT
         return _Read(rows.keys.keys, place[own], number[own], worth)
@@ -267,11 +267,24 @@ def _places(source: RecordedSource, writers: MadeBy, writer: str, wanted: Number
             yield np.full(len(own), int(file_hash)), own & ((1 << PARTITION_BITS) - 1), own
 
 
-def _matched(rows: pa.Table, told: Numbers, behind: Derivation) -> tuple[Numbers, Numbers]:
+def _as_read(values: pa.Table, behind: Derivation, source: Source) -> pa.Table:
+    """Rows of a result as who reads them has them: by its names and, where files have none, in its types."""
+    import pyarrow as pa
+
+    place = {a.id: at for at, a in enumerate(behind.recorded.plan.output)}
+    found = {name: values.column(place[a.id]) for name, a in columns_as_read(behind.recorded, source).items()}
+    if source.relation.format.lower() == "csv":
+        types = {name: a.type for name, a in zip(source.columns, source.output, strict=True)}
+        typed = {name: as_type(column, types[name]) for name, column in found.items()}
+        found = {name: column for name, column in typed.items() if column is not None}
+    return pa.table(found)
+
+
+def _matched(rows: pa.Table, told: Numbers, source: Source, behind: Derivation) -> tuple[Numbers, Numbers]:
     """Rows that were read, found in the result of the run that wrote them: places and numbers."""
     import numpy as np
 
-    back = ReadBack(reader="", table="", rows=rows, at=np.arange(rows.num_rows), numbers=told)
+    back = ReadBack(reader="", table="", source=source, rows=rows, at=np.arange(rows.num_rows), numbers=told)
     target = OutputRows([back], behind.recorded)
     try:
         target.numbers(behind.rows)

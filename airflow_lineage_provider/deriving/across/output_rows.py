@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from airflow_lineage_provider.deriving.across.stored_outputs import UNKNOWN, columns_by_name
+from airflow_lineage_provider.deriving.across.stored_outputs import UNKNOWN, columns_as_read
 from airflow_lineage_provider.deriving.links import different, joined
 from airflow_lineage_provider.deriving.listed import listed
 from airflow_lineage_provider.deriving.rows import RowSource, result_columns
@@ -18,6 +18,7 @@ from airflow_lineage_provider.errors import EmptyTarget, TargetTooLarge
 from airflow_lineage_provider.plan.datatypes import to_arrow
 from airflow_lineage_provider.plan.expressions import TRUE, Attribute, Expression, disjunction
 from airflow_lineage_provider.plan.lineage_keys import ROW
+from airflow_lineage_provider.plan.operators import Source
 from airflow_lineage_provider.tracing.key_index import KeyIndex, Places
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ class ReadBack:
 
     reader: str
     table: str
+    source: Source
     rows: pa.Table
     at: Numbers
     numbers: Numbers
@@ -76,11 +78,11 @@ class _Batch:
 
         self.hints = batch.numbers
         self.rows = np.arange(len(batch.at))
-        result = columns_by_name(recorded)
+        result = columns_as_read(recorded, batch.source)
         self.columns: list[tuple[Attribute, pa.ChunkedArray]] = []
         for name in batch.rows.column_names:
-            attribute = result.get(name) or result.get(name.casefold())
-            column = None if attribute is None else _as_type(batch.rows.column(name), attribute.type)
+            attribute = result.get(name)
+            column = None if attribute is None else as_type(batch.rows.column(name), attribute.type)
             if attribute is not None and column is not None:
                 self.columns.append((attribute, column))
 
@@ -136,7 +138,7 @@ class _Batch:
         """The values of rows of the result, and their numbers; None where they do not have the types that they are said to have."""
         columns = result_columns(rows, [a for a, _ in self.columns])
         found = rows.read(0, [ROW, *dict.fromkeys(columns)], numbers)
-        typed = [_as_type(found.column(name), a.type) for name, (a, _) in zip(columns, self.columns, strict=True)]
+        typed = [as_type(found.column(name), a.type) for name, (a, _) in zip(columns, self.columns, strict=True)]
         whole = [column for column in typed if column is not None]
         return (whole, found.column(ROW).to_numpy()) if len(whole) == len(typed) else None
 
@@ -147,7 +149,8 @@ def _table(columns: list[pa.ChunkedArray]) -> pa.Table:
     return pa.table(columns, names=[str(i) for i in range(len(columns))])
 
 
-def _as_type(column: pa.ChunkedArray, type_text: str) -> pa.ChunkedArray | None:
+def as_type(column: pa.ChunkedArray, type_text: str) -> pa.ChunkedArray | None:
+    """The column in a type of Spark's; None where it cannot be cast to it."""
     import pyarrow as pa
 
     try:

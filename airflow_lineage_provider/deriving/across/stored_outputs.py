@@ -10,6 +10,7 @@ from airflow_lineage_provider.deriving.stored_tables import StoredTables
 from airflow_lineage_provider.plan.datatypes import to_arrow
 from airflow_lineage_provider.plan.expressions import Attribute
 from airflow_lineage_provider.plan.lineage_keys import PARTITION_BITS, ROW
+from airflow_lineage_provider.plan.operators import Source
 from airflow_lineage_provider.recording import RecordedPlan
 from airflow_lineage_provider.recording import read as read_record
 from airflow_lineage_provider.spark.executing.outputs import partition_of
@@ -102,6 +103,23 @@ def columns_by_name(recorded: RecordedPlan) -> dict[str, Attribute]:
     """The result's columns by their names, and by their names without regard to case: as Spark finds them in files."""
     named = list(zip(recorded.plan.names, recorded.plan.output, strict=True))
     return {name.casefold(): a for name, a in named} | dict(named)
+
+
+def columns_as_read(recorded: RecordedPlan, source: Source) -> dict[str, Attribute]:
+    """The result's columns by the names that a reader of what was written has for them: its own names, without regard to case.
+
+    CSV files have no names that count: Spark gives a reader's names to their columns by place, whatever a header says.
+    """
+    by_name, relation = columns_by_name(recorded), source.relation
+    found = {name: by_name.get(name) or by_name.get(name.casefold()) for name in source.columns}
+    if relation.format.lower() == "csv":
+        options = {key.lower(): value for key, value in relation.options}
+        # Partitions are folders, and what could not be read stands in a column of its own.
+        elsewhere = {name.casefold() for name in (*relation.partition_columns, options.get("columnnameofcorruptrecord", "_corrupt_record"))}
+        read = [name for name in source.columns if name.casefold() not in elsewhere]
+        written = [a for name, a in zip(recorded.plan.names, recorded.plan.output, strict=True) if name.casefold() not in elsewhere]
+        found |= dict.fromkeys(read) | dict(zip(read, written, strict=False))
+    return {name: a for name, a in found.items() if a is not None}
 
 
 def result_columns(recorded: RecordedPlan, names: tuple[str, ...]) -> list[str] | None:
