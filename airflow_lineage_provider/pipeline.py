@@ -57,6 +57,7 @@ class Lineage(LineageOfStreams, LineageOfWrites, ProfileOfTables):
     all the same, and the run is ``incomplete``. Then a store that is away is no error here; it is one where something is asked of it.
     ``data`` is a folder or URI of a file system of Spark's (``/shared/lineage``, ``s3a://bucket/lineage``; else `settings.data()`): what a
     run stores of a segment goes there, as Parquet files, from `settings.data_rows()` rows on; PostgreSQL has the rest, and the catalog.
+    Where neither says it, that place is in the home of the embedded server, for runs of a local Spark; with ``store`` there is none.
     ``start_spark`` is for an object without a session: a question that turns out to need one calls it with the reason, and goes on with the
     session that it gives, which is this object's from then on.
 
@@ -86,6 +87,7 @@ class Lineage(LineageOfStreams, LineageOfWrites, ProfileOfTables):
     ) -> None:
         check_options({"on_store_failure": on_store_failure})
         self.data = DataPlace.of(data)
+        self._is_placed = data is not None or settings.data() is not None
         if spark is not None:
             from airflow_lineage_provider.spark.ready import require_ready
 
@@ -240,7 +242,7 @@ class Lineage(LineageOfStreams, LineageOfWrites, ProfileOfTables):
 
         self._sweep()
         with watched(progress, f"run {request.name}") as stages, heartbeat(lambda: spark, stages) as told:
-            record, execution, result = execute(spark, store, replace(request, data=self.data), told)
+            record, execution, result = execute(spark, store, replace(request, data=self._place(spark)), told)
         if record.status == "complete" and request.batch is None:  # nobody looks at a batch's run now
             record = store.ask(f"reading run {record.id}", lambda opened: opened.run(record.id), record)
         made = Run(self, record, execution=execution, result=result)
@@ -250,6 +252,15 @@ class Lineage(LineageOfStreams, LineageOfWrites, ProfileOfTables):
             elif record.strategy == "full_materialization":
                 made._capture_sets(request.secrets.values)
         return made
+
+    def _place(self, spark: SparkSession) -> DataPlace | None:
+        """Where stored rows go that are many."""
+        from airflow_lineage_provider.spark.session import is_local
+        from airflow_lineage_provider.store import home_rows
+
+        if self._is_placed or self._store is None or not self._store.is_started_again or not is_local(spark):
+            return self.data
+        return home_rows.place(self._store.home)
 
     def lasting(self, question: Callable[[], T]) -> T:
         """The answer to a question of which nothing is lost when it is asked again: it is, when the embedded server died in the middle.

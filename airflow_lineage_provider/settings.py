@@ -35,7 +35,7 @@ def enabled() -> bool | None:
 
 
 def data() -> str | None:
-    """The folder or URI for stored rows that are many (``AIRFLOW_LINEAGE_DATA``); None: all are in PostgreSQL."""
+    """The folder or URI for stored rows that are many (``AIRFLOW_LINEAGE_DATA``; ``store``: all in PostgreSQL); None: nobody says it."""
     return os.environ.get("AIRFLOW_LINEAGE_DATA") or None
 
 

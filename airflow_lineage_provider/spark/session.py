@@ -58,6 +58,12 @@ def require_classic(spark: SparkSession) -> None:
         )
 
 
+def is_local(spark: SparkSession) -> bool:
+    """Whether the driver is the only executor."""
+    master = str(spark.sparkContext.master)
+    return master.startswith("local") and not master.startswith("local-cluster")
+
+
 def sql_conf(spark: SparkSession) -> dict[str, str]:
     """The settings under which the session's queries mean what they mean, and SQL text is read by its default rules.
 
@@ -135,8 +141,12 @@ def _is_modifiable(spark: SparkSession, name: str) -> bool:
     return name in _MODIFIABLE
 
 
-KEPT_ROWS = {"spark.sql.inMemoryColumnarStorage.partitionPruning": "false"}
-"""How kept rows are read: Spark's statistics of them know no NaN, and a filter on it would find none."""
+KEPT_ROWS = {
+    "spark.sql.inMemoryColumnarStorage.partitionPruning": "false",
+    "spark.sql.inMemoryColumnarStorage.compressed": "false",
+}
+"""How rows are kept and read: Spark's statistics of them know no NaN, and a filter on it finds none; and compressing rows that are read
+once or twice costs more than it saves."""
 
 
 def carefully(spark: SparkSession, action: Callable[[], T]) -> T:
@@ -171,6 +181,7 @@ __all__ = [
     "carefully",
     "check_java",
     "check_pyspark",
+    "is_local",
     "java_problem",
     "require_classic",
     "sql_conf",

@@ -9,6 +9,8 @@ from airflow_lineage_provider import settings
 from airflow_lineage_provider.errors import InvalidOption
 from airflow_lineage_provider.shown import shown
 
+IN_STORE = "store"
+"""The place that is none: all rows are in PostgreSQL."""
 _PATTERNS = frozenset("*?[]{}\\")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
 
@@ -22,17 +24,18 @@ class DataPlace:
 
     @staticmethod
     def of(given: str | None) -> DataPlace | None:
-        """The place that was given, else that of the settings; None where there is none.
+        """The place that was given, else that of the settings; None where there is none, or where it is the store itself (`IN_STORE`).
 
         :raises InvalidOption: it is no absolute path and no URI. :raises InvalidSetting: the number of rows is none.
         """
         folder = settings.data() if given is None else given
-        if folder is None:
+        if folder is None or folder == IN_STORE:
             return None
         if not isinstance(folder, str) or not (folder.startswith("/") or _SCHEME.match(folder)) or not folder.strip("/ "):
             raise InvalidOption(
                 f"data={shown(folder)}: stored rows go to a folder that driver, executors and those who ask reach, as an absolute path or "
-                "as a URI of a file system of Spark's: /shared/lineage, s3a://bucket/lineage, hdfs://host/lineage"
+                "as a URI of a file system of Spark's (/shared/lineage, s3a://bucket/lineage, hdfs://host/lineage), or all into the store: "
+                f"{IN_STORE}"
             )
         if not _PATTERNS.isdisjoint(folder):
             raise InvalidOption(f"data={shown(folder)}: Spark takes a path with one of {' '.join(sorted(_PATTERNS))} for a pattern")

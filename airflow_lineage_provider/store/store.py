@@ -14,6 +14,7 @@ from airflow_lineage_provider.store import (
     derivation_list,
     derivations,
     embedded,
+    home_rows,
     lifecycle,
     materialized,
     migrate,
@@ -69,6 +70,8 @@ class Store(Runs, Appends, Batches, Reading):
     def _begin(self, place: str) -> None:
         with store_errors(f"opening {redact(self.url)}"):
             self._prepare()
+            if self.is_started_again:
+                home_rows.follow(self._engine, self.home)
             self.tidy()
             pending.deliver(place, self.mark_incomplete)
 

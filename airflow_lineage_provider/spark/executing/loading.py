@@ -1,11 +1,11 @@
 """Kept rows into the store: few of them by way of the driver, which has them from the job that makes them; many from the executors; so
-many that they are too many for a database into files (`stored_files`).
+many that a database is the dearer place for them into files (`stored_files`).
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -49,8 +49,14 @@ def load(execution: Execution, frame: DataFrame, name: str, kind: Kind, columns:
     Where the run goes on without its store the rows are made and kept all the same: nothing is called twice for it.
     """
     execution.progress(f"storing {name}")
-    started = time.perf_counter()
-    partitions = _partitions_for_files(execution, frame, columns)
+    if execution.store.lost:
+        execution.rows[name] = frame.count()
+        return
+    started, names = time.perf_counter(), [column.name for column in columns]
+    # mapInArrow does not take every column name that Spark does (backticks): the columns travel under numbers.
+    chosen = carried(renamed(columns_named(frame, names), [f"c{i}" for i in range(len(columns))]))
+    few = collected(chosen)
+    partitions = _partitions_for_files(execution, frame, columns, few)
     if partitions is not None:
         _into_files(execution, frame, (name, kind, columns), partitions, started)
         return
@@ -58,11 +64,7 @@ def load(execution: Execution, frame: DataFrame, name: str, kind: Kind, columns:
     if made is None:
         execution.rows[name] = frame.count()
         return
-    names, asked = [column.name for column in columns], time.perf_counter()
-    # mapInArrow does not take every column name that Spark does (backticks): the columns travel under numbers.
-    chosen = carried(renamed(columns_named(frame, names), [f"c{i}" for i in range(len(columns))]))
-    few = collected(chosen)
-    computed = time.perf_counter() - asked
+    computed = time.perf_counter() - started
     if few is None:
         tries = _tried(execution, made, lambda there, number: _from_executors(execution, chosen, there, names, number))
     else:
@@ -80,12 +82,14 @@ def load(execution: Execution, frame: DataFrame, name: str, kind: Kind, columns:
     execution.timings[f"{name}.store"] = stored
 
 
-def _partitions_for_files(execution: Execution, frame: DataFrame, columns: list[Column]) -> dict[int, int] | None:
+def _partitions_for_files(
+    execution: Execution, frame: DataFrame, columns: list[Column], few: Mapping[int, pa.Table] | None
+) -> dict[int, int] | None:
     """The rows of each partition where they are to stand in files; None where PostgreSQL has them."""
     place = execution.data
-    if place is None or execution.store.lost or not are_taken([column.type for column in columns]):
+    if place is None or not are_taken([column.type for column in columns]):
         return None
-    partitions = rows_of_partitions(frame, columns[-1].name)
+    partitions = rows_of_partitions(frame, columns[-1].name) if few is None else {at: rows.num_rows for at, rows in few.items()}
     return partitions if sum(partitions.values()) >= place.rows else None
 
 

@@ -14,6 +14,7 @@ from airflow_lineage_provider.errors import LoadFailed
 from airflow_lineage_provider.spark.executing.stored_rows import read_materialization
 from airflow_lineage_provider.spark.frames import renamed, selected
 from airflow_lineage_provider.spark.jvm_classes import java_class, scala_object
+from airflow_lineage_provider.spark.session import is_local
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -27,10 +28,9 @@ _UNHASHED = ("map<", "variant")
 
 def lost_executors(spark: SparkSession) -> frozenset[str]:
     """The executors that the application has lost so far, by their numbers; none where the driver is the only one."""
-    context = spark.sparkContext
-    if str(context.master).startswith("local") and not str(context.master).startswith("local-cluster"):
+    if is_local(spark):
         return frozenset()
-    java = context._jsc.sc()
+    java = spark.sparkContext._jsc.sc()
     java.listenerBus().waitUntilEmpty(_SECONDS * 1000)
     mapper = java_class(spark, "com.fasterxml.jackson.databind.ObjectMapper")()
     mapper.registerModule(scala_object(spark, "com.fasterxml.jackson.module.scala.DefaultScalaModule"))

@@ -17,6 +17,8 @@ import psycopg2.extras
 import pyarrow as pa
 from pyarrow import csv, parquet
 
+from airflow_lineage_provider import Lineage
+from airflow_lineage_provider.sources.file_uris import local_path
 from airflow_lineage_provider.store import Column, RunRecord
 from tests.bench.comparison import Arm, Comparison, compared
 from tests.bench.ground import Ground
@@ -100,25 +102,31 @@ def _indexed(ground: Ground, columns: str) -> Callable[[], str]:
 
 
 def _through_spark(ground: Ground, table: pa.Table) -> Comparison:
-    """A result stored by a run (its rows go from Spark's executors to the store), against Spark's own writer."""
+    """A result stored by a run, where it stores so many rows by itself and all in PostgreSQL, against Spark's own writer."""
     path = ground.folder / "loading_source.parquet"
     parquet.write_table(table, path)
     ground.spark.read.parquet(str(path)).createOrReplaceTempView("bench_loading")
-    sql, where, made = "SELECT * FROM bench_loading WHERE id >= 0", ground.folder / "loading_written", "bench loading"
+    sql, where = "SELECT * FROM bench_loading WHERE id >= 0", ground.folder / "loading_written"
 
     def write() -> int:
         ground.spark.sql(sql).write.mode("overwrite").parquet(str(where))
         _WRITTEN["Parquet by Spark"] = where
         return sum(parquet.read_metadata(one).num_rows for one in where.glob("*.parquet"))
 
-    def record() -> int:
-        stored = ground.lineage.run(sql, name=made, strategy="full_materialization")
-        stored.close()
-        (result,) = (one for one in ground.lineage.store.materializations(stored.id).values() if one.name == "result")
-        _WRITTEN["a run"] = result.table
-        return stored.record.row_counts["result"]
+    def recorded(name: str, lineage: Lineage) -> Arm:
+        def record() -> int:
+            stored = lineage.run(sql, name="bench loading", strategy="full_materialization")
+            stored.close()
+            result = lineage.store.materializations(stored.id)["result"]
+            folder = local_path(result.folder) if result.folder is not None else None
+            _WRITTEN[name] = folder or result.table
+            return stored.record.row_counts["result"]
 
-    arms = {"Parquet by Spark": Arm(write), "a run": Arm(record)}
+        return Arm(record)
+
+    in_store = Lineage(ground.spark, store=ground.lineage.store, data="store")
+    arms = {"Parquet by Spark": Arm(write), "a run": recorded("a run", ground.lineage)}
+    arms["a run, into PostgreSQL"] = recorded("a run, into PostgreSQL", in_store)
     found = compared(f"{table.num_rows:,} rows through Spark", arms, ground.meter, ground.repeats)
     found.facts = {name: _speeds(table, figures) | _size(ground, name) for name, figures in found.figures().items()}
     return found
