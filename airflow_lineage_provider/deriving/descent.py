@@ -15,7 +15,7 @@ from airflow_lineage_provider.plan.walk import operators
 from airflow_lineage_provider.tracing.forward.columns import Reading, doubt_text, readings, ties
 from airflow_lineage_provider.tracing.forward.plans import ForwardPlan, forward
 from airflow_lineage_provider.tracing.forward.tags import Tags
-from airflow_lineage_provider.tracing.key_index import Key, key_tuples
+from airflow_lineage_provider.tracing.key_index import KeyIndex
 from airflow_lineage_provider.tracing.maps import Rows, RowSet
 from airflow_lineage_provider.tracing.reserved import TAG, asked_table
 
@@ -58,15 +58,14 @@ class Descent:
 
         return Following(spark, self.plan, self.readings, known, stack)
 
-    def ask(self, leaf: int, tags: Sequence[Sequence[int]], keys: pa.Table, following: Following) -> None:
-        """Give the rows of a leaf with these lineage keys, each once, their tags."""
+    def ask(self, leaf: int, tags: pa.ListArray, keys: pa.Table, following: Following) -> None:
+        """Give the rows of a leaf with these lineage keys, each once, their tags: a list of int64 for each."""
         import pyarrow as pa
 
         nodes = (node for one in self.plan.segments.values() for node in operators(one.body.plan))
         asked = next((n for n in nodes if isinstance(n, o.SegmentOutput) and n.segment == asked_table(leaf)), None)
         if asked is not None:  # else none of its rows can have a descendant
-            column = pa.array([list(some) for some in tags], pa.list_(pa.int64()))
-            following.ask(leaf, asked.output, pa.table([column, *keys.columns], names=["tags", *keys.column_names]))
+            following.ask(leaf, asked.output, pa.table([tags, *keys.columns], names=["tags", *keys.column_names]))
 
     def doubts(self, following: Following) -> list[str]:
         """What may have been otherwise in the run, in the segments that the rows were followed through."""
@@ -118,15 +117,17 @@ class Descents:
         return Rows(of=output, keys=found, guarantee=worth_of_following(stale, doubts), engine=ENGINE)
 
 
-def _by_key(rows: Rows) -> tuple[pa.Table, list[list[int]]]:
+def _by_key(rows: Rows) -> tuple[pa.Table, pa.ListArray]:
     """Each lineage key once, and all its tags."""
+    import numpy as np
+    import pyarrow as pa
+
     keys = rows.keys.drop_columns([TAG])
-    first: dict[Key, int] = {}
-    tags: dict[Key, list[int]] = {}
-    for at, (key, tag) in enumerate(zip(key_tuples(keys), rows.keys.column(TAG).to_pylist(), strict=True)):
-        first.setdefault(key, at)
-        tags.setdefault(key, []).append(tag)
-    return keys.take(list(first.values())), list(tags.values())
+    number = KeyIndex(keys).number
+    order = np.argsort(number, kind="stable")
+    starts = np.flatnonzero(np.diff(number[order], prepend=-1))
+    tags = rows.keys.column(TAG).combine_chunks().take(pa.array(order))
+    return keys.take(pa.array(order[starts])), pa.ListArray.from_arrays(pa.array(np.append(starts, len(order)), pa.int32()), tags)
 
 
 def stale_sources(recorded: RecordedPlan, spark: SparkTracing) -> tuple[str, ...]:

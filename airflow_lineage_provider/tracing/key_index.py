@@ -74,15 +74,15 @@ class KeyIndex:
         """How many keys several rows have."""
         import numpy as np
 
-        return int(np.count_nonzero(np.bincount(self._own) > 1)) if len(self) else 0
+        return int(np.count_nonzero(np.bincount(self.number) > 1)) if len(self) else 0
 
     @cached_property
     def earlier(self) -> npt.NDArray[np.int64]:
         """For each row, how many before it have the same key."""
-        return earlier(self._own)
+        return earlier(self.number)
 
     @cached_property
-    def _own(self) -> npt.NDArray[np.int64]:
+    def number(self) -> npt.NDArray[np.int64]:
         """A number for each row: the same for the same key."""
         return self.numbered(self.keys.slice(0, 0))[0]
 

@@ -102,8 +102,11 @@ class _Follower:
 
     def ask(self, keys: pa.Table) -> None:
         """Tags for the rows with these lineage keys, at every place where the plan reads the table."""
+        import pyarrow as pa
+
         for one in self.ways:
-            self.descent.ask(one.leaf, [[one.first + row] for row in range(self.rows)], keys, self.following)
+            tags = pa.array([[one.first + row] for row in range(self.rows)], pa.list_(pa.int64()))
+            self.descent.ask(one.leaf, tags, keys, self.following)
 
     def follow(self) -> None:
         """Segment by segment, from the leaves up, until no asked row has a descendant any more."""
