@@ -96,7 +96,8 @@ def compared(title: str, arms: Mapping[str, Arm], meter: Meter, repeats: int, ba
 
 def _flat(one: Reading) -> dict[str, float]:
     cpu = {f"{process}, CPU s": seconds for process, seconds in one.cpu.items()}
-    return {"wall, s": one.wall, "CPU, s": one.all_cpu, **cpu, **one.counts}
+    memory = {f"{process}, MB at most": most for process, most in one.memory.items()}
+    return {"wall, s": one.wall, "CPU, s": one.all_cpu, **cpu, **memory, **one.counts}
 
 
 def _ratio(one: float, other: float) -> float:

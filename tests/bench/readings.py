@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import psutil
 from py4j.clientserver import JavaClient
 
+from tests.bench.memory import most_memory
 from tests.bench.opened_files import opened_files
 
 if TYPE_CHECKING:
@@ -30,12 +31,13 @@ class Reading:
     """``cpu``: seconds by driver, JVM, workers and PostgreSQL.
 
     ``counts``: calls into the JVM, Spark's jobs, the store's transactions, files opened, and bytes that the processes read, from wherever
-    (page cache, pipes; not the network, nor what is mapped into memory).
+    (page cache, pipes; not the network, nor what is mapped into memory). ``memory``: MB that driver and JVM had at most.
     """
 
     wall: float = 0.0
     cpu: dict[str, float] = field(default_factory=dict)
     counts: dict[str, int] = field(default_factory=dict)
+    memory: dict[str, float] = field(default_factory=dict)
 
     @property
     def all_cpu(self) -> float:
@@ -57,12 +59,13 @@ class Meter:
     def reading(self) -> Iterator[Reading]:
         """Read what happens within."""
         found = Reading()
-        with opened_files(self._folder) as opened:
+        with opened_files(self._folder) as opened, most_memory(self._measured) as most:
             # (Reading them reads files of the system's: the driver's own bytes are read last, and first.)
             counts, cpu, read = self._counts(), self._cpu(), self._read_by_servers() + _read_by(psutil.Process())
             started = time.perf_counter()
             yield found
             found.wall = time.perf_counter() - started
+            found.memory = most()
             files = {"bytes read": _read_by(psutil.Process()) + self._read_by_servers() - read, "files opened": opened()}
             found.cpu = {name: max(seconds - cpu[name], 0.0) for name, seconds in self._cpu().items()}
         calls = {name: number - counts[name] for name, number in self._counts().items()}
@@ -73,6 +76,10 @@ class Meter:
         with self.reading() as found:
             work()
         return found
+
+    @property
+    def _measured(self) -> dict[str, int]:
+        return {"driver": os.getpid()} | ({"JVM": self._java.pid} if self._java is not None else {})
 
     def _count_calls(self) -> None:
         send = JavaClient.send_command

@@ -29,7 +29,6 @@ def run(ground: Ground) -> Iterator[Comparison]:
             for limit in ("SOURCE", "TARGET"):
                 patch.setenv(f"AIRFLOW_LINEAGE_{limit}_LIMIT", str(rows))
             found = compared(f"{targets:,} rows made of {rows:,}", arms, ground.meter, ground.repeats)
-            found.facts = {name: {"memory at most, MB more": _peak(arm.do)} for name, arm in arms.items()}
         ground.lineage.drop(made.id)
         yield found
 
@@ -68,17 +67,3 @@ def _arms(lineage: Lineage, made: str, folder: Path) -> dict[str, Arm]:
         "backward_batches": streamed,
     }
     return {name: Arm(do) for name, do in does.items()}
-
-
-def _peak(do: Callable[[], Any]) -> float:
-    """The most memory of this process while something is done, above what it has before."""
-    Path("/proc/self/clear_refs").write_text("5")  # the mark of the highest begins anew
-    before = _memory("VmRSS")
-    do()
-    return round((_memory("VmHWM") - before) / 1024, 1)
-
-
-def _memory(name: str) -> int:
-    """kB."""
-    lines = Path("/proc/self/status").read_text().splitlines()
-    return next(int(line.split()[1]) for line in lines if line.startswith(f"{name}:"))
