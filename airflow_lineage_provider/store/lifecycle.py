@@ -114,7 +114,8 @@ def _against_loads(engine: sa.Engine, run_id: str, change: Callable[[sa.Connecti
     for attempt in range(_TRIES):
         try:
             with engine.begin() as connection:
-                connection.execute(sa.text("SET LOCAL lock_timeout = '1s'"))
+                # Longer than deadlock_timeout (1 s), after which PostgreSQL has its own vacuuming of a large table give way.
+                connection.execute(sa.text("SET LOCAL lock_timeout = '3s'"))
                 change(connection)
                 return
         except Exception as error:  # SQLAlchemy's, or the driver's own from SQL texts

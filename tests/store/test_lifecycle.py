@@ -306,3 +306,26 @@ def test_loading_and_uploading_begin_one_transaction(store: Store, begin: Callab
         session.upload("t", pa.table({"a": [1]}))
     said = "".join(piece.read_text() for piece in (server.home / "log").iterdir())
     assert "already a transaction in progress" not in said
+
+
+def test_a_table_that_the_server_is_vacuuming_is_dropped(empty_url: str) -> None:
+    """PostgreSQL has its own vacuuming give way to who waits for the table for longer than its deadlock_timeout."""
+    with Store.open(empty_url) as store:
+        run = store.begin_run(RunRecord(pipeline="vacuumed"))
+        made = store.create_materialization(run, "m", "segment", COLUMNS)
+        made.loader().load(0, 0, iter([pa.record_batch({"a": pa.array(range(100_000), pa.int32())})]))
+        store.publish_run(run)
+        slowly = "autovacuum_vacuum_cost_delay = 100, autovacuum_vacuum_cost_limit = 1, autovacuum_vacuum_insert_threshold = 1"
+        sql(empty_url, f"ALTER TABLE {made.table} SET ({slowly}, autovacuum_vacuum_insert_scale_factor = 0)")
+        sql(empty_url, "ALTER SYSTEM SET autovacuum_naptime = '1s'")
+        try:
+            sql(empty_url, "SELECT pg_reload_conf()")
+            seen = f"SELECT 1 FROM pg_stat_progress_vacuum WHERE relid = '{made.table}'::regclass"
+            _until(lambda: bool(sql(empty_url, seen)))
+            started = time.monotonic()
+            store.drop_run(run)
+            assert time.monotonic() - started < 10
+        finally:
+            sql(empty_url, "ALTER SYSTEM RESET autovacuum_naptime")
+            sql(empty_url, "SELECT pg_reload_conf()")
+        assert tables(empty_url, made.table_name) == 0
