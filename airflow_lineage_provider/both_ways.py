@@ -14,6 +14,7 @@ from airflow_lineage_provider.shown import shown
 if TYPE_CHECKING:
     from airflow_lineage_provider.answers.descendants import Descendants
     from airflow_lineage_provider.answers.explanation import RunSummary
+    from airflow_lineage_provider.answers.impact import Impact
     from airflow_lineage_provider.answers.lineage_rows import LineageRows
     from airflow_lineage_provider.answers.lineage_stream import LineageStream
     from airflow_lineage_provider.answers.refreshed import Refreshed
@@ -225,3 +226,39 @@ class LineageOfRows(ABC):
             return onward.follow(here) if across else here
 
         return self._asking.answered_onward("forward,", params, progress, followed)
+
+    def impact(
+        self,
+        rows: Target | None = None,
+        table: str | None = None,
+        *,
+        revised: Any,
+        at: int | Sequence[int] | str | None = None,
+        max_rows: int | None = None,
+        params: Mapping[str, Any] | None = None,
+        progress: Progress | bool | None = None,
+    ) -> Impact:
+        """What it does to the result that source rows are others: what descends from them, what would be gone, and what may appear.
+
+        ``rows``, ``at`` and ``table`` say which source rows are meant, as of `forward`. ``revised`` says what they would be: a dict of
+        columns and values that are other in each of them, whole rows in their place (dicts, a pandas frame, an Arrow table), or ``[]``:
+        they are removed. The rows that descend from them are those of `forward`; what is gone, and what appears instead (in another
+        group, say, or by passing a HAVING, or since nothing takes it away any more), is computed by Spark, of the groups and partitions
+        alone that the old and the new rows touch, over the sources as they are now, with the UDFs of the run. Nothing is written.
+        ``params`` gives secret parameters again.
+
+        >>> run.impact("client_id = 8", "loans", revised={"amount": 5000.0}).may_appear         # doctest: +SKIP
+
+        :raises InvalidTarget, EmptyTarget, TargetTooLarge: the rows, or what they would be, cannot be meant so.
+        :raises TracingError: the pipeline has a limit, a random function or one that depends on the order of rows.
+        :raises AnswerTooLarge: more rows of the result hang on them than `settings.source_limit`.
+        :raises SparkRequired: there is no session. :raises UdfUnavailable, UdfVersionMismatch: the UDFs are not those of the run.
+        :raises RunNotComplete: the run failed, was dropped, or is still going.
+        """
+        from airflow_lineage_provider.deriving.impact import impact_of
+
+        check_options({"table": table, "max_rows": max_rows, "params": params})
+        most = settings.target_limit() if max_rows is None else max_rows
+        return self._asking.answered(
+            "impact,", params, progress, lambda run: impact_of(run, rows, table, at=at, revised=revised, summary=self.summary, limit=most)
+        )

@@ -200,6 +200,13 @@ def _forward(made: argparse.ArgumentParser) -> None:
     _no_lazy(made)
 
 
+def _impact(made: argparse.ArgumentParser) -> None:
+    _source_rows(made)
+    made.add_argument("--set", type=_pair(_json_or_text), action="append", default=[], metavar="COLUMN=VALUE",
+                      help="what each of the rows would have there: VALUE is JSON, else text (may be repeated)")  # fmt: skip
+    made.add_argument("--remove", action="store_true", help="in place of --set: the rows would not be there")
+
+
 def _no_lazy(made: argparse.ArgumentParser) -> None:
     made.add_argument(
         "--no-lazy", dest="lazy", action="store_false", help="answer from captured lineage alone; what it does not say is an error"
@@ -259,7 +266,8 @@ def _store(made: argparse.ArgumentParser) -> None:
 
 _ARGUMENTS: Mapping[str, Callable[[argparse.ArgumentParser], None]] = {
     "run": _run, "safe": _safe, "profile": _profile, "list": _list, "show": _show, "capture": _capture, "index": _show, "explain": _explain,
-    "explain-columns": _columns_of, "why-not": _source_rows, "backward": _backward, "forward": _forward, "show-derivation": _derivation,
+    "explain-columns": _columns_of, "why-not": _source_rows, "backward": _backward, "forward": _forward,
+    "impact": _impact, "show-derivation": _derivation,
     "letters": _letters,
     "drop": _drop, "store": _store,
     "brush": _brush,

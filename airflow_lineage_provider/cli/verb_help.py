@@ -81,6 +81,13 @@ VERBS: Mapping[str, VerbHelp] = {
             "airflow-lineage forward 01JG3Q --at 0,2 --table loans --json",
         ),
     ),
+    "impact": VerbHelp(
+        "find out what becomes of a run's result when source rows are others: what descends from them, what is gone, and what appears",
+        (
+            'airflow-lineage impact latest "client_id = 8" --table loans --set amount=5000',
+            'airflow-lineage impact latest "client_id = 8" --table loans --remove --json',
+        ),
+    ),
     "brush": VerbHelp(
         "show linked views of local Parquet files, and what brushes on some leave in the others; no run is needed",
         (

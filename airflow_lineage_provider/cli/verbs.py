@@ -21,6 +21,7 @@ from airflow_lineage_provider.errors import InvalidTarget, PlanError
 if TYPE_CHECKING:
     from airflow_lineage_provider.answers.descendants import Descendants
     from airflow_lineage_provider.answers.explanation import Explanation, RunSummary
+    from airflow_lineage_provider.answers.impact import Impact
     from airflow_lineage_provider.answers.lineage_rows import LineageRows, RowsOfTables
     from airflow_lineage_provider.answers.why_not import WhyNot
     from airflow_lineage_provider.recorded_run import Run
@@ -221,6 +222,13 @@ def forward(options: Namespace, out: Streams) -> int:
     return _show_rows(_asked(options, out, "ROWS", "forward", across=options.across), options, out)
 
 
+def impact(options: Namespace, out: Streams) -> int:
+    """Show what becomes of the result when source rows are others."""
+    if bool(options.set) == options.remove:
+        raise InvalidTarget("say what the rows would be in exactly one way: --set COLUMN=VALUE (may be repeated), or --remove")
+    return _show_rows(_asked(options, out, "ROWS", "impact", revised=[] if options.remove else dict(options.set)), options, out)
+
+
 def backward(options: Namespace, out: Streams) -> int:
     """Show the source rows behind rows of the result."""
     from airflow_lineage_provider.answers.lineage_rows import RowsOfTables
@@ -242,7 +250,7 @@ def _asked(options: Namespace, out: Streams, what: str, question: str, **further
         return getattr(run, question)(rows, **asked, **further, **_given(options))
 
 
-def _show_rows(found: WhyNot | LineageRows | RowsOfTables | Descendants, options: Namespace, out: Streams) -> int:
+def _show_rows(found: WhyNot | LineageRows | RowsOfTables | Descendants | Impact, options: Namespace, out: Streams) -> int:
     if options.json:
         out.answer_json(found.to_dict(hide=options.hide, mask=options.mask))
     else:

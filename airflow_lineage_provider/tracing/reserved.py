@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Literal as OneOf
+from typing import get_args
+
 from airflow_lineage_provider.plan.expressions import Attribute
 from airflow_lineage_provider.plan.lineage_keys import ROW
 
@@ -21,6 +24,9 @@ TARGET = -1
 GIVEN = -5
 """Rows whose partners are looked for, to say why a row was dropped."""
 _FIRST_ASKED = -10
+_FIRST_REVISED = -100_000
+Part = OneOf["gone", "instead", "revised"]
+_PARTS = get_args(Part)
 
 
 def row_number(segment: int) -> Attribute:
@@ -31,6 +37,11 @@ def row_number(segment: int) -> Attribute:
 def asked_table(leaf: int) -> int:
     """The rows of a source leaf that are followed forwards: their tags, and the lineage key."""
     return _FIRST_ASKED - leaf
+
+
+def revised_table(leaf: int, part: Part) -> int:
+    """Rows of a source leaf that is thought to be revised: those that are gone, those that are there instead, and all as they are then."""
+    return _FIRST_REVISED - len(_PARTS) * leaf - _PARTS.index(part)
 
 
 def is_reserved(number: int) -> bool:

@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from airflow_lineage_provider.answers.descendants import Descendants
 from airflow_lineage_provider.answers.explanation import Explanation, RunSummary
+from airflow_lineage_provider.answers.impact import Impact
 from airflow_lineage_provider.answers.lineage_rows import LineageRows
 from airflow_lineage_provider.answers.storage import RecordedUdf, SegmentNotStored, StoredTable
 from airflow_lineage_provider.answers.tables import SourceTable
@@ -102,6 +103,11 @@ class FakeRun:
         later = {"run-2": lineage_rows(RunSummary(**{**vars(SUMMARY), "id": "run-2", "pipeline": "letters"}), "result")}
         remark = Guarantee(level="unavailable", cause="run run-3 of quarterly, which may have read rows of it, is withheld")
         return Descendants(here=here, later=later, deciding=frozenset({"run-2"}), remarks=(remark,)) if across else here
+
+    def impact(self, rows: Any = None, table: str | None = None, *, revised: Any, progress: Any = None, **options: Any) -> Any:
+        FakeLineage.calls.append(("impact", self.id, rows, table, revised, options))
+        found = lineage_rows(self.summary, "result")
+        return Impact(touched=found, gone=found, may_appear=found, unchanged=found, revised=repr(revised))
 
     def close(self) -> None:
         FakeLineage.calls.append(("close", self.id))

@@ -191,6 +191,7 @@ def test_what_asks_about_one_run_names_it_in_one_way() -> None:
         "explain-columns",
         "backward",
         "forward",
+        "impact",
         "capture",
         "index",
     }

@@ -60,3 +60,20 @@ def test_rows_are_named_in_one_way(calls: list[tuple[Any, ...]], capfd: pytest.C
     assert main([verb, "run-1", *rows]) == 2
     assert "name the rows in exactly one way" in capfd.readouterr().err
     assert not named(calls, verb)
+
+
+def test_impact(calls: list[tuple[Any, ...]], capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["impact", "run-1", "name = 'Joa'", "--table", "client", "--set", "income=30.5", "--set", "name=Bo", "--json"]) == 0
+    revised = {"income": 30.5, "name": "Bo"}
+    assert named(calls, "impact") == [("impact", "run-1", "name = 'Joa'", "client", revised, {"at": None, "max_rows": None})]
+    assert json.loads(capfd.readouterr().out)["revised"] == repr(revised)
+    assert main(["impact", "run-1", "name = 'Joa'", "--remove"]) == 0
+    assert named(calls, "impact")[-1][4] == []
+    assert "would be there instead" in capfd.readouterr().out
+
+
+@pytest.mark.parametrize("said", [[], ["--remove", "--set", "income=1"]])
+def test_impact_says_what_the_rows_would_be(calls: list[tuple[Any, ...]], said: list[str], capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["impact", "run-1", "name = 'Joa'", *said]) != 0
+    assert "say what the rows would be in exactly one way" in capfd.readouterr().err
+    assert named(calls, "impact") == []

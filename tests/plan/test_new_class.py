@@ -28,6 +28,7 @@ from airflow_lineage_provider.plan.text import _expression, expression_text, ope
 from airflow_lineage_provider.plan.walk import children, made_by, operators, own_expressions
 from airflow_lineage_provider.rewrite.determinism import is_deterministic, is_repeatable, is_repeatable_but_for_rounding
 from airflow_lineage_provider.rewrite.drop_pruning_projections import drop_pruning_projections
+from airflow_lineage_provider.rewrite.fresh import FreshAttributes
 from airflow_lineage_provider.rewrite.segment import kind_of, segment
 from airflow_lineage_provider.rewrite.unique_attributes import unique_attributes
 from airflow_lineage_provider.sketches.proof import Above
@@ -36,6 +37,7 @@ from airflow_lineage_provider.sql.lowering import _lower, lower
 from airflow_lineage_provider.sql.postgres import PostgresDialect
 from airflow_lineage_provider.sql.spark_expressions import spark_expression
 from airflow_lineage_provider.tracing.annotate import Context, annotate, annotate_segment
+from airflow_lineage_provider.tracing.changes import _Differences
 from airflow_lineage_provider.tracing.columns.expressions import influences
 from airflow_lineage_provider.tracing.columns.operators import Tracer, trace
 from airflow_lineage_provider.tracing.forward.dropped import read_by
@@ -92,6 +94,7 @@ OF_OPERATORS: dict[str, Callable[[], Any]] = {
     "sql.lowering._lower": lambda: lower(TOY, {}, dialect="spark"),
     "tracing.annotate._annotate": lambda: annotate(TOY, CONTEXT),
     "tracing.annotate.annotate_segment": lambda: annotate_segment(SEGMENT, CONTEXT),
+    "tracing.changes._Differences.of": lambda: _Differences({0}, FreshAttributes(TOY)).of(TOY),
     "tracing.columns.operators.trace": lambda: trace(TOY, Tracer(plan=PLAN)),
     "tracing.forward.dropped._deciding": lambda: read_by(TOY, 0),
     "tracing.forward.plans._Rewriter._operator": lambda: forward(PLAN, {0: _no_identity()}, frozenset(), Tags(frozenset())),

@@ -27,7 +27,7 @@ def asked_rows(tracing: SparkTracing, source: RecordedSource, condition: Express
     :raises SourceUnavailable: the source has vanished or cannot be read. :raises TracingError: Spark failed otherwise.
     """
     with ExitStack() as stack:
-        frame, keys = _frame(tracing, source, stack)
+        frame, keys = source_frame(tracing, source, stack)
         columns = {a.id: ColumnRef(text=f"c{i}") for i, a in enumerate(source.source.output)}
         text = lower_expression(condition, columns, dialect="spark", ansi=tracing.recorded.ansi)
         chosen = _by_key(frame.where(text), keys, source)
@@ -42,7 +42,7 @@ def rows_at(tracing: SparkTracing, source: RecordedSource, positions: Sequence[i
     :raises SourceUnavailable: the source has vanished or cannot be read. :raises TracingError: Spark failed otherwise.
     """
     with ExitStack() as stack:
-        frame, keys = _frame(tracing, source, stack)
+        frame, keys = source_frame(tracing, source, stack)
         chosen, names = _by_key(frame, keys, source), _named_keys(keys)
         order = names
         if source.identity.kind == "file_position":
@@ -75,10 +75,10 @@ def _named_keys(keys: list[str]) -> list[str]:
 def count_rows(tracing: SparkTracing, source: RecordedSource) -> int:
     """The number of the source's rows."""
     with ExitStack() as stack:
-        return int(_frame(tracing, source, stack)[0].count())
+        return int(source_frame(tracing, source, stack)[0].count())
 
 
-def _frame(tracing: SparkTracing, source: RecordedSource, stack: ExitStack) -> tuple[DataFrame, list[str]]:
+def source_frame(tracing: SparkTracing, source: RecordedSource, stack: ExitStack) -> tuple[DataFrame, list[str]]:
     """The source's rows under numbered columns, the table's first, and the columns of the lineage key."""
     stack.enter_context(under_settings(tracing.spark, dict(tracing.recorded.plan.conf)))
     stack.enter_context(spark_errors(f"reading the rows of {source.source.relation.name}"))

@@ -1,0 +1,230 @@
+"""Impact: what a revision of source rows does to a result. What stored lineage knows, and what has to be computed anew."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from airflow_lineage_provider.answers.impact import Impact
+from airflow_lineage_provider.deriving.descent import stale_sources, worth_of_following
+from airflow_lineage_provider.deriving.given_rows import given_rows
+from airflow_lineage_provider.deriving.lineage_rows import rows_from
+from airflow_lineage_provider.deriving.links import pairs
+from airflow_lineage_provider.deriving.verify import can_be_repeated, comparable_rows
+from airflow_lineage_provider.deriving.why_not.found_rows import found_rows
+from airflow_lineage_provider.deriving.why_not.question import asked_of
+from airflow_lineage_provider.errors import InvalidTarget, SparkRequired, TracingError
+from airflow_lineage_provider.plan import operators as o
+from airflow_lineage_provider.plan.datatypes import to_arrow
+from airflow_lineage_provider.plan.expressions import Attribute
+from airflow_lineage_provider.plan.guarantees import Guarantee, weakest
+from airflow_lineage_provider.shown import first_line, shown
+from airflow_lineage_provider.tracing.annotate import Context, inline
+from airflow_lineage_provider.tracing.changes import changes
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from airflow_lineage_provider.answers.explanation import RunSummary
+    from airflow_lineage_provider.answers.lineage_rows import LineageRows
+    from airflow_lineage_provider.deriving.asked_run import AskedRun
+    from airflow_lineage_provider.recording import RecordedPlan, RecordedSource
+    from airflow_lineage_provider.spark.rereading.tracing import SparkTracing
+
+ENGINE = "computed anew: spark"
+
+
+def impact_of(run: AskedRun, rows: Any, table: str | None, *, at: Any, revised: Any, summary: RunSummary, limit: int) -> Impact:
+    """The rows of the result that descend from source rows, and what becomes of the result when these are revised.
+
+    :raises InvalidTarget, EmptyTarget, TargetTooLarge: the rows, or what they would be, cannot be meant so.
+    :raises SparkRequired: there is no session. :raises TracingError: the pipeline cannot be repeated, or Spark failed.
+    :raises AnswerTooLarge: too many rows of the result hang on them. :raises UdfUnavailable, UdfVersionMismatch: as of a rerun.
+    """
+    if not can_be_repeated(run.recorded):
+        raise TracingError(
+            f"{summary.pipeline} has a limit, a random function or one that depends on the order of rows: what it would make of other rows "
+            "cannot be told from what it made of these. forward() has the rows of the result that descend from them"
+        )
+    spark = run.on_demand.needed(SparkRequired("what a revision does is computed by the pipeline's operators: give a Spark session"))
+    asked = asked_of(rows, table, run.recorded, spark.spark, at=at)
+    columns = list(zip(asked.leaves[0].source.columns, asked.leaves[0].source.output, strict=True))
+    _check_revised(revised, columns)
+    touched = rows_from(run, rows, table, at=at, summary=summary, limit=limit)
+    run.session.rest()
+    started = time.perf_counter()
+    run.progress("finding the source rows")
+    found = found_rows(asked, spark, limit)
+    run.progress("computing anew what they touch")
+    gone, instead = _computed(run, spark, asked.leaves, found, _instead(revised, found, columns), columns)
+    worth = weakest(
+        worth_of_following(stale_sources(run.recorded, spark), _missing(touched, gone)),
+        Guarantee(level="superset", cause=touched.guarantee.cause) if touched.guarantee.level == "superset" else None,
+    )
+    left, more = _less(gone, instead), _less(instead, gone)
+    whole = replace(
+        touched, links=pairs(*_none()), guarantee=worth, engine=ENGINE, numbers=(), seconds=time.perf_counter() - started
+    )  # fmt: skip
+    return Impact(
+        touched=touched,
+        gone=replace(whole, rows=gone.take(left)),
+        may_appear=replace(whole, rows=instead.take(more)),
+        unchanged=_kept(touched, gone.take(left)),
+        revised=_text(revised),
+    )
+
+
+def _computed(
+    run: AskedRun,
+    spark: SparkTracing,
+    leaves: Sequence[RecordedSource],
+    found: pa.Table,
+    instead: pa.Table,
+    columns: Sequence[tuple[str, Attribute]],
+) -> tuple[pa.Table, pa.Table]:
+    from airflow_lineage_provider.spark.rereading.revised import RevisedRows, revised_result
+
+    made = changes(_whole(run.recorded), {one.source.leaf for one in leaves})
+    assert made is not None, "the run reads the table"
+    keys = found.select([name for name in found.column_names if name.startswith("key_")])
+    old = _repeated(found).select(range(found.num_columns - len(columns), found.num_columns))
+    revised = RevisedRows(leaves=leaves, keys=keys, gone=old, instead=instead)
+    given = revised_result(spark, made, revised, run.udfs, run.most_sources)
+    names = list(run.recorded.plan.names)
+    return given[0].rename_columns(names), given[1].rename_columns(names)
+
+
+def _whole(recorded: RecordedPlan) -> o.Plan:
+    nothing: frozenset[int] = frozenset()
+    plan = inline(recorded.plan.root.plan, Context(plan=recorded.plan, materialized=nothing, sources={}))
+    return o.Project(child=plan, columns=recorded.plan.output)
+
+
+def _repeated(found: pa.Table) -> pa.Table:
+    """Each row as often as it stands in the table."""
+    import numpy as np
+    import pyarrow as pa
+
+    return found.take(pa.array(np.repeat(np.arange(found.num_rows), found.column("copies").to_numpy())))
+
+
+# --- what the rows would be ---------------------------------------------------------------------------------------------
+
+
+def _check_revised(revised: Any, columns: Sequence[tuple[str, Attribute]]) -> None:
+    """Before anything is computed."""
+    if not _is_removed(revised):
+        _values(revised, columns)
+
+
+def _is_removed(revised: Any) -> bool:
+    return isinstance(revised, list | tuple) and not revised
+
+
+def _values(revised: Any, columns: Sequence[tuple[str, Attribute]]) -> list[dict[int, Any]]:
+    """For each row given the values of its columns, by attribute: of one mapping those that are said, else of all columns."""
+    try:
+        rows = [{a.id: (a, value) for a, value in row} for row in given_rows(revised, columns)]
+    except InvalidTarget as problem:
+        text = str(problem).replace("column of the result", "column of the table").replace("the result has", "it has")
+        raise InvalidTarget(f"what the rows would be: {text}") from None
+    for row in rows:
+        missing = [name for name, a in columns if a.id not in row]
+        if missing and not isinstance(revised, Mapping):
+            raise InvalidTarget(
+                f"what the rows would be: a row has no {missing[0]}; give each row whole, or one dict of the columns that are other"
+            )
+    return [{number: _typed(a, value) for number, (a, value) in row.items()} for row in rows]
+
+
+def _typed(attribute: Attribute, value: Any) -> Any:
+    """The value in the column's type.
+
+    :raises InvalidTarget: it is none of that type.
+    """
+    import pyarrow as pa
+
+    kind = to_arrow(attribute.type)
+    with suppress(pa.ArrowException, TypeError, ValueError, OverflowError):
+        return pa.array([value], kind)[0]
+    try:  # a date as a text, say
+        return pa.array([value]).cast(kind)[0]
+    except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
+        text = f"{attribute.name} cannot be {shown(value)}: it is of type {attribute.type} ({first_line(error)})"
+        raise InvalidTarget(text) from error
+
+
+def _instead(revised: Any, found: pa.Table, columns: Sequence[tuple[str, Attribute]]) -> pa.Table:
+    """The rows that are there instead of those that were found, with the table's columns."""
+    import pyarrow as pa
+
+    first = found.num_columns - len(columns)
+    if _is_removed(revised):
+        return found.slice(0, 0).select(range(first, found.num_columns))
+    given = _values(revised, columns)
+    if not isinstance(revised, Mapping):
+        arrays = [_column([row[a.id] for row in given], a) for _, a in columns]
+        return pa.table(arrays, names=[str(at) for at in range(len(columns))])
+    old = _repeated(found)
+    arrays = [
+        _column([given[0][a.id]] * old.num_rows, a) if a.id in given[0] else old.column(first + at) for at, (_, a) in enumerate(columns)
+    ]
+    return pa.table(arrays, names=[str(at) for at in range(len(columns))])
+
+
+def _column(values: Sequence[Any], attribute: Attribute) -> pa.Array:
+    import pyarrow as pa
+
+    return pa.array([one.as_py() for one in values], to_arrow(attribute.type))
+
+
+def _text(revised: Any) -> str:
+    if _is_removed(revised):
+        return "removed"
+    return shown(dict(revised)) if isinstance(revised, Mapping) else f"{len(revised):,} other rows"
+
+
+# --- what that does -----------------------------------------------------------------------------------------------------
+
+
+def _less(one: pa.Table, other: pa.Table) -> pa.Array:
+    """The places of the rows that are left of one bag without the other."""
+    import pyarrow as pa
+
+    left = Counter(comparable_rows(other))
+    found = []
+    for place, row in enumerate(comparable_rows(one)):
+        if left[row]:
+            left[row] -= 1
+        else:
+            found.append(place)
+    return pa.array(found, pa.int64())
+
+
+def _missing(touched: LineageRows, gone: pa.Table) -> list[str]:
+    """Rows that descend from the source rows are computed anew, too: those of the run must be among them."""
+    missing = len(_less(touched.rows, gone))
+    return [f"{missing:,} rows of the result that descend from them do not come out again as the run has them"] if missing else []
+
+
+def _kept(touched: LineageRows, gone: pa.Table) -> LineageRows:
+    """The touched rows that are not gone."""
+    import numpy as np
+
+    kept = _less(touched.rows, gone)
+    places = np.full(len(touched), -1)
+    places[kept.to_numpy()] = np.arange(len(kept))
+    row = places[touched.links.column("row").to_numpy()]
+    asked = touched.links.column("asked").to_numpy()
+    numbers = tuple(touched.numbers[at] for at in kept.to_pylist()) if touched.numbers else ()
+    return replace(touched, rows=touched.rows.take(kept), links=pairs(asked[row >= 0], row[row >= 0]), numbers=numbers)
+
+
+def _none() -> tuple[Any, Any]:
+    import numpy as np
+
+    return np.zeros(0, np.int64), np.zeros(0, np.int64)
