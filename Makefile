@@ -3,7 +3,7 @@
 # One process more than processors, since a test that asks Spark waits half of its time; each may take 3 GB (make test PROCESSES=1).
 PROCESSES ?= $(shell n=$$(getconf _NPROCESSORS_ONLN); echo $$((n < 4 ? n + 1 : 4)))
 PARALLEL := --numprocesses $(PROCESSES) --dist worksteal
-.PHONY: help setup web demo airflow test quick pairs test-install fuzz fuzz-arrays fuzz-sketches fuzz-inputs tpch tpcds chaos check docs bench bench-gate bench-compare clean
+.PHONY: help setup web demo airflow test quick pairs test-install fuzz fuzz-arrays fuzz-sketches fuzz-changes fuzz-inputs tpch tpcds chaos check docs bench bench-gate bench-compare clean
 
 help: ## Show this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -41,6 +41,9 @@ fuzz-arrays: setup ## Check ARRAY_EXAMPLES (10000) random relations of arrays, a
 
 fuzz-sketches: setup ## Check SKETCH_EXAMPLES (10000) random plans, drawn from FUZZ_SEED: over sketches of safe columns they give the same rows
 	SKETCH_EXAMPLES=$${SKETCH_EXAMPLES:-10000} FUZZ_SEED=$${FUZZ_SEED:-$(shell date +%s)} .venv/bin/pytest $(PARALLEL) tests/sketches/test_fuzz.py
+
+fuzz-changes: setup ## Check CHANGES_EXAMPLES (4000) random plans and revisions of their tables, drawn from FUZZ_SEED, in DuckDB: minutes
+	CHANGES_EXAMPLES=$${CHANGES_EXAMPLES:-4000} FUZZ_SEED=$${FUZZ_SEED:-$(shell date +%s)} .venv/bin/pytest $(PARALLEL) tests/tracing/test_changes.py
 
 fuzz-inputs: setup ## Give every public door FUZZ_INPUTS (2000) odd inputs, drawn from FUZZ_SEED: it answers, or refuses by name
 	FUZZ_INPUTS=$${FUZZ_INPUTS:-2000} FUZZ_SEED=$${FUZZ_SEED:-$(shell date +%s)} .venv/bin/pytest $(PARALLEL) tests/doors
