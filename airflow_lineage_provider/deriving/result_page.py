@@ -10,6 +10,7 @@ from airflow_lineage_provider.deriving import stored_files
 from airflow_lineage_provider.deriving.rows import StoredRows, result_columns, where_stored
 from airflow_lineage_provider.deriving.target import target_expression
 from airflow_lineage_provider.errors import InvalidTarget, ResultNotStored, SparkRequired
+from airflow_lineage_provider.plan.expressions import TRUE
 from airflow_lineage_provider.plan.interval_columns import with_interval_types
 from airflow_lineage_provider.plan.lineage_keys import ROW
 from airflow_lineage_provider.sources.files import CannotReadHere
@@ -73,13 +74,17 @@ def _of_table(run: AskedRun, result: Materialization, read: list[str], wanted: P
 
 
 def _of_files(run: AskedRun, result: Materialization, read: list[str], wanted: PageWanted) -> pa.Table:
-    if wanted.order:
-        raise PortabilityProblem("the order of the rows", "they stand in files, which are read in the order of the rows' numbers")
-    condition, last = _condition(run, wanted), wanted.offset + wanted.limit + 1
-    if condition is None:
-        run.session.rest()
-        return stored_files.first(result, read, last).slice(wanted.offset)
-    return stored_files.rows(result, read, StoredRows(run).matching(condition, last)[wanted.offset :])
+    import numpy as np
+    import pyarrow as pa
+
+    condition, more = _condition(run, wanted), wanted.limit + 1
+    if condition is None and not wanted.order:
+        numbers = run.tables.numbers_at(result, range(wanted.offset, wanted.offset + more))
+    else:
+        order = [Order(_sortable(run, result, name), descending) for name, descending in wanted.order]
+        numbers = StoredRows(run).in_order(TRUE if condition is None else condition, order, more, wanted.offset)
+    found = stored_files.rows(result, read, numbers)
+    return found.take(pa.array(np.argsort(np.argsort(numbers))))
 
 
 def _condition(run: AskedRun, wanted: PageWanted) -> Expression | None:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from airflow_lineage_provider.recording import RecordedPlan
     from airflow_lineage_provider.spark.rereading.restore import Restored
     from airflow_lineage_provider.store import Materialization
+    from airflow_lineage_provider.store.read import Order
 
 
 class RowSource(Protocol):
@@ -83,17 +84,26 @@ class StoredRows:
         found = self.run.on_demand.needed(needed).filter(result, lambda frame: frame.where(text).select(ROW).orderBy(ROW).limit(limit))
         return [int(number) for number in found.column(0).to_pylist()]
 
+    def in_order(self, condition: Expression, order: Sequence[Order], limit: int, offset: int) -> list[int]:
+        """The numbers of rows of a result in files that meet a condition: so many after so many, in an order of stored columns.
+
+        :raises PortabilityProblem: only Spark can evaluate the condition. :raises CannotReadHere: this process does not reach the files.
+        """
+        return self._in_files(condition, self._stored(0), limit, order, offset)
+
     def _stored(self, segment: int) -> Materialization:
         return self.run.stored[self.recorded.materialized[segment].name]
 
-    def _in_files(self, condition: Expression, result: Materialization, limit: int) -> list[int]:
+    def _in_files(
+        self, condition: Expression, result: Materialization, limit: int, order: Sequence[Order] = (), offset: int = 0
+    ) -> list[int]:
         self.run.session.rest()
         asked = {a.id for a in references(condition)}
         output = self.recorded.plan.output
         spelled = {a.id: ColumnRef(text=name) for a, name in zip(output, result_columns(self, output), strict=True) if a.id in asked}
         where = lower_expression(condition, spelled, dialect="duckdb", ansi=self.recorded.ansi)
         columns = [ROW, *dict.fromkeys(one.text for one in spelled.values())]
-        return stored_files.matching(result, columns, where, limit)
+        return stored_files.matching(result, columns, where, limit, order, offset)
 
     def _in_postgres(self, condition: Expression, result: Materialization, limit: int) -> list[int]:
         where = where_stored(condition, self.recorded, result)

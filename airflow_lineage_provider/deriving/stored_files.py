@@ -23,7 +23,7 @@ from airflow_lineage_provider.sources.file_uris import local_path
 from airflow_lineage_provider.sources.files import CannotReadHere
 from airflow_lineage_provider.spark.executing.outputs import partition_of
 from airflow_lineage_provider.sql.types import FLOATS, duckdb_type
-from airflow_lineage_provider.store.read import row_column
+from airflow_lineage_provider.store.read import Order, row_column
 
 if TYPE_CHECKING:
     import numpy as np
@@ -80,15 +80,19 @@ def may_skip(stored: Materialization, columns: Iterable[str]) -> bool:
     return not any(types[one].lower() in FLOATS for one in columns)
 
 
-def matching(stored: Materialization, columns: Sequence[str], where: str, limit: int) -> list[int]:
-    """The numbers of the first rows that meet a condition of DuckDB's over these columns, the first of which is the rows' number.
+def matching(
+    stored: Materialization, columns: Sequence[str], where: str, limit: int, order: Sequence[Order] = (), offset: int = 0
+) -> list[int]:
+    """The numbers of the first rows, after ``offset`` rows, that meet a condition of DuckDB's over these columns, the first of which is the
+    rows' number: in this order, and then in that of their numbers.
 
     :raises PortabilityProblem: as `view`. :raises CannotReadHere: as `paths_of`, or DuckDB is not installed, or fails.
     :raises StoredRowsGone: as `paths_of`.
     """
     paths, number = paths_of(stored), quoted(columns[0])
-    sql = f"SELECT {number} FROM stored WHERE {where} ORDER BY {number} LIMIT {int(limit)}"
-    views = {"stored": view(stored, columns, paths)}
+    keys = [f"{quoted(one.column)} {'DESC' if one.descending else 'ASC'} NULLS LAST" for one in order]
+    sql = f"SELECT {number} FROM stored WHERE {where} ORDER BY {', '.join([*keys, number])} LIMIT {int(limit)} OFFSET {int(offset)}"
+    views = {"stored": view(stored, [*dict.fromkeys([*columns, *(one.column for one in order)])], paths)}
     found = fetched(sql, views=views, tables={}, paths=paths, may_skip=may_skip(stored, columns))
     return [int(one) for one in found.column(0).to_pylist()]
 

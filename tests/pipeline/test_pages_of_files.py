@@ -1,0 +1,68 @@
+"""Pages of a result that stands in files are those of the same result in PostgreSQL: filtered, sorted, and page by page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from airflow_lineage_provider import Lineage, Run
+from airflow_lineage_provider.deriving.result_page import PageWanted
+from airflow_lineage_provider.store import Store
+
+pytestmark = pytest.mark.spark
+ROWS = 60
+
+
+@pytest.fixture(scope="module")
+def both(spark: SparkSession, store: Store, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Run, Run]]:
+    """The same result in files and in a table, asked without Spark."""
+    random, folder = Random(3), tmp_path_factory.mktemp("pages")
+    rows = [
+        (at, random.choice((None, "a", "Z", "ä", "aa", "")), random.choice((None, float("nan"), -0.0, 0.0, 1.5, float("-inf"))), at % 7)
+        for at in range(ROWS)
+    ]
+    spark.createDataFrame(rows, "id int, text string, x double, n int").repartition(3, "id").write.parquet(str(folder / "rows"))
+    spark.read.parquet(str(folder / "rows")).createOrReplaceTempView("of_pages")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("AIRFLOW_LINEAGE_DATA_ROWS", "0")
+        runs = [
+            Lineage(spark, store=store, data=data).run("SELECT * FROM of_pages", name="pages", strategy="full_materialization")
+            for data in (str(folder), "store")
+        ]
+    for run in runs:
+        run.close()
+    assert [store.materializations(run.id)["result"].in_files for run in runs] == [True, False]
+    asked = Lineage(store=store)
+    yield asked.get_run(runs[0].id), asked.get_run(runs[1].id)
+    spark.catalog.dropTempView("of_pages")
+
+
+ORDERS: list[list[tuple[str, bool]]] = [
+    [], [("text", False)], [("text", True)], [("x", False)], [("x", True)], [("n", True), ("x", False), ("text", True)],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("where", [None, "n > 3", "text IS NOT NULL AND x >= 0"])
+def test_the_pages_are_the_same(both: tuple[Run, Run], order: list[tuple[str, bool]], where: str | None) -> None:
+    for offset, limit in ((0, 10), (10, 10), (55, 10), (200, 5)):
+        wanted = PageWanted(where=where, order=order, offset=offset, limit=limit)
+        pages = [run.page(wanted) for run in both]
+        told: list[Any] = [(repr(page.rows.to_pylist()), page.more) for page in pages]
+        assert told[0] == told[1], (offset, limit)
+        at = both[0].page(PageWanted(limit=ROWS))
+        places = dict(zip(at.numbers, at.rows.to_pylist(), strict=True))
+        assert [repr(places[number]) for number in pages[0].numbers] == [repr(row) for row in pages[0].rows.to_pylist()]
+
+
+def test_a_page_reads_only_what_it_shows(both: tuple[Run, Run], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    from airflow_lineage_provider.deriving import stored_files
+
+    monkeypatch.setattr(stored_files, "matching", lambda *_, **__: pytest.fail("no row has to be looked for"))
+    monkeypatch.setattr(stored_files, "first", lambda *_, **__: pytest.fail("the rows before are not read"))
+    assert both[0].page(PageWanted(offset=50, limit=5)).rows.num_rows == 5
