@@ -40,8 +40,8 @@ log = logging.getLogger(__name__)
 class Recording:
     """The writes of a block, as they are recorded (`Lineage.recording`)."""
 
-    def __init__(self, execute: Callable[[Request], Run], unread: Callable[..., Run], request: Request, on_unsupported: OnUnsupported,
-                 named: bool) -> None:  # fmt: skip
+    def __init__(self, execute: Callable[[Request, SparkSession], Run], unread: Callable[..., Run], request: Request,
+                 on_unsupported: OnUnsupported, named: bool) -> None:  # fmt: skip
         self._execute, self._unread = execute, unread
         self._request = request
         self._on_unsupported = on_unsupported
@@ -69,7 +69,8 @@ class Recording:
             try:
                 if given.is_passed_over():
                     return None
-                run = self._execute(replace(self._request, pipeline=given.frame, name=self._name(output), output=output))
+                request = replace(self._request, pipeline=given.frame, name=self._name(output), output=output)
+                run = self._execute(request, given.spark)
             except PlanError as problem:
                 if output.started:
                     raise
@@ -146,32 +147,63 @@ class LineageOfWrites(ABC):
         :raises SparkRequired: there is no session. :raises SparkConnectUnsupported: it is one of Spark Connect.
         :raises InvalidOption, ParameterError: an option is wrong.
         """
-        on_failure = self.on_store_failure if on_store_failure is None else on_store_failure
-        check_options({"on_store_failure": on_failure, "on_unsupported": on_unsupported})
-        request = requested(
-            "", name=name or "write", params=params, clear_params=clear_params, secret_params=secret_params, output=None, strategy=strategy,
-            reasons=reasons, keys=keys, append_key=None, context=context,
+        recording = _recorder(
+            self, lambda of_frame: spark or self.spark or of_frame, name=name, params=params, clear_params=clear_params,
+            secret_params=secret_params, strategy=strategy, reasons=reasons, keys=keys, on_store_failure=on_store_failure,
+            on_unsupported=on_unsupported, context=context, progress=progress,
         )  # fmt: skip
-        session = self.spark if spark is None else spark
+        session = spark or self.spark
         if session is None:
             raise SparkRequired("recording writes needs a Spark session: Lineage(spark)")
+        return _opened(session, recording)
 
-        def execute(write: Request) -> Run:
-            return self._executed(write, session, self._run_store(on_failure), progress)
 
-        def unread(frame: DataFrame, output: GivenOutput, write: Request, cause: str) -> Run:
-            from airflow_lineage_provider.running.unread import write_unread
+def recording_of_program(lineage: LineageOfWrites, **options: Any) -> AbstractContextManager[Recording]:
+    """`Lineage.recording` of a program that makes its sessions within the block: each write is recorded in the session of its frame.
 
-            return self._recorded(write_unread(frame, output, self._run_store("keep_result"), write, cause))
+    :raises InvalidOption, ParameterError: an option is wrong.
+    """
+    return _watched(_recorder(lineage, lambda of_frame: of_frame, **options))
 
-        return _opened(session, Recording(execute, unread, replace(request, params={}, shared_keys=True), on_unsupported, name is not None))
+
+def _recorder(
+    lineage: LineageOfWrites,
+    session_for: Callable[[SparkSession], SparkSession],
+    *,
+    name: str | None = None,
+    on_store_failure: OnStoreFailure | None = None,
+    on_unsupported: OnUnsupported = "fail",
+    progress: Progress | bool | None = None,
+    **options: Any,
+) -> Recording:
+    on_failure = lineage.on_store_failure if on_store_failure is None else on_store_failure
+    check_options({"on_store_failure": on_failure, "on_unsupported": on_unsupported})
+    given = {"params": None, "clear_params": (), "secret_params": (), "append_key": None, **options}
+    request = requested("", name=name or "write", output=None, **given)
+
+    def execute(write: Request, of_frame: SparkSession) -> Run:
+        return lineage._executed(write, session_for(of_frame), lineage._run_store(on_failure), progress)
+
+    def unread(frame: DataFrame, output: GivenOutput, write: Request, cause: str) -> Run:
+        from airflow_lineage_provider.running.unread import write_unread
+
+        return lineage._recorded(write_unread(frame, output, lineage._run_store("keep_result"), write, cause))
+
+    return Recording(execute, unread, replace(request, params={}, shared_keys=True), on_unsupported, name is not None)
 
 
 @contextmanager
 def _opened(spark: SparkSession, recording: Recording) -> Iterator[Recording]:
     from airflow_lineage_provider.spark.ready import require_ready
-    from airflow_lineage_provider.spark.writing.watching import watched
 
     require_ready(spark)
+    with _watched(recording):
+        yield recording
+
+
+@contextmanager
+def _watched(recording: Recording) -> Iterator[Recording]:
+    from airflow_lineage_provider.spark.writing.watching import watched
+
     with watched(recording):
         yield recording
