@@ -31,6 +31,7 @@ def get_provider_info() -> dict[str, Any]:
                 "python-modules": [
                     "airflow_lineage_provider.operators.lineage_pyspark",
                     "airflow_lineage_provider.operators.lineage_spark_sql",
+                    "airflow_lineage_provider.operators.lineage_spark_submit",
                     "airflow_lineage_provider.operators.derive",
                     "airflow_lineage_provider.operators.capture",
                 ],

@@ -214,6 +214,18 @@ def derivation_dag() -> str:
     return os.environ.get("AIRFLOW_LINEAGE_DERIVATION_DAG") or "lineage_derivation"
 
 
+_OF_THIS_PROCESS = ("STORE", "ENABLED", "HOME", "NETWORK_HOME", "WEB_", "DERIVATION_DAG", "WORKERS_", "IMAGE_")
+
+
+def handed_on() -> dict[str, str]:
+    """The settings of this process that a driver elsewhere is to have, too, by their variables; they may hold passwords.
+
+    All but those of this host, of the lineage tab, and of Airflow; the store is handed on by who knows which one it is.
+    """
+    ours = {name: value for name, value in os.environ.items() if name.startswith("AIRFLOW_LINEAGE_") and value}
+    return {name: value for name, value in ours.items() if not name.removeprefix("AIRFLOW_LINEAGE_").startswith(_OF_THIS_PROCESS)}
+
+
 def _flag(name: str, default: str = "1") -> bool:
     value = (os.environ.get(name) or default).strip().lower()
     known = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}

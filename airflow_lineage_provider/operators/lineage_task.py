@@ -166,15 +166,11 @@ class LineageTask(BaseOperator):
         :raises InvalidOption: an ``append_key``: rows are known as a task's by its record.
         :raises InvalidOutput: an ``output``, and the function returned no DataFrame, or it cannot be written there.
         """
-        from airflow_lineage_provider.errors import InvalidOption
         from airflow_lineage_provider.running.plain import called
 
-        if self.append_key is not None:
-            told = f"task {self.task_id!r}: append_key={self.append_key!r} replaces what a recorded run appended"
-            raise InvalidOption(f"{told}, and lineage is off")
-        pipeline = self._pipeline(context)
+        self._refuse_append_key()
+        pipeline, name = self._pipeline(context), self._run_name()
         with self._lineage_hook().spark(self._app_name()) as spark:
-            name = self.lineage_name or f"{self.dag_id}.{self.task_id}"
             found = called(spark, pipeline.run, pipeline.params, self.result_output, name)
         self.log.info("lineage is off: nothing is recorded")
         if not found.is_frame:
@@ -182,6 +178,18 @@ class LineageTask(BaseOperator):
         if found.written is None:
             self.log.warning("the pipeline gave a DataFrame, which is not computed: without output= it goes nowhere")
         return not_recorded(name, found.written)
+
+    def _run_name(self) -> str:
+        """What the run of a DataFrame is called."""
+        return self.lineage_name or f"{self.dag_id}.{self.task_id}"
+
+    def _refuse_append_key(self) -> None:
+        """With lineage off."""
+        from airflow_lineage_provider.errors import InvalidOption
+
+        if self.append_key is not None:
+            told = f"task {self.task_id!r}: append_key={self.append_key!r} replaces what a recorded run appended"
+            raise InvalidOption(f"{told}, and lineage is off")
 
     def _run(self, context: Mapping[str, Any]) -> Called:
         from airflow_lineage_provider.called import call
@@ -194,7 +202,7 @@ class LineageTask(BaseOperator):
                 lineage,
                 spark,
                 pipeline.run,
-                name=self.lineage_name or f"{self.dag_id}.{self.task_id}",
+                name=self._run_name(),
                 name_of_writes=self.lineage_name,
                 params=pipeline.params,
                 **{**options, "append_key": self._append_key(context)},

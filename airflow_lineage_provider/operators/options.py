@@ -15,9 +15,9 @@ def check_when_read(task_id: str, options: Mapping[str, Any], templated: Collect
     :raises ValueError: naming the task, the option, its value and what it can be.
     """
     output = options.get("output")
-    if isinstance(output, Output) and _is_late((output.target, output.url)):
+    if isinstance(output, Output) and is_late((output.target, output.url)):
         raise ValueError(f"task {task_id!r}: an Output is not rendered, and {output.target!r} is a template; give the output as a text")
-    _check(task_id, {name: value for name, value in options.items() if name not in templated or not _is_late(value)})
+    _check(task_id, {name: value for name, value in options.items() if name not in templated or not is_late(value)})
 
 
 def check_when_run(task_id: str, options: Mapping[str, Any]) -> None:
@@ -35,11 +35,12 @@ def _check(task_id: str, options: Mapping[str, Any]) -> None:
         raise type(error)(f"task {task_id!r}: {error}") from error
 
 
-def _is_late(value: Any) -> bool:
+def is_late(value: Any) -> bool:
+    """Whether an option holds a template, or another task's result: it is known when the task runs."""
     if isinstance(value, str):
         return any(mark in value for mark in ("{{", "{%", "{#"))
     if isinstance(value, Mapping):
-        return any(_is_late(each) for pair in value.items() for each in pair)
+        return any(is_late(each) for pair in value.items() for each in pair)
     if isinstance(value, list | tuple):
-        return any(_is_late(each) for each in value)
+        return any(is_late(each) for each in value)
     return hasattr(value, "iter_references")  # another task's result

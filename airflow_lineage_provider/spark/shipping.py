@@ -1,4 +1,4 @@
-"""This package, sent to executors that have not got it.
+"""This package, sent to executors that have not got it, and to drivers that are submitted.
 
 As an archive that Spark unpacks into the folder of the application's files, which every Python worker has on its path: functions that were
 declared before it was sent find it as well (a function takes the ``addPyFile`` of before its declaration alone).
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 PACKAGE = "airflow_lineage_provider"
 _OF_AIRFLOW = frozenset({"web", "operators", "hooks", "decorators", "triggers", "__pycache__"})
-"""Folders that nothing on an executor imports; the first may have all that its pages are built from."""
+"""Folders that nothing imports where the work is done; the first may have all that its pages are built from."""
 
 
 def ship(spark: SparkSession) -> None:
@@ -30,18 +30,27 @@ def ship(spark: SparkSession) -> None:
 
 
 def write_archive(path: Path) -> Path:
-    """The package's modules, as a zip file of what is in its folder."""
+    """The package's modules, as a zip file of what is in its folder: what executors need."""
+    return _written(path, (".py",), "")
+
+
+def write_package(path: Path) -> Path:
+    """The package as a driver imports it from a zip file: its modules, and what they read (roles, pages)."""
+    return _written(path, (".py", ".sql", ".j2", ".css", ".js"), f"{PACKAGE}/")
+
+
+def _written(path: Path, suffixes: tuple[str, ...], within: str) -> Path:
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, file in _modules(resources.files(PACKAGE)):
+        for name, file in _files(resources.files(PACKAGE), suffixes, within):
             archive.writestr(name, file.read_bytes())
     return path
 
 
-def _modules(folder: Traversable, within: str = "") -> Iterator[tuple[str, Traversable]]:
+def _files(folder: Traversable, suffixes: tuple[str, ...], within: str) -> Iterator[tuple[str, Traversable]]:
     for one in sorted(folder.iterdir(), key=lambda found: found.name):
         name = f"{within}{one.name}"
         if one.is_dir():
             if one.name not in _OF_AIRFLOW:
-                yield from _modules(one, f"{name}/")
-        elif name.endswith(".py"):
+                yield from _files(one, suffixes, f"{name}/")
+        elif name.endswith(suffixes):
             yield name, one

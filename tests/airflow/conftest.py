@@ -6,13 +6,14 @@ Set before anything imports Airflow, which reads its configuration while it is i
 from __future__ import annotations
 
 import atexit
+import gc
 import json
 import logging
 import os
 import shutil
 import tempfile
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -76,6 +77,15 @@ def dags(airflow_home: Path) -> dict[str, Any]:
         bags = [DagBag(folder) for folder in FOLDERS.values()]
     assert [bag.import_errors for bag in bags] == [{}, {}]
     return {dag_id: dag for bag in bags for dag_id, dag in bag.dags.items()}
+
+
+@pytest.fixture(scope="module")
+def unclosed_pipes() -> Iterator[None]:
+    """Airflow's hook leaves its end of a command's output open: that is collected here, without a warning."""
+    yield
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        gc.collect()
 
 
 class DagResult:

@@ -12,6 +12,7 @@ from airflow_lineage_provider.operators.capture import CaptureLineageOperator
 from airflow_lineage_provider.operators.derive import DeriveAugmentedLineageOperator
 from airflow_lineage_provider.operators.lineage_pyspark import LineagePySparkOperator
 from airflow_lineage_provider.operators.lineage_spark_sql import LineageSparkSqlOperator
+from airflow_lineage_provider.operators.lineage_spark_submit import LineageSparkSubmitOperator
 from airflow_lineage_provider.running.output import Output
 from airflow_lineage_provider.words import OPTIONS, Difference, Strategy, words
 from tests.options_with_words import functions_of, options_of
@@ -173,12 +174,15 @@ def test_old_names_of_options_work_and_say_what_to_write() -> None:
         DeriveAugmentedLineageOperator(task_id="why", target="true", run_id="r", lineage_run_id="r")
 
 
-OPERATORS: tuple[Any, ...] = (LineagePySparkOperator, LineageSparkSqlOperator, DeriveAugmentedLineageOperator, CaptureLineageOperator)
+OPERATORS: tuple[Any, ...] = (
+    LineagePySparkOperator, LineageSparkSqlOperator, LineageSparkSubmitOperator, DeriveAugmentedLineageOperator, CaptureLineageOperator,
+)  # fmt: skip
 OURS = {made: [each for each in made.__mro__ if each.__module__.startswith("airflow_lineage_provider.")] for made in OPERATORS}
 WITH_WORDS = [(made, option, kind) for made in OPERATORS for each in OURS[made] for option, kind in options_of(each.__init__)]
 REST: dict[Any, dict[str, Any]] = {
     LineagePySparkOperator: {"task_id": "one", "python_callable": pipeline},
     LineageSparkSqlOperator: {"task_id": "one", "sql": "SELECT 1"},
+    LineageSparkSubmitOperator: {"task_id": "one", "application": "judge.py"},
     DeriveAugmentedLineageOperator: {"task_id": "one", "target": "true", "pipeline": "loans"},
     CaptureLineageOperator: {"task_id": "one", "pipeline": "loans"},
 }

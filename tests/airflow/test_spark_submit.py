@@ -1,0 +1,199 @@
+"""Applications that are submitted, by the command ``spark-submit`` itself: on this machine, and to a standalone cluster."""
+
+from __future__ import annotations
+
+import json
+import logging
+import subprocess
+import sysconfig
+import threading
+import time
+import venv
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import psutil
+import pyarrow.parquet as pq
+import pytest
+from airflow.providers.common.compat.sdk import AirflowException
+from pyspark.sql import SparkSession
+
+from airflow_lineage_provider import Lineage
+from airflow_lineage_provider.store import Store
+from tests.airflow.submitting import PROGRAMS, context, execute, operator
+from tests.clusters import environment, standalone
+
+if TYPE_CHECKING:
+    from tests.airflow.conftest import DagResult
+
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(1200), pytest.mark.usefixtures("unclosed_pipes")]
+
+SESAME = "open sesame"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("submitted")
+
+
+@pytest.fixture(scope="module")
+def ran(request: pytest.FixtureRequest, run_dag: Callable[..., DagResult], folder: Path, store: Store) -> tuple[DagResult, str]:
+    """The DAG run, and all that it has said."""
+    capture = request.config.pluginmanager.getplugin("capturemanager")
+    capture.read_global_capture()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PATH", f"{sysconfig.get_path('scripts')}:/usr/bin:/bin")
+        patch.setenv("AIRFLOW_CONN_SPARK_TO_SUBMIT_TO", '{"conn_type": "spark", "host": "local[2]"}')
+        found = run_dag("submit_tasks", folder=str(folder), store=store.tcp_url)
+    return found, "".join(capture.read_global_capture())
+
+
+@pytest.fixture(scope="module")
+def tasks(ran: tuple[DagResult, str]) -> DagResult:
+    return ran[0]
+
+
+def test_a_script_is_recorded_with_nothing_changed_in_it(tasks: DagResult, folder: Path, spark: SparkSession, store: Store) -> None:
+    halves, counts = tasks.result("script", key="lineage_runs")
+    assert tasks.result("script") == counts
+    assert [(each["pipeline"], each["rows"], each["lineage"]) for each in (halves, counts)] == [
+        ("halves", 6, "complete"),
+        ("counts", 3, "complete"),
+    ]
+    assert counts["output"] == {"kind": "path", "target": f"{folder}/script/counts", "format": "parquet", "mode": "overwrite"}
+    assert sorted(pq.read_table(folder / "script" / "counts").to_pydict()["half"]) == [0, 1, 2]
+    assert store.run(counts["lineage_run_id"]).airflow["task_id"] == "script"
+    with Lineage(spark) as lineage:
+        answer = lineage.get_run(counts["lineage_run_id"]).explain("half = 1", progress=False)
+    assert sorted(row["id"] for row in answer.sources["range"].rows.to_pylist()) == [2, 3]  # through the run that wrote the halves
+
+
+def test_a_function_is_called_with_its_parameters_and_explained_with_reasons(
+    tasks: DagResult, folder: Path, spark: SparkSession, store: Store
+) -> None:
+    numbers, judged = tasks.result("function", key="lineage_runs")
+    assert tasks.result("function") == judged
+    assert [(each["pipeline"], each["rows"]) for each in (numbers, judged)] == [("submitted/function", 5)] * 2
+    assert sorted(pq.read_table(folder / "function" / "judged").to_pydict()["large"]) == [False, False, False, True, True]
+    with Lineage(spark) as lineage:
+        answer = lineage.get_run(judged["lineage_run_id"]).explain("id = 4", progress=False, params={"key": SESAME})
+    (decision,) = answer.reasons["is_large"].to_pylist()
+    assert (decision["value"], json.loads(decision["reason"])["value"]) == (True, {"above": 1})
+    record = store.run(judged["lineage_run_id"])
+    assert str(record.params["key"]).startswith("secret:")
+    assert SESAME not in str(record)
+
+
+def test_with_lineage_off_nothing_is_recorded(tasks: DagResult, folder: Path, store: Store) -> None:
+    assert sorted(pq.read_table(folder / "plain" / "counts").to_pydict()["half"]) == [0, 1]
+    assert pq.read_table(folder / "plain_function" / "judged").num_rows == 2
+    assert tasks.result("plain_function")["lineage"] == "off"
+    assert not [run for run in store.runs(limit=1_000) if (run.airflow or {}).get("task_id") in ("plain", "plain_function")]
+
+
+def test_what_an_application_that_fails_has_written_is_recorded_and_the_task_fails(tasks: DagResult, store: Store) -> None:
+    assert tasks.states["fails", -1] == "failed"
+    assert {state for name, state in tasks.states.items() if name[0] != "fails"} == {"success"}
+    assert [run.status for run in store.runs("before")] == ["complete"]
+
+
+def test_no_secret_is_told(ran: tuple[DagResult, str], store: Store) -> None:
+    from airflow.models.renderedtifields import RenderedTaskInstanceFields
+    from airflow.utils.session import create_session
+
+    tasks, said = ran
+    password = store.tcp_url.partition("://")[2].partition(":")[2].partition("@")[0]
+    with create_session() as session:
+        rendered = str([one.rendered_fields for one in session.query(RenderedTaskInstanceFields).filter_by(run_id=tasks.run_id)])
+    assert "judging.py:judge" in rendered
+    handed_on = str([tasks.result(name, key="lineage_runs") for name in ("script", "function")])
+    for secret in (password, SESAME):
+        assert [secret in text for text in (said, rendered, handed_on)] == [False] * 3
+
+
+def without_airflow_and_the_package(folder: Path) -> str:
+    """A Python that has all that this one has, but for what is installed by a path (as this checkout is), and Airflow."""
+    venv.create(folder, with_pip=False)
+    there = Path(sysconfig.get_path("purelib", vars={"base": str(folder)}))
+    (there / "others.pth").write_text(sysconfig.get_path("purelib"))
+    (there / "sitecustomize.py").write_text("import sys\nsys.modules['airflow'] = None\n")
+    return str(folder / "bin" / "python")
+
+
+def test_on_a_cluster_neither_driver_nor_executors_have_the_package_or_airflow(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    python = without_airflow_and_the_package(tmp_path / "bare")
+    for missing in ("airflow_lineage_provider", "airflow"):
+        assert subprocess.run([python, "-c", f"import {missing}"], cwd=tmp_path, capture_output=True, check=False).returncode == 1
+    executors = environment(PYSPARK_PYTHON=python)
+    del executors["PYTHONPATH"]
+    monkeypatch.delenv("PYTHONPATH", raising=False)
+    monkeypatch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
+    monkeypatch.setenv("PATH", f"{sysconfig.get_path('scripts')}:/usr/bin:/bin")
+    conf = {"spark.executor.memory": "512m", "spark.cores.max": "1", "spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "2"}
+    with standalone(tmp_path, 1, executors) as cluster:
+        monkeypatch.setenv("AIRFLOW_CONN_CLUSTER", json.dumps({"conn_type": "spark", "host": cluster.master, "extra": {}}))
+        made = operator(
+            application=f"{PROGRAMS}/judging.py:judge", op_kwargs={"rows": 5, "limit": 3, "folder": str(tmp_path / "data")},
+            conn_id="cluster", conf=conf, env_vars={"PYSPARK_PYTHON": python}, store=store.tcp_url, reasons="eager",
+            output=f"{tmp_path}/data/judged",
+        )  # fmt: skip
+        result = execute(made, context())
+    assert (result["rows"], result["lineage"]) == (5, "complete")
+    with Lineage(store=store) as lineage:
+        answer = lineage.get_run(result["lineage_run_id"]).explain("large", progress=False, across=False)
+    assert sorted(row["id"] for row in answer.sources["numbers"].rows.to_pylist()) == [3, 4]
+    assert answer.guarantee.level == "exact"
+    assert [json.loads(one["reason"])["value"] for one in answer.reasons["is_large"].to_pylist()] == [{"above": 0}, {"above": 1}]
+
+
+def test_a_task_that_is_killed_ends_its_application_and_leaves_no_running_run(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", f"{sysconfig.get_path('scripts')}:/usr/bin:/bin")
+    monkeypatch.setenv("AIRFLOW_CONN_SPARK_TO_SUBMIT_TO", '{"conn_type": "spark", "host": "local[2]"}')
+    made = operator(application=f"{PROGRAMS}/endless.py", conn_id="spark_to_submit_to", store=store.tcp_url)
+    failed: list[BaseException] = []
+    tables = _tables(store)
+
+    def task() -> None:
+        try:
+            execute(made, given)
+        except BaseException as error:
+            failed.append(error)
+
+    made.application_args = [str(tmp_path / "data"), str(tmp_path / "going")]
+    given = context()
+    thread = threading.Thread(target=task)
+    thread.start()
+    while not list(tmp_path.glob("going*")):
+        time.sleep(0.1)
+        assert thread.is_alive()
+    (run,) = [one for one in store.runs("data") if one.status == "running"]
+    driver = psutil.Process(int((tmp_path / "going").read_text()))
+    made.on_kill()
+    thread.join(timeout=120)
+    assert not thread.is_alive()
+    assert isinstance(failed[0], AirflowException)
+    psutil.wait_procs([driver], timeout=60)
+    assert not driver.is_running()
+    assert store.run(run.id).status == "failed"
+    assert _tables(store) == tables
+    assert not list(Path(tmp_path / "data").glob("*.parquet"))
+
+
+def _tables(store: Store) -> list[str]:
+    return store.query("SELECT tablename::text FROM pg_tables WHERE schemaname = 'lineage_data' ORDER BY 1").column(0).to_pylist()  # type: ignore[no-any-return]
+
+
+def test_with_a_jar_and_lineage_off_it_is_airflows_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: Any) -> None:
+    command = tmp_path / "spark-submit"
+    command.write_text('#!/bin/sh\necho "$@" > "$(dirname "$0")/given"\n')
+    command.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    made = operator(application="/jobs/judge.jar", conn_id="none_of_the_test", application_args=["7"], lineage=False)
+    with caplog.at_level(logging.INFO):
+        assert execute(made, context()) is None
+    assert (tmp_path / "given").read_text().strip() == "--master yarn --name arrow-spark /jobs/judge.jar 7"

@@ -1,0 +1,48 @@
+#!/usr/bin/env python
+"""In the place of ``spark-submit`` on YARN in cluster mode: it puts what is sent where YARN puts it, and starts the driver there.
+
+Of what spark-submit does with it, this is what the driver notices: the application and the files stand in the folder in which it starts,
+archives of Python on its path, Python files in a folder on it. No variable comes along. What it was given is written down beside it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).parent
+
+
+def main(arguments: list[str]) -> int:
+    options, rest = {}, arguments
+    while rest[0].startswith("--"):
+        options[rest[0]], rest = rest[1], rest[2:]
+    application, *of_program = rest
+    container, beside = HERE / "container", HERE / "container" / "__pyfiles__"
+    beside.mkdir(parents=True)
+    files = options.get("--files", "").split(",")
+    for file in (application, *files):
+        shutil.copy(file, container)
+    sent = options.get("--py-files", "").split(",")
+    for file in sent:
+        shutil.copy(file, beside if file.endswith(".py") else container)
+    path = [str(beside), *(str(container / Path(file).name) for file in sent if not file.endswith(".py"))]
+    modes = {Path(file).name: stat.filemode(os.stat(file).st_mode) for file in files}
+    folder = stat.filemode(os.stat(Path(application).parent).st_mode)
+    (HERE / "given.json").write_text(json.dumps({"arguments": arguments, "modes": modes, "folder": folder, "at": application}))
+    variables = {name: os.environ[name] for name in ("PATH", "HOME", "SPARK_SUBMIT_OPTS", "JAVA_HOME") if name in os.environ}
+    variables |= {
+        "PYTHONPATH": os.pathsep.join(path),
+        "PYSPARK_SUBMIT_ARGS": "--master local[1] --conf spark.ui.enabled=false pyspark-shell",
+    }
+    command = [sys.executable, Path(application).name, *of_program]
+    return subprocess.run(command, cwd=container, env=variables | {"PYSPARK_PYTHON": sys.executable}, check=False).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
