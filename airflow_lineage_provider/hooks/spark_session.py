@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import sys
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -58,6 +59,19 @@ def spark_session(conf: Mapping[str, str]) -> Iterator[SparkSession]:
     finally:
         if not was_there:
             session.stop()
+
+
+def cancel_jobs(patience: float = 10) -> None:
+    """Have Spark give up what it computes for this process, if it does; it is waited for so many seconds.
+
+    In a thread of its own: the one that calls may be waiting for Spark's answer on its connection.
+    """
+    pyspark = sys.modules.get("pyspark")
+    context = pyspark.SparkContext._active_spark_context if pyspark is not None else None
+    if context is not None:
+        cancels = threading.Thread(target=context.cancelAllJobs, daemon=True)
+        cancels.start()
+        cancels.join(patience)
 
 
 def _has_session() -> bool:

@@ -123,6 +123,8 @@ class LineageSparkSqlOperator(LineageTask, SparkSqlOperator):
         return self._hook.run_query()
 
     def on_kill(self) -> None:
-        """End the command, where the task runs as Airflow's own does; a session ends with the task's process."""
+        """End the command, where the task runs as Airflow's own does, or what the session does."""
         if self._hook is not None:
+            SparkSqlOperator.on_kill(self)
+        else:
             super().on_kill()

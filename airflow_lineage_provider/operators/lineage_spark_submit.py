@@ -226,6 +226,10 @@ class LineageSparkSubmitOperator(LineageTask, SparkSubmitOperator):
             kept.set(_TRY, context["ti"].try_number)
         return submitted
 
+    def on_kill(self) -> None:
+        """As of ``SparkSubmitOperator``: the application is ended, wherever it runs."""
+        SparkSubmitOperator.on_kill(self)
+
     def _submitting_try(self, context: Mapping[str, Any]) -> int:
         """The try that the application's runs are of: an earlier one, where that had submitted it."""
         kept = context.get("task_state_store")

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from airflow.sdk import BaseOperator
-
 from airflow_lineage_provider.hooks.rendered import is_blank
+from airflow_lineage_provider.operators.killing import KillableOperator
 from airflow_lineage_provider.operators.masking import mask_urls
 from airflow_lineage_provider.operators.options import check_when_read, check_when_run
 from airflow_lineage_provider.operators.run_context import airflow_context, task_instance_key
@@ -29,7 +28,7 @@ TEMPLATED = frozenset({"strategy", "reasons", "output", "keys", "on_store_failur
 """Options that may be templates: those are checked when the task starts."""
 
 
-class LineageTask(BaseOperator):
+class LineageTask(KillableOperator):
     """Run a pipeline and record its lineage: what it writes by Spark's writers, and the DataFrame that it gives.
 
     Each write is recorded as a run (`Lineage.recording`). A DataFrame that the pipeline gives is run and recorded, too, and written to
@@ -156,9 +155,11 @@ class LineageTask(BaseOperator):
                 option = name.removeprefix("result_")
                 raise InvalidOutput(f"task {self.task_id!r}: {option} is blank when the task runs; did its template render to nothing?")
         check_when_run(self.task_id, self._options())
-        if not lineage_enabled(self.lineage):
-            return self._plain(context)
-        return self._handed_on(self._run(context), context)
+        with self._working():
+            if not lineage_enabled(self.lineage):
+                return self._plain(context)
+            found = self._run(context)
+        return self._handed_on(found, context)
 
     def _plain(self, context: Mapping[str, Any]) -> Any:
         """Call the pipeline as Airflow's own operator does; only what it gives is written where that was asked.

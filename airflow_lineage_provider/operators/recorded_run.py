@@ -6,9 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
-from airflow.sdk import BaseOperator
-
 from airflow_lineage_provider.hooks.rendered import is_blank
+from airflow_lineage_provider.operators.killing import KillableOperator
 from airflow_lineage_provider.operators.masking import mask_params, mask_urls
 from airflow_lineage_provider.operators.options import check_when_read
 
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 Answer = TypeVar("Answer")
 
 
-class RecordedRunOperator(BaseOperator):
+class RecordedRunOperator(KillableOperator):
     """An operator about a recorded run. Spark is started only where it is needed.
 
     :param lineage_run_id: the run, as in ``"{{ ti.xcom_pull('examine')['lineage_run_id'] }}"``. (templated)
@@ -100,7 +99,7 @@ class RecordedRunOperator(BaseOperator):
             raise AirflowSkipException(f"task {self.task_id!r} asks about a recorded run, and lineage is switched off ({WHERE})")
 
         hook = LineageHook(self.store_conn_id, store=self.store, conn_id=self.conn_id, config_kwargs=self.config_kwargs)
-        with ExitStack() as stack:
+        with self._working(), ExitStack() as stack:
 
             def start(why: str) -> SparkSession:
                 self.log.info("starting Spark: %s", why)

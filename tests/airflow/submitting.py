@@ -8,6 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from airflow_lineage_provider.operators.lineage_spark_submit import LineageSparkSubmitOperator
+from airflow_lineage_provider.store import Store
 
 PROGRAMS = Path(__file__).parent / "programs"
 
@@ -28,3 +29,9 @@ def context(try_number: int = 1, **further: Any) -> dict[str, Any]:
 
 def execute(made: Any, given: dict[str, Any]) -> Any:
     return type(made).execute.__wrapped__(made, given)
+
+
+def tables(store: Store) -> list[str]:
+    """The tables of stored rows, those of runs that are going on among them."""
+    found = store.query("SELECT tablename::text FROM pg_tables WHERE schemaname = 'lineage_data' ORDER BY 1")
+    return [row["tablename"] for row in found.to_pylist()]

@@ -21,7 +21,7 @@ from pyspark.sql import SparkSession
 
 from airflow_lineage_provider import Lineage
 from airflow_lineage_provider.store import Store
-from tests.airflow.submitting import PROGRAMS, context, execute, operator
+from tests.airflow.submitting import PROGRAMS, context, execute, operator, tables
 from tests.clusters import environment, standalone
 
 if TYPE_CHECKING:
@@ -156,7 +156,7 @@ def test_a_task_that_is_killed_ends_its_application_and_leaves_no_running_run(
     monkeypatch.setenv("AIRFLOW_CONN_SPARK_TO_SUBMIT_TO", '{"conn_type": "spark", "host": "local[2]"}')
     made = operator(application=f"{PROGRAMS}/endless.py", conn_id="spark_to_submit_to", store=store.tcp_url)
     failed: list[BaseException] = []
-    tables = _tables(store)
+    before = tables(store)
 
     def task() -> None:
         try:
@@ -180,12 +180,8 @@ def test_a_task_that_is_killed_ends_its_application_and_leaves_no_running_run(
     psutil.wait_procs([driver], timeout=60)
     assert not driver.is_running()
     assert store.run(run.id).status == "failed"
-    assert _tables(store) == tables
+    assert tables(store) == before
     assert not list(Path(tmp_path / "data").glob("*.parquet"))
-
-
-def _tables(store: Store) -> list[str]:
-    return store.query("SELECT tablename::text FROM pg_tables WHERE schemaname = 'lineage_data' ORDER BY 1").column(0).to_pylist()  # type: ignore[no-any-return]
 
 
 def test_with_a_jar_and_lineage_off_it_is_airflows_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: Any) -> None:

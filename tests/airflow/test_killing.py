@@ -1,0 +1,78 @@
+"""Tasks that are killed in the middle of their work, as Airflow kills them: Spark stops, and all that is left of them is a failed run."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+from pyspark.sql import SparkSession
+
+from airflow_lineage_provider import Lineage
+from airflow_lineage_provider.operators.lineage_pyspark import LineagePySparkOperator
+from airflow_lineage_provider.store import Store
+from tests.airflow.killed_task import PIPELINE, pipeline
+from tests.airflow.submitting import tables
+
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(900), pytest.mark.usefixtures("airflow_home")]
+
+
+@pytest.mark.parametrize("kind", ["pyspark", "sql", "derive"])
+def test_the_run_fails_and_nothing_of_it_is_left(kind: str, store: Store, tmp_path: Path, spark: SparkSession) -> None:
+    if kind == "derive":
+        with Lineage(spark, store=store) as lineage:
+            asked = lineage.run(pipeline, name=PIPELINE, progress=False)
+    before = tables(store)
+    children, said = ended(kind, tmp_path, store)
+    assert "AirflowException: task 'killed' was killed" in said
+    _, alive = psutil.wait_procs(children, timeout=30)
+    assert alive == []
+    assert tables(store) == before
+    if kind == "derive":
+        assert store.derivations(asked.id) == []
+        return
+    (run,) = [one for one in store.runs(limit=1_000) if (one.airflow or {}).get("dag_id") == str(tmp_path)]
+    assert run.status == "failed"
+    assert not list((tmp_path / "output").glob("*.parquet"))
+
+
+def ended(kind: str, folder: Path, store: Store, *seconds: str) -> tuple[list[psutil.Process], str]:
+    """The processes of a task that was ended in the middle of its work, and what it said."""
+    command = [sys.executable, "-W", "ignore", "-m", "tests.airflow.killed_task", kind, str(folder), *seconds]
+    with (folder / "log").open("w") as log:
+        task = subprocess.Popen(command, cwd=Path(__file__).parents[2], env=os.environ | {"AIRFLOW_LINEAGE_STORE": store.url}, stderr=log)
+    try:
+        while not (folder / "going").exists():
+            assert task.poll() is None, (folder / "log").read_text()[-3000:]
+            time.sleep(0.1)
+        children = psutil.Process(task.pid).children(recursive=True)
+        if not seconds:
+            task.send_signal(signal.SIGTERM)
+        assert task.wait(timeout=60) == 1
+    finally:
+        task.kill()
+    return children, (folder / "log").read_text()
+
+
+def test_a_task_that_is_out_of_time_ends_as_well(store: Store, tmp_path: Path) -> None:
+    before = tables(store)
+    children, said = ended("pyspark", tmp_path, store, "1")
+    assert "AirflowTaskTimeout: " in said.strip().splitlines()[-1]
+    assert psutil.wait_procs(children, timeout=30)[1] == []
+    (run,) = [one for one in store.runs(limit=1_000) if (one.airflow or {}).get("dag_id") == str(tmp_path)]
+    assert run.status == "failed"
+    assert tables(store) == before
+
+
+def test_work_that_has_ended_is_not_ended_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("airflow_lineage_provider.hooks.spark_session.cancel_jobs", lambda: pytest.fail("nothing is to be cancelled"))
+    made: Any = LineagePySparkOperator(task_id="over", python_callable=print)
+    with made._working():
+        pass
+    made.on_kill()
