@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from airflow_lineage_provider import __version__
+from airflow_lineage_provider.provider_options import OPTIONS, SECTION
 
 _INTEGRATION = "Pipeline lineage with reasons"
-
+_PAPER = "https://doi.org/10.1007/s00778-022-00769-7"
 
 STORE_FORM: dict[str, Any] = {
     "hidden-fields": [],
@@ -24,7 +25,14 @@ def get_provider_info() -> dict[str, Any]:
         "name": _INTEGRATION,
         "description": "Which source rows made an output row of a PySpark pipeline, and why each model decided as it did.",
         "versions": [__version__],
-        "integrations": [{"integration-name": _INTEGRATION, "tags": ["software"]}],
+        "integrations": [
+            {
+                "integration-name": _INTEGRATION,
+                "external-doc-url": _PAPER,
+                "how-to-guide": ["/docs/how-to/airflow.md", "/docs/how-to/lineage-tab.md"],
+                "tags": ["software"],
+            }
+        ],
         "operators": [
             {
                 "integration-name": _INTEGRATION,
@@ -39,8 +47,8 @@ def get_provider_info() -> dict[str, Any]:
         ],
         "hooks": [{"integration-name": _INTEGRATION, "python-modules": ["airflow_lineage_provider.hooks.lineage"]}],
         "config": {
-            "lineage": {
-                "description": "Pipeline lineage with reasons. Its other settings are environment variables, AIRFLOW_LINEAGE_….",
+            SECTION: {
+                "description": "Pipeline lineage with reasons. An environment variable AIRFLOW_LINEAGE_… wins over each.",
                 "options": {
                     "enabled": {
                         "description": "Whether tasks record lineage. Where it is off, operators that record are the plain "
@@ -49,7 +57,8 @@ def get_provider_info() -> dict[str, Any]:
                         "type": "boolean",
                         "example": "false",
                         "default": "true",
-                    }
+                    },
+                    **{name: option.described(name) for name, option in OPTIONS.items()},
                 },
             }
         },
@@ -73,6 +82,7 @@ def get_provider_info() -> dict[str, Any]:
                 },
             }
         ],
+        "extra-links": ["airflow_lineage_provider.operators.tab_link.LineageTabLink"],
         "plugins": [{"name": "pipeline_lineage", "plugin-class": "airflow_lineage_provider.web.plugin.LineagePlugin"}],
         "task-decorators": [
             {

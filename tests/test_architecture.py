@@ -35,7 +35,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"running", "deriving"}),
     frozenset({"options"}),
     frozenset({"asking", "both_ways", "called", "captured_run", "recorded_run", "requested", "streams", "writes", "profiled", "pipeline"}),
-    frozenset({"cli", "submitted", "operators", "hooks", "decorators", "triggers", "web", "provider_info"}),
+    frozenset({"cli", "submitted", "operators", "hooks", "decorators", "triggers", "web", "provider_info", "provider_options"}),
 )
 # Explanations are drawn and restored by parts that know them: imported when called, so that no import is a circle.
 LATE = frozenset({("answers", "render")})

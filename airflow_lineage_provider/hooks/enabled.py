@@ -11,6 +11,9 @@ def lineage_enabled(given: bool | None = None) -> bool:
     """
     from airflow.providers.common.compat.sdk import conf
 
+    from airflow_lineage_provider.hooks.configured import configure
+
+    configure()
     switched = settings.enabled()
     if switched is None:
         switched = bool(conf.getboolean("lineage", "enabled", fallback=True))

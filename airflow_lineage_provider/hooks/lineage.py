@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from airflow.sdk import BaseHook
 
 from airflow_lineage_provider.errors import EnvironmentProblem, LineageError, StoreError
+from airflow_lineage_provider.hooks.configured import configure
 from airflow_lineage_provider.hooks.rendered import is_blank
 from airflow_lineage_provider.hooks.spark_session import spark_conf, spark_session
 from airflow_lineage_provider.hooks.store_url import CONN_TYPE, store_url
@@ -48,6 +49,7 @@ class LineageHook(BaseHook):
         config_kwargs: Mapping[str, Any] | None = None,
     ) -> None:
         super().__init__()
+        configure()
         self.store_conn_id = store_conn_id
         self.store = store
         self.conn_id = conn_id

@@ -11,6 +11,7 @@ from airflow_lineage_provider.operators.masking import mask_urls
 from airflow_lineage_provider.operators.options import check_when_read, check_when_run
 from airflow_lineage_provider.operators.run_context import airflow_context, task_instance_key
 from airflow_lineage_provider.operators.run_result import RUNS, not_recorded, run_result
+from airflow_lineage_provider.operators.tab_link import LineageTabLink
 from airflow_lineage_provider.words import CaptureWhen, OnStoreFailure, OnUnsupported, Reasons, Strategy
 
 if TYPE_CHECKING:
@@ -78,6 +79,7 @@ class LineageTask(KillableOperator):
         "store",
         "lineage_name",
     )
+    operator_extra_links = (LineageTabLink(),)
     ui_color = "#e7f0e4"
 
     def __init__(

@@ -10,6 +10,7 @@ from airflow_lineage_provider.hooks.rendered import is_blank
 from airflow_lineage_provider.operators.killing import KillableOperator
 from airflow_lineage_provider.operators.masking import mask_params, mask_urls
 from airflow_lineage_provider.operators.options import check_when_read
+from airflow_lineage_provider.operators.tab_link import LineageTabLink
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -46,6 +47,7 @@ class RecordedRunOperator(KillableOperator):
         "secret_params",
     )
     template_fields_renderers: ClassVar[dict[str, str]] = {"config_kwargs": "json"}
+    operator_extra_links = (LineageTabLink(),)
     templated_options: ClassVar[frozenset[str]] = frozenset()
     """Options that may be templates: those are checked when the task starts."""
 

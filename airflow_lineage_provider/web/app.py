@@ -6,6 +6,7 @@ from airflow.api_fastapi.core_api.security import get_user
 from fastapi import Depends, FastAPI
 
 from airflow_lineage_provider import __version__
+from airflow_lineage_provider.hooks.configured import configure
 from airflow_lineage_provider.web import problems, shell
 from airflow_lineage_provider.web.api import (
     columns,
@@ -26,6 +27,7 @@ API = "/api/v1"
 
 def create_app() -> FastAPI:
     """The application, to be mounted below Airflow's."""
+    configure()
     # Airflow's login guards the description of the API, too; and FastAPI's page of it loads scripts from elsewhere.
     app = FastAPI(title="Pipeline lineage with reasons", version=__version__, openapi_url=None, docs_url=None, redoc_url=None)
     app.add_middleware(Headers)

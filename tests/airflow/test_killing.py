@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -15,10 +16,12 @@ import pytest
 from pyspark.sql import SparkSession
 
 from airflow_lineage_provider import Lineage
+from airflow_lineage_provider.errors import StoreUnavailable
+from airflow_lineage_provider.operators.capture import CaptureLineageOperator
 from airflow_lineage_provider.operators.lineage_pyspark import LineagePySparkOperator
 from airflow_lineage_provider.store import Store
 from tests.airflow.killed_task import PIPELINE, pipeline
-from tests.airflow.submitting import tables
+from tests.airflow.submitting import context, execute, tables
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(900), pytest.mark.usefixtures("airflow_home")]
 
@@ -76,3 +79,20 @@ def test_work_that_has_ended_is_not_ended_again(monkeypatch: pytest.MonkeyPatch)
     with made._working():
         pass
     made.on_kill()
+
+
+@pytest.mark.parametrize(
+    "operator",
+    [
+        CaptureLineageOperator(task_id="asks", pipeline="p"),
+        LineagePySparkOperator(task_id="runs", python_callable=lambda spark: spark.range(3)),
+    ],
+)
+def test_a_store_that_never_answers_holds_no_task_up(operator: Any, spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AIRFLOW_LINEAGE_CONNECT_TIMEOUT", "2")
+    with socket.create_server(("127.0.0.1", 0)) as silent:  # a connection is made, and nobody says a word
+        operator.store = f"postgresql://me@127.0.0.1:{silent.getsockname()[1]}/lineage"
+        started = time.monotonic()
+        with pytest.raises(StoreUnavailable):
+            execute(operator, context())
+    assert time.monotonic() - started < 30

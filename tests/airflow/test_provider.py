@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import importlib
 import json
+import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from airflow.sdk.types import TaskInstanceKey
 
-from airflow_lineage_provider import __version__
+from airflow_lineage_provider import __version__, settings
+from airflow_lineage_provider.hooks.configured import configure
+from airflow_lineage_provider.operators.capture import CaptureLineageOperator
 from airflow_lineage_provider.provider_info import get_provider_info
+from airflow_lineage_provider.web.plugin import views
 
 
 def test_airflow_finds_the_provider(airflow_home: Path) -> None:
@@ -28,6 +34,48 @@ def test_the_info_fits_airflows_schema() -> None:
 
     schema = json.loads((Path(airflow.__file__).parent / "provider_info.schema.json").read_text())
     jsonschema.validate(get_provider_info(), schema)
+
+
+def test_the_guides_of_the_integration_are_there() -> None:
+    (integration,) = get_provider_info()["integrations"]
+    assert all((Path(__file__).parents[2] / guide.lstrip("/")).is_file() for guide in integration["how-to-guide"])
+
+
+def test_airflows_configuration_has_every_setting() -> None:
+    """What the reference lists, which has every setting (another test sees to that)."""
+    reference = (Path(__file__).parents[2] / "docs" / "reference.md").read_text().partition("## Settings")[2].partition("\n## ")[0]
+    named = set(re.findall(r"^\| `AIRFLOW_LINEAGE_(\w+)`", reference, re.MULTILINE)) | {"READER_STORE"}
+    options = get_provider_info()["config"]["lineage"]["options"]
+    assert {name.upper() for name in options} == named
+    secret = {name for name, option in options.items() if option.get("sensitive")}
+    assert secret == {"store", "loader_store", "reader_store", "digest_key"}
+
+
+def test_a_variable_wins_over_airflows_configuration(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AIRFLOW__LINEAGE__TARGET_LIMIT", "7")
+    monkeypatch.setenv("AIRFLOW__LINEAGE__STORE_LIMIT", "2.5")
+    monkeypatch.setenv("AIRFLOW_LINEAGE_STORE_LIMIT", "3")
+    monkeypatch.setenv("AIRFLOW_LINEAGE_TARGET_LIMIT", "")
+    configure()
+    assert (settings.target_limit(), settings.store_limit()) == (7, 3)
+    assert settings.source_limit() == 1_000_000
+    assert "AIRFLOW_LINEAGE_SOURCE_LIMIT" not in os.environ
+
+
+@pytest.mark.parametrize(
+    ("base", "map_index", "link"),
+    [
+        ("https://air.example/flow/", -1, "https://air.example/flow/dags/a/runs/x%2By%3A00%2F1/tasks/g.t/plugin/lineage_task_instance"),
+        ("http://h:8080", 3, "http://h:8080/dags/a/runs/x%2By%3A00%2F1/tasks/g.t/mapped/3/plugin/lineage_task_instance"),
+    ],
+)
+def test_tasks_link_to_their_lineage(base: str, map_index: int, link: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AIRFLOW__API__BASE_URL", base)
+    operator = CaptureLineageOperator(task_id="t", pipeline="p")
+    key = TaskInstanceKey(dag_id="a", task_id="g.t", run_id="x+y:00/1", map_index=map_index)
+    (made,) = operator.operator_extra_links
+    assert (made.name, made.get_link(operator, ti_key=key)) == ("Lineage", link)
+    assert link.endswith("/plugin/" + next(view["url_route"] for view in views() if view["destination"] == "task_instance"))
 
 
 @pytest.mark.parametrize("kind", ["operators", "hooks"])

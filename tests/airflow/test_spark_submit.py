@@ -64,6 +64,7 @@ def test_a_script_is_recorded_with_nothing_changed_in_it(tasks: DagResult, folde
     assert counts["output"] == {"kind": "path", "target": f"{folder}/script/counts", "format": "parquet", "mode": "overwrite"}
     assert sorted(pq.read_table(folder / "script" / "counts").to_pydict()["half"]) == [0, 1, 2]
     assert store.run(counts["lineage_run_id"]).airflow["task_id"] == "script"
+    assert tasks.result("script", key="_link_LineageTabLink").endswith("/tasks/script/plugin/lineage_task_instance")
     with Lineage(spark) as lineage:
         answer = lineage.get_run(counts["lineage_run_id"]).explain("half = 1", progress=False)
     assert sorted(row["id"] for row in answer.sources["range"].rows.to_pylist()) == [2, 3]  # through the run that wrote the halves
