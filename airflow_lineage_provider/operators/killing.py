@@ -45,7 +45,7 @@ class KillableOperator(BaseOperator):
     def _working(self) -> Iterator[None]:
         """While the task does what it is for.
 
-        :raises AirflowException: the task was killed, whatever came of that. :raises AirflowTaskTimeout: it was out of time.
+        :raises AirflowException: the task was killed, whatever came of that; where it was out of time, what Airflow's alarm raised.
         """
         self._is_working, self._ended_by = True, None
         try:

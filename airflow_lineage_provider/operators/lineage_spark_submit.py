@@ -142,9 +142,10 @@ class LineageSparkSubmitOperator(LineageTask, SparkSubmitOperator):
         return None if self.result_output is None else not_recorded(self._run_name(), Output.parse(self.result_output).describe())
 
     def _run(self, context: Mapping[str, Any]) -> Called:
-        from airflow_lineage_provider.operators.submitted_runs import clean_up, runs_of
+        from airflow_lineage_provider.operators.task_runs import clean_up, runs_of
 
         program, url = self._program(), self._store_url()
+        self._store_of_runs = (url,)
         try:
             self._submit(program, context, lineage=True)
         except BaseException:

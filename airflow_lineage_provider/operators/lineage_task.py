@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from airflow_lineage_provider.capture.wanted import Capture
     from airflow_lineage_provider.hooks.lineage import LineageHook
     from airflow_lineage_provider.operators.bound_pipeline import BoundPipeline
+    from airflow_lineage_provider.recorded_run import Run
     from airflow_lineage_provider.running.output import Output
 
 
@@ -80,6 +81,9 @@ class LineageTask(KillableOperator):
         "lineage_name",
     )
     operator_extra_links = (LineageTabLink(),)
+    _recorded: tuple[Run, ...] = ()
+    _store_of_runs: tuple[str | None] | None = None
+    """The results store's URL (None: what the settings say), once the task has something to do with it."""
     ui_color = "#e7f0e4"
 
     def __init__(
@@ -161,7 +165,33 @@ class LineageTask(KillableOperator):
             if not lineage_enabled(self.lineage):
                 return self._plain(context)
             found = self._run(context)
+        self._recorded = found.runs
         return self._handed_on(found, context)
+
+    def get_openlineage_facets_on_complete(self, task_instance: Any) -> Any:
+        """What the task's runs read and wrote; None where there are none: then what the DAG's author declared stands."""
+        if not self._recorded:
+            return None
+        from airflow_lineage_provider.operators.openlineage import operator_lineage
+
+        return operator_lineage(self._recorded, self._database())
+
+    def get_openlineage_facets_on_failure(self, task_instance: Any) -> Any:
+        """The same of the writes that the task had made when it failed."""
+        if self._store_of_runs is None:
+            return None
+        from airflow_lineage_provider.operators.openlineage import operator_lineage
+        from airflow_lineage_provider.operators.task_runs import runs_of
+
+        (store,) = self._store_of_runs
+        found = runs_of(store, airflow_context({"ti": task_instance}), "keep_result").runs
+        return operator_lineage(found, self._database()) if found else None
+
+    def _database(self) -> str | None:
+        """That of an output to PostgreSQL."""
+        from airflow_lineage_provider.running.output import Output
+
+        return None if self.result_output is None else Output.parse(self.result_output).url or None
 
     def _plain(self, context: Mapping[str, Any]) -> Any:
         """Call the pipeline as Airflow's own operator does; only what it gives is written where that was asked.
@@ -200,6 +230,7 @@ class LineageTask(KillableOperator):
         pipeline = self._pipeline(context)
         options = {name: value for name, value in self._options().items() if name != "on_store_failure"}
         hook = self._lineage_hook()
+        self._store_of_runs = (hook.store_url(),)
         with hook.spark(self._app_name()) as spark, hook.lineage(spark, on_store_failure=self.on_store_failure) as lineage:
             return call(
                 lineage,

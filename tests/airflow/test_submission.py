@@ -146,7 +146,7 @@ def test_what_a_cluster_cannot_run_or_would_tell_is_refused(
 def test_a_standalone_cluster_in_cluster_mode_is_refused_before_anything_is_submitted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AIRFLOW_CONN_CLUSTER", '{"conn_type": "spark", "host": "spark://h:7077", "extra": {"deploy-mode": "cluster"}}')
     monkeypatch.setenv("PATH", "/nothing")
-    monkeypatch.setattr("airflow_lineage_provider.operators.submitted_runs.clean_up", lambda _: None)
+    monkeypatch.setattr("airflow_lineage_provider.operators.task_runs.clean_up", lambda _: None)
     with pytest.raises(InvalidOption, match="Spark runs no Python application there in that mode"):
         execute(operator(application="judge.py", conn_id="cluster", store=URL), context())
 

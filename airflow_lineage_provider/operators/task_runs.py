@@ -1,4 +1,4 @@
-"""The runs of an application that was submitted: looked up in the results store, which knows whose they are."""
+"""The runs of a task, where this process has not made them, looked up in the results store, which knows whose they are."""
 
 from __future__ import annotations
 

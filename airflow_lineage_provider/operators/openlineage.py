@@ -1,0 +1,88 @@
+"""What Airflow tells OpenLineage of a task: its runs' datasets, in the classes of OpenLineage's client.
+
+Imported when Airflow asks, which it does where its OpenLineage provider is installed (the extra ``openlineage``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import attr
+from airflow.providers.openlineage.extractors import OperatorLineage
+from openlineage.client.event_v2 import InputDataset, OutputDataset
+from openlineage.client.facet_v2 import RunFacet
+from openlineage.client.facet_v2 import column_lineage_dataset as of_columns
+from openlineage.client.facet_v2 import dataset_version_dataset as of_versions
+from openlineage.client.facet_v2 import output_statistics_output_dataset as of_statistics
+from openlineage.client.facet_v2 import schema_dataset as of_schemas
+
+from airflow_lineage_provider.render.openlineage import task_document
+from airflow_lineage_provider.tracing.columns.facet import PRODUCER
+
+if TYPE_CHECKING:
+    from airflow_lineage_provider.recorded_run import Run
+
+SCHEMA = "PipelineLineageRunFacet.json"
+
+
+@attr.define
+class PipelineLineageRunFacet(RunFacet):
+    """The recorded runs of a task, by which its rows are explained."""
+
+    runs: list[dict[str, Any]] = attr.field(factory=list)
+
+    @staticmethod
+    def _get_schema() -> str:
+        return f"{PRODUCER}#airflow_lineage_provider/operators/{SCHEMA}"
+
+
+def operator_lineage(runs: Iterable[Run], database: str | None = None) -> OperatorLineage[Any, Any]:
+    """Inputs, outputs and the facet of a task's runs.
+
+    :param database: the URL of the database of an output to PostgreSQL.
+    """
+    document = task_document([(run.record, None if run.lineage_lost else run.plan) for run in runs], database)
+    return OperatorLineage(
+        inputs=[InputDataset(namespace=one["namespace"], name=one["name"], facets=_facets(one["facets"])) for one in document["inputs"]],
+        outputs=[
+            OutputDataset(
+                namespace=one["namespace"],
+                name=one["name"],
+                facets=_facets(one["facets"]),
+                outputFacets=_statistics(one["outputFacets"]),
+            )
+            for one in document["outputs"]
+        ],
+        run_facets={"pipelineLineage": PipelineLineageRunFacet(runs=document["run"]["pipelineLineage"]["runs"], producer=PRODUCER)},
+    )
+
+
+def _facets(given: Mapping[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, facet in given.items():
+        match name:
+            case "schema":
+                fields = [of_schemas.SchemaDatasetFacetFields(**field) for field in facet["fields"]]
+                found[name] = of_schemas.SchemaDatasetFacet(fields=fields, producer=PRODUCER)
+            case "version":
+                found[name] = of_versions.DatasetVersionDatasetFacet(**facet, producer=PRODUCER)
+            case "columnLineage":
+                columns = {
+                    column: of_columns.Fields(inputFields=_input_fields(one["inputFields"])) for column, one in facet["fields"].items()
+                }
+                found[name] = of_columns.ColumnLineageDatasetFacet(
+                    fields=columns, dataset=_input_fields(facet["dataset"]), producer=PRODUCER
+                )
+    return found
+
+
+def _input_fields(given: Iterable[Mapping[str, Any]]) -> list[of_columns.InputField]:
+    return [
+        of_columns.InputField(**{**one, "transformations": [of_columns.Transformation(**kind) for kind in one["transformations"]]})
+        for one in given
+    ]
+
+
+def _statistics(given: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: of_statistics.OutputStatisticsOutputDatasetFacet(**facet, producer=PRODUCER) for name, facet in given.items()}

@@ -1,0 +1,162 @@
+"""What Airflow tells OpenLineage of tasks: in the classes of its client, and to a server that is one."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from openlineage.client.serde import Serde
+from pyspark.sql import SparkSession
+
+from airflow_lineage_provider import Lineage, Output
+from airflow_lineage_provider.operators.openlineage import SCHEMA, operator_lineage
+from airflow_lineage_provider.records.run import RecordedOutput
+from airflow_lineage_provider.render.openlineage import output_names
+from airflow_lineage_provider.store import Store
+from tests.airflow.sql_udfs import halved
+
+pytestmark = [pytest.mark.timeout(900), pytest.mark.usefixtures("airflow_home")]
+
+RUN_FACET = json.loads((resources.files("airflow_lineage_provider.operators") / SCHEMA).read_text())
+
+
+def told(runs: Any, database: str | None = None) -> dict[str, Any]:
+    """As it goes over the wire."""
+    found: dict[str, Any] = json.loads(Serde.to_json(operator_lineage(runs, database)))
+    return found
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> Path:
+    made = tmp_path_factory.mktemp("told")
+    spark.range(6).selectExpr("id", "id % 3 AS kind", "'x' AS secret").write.parquet(f"{made}/in")
+    return made
+
+
+def pipeline(spark: SparkSession, folder: str) -> Any:
+    halved.register(spark)
+    return spark.read.parquet(f"{folder}/in").where("kind > 0").selectExpr("id", "halved(id) AS half", "secret")
+
+
+@pytest.mark.spark
+def test_datasets_and_facets_of_a_run(spark: SparkSession, store: Store, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AIRFLOW_LINEAGE_HIDE", "secret")
+    with Lineage(spark, store=store) as lineage:
+        run = lineage.run(pipeline, params={"folder": str(folder)}, output=f"{folder}/out", progress=False)
+        found = told([run])
+    (read,), (wrote,) = found["inputs"], found["outputs"]
+    assert (read["namespace"], read["name"]) == ("file", f"{folder}/in")
+    assert [(one["name"], one["type"]) for one in read["facets"]["schema"]["fields"]] == [("id", "bigint"), ("kind", "bigint")]
+    assert read["facets"]["version"]["datasetVersion"]
+    assert (wrote["namespace"], wrote["name"]) == ("file", f"{folder}/out")
+    assert [one["name"] for one in wrote["facets"]["schema"]["fields"]] == ["id", "half"]
+    fields = wrote["facets"]["columnLineage"]["fields"]
+    (half,) = fields["half"]["inputFields"]
+    assert (half["namespace"], half["name"], half["field"]) == ("file", f"{folder}/in", "id")
+    assert [(one["type"], one["description"]) for one in half["transformations"]] == [("DIRECT", "UDF halved")]
+    (filtered,) = wrote["facets"]["columnLineage"]["dataset"]
+    assert (filtered["field"], filtered["transformations"][0]["subtype"]) == ("kind", "FILTER")
+    written = list((folder / "out").glob("*.parquet"))
+    statistics = wrote["outputFacets"]["outputStatistics"]
+    assert (statistics["rowCount"], statistics["fileCount"]) == (4, len(written))
+    assert statistics["size"] == sum(one.stat().st_size for one in written)
+    facet = found["run_facets"]["pipelineLineage"]
+    jsonschema.validate(facet, RUN_FACET)
+    (one,) = facet["runs"]
+    assert (one["id"], one["rows"], one["outputs"]) == (run.id, 4, [{"namespace": "file", "name": f"{folder}/out"}])
+    assert one["udfs"] == [{"name": "halved", "version": halved.version, "hasReason": True}]
+    assert "secret" not in json.dumps(found)
+
+
+@pytest.mark.spark
+def test_what_one_run_wrote_and_another_read_has_one_name_and_one_version(spark: SparkSession, store: Store, folder: Path) -> None:
+    with Lineage(spark, store=store) as lineage:
+        first = lineage.run(f"SELECT id FROM parquet.`{folder}/in`", name="first", output=f"{folder}/between", progress=False)
+        second = lineage.run(f"SELECT sum(id) AS n FROM parquet.`{folder}/between`", name="second", progress=False)
+        (wrote,), (read,) = told([first])["outputs"], told([second])["inputs"]
+    assert (wrote["namespace"], wrote["name"]) == (read["namespace"], read["name"])
+    assert wrote["facets"]["version"]["datasetVersion"] == read["facets"]["version"]["datasetVersion"]
+
+
+@pytest.mark.parametrize(
+    ("output", "database", "names"),
+    [
+        (RecordedOutput(kind="path", target="s3a://bucket/judged"), None, ("s3://bucket", "judged")),
+        (RecordedOutput(kind="table", target="bank.judged"), None, ("spark", "bank.judged")),
+        (
+            RecordedOutput(kind="postgres", target="judged"),
+            "postgresql://me:hunter2@db:5432/bank?sslmode=require",
+            ("postgres://db:5432", "bank.public.judged"),
+        ),
+        (RecordedOutput(kind="jdbc", target="judged"), None, ("spark", "judged")),
+    ],
+)
+def test_names_of_what_was_written(output: RecordedOutput, database: str | None, names: tuple[str, str]) -> None:
+    assert output_names(output, database) == (names,)
+
+
+@pytest.mark.spark
+def test_a_run_without_lineage_has_what_it_wrote(spark: SparkSession, folder: Path) -> None:
+    with Lineage(spark, store="postgresql://me@127.0.0.1:1/away", on_store_failure="keep_result") as lineage:
+        run = lineage.run(pipeline, params={"folder": str(folder)}, output=Output.path(f"{folder}/kept"), progress=False)
+        found = told([run])
+    (wrote,) = found["outputs"]
+    assert (wrote["name"], found["inputs"], "schema" in wrote["facets"]) == (f"{folder}/kept", [], False)
+    jsonschema.validate(found["run_facets"]["pipelineLineage"], RUN_FACET)
+    assert found["run_facets"]["pipelineLineage"]["runs"][0]["status"] == "incomplete"
+
+
+@pytest.fixture
+def server() -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    """A server's address, and the events that it was sent."""
+    events: list[dict[str, Any]] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            events.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+            self.send_response(201)
+            self.end_headers()
+
+        def log_message(self, *_: Any) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as listening:
+        threading.Thread(target=listening.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{listening.server_port}", events
+        listening.shutdown()
+
+
+@pytest.mark.spark
+def test_a_server_is_told_of_a_tasks_datasets(server: tuple[str, list[dict[str, Any]]], store: Store, folder: Path) -> None:
+    url, events = server
+    transport = json.dumps({"type": "http", "url": url, "endpoint": "api/v1/lineage"})
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-m", "tests.airflow.told_task", str(folder)],
+        cwd=Path(__file__).parents[2],
+        env={**os.environ, "AIRFLOW__OPENLINEAGE__TRANSPORT": transport, "AIRFLOW_LINEAGE_STORE": store.url},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-3000:]
+    of_task = {(one["job"]["name"].rpartition(".")[2], one["eventType"]): one for one in events}
+    complete, failed = of_task["judge", "COMPLETE"], of_task["fails", "FAIL"]
+    for event in (complete, failed):
+        assert event["run"]["facets"]["parent"]["job"]["name"] == "told"
+        jsonschema.validate(event["run"]["facets"]["pipelineLineage"], RUN_FACET)
+    assert [one["name"] for one in complete["inputs"]] == [f"{folder}/in"]
+    (wrote,) = complete["outputs"]
+    assert wrote["name"] == f"{folder}/judged"
+    assert set(wrote["facets"]["columnLineage"]["fields"]) == {"id", "half", "secret"}
+    assert wrote["outputFacets"]["outputStatistics"]["rowCount"] == 4
+    assert [one["name"] for one in failed["outputs"]] == [f"{folder}/before"]
+    (run,) = complete["run"]["facets"]["pipelineLineage"]["runs"]
+    assert store.run(run["id"]).pipeline == run["pipeline"]
