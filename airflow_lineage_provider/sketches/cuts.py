@@ -1,0 +1,106 @@
+"""Where a column is cut into fragments: at the first values of a clustered file's row groups, or where as many rows are on either side.
+
+Fragments are worth what a reader can skip by them. In a file that is ordered by the column each row group is an interval, and the cuts are
+where they begin, and between these; in any other order nothing is skipped in the files, and fragments with equally many rows serve best.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import Any
+
+from airflow_lineage_provider.sketches.kinds import is_whole, kind_of
+from airflow_lineage_provider.sketches.partition import Partition
+
+FRAGMENTS = 10_000
+"""So many fragments a partition has, where its values are so many (the paper recommends it, Sec. 9)."""
+CLUSTERED = 0.25
+"""At most this share of a table's row groups has a value of the column, on average, in a table that is clustered by it."""
+_SAMPLED = 8
+"""A sample has so many values a fragment."""
+
+
+@dataclass(frozen=True)
+class RowGroup:
+    """The smallest and the largest value of a column in a row group, as its file's footer has them."""
+
+    least: Any
+    most: Any
+
+
+def sample_size(fragments: int = FRAGMENTS) -> int:
+    """How many values of a column are enough for its percentiles."""
+    return fragments * _SAMPLED
+
+
+def of_values(values: Iterable[Any], type_: str, fragments: int = FRAGMENTS, *, every: bool = False) -> Partition:
+    """Cuts at the percentiles of sampled values, which may be there several times, NULL and NaN among them.
+
+    ``every``: these are all values of the column, each at least once: where they are few enough, each has a fragment of its own.
+
+    >>> of_values(["b", "a", None, "b"], "string", every=True).cuts
+    ('a', 'b')
+
+    :raises SketchError: values of the type cannot be cut.
+    """
+    whole = Partition(type=type_, cuts=())
+    found = [value for value in values if whole.fragment_of(value) == 0]
+    found.sort(key=_in_order)
+    distinct = _each_once(found)
+    if not every or len(distinct) > fragments:
+        distinct = _each_once([found[len(found) * at // fragments] for at in range(1, fragments)] if found else [])
+    return Partition(type=type_, cuts=tuple(distinct[:fragments]))
+
+
+def of_row_groups(groups: Sequence[RowGroup], type_: str, fragments: int = FRAGMENTS) -> Partition | None:
+    """Cuts at the first values of row groups, and at equal distances between them where the type has distances; None where the table is not
+    clustered by the column.
+
+    >>> of_row_groups([RowGroup(0, 9), RowGroup(10, 19), RowGroup(20, 40)], "int", 6).cuts
+    (0, 5, 10, 15, 20, 30)
+
+    :raises SketchError: values of the type cannot be cut.
+    """
+    if len(groups) < 2 or clustering(groups) > max(CLUSTERED, 1.5 / len(groups)):
+        return None
+    starts = _each_once(sorted((one.least for one in groups), key=_in_order))
+    last = max((one.most for one in groups), key=_in_order)
+    if len(starts) >= fragments:
+        starts = _each_once([starts[len(starts) * at // fragments] for at in range(fragments)])
+    parts = max(1, fragments // len(starts))
+    cuts = [cut for first, end in zip(starts, [*starts[1:], last], strict=True) for cut in _divided(first, end, parts, type_)]
+    return Partition(type=type_, cuts=tuple(_each_once(cuts)))
+
+
+def clustering(groups: Sequence[RowGroup]) -> float:
+    """The mean share of the row groups that a value may be in: 1 / their number where none overlap, 1 where all have the same bounds."""
+    least = sorted((one.least for one in groups), key=_in_order)
+    most = sorted((one.most for one in groups), key=_in_order)
+    met = sum(
+        bisect_right(least, _in_order(one.least), key=_in_order) - bisect_left(most, _in_order(one.least), key=_in_order) for one in groups
+    )
+    return met / len(groups) ** 2
+
+
+def _divided(first: Any, end: Any, parts: int, type_: str) -> list[Any]:
+    """The first value, and others at equal distances up to the end."""
+    if is_whole(type_) and end > first:
+        step = max(1, -((first - end) // parts))
+        return list(range(first, end, step))
+    if kind_of(type_) in ("date", "timestamp") and end > first:
+        whole: date | datetime = first
+        return _each_once([whole + (end - whole) * at / parts for at in range(parts)])
+    return [first]
+
+
+def _in_order(value: Any) -> Any:
+    """Strings as Spark orders them, by their bytes."""
+    return value.encode("utf-8", "surrogatepass") if isinstance(value, str) else value
+
+
+def _each_once(values: Sequence[Any]) -> list[Any]:
+    """Of values in order, each once; -0.0 and 0.0 are one."""
+    return [value for at, value in enumerate(values) if at == 0 or value != values[at - 1]]

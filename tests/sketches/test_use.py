@@ -1,0 +1,284 @@
+"""A sketch as a selection: the rows of its fragments, told by Python's own order and by Spark; and where a column is cut."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from itertools import pairwise
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from airflow_lineage_provider.errors import SketchError
+from airflow_lineage_provider.plan import expressions as e
+from airflow_lineage_provider.sketches import cuts
+from airflow_lineage_provider.sketches.cuts import RowGroup
+from airflow_lineage_provider.sketches.intervals import intervals_of
+from airflow_lineage_provider.sketches.partition import Partition
+from airflow_lineage_provider.sketches.use import FOR_READER, IN_TREE, selection
+from airflow_lineage_provider.sql import ColumnRef, lower_expression
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+NAN, FIRST, MOMENT = float("nan"), date(2020, 1, 1), datetime(2020, 1, 1, tzinfo=UTC)
+LETTERS = ("", "a", "B", "é", "z\0", "'", "\\n", "${x}", "\uff21", "\U0001f600")
+
+
+def drawn(kind: str, random: Random) -> Any:
+    """A value of a type; the ends of its range and odd ones often."""
+    if random.random() < 0.1:
+        return None
+    match kind:
+        case "tinyint":
+            return random.choice((-128, 127, random.randint(-128, 127)))
+        case "int":
+            return random.choice((-(1 << 31), (1 << 31) - 1, random.randint(-3000, 3000), random.randint(-3000, 3000)))
+        case "bigint":
+            return random.choice((-(1 << 63), (1 << 63) - 1, random.randint(-3000, 3000), random.randint(-3000, 3000)))
+        case "decimal(10,2)":
+            return Decimal(random.choice((-9_999_999_999, 9_999_999_999, random.randint(-3000, 3000)))).scaleb(-2)
+        case "float":
+            return random.choice((NAN, -0.0, 0.0, math.inf, -math.inf, random.randint(-500, 500) / 4))
+        case "double":
+            return random.choice((NAN, -0.0, 0.0, math.inf, -math.inf, 1e300, -1e-300, random.uniform(-50, 50)))
+        case "string":
+            return "".join(random.choice(LETTERS) for _ in range(random.randint(0, 3)))
+        case "date":
+            return FIRST + timedelta(random.randint(-2000, 2000))
+        case "timestamp":
+            return MOMENT + timedelta(microseconds=random.randint(-(10**12), 10**12))
+        case "timestamp_ntz":
+            return (MOMENT + timedelta(microseconds=random.randint(-(10**12), 10**12))).replace(tzinfo=None)
+    return random.random() < 0.5
+
+
+KINDS = (
+    "tinyint", "int", "bigint", "decimal(10,2)", "float", "double", "string", "date", "timestamp", "timestamp_ntz", "boolean",
+)  # fmt: skip
+
+
+def cut(kind: str, values: Sequence[Any], random: Random) -> Partition:
+    """Cuts at some of the values, few or many."""
+    found = sorted({one for one in values if one is not None and one == one}, key=lambda one: one.encode() if isinstance(one, str) else one)
+    chosen = random.sample(range(len(found)), random.choice((0, 1, len(found) // 2, len(found))))
+    return Partition(type=kind, cuts=tuple(found[at] for at in sorted(chosen)))
+
+
+def told(condition: e.Expression | None, value: Any) -> bool | None:
+    """What a condition says of a value: SQL's three values."""
+    match condition:
+        case None:
+            return True
+        case e.Literal():
+            return condition.value == "true"
+        case e.Call(function="when"):
+            *pairs, last = condition.arguments
+            found = next((then for test, then in zip(pairs[::2], pairs[1::2], strict=True) if told(test, value)), last)
+            return told(found, value)
+        case e.Call(function="and" | "or"):
+            values = [told(one, value) for one in condition.arguments]
+            decides = condition.function == "or"
+            return decides if decides in values else None if None in values else not decides
+        case e.Call(function="not"):
+            inner = told(condition.arguments[0], value)
+            return None if inner is None else not inner
+        case e.Call(function="isnull" | "isnotnull"):
+            return (value is None) == (condition.function == "isnull")
+        case e.Call(function="isnan"):
+            return value is not None and math.isnan(value)
+        case e.Call(function="in"):
+            number = computed(condition.arguments[0], value)
+            return None if number is None else number in [computed(one, value) for one in condition.arguments[1:]]
+        case e.Call(function="<" | ">="):
+            one, other = (computed(argument, value) for argument in condition.arguments)
+            if one is None or other is None:
+                return None
+            less = not math.isnan(one) and one < other if isinstance(one, float) else one < other
+            return less == (condition.function == "<")
+    raise AssertionError(condition)
+
+
+def computed(expression: e.Expression, value: Any) -> Any:
+    """The value of what is compared; a number too large for a bigint would be an error in Spark, and is one here."""
+    match expression:
+        case e.Attribute():
+            return value.encode() if isinstance(value, str) else value
+        case e.Cast(child=child):
+            return computed(child, value)
+        case e.Call(function="-" | "div"):
+            one, other = (computed(argument, value) for argument in expression.arguments)
+            made = None if one is None else one - other if expression.function == "-" else abs(one) // other * (1 if one >= 0 else -1)
+            assert made is None or abs(made) < 1 << 63, "an overflow"
+            return made
+        case e.Literal(value=text, type=kind):
+            assert text is not None
+            read: dict[str, Callable[[str], Any]] = {
+                "string": str.encode,
+                "date": date.fromisoformat,
+                "boolean": lambda one: one == "true",
+                "double": float,
+            }
+            return read.get(kind, datetime.fromisoformat if kind.startswith("timestamp") else Decimal)(text)
+    raise AssertionError(expression)
+
+
+def column(kind: str) -> e.Attribute:
+    return e.Attribute(id=0, name="a", type=kind)
+
+
+def as_told(condition: e.Expression | None, values: Sequence[Any]) -> list[bool]:
+    """The oracle's own three values, where a condition is to have two."""
+    found = [told(condition, value) for value in values]
+    return [bool(one) for one in found]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("seed", range(12))
+def test_the_rows_of_the_fragments_are_selected(kind: str, seed: int) -> None:
+    """All of them; and where intervals are few, or numbers are counted, no others. A closed gap lets whole fragments in."""
+    random = Random(f"{kind} {seed}")
+    values = [drawn(kind, random) for _ in range(400)]
+    partition = cut(kind, values, random)
+    share = random.choice((0.02, 0.3, 0.9))
+    fragments = frozenset(one for one in range(partition.count) if random.random() < share)
+    found = as_told(selection(partition, fragments, column(kind)), values)
+    numbers = [partition.fragment_of(value) for value in values]
+    assert all(chosen for chosen, number in zip(found, numbers, strict=True) if number in fragments)
+    assert len({(number, chosen) for chosen, number in zip(found, numbers, strict=True)}) == len(set(numbers)), "part of a fragment"
+    if len(intervals_of(fragments, partition.null_fragment, partition.count)) <= IN_TREE:
+        assert found == [number in fragments for number in numbers]
+
+
+def test_all_and_no_fragments() -> None:
+    partition = Partition(type="int", cuts=(0, 10))
+    assert selection(partition, frozenset(range(4)), column("int")) is None
+    assert selection(partition, frozenset(), column("int")) == e.Literal(value="false", type="boolean")
+    nulls = selection(partition, frozenset({3}), column("int"))
+    assert [told(nulls, value) for value in (None, 5)] == [True, False]
+
+
+def test_numbers_are_counted_where_cuts_are_equally_far() -> None:
+    """Thousands of scattered fragments stay exact, and no number overflows."""
+    partition = Partition(type="bigint", cuts=tuple(range(-50_000, 50_000, 10)))
+    fragments = frozenset(range(0, partition.count, 3))
+    condition = selection(partition, fragments, column("bigint"))
+    random = Random(1)
+    values = [-(1 << 63), (1 << 63) - 1, None, *(random.randint(-60_000, 60_000) for _ in range(3_000))]
+    assert as_told(condition, values) == [partition.fragment_of(value) in fragments for value in values]
+
+
+def test_intervals_are_few() -> None:
+    random = Random(2)
+    for _ in range(200):
+        count, most = random.randint(1, 60), random.randint(1, 20)
+        fragments = frozenset(one for one in range(count) if random.random() < 0.4)
+        found = intervals_of(fragments, count, most)
+        inside = {number for one in found for number in range(one.first, one.last + 1)}
+        assert len(found) <= most
+        assert fragments <= inside
+        assert all(before.last + 1 < after.first for before, after in pairwise(found))
+        if len(intervals_of(fragments, count, count)) <= most:
+            assert inside == fragments
+    assert len(intervals_of(frozenset(range(0, 1000, 2)), 1000, FOR_READER)) == FOR_READER
+
+
+@pytest.mark.parametrize(
+    ("kind", "cut", "told"),
+    [
+        ("timestamp", datetime(2020, 1, 1), "needs an offset"),
+        ("timestamp_ntz", MOMENT, "must not have an offset"),
+        ("decimal(38,30)", Decimal(10**12), "beyond all values"),
+    ],
+)
+def test_a_cut_that_spark_could_not_read_as_it_is_meant(kind: str, cut: Any, told: str) -> None:
+    with pytest.raises(SketchError, match=told):
+        selection(Partition(type=kind, cuts=(cut,)), frozenset({0}), column(kind))
+
+
+def test_a_sketch_of_another_type() -> None:
+    with pytest.raises(SketchError, match="column a, which is bigint"):
+        selection(Partition(type="int", cuts=()), frozenset({0}), column("bigint"))
+
+
+def test_a_cut_between_the_values_of_a_type() -> None:
+    condition = selection(Partition(type="int", cuts=(Decimal("1.5"), 1 << 40)), frozenset({1}), column("int"))
+    assert [told(condition, value) for value in (1, 2, (1 << 31) - 1)] == [False, True, True]
+
+
+# --- in Spark ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("zone", ["UTC", "America/New_York"])
+def test_spark_selects_the_same_rows(spark: SparkSession, zone: str) -> None:
+    """Of every type, in one frame; few and many fragments."""
+    from airflow_lineage_provider.spark.session import apply_conf
+
+    random = Random(zone)
+    rows = [tuple(drawn(kind, random) for kind in KINDS) for _ in range(300)]
+    schema = ", ".join(f"c{at} {kind}" for at, kind in enumerate(KINDS))
+    with apply_conf(spark, {"spark.sql.session.timeZone": zone}):
+        given = [tuple(one.astimezone() if isinstance(one, datetime) and one.tzinfo else one for one in row) for row in rows]
+        frame = spark.createDataFrame([(at, *row) for at, row in enumerate(given)], f"number int, {schema}")
+        for at, kind in enumerate(KINDS):
+            values = [row[at] for row in rows]
+            for share in (0.05, 0.5):
+                partition = cut(kind, values, random)
+                fragments = frozenset(one for one in range(partition.count) if random.random() < share)
+                condition = selection(partition, fragments, e.Attribute(id=at, name=f"c{at}", type=kind))
+                text = "true" if condition is None else lower_expression(condition, {at: ColumnRef(text=f"c{at}")}, dialect="spark")
+                found = {row.number for row in frame.where(text).collect()}
+                expected = {number for number, value in enumerate(values) if told(condition, value)}
+                assert found == expected, (kind, zone, text)
+
+
+# --- cuts --------------------------------------------------------------------------------------------------------------
+
+
+def test_a_value_a_fragment_where_values_are_few() -> None:
+    partition = cuts.of_values([3, 1, None, 3, 2], "int", 10, every=True)
+    assert partition.cuts == (1, 2, 3)
+    assert cuts.of_values([NAN, None], "double", 10, every=True).cuts == ()
+
+
+def test_percentiles_have_equally_many_rows() -> None:
+    random = Random(3)
+    values = [random.gauss(0, 1000) // 1 for _ in range(20_000)]
+    partition = cuts.of_values(values, "double", 100)
+    counts = [0] * partition.count
+    for value in values:
+        counts[partition.fragment_of(value)] += 1
+    assert 80 <= len(partition.cuts) <= 100
+    assert max(counts) <= 3 * len(values) / 100
+
+
+def test_many_rows_with_one_value_are_one_cut() -> None:
+    assert cuts.of_values(["a"] * 90 + ["b"] * 10, "string", 5).cuts == ("a",)
+    assert cuts.of_values([1] * 1000 + [2], "int", 4, every=True).cuts == (1, 2)
+
+
+def test_row_groups_of_a_clustered_table_are_where_it_is_cut() -> None:
+    groups = [RowGroup(first, first + 99) for first in range(0, 1000, 100)]
+    partition = cuts.of_row_groups(groups, "int", 100)
+    assert partition is not None
+    assert {one.least for one in groups} <= set(partition.cuts)
+    assert partition.cuts == tuple(range(0, 1000, 10))
+    days = cuts.of_row_groups([RowGroup(FIRST, FIRST + timedelta(9)), RowGroup(FIRST + timedelta(10), FIRST + timedelta(19))], "date", 4)
+    assert days is not None
+    assert len(days.cuts) == 4
+    texts = cuts.of_row_groups([RowGroup("a", "b"), RowGroup("c", "d"), RowGroup("é", "z")], "string", 100)
+    assert texts is not None
+    assert texts.cuts == ("a", "c", "é")
+    many = cuts.of_row_groups([RowGroup(one, one) for one in range(1000)], "int", 50)
+    assert many is not None
+    assert len(many.cuts) == 50
+
+
+def test_a_table_in_random_order_is_not_clustered() -> None:
+    assert cuts.of_row_groups([RowGroup(0, 99)] * 20, "int") is None
+    assert cuts.of_row_groups([RowGroup(0, 9)], "int") is None
+    assert cuts.clustering([RowGroup(first, first + 9) for first in range(0, 100, 10)]) == pytest.approx(0.1)
+    assert cuts.clustering([RowGroup(0, 99)] * 4) == 1
