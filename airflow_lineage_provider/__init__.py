@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from airflow_lineage_provider.recorded_run import Run as Run
     from airflow_lineage_provider.running.output import Output as Output
     from airflow_lineage_provider.secrecy import Secret as Secret
+    from airflow_lineage_provider.sketches.wanted import SketchOn as SketchOn
     from airflow_lineage_provider.tracing.columns.lineage import ColumnLineage as ColumnLineage
 
 _HOMES = {
@@ -56,6 +57,7 @@ _HOMES = {
     "Run": "recorded_run",
     "SafeColumns": "answers.safe_columns",
     "Secret": "secrecy",
+    "SketchOn": "sketches.wanted",
     "WhyNot": "answers.why_not",
     "arrays": "arrays",
     "errors": "errors",

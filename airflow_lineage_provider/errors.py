@@ -30,6 +30,7 @@
     │   └── AnswerTooLarge            more source rows stand behind it than the limit
     ├── TracingError                  a derivation cannot be answered
     │   ├── SparkRequired             the answer needs Spark, and no session was given
+    │   ├── ReadThroughSketch         what became of rows that the run did not read, as it read through a sketch
     │   ├── NotCaptured               captured lineage alone was to answer (lazy=False), and does not say it
     │   └── SourceUnavailable         a source has vanished or cannot be read
     ├── ArrayLineageError             lineage between the cells of arrays
@@ -42,6 +43,9 @@
     │   └── RelationDamaged           these bytes are no relation
     │       └── RelationTooNew        a newer release wrote them
     ├── SketchError                   fragments or a sketch are not what they can be
+    │   ├── SketchUnsafe              a column that was asked for by name is not proved safe
+    │   ├── SketchMismatch            a run through a sketch gave other rows than the plain run
+    │   ├── SketchOutdated            a source changed while it was read through a sketch
     │   └── SketchDamaged             these bytes are no sketch
     │       └── SketchTooNew          a newer release wrote them
     ├── StoreError                    the results store
@@ -188,6 +192,10 @@ class SparkRequired(TracingError):
     """The answer needs Spark, and no session was given."""
 
 
+class ReadThroughSketch(TracingError):
+    """The run read a source through a sketch: what would have become of rows that it did not read cannot be told."""
+
+
 class NotCaptured(TracingError):
     """A question was to be answered by captured lineage alone (``lazy=False``), and what it needs was not captured."""
 
@@ -234,6 +242,18 @@ class RelationTooNew(RelationDamaged):
 
 class SketchError(LineageError):
     """Fragments of a column, or a provenance sketch, are not what they can be."""
+
+
+class SketchUnsafe(SketchError):
+    """A sketch of a column that was asked for by name is not proved safe; the message says which operator may go wrong, and how."""
+
+
+class SketchMismatch(SketchError):
+    """A run through a sketch gave other rows than the plain run (``verify_sketches``). The sketch is dropped, and the run made plainly."""
+
+
+class SketchOutdated(SketchError):
+    """A source changed while a run read it through a sketch of the version before. The run is made again without."""
 
 
 class SketchDamaged(SketchError):

@@ -10,6 +10,7 @@ from airflow_lineage_provider.capture.wanted import Capture
 from airflow_lineage_provider.errors import InvalidOption
 from airflow_lineage_provider.running.output import Output
 from airflow_lineage_provider.shown import shown
+from airflow_lineage_provider.sketches.wanted import SketchOn
 from airflow_lineage_provider.words import OPTIONS, check_word
 
 _LONGEST_NAME = 1_000
@@ -96,6 +97,10 @@ def _capture(_name: str, value: Any) -> None:
     Capture.of(value)
 
 
+def _sketch_on(_name: str, value: Any) -> None:
+    SketchOn.of(value)
+
+
 _CHECKS: Mapping[str, Callable[[str, Any], None]] = {
     **{name: partial(check_word, kind=kind) for name, kind in OPTIONS.items()},
     "name": _text,
@@ -109,6 +114,8 @@ _CHECKS: Mapping[str, Callable[[str, Any], None]] = {
     "secret_params": _names,
     "context": _mapping,
     "capture": _capture,
+    "sketch_on": _sketch_on,
+    "verify_sketches": _flag,
     "across": _flag,
     "lazy": _flag,
     "lineage": _flag_or_none,

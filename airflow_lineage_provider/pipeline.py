@@ -30,7 +30,7 @@ from airflow_lineage_provider.store.data_place import DataPlace
 from airflow_lineage_provider.store.revival import Restarts
 from airflow_lineage_provider.store.run_store import FAILURES, RunStore
 from airflow_lineage_provider.streams import LineageOfStreams
-from airflow_lineage_provider.words import CaptureWhen, OnStoreFailure, Reasons, Strategy
+from airflow_lineage_provider.words import CaptureWhen, OnStoreFailure, Reasons, SketchesWhen, Strategy
 from airflow_lineage_provider.writes import LineageOfWrites
 
 if TYPE_CHECKING:
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from airflow_lineage_provider.capture.wanted import Capture
     from airflow_lineage_provider.records.run import RunRecord
     from airflow_lineage_provider.running.run import Request
+    from airflow_lineage_provider.sketches.wanted import SketchOn
 
 __all__ = ["Lineage"]
 
@@ -141,6 +142,9 @@ class Lineage(LineageOfStreams, LineageOfWrites, ProfileOfTables):
         on_store_failure: OnStoreFailure | None = None,
         append_key: str | None = None,
         capture: CaptureWhen | Capture = "lazy",
+        sketches: SketchesWhen = "off",
+        sketch_on: Mapping[str, str | SketchOn] | None = None,
+        verify_sketches: bool = False,
         context: Mapping[str, Any] | None = None,
         progress: Progress | bool | None = None,
         airflow: Mapping[str, Any] | None = None,
@@ -157,6 +161,11 @@ class Lineage(LineageOfStreams, LineageOfWrites, ProfileOfTables):
         way, the lineage of the result's rows is captured at the end of the run (`Run.capture`); what keeps it from being captured is told
         by `Run.index`, or raised (`settings.capture_required`). ``context`` is kept with the run: who runs it, a task of Airflow's for one
         (``airflow`` is its old name).
+        ``sketches`` says what is done with provenance sketches: ``use`` reads each source through a sketch that fits, if there is one;
+        ``eager`` also captures some after a run for which there was none; ``capture`` reads everything, and captures some. ``sketch_on``
+        names the column of a table that a sketch is to be of (a `SketchOn` says how it is cut). `Run.sketches` says what became of each
+        source. With ``verify_sketches`` a run through sketches is compared with the plain run, and where rows differ the sketches are
+        dropped, and the result is the plain one.
         ``progress`` is called with each stage; without one the stages are shown where there is a terminal or a notebook (False: nowhere;
         True: on standard error, whatever it is).
 
@@ -167,9 +176,10 @@ class Lineage(LineageOfStreams, LineageOfWrites, ProfileOfTables):
         again.
 
         :raises SparkRequired: there is no session.
-        :raises InvalidOption: an option is wrong. :raises InvalidCapture: the run does not read a table whose lineage is to be captured, or
-            stores nothing. :raises InvalidOutput: the result could not be written to ``output`` (the place exists
-            and the mode is ``error``, say). Both are found out before the pipeline is computed.
+        :raises InvalidOption: an option is wrong. :raises SketchUnsafe: a sketch of a column that ``sketch_on`` names is not proved safe.
+        :raises InvalidCapture: the run does not read a table whose lineage is to be captured, or stores nothing.
+        :raises InvalidOutput: the result could not be written to ``output`` (the place exists and the mode is ``error``, say). All three
+            are found out before the pipeline is computed.
         :raises PlanError: the pipeline cannot be understood.
         :raises ParameterError: a parameter cannot be recorded as it was asked.
         :raises LineageError: the run failed; it is recorded as failed and nothing else of it is kept.
@@ -179,7 +189,8 @@ class Lineage(LineageOfStreams, LineageOfWrites, ProfileOfTables):
         check_options({"on_store_failure": on_failure})
         request = requested(
             pipeline, name=name, params=params, clear_params=clear_params, secret_params=secret_params, output=output, strategy=strategy,
-            reasons=reasons, keys=keys, append_key=append_key, context=context, capture=capture,
+            reasons=reasons, keys=keys, append_key=append_key, context=context, capture=capture, sketches=sketches, sketch_on=sketch_on,
+            verify_sketches=verify_sketches,
         )  # fmt: skip
         if self.spark is None:
             raise SparkRequired("running a pipeline needs a Spark session: Lineage(spark)")
@@ -237,20 +248,23 @@ class Lineage(LineageOfStreams, LineageOfWrites, ProfileOfTables):
         return Run(self, record)
 
     def _executed(self, request: Request, spark: SparkSession, store: RunStore, progress: Progress | bool | None) -> Run:
-        from airflow_lineage_provider.running.run import execute
+        from airflow_lineage_provider.running.made_again import executed
         from airflow_lineage_provider.spark.executing.heartbeat import heartbeat
 
         self._sweep()
         with watched(progress, f"run {request.name}") as stages, heartbeat(lambda: spark, stages) as told:
-            record, execution, result = execute(spark, store, replace(request, data=self._place(spark)), told)
+            done = executed(spark, store, replace(request, data=self._place(spark)), told)
+        record = done.record
         if record.status == "complete" and request.batch is None:  # nobody looks at a batch's run now
             record = store.ask(f"reading run {record.id}", lambda opened: opened.run(record.id), record)
-        made = Run(self, record, execution=execution, result=result)
+        made = Run(self, record, execution=done.execution, result=done.result)
         if record.status == "complete" and request.batch is None:
             if request.capture is not None:
                 made._capture_with_run(request.capture, request.secrets.values, progress)
             elif record.strategy == "full_materialization":
                 made._capture_sets(request.secrets.values)
+            if done.sketching.capture:
+                made._capture_sketches(done.sketching, request.secrets.values, progress)
         return made
 
     def _place(self, spark: SparkSession) -> DataPlace | None:

@@ -30,6 +30,7 @@ from airflow_lineage_provider.render.progress import watched
 from airflow_lineage_provider.secrecy import Secrets
 from airflow_lineage_provider.secrecy.failures import guarded
 from airflow_lineage_provider.secrecy.showing import without_secrets
+from airflow_lineage_provider.sketched_run import SketchesOfRun
 from airflow_lineage_provider.tracing.columns.lineage import ColumnLineage, column_lineage
 from airflow_lineage_provider.words import Difference
 
@@ -52,7 +53,7 @@ WHY_NOT_LIMIT = 100
 """So many source rows `Run.why_not` follows, unless it is told otherwise."""
 
 
-class Run(LineageOfRows, CapturedLineageOfRun):
+class Run(LineageOfRows, CapturedLineageOfRun, SketchesOfRun):
     """A recorded run."""
 
     def __init__(self, lineage: Lineage, record: RunRecord, *, execution: Execution | None = None, result: DataFrame | None = None) -> None:

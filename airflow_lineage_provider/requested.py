@@ -13,7 +13,8 @@ from airflow_lineage_provider.running.output import Output
 from airflow_lineage_provider.running.run import Request
 from airflow_lineage_provider.secrecy import Secrets, recorded_params
 from airflow_lineage_provider.shown import shown
-from airflow_lineage_provider.words import CaptureWhen, Reasons, Strategy
+from airflow_lineage_provider.sketches.wanted import SketchOn
+from airflow_lineage_provider.words import CaptureWhen, Reasons, SketchesWhen, Strategy
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -33,6 +34,9 @@ def requested(
     append_key: str | None,
     context: Mapping[str, Any] | None,
     capture: CaptureWhen | Capture = "lazy",
+    sketches: SketchesWhen = "off",
+    sketch_on: Mapping[str, str | SketchOn] | None = None,
+    verify_sketches: bool = False,
 ) -> Request:
     """The request of a run with these options (`Lineage.run` says what each means).
 
@@ -40,7 +44,8 @@ def requested(
     """
     options = {"name": name, "strategy": strategy, "reasons": reasons, "output": output, "keys": keys, "params": params}
     named = {"clear_params": clear_params, "secret_params": secret_params, "context": context, "append_key": append_key, "capture": capture}
-    check_options({**options, **named})
+    sketched = {"sketches": sketches, "sketch_on": sketch_on, "verify_sketches": verify_sketches}
+    check_options({**options, **named, **sketched})
     written = None if output is None else Output.parse(output)
     if append_key is not None and (written is None or written.mode != "append"):
         raise InvalidOption(f"append_key={shown(append_key)} is for an output that is appended to (+append)")
@@ -64,4 +69,7 @@ def requested(
         airflow=context or {},
         append_key=append_key or "",
         capture=captured,
+        sketches=sketches,
+        sketch_on=SketchOn.of(sketch_on),
+        verify_sketches=verify_sketches,
     )

@@ -30,6 +30,10 @@ CaptureWhen = Literal["lazy", "eager"]
 CaptureDirection = Literal["both", "backward", "forward"]
 """Which way captured lineage may be asked: from the result to the sources, from the sources to the result."""
 
+SketchesWhen = Literal["off", "use", "eager", "capture"]
+"""What a run does with provenance sketches: nothing; it reads through one that fits; it also captures some where none fits; it reads
+everything, and captures some."""
+
 OutputKind = Literal["path", "table", "postgres"]
 OutputMode = Literal["error", "overwrite", "append"]
 """What becomes of what is there already."""
@@ -70,7 +74,7 @@ ProfileMethod = Literal["auto", "cd", "ug"]
 OPTIONS: Mapping[str, Any] = {
     "strategy": Strategy, "reasons": Reasons, "on_store_failure": OnStoreFailure, "difference": Difference, "capture": CaptureWhen,
     "direction": CaptureDirection, "on_unsupported": OnUnsupported, "nulls": ProfileNulls,
-    "method": ProfileMethod,
+    "method": ProfileMethod, "sketches": SketchesWhen,
 }  # fmt: skip
 """The options of runs and of questions, by name."""
 

@@ -34,7 +34,21 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"spark", "render"}),
     frozenset({"running", "deriving"}),
     frozenset({"options"}),
-    frozenset({"asking", "both_ways", "called", "captured_run", "recorded_run", "requested", "streams", "writes", "profiled", "pipeline"}),
+    frozenset(
+        {
+            "asking",
+            "both_ways",
+            "called",
+            "captured_run",
+            "recorded_run",
+            "requested",
+            "sketched_run",
+            "streams",
+            "writes",
+            "profiled",
+            "pipeline",
+        }
+    ),
     frozenset({"cli", "submitted", "operators", "hooks", "decorators", "triggers", "web", "provider_info", "provider_options"}),
 )
 # Explanations are drawn and restored by parts that know them: imported when called, so that no import is a circle.

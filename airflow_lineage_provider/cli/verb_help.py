@@ -28,7 +28,7 @@ VERBS: Mapping[str, VerbHelp] = {
         ),
     ),
     "safe": VerbHelp(
-        "show of which source columns a provenance sketch is safe (runs do not use sketches yet); the pipeline is not run",
+        "show of which source columns a provenance sketch is safe; the pipeline is not run",
         ("airflow-lineage safe pipelines.py:best --param year=2025", "airflow-lineage safe best.sql --key customer=c_custkey --json"),
     ),
     "profile": VerbHelp(

@@ -44,7 +44,7 @@ def captured(run: AskedRun, wanted: Capture, most: int, *, sets_alone: bool = Fa
         raise ResultNotStored(f"run {run.record.id} did not store its result (strategy {run.record.strategy}): its rows cannot be numbered")
     started, engines = time.perf_counter(), set[str]()
     waiting = _of_sets(run) if sets_alone else {0}
-    _check_unchanged(run)
+    check_unchanged(run)
     leaves = wanted_leaves(run.recorded, wanted)
     building = Building(counts=_counts(run), most=most, wanted=leaves, leads_to=_leads_to(run.recorded.plan))
     with derivation(run, TRUE) as made:
@@ -98,7 +98,7 @@ def _next_size(rows: int, pairs: int) -> int:
     return max(1, min(rows * _PAIRS_AT_ONCE // max(pairs, 1), 4 * rows, 1_000_000))
 
 
-def _check_unchanged(run: AskedRun) -> None:
+def check_unchanged(run: AskedRun) -> None:
     """What is read again is what the run read.
 
     :raises SourceUnavailable: it is not. :raises SparkRequired: only Spark can tell.

@@ -16,6 +16,7 @@ from dataclasses import MISSING, Field, fields, is_dataclass
 
 from airflow_lineage_provider.errors import UnsupportedOperator
 from airflow_lineage_provider.plan.expressions import Attribute, LambdaVariable
+from airflow_lineage_provider.plan.operators import Plan
 from airflow_lineage_provider.plan.relation import Relation
 from airflow_lineage_provider.plan.segments import SegmentedPlan
 
@@ -31,7 +32,19 @@ def plan_digest(plan: SegmentedPlan) -> str:
 
     :raises UnsupportedOperator: a node has a value that plans do not have.
     """
-    document = _Numbering().json(plan.segments)
+    return digest_of(_Numbering().json(plan.segments))
+
+
+def tree_digest(plan: Plan) -> str:
+    """The same of one operator tree.
+
+    :raises UnsupportedOperator: a node has a value that plans do not have.
+    """
+    return digest_of(_Numbering().json(plan))
+
+
+def digest_of(document: object) -> str:
+    """The digest of what JSON can say: of its text, whatever the order of names in it."""
     text = json.dumps(document, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
 

@@ -13,6 +13,7 @@ from typing import Literal
 from airflow_lineage_provider.capture.recorded import RecordedIndex
 from airflow_lineage_provider.plan.lineage_keys import MaterializedSegment, SourceIdentity
 from airflow_lineage_provider.reasons.description import UdfDescription
+from airflow_lineage_provider.records.sketches import SketchUse
 from airflow_lineage_provider.records.versions import OutputVersion, SourceVersion
 from airflow_lineage_provider.tracing.strategies import Choice
 from airflow_lineage_provider.words import RecordedKind
@@ -94,6 +95,8 @@ class RunRecord(RunHead):
     :ivar versions: of this library, Python and Spark.
     :ivar choices: which segments were stored, and why; empty for runs of releases that did not record it.
     :ivar captured: the lineage of its rows that was captured, if it was.
+    :ivar sketches: for each source, the sketch that the run read it through, or that was captured of it, or why there is none; empty where
+        nobody asked for sketches.
     """
 
     plan: str = ""
@@ -106,3 +109,4 @@ class RunRecord(RunHead):
     versions: Mapping[str, str] = field(default_factory=dict)
     choices: tuple[Choice, ...] = ()
     captured: RecordedIndex | None = None
+    sketches: tuple[SketchUse, ...] = ()

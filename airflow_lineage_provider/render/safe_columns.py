@@ -60,7 +60,7 @@ def _parts(found: SafeColumns) -> Iterator[RenderableType]:
         yield Text(f"{visible(columns[0].table)} (source {leaf})", style="bold cyan")
         yield _table(columns)
     yield Text()
-    yield Text("A sketch of a safe column gives the rows of the plain run. Runs do not read sketches yet.", style="dim")
+    yield Text("A run through a sketch of a safe column gives the rows of the plain run.", style="dim")
 
 
 def _table(columns: list[SafeColumn]) -> Table:

@@ -40,6 +40,8 @@ def _costs_of(store: Store, head: RunHead, wanted: SegmentedPlan) -> dict[int, S
         record = store.run(head.id)
         if head.plan_digest is None and not _reads_the_same(record, wanted):
             return {}
+        if any(one.state == "used" for one in record.sketches):
+            return {}  # a part of the rows costs less
     except (RecordDamaged, PlanVersionError) as problem:
         log.warning("what run %s cost is not known: %s", head.id, problem)
         return {}

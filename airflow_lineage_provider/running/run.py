@@ -38,6 +38,8 @@ from airflow_lineage_provider.running.given_pipeline import frame_of
 from airflow_lineage_provider.running.journal import Journal
 from airflow_lineage_provider.running.keeping import Keeping, keeping
 from airflow_lineage_provider.running.output import Output, Written
+from airflow_lineage_provider.running.sketched_result import check_result
+from airflow_lineage_provider.running.sketching import Sketching, sketching
 from airflow_lineage_provider.secrecy import Secrets, recorded_params
 from airflow_lineage_provider.secrecy.failures import guarded, told
 from airflow_lineage_provider.secrecy.known import AIRFLOW
@@ -55,11 +57,13 @@ if TYPE_CHECKING:
     from airflow_lineage_provider.plan.operators import Source
     from airflow_lineage_provider.reasons import ReasonedUdf
     from airflow_lineage_provider.records.versions import SourceVersion
+    from airflow_lineage_provider.sketches.wanted import SketchOn
     from airflow_lineage_provider.spark.capturing.capture import CapturedPipeline
     from airflow_lineage_provider.spark.capturing.micro_batch import MicroBatch
     from airflow_lineage_provider.spark.executing.run import Execution
     from airflow_lineage_provider.store.data_place import DataPlace
     from airflow_lineage_provider.store.run_store import RunStore
+    from airflow_lineage_provider.words import SketchesWhen
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,6 +84,11 @@ class Request:
     data: DataPlace | None = None
     batch: MicroBatch | None = None
     capture: Capture | None = None
+    sketches: SketchesWhen = "off"
+    sketch_on: Mapping[str, SketchOn] = field(default_factory=dict)
+    verify_sketches: bool = False
+    sketches_refused: str = ""
+    """Why a run that was asked to use sketches is made without: another one found them wrong."""
     shared_keys: bool = False
     """Whether ``keys`` are those of further runs, too, and may name tables that this one does not read."""
 
@@ -98,13 +107,25 @@ class _Prepared:
     udfs: Mapping[int, ReasonedUdf]
     keeping: Keeping
     frame: DataFrame
+    sketching: Sketching
 
 
-def execute(spark: SparkSession, store: RunStore, request: Request, progress: Progress) -> tuple[RunRecord, Execution, DataFrame]:
-    """Run a pipeline: the run as it is recorded, what Spark keeps of it, and the result.
+@dataclass(frozen=True, kw_only=True)
+class Executed:
+    """The run as it is recorded, what Spark keeps of it, the result, and what sketches are to be captured."""
+
+    record: RunRecord
+    execution: Execution
+    result: DataFrame
+    sketching: Sketching
+
+
+def execute(spark: SparkSession, store: RunStore, request: Request, progress: Progress) -> Executed:
+    """Run a pipeline.
 
     :raises PlanError: the pipeline cannot be understood; nothing was run and nothing recorded.
     :raises InvalidOutput: the result could not be written; nothing was run and nothing recorded.
+    :raises SketchMismatch, SketchOutdated: a sketch was used and must not have been; recorded as failed, and nothing is written.
     :raises UdfFailed, ReasonValueMismatch, LoadFailed, StoreUnavailable, RunFailed: it failed on the way; recorded as failed.
     """
     from airflow_lineage_provider.spark.executing.lost_executors import check_kept_rows, lost_executors
@@ -141,7 +162,7 @@ def execute(spark: SparkSession, store: RunStore, request: Request, progress: Pr
         if raised is error:
             raise
         raise raised from (error if told(error, request.secrets.message) is error else None)
-    return record, execution, result
+    return Executed(record=record, execution=execution, result=result, sketching=prepared.sketching)
 
 
 def _publish(store: RunStore, record: RunRecord, places: Mapping[str, str], prepared: _Prepared, journal: Journal) -> RunRecord:
@@ -154,6 +175,10 @@ def _publish(store: RunStore, record: RunRecord, places: Mapping[str, str], prep
         )  # fmt: skip
 
     store.ask(f"publishing run {record.id}", publish, None, lambda opened: publish(opened, True))
+    if prepared.sketching.used:
+        store.ask(
+            f"noting the sketches of run {record.id}", lambda opened: opened.note_sketch_uses(record.id, prepared.sketching.used), None
+        )
     if not store.lost:
         return replace(record, status="complete")
     incomplete = replace(record, status="incomplete", error=f"lineage incomplete: {store.lost}")
@@ -165,13 +190,16 @@ def _result(execution: Execution, prepared: _Prepared, request: Request, journal
     """The result, and what writing it gave where it is written."""
     from airflow_lineage_provider.spark.executing.run import compute_result
 
-    result = _compute(execution, prepared)
+    result, through = _compute(execution, prepared), bool(prepared.sketching.used)
+    if 0 not in prepared.recorded.materialized and (request.output is None or through):
+        execution.progress("computing result")
+        result = compute_result(execution, result)
+    if through:
+        plain = prepared.frame if request.verify_sketches else None
+        check_result(execution, prepared.recorded, prepared.sketching.used, result, plain)
     if request.output is not None:
         execution.progress(f"writing {request.output.shown}")
         return result, request.output.write(result, journal)
-    if 0 not in prepared.recorded.materialized:
-        execution.progress("computing result")
-        result = compute_result(execution, result)
     return result, None
 
 
@@ -252,7 +280,10 @@ def _prepare(spark: SparkSession, store: RunStore, request: Request, frame: Data
     if request.capture is not None:
         wanted_leaves(recorded, request.capture)
     kept = keeping(udfs, _called_again(recorded, udfs), [text for one in request.secrets.values.values() for text in texts_of(one)])
-    return _Prepared(captured=captured, recorded=recorded, choices=choices, programs=made, udfs=udfs, keeping=kept, frame=frame)
+    return _Prepared(
+        captured=captured, recorded=recorded, choices=choices, programs=made, udfs=udfs, keeping=kept, frame=frame,
+        sketching=sketching(request, captured, recorded, udfs, store),
+    )  # fmt: skip
 
 
 def _called_again(recorded: RecordedPlan, udfs: Mapping[int, ReasonedUdf]) -> frozenset[int]:
@@ -297,8 +328,8 @@ def _compute(execution: Execution, prepared: _Prepared) -> DataFrame:
     plan = prepared.recorded.plan
     identities = {leaf: one.identity for leaf, one in prepared.recorded.sources.items()}
     leaves = dict(enumerate(prepared.captured.leaves))
-    tables = source_views(execution, plan, leaves, identities)
-    if not prepared.programs:
+    tables = source_views(execution, plan, leaves, identities, prepared.sketching.selections)
+    if not prepared.programs and not prepared.sketching.selections:
         return prepared.frame  # nothing is stored but the session's own data: the pipeline runs as it is
     names = _register_udfs(execution, prepared)
     frame = None
@@ -378,6 +409,7 @@ def _record(prepared: _Prepared, request: Request) -> RunRecord:
         conf=dict(recorded.plan.conf),
         airflow={name: value if name in AIRFLOW else recorded_value(value) for name, value in request.airflow.items()},
         choices=prepared.choices,
+        sketches=prepared.sketching.uses,
         versions={
             "airflow_lineage_provider": __version__,
             "python": platform.python_version(),

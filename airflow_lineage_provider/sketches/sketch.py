@@ -7,15 +7,14 @@ maximum, and serves the very same instance of a pipeline alone (the paper reuses
 from __future__ import annotations
 
 import json
-import zlib
 from dataclasses import dataclass
 from typing import Any, TypeAlias, get_args
 from typing import Literal as OneOf
 
-from airflow_lineage_provider.errors import SketchDamaged, SketchError, SketchTooNew
+from airflow_lineage_provider.errors import SketchDamaged, SketchError
+from airflow_lineage_provider.sketches.packed import packed, unpacked
 
 SketchKind: TypeAlias = OneOf["accurate", "superset", "witness"]
-FORMAT = 1
 _MAGIC = b"SKT"
 _MOST_BYTES = 1 << 20
 """More than the largest head and set of fragments that are written: what says that it is larger is damaged, and is not unpacked."""
@@ -48,8 +47,7 @@ class Sketch:
         """With a version of the format and a checksum: two bits a fragment at most, so 10,000 fragments are less than 10 KB."""
         bits = sum(1 << one for one in self.fragments).to_bytes((self.count + 7) // 8, "little")
         head = {"leaf": self.leaf, "column": self.column, "count": self.count, "versions": self.versions, "kind": self.kind}
-        body = zlib.compress(json.dumps(head, separators=(",", ":")).encode() + b"\0" + bits, 9)
-        return _MAGIC + bytes([FORMAT]) + zlib.crc32(body).to_bytes(4, "little") + body
+        return packed(_MAGIC, json.dumps(head, separators=(",", ":")).encode() + b"\0" + bits)
 
     @staticmethod
     def from_bytes(data: bytes) -> Sketch:
@@ -57,15 +55,10 @@ class Sketch:
 
         :raises SketchDamaged: it is none, or not as it was written. :raises SketchTooNew: a later release wrote it.
         """
-        if len(data) < 8 or data[:3] != _MAGIC:
-            raise SketchDamaged("these bytes are no sketch")
-        if data[3] > FORMAT:
-            raise SketchTooNew(f"a sketch of format {data[3]}; this release reads up to {FORMAT}: upgrade it")
-        if zlib.crc32(data[8:]) != int.from_bytes(data[4:8], "little"):
-            raise SketchDamaged("a sketch's checksum is wrong")
+        body = unpacked(_MAGIC, data, "sketch", _MOST_BYTES)
         try:
-            return _read(zlib.decompressobj().decompress(data[8:], _MOST_BYTES))
-        except (zlib.error, ValueError, KeyError, TypeError, SketchError) as error:
+            return _read(body)
+        except (ValueError, KeyError, TypeError, SketchError) as error:
             raise SketchDamaged(f"a sketch cannot be read: {error}") from error
 
 

@@ -12,6 +12,7 @@ from airflow_lineage_provider.sources import calendars
 from airflow_lineage_provider.sources.duckdb_connection import text
 from airflow_lineage_provider.sources.files import FileColumn
 from airflow_lineage_provider.sources.parquet_types import Leaf
+from airflow_lineage_provider.sources.row_groups import bounds_in_footer
 
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
@@ -90,14 +91,5 @@ def _first_moment(leaf: Leaf) -> int:
 
 
 def _bounds(file: pq.ParquetFile, column: FileColumn, *, raw: bool) -> Iterator[tuple[Any, Any] | None]:
-    """The least and the largest value of each row group that has values; None where its statistics do not tell."""
     number = next(i for i in range(len(file.schema)) if file.schema.column(i).path == column.name)
-    for group in range(file.num_row_groups):
-        chunk = file.metadata.row_group(group).column(number)
-        found = chunk.statistics
-        if found is not None and found.has_null_count and found.null_count == chunk.num_values:
-            continue
-        if found is None or not found.has_min_max:
-            yield None
-        else:
-            yield (found.min_raw, found.max_raw) if raw else (found.min, found.max)
+    return bounds_in_footer(file, number, raw=raw)

@@ -12,7 +12,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from airflow_lineage_provider.errors import LoadFailed
-from airflow_lineage_provider.store import catalog, discarded, schema
+from airflow_lineage_provider.store import catalog, discarded, kept_sketches, schema
 from airflow_lineage_provider.store.kinds import KINDS, Kind
 from airflow_lineage_provider.store.layout import Column, Layout, cut, make_layout
 from airflow_lineage_provider.store.materialization import ExecutorUrls, Materialization
@@ -196,8 +196,8 @@ def end_loads(connection: sa.Connection, run_id: str) -> None:
 
 
 def drop_data(connection: sa.Connection, run_id: str) -> None:
-    """Drop a run's tables, captured lineage and the UDFs kept with it, and forget its materializations; their folders are to be removed
-    (`discarded`)."""
+    """Drop a run's tables, captured lineage, sketches and the UDFs kept with it, and forget its materializations; their folders are to be
+    removed (`discarded`)."""
     table = schema.materializations
     found = connection.execute(sa.select(table.c.table_name, table.c.folder).where(table.c.run_id == run_id)).all()
     for name, folder in found:
@@ -206,6 +206,7 @@ def drop_data(connection: sa.Connection, run_id: str) -> None:
     discarded.enter(connection, run_id, [folder for _, folder in found if folder is not None])
     for one in (table, schema.kept_udfs, schema.captured_parts):
         connection.execute(one.delete().where(one.c.run_id == run_id))
+    kept_sketches.forget(connection, run_id)
 
 
 def size(connection: sa.Connection) -> int:

@@ -11,7 +11,7 @@ from airflow_lineage_provider.errors import RecordDamaged, StoreError
 from airflow_lineage_provider.store.sqltext import CATALOG_SCHEMA
 from airflow_lineage_provider.store.textescape import escape, unescape
 
-HEAD = "0011"
+HEAD = "0012"
 VERSION_TABLE = "schema_version"
 STATUSES = ("running", "complete", "incomplete", "failed", "dropped")
 
@@ -94,6 +94,7 @@ runs = sa.Table(
     sa.Column("choices", JsonText),
     sa.Column("plan_digest", sa.Text),
     sa.Column("captured", JsonText),
+    sa.Column("sketches", JsonText),
     sa.Column("shared_plan", sa.Text, sa.ForeignKey("lineage.plans.digest")),
     sa.Index("runs_shared_plan", "shared_plan", postgresql_where=sa.text("shared_plan IS NOT NULL")),
     sa.Index("runs_running", "id", postgresql_where=sa.text("status = 'running'")),
@@ -225,3 +226,44 @@ kept_udfs = sa.Table(
     sa.Column("libraries", JsonText, nullable=False),
     sa.Column("payload", sa.LargeBinary, nullable=False),
 )
+
+sketch_cuts = sa.Table(
+    "sketch_cuts",
+    metadata,
+    sa.Column("digest", sa.Text, primary_key=True),
+    sa.Column("content", sa.LargeBinary, nullable=False),
+)
+"""Partitions of columns into fragments, which several sketches share, by the SHA-256 of their bytes."""
+
+sketches = sa.Table(
+    "sketches",
+    metadata,
+    sa.Column("id", sa.Text, primary_key=True),
+    sa.Column("run_id", sa.Text, sa.ForeignKey("lineage.runs.id", ondelete="CASCADE"), nullable=False),
+    sa.Column("pipeline", SafeText, nullable=False),
+    sa.Column("template", sa.Text, nullable=False),
+    sa.Column("binding", JsonText, nullable=False),
+    sa.Column("leaf", sa.Integer, nullable=False),
+    sa.Column("table", SafeText, nullable=False),
+    sa.Column("column", SafeText, nullable=False),
+    sa.Column("versions", JsonText, nullable=False),
+    sa.Column("content", sa.LargeBinary, nullable=False),
+    sa.Column("cuts", sa.Text, sa.ForeignKey("lineage.sketch_cuts.digest"), nullable=False),
+    sa.Column("rows", sa.BigInteger, nullable=False),
+    sa.Column("total", sa.BigInteger, nullable=False),
+    sa.Column("proof", SafeText, nullable=False),
+    sa.Column("created", _time, nullable=False),
+    sa.Index("sketches_template", "template"),
+    sa.Index("sketches_run", "run_id"),
+    sa.Index("sketches_cuts", "cuts"),
+)
+"""Provenance sketches of runs' results (`sketches`); dropped with the runs that they are of."""
+
+sketch_uses = sa.Table(
+    "sketch_uses",
+    metadata,
+    sa.Column("sketch_id", sa.Text, sa.ForeignKey("lineage.sketches.id", ondelete="CASCADE"), primary_key=True),
+    sa.Column("run_id", sa.Text, sa.ForeignKey("lineage.runs.id", ondelete="CASCADE"), primary_key=True),
+    sa.Index("sketch_uses_run", "run_id"),
+)
+"""Which runs read a source through which sketch."""

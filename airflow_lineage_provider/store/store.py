@@ -32,6 +32,7 @@ from airflow_lineage_provider.store.records import DerivationRecord
 from airflow_lineage_provider.store.runs import Runs
 from airflow_lineage_provider.store.selecting import Select, by_connection, by_session
 from airflow_lineage_provider.store.session import Session
+from airflow_lineage_provider.store.sketches import Sketches
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
     from airflow_lineage_provider.capture.recorded import RecordedIndex
 
 
-class Store(Runs, Appends, Batches, Reading):
+class Store(Runs, Appends, Batches, Sketches, Reading):
     """PostgreSQL with the catalog and the materializations. Open it with `Store.open`; it may be shared between threads.
 
     Every method raises StoreUnavailable when the server does not answer and StoreError when it refuses.

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import zlib
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from random import Random
 from typing import Any
@@ -11,8 +10,10 @@ from typing import Any
 import pytest
 
 from airflow_lineage_provider.errors import SketchDamaged, SketchError, SketchTooNew
+from airflow_lineage_provider.sketches import kept_cuts
+from airflow_lineage_provider.sketches.packed import FORMAT, packed
 from airflow_lineage_provider.sketches.partition import MOST_CUTS, Partition
-from airflow_lineage_provider.sketches.sketch import FORMAT, Sketch
+from airflow_lineage_provider.sketches.sketch import Sketch
 
 NAN = float("nan")
 
@@ -94,9 +95,10 @@ def test_what_is_damaged_is_refused() -> None:
 
 @pytest.mark.parametrize("body", [b"", b"{}", b"{}\0", b'{"count":8}\0a', b"\xff\0a", b"[1]\0a"])
 def test_bytes_with_a_right_checksum_and_no_sketch_are_refused(body: bytes) -> None:
-    packed = zlib.compress(body)
     with pytest.raises(SketchDamaged):
-        Sketch.from_bytes(b"SKT" + bytes([FORMAT]) + zlib.crc32(packed).to_bytes(4, "little") + packed)
+        Sketch.from_bytes(packed(b"SKT", body))
+    with pytest.raises(SketchDamaged):
+        kept_cuts.from_bytes(packed(b"CUT", body))
 
 
 def test_a_newer_format_is_named() -> None:
@@ -111,3 +113,34 @@ def test_a_sketch_has_the_partitions_fragments_alone() -> None:
         Sketch(leaf=0, column="a", count=3, fragments=frozenset({3}))
     with pytest.raises(SketchError, match="accurate, superset, witness"):
         Sketch(leaf=0, column="a", count=3, fragments=frozenset(), kind="good")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("kind", "cuts"),
+    [
+        ("bigint", (-(1 << 63), 0, 12345678901234567890)),
+        ("decimal(10,2)", (Decimal("-1.50"), Decimal("1E+3"))),
+        ("double", (float("-inf"), -1e-300, 0.1, float("inf"))),
+        ("string", ("", "a\0'\n", "é", "\U0001f600")),
+        ("date", (date(1, 1, 1), date(2020, 2, 29))),
+        ("timestamp", (datetime(2020, 1, 1, 12, 0, 0, 1, UTC),)),
+        ("timestamp_ntz", (datetime(2020, 1, 1, 12, 0, 0, 1),)),
+        ("boolean", (False, True)),
+        ("int", ()),
+    ],
+)
+def test_cuts_are_read_as_they_were_written(kind: str, cuts: tuple[Any, ...]) -> None:
+    made = Partition(type=kind, cuts=cuts)
+    written = kept_cuts.to_bytes(made)
+    assert kept_cuts.from_bytes(written) == made
+    for at in range(len(written)):
+        with pytest.raises(SketchDamaged):
+            kept_cuts.from_bytes(written[:at] + bytes([written[at] ^ 0x11]) + written[at + 1 :])
+
+
+@pytest.mark.parametrize(
+    "body", [b'{"type":"int","cuts":["a"]}', b'{"type":"map<int,int>","cuts":["1"]}', b'{"type":"int","cuts":["2","1"]}']
+)
+def test_cuts_that_are_none_are_refused(body: bytes) -> None:
+    with pytest.raises(SketchDamaged, match="cannot be read"):
+        kept_cuts.from_bytes(packed(b"CUT", body))

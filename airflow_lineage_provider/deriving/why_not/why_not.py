@@ -13,7 +13,7 @@ from airflow_lineage_provider.deriving.descent import Descent, stale_sources, wo
 from airflow_lineage_provider.deriving.why_not.drops import drops_of
 from airflow_lineage_provider.deriving.why_not.found_rows import found_rows, worth_of_copies
 from airflow_lineage_provider.deriving.why_not.question import asked_of
-from airflow_lineage_provider.errors import SparkRequired
+from airflow_lineage_provider.errors import ReadThroughSketch, SparkRequired
 from airflow_lineage_provider.plan.expressions import TRUE
 from airflow_lineage_provider.plan.guarantees import weakest
 from airflow_lineage_provider.plan.interval_columns import with_interval_types
@@ -39,14 +39,26 @@ class _Way:
     first: int
 
 
+def _check_read_whole(run: AskedRun) -> None:
+    """:raises ReadThroughSketch: operators on the way have dropped nothing of rows that the run has not read."""
+    through = next((one for one in run.record.sketches if one.state == "used"), None)
+    if through is not None:
+        raise ReadThroughSketch(
+            f"run {run.record.id} read {through.table} through a sketch of {through.column}, {through.rows} of {through.total} rows: what "
+            "operators would have made of the others is not recorded. Run the pipeline with sketches='off', and ask that run"
+        )
+
+
 def why_not(run: AskedRun, rows: Any, table: str | None, *, at: Any = None, summary: RunSummary, limit: int) -> WhyNot:
     """What became of the rows of a source table: those that ``rows`` says, or those at the positions ``at``.
 
     :raises InvalidTarget, EmptyTarget, TargetTooLarge: the question cannot be answered as it is asked.
     :raises SparkRequired: there is no session. :raises SourceUnavailable: a source has vanished, or a rerun would be of other data.
-    :raises UnsupportedOperator, TracingError: what became of the rows cannot be told.
+    :raises ReadThroughSketch: the run has not read all rows. :raises UnsupportedOperator, TracingError: what became of the rows cannot be
+        told otherwise.
     """
     started = time.perf_counter()
+    _check_read_whole(run)
     recorded = run.recorded
     asked = asked_of(rows, table, recorded, run.on_demand.session, at=at)
     text = "following source rows to the result runs the pipeline's operators again: give a Spark session, Lineage(spark)"

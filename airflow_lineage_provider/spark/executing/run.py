@@ -29,8 +29,8 @@ from airflow_lineage_provider.spark.executing.table_functions import generated, 
 from airflow_lineage_provider.spark.frames import columns_named, of_sql, persisted, renamed, with_columns
 from airflow_lineage_provider.spark.identity import with_identity
 from airflow_lineage_provider.spark.reach import are_kept_out
-from airflow_lineage_provider.spark.session import KEPT_ROWS, SETTINGS, apply_conf, carefully
-from airflow_lineage_provider.sql import ColumnRef, lower
+from airflow_lineage_provider.spark.session import KEPT_ROWS, PARSER, SETTINGS, apply_conf, carefully
+from airflow_lineage_provider.sql import ColumnRef, lower, lower_expression
 from airflow_lineage_provider.store import Column, ResultTable
 from airflow_lineage_provider.tracing.binding import Key, LeafTable, bind
 from airflow_lineage_provider.tracing.program import Program
@@ -38,6 +38,7 @@ from airflow_lineage_provider.tracing.program import Program
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+    from airflow_lineage_provider.plan.expressions import Expression
     from airflow_lineage_provider.reasons import ReasonedUdf
     from airflow_lineage_provider.spark.capturing.capture import CapturedPipeline
     from airflow_lineage_provider.spark.capturing.captured_udf import CapturedUdf
@@ -110,12 +111,19 @@ def under_settings(spark: SparkSession, conf: Mapping[str, str]) -> Iterator[Non
 
 
 def source_views(
-    execution: Execution, plan: SegmentedPlan, leaves: Mapping[int, DataFrame], identities: Mapping[int, SourceIdentity]
+    execution: Execution,
+    plan: SegmentedPlan,
+    leaves: Mapping[int, DataFrame],
+    identities: Mapping[int, SourceIdentity],
+    selections: Mapping[int, Expression] | None = None,
 ) -> dict[Key, LeafTable]:
-    """A view for every source leaf, with its lineage key. Data that only this session holds is stored on the way."""
+    """A view for every source leaf, with its lineage key, and the rows alone that ``selections`` leave of it. Data that only this session
+    holds is stored on the way."""
     tables: dict[Key, LeafTable] = {}
     for source in sources_of(plan):
         frame = with_identity(_plain_names(leaves[source.leaf], source), identities[source.leaf])
+        if selections and source.leaf in selections:
+            frame = _selected(frame, source, selections[source.leaf])
         if identities[source.leaf].kind == "snapshot":
             frame = execution.keep(frame)
             _snapshot(execution, source, frame)
@@ -136,6 +144,12 @@ def _plain_names(frame: DataFrame, source: o.Source) -> DataFrame:
             f"source {source.relation.name} has {len(frame.columns)} columns in the session, {len(source.columns)} in the plan"
         )
     return frame
+
+
+def _selected(frame: DataFrame, source: o.Source, condition: Expression) -> DataFrame:
+    names = {a.id: ColumnRef(text=name) for name, a in zip(source.columns, source.output, strict=True)}
+    with apply_conf(frame.sparkSession, PARSER):
+        return frame.where(lower_expression(condition, names, dialect="spark"))
 
 
 def _snapshot(execution: Execution, source: o.Source, frame: DataFrame) -> None:

@@ -1,0 +1,187 @@
+"""Sketches captured after a run: which fragments of a source's column hold the rows that stand behind the whole result.
+
+What stands behind it is traced as for any question, so the sketch is accurate where the lineage is exact; nothing of the pipeline runs
+again but what the run's strategy did not store.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from airflow_lineage_provider.deriving.capturing import check_unchanged
+from airflow_lineage_provider.deriving.derivation import derivation
+from airflow_lineage_provider.errors import SketchError, SparkRequired
+from airflow_lineage_provider.plan.expressions import TRUE
+from airflow_lineage_provider.plan.guarantees import EXACT, Guarantee, weakest
+from airflow_lineage_provider.records.sketches import SketchUse, StoredSketch
+from airflow_lineage_provider.sketches import cuts, kept_cuts
+from airflow_lineage_provider.sketches.cuts import RowGroup
+from airflow_lineage_provider.sketches.partition import Partition
+from airflow_lineage_provider.sketches.sketch import Sketch, SketchKind
+from airflow_lineage_provider.sketches.use import selection
+from airflow_lineage_provider.sources.row_groups import bounds_of_row_groups
+from airflow_lineage_provider.sql import ColumnRef, lower_expression
+from airflow_lineage_provider.store.ids import new_id
+from airflow_lineage_provider.tracing.maps import RESULT, RowSet, distinct_rows, numbered_rows
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from airflow_lineage_provider.deriving.asked_run import AskedRun
+    from airflow_lineage_provider.deriving.derivation import Derivation
+    from airflow_lineage_provider.recording import RecordedSource
+    from airflow_lineage_provider.running.sketching import Sketching
+    from airflow_lineage_provider.sketches.choice import ChosenColumn
+    from airflow_lineage_provider.spark.rereading.sketched import SketchedColumn
+
+_ROWS_AT_ONCE = 65_536
+_MOST_ROWS = (1 << 31) - 1
+"""So many rows Spark's limit takes."""
+
+
+@dataclass
+class _Behind:
+    """The keys of a source's rows that stand behind the result, in parts."""
+
+    parts: list[pa.Table] = field(default_factory=list)
+    guarantee: Guarantee = EXACT
+
+    def keys(self) -> pa.Table:
+        import pyarrow as pa
+
+        return distinct_rows(pa.concat_tables(self.parts))
+
+
+def sketched(run: AskedRun, wanted: Sketching, most: int) -> tuple[list[StoredSketch], tuple[SketchUse, ...]]:
+    """The sketches of a run's result, and what is said of each source.
+
+    :raises SourceUnavailable: a source is no longer what the run read. :raises SparkRequired: there is no session.
+    :raises SketchError: more than ``most`` rows stand behind the result.
+    """
+    spark = run.on_demand.needed(SparkRequired("a sketch is captured by Spark: give a Spark session, Lineage(spark)"))
+    check_unchanged(run)
+    behind = _behind(run, wanted.capture, most)
+    made: list[StoredSketch] = []
+    told = list(wanted.uses)
+    for leaf, column in wanted.capture.items():
+        run.progress(f"sketching {column.safe.column} of {column.safe.table}")
+        source = run.recorded.sources[leaf]
+        problem = _why_not(behind[leaf], column, run.total)
+        if problem:
+            told.append(_unused(column, problem))
+            continue
+        with ExitStack() as stack:
+            from airflow_lineage_provider.spark.rereading.sketched import SketchedColumn
+
+            values = SketchedColumn(spark, source, column.safe.column, stack)
+            try:
+                one = _Made(source, column, behind[leaf], values).stored(wanted, run)
+            except (SketchError, OverflowError, ValueError) as error:  # a value that Python has not
+                told.append(_unused(column, f"not captured: {error}"))
+                continue
+        made.append(one)
+        told.append(_captured(one))
+    return made, tuple(sorted(told, key=lambda use: use.leaf))
+
+
+def _unused(column: ChosenColumn, because: str) -> SketchUse:
+    return SketchUse(leaf=column.safe.leaf, table=column.safe.table, column=column.safe.column, state="unused", because=because)
+
+
+def _captured(one: StoredSketch) -> SketchUse:
+    sketch = Sketch.from_bytes(one.content)
+    return SketchUse(
+        leaf=one.leaf, table=one.table, column=one.column, state="captured", sketch=one.id, run_id=one.run_id, because=one.proof,
+        fragments=len(sketch.fragments), count=sketch.count, rows=one.rows, total=one.total,
+    )  # fmt: skip
+
+
+def _why_not(behind: _Behind, column: ChosenColumn, rows: int | None) -> str:
+    if behind.guarantee.level == "unavailable":
+        return f"what stands behind the result is not known: {behind.guarantee.cause}"
+    if column.safe.needs_rows and not rows:
+        return "it is safe only for a result that has rows, and this one has none"
+    return ""
+
+
+# --- what stands behind the result -------------------------------------------------------------------------------------
+
+
+def _behind(run: AskedRun, wanted: Mapping[int, ChosenColumn], most: int) -> dict[int, _Behind]:
+    import pyarrow as pa
+
+    found = {leaf: _Behind() for leaf in wanted}
+    with derivation(run, TRUE) as made:
+        run.progress("tracing the result")
+        for numbers in _parts(made):
+            lineage, asked = made.lineage.anew(), numbered_rows(RESULT, numbers)
+            for leaf, one in found.items():
+                rows = lineage.between(RESULT, RowSet("source", (leaf,))).backward(asked)
+                one.guarantee = weakest(one.guarantee, rows.guarantee)
+                one.parts.append(rows.each_once())
+                if sum(part.num_rows for part in one.parts) > most:
+                    raise SketchError(
+                        f"more than {most:,} rows of {run.recorded.sources[leaf].source.relation.name} stand behind the result"
+                    )
+    empty = {leaf: pa.table({f"key_{at}": [] for at in range(len(run.recorded.sources[leaf].identity.columns))}) for leaf in wanted}
+    return {leaf: one if one.parts else replace(one, parts=[empty[leaf]]) for leaf, one in found.items()}
+
+
+def _parts(made: Derivation) -> Iterator[list[int]]:
+    """The numbers of the result's rows, some at a time."""
+    numbers = made.rows.matching(TRUE, _MOST_ROWS)
+    for first in range(0, len(numbers), _ROWS_AT_ONCE):
+        yield numbers[first : first + _ROWS_AT_ONCE]
+
+
+# --- fragments ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Made:
+    source: RecordedSource
+    column: ChosenColumn
+    behind: _Behind
+    values: SketchedColumn
+
+    def stored(self, wanted: Sketching, run: AskedRun) -> StoredSketch:
+        partition = self._partition()
+        keys = self.behind.keys()
+        inside = partition.fragments_of(self.values.behind(keys)) if keys.num_rows else frozenset[int]()
+        column = self.column.safe.column
+        versions = tuple(wanted.versions[leaf] for leaf in sorted(wanted.versions))
+        kind: SketchKind = "accurate" if self.behind.guarantee == EXACT else "superset"
+        sketch = Sketch(leaf=self.column.safe.leaf, column=column, count=partition.count, fragments=inside, versions=versions, kind=kind)
+        rows, total = self.values.counted(self._condition(partition, inside))
+        assert wanted.instance is not None
+        return StoredSketch(
+            id=new_id(), run_id=run.record.id, pipeline=run.record.pipeline, template=wanted.instance.template,
+            binding=wanted.instance.binding, leaf=sketch.leaf, table=self.column.safe.table, column=column, versions=wanted.versions,
+            content=sketch.to_bytes(), cuts=kept_cuts.to_bytes(partition), rows=rows, total=total, proof=self.column.proof,
+        )  # fmt: skip
+
+    def _condition(self, partition: Partition, inside: frozenset[int]) -> str:
+        by_name = dict(zip(self.source.source.columns, self.source.source.output, strict=True))
+        attribute = by_name[self.column.safe.column]
+        condition = selection(partition, inside, attribute)
+        return lower_expression(condition or TRUE, {attribute.id: ColumnRef(text=self.column.safe.column)}, dialect="spark")
+
+    def _partition(self) -> Partition:
+        """The user's cuts; else those at the bounds of row groups, a value a fragment, or percentiles of a sample."""
+        on, type_ = self.column.on, self.column.safe.type
+        if on.cuts is not None:
+            return Partition(type=type_, cuts=tuple(on.cuts))
+        bounds = bounds_of_row_groups(self.source.source, self.source.files.values()).get(on.column)
+        try:
+            clustered = None if bounds is None else cuts.of_row_groups([RowGroup(*one) for one in bounds], type_, on.fragments)
+        except (SketchError, TypeError):  # the footer has other values than the table
+            clustered = None
+        if clustered is not None:
+            return clustered
+        every = self.values.all_values(on.fragments)
+        if every is not None:
+            return cuts.of_values(every, type_, on.fragments, every=True)
+        return cuts.of_values(self.values.sampled(cuts.sample_size(on.fragments)), type_, on.fragments)

@@ -1,0 +1,64 @@
+"""Which column of each source a sketch is taken of: the one that was named, else of those that are proved safe the one that skips best."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from airflow_lineage_provider.errors import SketchUnsafe
+from airflow_lineage_provider.sketches.columns import SafeColumn
+from airflow_lineage_provider.sketches.wanted import SketchOn
+
+_UNKNOWN = 1.0
+
+
+@dataclass(frozen=True)
+class ChosenColumn:
+    """A column that is safe, and how it is to be cut."""
+
+    safe: SafeColumn
+    on: SketchOn
+
+    @property
+    def proof(self) -> str:
+        """Why it is safe."""
+        return f"{self.safe.rule}: {self.safe.because}" + (f" ({self.safe.operator})" if self.safe.operator else "")
+
+
+def chosen(
+    judged: Sequence[SafeColumn], named: Mapping[int, SketchOn], clustering: Mapping[tuple[int, str], float]
+) -> dict[int, ChosenColumn | str]:
+    """For each leaf the column, or why there is none. ``clustering`` has the share of a table's row groups that a value may be in, by leaf
+    and column, where that is known; of columns that skip equally well one that the groups determine is taken, then the first.
+
+    :raises SketchUnsafe: a column that was named is not safe.
+    """
+    leaves = dict.fromkeys(one.leaf for one in judged)
+    return {leaf: _of_leaf([one for one in judged if one.leaf == leaf], named.get(leaf), clustering) for leaf in leaves}
+
+
+def _of_leaf(judged: list[SafeColumn], named: SketchOn | None, clustering: Mapping[tuple[int, str], float]) -> ChosenColumn | str:
+    if named is not None:
+        (column,) = [one for one in judged if one.column == named.column]
+        problem = _problem(column)
+        if problem:
+            raise SketchUnsafe(f"a sketch of {column.column} of {column.table} is not safe: {problem}")
+        return ChosenColumn(column, named)
+    safe = [one for one in judged if not _problem(one)]
+    if not safe:
+        tied = next((one for one in judged if one.safe), None)
+        return _problem(tied) if tied is not None else f"no column is proved safe ({judged[0].column}: {_problem(judged[0])})"
+    best = min(safe, key=lambda one: (clustering.get((one.leaf, one.column), _UNKNOWN), one.rule != "group"))
+    return ChosenColumn(best, SketchOn(column=best.column))
+
+
+def _problem(one: SafeColumn) -> str:
+    if not one.safe:
+        return one.because + _counter(one.counter)
+    return "rows may tie at the limit, or a value is of any row: another run may give others" if one.ties else ""
+
+
+def _counter(counter: Sequence[tuple[str, Any, Any]]) -> str:
+    told = ", ".join(f"{name} = {plain} in a plain run, {sketched} over a sketch" for name, plain, sketched in counter)
+    return f" ({told})" if told else ""

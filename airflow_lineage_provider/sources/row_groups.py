@@ -1,0 +1,72 @@
+"""What the footers of Parquet files on this machine say of columns: the smallest and largest value of each row group."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from airflow_lineage_provider.errors import SourceUnavailable
+from airflow_lineage_provider.plan.operators import Source
+from airflow_lineage_provider.sources.files import CannotReadHere, local_path, opened
+
+if TYPE_CHECKING:
+    import pyarrow.parquet as pq
+
+Bounds = tuple[Any, Any]
+_MOST_FILES = 1_000
+
+
+def bounds_of_row_groups(source: Source, paths: Iterable[str]) -> dict[str, list[Bounds]]:
+    """For each column the bounds of all row groups that have values; columns of which a footer does not tell are left out.
+
+    Nothing where the files are not on this machine, or are too many. The bounds may be wider than the values, and are none of them where a
+    writer has cut long texts.
+    """
+    listed = list(paths)
+    if len(listed) > _MOST_FILES:
+        return {}
+    found: dict[str, list[Bounds] | None] = {name: [] for name in source.columns}
+    try:
+        for path in listed:
+            with opened(source, local_path(source, path)) as file:
+                _add(file, source, found)
+    except (CannotReadHere, SourceUnavailable):
+        return {}
+    return {name: bounds for name, bounds in found.items() if bounds}
+
+
+def _add(file: pq.ParquetFile, source: Source, found: dict[str, list[Bounds] | None]) -> None:
+    places = {file.schema.column(at).path: at for at in range(len(file.schema))}
+    kinds = {name: a.type for name, a in zip(source.columns, source.output, strict=True)}
+    for name, so_far in found.items():
+        if so_far is None:
+            continue
+        at = places.get(name)
+        bounds = None if at is None else _bounds(file, at, kinds[name])
+        found[name] = None if bounds is None else so_far + bounds
+
+
+def _bounds(file: pq.ParquetFile, column: int, kind: str) -> list[Bounds] | None:
+    told = list(bounds_in_footer(file, column, raw=False))
+    if None in told:
+        return None
+    return [(_value(one[0], kind), _value(one[1], kind)) for one in told if one is not None]
+
+
+def bounds_in_footer(file: pq.ParquetFile, column: int, *, raw: bool) -> Iterator[Bounds | None]:
+    """The least and the largest value of each row group that has values; None where its statistics do not tell."""
+    for group in range(file.num_row_groups):
+        chunk = file.metadata.row_group(group).column(column)
+        found = chunk.statistics
+        if found is not None and found.has_null_count and found.null_count == chunk.num_values:
+            continue
+        if found is None or not found.has_min_max:
+            yield None
+        else:
+            yield (found.min_raw, found.max_raw) if raw else (found.min, found.max)
+
+
+def _value(value: Any, kind: str) -> Any:
+    """Instants have a zone."""
+    return value.replace(tzinfo=UTC) if kind == "timestamp" and isinstance(value, datetime) and value.tzinfo is None else value

@@ -1,0 +1,103 @@
+"""Provenance sketches in the store, with the runs that they are of and those that have used them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import insert
+
+from airflow_lineage_provider.errors import RunNotComplete
+from airflow_lineage_provider.records.sketches import SketchUse, StoredSketch
+from airflow_lineage_provider.store import catalog, schema
+from airflow_lineage_provider.typed_json import written
+
+log = logging.getLogger(__name__)
+
+_sketches = schema.sketches
+_cuts = schema.sketch_cuts
+_uses = schema.sketch_uses
+
+
+def save(connection: sa.Connection, run_id: str, made: Sequence[StoredSketch], told: Sequence[SketchUse]) -> None:
+    """Keep sketches of a complete run, in place of its earlier ones, and what its record says of them.
+
+    :raises RunNotComplete: the run was dropped meanwhile.
+    """
+    found = catalog.state(connection, run_id, lock=True)
+    if found.status != "complete":
+        raise RunNotComplete(f"run {run_id} is {found.status}: there is nothing to sketch")
+    forget(connection, run_id)
+    for one in made:
+        digest = _enter_cuts(connection, one.cuts)
+        values = {name: getattr(one, name) for name in _PLAIN}
+        versions = {str(leaf): version for leaf, version in one.versions.items()}
+        document = {"run_id": run_id, "binding": list(one.binding), "versions": versions, "cuts": digest, "created": datetime.now(UTC)}
+        connection.execute(_sketches.insert().values(values | document))
+    catalog.update_run(connection, run_id, sketches=written(tuple(told)))
+
+
+_DOCUMENTS = ("binding", "versions")
+_PLAIN = ("id", "pipeline", "template", "leaf", "table", "column", "content", "rows", "total", "proof")
+
+
+def _enter_cuts(connection: sa.Connection, content: bytes) -> str:
+    """Keep cuts that are not kept yet; their digest. Until the transaction ends nobody forgets them."""
+    digest = hashlib.sha256(content).hexdigest()
+    entered = insert(_cuts).values(digest=digest, content=content)
+    connection.execute(entered.on_conflict_do_update(index_elements=[_cuts.c.digest], set_={"digest": digest}))
+    return digest
+
+
+def of_template(connection: sa.Connection, template: str) -> list[StoredSketch]:
+    """The sketches of a template, the newest first; one whose row is damaged is left out, with a warning."""
+    return _found(connection, _sketches.c.template == template)
+
+
+def _found(connection: sa.Connection, condition: sa.ColumnElement[bool]) -> list[StoredSketch]:
+    texts = [sa.type_coerce(_sketches.c[name], sa.Text).label(name) for name in _DOCUMENTS]
+    columns = [_sketches.c[name] for name in (*_PLAIN, "run_id", "created")]
+    query = sa.select(*columns, *texts, _cuts.c.content.label("cuts")).join(_cuts, _cuts.c.digest == _sketches.c.cuts)
+    rows = connection.execute(query.where(condition).order_by(_sketches.c.id.desc())).mappings()
+    return [one for row in rows if (one := _read(row)) is not None]
+
+
+def _read(row: Any) -> StoredSketch | None:
+    try:
+        binding, versions = (json.loads(row[name]) for name in _DOCUMENTS)
+        values = {name: row[name] for name in (*_PLAIN, "run_id", "created")}
+        values |= {"content": bytes(row["content"]), "cuts": bytes(row["cuts"]), "binding": tuple(binding)}
+        return StoredSketch(**values, versions={int(leaf): str(version) for leaf, version in versions.items()})
+    except (ValueError, TypeError, AttributeError) as problem:
+        log.warning("sketch %s is damaged, and is not used: %s", row["id"], problem)
+        return None
+
+
+def note_uses(connection: sa.Connection, run_id: str, sketches: Iterable[str]) -> None:
+    """That a run has read sources through these sketches; one that was dropped meanwhile is not noted."""
+    for sketch in sketches:
+        there = sa.select(_sketches.c.id, sa.literal(run_id)).where(_sketches.c.id == sketch)
+        connection.execute(insert(_uses).from_select(["sketch_id", "run_id"], there).on_conflict_do_nothing())
+
+
+def drop(connection: sa.Connection, sketches: Sequence[str]) -> int:
+    """Forget sketches; how many there were."""
+    gone = connection.execute(_sketches.delete().where(_sketches.c.id.in_(sketches))).rowcount
+    _forget_cuts(connection)
+    return int(gone)
+
+
+def forget(connection: sa.Connection, run_id: str) -> None:
+    """Forget the sketches of a run, and the cuts that no other has."""
+    if connection.execute(_sketches.delete().where(_sketches.c.run_id == run_id)).rowcount:
+        _forget_cuts(connection)
+
+
+def _forget_cuts(connection: sa.Connection) -> None:
+    used = sa.exists().where(_sketches.c.cuts == _cuts.c.digest)
+    connection.execute(_cuts.delete().where(~used))

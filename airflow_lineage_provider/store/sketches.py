@@ -1,0 +1,36 @@
+"""A store's provenance sketches, each looked at in one transaction (`kept_sketches`)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from airflow_lineage_provider.records.sketches import SketchUse, StoredSketch
+from airflow_lineage_provider.store import kept_sketches
+from airflow_lineage_provider.store.open_store import OpenStore
+
+
+class Sketches(OpenStore):
+    """What a store knows of sketches."""
+
+    def save_sketches(self, run_id: str, made: Sequence[StoredSketch], told: Sequence[SketchUse]) -> None:
+        """Keep the sketches of a complete run, in place of what there was of it, and what its record says of them.
+
+        :raises RunNotFound: there is no such run. :raises RunNotComplete: it was dropped meanwhile.
+        """
+        with self._transaction(f"keeping the sketches of run {run_id}") as connection:
+            kept_sketches.save(connection, run_id, made, told)
+
+    def sketches_of(self, template: str) -> list[StoredSketch]:
+        """The sketches of a template (`sketches.template`), the newest first; damaged ones are left out, with a warning."""
+        with self._transaction("finding sketches") as connection:
+            return kept_sketches.of_template(connection, template)
+
+    def note_sketch_uses(self, run_id: str, sketches: Sequence[str]) -> None:
+        """That a run has read sources through these sketches."""
+        with self._transaction(f"noting the sketches of run {run_id}") as connection:
+            kept_sketches.note_uses(connection, run_id, sketches)
+
+    def drop_sketches(self, sketches: Sequence[str]) -> int:
+        """Forget sketches, by their ids; how many there were."""
+        with self._transaction(f"forgetting {len(sketches):,} sketches") as connection:
+            return kept_sketches.drop(connection, sketches)

@@ -1,0 +1,400 @@
+"""Runs that read sources through provenance sketches: they give the rows of the plain run, or say why they read everything."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from decimal import Decimal
+from pathlib import Path
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from airflow_lineage_provider import Lineage, Run, SketchOn, reasoned_udf
+from airflow_lineage_provider.errors import InvalidOption, PlanError, ReadThroughSketch, SketchUnsafe
+from airflow_lineage_provider.plan.expressions import Attribute
+from airflow_lineage_provider.sketches.partition import Partition
+from airflow_lineage_provider.sketches.sketch import Sketch
+from airflow_lineage_provider.sketches.use import selection
+from airflow_lineage_provider.sql import ColumnRef, lower_expression
+from airflow_lineage_provider.store.schema import sketch_cuts, sketch_uses, sketches
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from airflow_lineage_provider.store import Store
+
+pytestmark = pytest.mark.spark
+pytest.importorskip("z3")
+
+CUSTOMERS, ORDERS = 60, 600
+
+
+@pytest.fixture(scope="module", autouse=True)
+def tables(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """TPC-H's shapes: customers, and orders and items that are clustered by the order's key, in small row groups."""
+    random, folder = Random(7), tmp_path_factory.mktemp("sketches")
+    customers = [(key, f"name {key}", random.choice(("AUTO", "BUILDING", None))) for key in range(CUSTOMERS)]
+    orders = [
+        (key, random.choice((None, *range(CUSTOMERS))), Decimal(random.randint(1, 50_000)).scaleb(-2), random.choice("OFP"))
+        for key in range(ORDERS)
+    ]
+    items = [
+        (key, line, random.randint(1, 50), Decimal(random.randint(100, 90_000)).scaleb(-2), random.choice(("AIR", "RAIL", None)))
+        for key in range(ORDERS)
+        for line in range(random.randint(0, 6))
+    ]
+    schemas = {
+        "customer": ("c_custkey int, c_name string, c_segment string", customers),
+        "orders": ("o_orderkey int, o_custkey int, o_price decimal(12,2), o_status string", orders),
+        "lineitem": ("l_orderkey int, l_line int, l_quantity int, l_price decimal(12,2), l_mode string", items),
+    }
+    options = {"parquet.block.size": "2048", "parquet.page.size": "512", "parquet.page.row.count.limit": "20"}
+    for name, (schema, rows) in schemas.items():
+        place = str(folder / name)
+        spark.createDataFrame(rows, schema).coalesce(1).write.options(**options).parquet(place)
+        spark.read.parquet(place).createOrReplaceTempView(name)
+    yield folder
+    for name in schemas:
+        spark.catalog.dropTempView(name)
+
+
+@pytest.fixture
+def lineage(spark: SparkSession, store: Store) -> Lineage:
+    return Lineage(spark, store=store)
+
+
+BIG_ORDERS = "SELECT l_orderkey, sum(l_quantity) AS total FROM lineitem GROUP BY l_orderkey HAVING sum(l_quantity) > 210"
+SAFE = {
+    "having a sum": BIG_ORDERS,
+    "having a count of any column": """
+        SELECT o_custkey, count(*) AS n FROM orders WHERE o_price > 400 GROUP BY o_custkey HAVING count(*) >= 5""",
+    "Q18": f"""
+        SELECT c_name, o_orderkey, o_price, sum(l_quantity) AS total FROM customer, orders, lineitem
+        WHERE o_orderkey IN (SELECT l_orderkey FROM ({BIG_ORDERS})) AND c_custkey = o_custkey AND o_orderkey = l_orderkey
+        GROUP BY c_name, o_orderkey, o_price""",
+    "a semi-join": "SELECT * FROM orders WHERE o_orderkey IN (SELECT l_orderkey FROM lineitem WHERE l_quantity > 48 AND l_mode = 'AIR')",
+    "a left join": """
+        SELECT o_orderkey, l_line FROM orders LEFT JOIN lineitem ON o_orderkey = l_orderkey AND l_quantity > 49 WHERE o_price > 480""",
+    "without partners": """
+        SELECT o_orderkey FROM orders o WHERE NOT EXISTS (SELECT * FROM lineitem WHERE l_orderkey = o_orderkey) AND o_price > 450""",
+    "the first in a total order": "SELECT o_price, o_orderkey FROM orders WHERE o_status = 'F' ORDER BY o_price DESC, o_orderkey LIMIT 5",
+    "the best of each": """
+        SELECT * FROM (SELECT o_custkey, o_orderkey, max(o_price) OVER (PARTITION BY o_custkey) AS best FROM orders)
+        WHERE best > 495""",
+    "a union": "SELECT o_orderkey FROM orders WHERE o_price > 490 UNION ALL SELECT l_orderkey FROM lineitem WHERE l_price > 890",
+    "different values": "SELECT DISTINCT o_custkey FROM orders WHERE o_price > 490",
+    "nothing": "SELECT o_custkey, sum(o_price) AS s FROM orders GROUP BY o_custkey HAVING sum(o_price) > 1000000",
+    "a self-join": """
+        SELECT a.o_orderkey, b.o_orderkey AS other FROM orders a JOIN orders b ON a.o_custkey = b.o_custkey AND a.o_orderkey < b.o_orderkey
+        WHERE a.o_price > 495 AND b.o_price > 300""",
+}  # fmt: skip
+REFUSED = {
+    "a limit above rows that tie": (
+        "SELECT o_custkey, sum(o_price) AS s FROM orders GROUP BY o_custkey ORDER BY s DESC LIMIT 3", "rows may tie",
+    ),
+    "a limit without an order": ("SELECT * FROM orders WHERE o_price > 100 LIMIT 5", "a limit without an order takes any rows"),
+    "a selection above a limit": (
+        "SELECT * FROM (SELECT o_orderkey, o_price FROM orders ORDER BY o_price, o_orderkey LIMIT 20) WHERE o_orderkey > 300",
+        "rows of the limit that are dropped above it",
+    ),
+    "a count of all": ("SELECT count(*) AS n FROM orders HAVING count(*) < 10", "safe only for a result that has rows"),
+    "a random value": ("SELECT * FROM orders WHERE rand(3) < 0.1", "may give something else each time"),
+    "a limit of another table": (
+        "SELECT o_orderkey FROM orders JOIN (SELECT c_custkey FROM customer LIMIT 5) ON o_custkey = c_custkey",
+        "may be others in another run",
+    ),
+}  # fmt: skip
+
+
+def bag(frame: Any) -> Counter[Any]:
+    return Counter(tuple(row) for row in frame.collect())
+
+
+def states(run: Run) -> dict[str, str]:
+    return {f"{one.table}.{one.column}": one.state for one in run.sketches}
+
+
+@pytest.mark.parametrize("name", SAFE)
+def test_a_run_through_sketches_gives_the_plain_rows(spark: SparkSession, lineage: Lineage, name: str) -> None:
+    plain = bag(spark.sql(SAFE[name]))
+    first = lineage.run(SAFE[name], name=f"sketched {name}", sketches="eager")
+    assert bag(first.result) == plain
+    assert "captured" in states(first).values(), first.sketches
+    again = lineage.run(SAFE[name], name=f"sketched {name}", sketches="eager", verify_sketches=True)
+    assert bag(again.result) == plain
+    assert "used" in states(again).values(), again.sketches
+    for one in again.sketches:
+        assert one.state != "used" or (one.run_id == first.id and one.rows is not None and one.total is not None and one.rows < one.total)
+    assert again.result_table().num_rows == plain.total()
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_could_go_wrong_is_refused_and_says_why(spark: SparkSession, lineage: Lineage, name: str) -> None:
+    sql, told = REFUSED[name]
+    first = lineage.run(sql, name=f"refused {name}", sketches="eager")
+    assert all(one.state == "unused" for one in first.sketches)
+    assert any(told in one.because for one in first.sketches), first.sketches
+    again = lineage.run(sql, name=f"refused {name}", sketches="use")
+    assert all(one.state == "unused" for one in again.sketches)
+
+
+# --- the lineage of a run through a sketch -----------------------------------------------------------------------------
+
+ON_KEY = {"lineitem": "l_orderkey"}
+
+
+def traced(run: Run) -> dict[str, Counter[Any]]:
+    """The source rows of every row of the result, as the rows of the result say which; the tables' rows are all different."""
+    rows = [tuple(row.values()) for row in run.result_table().to_pylist()]
+    found = {}
+    for table, behind in run.backward("true").items():
+        sources = [tuple(map(str, row.values())) for row in behind.rows.to_pylist()]
+        found[table] = Counter((str(rows[result]), sources[source]) for result, source in links(behind))
+        assert behind.guarantee.level == "exact"
+    return found
+
+
+def links(behind: Any) -> list[tuple[int, int]]:
+    return [tuple(pair.values()) for pair in behind.links.to_pylist()]
+
+
+@pytest.mark.parametrize("strategy", ["function_materialization", "rerun", "auto"])
+def test_lineage_through_a_sketch_is_that_of_the_plain_run(spark: SparkSession, lineage: Lineage, strategy: Any) -> None:
+    """Files and positions are the rows' own when pages are skipped; a model is called for the rows of the sketch alone."""
+    calls = spark.sparkContext.accumulator(0)
+
+    @reasoned_udf("int", name="weight", version="1")
+    def weight(quantity: int) -> int:
+        calls.add(1)
+        return quantity * 2
+
+    def heavy(spark: SparkSession) -> Any:
+        weight.register(spark)
+        return spark.sql(
+            "SELECT l_orderkey, count(*) AS lines, sum(weight(l_quantity)) AS total FROM lineitem GROUP BY l_orderkey "
+            "HAVING sum(l_quantity) > 200"
+        )
+
+    plain = lineage.run(heavy, strategy=strategy, sketches="capture", sketch_on=ON_KEY)
+    expected, all_calls, calls.value = traced(plain), calls.value, 0
+    through = lineage.run(heavy, strategy=strategy, sketches="use")
+    assert states(through) == {"lineitem.l_orderkey": "used"}
+    assert bag(through.result) == bag(plain.result)
+    calls_through = calls.value
+    assert traced(through) == expected
+    assert 0 < calls_through < all_calls / 2
+    assert [one.explain("l_orderkey >= 0", verify=True).verified for one in (plain, through)] == [True, True]
+    asked = "l_quantity = 50"
+    descended = [Counter(map(str, one.forward(asked, table="lineitem").rows.to_pylist())) for one in (plain, through)]
+    assert descended[0] == descended[1]
+    with pytest.raises(ReadThroughSketch, match="through a sketch of l_orderkey"):
+        through.why_not(asked, table="lineitem")
+
+
+def test_pages_are_skipped_and_positions_stay(spark: SparkSession, tables: Path) -> None:
+    place = str(tables / "lineitem")
+    partition = Partition(type="int", cuts=tuple(range(0, ORDERS, 5)))
+    condition = selection(partition, frozenset({3, 50, 51, 110}), Attribute(id=0, name="l_orderkey", type="int"))
+    text = lower_expression(condition, {0: ColumnRef(text="l_orderkey")}, dialect="spark")  # type: ignore[arg-type]
+    columns = ["l_orderkey", "l_line", "_metadata.row_index"]
+    everything = {(row[0], row[1]): row[2] for row in spark.read.parquet(place).select(*columns).collect()}
+    chosen = spark.read.parquet(place).select(*columns).where(text)
+    found = {(row[0], row[1]): row[2] for row in chosen.collect()}
+    assert found == {key: at for key, at in everything.items() if partition.fragment_of(key[0]) in {3, 50, 51, 110}}
+    read = chosen._jdf.queryExecution().executedPlan().collectLeaves().apply(0).metrics().apply("numOutputRows").value()
+    assert len(found) <= read < len(everything) / 2
+
+
+# --- when a sketch is not used -----------------------------------------------------------------------------------------
+
+TOP = "SELECT l_orderkey, sum(l_quantity) AS total FROM lineitem GROUP BY l_orderkey HAVING sum(l_quantity) > :least"
+
+
+def captured(lineage: Lineage, name: str, **options: Any) -> Run:
+    """Every test has a constant of its own: names of pipelines and of their columns make no other template."""
+    run = lineage.run(TOP, name=name, sketches="capture", **{"sketch_on": ON_KEY} | options)
+    assert "captured" in states(run).values(), run.sketches
+    return run
+
+
+def test_other_constants_and_settings_are_other_instances(spark: SparkSession, lineage: Lineage) -> None:
+    from airflow_lineage_provider.spark.session import apply_conf
+
+    captured(lineage, "constants", params={"least": 220})
+    (use,) = lineage.run(TOP, name="another name", params={"least": 220}, sketches="use").sketches
+    assert use.state == "used"
+    (use,) = lineage.run(TOP, name="constants", params={"least": 221}, sketches="use").sketches
+    assert use.state == "unused"
+    assert "are of other constants" in use.because
+    with apply_conf(spark, {"spark.sql.session.timeZone": "Asia/Tokyo"}):
+        (use,) = lineage.run(TOP, name="constants", params={"least": 220}, sketches="use").sketches
+    assert (use.state, use.because) == ("unused", "no sketch was captured of a run of this pipeline")
+    assert lineage.run(TOP, params={"least": 220}).sketches == ()
+
+
+def test_a_changed_source_makes_a_sketch_outdated(spark: SparkSession, lineage: Lineage, tmp_path: Path) -> None:
+    """Of any source of the pipeline, not only of the one that is sketched."""
+    for name in ("here", "there"):
+        spark.range(100).selectExpr("id AS k", "id % 10 AS g").write.parquet(str(tmp_path / name))
+        spark.read.parquet(str(tmp_path / name)).createOrReplaceTempView(name)
+    sql = "SELECT here.g, count(*) AS n FROM here JOIN there ON here.k = there.k WHERE here.k < 30 GROUP BY here.g"
+    first = lineage.run(sql, name="changing", sketches="eager")
+    assert set(states(first).values()) == {"captured"}
+    spark.range(1000, 1001).selectExpr("id AS k", "id % 10 AS g").write.mode("append").parquet(str(tmp_path / "there"))
+    for name in ("here", "there"):
+        spark.read.parquet(str(tmp_path / name)).createOrReplaceTempView(name)
+    again = lineage.run(sql, name="changing", sketches="use")
+    assert {one.state for one in again.sketches} == {"unused"}
+    assert {one.because for one in again.sketches} == {"a source has changed since the sketch was captured: there"}
+    assert bag(again.result) == bag(spark.sql(sql))
+
+
+def test_a_source_that_changes_meanwhile_is_read_again(
+    spark: SparkSession, lineage: Lineage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from airflow_lineage_provider.running import run as running
+
+    place = str(tmp_path / "t")
+    spark.range(100).selectExpr("id AS k").coalesce(1).write.parquet(place)
+
+    def small(spark: SparkSession) -> Any:
+        return spark.read.parquet(place).where("k < 10")
+
+    lineage.run(small, sketches="capture")
+    compute = running._compute
+
+    def changing(*arguments: Any) -> Any:
+        made = compute(*arguments)
+        if arguments[1].sketching.used:
+            spark.range(5, 6).selectExpr("id AS k").write.mode("append").parquet(place)
+        return made
+
+    monkeypatch.setattr(running, "_compute", changing)
+    run = lineage.run(small, sketches="use", output=str(tmp_path / "out"))
+    assert run.record.status == "complete"
+    assert [one.state for one in run.sketches] == ["unused"]
+    assert "changed while it was read through a sketch" in run.sketches[0].because
+    assert spark.read.parquet(str(tmp_path / "out")).count() == 11
+
+
+def stored(store: Store, run: Run) -> Any:
+    with store._transaction("a test") as connection:
+        return connection.execute(sketches.select().where(sketches.c.run_id == run.id)).mappings().all()
+
+
+def test_a_sketch_that_is_wrong_is_found_dropped_and_not_the_result(spark: SparkSession, lineage: Lineage, store: Store) -> None:
+    """One fragment is taken out of it: without the comparison the result lacks rows, which shows that nothing else is read."""
+    params = {"least": 205}
+    run = captured(lineage, "wrong", params=params)
+    plain = bag(run.result)
+    whole = Sketch.from_bytes(bytes(stored(store, run)[0]["content"]))
+    fewer = Sketch(
+        leaf=whole.leaf, column=whole.column, count=whole.count, fragments=whole.fragments - {min(whole.fragments)}, versions=whole.versions
+    )
+    with store._transaction("a test") as connection:
+        connection.execute(sketches.update().where(sketches.c.run_id == run.id).values(content=fewer.to_bytes()))
+    lacking = lineage.run(TOP, name="wrong", params=params, sketches="use")
+    assert bag(lacking.result) < plain
+    found = lineage.run(TOP, name="wrong", params=params, sketches="use", verify_sketches=True)
+    assert bag(found.result) == plain
+    assert "lacks 1: the sketches are dropped" in found.sketches[0].because
+    assert not stored(store, run)
+
+
+@pytest.mark.parametrize(("damage", "least"), [("content", 231), ("cuts", 232), ("binding", 233), ("newer", 234)])
+def test_a_damaged_sketch_is_ignored(lineage: Lineage, store: Store, caplog: pytest.LogCaptureFixture, damage: str, least: int) -> None:
+    params = {"least": least}
+    run = captured(lineage, "damaged", params=params, sketch_on={"lineitem": SketchOn(column="l_orderkey", cuts=[least])})
+    (row,) = stored(store, run)
+    content = bytearray(row["content"])
+    content[3 if damage == "newer" else 12] ^= 0x40
+    with store._transaction("a test") as connection:
+        if damage == "cuts":
+            connection.execute(sketch_cuts.update().where(sketch_cuts.c.digest == row["cuts"]).values(content=b"CUT"))
+        elif damage == "binding":
+            connection.exec_driver_sql("UPDATE lineage.sketches SET binding = '{' WHERE id = %s", (row["id"],))
+        else:
+            connection.execute(sketches.update().where(sketches.c.run_id == run.id).values(content=bytes(content)))
+    again = lineage.run(TOP, params=params, sketches="use")
+    assert [one.state for one in again.sketches] == ["unused"]
+    assert "is not used" in caplog.text
+    assert again.result_table().num_rows == run.result_table().num_rows
+
+
+# --- asked otherwise ---------------------------------------------------------------------------------------------------
+
+
+def test_the_users_column_and_cuts(lineage: Lineage, store: Store) -> None:
+    on = SketchOn(column="L_ORDERKEY", cuts=[100, 200, 300])
+    run = captured(lineage, "cuts", params={"least": 207}, sketch_on={"LineItem": on})
+    (row,) = stored(store, run)
+    sketch = Sketch.from_bytes(bytes(row["content"]))
+    assert (sketch.column, sketch.count, run.sketches[0].count) == ("l_orderkey", 5, 5)
+    expected = Partition(type="int", cuts=(100, 200, 300)).fragments_of(run.result_table().column(0).to_pylist())
+    assert sketch.fragments == expected
+    assert sketch.kind == "accurate"
+
+
+def test_what_cannot_be_sketched_by_name(lineage: Lineage) -> None:
+    average = "SELECT l_orderkey FROM lineitem GROUP BY l_orderkey HAVING avg(l_price) > 500"
+    for options, error, told in (
+        ({"sketch_on": {"lineitem": "l_price"}}, SketchUnsafe, "a sketch of l_price of lineitem is not safe: a row may pass over a sketch"),
+        ({"sketch_on": {"line": "l_price"}}, PlanError, "sketch_on names table line, which the pipeline does not read; it reads lineitem"),
+        ({"sketch_on": {"lineitem": "price"}}, PlanError, "the table has l_orderkey, l_line, l_quantity, l_price, l_mode"),
+        ({"sketch_on": ["l_price"]}, InvalidOption, "sketch_on"),
+        ({"sketches": "always"}, InvalidOption, "it can be off, use, eager, capture"),
+        ({"verify_sketches": "yes"}, InvalidOption, "verify_sketches"),
+    ):
+        with pytest.raises(error, match=told):
+            lineage.run(average, **{"sketches": "capture"} | options)
+    run = lineage.run(average, sketches="capture", sketch_on={"lineitem": SketchOn(column="l_orderkey", cuts=["a"])})
+    assert run.sketches[0].because == "not captured: 'a' is no cut of values of type int"
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"column": ""}, "column"),
+        ({"column": "a", "cuts": "abc"}, "cuts"),
+        ({"column": "a", "fragments": 0}, "fragments"),
+        ({"column": "a", "fragments": 1_000_000}, "100,000"),
+    ],
+)
+def test_what_is_no_column_to_sketch(options: dict[str, Any], told: str) -> None:
+    with pytest.raises(InvalidOption, match=told):
+        SketchOn(**options)
+
+
+def test_sketches_are_dropped_with_their_run(lineage: Lineage, store: Store) -> None:
+    params = {"least": 208}
+    run = captured(lineage, "dropped", params=params)
+    user = lineage.run(TOP, name="dropped", params=params, sketches="use")
+    (row,) = stored(store, run)
+    with store._transaction("a test") as connection:
+        uses = connection.execute(sketch_uses.select().where(sketch_uses.c.sketch_id == row["id"])).all()
+    assert [use.run_id for use in uses] == [user.id]
+    assert lineage.get_run(user.id).sketches == user.sketches
+    lineage.drop(run.id)
+    assert not stored(store, run)
+    (use,) = lineage.run(TOP, name="dropped", params=params, sketches="use").sketches
+    assert use.state == "unused"
+
+
+def test_what_keeps_sketches_out(spark: SparkSession, lineage: Lineage) -> None:
+    from pyspark.sql import functions as F
+
+    def calling(spark: SparkSession) -> Any:
+        return spark.table("orders").where(F.udf(lambda price: float(price) > 400, "boolean")("o_price"))
+
+    spark.createDataFrame([(1,)], "a int").createOrReplaceTempView("of_the_session")
+    for given, options, told in (
+        (calling, {}, "a function whose version nobody knows"),
+        ("SELECT * FROM of_the_session WHERE a > 0", {}, "of_the_session has no version"),
+        (BIG_ORDERS, {"strategy": "full_materialization"}, "full_materialization stores every segment"),
+        (TOP, {"params": {"least": 1234}, "secret_params": ["least"]}, "secret parameters"),
+    ):
+        run = lineage.run(given, sketches="eager", **options)
+        assert [one.state for one in run.sketches] == ["unused"], given
+        assert told in run.sketches[0].because
