@@ -14,7 +14,7 @@ from airflow_lineage_provider.options import check_options
 from airflow_lineage_provider.requested import requested
 from airflow_lineage_provider.running.given_pipeline import check_parameters, is_frame, what_it_is
 from airflow_lineage_provider.secrecy.failures import guarded
-from airflow_lineage_provider.words import CaptureWhen, OnUnsupported, Reasons, Strategy
+from airflow_lineage_provider.words import CaptureWhen, OnUnsupported, Reasons, SketchesWhen, Strategy
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from airflow_lineage_provider.progress import Progress
     from airflow_lineage_provider.recorded_run import Run
     from airflow_lineage_provider.running.output import Output
+    from airflow_lineage_provider.sketches.wanted import SketchOn
     from airflow_lineage_provider.writes import LineageOfWrites
 
 
@@ -62,6 +63,9 @@ def call(
     on_unsupported: OnUnsupported = "fail",
     append_key: str | None = None,
     capture: CaptureWhen | Capture = "lazy",
+    sketches: SketchesWhen = "off",
+    sketch_on: Mapping[str, str | SketchOn] | None = None,
+    verify_sketches: bool = False,
     context: Mapping[str, Any] | None = None,
     progress: Progress | bool | None = None,
 ) -> Called:
@@ -69,8 +73,8 @@ def call(
 
     What it writes by Spark's writers is recorded as by `Lineage.recording`; a DataFrame that it returns is then run as by `Lineage.run`,
     called ``name``. The writes' runs are called after their places, or all ``name_of_writes``. ``keys`` are those of all tables that are
-    read. With ``capture`` the lineage of all of these runs is captured. The other options are those of `Lineage.run` and of
-    `Lineage.recording`.
+    read. With ``capture`` the lineage of all of these runs is captured; ``sketches`` are those of the DataFrame's run alone. The other
+    options are those of `Lineage.run` and of `Lineage.recording`.
 
     :raises InvalidOutput: an ``output`` is given, and the function returned nothing that could be written there; what it wrote stands.
     :raises InvalidOption, ParameterError: an option is wrong; the function was not called.
@@ -80,7 +84,8 @@ def call(
     check_options({"on_unsupported": on_unsupported})
     request = requested(
         function, name=name, params=params, clear_params=clear_params, secret_params=secret_params, output=output, strategy=strategy,
-        reasons=reasons, keys=keys, append_key=append_key, context=context, capture=capture,
+        reasons=reasons, keys=keys, append_key=append_key, context=context, capture=capture, sketches=sketches, sketch_on=sketch_on,
+        verify_sketches=verify_sketches,
     )  # fmt: skip
     check_parameters(function, request.params, name)
     recording = lineage.recording(

@@ -10,7 +10,17 @@ from typing import Any
 
 from airflow_lineage_provider import __version__
 from airflow_lineage_provider.cli.verb_help import DESCRIPTION, VERBS, epilog
-from airflow_lineage_provider.words import CaptureDirection, CaptureWhen, Difference, OnStoreFailure, ProfileNulls, Reasons, Strategy, words
+from airflow_lineage_provider.words import (
+    CaptureDirection,
+    CaptureWhen,
+    Difference,
+    OnStoreFailure,
+    ProfileNulls,
+    Reasons,
+    SketchesWhen,
+    Strategy,
+    words,
+)
 
 OLD_NAMES = {"list": "runs", "explain-columns": "columns", "show-derivation": "derivation"}
 """Verbs that had another name in the release before: it works for one release more."""
@@ -93,6 +103,15 @@ def _run(made: argparse.ArgumentParser) -> None:
         "--capture", default=words(CaptureWhen)[0], choices=words(CaptureWhen),
         help="trace the lineage of the result's rows when somebody asks, or capture it at the end of the run (default: %(default)s)",
     )  # fmt: skip
+    made.add_argument(
+        "--sketches", default=words(SketchesWhen)[0], choices=words(SketchesWhen),
+        help="read sources through provenance sketches that fit, and capture some; run without (default: %(default)s)",
+    )  # fmt: skip
+    made.add_argument(
+        "--sketch-on", type=_pair(str), action="append", default=[], metavar="TABLE=COLUMN",
+        help="the column of a source table that its sketch is to be of (may be repeated)",
+    )  # fmt: skip
+    made.add_argument("--verify-sketches", action="store_true", help="compare a result through sketches with the plain one")
     made.add_argument(
         "--on-store-failure", default=words(OnStoreFailure)[0], choices=words(OnStoreFailure),
         help="if the store is missing, slow, or dies during the run: fail, or make the result without lineage (default: %(default)s)",

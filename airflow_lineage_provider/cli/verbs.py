@@ -42,6 +42,9 @@ def run(options: Namespace, out: Streams) -> int:
     further = {"clear_params": options.clear_param} if options.clear_param else {}
     if options.append_key is not None:
         further["append_key"] = options.append_key
+    if options.sketches != "off":
+        further |= {"sketches": options.sketches, "sketch_on": _once(options.sketch_on, "--sketch-on")}
+        further["verify_sketches"] = options.verify_sketches
     with ExitStack() as stack:
         # The store first: that it is down should not be found out after Spark's start.
         out.progress("opening the results store")
@@ -61,7 +64,7 @@ def run(options: Namespace, out: Streams) -> int:
         result = made.result_table(limit=options.rows) if made.summary.rows is not None else None
         if result is not None:
             result = table_shown(result, Discretion.of(options.hide, options.mask))
-        _show_run(made.summary, result, options, out)
+        _show_run(made, result, options, out)
         if made.lineage_lost:
             out.say(f"warning: {made.lineage_lost}")
     return 0
@@ -75,16 +78,19 @@ def _once(pairs: list[tuple[str, Any]], option: str) -> dict[str, Any]:
     return dict(pairs)
 
 
-def _show_run(summary: RunSummary, result: Any, options: Namespace, out: Streams) -> None:
+def _show_run(made: Run, result: Any, options: Namespace, out: Streams) -> None:
     from airflow_lineage_provider.render.document import run_dict, table_dict
+    from airflow_lineage_provider.render.sketches import uses_dict, uses_table
 
+    summary = made.summary
     if options.json:
-        out.answer_json({"run": run_dict(summary), "result": None if result is None else table_dict(result)})
+        told = {"sketches": uses_dict(made.sketches)} if options.sketches != "off" else {}
+        out.answer_json({"run": run_dict(summary), "result": None if result is None else table_dict(result), **told})
         return
     from airflow_lineage_provider.render.terminal import hint, run_panel, table
 
     shown = f"the result is in {options.output}" if result is None else table(result, out.console.width, options.rows)
-    out.answer(run_panel(summary), "", shown)
+    out.answer(run_panel(summary), *([uses_table(made.sketches)] if made.sketches else []), "", shown)
     out.answer(*hint(summary, shown=0 if result is None else result.num_rows))
 
 

@@ -12,7 +12,7 @@ from airflow_lineage_provider.operators.options import check_when_read, check_wh
 from airflow_lineage_provider.operators.run_context import airflow_context, task_instance_key
 from airflow_lineage_provider.operators.run_result import RUNS, not_recorded, run_result
 from airflow_lineage_provider.operators.tab_link import LineageTabLink
-from airflow_lineage_provider.words import CaptureWhen, OnStoreFailure, OnUnsupported, Reasons, Strategy
+from airflow_lineage_provider.words import CaptureWhen, OnStoreFailure, OnUnsupported, Reasons, SketchesWhen, Strategy
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -24,9 +24,12 @@ if TYPE_CHECKING:
     from airflow_lineage_provider.operators.bound_pipeline import BoundPipeline
     from airflow_lineage_provider.recorded_run import Run
     from airflow_lineage_provider.running.output import Output
+    from airflow_lineage_provider.sketches.wanted import SketchOn
 
 
-TEMPLATED = frozenset({"strategy", "reasons", "output", "keys", "on_store_failure", "on_unsupported", "append_key", "capture"})
+TEMPLATED = frozenset(
+    {"strategy", "reasons", "output", "keys", "on_store_failure", "on_unsupported", "append_key", "capture", "sketches", "sketch_on"}
+)
 """Options that may be templates: those are checked when the task starts."""
 
 
@@ -34,9 +37,9 @@ class LineageTask(KillableOperator):
     """Run a pipeline and record its lineage: what it writes by Spark's writers, and the DataFrame that it gives.
 
     Each write is recorded as a run (`Lineage.recording`). A DataFrame that the pipeline gives is run and recorded, too, and written to
-    ``output``; then the XCom result is ``{"lineage_run_id", "pipeline", "rows", "output", "seconds", "lineage", "lineage_lost"}``,
-    ``lineage`` being ``complete`` or ``incomplete``, and ``lineage_lost`` the cause or None. The XCom key ``lineage_runs`` has all runs of
-    the task, in order, each as such a dictionary.
+    ``output``; then the XCom result is ``{"lineage_run_id", "pipeline", "rows", "output", "seconds", "lineage", "lineage_lost",
+    "sketches"}``, ``lineage`` being ``complete`` or ``incomplete``, ``lineage_lost`` the cause or None, and ``sketches`` ``{"used",
+    "rows_skipped"}``. The XCom key ``lineage_runs`` has all runs of the task, in order, each as such a dictionary.
 
     A try that fails is recorded as failed and leaves the runs of other tries as they are. What one try has appended (``+append``) is
     replaced by the next, also where the task had succeeded and was cleared; after ``error`` use overwrite. (What the pipeline appends by
@@ -59,6 +62,10 @@ class LineageTask(KillableOperator):
         (``AIRFLOW_LINEAGE_ENABLED=0``, ``[lineage] enabled``). Reasoned UDFs decide as ever.
     :param capture: ``lazy`` traces the lineage of the result's rows when it is asked for; ``eager``, or a `Capture`, captures it at the end
         of the task (`CaptureLineageOperator` does it in a task of its own). (templated)
+    :param sketches: what is done with provenance sketches when the DataFrame is computed: ``off``, ``use``, ``eager`` or ``capture``
+        (`Lineage.run`). (templated)
+    :param sketch_on: the columns that sketches are to be of, ``{table: column}``. (templated)
+    :param verify_sketches: whether a result through sketches is compared with the plain one.
     :param store_conn_id: Airflow connection to the results store's PostgreSQL. (templated)
     :param store: its URL instead; with neither the settings decide. (templated)
     :param lineage_name: the pipeline's name in the store; ``dag_id.task_id`` by default. Runs of writes are called after their places,
@@ -76,6 +83,8 @@ class LineageTask(KillableOperator):
         "on_unsupported",
         "append_key",
         "capture",
+        "sketches",
+        "sketch_on",
         "store_conn_id",
         "store",
         "lineage_name",
@@ -97,6 +106,9 @@ class LineageTask(KillableOperator):
         on_unsupported: OnUnsupported = "fail",
         append_key: str | None = None,
         capture: CaptureWhen | Capture = "lazy",
+        sketches: SketchesWhen = "off",
+        sketch_on: Mapping[str, str | SketchOn] | None = None,
+        verify_sketches: bool = False,
         store_conn_id: str | None = None,
         store: str | None = None,
         lineage_name: str | None = None,
@@ -115,6 +127,9 @@ class LineageTask(KillableOperator):
         self.on_unsupported = on_unsupported
         self.append_key = append_key
         self.capture = capture
+        self.sketches = sketches
+        self.sketch_on = sketch_on
+        self.verify_sketches = verify_sketches
         check_when_read(self.task_id, {**LineageTask._options(self), "lineage": lineage}, TEMPLATED)
         self.store_conn_id = store_conn_id
         self.store = store
@@ -136,7 +151,7 @@ class LineageTask(KillableOperator):
         return {
             "strategy": self.strategy, "reasons": self.reasons, "output": self.result_output, "keys": self.keys,
             "on_store_failure": self.on_store_failure, "on_unsupported": self.on_unsupported, "append_key": self.append_key,
-            "capture": self.capture,
+            "capture": self.capture, "sketches": self.sketches, "sketch_on": self.sketch_on, "verify_sketches": self.verify_sketches,
         }  # fmt: skip
 
     def _pipeline(self, context: Mapping[str, Any]) -> BoundPipeline:

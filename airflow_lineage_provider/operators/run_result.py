@@ -18,16 +18,24 @@ def not_recorded(pipeline: str, output: dict[str, str] | None) -> dict[str, Any]
     """The same of a DataFrame that was written with lineage off: there is no run."""
     return {
         "lineage_run_id": None, "run_id": None, "pipeline": pipeline, "rows": None, "output": output, "seconds": None, "lineage": "off",
-        "lineage_lost": None,
+        "lineage_lost": None, "sketches": {"used": 0, "rows_skipped": 0},
     }  # fmt: skip
 
 
 def run_result(run: Run) -> dict[str, Any]:
-    """``{"lineage_run_id", "pipeline", "rows", "output", "seconds", "lineage", "lineage_lost"}``: JSON-able, and without a password."""
+    """``{"lineage_run_id", "pipeline", "rows", "output", "seconds", "lineage", "lineage_lost", "sketches"}``: JSON-able, and without a
+    password."""
     summary, output, lost = run.summary, run.record.output, run.lineage_lost
     return {
         "lineage_run_id": summary.id, "run_id": summary.id, "pipeline": summary.pipeline, "rows": summary.rows,
         "output": None if output is None else written(replace(output, version=None)),
         "seconds": summary.seconds,
         "lineage": "incomplete" if lost else "complete", "lineage_lost": lost or None,
+        "sketches": _sketches(run),
     }  # fmt: skip
+
+
+def _sketches(run: Run) -> dict[str, int]:
+    """How many sources were read through a sketch, and how many of their rows were not."""
+    used = [one for one in run.sketches if one.state == "used"]
+    return {"used": len(used), "rows_skipped": sum((one.total or 0) - (one.rows or 0) for one in used)}

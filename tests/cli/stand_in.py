@@ -15,6 +15,7 @@ from airflow_lineage_provider.answers.storage import RecordedUdf, SegmentNotStor
 from airflow_lineage_provider.answers.tables import SourceTable
 from airflow_lineage_provider.errors import RunNotFound
 from airflow_lineage_provider.plan.guarantees import EXACT, Guarantee
+from airflow_lineage_provider.records.sketches import SketchUse
 from tests.render import explanation_examples as examples
 
 if TYPE_CHECKING:
@@ -65,6 +66,7 @@ class FakeRun:
     udfs: ClassVar[tuple[RecordedUdf, ...]] = (RecordedUdf(name="credit_exam", version="1", module="udfs.credit", found_in="module"),)
 
     lineage_lost = ""
+    sketches: ClassVar[tuple[SketchUse, ...]] = ()
 
     def result_table(self, limit: int | None = None) -> pa.Table:
         return pa.table({"judge": ["Accept", "Reject"]}).slice(0, limit)

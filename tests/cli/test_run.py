@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +14,7 @@ import pytest
 
 from airflow_lineage_provider.cli import main
 from airflow_lineage_provider.errors import StoreUnavailable
+from airflow_lineage_provider.records.sketches import SketchUse
 from airflow_lineage_provider.words import Strategy, words
 
 if TYPE_CHECKING:
@@ -42,6 +44,31 @@ def test_run_a_function_of_a_file(calls: list[tuple[Any, ...]], capfd: pytest.Ca
     assert "run-1" in out.out
     assert "Reject" in out.out
     assert "computing …" in out.err
+
+
+USED = SketchUse(
+    leaf=0, table="orders", column="o_orderkey", state="used", because="sketch of run run-0", sketch="s", run_id="run-0", fragments=41,
+    count=10_000, rows=6150, total=1_500_000,
+)  # fmt: skip
+
+
+def test_sketches_are_handed_on_and_shown(
+    calls: list[tuple[Any, ...]], capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(FakeRun, "sketches", (USED,))
+    Path("best.sql").write_text("SELECT 1 AS x")
+    command = ["run", "best.sql", "--sketches", "eager", "--sketch-on", "orders=o_orderkey", "--verify-sketches"]
+    assert main(command) == 0
+    (run,) = named(calls, "run")
+    assert {name: run[2][name] for name in ("sketches", "sketch_on", "verify_sketches")} == {
+        "sketches": "eager", "sketch_on": {"orders": "o_orderkey"}, "verify_sketches": True,
+    }  # fmt: skip
+    assert re.search(r"used +6,150 of 1,500,000", capfd.readouterr().out)
+    assert main([*command, "--json"]) == 0
+    (told,) = json.loads(capfd.readouterr().out)["sketches"]
+    assert (told["state"], told["rows"], told["total"]) == ("used", 6150, 1_500_000)
+    assert main(["run", "best.sql", "--sketches", "always"]) == 2
+    assert "invalid choice: 'always'" in capfd.readouterr().err
 
 
 def test_run_a_function_of_a_module_and_a_sql_file(calls: list[tuple[Any, ...]], capfd: pytest.CaptureFixture[str]) -> None:

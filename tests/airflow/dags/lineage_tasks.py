@@ -23,6 +23,7 @@ def lineage_tasks() -> None:
     @task.lineage_pyspark(
         output="parquet:{{ params.folder }}/mapped-{{ ti.map_index }}+overwrite",
         capture="{{ 'eager' }}",
+        sketches="{{ 'eager' }}",
         lineage_name="{{ dag.dag_id }}/mapped",
         clear_params=["rows", "factor"],
     )
