@@ -67,7 +67,8 @@ def test_sketches_are_handed_on_and_shown(
     assert main([*command, "--json"]) == 0
     (told,) = json.loads(capfd.readouterr().out)["sketches"]
     assert (told["state"], told["rows"], told["total"]) == ("used", 6150, 1_500_000)
-    assert main(["run", "best.sql", "--sketches", "always"]) == 2
+    with pytest.raises(SystemExit):
+        main(["run", "best.sql", "--sketches", "always"])
     assert "invalid choice: 'always'" in capfd.readouterr().err
 
 
