@@ -1,7 +1,8 @@
 """What a run does with provenance sketches, decided before it is computed: which of them it reads through, and which it is to capture.
 
-A sketch is used for the very instance of the pipeline that it was captured of (`sketches.template`), and where all sources are of the very
-versions: then what the proof said when it was captured holds. Whatever stands against it is said of each source.
+A sketch is used where all sources are of the very versions that it was captured of, and for the very instance of the pipeline
+(`sketches.template`): then what the proof said when it was captured holds. For an instance with other constants it is proved anew that the
+column is safe, and that the sketch has all that stands behind the result. Whatever stands against it is said of each source.
 """
 
 from __future__ import annotations
@@ -12,16 +13,17 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from airflow_lineage_provider import __version__
-from airflow_lineage_provider.errors import LineageError, PlanError, SketchError
+from airflow_lineage_provider.errors import EnvironmentProblem, LineageError, PlanError, SketchError
 from airflow_lineage_provider.plan.digest import digest_of
 from airflow_lineage_provider.records.sketches import SketchUse, StoredSketch
 from airflow_lineage_provider.records.versions import FilesVersion, SnapshotVersion, SourceVersion
 from airflow_lineage_provider.sketches import cuts, kept_cuts
-from airflow_lineage_provider.sketches.choice import ChosenColumn, chosen
+from airflow_lineage_provider.sketches.choice import ChosenColumn, chosen, why_not
 from airflow_lineage_provider.sketches.columns import canonical, safe_columns
 from airflow_lineage_provider.sketches.cuts import RowGroup
+from airflow_lineage_provider.sketches.reuse import why_not_reused
 from airflow_lineage_provider.sketches.sketch import Sketch
-from airflow_lineage_provider.sketches.template import Instance, instance_of, why_another_time
+from airflow_lineage_provider.sketches.template import Binding, Instance, instance_of, why_another_time
 from airflow_lineage_provider.sketches.use import selection
 from airflow_lineage_provider.sources.row_groups import bounds_of_row_groups
 from airflow_lineage_provider.typed_json import written
@@ -38,6 +40,10 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+_SAME = "of the same pipeline, constants and versions"
+_OTHER = "of the same pipeline and versions with other constants, which has all that this one needs"
+MOST_TRIED = 20
+"""So many sketches of other constants are looked at, the smallest first: each may take a second."""
 WORTH = 0.75
 """A sketch with more than this share of a source's rows is not worth its selection (the paper, Sec. 8)."""
 
@@ -161,6 +167,10 @@ class _Asked:
     named: Mapping[int, SketchOn]
     instance: Instance
     versions: Mapping[int, str]
+    contained: dict[Binding, str] = field(default_factory=dict)
+    """Why an instance's sketches do not serve, by its constants."""
+    safe: dict[tuple[int, str], str] = field(default_factory=dict)
+    """Why a column is not safe for this instance, by leaf and name."""
 
     # --- use -----------------------------------------------------------------------------------------------------------
 
@@ -182,22 +192,44 @@ class _Asked:
         column = "" if on is None else on.column
         if not on_it:
             return _unused(source, "no sketch was captured of a run of this pipeline", column), None
-        same = [one for one in on_it if one.binding == self.instance.binding]
-        if not same:
-            return _unused(source, f"the sketches that there are ({len(on_it)}) are of other constants", column), None
-        fresh = [one for one in same if one.versions == dict(self.versions)]
+        fresh = [one for one in on_it if one.versions == dict(self.versions)]
         if not fresh:
-            return _unused(source, f"a source has changed since the sketch was captured: {self._changed(same[0])}", same[0].column), None
-        best = min(fresh, key=lambda one: one.rows)
-        if best.rows > WORTH * best.total:
+            return _unused(source, f"a source has changed since the sketch was captured: {self._changed(on_it[0])}", on_it[0].column), None
+        small = sorted((one for one in fresh if one.rows <= WORTH * one.total), key=lambda one: one.rows)
+        if not small:
+            best = min(fresh, key=lambda one: one.rows)
             return _unused(source, f"the sketch has {best.rows:,} of {best.total:,} rows: too many to be worth it", best.column), None
-        return self._selected(source, best)
+        same = next((one for one in small if one.binding == self.instance.binding), None)
+        return self._reused(source, small[:MOST_TRIED]) if same is None else self._selected(source, same, _SAME)
+
+    def _reused(self, source: RecordedSource, stored: Sequence[StoredSketch]) -> tuple[SketchUse, Expression | None]:
+        """The smallest sketch of another instance that surely serves this one."""
+        problem = ""
+        for one in stored:
+            try:
+                problem = self._why_not_reused(one)
+            except EnvironmentProblem as missing:
+                return _unused(source, f"the sketches that there are ({len(stored)}) are of other constants: {missing}", one.column), None
+            if not problem:
+                return self._selected(source, one, _OTHER)
+        return _unused(source, f"the sketches that there are ({len(stored)}) are of other constants: {problem}", stored[-1].column), None
+
+    def _why_not_reused(self, one: StoredSketch) -> str:
+        if one.binding not in self.contained:
+            self.contained[one.binding] = why_not_reused(self.captured.pipeline, one.binding)
+        if self.contained[one.binding]:
+            return self.contained[one.binding]
+        column = (one.leaf, one.column)
+        if column not in self.safe:
+            (judged,) = safe_columns(self.captured.pipeline, keys=self._keys(), only=[column])
+            self.safe[column] = why_not(judged) or ("it is safe only for a result that has rows" if judged.needs_rows else "")
+        return self.safe[column]
 
     def _changed(self, one: StoredSketch) -> str:
         names = [s.source.relation.name for s in _sources(self.recorded) if one.versions.get(s.source.leaf) != self.versions[s.source.leaf]]
         return ", ".join(dict.fromkeys(names)) or "another table was read"
 
-    def _selected(self, source: RecordedSource, stored: StoredSketch) -> tuple[SketchUse, Expression | None]:
+    def _selected(self, source: RecordedSource, stored: StoredSketch, of: str) -> tuple[SketchUse, Expression | None]:
         attributes = dict(zip(source.source.columns, source.source.output, strict=True))
         try:
             sketch, partition = Sketch.from_bytes(stored.content), kept_cuts.from_bytes(stored.cuts)
@@ -211,7 +243,7 @@ class _Asked:
         except SketchError as problem:
             log.warning("sketch %s is not used: %s", stored.id, problem)
             return _unused(source, f"sketch {stored.id} cannot be read: {problem}", stored.column), None
-        told = f"sketch of run {stored.run_id}, of the same pipeline, constants and versions: {stored.rows:,} of {stored.total:,} rows"
+        told = f"sketch of run {stored.run_id}, {of}: {stored.rows:,} of {stored.total:,} rows"
         return SketchUse(
             leaf=stored.leaf, table=source.source.relation.name, column=stored.column, state="used", because=told, sketch=stored.id,
             run_id=stored.run_id, fragments=len(sketch.fragments), count=sketch.count, rows=stored.rows, total=stored.total,

@@ -41,19 +41,20 @@ def chosen(
 def _of_leaf(judged: list[SafeColumn], named: SketchOn | None, clustering: Mapping[tuple[int, str], float]) -> ChosenColumn | str:
     if named is not None:
         (column,) = [one for one in judged if one.column == named.column]
-        problem = _problem(column)
+        problem = why_not(column)
         if problem:
             raise SketchUnsafe(f"a sketch of {column.column} of {column.table} is not safe: {problem}")
         return ChosenColumn(column, named)
-    safe = [one for one in judged if not _problem(one)]
+    safe = [one for one in judged if not why_not(one)]
     if not safe:
         tied = next((one for one in judged if one.safe), None)
-        return _problem(tied) if tied is not None else f"no column is proved safe ({judged[0].column}: {_problem(judged[0])})"
+        return why_not(tied) if tied is not None else f"no column is proved safe ({judged[0].column}: {why_not(judged[0])})"
     best = min(safe, key=lambda one: (clustering.get((one.leaf, one.column), _UNKNOWN), one.rule != "group"))
     return ChosenColumn(best, SketchOn(column=best.column))
 
 
-def _problem(one: SafeColumn) -> str:
+def why_not(one: SafeColumn) -> str:
+    """Why a sketch of a column may not be used; empty where it may."""
     if not one.safe:
         return one.because + _counter(one.counter)
     return "rows may tie at the limit, or a value is of any row: another run may give others" if one.ties else ""

@@ -6,7 +6,7 @@ Of ``σ n < 3 (α k; count(v) AS n)`` the column ``k`` is safe by the rule ``gro
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -33,7 +33,7 @@ PASSES: tuple[Callable[[o.Plan], o.Plan], ...] = (
 )  # fmt: skip
 """The form that the rules are about."""
 
-_ONE_AT_A_TIME = threading.Lock()
+ONE_AT_A_TIME = threading.Lock()
 """z3's formulas are all of one context, which has one user."""
 
 
@@ -77,8 +77,10 @@ def safe_columns(
     keys: Mapping[int, Sequence[str]] | None = None,
     clock: Callable[[], float] = lambda: 0.0,
     timeout_ms: int = TIMEOUT_MS,
+    only: Collection[tuple[int, str]] | None = None,
 ) -> tuple[SafeColumn, ...]:
-    """Every column of every leaf, judged; leaves in the plan's order (the paper's attribute safety, definition 5 and theorem 2).
+    """Every column of every leaf (or ``only`` some), judged; leaves in the plan's order (the paper's attribute safety, definition 5 and
+    theorem 2).
 
     ``bounds`` are the smallest and largest values of columns, ``keys`` the primary keys of leaves, where they are known; ``clock`` gives
     seconds.
@@ -89,6 +91,8 @@ def safe_columns(
     found = []
     for source in leaves(asked.plan):
         for column, attribute in zip(source.columns, source.output, strict=True):
+            if only is not None and (source.leaf, column) not in only:
+                continue
             started = clock()
             found.append(asked.judged(source, column, attribute, lambda started=started: (clock() - started) * 1000))  # type: ignore[misc]
     return tuple(found)
@@ -116,7 +120,7 @@ class Question:
         refused = why_refused(attribute.type)
         if refused:
             return SafeColumn(*name, False, "type", because=refused, ms=ms())
-        with _ONE_AT_A_TIME:
+        with ONE_AT_A_TIME:
             proof = Proof(self.formulas.again(), self._copies(source.leaf, column), source.leaf, self.bounds, self.keys, self.timeout_ms)
             try:
                 relate(self.plan, Above(), proof)
@@ -129,15 +133,22 @@ class Question:
     @cached_property
     def formulas(self) -> Formulas:
         """What all proofs share."""
-        parts = [part for node in operators(self.plan) for own in own_expressions(node) for part in expressions_in(own)]
-        texts = [part.value for part in parts if isinstance(part, e.Literal) and part.value is not None and kind_of(part.type) == "text"]
-        given = [one for bound in self.bounds.values() for one in bound if one is not None]
-        return Formulas([*texts, *given], exact=dict(self.pipeline.conf).get("spark.sql.ansi.enabled", "true") == "true")
+        return formulas_of([self.plan], self.pipeline, [one for bound in self.bounds.values() for one in bound if one is not None])
 
     def _copies(self, leaf: int, column: str) -> frozenset[int]:
         """The column in every copy of the leaf: they are read through one sketch."""
         copies = [node for node in operators(self.plan) if isinstance(node, o.Source) and node.leaf == leaf]
         return frozenset(a.id for node in copies for name, a in zip(node.columns, node.output, strict=True) if name == column)
+
+
+def formulas_of(plans: Sequence[o.Plan], pipeline: Pipeline, texts: Sequence[str] = ()) -> Formulas:
+    """Formulas about plans, which know the order of the strings in them (and of further ``texts``).
+
+    :raises EnvironmentProblem: z3 is not installed.
+    """
+    parts = [part for plan in plans for node in operators(plan) for own in own_expressions(node) for part in expressions_in(own)]
+    own = [part.value for part in parts if isinstance(part, e.Literal) and part.value is not None and kind_of(part.type) == "text"]
+    return Formulas([*own, *texts], exact=dict(pipeline.conf).get("spark.sql.ansi.enabled", "true") == "true")
 
 
 _WHY = {

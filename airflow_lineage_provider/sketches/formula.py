@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from copy import copy
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import count
 from typing import Any, TypeAlias
 from typing import Literal as OneOf
@@ -122,7 +123,7 @@ class Formulas:
                 return self._attribute(expression, row)
             case e.Literal():
                 return self._literal(expression)
-            case e.Cast() if _keeps_value(expression.child.type, expression.type):
+            case e.Cast() if _keeps_value(expression.child.type, expression.type) or _number(expression) is not None:
                 return self.value(expression.child, row)
             case e.Call():
                 found = self._call(expression, row)
@@ -248,6 +249,18 @@ class Formulas:
         sorts = [part.sort() for part in parts]
         is_null = self.z3.Function(f"null of {number}", *sorts, self.z3.BoolSort())
         return Value(is_null(*parts), self.z3.Function(f"of {number}", *sorts, self.sort(kind))(*parts))
+
+
+def _number(constant: e.Expression) -> Fraction | None:
+    """The exact number that a constant is, which every cast on the way has room for; None for all else."""
+    match constant:
+        case e.Literal(value=str(text), type=kind) if digits(kind) is not None:
+            return place(text, "number")
+        case e.Cast(child=child, type=kind) if (room := digits(kind)) is not None:
+            found = _number(child)
+            fits = found is not None and abs(found) < 10 ** room[0] and (found * 10 ** room[1]).denominator == 1
+            return found if fits else None
+    return None
 
 
 def _comparable(given: tuple[e.Expression, ...]) -> bool:

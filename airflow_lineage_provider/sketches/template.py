@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 
+from airflow_lineage_provider.errors import SketchError
 from airflow_lineage_provider.plan import expressions as e
 from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.digest import digest_of, tree_digest
@@ -64,6 +65,35 @@ class _Slots:
             return part
         self.constants.append(part.value)
         return replace(part, value=f"slot {len(self.constants)}")
+
+    def filled(self, node: o.Plan) -> o.Plan:
+        """The operator with the next constants in its slots."""
+        if isinstance(node, o.Filter | o.Join):
+            return map_expressions(node, lambda part: transform_expression(part, self._constant))
+        if isinstance(node, o.Limit):
+            count, offset = self._next(), self._next()
+            return replace(node, count=None if count is None else int(count), offset=int(offset or 0))
+        return node
+
+    def _constant(self, part: e.Expression) -> e.Expression:
+        return replace(part, value=self._next()) if isinstance(part, e.Literal) else part
+
+    def _next(self) -> str | None:
+        if not self.constants:
+            raise SketchError("the plan has more constants")
+        return self.constants.pop()
+
+
+def with_binding(plan: o.Plan, binding: Binding) -> o.Plan:
+    """A canonical plan with the constants of another instance of its template.
+
+    :raises SketchError: they are not so many.
+    """
+    slots = _Slots(list(reversed(binding)))
+    made = transform_up(plan, slots.filled)
+    if slots.constants:
+        raise SketchError(f"{len(slots.constants)} constants have no place in the plan")
+    return made
 
 
 def why_another_time(plan: o.Plan, sketched: frozenset[int]) -> str:

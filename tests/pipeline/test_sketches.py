@@ -62,6 +62,9 @@ def tables(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Ite
 
 @pytest.fixture
 def lineage(spark: SparkSession, store: Store) -> Lineage:
+    """Without the sketches of other tests, which would serve."""
+    with store._transaction("a test") as connection:
+        connection.execute(sketches.delete())
     return Lineage(spark, store=store)
 
 
@@ -213,7 +216,6 @@ TOP = "SELECT l_orderkey, sum(l_quantity) AS total FROM lineitem GROUP BY l_orde
 
 
 def captured(lineage: Lineage, name: str, **options: Any) -> Run:
-    """Every test has a constant of its own: names of pipelines and of their columns make no other template."""
     run = lineage.run(TOP, name=name, sketches="capture", **{"sketch_on": ON_KEY} | options)
     assert "captured" in states(run).values(), run.sketches
     return run
@@ -225,13 +227,39 @@ def test_other_constants_and_settings_are_other_instances(spark: SparkSession, l
     captured(lineage, "constants", params={"least": 220})
     (use,) = lineage.run(TOP, name="another name", params={"least": 220}, sketches="use").sketches
     assert use.state == "used"
-    (use,) = lineage.run(TOP, name="constants", params={"least": 221}, sketches="use").sketches
-    assert use.state == "unused"
-    assert "are of other constants" in use.because
     with apply_conf(spark, {"spark.sql.session.timeZone": "Asia/Tokyo"}):
         (use,) = lineage.run(TOP, name="constants", params={"least": 220}, sketches="use").sketches
     assert (use.state, use.because) == ("unused", "no sketch was captured of a run of this pipeline")
     assert lineage.run(TOP, params={"least": 220}).sketches == ()
+
+
+@pytest.mark.parametrize(
+    ("sql", "old", "others"),
+    [
+        (TOP, {"least": 190}, [{"least": 200}, {"least": 230}]),
+        ("SELECT o_orderkey FROM orders WHERE o_price > :least AND o_status = 'F'", {"least": 450}, [{"least": 470}]),
+        (
+            "SELECT o_price, o_orderkey FROM orders WHERE o_status = 'P' ORDER BY o_price DESC, o_orderkey LIMIT :count",
+            {"count": 9}, [{"count": 3}],
+        ),
+    ],
+)  # fmt: skip
+def test_a_sketch_serves_other_constants_where_that_is_proved(
+    spark: SparkSession, lineage: Lineage, sql: str, old: dict[str, int], others: list[dict[str, int]]
+) -> None:
+    lineage.run(sql, name="old", params=old, sketches="capture")
+    for params in others:
+        run = lineage.run(sql, name="new", params=params, sketches="use", verify_sketches=True)
+        (use,) = run.sketches
+        assert use.state == "used", use
+        assert "with other constants, which has all that this one needs" in use.because
+        assert bag(run.result) == bag(spark.sql(sql, params))
+    less = {name: value - 5 if name == "least" else value + 1 for name, value in old.items()}
+    run = lineage.run(sql, name="new", params=less, sketches="use")
+    (use,) = run.sketches
+    assert use.state == "unused"
+    assert "are of other constants: " in use.because
+    assert bag(run.result) == bag(spark.sql(sql, less))
 
 
 def test_a_changed_source_makes_a_sketch_outdated(spark: SparkSession, lineage: Lineage, tmp_path: Path) -> None:

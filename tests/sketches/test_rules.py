@@ -207,3 +207,23 @@ def test_without_z3_the_extra_is_named(short: Shorthand, monkeypatch: pytest.Mon
 def test_z3_is_loaded_when_something_is_proved() -> None:
     code = "import sys, airflow_lineage_provider.sketches.columns; assert 'z3' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+@pytest.mark.parametrize(
+    ("types", "known"),
+    [
+        (("int", "decimal(3,0)", "decimal(12,2)"), True),
+        (("int", "bigint"), True),
+        (("int", "decimal(2,0)"), False),
+        (("int", "string"), False),
+    ],
+)
+def test_a_constant_stays_itself_where_every_cast_has_room_for_it(types: tuple[str, ...], known: bool) -> None:
+    """As Spark writes ``price > 450`` of a decimal."""
+    from airflow_lineage_provider.sketches.formula import Formulas
+
+    constant: e.Expression = e.Literal(value="450", type=types[0])
+    for kind in types[1:]:
+        constant = e.Cast(child=constant, type=kind)
+    found = Formulas().value(constant, "plain").value
+    assert (str(found) == "450") is known
