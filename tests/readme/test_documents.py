@@ -105,6 +105,8 @@ def _reasons(names: dict[str, Any]) -> None:
 
 def _sketches(names: dict[str, Any]) -> None:
     assert [one.column for one in names["found"].safe] == ["client_id", "income", "debt", "amount", "date"]
+    assert [(one.table, one.state, one.rows, one.total) for one in names["again"].sketches] == [("loans", "used", 2, 3)]
+    assert [(one.column, one.state, one.count) for one in names["run"].sketches] == [("client_id", "captured", 5)]
 
 
 def _streams(names: dict[str, Any]) -> None:
