@@ -17,15 +17,18 @@ from airflow_lineage_provider.errors import SketchError, SparkRequired
 from airflow_lineage_provider.plan.expressions import TRUE
 from airflow_lineage_provider.plan.guarantees import EXACT, Guarantee, weakest
 from airflow_lineage_provider.records.sketches import SketchUse, StoredSketch
+from airflow_lineage_provider.rewrite.unique_names import unique_names
 from airflow_lineage_provider.sketches import cuts, kept_cuts
 from airflow_lineage_provider.sketches.cuts import RowGroup
 from airflow_lineage_provider.sketches.partition import Partition
 from airflow_lineage_provider.sketches.sketch import Sketch, SketchKind
+from airflow_lineage_provider.sketches.ties import limit_to_count, rows_in_place
 from airflow_lineage_provider.sketches.use import selection
 from airflow_lineage_provider.sources.row_groups import bounds_of_row_groups
 from airflow_lineage_provider.sql import ColumnRef, lower_expression
 from airflow_lineage_provider.store.ids import new_id
 from airflow_lineage_provider.tracing.maps import RESULT, RowSet, distinct_rows, numbered_rows
+from airflow_lineage_provider.tracing.program import rest_of_plan
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -36,6 +39,7 @@ if TYPE_CHECKING:
     from airflow_lineage_provider.running.sketching import Sketching
     from airflow_lineage_provider.sketches.choice import ChosenColumn
     from airflow_lineage_provider.spark.rereading.sketched import SketchedColumn
+    from airflow_lineage_provider.spark.rereading.tracing import SparkTracing
 
 _ROWS_AT_ONCE = 65_536
 _MOST_ROWS = (1 << 31) - 1
@@ -77,11 +81,16 @@ def sketched(run: AskedRun, wanted: Sketching, most: int) -> tuple[list[StoredSk
             from airflow_lineage_provider.spark.rereading.sketched import SketchedColumn
 
             values = SketchedColumn(spark, source, column.safe.column, stack)
+            maker = _Made(source, column, behind[leaf], values)
             try:
-                one = _Made(source, column, behind[leaf], values).stored(wanted, run)
+                one = maker.stored(wanted, run)
             except (SketchError, OverflowError, ValueError) as error:  # a value that Python has not
                 told.append(_unused(column, f"not captured: {error}"))
                 continue
+        problem = _ties(run, spark, leaf, maker.condition) if leaf in wanted.tied else ""
+        if problem:
+            told.append(_unused(column, problem))
+            continue
         made.append(one)
         told.append(_captured(one))
     return made, tuple(sorted(told, key=lambda use: use.leaf))
@@ -105,6 +114,19 @@ def _why_not(behind: _Behind, column: ChosenColumn, rows: int | None) -> str:
     if column.safe.needs_rows and not rows:
         return "it is safe only for a result that has rows, and this one has none"
     return ""
+
+
+def _ties(run: AskedRun, spark: SparkTracing, leaf: int, condition: str) -> str:
+    """Why the limit could cut other rows over a sketch, that has the rows which meet a condition."""
+    from airflow_lineage_provider.spark.rereading.counted import counted
+
+    limit = limit_to_count(rest_of_plan(run.recorded.plan, frozenset()), leaf)
+    if limit is None or limit.count is None:
+        return "rows may tie at the limit"
+    found = counted(spark, unique_names(rows_in_place(limit)), {leaf: condition}, run.udfs)
+    if found <= limit.count:
+        return ""
+    return f"rows tie at the limit: over the sketch {found:,} are in its first {limit.count:,} places, and another run may take others"
 
 
 # --- what stands behind the result -------------------------------------------------------------------------------------
@@ -140,12 +162,15 @@ def _parts(made: Derivation) -> Iterator[list[int]]:
 # --- fragments ---------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Made:
+    """A sketch in the making; ``condition`` is its selection, once it is made."""
+
     source: RecordedSource
     column: ChosenColumn
     behind: _Behind
     values: SketchedColumn
+    condition: str = ""
 
     def stored(self, wanted: Sketching, run: AskedRun) -> StoredSketch:
         partition = self._partition()
@@ -155,7 +180,8 @@ class _Made:
         versions = tuple(wanted.versions[leaf] for leaf in sorted(wanted.versions))
         kind: SketchKind = "accurate" if self.behind.guarantee == EXACT else "superset"
         sketch = Sketch(leaf=self.column.safe.leaf, column=column, count=partition.count, fragments=inside, versions=versions, kind=kind)
-        rows, total = self.values.counted(self._condition(partition, inside))
+        self.condition = self._condition(partition, inside)
+        rows, total = self.values.counted(self.condition)
         assert wanted.instance is not None
         return StoredSketch(
             id=new_id(), run_id=run.record.id, pipeline=run.record.pipeline, template=wanted.instance.template,

@@ -24,6 +24,7 @@ from airflow_lineage_provider.sketches.cuts import RowGroup
 from airflow_lineage_provider.sketches.reuse import why_not_reused
 from airflow_lineage_provider.sketches.sketch import Sketch
 from airflow_lineage_provider.sketches.template import Binding, Instance, instance_of, why_another_time
+from airflow_lineage_provider.sketches.ties import limit_to_count
 from airflow_lineage_provider.sketches.use import selection
 from airflow_lineage_provider.sources.row_groups import bounds_of_row_groups
 from airflow_lineage_provider.typed_json import written
@@ -51,11 +52,13 @@ WORTH = 0.75
 @dataclass(frozen=True, kw_only=True)
 class Sketching:
     """``uses`` says of each source what became of it; ``selections`` are the conditions of the sketches that are used, ``capture`` the
-    columns that are to be captured, by leaf; ``versions`` are digests of the versions of the sources that the run reads."""
+    columns that are to be captured, by leaf, of which those of ``tied`` leaves are good only if no rows tie at the limit; ``versions`` are
+    digests of the versions of the sources that the run reads."""
 
     uses: tuple[SketchUse, ...] = ()
     selections: Mapping[int, Expression] = field(default_factory=dict)
     capture: Mapping[int, ChosenColumn] = field(default_factory=dict)
+    tied: frozenset[int] = frozenset()
     instance: Instance | None = None
     versions: Mapping[int, str] = field(default_factory=dict)
 
@@ -256,14 +259,15 @@ class _Asked:
         judged = [one for one in safe_columns(self.captured.pipeline, keys=self._keys()) if one.leaf in self.recorded.sources]
         clustering = {} if self.named.keys() >= self.recorded.sources.keys() else self._clustering()
         plan = canonical(self.captured.pipeline.plan)
+        tied = {one.leaf for one in judged if one.ties and limit_to_count(plan, one.leaf) is not None}
         uses, capture = [], {}
-        for leaf, found in chosen(judged, self.named, clustering).items():
+        for leaf, found in chosen(judged, self.named, clustering, tied).items():
             problem = found if isinstance(found, str) else why_another_time(plan, frozenset({leaf}))
             if isinstance(found, str) or problem:
                 uses.append(_unused(self.recorded.sources[leaf], problem))
             else:
                 capture[leaf] = found
-        return Sketching(uses=tuple(uses), capture=capture, instance=self.instance, versions=self.versions)
+        return Sketching(uses=tuple(uses), capture=capture, tied=frozenset(tied), instance=self.instance, versions=self.versions)
 
     def _keys(self) -> dict[int, tuple[str, ...]]:
         keys = self.request.keys

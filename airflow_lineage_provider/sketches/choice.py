@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from airflow_lineage_provider.errors import SketchUnsafe
@@ -27,14 +27,19 @@ class ChosenColumn:
 
 
 def chosen(
-    judged: Sequence[SafeColumn], named: Mapping[int, SketchOn], clustering: Mapping[tuple[int, str], float]
+    judged: Sequence[SafeColumn],
+    named: Mapping[int, SketchOn],
+    clustering: Mapping[tuple[int, str], float],
+    countable: Collection[int] = (),
 ) -> dict[int, ChosenColumn | str]:
     """For each leaf the column, or why there is none. ``clustering`` has the share of a table's row groups that a value may be in, by leaf
-    and column, where that is known; of columns that skip equally well one that the groups determine is taken, then the first.
+    and column, where that is known; of columns that skip equally well one that the groups determine is taken, then the first. Of leaves
+    that are ``countable`` rows may tie: whether they do will be counted (`ties`).
 
     :raises SketchUnsafe: a column that was named is not safe.
     """
     leaves = dict.fromkeys(one.leaf for one in judged)
+    judged = [replace(one, ties=False) if one.leaf in countable else one for one in judged]
     return {leaf: _of_leaf([one for one in judged if one.leaf == leaf], named.get(leaf), clustering) for leaf in leaves}
 
 

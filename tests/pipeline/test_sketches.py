@@ -82,6 +82,11 @@ SAFE = {
         SELECT o_orderkey, l_line FROM orders LEFT JOIN lineitem ON o_orderkey = l_orderkey AND l_quantity > 49 WHERE o_price > 480""",
     "without partners": """
         SELECT o_orderkey FROM orders o WHERE NOT EXISTS (SELECT * FROM lineitem WHERE l_orderkey = o_orderkey) AND o_price > 450""",
+    "the best customers": "SELECT o_custkey, sum(o_price) AS s FROM orders WHERE o_price > 0 GROUP BY o_custkey ORDER BY s DESC LIMIT 3",
+    "Q3": """
+        SELECT l_orderkey, sum(l_price) AS revenue, o_status FROM customer, orders, lineitem
+        WHERE c_segment = 'BUILDING' AND c_custkey = o_custkey AND l_orderkey = o_orderkey
+        GROUP BY l_orderkey, o_status ORDER BY revenue DESC LIMIT 10""",
     "the first in a total order": "SELECT o_price, o_orderkey FROM orders WHERE o_status = 'F' ORDER BY o_price DESC, o_orderkey LIMIT 5",
     "the best of each": """
         SELECT * FROM (SELECT o_custkey, o_orderkey, max(o_price) OVER (PARTITION BY o_custkey) AS best FROM orders)
@@ -94,8 +99,8 @@ SAFE = {
         WHERE a.o_price > 495 AND b.o_price > 300""",
 }  # fmt: skip
 REFUSED = {
-    "a limit above rows that tie": (
-        "SELECT o_custkey, sum(o_price) AS s FROM orders GROUP BY o_custkey ORDER BY s DESC LIMIT 3", "rows may tie",
+    "the first of a group": (
+        "SELECT o_custkey, first(o_price) AS p FROM orders WHERE o_price > 300 GROUP BY o_custkey", "a value is of any row",
     ),
     "a limit without an order": ("SELECT * FROM orders WHERE o_price > 100 LIMIT 5", "a limit without an order takes any rows"),
     "a selection above a limit": (
@@ -260,6 +265,40 @@ def test_a_sketch_serves_other_constants_where_that_is_proved(
     assert use.state == "unused"
     assert "are of other constants: " in use.because
     assert bag(run.result) == bag(spark.sql(sql, less))
+
+
+def test_rows_that_tie_at_a_limit(spark: SparkSession, lineage: Lineage) -> None:
+    """Where others of the sketch tie with the last row it is not kept; a sketch that has no others gives the very rows again."""
+    sql = "SELECT o_orderkey, o_status FROM orders WHERE o_price > 300 ORDER BY o_status LIMIT 3"
+    run = lineage.run(sql, name="tied", sketches="capture", sketch_on={"orders": SketchOn(column="o_orderkey", cuts=[300])})
+    (use,) = run.sketches
+    assert use.state == "unused"
+    assert "are in its first 3 places, and another run may take others" in use.because
+    run = lineage.run(sql, name="tied", sketches="capture", sketch_on={"orders": "o_orderkey"})
+    assert [one.state for one in run.sketches] == ["captured"]
+    again = lineage.run(sql, name="tied", sketches="use")
+    assert [(one.state, one.rows) for one in again.sketches] == [("used", 3)]
+    assert bag(again.result) == bag(run.result)
+    (use,) = lineage.run(sql.replace("LIMIT 3", "LIMIT 2"), name="tied", sketches="use").sketches
+    assert "another run may give others" in use.because
+
+
+def test_the_best_by_a_models_value(spark: SparkSession, lineage: Lineage) -> None:
+    """The model below the limit is called to count ties, and for the rows of the sketch alone when it is used."""
+
+    @reasoned_udf("int", name="points", version="1")
+    def points(quantity: int) -> int:
+        return quantity * 3
+
+    def best(spark: SparkSession) -> Any:
+        points.register(spark)
+        return spark.sql("SELECT l_orderkey, sum(points(l_quantity)) AS p FROM lineitem GROUP BY l_orderkey ORDER BY p DESC LIMIT 2")
+
+    run = lineage.run(best, sketches="capture", sketch_on=ON_KEY)
+    assert [one.state for one in run.sketches] == ["captured"], run.sketches
+    again = lineage.run(best, sketches="use", verify_sketches=True)
+    assert [one.state for one in again.sketches] == ["used"]
+    assert bag(again.result) == bag(run.result) == bag(best(spark))
 
 
 def test_a_changed_source_makes_a_sketch_outdated(spark: SparkSession, lineage: Lineage, tmp_path: Path) -> None:

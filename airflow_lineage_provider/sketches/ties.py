@@ -1,0 +1,56 @@
+"""Limits whose order leaves ties: whether over one sketch, of one version of the sources, the limit could cut otherwise.
+
+Of rows that tie at a limit any may stay. The rows of the result that a sketch was taken of are there over the sketch as they were, and no
+other row is better than in the plain run (`order`); so the limit cuts the same rows, unless others tie with the last of them *over the
+sketch*. Whether any do can be counted: it is for the same constants and versions what it is once. (The paper breaks ties by the other
+columns, which SQL does not do.)
+"""
+
+from __future__ import annotations
+
+from airflow_lineage_provider.plan import expressions as e
+from airflow_lineage_provider.plan import operators as o
+from airflow_lineage_provider.plan.expression_walk import expressions_in
+from airflow_lineage_provider.plan.walk import operators, own_expressions
+from airflow_lineage_provider.rewrite.determinism import ORDER_DEPENDENT
+from airflow_lineage_provider.rewrite.fresh import FreshAttributes
+
+_UP_TO_HERE = e.WindowFrame(kind="rows", lower="unbounded", upper="current_row")
+
+
+def limit_to_count(plan: o.Plan, leaf: int) -> o.Limit | None:
+    """The one limit above a leaf, if rows can tie there and nowhere else; None where counting cannot tell that another run gives the same
+    rows: there are several, or a value is of any row of its group."""
+    above = [node for node in operators(plan) if any(isinstance(one, o.Source) and one.leaf == leaf for one in operators(node))]
+    parts = (part for node in above for own in own_expressions(node) for part in expressions_in(own))
+    if any(isinstance(part, e.AggregateCall) and part.function in ORDER_DEPENDENT for part in parts):
+        return None
+    limits = [node for node in above if isinstance(node, o.Limit)]
+    return limits[0] if len(limits) == 1 and limits[0].count is not None and _sort_of(limits[0]) is not None else None
+
+
+def _sort_of(limit: o.Limit) -> o.Sort | None:
+    node = limit.child
+    while isinstance(node, o.Project | o.FunctionOperator):
+        node = node.child
+    return node if isinstance(node, o.Sort) and node.is_global else None
+
+
+def rows_in_place(limit: o.Limit) -> o.Plan:
+    """How many rows are in the limit's places: as many as it takes, or fewer where there are no more, or more where some tie with the last.
+
+    Before: ``limit 3 (sort a (T))``. After: ``α; count(1) (σ rank ≤ 3 (window rank() by a (T)))``.
+    """
+    sort = _sort_of(limit)
+    assert sort is not None
+    fresh = FreshAttributes(limit)
+    rank, number = fresh.attribute("rank", "int", nullable=False), fresh.attribute("rows", "bigint", nullable=False)
+    ranked = o.Window(
+        child=sort.child, partition=(), order=sort.order,
+        functions=(e.Alias(child=e.WindowFunction(function="rank", arguments=(), type="int", frame=_UP_TO_HERE), attribute=rank),),
+    )  # fmt: skip
+    last = e.Literal(value=str(limit.count), type="int")
+    placed = o.Filter(child=ranked, condition=e.Call(function="<=", arguments=(rank, last), type="boolean"))
+    one = e.Literal(value="1", type="int")
+    count = e.AggregateCall(function="count", arguments=(one,), type="bigint")
+    return o.Aggregate(child=placed, keys=(), columns=(e.Alias(child=count, attribute=number),))
