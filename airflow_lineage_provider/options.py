@@ -117,6 +117,7 @@ _CHECKS: Mapping[str, Callable[[str, Any], None]] = {
     "sketch_on": _sketch_on,
     "verify_sketches": _flag,
     "across": _flag,
+    "check": _flag,
     "lazy": _flag,
     "lineage": _flag_or_none,
     "verify": _flag,

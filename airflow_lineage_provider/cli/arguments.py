@@ -128,6 +128,16 @@ def _safe(made: argparse.ArgumentParser) -> None:
     _json(made)
 
 
+def _sketches(made: argparse.ArgumentParser) -> None:
+    made.add_argument("pipeline", metavar="NAME", nargs="?", help="only sketches of this pipeline's runs")
+    made.add_argument("--drop", metavar="ID", action="append", default=[], help="forget this sketch, by its whole id (may be repeated)")
+    made.add_argument(
+        "--check", action="store_true", help="look whether the sources of each are still the same, as far as that needs no Spark"
+    )
+    made.add_argument("--limit", type=_natural, default=50, metavar="N", help="list at most N sketches (default: %(default)s)")
+    _json(made)
+
+
 def _profile(made: argparse.ArgumentParser) -> None:
     made.add_argument("table", metavar="TABLE", help="a Parquet or CSV file, a folder of Parquet files, or a run: its id, or latest")
     made.add_argument("fds", metavar="FD", nargs="+", help="a functional dependency: 'zip -> city', 'zip, street -> city'")
@@ -284,7 +294,8 @@ def _store(made: argparse.ArgumentParser) -> None:
 
 
 _ARGUMENTS: Mapping[str, Callable[[argparse.ArgumentParser], None]] = {
-    "run": _run, "safe": _safe, "profile": _profile, "list": _list, "show": _show, "capture": _capture, "index": _show, "explain": _explain,
+    "run": _run, "safe": _safe, "sketches": _sketches, "profile": _profile, "list": _list, "show": _show, "capture": _capture,
+    "index": _show, "explain": _explain,
     "explain-columns": _columns_of, "why-not": _source_rows, "backward": _backward, "forward": _forward,
     "impact": _impact, "show-derivation": _derivation,
     "letters": _letters,

@@ -31,6 +31,10 @@ VERBS: Mapping[str, VerbHelp] = {
         "show of which source columns a provenance sketch is safe; the pipeline is not run",
         ("airflow-lineage safe pipelines.py:best --param year=2025", "airflow-lineage safe best.sql --key customer=c_custkey --json"),
     ),
+    "sketches": VerbHelp(
+        "list the provenance sketches that later runs may read sources through, newest first, or drop some",
+        ("airflow-lineage sketches", "airflow-lineage sketches best --check --json"),
+    ),
     "profile": VerbHelp(
         "show which values of a table violate functional dependencies, and which rows stand behind them",
         (

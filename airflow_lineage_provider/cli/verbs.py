@@ -115,6 +115,22 @@ def safe(options: Namespace, out: Streams) -> int:
     return 0
 
 
+def sketches(options: Namespace, out: Streams) -> int:
+    """List sketches, or drop those that are named."""
+    with opened(options) as lineage:
+        for each in options.drop:
+            lineage.drop_sketch(each)
+            out.say(f"dropped sketch {each}")
+        if options.drop:
+            return 0
+        found = lineage.sketches(options.pipeline, check=options.check, limit=options.limit)
+    if options.json:
+        out.answer_json(found.to_dict())
+    else:
+        found.show(out.console)
+    return 0
+
+
 def list_runs(options: Namespace, out: Streams) -> int:
     """List runs."""
     with opened(options) as lineage:

@@ -1,10 +1,18 @@
-"""Sketches of a run, in the terminal and as JSON."""
+"""Sketches of a run, and those of a store, in the terminal and as JSON.
+
+::
+
+    {"document": "airflow_lineage.sketches", "version": 1,
+     "sketches": [{"id", "pipeline", "run_id", "table", "column", "template", "constants", "fragments", "count", "rows", "total",
+                   "bytes", "uses", "proof", "created", "outdated"}]}
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
@@ -12,8 +20,11 @@ from airflow_lineage_provider.answers.values import visible
 from airflow_lineage_provider.typed_json import written
 
 if TYPE_CHECKING:
+    from airflow_lineage_provider.answers.kept_sketches import KeptSketch, KeptSketches
     from airflow_lineage_provider.records.sketches import SketchUse
 
+NAME = "airflow_lineage.sketches"
+VERSION = 1
 _STYLES = {"used": "green", "captured": "cyan", "unused": "yellow"}
 
 
@@ -33,3 +44,30 @@ def uses_table(uses: Sequence[SketchUse]) -> Table:
         state = Text(one.state, style=_STYLES[one.state])
         made.add_row(Text(visible(one.table)), Text(visible(one.column)), state, Text(rows), Text(visible(one.because)))
     return made
+
+
+def to_dict(found: KeptSketches) -> dict[str, Any]:
+    """The sketches of a store, JSON-able."""
+    return {"document": NAME, "version": VERSION, "sketches": [written(one) for one in found]}
+
+
+def show(found: KeptSketches, console: Console | None = None) -> None:
+    """Print the sketches of a store, one a line."""
+    out = console or Console()
+    if not len(found):
+        out.print(Text("no sketches: a run captures some with sketches='eager'", style="dim"))
+        return
+    made = Table(box=None, padding=(0, 2, 0, 2), show_edge=False, header_style="bold")
+    for head in ("sketch", "pipeline", "source", "rows", "uses", "constants"):
+        made.add_column(head, no_wrap=head in ("rows", "uses"), overflow="fold", justify="right" if head == "uses" else "left")
+    for one in found:
+        made.add_row(*map(Text, _cells(one)))
+        for text in one.outdated or ():
+            made.add_row(Text(""), Text(f"outdated: {visible(text)}", style="yellow"))
+    out.print(made)
+
+
+def _cells(one: KeptSketch) -> list[str]:
+    constants = ", ".join("NULL" if text is None else text for text in one.constants)
+    source = f"{one.table}.{one.column}"
+    return [one.id, visible(one.pipeline), visible(source), f"{one.rows:,} of {one.total:,}", f"{one.uses:,}", visible(constants)]

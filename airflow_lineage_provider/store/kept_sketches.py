@@ -59,11 +59,11 @@ def of_template(connection: sa.Connection, template: str) -> list[StoredSketch]:
     return _found(connection, _sketches.c.template == template)
 
 
-def _found(connection: sa.Connection, condition: sa.ColumnElement[bool]) -> list[StoredSketch]:
+def _found(connection: sa.Connection, condition: sa.ColumnElement[bool], limit: int | None = None) -> list[StoredSketch]:
     texts = [sa.type_coerce(_sketches.c[name], sa.Text).label(name) for name in _DOCUMENTS]
     columns = [_sketches.c[name] for name in (*_PLAIN, "run_id", "created")]
     query = sa.select(*columns, *texts, _cuts.c.content.label("cuts")).join(_cuts, _cuts.c.digest == _sketches.c.cuts)
-    rows = connection.execute(query.where(condition).order_by(_sketches.c.id.desc())).mappings()
+    rows = connection.execute(query.where(condition).order_by(_sketches.c.id.desc()).limit(limit)).mappings()
     return [one for row in rows if (one := _read(row)) is not None]
 
 
@@ -76,6 +76,16 @@ def _read(row: Any) -> StoredSketch | None:
     except (ValueError, TypeError, AttributeError) as problem:
         log.warning("sketch %s is damaged, and is not used: %s", row["id"], problem)
         return None
+
+
+def listed(connection: sa.Connection, pipeline: str | None, limit: int) -> list[tuple[StoredSketch, int]]:
+    """The newest sketches, of one pipeline where one is named, each with the number of runs that have used it."""
+    condition = sa.true() if pipeline is None else _sketches.c.pipeline == pipeline
+    found = _found(connection, condition, limit)
+    ids = [one.id for one in found]
+    query = sa.select(_uses.c.sketch_id, sa.func.count()).where(_uses.c.sketch_id.in_(ids)).group_by(_uses.c.sketch_id)
+    uses: dict[str, int] = {row[0]: row[1] for row in connection.execute(query)}
+    return [(one, uses.get(one.id, 0)) for one in found]
 
 
 def note_uses(connection: sa.Connection, run_id: str, sketches: Iterable[str]) -> None:

@@ -25,6 +25,11 @@ class Sketches(OpenStore):
         with self._transaction("finding sketches") as connection:
             return kept_sketches.of_template(connection, template)
 
+    def list_sketches(self, pipeline: str | None, limit: int) -> list[tuple[StoredSketch, int]]:
+        """The newest sketches, of one pipeline where one is named, each with the number of runs that have used it."""
+        with self._transaction("listing sketches") as connection:
+            return kept_sketches.listed(connection, pipeline, limit)
+
     def note_sketch_uses(self, run_id: str, sketches: Sequence[str]) -> None:
         """That a run has read sources through these sketches."""
         with self._transaction(f"noting the sketches of run {run_id}") as connection:

@@ -172,13 +172,20 @@ def test_every_verb_shows_its_examples() -> None:
 
 
 def test_an_option_says_the_same_of_every_verb_that_has_it() -> None:
-    """But for what the verb itself is about: --rows of which table, the most rows of which argument."""
+    """But for what the verb itself is about: --rows of which table, the most rows of which argument, a --limit of what."""
     told: dict[str, set[tuple[Any, ...]]] = {}
     for made in verbs().values():
         for action in made._actions:
             for option in action.option_strings if action.help != argparse.SUPPRESS else []:
                 told.setdefault(option, set()).add((action.metavar, type(action), action.help))
-    assert {option for option, ways in told.items() if len(ways) > 1} == {"--rows", "--max-rows", "--at", "--pipeline", "--table"}
+    assert {option for option, ways in told.items() if len(ways) > 1} == {
+        "--rows",
+        "--max-rows",
+        "--at",
+        "--pipeline",
+        "--table",
+        "--limit",
+    }
     assert all(len({(metavar, kind) for metavar, kind, _ in ways}) == 1 for ways in told.values())
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections import Counter
 from collections.abc import Iterator
 from decimal import Decimal
@@ -10,9 +11,10 @@ from random import Random
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from rich.console import Console
 
 from airflow_lineage_provider import Lineage, Run, SketchOn, reasoned_udf
-from airflow_lineage_provider.errors import InvalidOption, PlanError, ReadThroughSketch, SketchUnsafe
+from airflow_lineage_provider.errors import InvalidOption, PlanError, ReadThroughSketch, SketchError, SketchUnsafe
 from airflow_lineage_provider.plan.expressions import Attribute
 from airflow_lineage_provider.sketches.partition import Partition
 from airflow_lineage_provider.sketches.sketch import Sketch
@@ -465,3 +467,35 @@ def test_what_keeps_sketches_out(spark: SparkSession, lineage: Lineage) -> None:
         run = lineage.run(given, sketches="eager", **options)
         assert [one.state for one in run.sketches] == ["unused"], given
         assert told in run.sketches[0].because
+
+
+def test_sketches_are_listed_checked_and_dropped(spark: SparkSession, lineage: Lineage, store: Store, tmp_path: Path) -> None:
+    from airflow_lineage_provider.cli import main
+
+    place = str(tmp_path / "t")
+    spark.range(100).selectExpr("id AS k").write.parquet(place)
+    spark.read.parquet(place).createOrReplaceTempView("t_kept")
+    run = lineage.run("SELECT * FROM t_kept WHERE k < :most", params={"most": 5}, name="kept", sketches="capture")
+    lineage.run("SELECT * FROM t_kept WHERE k < :most", params={"most": 5}, name="user", sketches="use")
+    captured(lineage, "others", params={"least": 240})
+    assert [one.pipeline for one in lineage.sketches()] == ["others", "kept"]
+    (one,) = lineage.sketches("kept", check=True)
+    assert (one.table, one.column, one.run_id, one.rows, one.total, one.uses, one.outdated) == ("t_kept", "k", run.id, 5, 100, 1, ())
+    assert one.constants == ("5",)
+    assert one.bytes < 1000
+    assert lineage.sketches("kept").sketches[0].outdated is None
+    spark.range(1).selectExpr("id AS k").write.mode("append").parquet(place)
+    (one,) = Lineage(store=store).sketches("kept", check=True)
+    assert one.outdated
+    found = lineage.sketches(check=True)
+    assert found.to_dict()["sketches"][1]["outdated"] == list(one.outdated)
+    out = io.StringIO()
+    found.show(Console(file=out, width=200, color_system=None))
+    assert "t_kept.k" in out.getvalue()
+    assert "outdated: " in out.getvalue()
+    assert main(["--store", store.url, "sketches", "--drop", one.id]) == 0
+    assert [each.pipeline for each in lineage.sketches()] == ["others"]
+    with pytest.raises(SketchError, match="there is no sketch"):
+        lineage.drop_sketch(one.id)
+    with pytest.raises(InvalidOption, match="limit"):
+        lineage.sketches(limit=0)

@@ -106,6 +106,8 @@ def _reasons(names: dict[str, Any]) -> None:
 def _sketches(names: dict[str, Any]) -> None:
     assert [one.column for one in names["found"].safe] == ["client_id", "income", "debt", "amount", "date"]
     assert [(one.table, one.state, one.rows, one.total) for one in names["again"].sketches] == [("loans", "used", 2, 3)]
+    assert all(one.outdated == () for one in names["kept"])
+    assert [(one.column, one.uses) for one in names["kept"]][-1] == ("date", 1)
     assert [(one.column, one.state, one.count) for one in names["run"].sketches] == [("client_id", "captured", 5)]
 
 

@@ -1,0 +1,67 @@
+"""Provenance sketches in the store, for a person who asks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+@dataclass(frozen=True, kw_only=True)
+class KeptSketch:
+    """A sketch that later runs may read a source through.
+
+    ``run_id`` is the run that it was captured of, ``template`` and ``constants`` what that run was an instance of; runs of other templates
+    cannot use it. ``fragments`` of ``count`` are in it, with ``rows`` of ``total`` rows of the source; ``bytes`` are those in the store,
+    the cuts aside, which sketches share. ``uses`` are the runs that have read through it. ``outdated`` says how the sources of the run are
+    others now, so that it is not used; empty while they are the same, and None where that was not asked, or only Spark could tell.
+    """
+
+    id: str
+    pipeline: str
+    run_id: str
+    table: str
+    column: str
+    template: str
+    constants: tuple[str | None, ...]
+    fragments: int
+    count: int
+    rows: int
+    total: int
+    bytes: int
+    uses: int
+    proof: str
+    created: datetime | None
+    outdated: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True)
+class KeptSketches:
+    """Sketches, newest first: iterate over it."""
+
+    sketches: Sequence[KeptSketch]
+
+    def __iter__(self) -> Iterator[KeptSketch]:
+        return iter(self.sketches)
+
+    def __len__(self) -> int:
+        return len(self.sketches)
+
+    def __repr__(self) -> str:
+        return f"<{len(self):,} sketches>"
+
+    def show(self, console: Console | None = None) -> None:
+        """Print them in the terminal."""
+        from airflow_lineage_provider.render.sketches import show
+
+        show(self, console)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as JSON-able values (for ``--json``)."""
+        from airflow_lineage_provider.render.sketches import to_dict
+
+        return to_dict(self)

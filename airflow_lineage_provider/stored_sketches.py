@@ -1,0 +1,56 @@
+"""The sketches that runs have captured, looked at and dropped."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeVar
+
+from airflow_lineage_provider.answers.kept_sketches import KeptSketches
+from airflow_lineage_provider.errors import SketchError
+from airflow_lineage_provider.options import check_options
+from airflow_lineage_provider.shown import shown
+from airflow_lineage_provider.store.ids import is_possible
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from airflow_lineage_provider.store import Store
+
+T = TypeVar("T")
+
+
+class StoredSketches(ABC):
+    """What `Lineage` can do with sketches besides making and using them in runs."""
+
+    spark: SparkSession | None
+
+    @property
+    @abstractmethod
+    def store(self) -> Store: ...
+
+    @abstractmethod
+    def lasting(self, question: Callable[[], T]) -> T: ...
+
+    def sketches(self, pipeline: str | None = None, *, check: bool = False, limit: int = 50) -> KeptSketches:
+        """The newest sketches in the store, of one pipeline's runs where one is named.
+
+        With ``check`` the sources of each are looked at: where one has changed, the sketch is not used any more (`KeptSketch.outdated`).
+        Local files need no Spark session.
+
+        :raises InvalidOption: an option is wrong.
+        """
+        from airflow_lineage_provider.deriving.kept_sketches import kept_sketches
+
+        check_options({"name": pipeline, "check": check, "limit": limit})
+        return self.lasting(lambda: kept_sketches(self.store, pipeline, limit, check=check, spark=self.spark))
+
+    def drop_sketch(self, sketch_id: str) -> None:
+        """Forget a sketch. Runs that have read through it stay as they are.
+
+        :raises SketchError: there is no sketch with this id.
+        """
+        if not is_possible(sketch_id) or not self.lasting(lambda: self.store.drop_sketches([sketch_id])):
+            raise SketchError(
+                f"there is no sketch {shown(sketch_id)} in the results store; 'airflow-lineage sketches' lists those that are"
+            )
