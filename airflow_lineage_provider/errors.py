@@ -38,6 +38,7 @@
     │   ├── UnknownArray              there is no such array, or nothing that leads from one to the next
     │   ├── InvalidRelation           pairs of cells, or a compressed relation, are not what they can be
     │   ├── CaptureFailed             a capture raised, or gave something else than cells
+    │   ├── NotTracked                a tracked array was given to what has no known lineage
     │   ├── InvalidCells              what is asked about are not cells of the array
     │   ├── TooManyCells              the answer has more than may be enumerated
     │   └── RelationDamaged           these bytes are no relation
@@ -222,6 +223,10 @@ class InvalidRelation(ArrayLineageError):
 
 class CaptureFailed(ArrayLineageError):
     """A capture raised, or gave something else than cells of the array behind the cell."""
+
+
+class NotTracked(ArrayLineageError, TypeError):
+    """A tracked array was given to something whose lineage is not known, or that would lose it."""
 
 
 class InvalidCells(ArrayLineageError):

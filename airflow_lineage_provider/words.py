@@ -65,6 +65,9 @@ ArrayEncoding = Literal["provrc", "provrc-gzip", "provrc-pco"]
 WindowMode = Literal["valid", "same", "full"]
 """How far a window may reach beyond an array (`arrays.rules.windows`)."""
 
+ArrayLineage = Literal["elementwise", "all", "axis"]
+"""What a function's result is declared to come from (`arrays.apply`)."""
+
 ProfileNulls = Literal["ignore", "value"]
 """What a NULL is to a functional dependency: a row that has one takes no part, or it is a value like others."""
 

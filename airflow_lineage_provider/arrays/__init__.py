@@ -7,11 +7,19 @@ this package from 0.
 from airflow_lineage_provider.arrays import rules
 from airflow_lineage_provider.arrays.cells import Cells
 from airflow_lineage_provider.arrays.codec import decode, encode
+from airflow_lineage_provider.arrays.compose import compose
 from airflow_lineage_provider.arrays.compress import compress
 from airflow_lineage_provider.arrays.invert import invert
 from airflow_lineage_provider.arrays.log import Log, Traced, TracedPath
 from airflow_lineage_provider.arrays.moved import moved
 from airflow_lineage_provider.arrays.path import Hop
 from airflow_lineage_provider.arrays.relation import Relation, expand
+from airflow_lineage_provider.arrays.tracking.array import Tracked
+from airflow_lineage_provider.arrays.tracking.declared import apply
+from airflow_lineage_provider.arrays.tracking.operations import source
+from airflow_lineage_provider.arrays.tracking.tracing import trace
 
-__all__ = ["Cells", "Hop", "Log", "Relation", "Traced", "TracedPath", "compress", "decode", "encode", "expand", "invert", "moved", "rules"]
+__all__ = [
+    "Cells", "Hop", "Log", "Relation", "Traced", "TracedPath", "Tracked", "apply", "compose", "compress", "decode", "encode", "expand",
+    "invert", "moved", "rules", "source", "trace",
+]  # fmt: skip

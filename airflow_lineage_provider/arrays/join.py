@@ -22,9 +22,9 @@ _AT_ONCE = 2**21
 def backward(relation: Relation, boxes: Boxes) -> Boxes:
     """The input cells behind output cells; the boxes may overlap."""
     parts = []
-    for row, asked in _meeting(boxes, relation.out_boxes, relation.out_index):
+    for row, asked in meeting(boxes, relation.out_boxes, relation.out_index):
         here = relation.take(row)
-        parts.append(_behind(here, _common(here.out_boxes, boxes.take(asked))))
+        parts.append(_behind(here, common(here.out_boxes, boxes.take(asked))))
     return joined([nothing(len(relation.in_shape)), *parts])
 
 
@@ -46,13 +46,13 @@ def _behind(relation: Relation, where: Boxes) -> Boxes:
 def forward(relation: Relation, boxes: Boxes) -> Boxes:
     """The output cells that input cells stand behind; the boxes may overlap."""
     parts = []
-    for row, asked in _meeting(boxes, relation.in_boxes, relation.in_index):
-        found = _before(relation.take(row), boxes.take(asked))
+    for row, asked in meeting(boxes, relation.in_boxes, relation.in_index):
+        found = before(relation.take(row), boxes.take(asked))
         parts.append(found.take(np.flatnonzero((found.lo <= found.hi).all(axis=0))))
     return joined([nothing(len(relation.out_shape)), *parts])
 
 
-def _before(relation: Relation, asked: Boxes) -> Boxes:
+def before(relation: Relation, asked: Boxes) -> Boxes:
     """Of each row, the box of outputs whose intervals meet the box that is asked about; it may be empty."""
     found = Boxes(relation.out_lo.copy(), relation.out_hi.copy())
     for own in range(asked.rank):
@@ -70,7 +70,8 @@ def _before(relation: Relation, asked: Boxes) -> Boxes:
     return found
 
 
-def _common(one: Boxes, other: Boxes) -> Boxes:
+def common(one: Boxes, other: Boxes) -> Boxes:
+    """Of each two, the cells that both have; empty where there is none."""
     return Boxes(np.maximum(one.lo, other.lo), np.minimum(one.hi, other.hi))
 
 
@@ -83,7 +84,7 @@ def candidates(boxes: Boxes, index: tuple[IntervalIndex, ...], rows: int) -> tup
     return min(counts, default=(rows * len(boxes), -1))
 
 
-def _meeting(boxes: Boxes, rows: Boxes, index: tuple[IntervalIndex, ...]) -> Iterator[tuple[Ints, Ints]]:
+def meeting(boxes: Boxes, rows: Boxes, index: tuple[IntervalIndex, ...]) -> Iterator[tuple[Ints, Ints]]:
     """Which rows meet which boxes: positions of rows, and of boxes, part by part (the range join)."""
     _, axis = candidates(boxes, index, len(rows))
     if axis < 0:

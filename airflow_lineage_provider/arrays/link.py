@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,6 +16,12 @@ from airflow_lineage_provider.arrays.relation import Relation
 
 GUARANTEES = ("exact", "superset", "unavailable")
 """What a relation is worth, from the strongest to the weakest."""
+
+
+def weakest(guarantees: Iterable[str]) -> str:
+    """What relations are worth together; `exact` where there is none."""
+    return max(guarantees, key=GUARANTEES.index, default=GUARANTEES[0])
+
 
 _FEW = 16
 """So few rows need no second look."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +11,7 @@ from airflow_lineage_provider.arrays.boxes import Shape, joined
 from airflow_lineage_provider.arrays.cells import Cells
 from airflow_lineage_provider.arrays.given import Capture, captured, check_name, check_shape, read_pairs
 from airflow_lineage_provider.arrays.graph import outputs_of, paths, reached
-from airflow_lineage_provider.arrays.link import GUARANTEES, Link, link
+from airflow_lineage_provider.arrays.link import GUARANTEES, Link, link, weakest
 from airflow_lineage_provider.arrays.path import follow
 from airflow_lineage_provider.arrays.region import Region
 from airflow_lineage_provider.arrays.relation import Relation, check_relation
@@ -130,7 +130,7 @@ class Log:
         found = sorted((TracedPath(one, self._asked(one, region, True)) for one in names), key=lambda one: (one.cells.count, one.names))
         together = Region(self._shape(to), parts=joined([one.cells.region.boxes for one in found]))
         hops = tuple(hop for one in found for hop in one.cells.hops)
-        return Traced(Cells(to, together, _weakest(one.cells.guarantee for one in found), hops), tuple(found))
+        return Traced(Cells(to, together, weakest(one.cells.guarantee for one in found), hops), tuple(found))
 
     def _shape(self, name: str) -> Shape:
         if not isinstance(name, str) or name not in self._shapes:
@@ -165,7 +165,7 @@ class Log:
     def _asked(self, names: tuple[str, ...], region: Region, merge: bool) -> Cells:
         links = [self._between(*pair) for pair in itertools.pairwise(names)]
         region, hops = follow([one.step(backward) for one, backward in links], names, region, merge=merge)
-        return Cells(names[-1], region, _weakest(one.guarantee for one, _ in links), hops)
+        return Cells(names[-1], region, weakest(one.guarantee for one, _ in links), hops)
 
     def _between(self, start: str, end: str) -> tuple[Link, bool]:
         """The link between two neighbours of a path, and whether it is gone backward."""
@@ -178,10 +178,6 @@ class Log:
     def _neighbours(self, name: str) -> str:
         linked = [shown(one) for pair in self._links if name in pair for one in pair if one != name]
         return f"{shown(name)} is linked with {', '.join(linked[:20]) or 'none'}"
-
-
-def _weakest(guarantees: Iterable[str]) -> str:
-    return max(guarantees, key=GUARANTEES.index, default=GUARANTEES[0])
 
 
 def _fitting(relation: Relation, output: tuple[str, Shape], source: tuple[str, Shape]) -> Relation:

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from airflow_lineage_provider.arrays import Relation, compress, expand, invert
-from airflow_lineage_provider.arrays.boxes import Boxes, to_mask, union
+from airflow_lineage_provider.arrays import Relation, compose, compress, expand, invert
+from airflow_lineage_provider.arrays.boxes import Boxes, from_mask, to_mask, union
+from airflow_lineage_provider.arrays.compose import restrict
 from airflow_lineage_provider.arrays.grouping import Bools, Ints
 from airflow_lineage_provider.arrays.link import link
 from airflow_lineage_provider.arrays.path import follow
@@ -38,6 +39,18 @@ def test_what_is_compressed_is_what_was_given(given_: Given) -> None:
     assert len(relation) <= len(once(given_.pairs))
     assert listed(invert(relation)) == once(np.concatenate([given_.pairs[:, rank:], given_.pairs[:, :rank]], axis=1))
     assert listed(link(given_.pairs, given_.output, given_.source, "exact").by_output()) == once(given_.pairs)
+
+
+@drawn(200, path=paths(), seed_=st.integers(0, 2**32 - 1))
+def test_relations_after_one_another_are_one(path: list[Given], seed_: int) -> None:
+    found, pairs = compress(path[0].pairs, path[0].output, path[0].source), once(path[0].pairs)
+    for one in path[1:4]:
+        found = compose(compress(one.pairs, one.output, one.source), found)
+        own, rank = len(one.source), len(one.output)
+        pairs = [one_pair[:rank] + pair[own:] for one_pair in once(one.pairs) for pair in set(pairs) if pair[:own] == one_pair[rank:]]
+    assert listed(found) == sorted(set(pairs))
+    some = np.asarray(np.random.default_rng(seed_).random(found.out_shape) < 0.5)
+    assert listed(restrict(found, from_mask(some))) == sorted({pair for pair in pairs if some[pair[: some.ndim]]})
 
 
 def naive(path: list[Given], mask: Bools, backward: bool) -> Bools:

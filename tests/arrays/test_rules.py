@@ -124,6 +124,35 @@ def test_windows_of_one_axis(side: int, size: int, mode: Any) -> None:
     check(lambda a: np.convolve(a, np.ones(size), mode), [(side,)], [rules.windows((side,), (size,), mode)])
 
 
+@pytest.mark.parametrize(
+    "index",
+    [
+        (slice(1, None), slice(None, None, -1)), (2, slice(None)), (None, slice(None), -1), (slice(3, 1), slice(None)),
+        (slice(-2, None), slice(3, 0, -1)), (slice(None), None, slice(1, 2)),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_slices(index: Any) -> None:
+    check(lambda a: a[index], [(3, 4)], [rules.sliced((3, 4), index)])
+
+
+def test_across_axes_and_from_all() -> None:
+    check(lambda a: np.broadcast_to(a.sum(axis=1, keepdims=True), (3, 2)), [(3, 4)], [rules.across((3, 4), (3, 2), 1)])
+    check(lambda a: np.full((3, 4), a.sum()), [(3, 4)], [rules.across((3, 4), (3, 4), (0, 1))])
+    check(lambda a: np.full((2,), a.sum()), [(3, 4)], [rules.all_to_all((3, 4), (2,))])
+    check(lambda a: np.full((2, 2), a.sum()), [()], [rules.all_to_all((), (2, 2))])
+
+
+@pytest.mark.parametrize("shapes", [[(2,), (3,)], [(2, 2), (3,)], [(), (3,)], [(0,), (3,)]], ids=str)
+def test_outer(shapes: Shapes) -> None:
+    check(np.multiply.outer, shapes, rules.outer(*shapes))
+
+
+def test_stacks() -> None:
+    check(np.vecdot, [(2, 3), (3,)], rules.stacked((2, 3), (3,), ("i", "i", "")))
+    check(np.matvec, [(2, 4, 3), (1, 3)], rules.stacked((2, 4, 3), (1, 3), ("ij", "j", "i")))
+
+
 def test_windows_of_two_axes() -> None:
     def summed(a: Any) -> Any:
         return np.lib.stride_tricks.sliding_window_view(a, (3, 2)).sum(axis=(2, 3))
@@ -167,6 +196,11 @@ def test_a_rule_is_small_whatever_the_shape() -> None:
         lambda: rules.einsum("i->j", (2,)),
         lambda: rules.matmul((), (2,)),
         lambda: rules.matmul((2, 3), (2, 3)),
+        lambda: rules.across((2, 3), (3, 3), 1),
+        lambda: rules.across((2, 3), (2, 3), 2),
+        lambda: rules.sliced((2, 3), [slice(None)]),
+        lambda: rules.sliced((4,), [slice(None, None, 2)]),
+        lambda: rules.sliced((4,), [4]),
         lambda: rules.windows((3,), (4,)),
         lambda: rules.windows((3,), (0,), "same"),
         lambda: rules.windows((3, 3), (2,)),

@@ -1,0 +1,185 @@
+"""The tracked array: numpy computes with it as with any array, and it remembers which cells each result was made from.
+
+A duck array, not a subclass of ndarray: `numpy.asarray` strips a subclass without a word, and its lineage with it. This one refuses, and
+names what works.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, NoReturn
+
+import numpy as np
+import numpy.typing as npt
+from numpy.lib.mixins import NDArrayOperatorsMixin
+
+from airflow_lineage_provider.arrays.tracking.results import Operand, Result
+from airflow_lineage_provider.errors import NotTracked
+from airflow_lineage_provider.shown import shown
+
+Values = npt.NDArray[Any]
+
+WAYS_OUT = "take its .values (their lineage ends there), or say what stands behind the result: arrays.apply(function, x, lineage=…)"
+
+KINDS = "biufcmMSU"
+"""Kinds of types whose cells are values: not objects, and no records."""
+
+
+@dataclass(frozen=True)
+class Operations:
+    """What numpy's operations do with tracked arrays. They make such arrays themselves, so the class is given them.
+
+    :ivar indexed: ``array[index]``.
+    :ivar method: a method, by its name.
+    :ivar computed: a ufunc, called or by one of its methods.
+    :ivar called: another function of numpy.
+    """
+
+    indexed: Callable[[Tracked, Any], Tracked]
+    method: Callable[[Tracked, str], Any]
+    computed: Callable[[np.ufunc, str, Sequence[Any], Mapping[str, Any]], Any]
+    called: Callable[[Callable[..., Any], Sequence[Any], Mapping[str, Any]], Any]
+
+
+class Tracked(NDArrayOperatorsMixin):
+    """An array whose cells' lineage is followed; made by `source`, and by numpy's operations on such.
+
+    It cannot be written to, as what was computed from it before would be told wrongly.
+
+    :ivar result: what it was made from.
+    """
+
+    operations: ClassVar[Operations]
+
+    def __init__(self, values: Values, result: Result) -> None:
+        self._values = values.view()
+        self._values.setflags(write=False)
+        self.result = result
+
+    @property
+    def values(self) -> Values:
+        """The values, to be read alone: what is computed from them has no lineage."""
+        return self._values
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """As numpy's."""
+        return self._values.shape
+
+    @property
+    def ndim(self) -> int:
+        """As numpy's."""
+        return self._values.ndim
+
+    @property
+    def size(self) -> int:
+        """As numpy's."""
+        return self._values.size
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """As numpy's."""
+        return self._values.dtype
+
+    @property
+    def T(self) -> Any:
+        """As numpy's."""
+        return np.transpose(self)
+
+    @property
+    def real(self) -> Any:
+        """As numpy's."""
+        return np.real(self)
+
+    @property
+    def imag(self) -> Any:
+        """As numpy's."""
+        return np.imag(self)
+
+    def __repr__(self) -> str:
+        return f"Tracked(shape={self.shape}, dtype={self.dtype}, made by {self.result.name!r})"
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __iter__(self) -> Iterator[Any]:
+        if not self.ndim:
+            raise TypeError("iteration over a tracked array of no axes")
+        return (self[at] for at in range(len(self)))
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.operations.indexed(self, index)
+
+    def __getattr__(self, name: str) -> Any:
+        return self.operations.method(self, name)
+
+    def __array_ufunc__(self, ufunc: np.ufunc, way: str, *inputs: Any, **options: Any) -> Any:
+        return self.operations.computed(ufunc, way, inputs, options)
+
+    def __array_function__(self, function: Callable[..., Any], types: Any, args: Sequence[Any], options: Mapping[str, Any]) -> Any:
+        return self.operations.called(function, args, options)
+
+    def __array__(self, *_: Any, **__: Any) -> NoReturn:
+        raise NotTracked(f"a tracked array cannot be made a plain one without losing its lineage: {WAYS_OUT}")
+
+    def __setitem__(self, index: Any, value: Any) -> NoReturn:
+        raise NotTracked("a tracked array cannot be written to: make a new one, with numpy.where, concatenate or an expression")
+
+    def _as_number(self) -> NoReturn:
+        raise NotTracked(f"a tracked array cannot decide or be a plain number: {WAYS_OUT}")
+
+    def __bool__(self) -> bool:
+        self._as_number()
+
+    def __int__(self) -> int:
+        self._as_number()
+
+    def __index__(self) -> int:
+        self._as_number()
+
+    def __float__(self) -> float:
+        self._as_number()
+
+    def __complex__(self) -> complex:
+        self._as_number()
+
+    def __contains__(self, value: Any) -> bool:
+        self._as_number()
+
+
+def tracked_array(array: Any) -> Tracked:
+    """The array itself, if it is a tracked one.
+
+    :raises NotTracked: it is not.
+    """
+    if not isinstance(array, Tracked):
+        raise NotTracked(
+            f"{shown(array)} is no tracked array; arrays.source(name, array) makes one, and what numpy computes from it is one"
+        )
+    return array
+
+
+def made(name: str, values: Any, operands: Iterable[Operand]) -> Tracked:
+    """The result of an operation."""
+    found = np.asarray(values)
+    if found.dtype.kind not in KINDS:
+        raise NotTracked(f"{name} gives an array of {found.dtype}, whose cells have no lineage: {WAYS_OUT}")
+    return Tracked(found, Result(name, found.shape, tuple(operands)))
+
+
+def plain(value: Any) -> Any:
+    """The same with values in place of tracked arrays, in lists, tuples and mappings, too."""
+    if isinstance(value, Tracked):
+        return value.values
+    if type(value) in (list, tuple):
+        return type(value)(plain(one) for one in value)
+    return {key: plain(one) for key, one in value.items()} if type(value) is dict else value
+
+
+def tracked_in(value: Any) -> list[Tracked]:
+    """The tracked arrays in a value, in lists, tuples and mappings, too."""
+    if isinstance(value, Tracked):
+        return [value]
+    parts = value.values() if type(value) is dict else value if type(value) in (list, tuple) else ()
+    return [one for part in parts for one in tracked_in(part)]

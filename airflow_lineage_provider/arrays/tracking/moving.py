@@ -1,0 +1,124 @@
+"""Functions that only move cells: they are run on numbers in place of cells, and tell themselves where each went."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from airflow_lineage_provider.arrays.boxes import Boxes, Shape, cells_of
+from airflow_lineage_provider.arrays.compress import compress
+from airflow_lineage_provider.arrays.grouping import Ints
+from airflow_lineage_provider.arrays.relation import Relation
+from airflow_lineage_provider.arrays.tracking.array import WAYS_OUT, Tracked, made
+from airflow_lineage_provider.arrays.tracking.call import Call, Rule, arrays_of
+from airflow_lineage_provider.arrays.tracking.results import Operand
+from airflow_lineage_provider.errors import NotTracked
+
+_FIRST = 1_000_003
+"""The number of the first cell, beyond what functions fill in."""
+
+
+@dataclass(frozen=True, eq=False)
+class Numbered:
+    """A function run on the numbers of its arrays' cells, once they are asked for.
+
+    :ivar function: takes one array for each shape, and gives one.
+    :ivar output: the shape of its result.
+    """
+
+    function: Callable[..., Any]
+    shapes: tuple[Shape, ...]
+    output: Shape
+
+    @cached_property
+    def numbers(self) -> Ints:
+        """Of each cell of the result, in C order, which cell it is, all arrays' counted through; −1 where it was filled in.
+
+        The function is called with rising numbers, and with their negatives: what is filled in is the same in both.
+        """
+        rising = _FIRST + np.arange(sum(map(math.prod, self.shapes)), dtype=np.int64)
+        one, other = (np.asarray(self.function(*self._arrays(sign * rising))).reshape(-1) for sign in (1, -1))
+        return np.where((one == -other) & (one >= _FIRST), one - _FIRST, -1).astype(np.int64)
+
+    def _arrays(self, numbers: Ints) -> list[Ints]:
+        ends = np.cumsum([math.prod(shape) for shape in self.shapes])
+        return [part.reshape(shape) for part, shape in zip(np.split(numbers, ends[:-1]), self.shapes, strict=True)]
+
+    def within(self, which: int, boxes: Boxes) -> Relation:
+        """The pairs of some cells of the result with those of one of the arrays."""
+        shape, first = self.shapes[which], sum(map(math.prod, self.shapes[:which]))
+        outputs, _ = cells_of(boxes.lo, boxes.hi)
+        number = self.numbers.reshape(self.output)[tuple(outputs)].reshape(-1) - first
+        own = np.flatnonzero((number >= 0) & (number < math.prod(shape)))
+        inputs = np.array(np.unravel_index(number[own], shape) if shape else [], dtype=np.int64).reshape(len(shape), len(own))
+        return compress(np.concatenate([outputs[:, own], inputs]).T, self.output, shape)
+
+
+def moved_operands(arrays: Sequence[Any], function: Callable[..., Any], output: Shape) -> list[Operand]:
+    """The tracked ones of the arrays that a function moves cells of."""
+    numbered = Numbered(function, tuple(np.shape(one) for one in arrays), output)
+    return [
+        Operand(one.result, lambda boxes, which=which: numbered.within(which, boxes))  # type: ignore[misc]
+        for which, one in enumerate(arrays)
+        if isinstance(one, Tracked)
+    ]
+
+
+def moved(call: Call) -> Any:
+    """What a function gives that moves the cells of its arrays, which stand alone, in lists or in nested ones."""
+    arrays, rebuilt = arrays_of(call)
+    found = call.result()
+
+    def on_numbers(*numbers: Any) -> Any:
+        return call.function(*rebuilt(numbers)[0], **rebuilt(numbers)[1])
+
+    if not isinstance(found, list | tuple):
+        return made(call.name, found, moved_operands(arrays, on_numbers, np.shape(found)))
+    parts = [
+        made(call.name, one, moved_operands(arrays, lambda *numbers, at=at: on_numbers(*numbers)[at], np.shape(one)))
+        for at, one in enumerate(found)
+    ]
+    return type(found)(parts) if type(found) in (list, tuple) else tuple(parts)
+
+
+_PADDING = ("constant", "edge", "reflect", "symmetric", "wrap")
+
+
+def _padded(call: Call) -> Any:
+    if call.arguments["mode"] not in _PADDING or call.arguments.get("reflect_type", "even") != "even":
+        raise NotTracked(f"pad with this mode computes cells; those that move or fill in are {', '.join(_PADDING)}: {WAYS_OUT}")
+    return moved(call)
+
+
+def _rules() -> Iterator[tuple[Any, Rule]]:
+    by_names = {
+        "a": (
+            np.reshape, np.ravel, np.transpose, np.permute_dims, np.moveaxis, np.rollaxis, np.expand_dims, np.squeeze, np.repeat, np.roll,
+            np.take, np.diagonal, np.resize, np.copy, np.compress, np.swapaxes,
+        ),
+        "m": (np.flip, np.fliplr, np.flipud, np.rot90, np.tril, np.triu),
+        "A": (np.tile,), "array": (np.broadcast_to,), "arr": (np.delete, np.take_along_axis, np.extract),
+        "v": (np.diag, np.diagflat),
+        "x": (np.matrix_transpose, np.linalg.matrix_transpose, np.linalg.diagonal, np.fft.fftshift, np.fft.ifftshift, np.unstack,
+              np.lib.stride_tricks.sliding_window_view),
+        "ary": (np.split, np.array_split, np.hsplit, np.vsplit, np.dsplit),
+        "arrays": (np.concatenate, np.concat, np.stack, np.block),
+        "tup": (np.hstack, np.vstack, np.dstack, np.column_stack),
+        "arys": (np.atleast_1d, np.atleast_2d, np.atleast_3d),
+        "args": (np.broadcast_arrays,), "xi": (np.meshgrid,), "choicelist": (np.select,),
+    }  # fmt: skip
+    for name, functions in by_names.items():
+        for function in functions:
+            yield function, Rule(moved, (name,))
+    yield np.append, Rule(moved, ("arr", "values"))
+    yield np.insert, Rule(moved, ("arr", "values"))
+    yield np.pad, Rule(_padded, ("array",))
+
+
+MOVING = dict(_rules())
+"""By function: the arguments whose cells it moves. What else it is given is filled in, or says where they go."""

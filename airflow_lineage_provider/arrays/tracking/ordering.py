@@ -1,0 +1,81 @@
+"""Functions that order cells, or choose among them by their values: the cell that moved, and those that decided have influence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from airflow_lineage_provider.arrays.tracking.array import Tracked, made
+from airflow_lineage_provider.arrays.tracking.call import Call, Rule
+from airflow_lineage_provider.arrays.tracking.moving import moved_operands
+from airflow_lineage_provider.arrays.tracking.relations import across, all_to_all
+
+
+def _ordered(call: Call) -> Any:
+    """Sorted along an axis, or flat where it is None."""
+    array = _array(call)
+    order, axis = _order(call, array)
+    found = np.asarray(call.result())
+    if axis is None:
+        operands = moved_operands([array], lambda numbers: numbers.reshape(-1)[order], found.shape)
+        return made(call.name, found, [*operands, all_to_all(array, found.shape, influence=True)])
+    operands = moved_operands([array], lambda numbers: np.take_along_axis(numbers, order, axis), found.shape)
+    return made(call.name, found, [*operands, across(array, found.shape, axis, influence=True)])
+
+
+def _order(call: Call, array: Tracked) -> tuple[Any, Any]:
+    axis = call.get("axis", -1)
+    values = array.values if axis is not None else array.values.reshape(-1)
+    own = -1 if axis is None else axis
+    if call.function is np.partition:
+        return np.argpartition(values, call.arguments["kth"], own, kind=call.get("kind", "introselect")), axis
+    return np.argsort(values, own, kind=call.get("kind"), stable=call.get("stable")), axis
+
+
+def _places(call: Call) -> Any:
+    """Where cells go is computed from all that are compared."""
+    array = _array(call)
+    found = np.asarray(call.result())
+    axis = call.get("axis", -1)
+    return made(call.name, found, [all_to_all(array, found.shape) if axis is None else across(array, found.shape, axis)])
+
+
+def _unique(call: Call) -> Any:
+    """The first of equal cells."""
+    array = _array(call)
+    found, first = np.unique(array.values, return_index=True, equal_nan=call.get("equal_nan", True))
+    operands = moved_operands([array], lambda numbers: numbers.reshape(-1)[first], found.shape)
+    return made(call.name, found, [*operands, all_to_all(array, found.shape, influence=True)])
+
+
+def _found(call: Call) -> Any:
+    """Positions of cells that are not zero."""
+    array = _array(call)
+    found = call.result()
+    parts = [made(call.name, one, [all_to_all(array, np.shape(one))]) for one in (found if isinstance(found, tuple) else (found,))]
+    return tuple(parts) if isinstance(found, tuple) else parts[0]
+
+
+def _array(call: Call) -> Tracked:
+    array = call.arguments[call.rule.arrays[0]]
+    assert isinstance(array, Tracked)
+    return array
+
+
+def _rules() -> Iterator[tuple[Any, Rule]]:
+    yield np.sort, Rule(_ordered, ("a",), {"order": None})
+    yield np.partition, Rule(_ordered, ("a",), {"order": None})
+    yield np.argsort, Rule(_places, ("a",), {"order": None})
+    yield np.argpartition, Rule(_places, ("a",), {"order": None})
+    yield (
+        np.unique,
+        Rule(_unique, ("ar",), {"return_index": False, "return_inverse": False, "return_counts": False, "axis": None, "sorted": True}),
+    )
+    yield np.unique_values, Rule(_unique, ("x",))
+    for function in (np.nonzero, np.argwhere, np.flatnonzero):
+        yield function, Rule(_found, ("a",))
+
+
+ORDERING = dict(_rules())

@@ -1,0 +1,70 @@
+"""Universal functions of tracked arrays: elementwise, reduced, accumulated, outer, and those with a signature of their own (matmul)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from airflow_lineage_provider.arrays import rules
+from airflow_lineage_provider.arrays.relation import Relation
+from airflow_lineage_provider.arrays.tracking.array import WAYS_OUT, Tracked, made, plain
+from airflow_lineage_provider.arrays.tracking.call import NOT_GIVEN
+from airflow_lineage_provider.arrays.tracking.relations import along, elementwise, reduced, ruled, scanned
+from airflow_lineage_provider.arrays.tracking.results import Operand
+from airflow_lineage_provider.errors import NotTracked
+
+_INNER = {np.vecdot: ("i", "i", ""), np.matvec: ("ij", "j", "i"), np.vecmat: ("i", "ij", "j")}
+"""Of ufuncs with a signature, the letters of the last axes of both operands and of the result."""
+
+
+def computed(ufunc: np.ufunc, way: str, inputs: Sequence[Any], options: Mapping[str, Any]) -> Any:
+    """What a ufunc gives, called or by one of its methods.
+
+    :raises NotTracked: by ``at`` or ``reduceat``, with ``out=``, or with options whose lineage is not known.
+    """
+    if way not in _WAYS:
+        raise NotTracked(f"numpy.{ufunc.__name__}.{way} of a tracked array has no known lineage: {WAYS_OUT}")
+    if any(one is not None for one in options.get("out", ())):
+        raise NotTracked(f"numpy.{ufunc.__name__} with out= (or {ufunc.__name__} in place, as by +=) writes into an array; leave it out")
+    tracked = [name for name, value in options.items() if isinstance(value, Tracked)]
+    if tracked or "axes" in options or (way == "__call__" and ("axis" in options or options.get("where", True) is not True)):
+        raise NotTracked(f"numpy.{ufunc.__name__} with {', '.join(tracked) or 'where=, axis= or axes='} has no known lineage: {WAYS_OUT}")
+    values = getattr(ufunc, way)(*plain(tuple(inputs)), **options)
+    name = ufunc.__name__ if way in ("__call__", "reduce") else f"{ufunc.__name__}.{way}"
+    results = values if isinstance(values, tuple) else (values,)
+    found = [made(name, one, _WAYS[way](ufunc, inputs, np.shape(one), options)) for one in results]
+    return tuple(found) if isinstance(values, tuple) else found[0]
+
+
+def _called(ufunc: np.ufunc, inputs: Sequence[Any], output: tuple[int, ...], options: Mapping[str, Any]) -> list[Operand]:
+    if ufunc.signature is None:
+        return [elementwise(one, output) for one in inputs if isinstance(one, Tracked)]
+    relations = _with_signature(ufunc, np.shape(inputs[0]), np.shape(inputs[1]))
+    return [ruled(one, relation) for one, relation in zip(inputs, relations, strict=True) if isinstance(one, Tracked)]
+
+
+def _with_signature(ufunc: np.ufunc, one: tuple[int, ...], other: tuple[int, ...]) -> tuple[Relation, Relation]:
+    if ufunc is np.matmul:
+        return rules.matmul(one, other)
+    if ufunc not in _INNER:
+        raise NotTracked(f"numpy.{ufunc.__name__} of a tracked array has no known lineage: {WAYS_OUT}")
+    return rules.stacked(one, other, _INNER[ufunc])
+
+
+def _reduced(ufunc: np.ufunc, inputs: Sequence[Any], output: tuple[int, ...], options: Mapping[str, Any]) -> list[Operand]:
+    where = options.get("where", True)
+    return [reduced(inputs[0], options.get("axis", 0), options.get("keepdims", False), output, where if where is not NOT_GIVEN else True)]
+
+
+def _accumulated(ufunc: np.ufunc, inputs: Sequence[Any], output: tuple[int, ...], options: Mapping[str, Any]) -> list[Operand]:
+    return [scanned(inputs[0], along(options.get("axis", 0), inputs[0].ndim)[0])]
+
+
+def _outer(ufunc: np.ufunc, inputs: Sequence[Any], output: tuple[int, ...], options: Mapping[str, Any]) -> list[Operand]:
+    relations = rules.outer(np.shape(inputs[0]), np.shape(inputs[1]))
+    return [ruled(one, relation) for one, relation in zip(inputs, relations, strict=True) if isinstance(one, Tracked)]
+
+
+_WAYS = {"__call__": _called, "reduce": _reduced, "accumulate": _accumulated, "outer": _outer}

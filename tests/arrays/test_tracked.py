@@ -1,0 +1,226 @@
+"""Tracked arrays: what they tell by path, what they refuse, and what is declared for code that numpy does not know."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from airflow_lineage_provider import arrays
+from airflow_lineage_provider.arrays import rules
+from airflow_lineage_provider.errors import (
+    InvalidArray,
+    InvalidCells,
+    InvalidOption,
+    InvalidRelation,
+    NotTracked,
+    TooManyCells,
+    UnknownArray,
+)
+
+
+def image() -> arrays.Tracked:
+    return arrays.source("image", np.arange(480.0).reshape(20, 24))
+
+
+def test_an_answer_is_told_by_path() -> None:
+    picture = image()
+    small = picture[4:20, 4:20].reshape(8, 2, 8, 2).mean(axis=(1, 3))
+    scaled = (small - small.mean()) / small.max()
+    found = arrays.trace(scaled, np.s_[0:2, 0:3], to="image")
+    assert [(one.names, one.cells.count) for one in found.paths] == [
+        (("divide", "subtract", "mean", "reshape", "index", "image"), 24),
+        (("divide", "max", "mean", "reshape", "index", "image"), 256),
+        (("divide", "subtract", "mean 2", "mean", "reshape", "index", "image"), 256),
+    ]
+    assert found.paths[0].cells.boxes.tolist() == [[[4, 8], [4, 10]]]
+    assert (found.cells.count, found.cells.guarantee) == (256, "exact")
+
+
+def test_names_are_those_of_operations_whatever_was_computed_beside() -> None:
+    def names() -> list[tuple[str, ...]]:
+        picture = image()
+        _ = picture + 1
+        return [one.names for one in arrays.trace(picture.T - picture.mean(axis=1), (0, 0), to="image").paths]
+
+    assert names() == names() == [("subtract", "transpose", "image"), ("subtract", "mean", "image")]
+
+
+def test_two_sources() -> None:
+    one, other = arrays.source("one", np.ones((2, 3))), arrays.source("other", np.ones((3, 4)))
+    found = one @ other
+    assert arrays.trace(found, (1, 2), to="one").cells.indices().tolist() == [[1, 0], [1, 1], [1, 2]]
+    assert arrays.trace(found, (1, 2), to="other").cells.indices().tolist() == [[0, 2], [1, 2], [2, 2]]
+
+
+def test_the_same_array_twice() -> None:
+    cells = arrays.source("cells", np.arange(4.0))
+    assert arrays.trace(np.concatenate([cells, cells]), np.s_[3:6], to="cells").cells.indices().tolist() == [[0], [1], [3]]
+    assert arrays.trace(cells * cells[::-1], (0,), to="cells").cells.indices().tolist() == [[0], [3]]
+
+
+def test_a_source_may_have_the_name_of_an_operation() -> None:
+    cells = arrays.source("add", np.arange(4.0))
+    assert arrays.trace(cells + 1 + 1, (0,), to="add").paths[0].names == ("add 3", "add 2", "add")
+
+
+def test_a_text_is_an_array_of_characters() -> None:
+    text = arrays.source("text", "so good")
+    assert (text[3:].shape, arrays.trace(text[3:], (0,), to="text").cells.indices().tolist()) == ((4,), [[3]])
+
+
+def test_influence_is_asked_for() -> None:
+    cells = arrays.source("cells", np.array([3.0, 1.0, 2.0]))
+    least = np.sort(cells)[0]
+    assert arrays.trace(least, (), to="cells").cells.indices().tolist() == [[1]]
+    assert arrays.trace(least, (), to="cells", influence=True).cells.count == 3
+    positive = cells[cells > 1.5]
+    assert arrays.trace(positive, (1,), to="cells").cells.indices().tolist() == [[2]]
+    assert arrays.trace(positive, (1,), to="cells", influence=True).cells.count == 3
+
+
+def test_a_source_is_copied_and_nothing_of_it_can_be_written() -> None:
+    given = np.zeros(3)
+    cells = arrays.source("cells", given)
+    given[0] = 7
+    assert cells.values.tolist() == [0, 0, 0]
+    for values in (cells.values, cells[1:].values, (cells + 1).values):
+        with pytest.raises(ValueError, match="read-only"):
+            values[0] = 1
+
+
+def test_what_hangs_on_no_cell_is_plain() -> None:
+    picture = image()
+    assert (np.shape(picture), np.ndim(picture), np.size(picture), len(picture)) == ((20, 24), 2, 480, 20)
+    assert isinstance(np.zeros_like(picture), np.ndarray)
+    assert not hasattr(picture, "item")
+    assert repr(picture + 1) == "Tracked(shape=(20, 24), dtype=float64, made by 'add')"
+
+
+def test_a_large_image_costs_what_is_asked() -> None:
+    picture = arrays.source("image", np.zeros((3000, 4000, 3), dtype=np.uint8))
+    gray = (picture[100:2900, 200:3800] / np.float32(255)).mean(axis=2)
+    small = gray.reshape(700, 4, 900, 4).mean(axis=(1, 3))
+    found = arrays.trace(np.rot90(small), np.s_[10:20, 10:20], to="image")
+    assert (found.cells.count, len(found.cells.boxes)) == (40 * 40 * 3, 1)
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        np.asarray,
+        np.array,
+        lambda a: np.array([a, a]),
+        lambda a: float(a[0, 0]),
+        lambda a: int(a[0, 0]),
+        lambda a: bool(a[0, 0]),
+        lambda a: complex(a[0, 0]),
+        lambda a: [1, 2, 3][a[0, 0]],
+        lambda a: 3.0 in a,
+        lambda a: a.item(),
+        lambda a: a.tolist(),
+        lambda a: a.sort(),
+        lambda a: a.__setitem__(0, 1),
+        lambda a: np.add(a, 1, out=np.zeros(a.shape)),
+        lambda a: np.sum(a, out=np.zeros(24), axis=0),
+        lambda a: a.__iadd__(1),
+        lambda a: np.add.at(a, 0, 1),
+        lambda a: np.add.reduceat(a, [0, 2]),
+        lambda a: np.copyto(a, 1),
+        lambda a: np.linalg.svd(a),
+        lambda a: np.histogram(a),
+        lambda a: np.add(a, 1, where=a.values > 3),
+        lambda a: np.put(a, 0, 1),
+        lambda a: np.sum(a, where=a > 3),
+        lambda a: np.take(a.values, (a[0] * 0).astype(int)),
+        lambda a: np.pad(a, 1, mode="mean"),
+        lambda a: np.pad(a, 1, constant_values=a[0, 0]),
+        lambda a: np.full_like(a, a[0, 0]),
+        lambda a: np.diff(a, prepend=0),
+        lambda a: np.percentile(a.values, a[0, :1]),
+        lambda a: np.average(a, axis=0, weights=a[:, 0]),
+        lambda a: np.unique(a, return_index=True),
+        lambda a: np.einsum("...i->...", a),
+        lambda a: np.interp(0.5, [0, 1], a[0, :2]),
+        lambda a: np.matmul(a, a.T, axes=[(0, 1), (0, 1), (0, 1)]),
+        lambda a: np.apply_along_axis(sum, 0, a),
+        lambda a: np.vectorize(abs)(a),
+        lambda a: np.gradient(a, edge_order=2),
+        lambda a: np.outer(a, a),
+        lambda a: np.convolve([1.0], a[0]),
+        lambda a: np.mean(a, axis=(a[0, 0],)),
+        lambda a: a.base,
+    ],
+)
+def test_what_would_lose_the_lineage_is_refused(ask: Callable[[Any], Any]) -> None:
+    with pytest.raises(NotTracked):
+        ask(image())
+
+
+@pytest.mark.parametrize(
+    ("make", "error"),
+    [
+        (lambda: arrays.source("", np.zeros(3)), InvalidArray),
+        (lambda: arrays.source("a", np.array([None, {}])), InvalidArray),
+        (lambda: arrays.source("a", np.zeros(3, dtype=[("x", int)])), InvalidArray),
+        (lambda: arrays.source("a", np.ma.masked_array([1, 2], [True, False])), InvalidArray),
+        (lambda: arrays.source("a", image()), NotTracked),
+        (lambda: arrays.trace(np.zeros(3), (0,), to="image"), NotTracked),
+        (lambda: arrays.trace(image() + 1, (0, 0), to="picture"), UnknownArray),
+        (lambda: arrays.trace(image(), (20, 0), to="image"), InvalidCells),
+        (lambda: arrays.trace(arrays.source("a", [1]) + arrays.source("a", [2]), (0,), to="a"), InvalidArray),
+    ],
+)
+def test_what_is_no_source_and_no_question_is_refused(make: Callable[[], Any], error: type[Exception]) -> None:
+    with pytest.raises(error):
+        make()
+
+
+def test_paths_without_end_are_refused() -> None:
+    cells = arrays.source("cells", np.arange(3.0))
+    for _ in range(11):
+        cells = cells + cells[::-1]
+    with pytest.raises(TooManyCells, match="paths"):
+        arrays.trace(cells, (0,), to="cells")
+
+
+# --- what is declared -------------------------------------------------------------------------------------------------------
+
+
+def test_declared_lineage() -> None:
+    picture = image()
+    doubled = arrays.apply(lambda a: a * 2, picture, lineage="elementwise", name="brighten")
+    assert arrays.trace(doubled, (1, 2), to="image").paths[0].names == ("brighten", "image")
+    assert arrays.trace(doubled, (1, 2), to="image").cells.indices().tolist() == [[1, 2]]
+    score = arrays.apply(lambda a: np.array(a.sum()), picture, lineage="all")
+    found = arrays.trace(score, (), to="image").cells
+    assert (found.count, found.guarantee) == (480, "superset")
+    rows = arrays.apply(lambda a: np.sort(a, axis=1), picture, lineage="axis", axis=1)
+    assert arrays.trace(rows, (3, 0), to="image").cells.boxes.tolist() == [[[3, 4], [0, 24]]]
+    blurred = arrays.apply(lambda a: a, picture, lineage=lambda shape: rules.windows(shape, (3, 3), "same"))
+    assert arrays.trace(blurred, (0, 5), to="image").cells.boxes.tolist() == [[[0, 2], [4, 7]]]
+    product = arrays.apply(lambda a, b: a @ b, picture, np.ones((24, 2)), lineage=rules.matmul, guarantee="unavailable")
+    assert arrays.trace(product, (0, 1), to="image").cells.guarantee == "unavailable"
+    turned = arrays.apply(np.rot90, picture, lineage=arrays.moved(np.rot90, (20, 24)))
+    assert arrays.trace(turned, (0, 0), to="image").cells.indices().tolist() == [[0, 23]]
+
+
+@pytest.mark.parametrize(
+    ("options", "error"),
+    [
+        ({"lineage": "elements"}, InvalidOption),
+        ({"lineage": "all", "guarantee": "sure"}, InvalidRelation),
+        ({"lineage": rules.scan((3,), 0)}, InvalidRelation),
+        ({"lineage": lambda shape: None}, (InvalidRelation, TypeError)),
+        ({"lineage": "axis", "axis": 0, "function": lambda a: a[:, :3]}, InvalidRelation),
+        ({"lineage": "elementwise", "function": lambda a: a[:3]}, InvalidRelation),
+        ({"lineage": "all", "function": lambda a: [object()]}, NotTracked),
+    ],
+)
+def test_what_is_declared_wrongly_is_refused(options: dict[str, Any], error: Any) -> None:
+    with pytest.raises(error):
+        arrays.apply(options.pop("function", lambda a: a), image(), **options)
+    with pytest.raises(NotTracked):
+        arrays.apply(np.negative, np.zeros(3), lineage="elementwise")
