@@ -23,6 +23,7 @@
     │   ├── UdfUnavailable            the UDF that made the decision cannot be found
     │   ├── UdfNotKept                a UDF that nobody will find again cannot be kept with the run
     │   └── PayloadError              a reason is not of a known shape
+    │       └── ReasonTooLarge        a reason traced to cells takes more bytes than are kept
     ├── TargetError                   the target of a derivation cannot be used
     │   ├── InvalidTarget             it does not parse, or names an unknown column
     │   ├── EmptyTarget               it matches no row
@@ -163,6 +164,10 @@ class UdfNotKept(ReasonError):
 
 class PayloadError(ReasonError):
     """A reason is not of a known shape."""
+
+
+class ReasonTooLarge(PayloadError):
+    """A reason that is traced to cells of arrays takes more bytes than are kept (AIRFLOW_LINEAGE_REASON_BYTES)."""
 
 
 class TargetError(LineageError):

@@ -92,6 +92,11 @@ def cell_limit() -> int:
     return _whole("CELL_LIMIT", 50_000_000)
 
 
+def reason_bytes() -> int:
+    """The longest reason that is traced to cells of arrays (``AIRFLOW_LINEAGE_REASON_BYTES``, default 1,000,000)."""
+    return _whole("REASON_BYTES", 1_000_000)
+
+
 def retention_days() -> int | None:
     """Runs older than this many days are dropped when a store is opened (``AIRFLOW_LINEAGE_RETENTION_DAYS``; none by default)."""
     return _whole("RETENTION_DAYS", 0, most=36_500) or None

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider.answers.tables import UNRECORDED, AnswerTable
 from airflow_lineage_provider.reasons.features import NOTHING_SAID, Names
-from airflow_lineage_provider.reasons.payload import Attributions, Payload, TextSpans, from_json
+from airflow_lineage_provider.reasons.payload import Attributions, Payload, TextSpans, from_json, untraced
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -71,14 +71,14 @@ class Reasons(AnswerTable):
     def _parts(self) -> Iterator[tuple[Any, ...]]:
         numbers, values = (self.rows.column(at).to_pylist() for at in (0, self.rows.num_columns - 2))
         for number, value, reason in zip(numbers, values, self.payloads(), strict=True):
-            match reason:
-                case Attributions():
+            match reason and untraced(reason):
+                case Attributions() as reason:
                     for one in reason.features:
                         yield (
                             number, value, reason.label, reason.output_space, one.feature, one.value, one.contribution,
                             reason.base_value, reason.output, reason.residual,
                         )  # fmt: skip
-                case TextSpans():
+                case TextSpans() as reason:
                     for span in reason.spans:
                         part = reason.text[span.start : span.end] if reason.text is not None else f"{span.start}:{span.end}"
                         label = span.label if span.label is not None else reason.label

@@ -19,7 +19,7 @@ from airflow_lineage_provider.answers.tables import AnswerTable
 from airflow_lineage_provider.answers.values import jsonable, links_by_row, rows_of
 from airflow_lineage_provider.errors import InvalidOption, PayloadError
 from airflow_lineage_provider.reasons.features import Feature
-from airflow_lineage_provider.reasons.payload import Attributions, Payload, from_json, total
+from airflow_lineage_provider.reasons.payload import Attributions, Payload, from_json, total, untraced
 from airflow_lineage_provider.shown import shown
 
 if TYPE_CHECKING:
@@ -184,7 +184,7 @@ class _Told:
         if worth.level != "exact":
             return (), "", f"the decision's reason is not known for certain ({worth.level}): {worth.cause}"
         try:
-            read: Payload | None = None if reason is None else from_json(reason)
+            read: Payload | None = None if reason is None else untraced(from_json(reason))
         except PayloadError as error:
             return (), "", f"the decision's reason cannot be read: {error}"
         if not isinstance(read, Attributions):

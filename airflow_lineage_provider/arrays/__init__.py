@@ -16,10 +16,12 @@ from airflow_lineage_provider.arrays.path import Hop
 from airflow_lineage_provider.arrays.relation import Relation, expand
 from airflow_lineage_provider.arrays.tracking.array import Tracked
 from airflow_lineage_provider.arrays.tracking.declared import apply
+from airflow_lineage_provider.arrays.tracking.marks import Marked, of_reason
 from airflow_lineage_provider.arrays.tracking.operations import source
+from airflow_lineage_provider.arrays.tracking.traced import TracedReason, traced
 from airflow_lineage_provider.arrays.tracking.tracing import trace
 
 __all__ = [
-    "Cells", "Hop", "Log", "Relation", "Traced", "TracedPath", "Tracked", "apply", "compose", "compress", "decode", "encode", "expand",
-    "invert", "moved", "rules", "source", "trace",
+    "Cells", "Hop", "Log", "Marked", "Relation", "Traced", "TracedPath", "TracedReason", "Tracked", "apply", "compose", "compress",
+    "decode", "encode", "expand", "invert", "moved", "of_reason", "rules", "source", "trace", "traced",
 ]  # fmt: skip

@@ -126,7 +126,7 @@ class Log:
         """
         region = selected(cells, array, self._shape(array))
         self._shape(to)
-        names = self._paths(array, to)
+        names = self.paths(array, to=to)
         found = sorted((TracedPath(one, self._asked(one, region, True)) for one in names), key=lambda one: (one.cells.count, one.names))
         together = Region(self._shape(to), parts=joined([one.cells.region.boxes for one in found]))
         hops = tuple(hop for one in found for hop in one.cells.hops)
@@ -149,23 +149,34 @@ class Log:
         if source in reached(output, lambda name: made.get(name, ())):
             raise InvalidRelation(f"{where} would be a circle: the source is, or is made from, the output; a later state needs a new name")
 
-    def _paths(self, start: str, end: str) -> list[tuple[str, ...]]:
-        """Forward, or backward: as no array is made from itself, not both."""
-        ahead = itertools.islice(paths(self._links, start, end), MOST_PATHS + 1)
-        back = itertools.islice(paths(self._links, end, start), MOST_PATHS + 1) if start != end else ()
+    def paths(self, start: str, *, to: str) -> list[tuple[str, ...]]:
+        """All paths from one array to another, forward or backward: as no array is made from itself, not both.
+
+        :raises UnknownArray: no path leads from the one to the other.
+        :raises TooManyCells: there are more than `MOST_PATHS`.
+        """
+        ahead = itertools.islice(paths(self._links, start, to), MOST_PATHS + 1)
+        back = itertools.islice(paths(self._links, to, start), MOST_PATHS + 1) if start != to else ()
         found = [*ahead, *(one[::-1] for one in back)]
         if not found:
-            raise UnknownArray(f"no path leads from array {shown(start)} to {shown(end)}; {self._neighbours(start)}")
+            raise UnknownArray(f"no path leads from array {shown(start)} to {shown(to)}; {self._neighbours(start)}")
         if len(found) > MOST_PATHS:
             raise TooManyCells(
-                f"more than {MOST_PATHS:,} paths lead from {shown(start)} to {shown(end)}; ask along one of them (prov_query)"
+                f"more than {MOST_PATHS:,} paths lead from {shown(start)} to {shown(to)}; ask along one of them (prov_query)"
             )
         return found
+
+    def guarantee(self, path: Sequence[str]) -> str:
+        """What the relations along a path are worth together.
+
+        :raises UnknownArray: there is no lineage between two neighbours.
+        """
+        return weakest(self._between(*pair)[0].guarantee for pair in itertools.pairwise(path))
 
     def _asked(self, names: tuple[str, ...], region: Region, merge: bool) -> Cells:
         links = [self._between(*pair) for pair in itertools.pairwise(names)]
         region, hops = follow([one.step(backward) for one, backward in links], names, region, merge=merge)
-        return Cells(names[-1], region, weakest(one.guarantee for one, _ in links), hops)
+        return Cells(names[-1], region, self.guarantee(names), hops)
 
     def _between(self, start: str, end: str) -> tuple[Link, bool]:
         """The link between two neighbours of a path, and whether it is gone backward."""

@@ -18,6 +18,7 @@ import pyarrow as pa
 from airflow_lineage_provider.errors import PayloadError, UdfFailed
 from airflow_lineage_provider.reasons import payload
 from airflow_lineage_provider.reasons.discretion import MASK, NO_DISCRETION, Discretion
+from airflow_lineage_provider.reasons.traced import Traced
 from airflow_lineage_provider.reasons.values import NOT_OF_THE_TYPE, converted, from_python
 from airflow_lineage_provider.reasons.variants import has_variant, to_variants
 from airflow_lineage_provider.words import Vectorized
@@ -169,9 +170,20 @@ class Batch:
 
     def _reason(self, at: int, reason: Any) -> str | None:
         try:
-            return None if reason is None else payload.to_json(reason)
+            return None if reason is None else payload.to_json(self._named(payload.as_payload(reason)))
         except PayloadError as error:
             raise self.failed(str(error), self.slice(at).rows()[0]) from error
+
+    def _named(self, reason: payload.Payload) -> payload.Payload:
+        """A reason whose sources, where it is traced to any, are arguments.
+
+        :raises PayloadError: naming the one that is none.
+        """
+        for source in reason.sources if isinstance(reason, Traced) else ():
+            if source.argument not in self.parameters:
+                known = ", ".join(self.parameters)
+                raise PayloadError(f"its reason is traced to source {source.argument!r}, which is no argument; the arguments are {known}")
+        return reason
 
 
 def _python_column(array: pa.Array) -> list[Any]:

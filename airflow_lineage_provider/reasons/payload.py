@@ -1,6 +1,6 @@
 """Reasons in a small, stable schema of our own (definition 2), whatever library made them.
 
-Every reason is one of five frozen dataclasses and travels as canonical JSON: ``{"kind": …, "version": 1, …}`` with sorted
+Every reason is one of six frozen dataclasses and travels as canonical JSON: ``{"kind": …, "version": 1, …}`` with sorted
 keys and no whitespace, so that equal reasons are equal strings. JSON has no NaN: a number that is not finite is written as
 ``{"$float": "NaN" | "Infinity" | "-Infinity"}``, and an object of the user's that itself has a key starting with ``$`` is
 wrapped as ``{"$object": {…}}``, so that everything reads back as it was written.
@@ -10,13 +10,16 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from fractions import Fraction
 from typing import Any, TypeAlias
 
-from airflow_lineage_provider.errors import PayloadError
+from airflow_lineage_provider.errors import PayloadError, ReasonTooLarge
 from airflow_lineage_provider.reasons.plain import decode, encode, plain
+from airflow_lineage_provider.reasons.traced import ArrayPath, ArraySource, Traced, payload_of
+from airflow_lineage_provider.settings import reason_bytes
 
 VERSION = 1
 """The version of the schema, written in every payload."""
@@ -198,7 +201,8 @@ class Json:
         object.__setattr__(self, "value", plain(self.value, "a reason"))
 
 
-Payload: TypeAlias = Attributions | TextSpans | Boxes | Mask | Json
+Untraced: TypeAlias = Attributions | TextSpans | Boxes | Mask | Json
+Payload: TypeAlias = Untraced | Traced
 
 _KINDS: dict[str, type[Payload]] = {
     "attributions": Attributions,
@@ -206,29 +210,48 @@ _KINDS: dict[str, type[Payload]] = {
     "boxes": Boxes,
     "mask": Mask,
     "json": Json,
+    "traced": Traced,
 }
 _NAMES = {kind: name for name, kind in _KINDS.items()}
-_PARTS = (Attribution, Span, Box)
+_PARTS = (Attribution, Span, Box, ArraySource, ArrayPath)
 _NOT_WRITTEN_AS_NULL: dict[type, frozenset[str]] = {
     Attributions: frozenset({"fit"}),
     TextSpans: frozenset({"label", "output", "output_space", "fit"}),
+    Traced: frozenset({"cells"}),
 }
 """Fields that came later: a reason without them is the text that it always was, and older releases read it."""
 
 
 def as_payload(reason: Any) -> Payload:
-    """The reason itself where it is a payload, else wrapped as `Json`.
+    """The reason itself where it is a payload, a `Traced` where `arrays.traced` made it, else wrapped as `Json`.
 
     :raises PayloadError: it is not a payload and cannot be written as JSON.
     """
-    return reason if isinstance(reason, (Attributions, TextSpans, Boxes, Mask, Json)) else Json(reason)
+    # Whoever holds a traced reason has imported what makes them; nobody else should pay for it.
+    making = sys.modules.get("airflow_lineage_provider.arrays.tracking.traced")
+    if making is not None and isinstance(reason, making.TracedReason):
+        return payload_of(reason, untraced(as_payload(reason.reason)))
+    return reason if isinstance(reason, (Attributions, TextSpans, Boxes, Mask, Json, Traced)) else Json(reason)
+
+
+def untraced(payload: Payload) -> Untraced:
+    """The reason itself, without the cells of arguments that it is traced to."""
+    return payload.reason if isinstance(payload, Traced) else payload
 
 
 def to_json(reason: Any) -> str:
-    """A payload (or a plain value, see `as_payload`) as canonical JSON."""
+    """A payload (or a plain value, see `as_payload`) as canonical JSON.
+
+    :raises ReasonTooLarge: it is traced to cells, and longer than `settings.reason_bytes`.
+    """
     payload = as_payload(reason)
-    record = {"kind": _NAMES[type(payload)], "version": VERSION, **_record(payload)}
-    return json.dumps(record, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    text = json.dumps(_typed(payload), sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    if isinstance(payload, Traced) and len(text) > reason_bytes():
+        raise ReasonTooLarge(
+            f"a reason traced to cells of {', '.join(one.argument for one in payload.sources)} takes {len(text):,} bytes, and "
+            f"{reason_bytes():,} are kept (AIRFLOW_LINEAGE_REASON_BYTES); mark fewer cells (threshold=, cells=), or raise it"
+        )
+    return text
 
 
 def from_json(text: str) -> Payload:
@@ -240,11 +263,19 @@ def from_json(text: str) -> Payload:
         record = json.loads(text)
     except (TypeError, ValueError) as error:
         raise PayloadError(f"a reason is not JSON: {_short(text)} ({error})") from error
+    return _from_record(record, text)
+
+
+def _from_record(record: Any, text: str) -> Payload:
     if not isinstance(record, dict) or record.get("kind") not in _KINDS:
         raise PayloadError(f"a reason is of no known kind: {_short(text)}; the kinds are {', '.join(_KINDS)}")
     if record.get("version") != VERSION:
         raise PayloadError(f"a reason has schema version {record.get('version')!r}, this code reads {VERSION}: install a newer release")
     return _build(_KINDS[record["kind"]], record, text)
+
+
+def _typed(payload: Payload) -> dict[str, Any]:
+    return {"kind": _NAMES[type(payload)], "version": VERSION, **_record(payload)}
 
 
 def _record(part: Any) -> dict[str, Any]:
@@ -254,6 +285,8 @@ def _record(part: Any) -> dict[str, Any]:
 
 
 def _field(value: Any) -> Any:
+    if type(value) in _NAMES:
+        return _typed(value)
     if isinstance(value, tuple) and all(isinstance(each, _PARTS) for each in value):
         return [_record(each) for each in value]
     return encode(value)
@@ -264,7 +297,9 @@ def _build(kind: type[Payload], record: dict[str, Any], text: str) -> Payload:
     given = {name: value for name, value in record.items() if name not in ("kind", "version", "residual")}
     if unknown := sorted(given.keys() - wanted):
         raise PayloadError(f"a reason of kind {record['kind']!r} has unknown fields {unknown}; it has {sorted(wanted)}")
-    parts = {"features": Attribution, "spans": Span, "boxes": Box}
+    parts = {"features": Attribution, "spans": Span, "boxes": Box, "sources": ArraySource}
+    if kind is Traced and "reason" in given:
+        given["reason"] = _from_record(given["reason"], text)
     try:
         return kind(**{name: _parse(value, parts.get(name)) for name, value in given.items()})
     except (TypeError, ValueError, AttributeError) as error:
@@ -273,7 +308,7 @@ def _build(kind: type[Payload], record: dict[str, Any], text: str) -> Payload:
 
 def _parse(value: Any, part: type[Any] | None) -> Any:
     if part is None:
-        return decode(value)
+        return value if type(value) in _NAMES else decode(value)
     return tuple(part(**{name: decode(each) for name, each in one.items()}) for one in value)
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider.answers.values import column_values, links_by_row, rows_of
 from airflow_lineage_provider.reasons.features import NOTHING_SAID, Names
+from airflow_lineage_provider.reasons.traced import Traced
 from airflow_lineage_provider.render.naming import outcome_text
 from airflow_lineage_provider.render.reason_text import Reason, read
 
@@ -19,13 +20,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Decision:
-    """One judged input. ``sources`` has the row numbers (from 0) of each source table that stands behind it."""
+    """One judged input. ``sources`` has the row numbers (from 0) of each source table that stands behind it; ``traced`` the cells of
+    arguments that the reason is about, where it says them."""
 
     row: int
     arguments: tuple[tuple[str, Any], ...]
     value: Any
     reason: Reason | None
     sources: Mapping[str, tuple[int, ...]]
+    traced: Traced | None = None
 
 
 def decisions(explanation: Explanation, udf: str, limit: int | None = None) -> list[Decision]:
@@ -39,11 +42,15 @@ def decisions(explanation: Explanation, udf: str, limit: int | None = None) -> l
     behind = links_by_row(made.links)
     return [
         Decision(
-            row=row[0], arguments=tuple(zip(names, row[1:-2], strict=True)), value=row[-2], reason=read(row[-1]),
-            sources=behind.get(row[0], {}),
+            row=row[0], arguments=tuple(zip(names, row[1:-2], strict=True)), value=row[-2], **_read(row[-1]), sources=behind.get(row[0], {})
         )
         for row in rows_of(table)
     ]  # fmt: skip
+
+
+def _read(text: str | None) -> dict[str, Any]:
+    reason = read(text)
+    return {"reason": reason.reason, "traced": reason} if isinstance(reason, Traced) else {"reason": reason}
 
 
 def outcomes(table: pa.Table, names: Names = NOTHING_SAID) -> list[tuple[str, int]]:

@@ -11,7 +11,18 @@ from typing import Any
 from airflow_lineage_provider.answers.values import brief, number, text_of, visible
 from airflow_lineage_provider.errors import PayloadError
 from airflow_lineage_provider.reasons.features import NOTHING_SAID, Names
-from airflow_lineage_provider.reasons.payload import Attribution, Attributions, Box, Json, Mask, Payload, TextSpans, from_json, total
+from airflow_lineage_provider.reasons.payload import (
+    Attribution,
+    Attributions,
+    Box,
+    Json,
+    Mask,
+    Payload,
+    TextSpans,
+    Untraced,
+    from_json,
+    total,
+)
 from airflow_lineage_provider.render.naming import feature_of, label_of, named
 
 POOR_FIT = 0.5
@@ -29,10 +40,10 @@ class Unreadable:
     problem: str
 
 
-Reason = Payload | Unreadable
+Reason = Untraced | Unreadable
 
 
-def read(text: str | None) -> Reason | None:
+def read(text: str | None) -> Payload | Unreadable | None:
     """The stored reason; None where there is none."""
     if text is None:
         return None

@@ -12,6 +12,7 @@ from airflow_lineage_provider.answers.values import number, shortened, visible
 from airflow_lineage_provider.reasons.features import NOTHING_SAID, Names
 from airflow_lineage_provider.reasons.payload import Attributions, Boxes, Json, Mask, TextSpans
 from airflow_lineage_provider.render import reason_text as words
+from airflow_lineage_provider.render.cell_text import cell_lines
 from airflow_lineage_provider.render.decisions import Decision
 from airflow_lineage_provider.render.pictures import marked_text, text_for
 from airflow_lineage_provider.render.sentence import because, clause
@@ -42,6 +43,8 @@ def reason_lines(decision: Decision, names: Names = NOTHING_SAID) -> Iterator[Re
             yield Text(clause(because(decision, names)))
         case Json() as reason:
             yield from _json(reason)
+    if decision.traced is not None:
+        yield from (Text(line, style="dim") for line in cell_lines(decision.traced))
 
 
 def bar(share: float) -> Text:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 from airflow_lineage_provider.errors import PayloadError
 from airflow_lineage_provider.reasons.discretion import MASK, Discretion, Redaction
 from airflow_lineage_provider.reasons.features import Names
-from airflow_lineage_provider.reasons.payload import Attribution, Attributions, Json, TextSpans, from_json, to_json
+from airflow_lineage_provider.reasons.payload import Attribution, Attributions, Json, TextSpans, from_json, to_json, untraced
+from airflow_lineage_provider.reasons.traced import Traced
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -196,6 +197,10 @@ def _reason(text: str | None, discretion: Discretion, withheld: list[Any]) -> st
             return to_json(TextSpans((), None, reason.method, reason.label, reason.output, reason.output_space, reason.fit))
         case Json():
             return to_json(Json(_value(reason.value, discretion)))
+        case Traced():
+            own = _reason(to_json(reason.reason), discretion, withheld)
+            told = tuple(one for one in reason.sources if not discretion.withholds(one.argument))
+            return own if not told or own is None else to_json(replace(reason, reason=untraced(from_json(own)), sources=told))
     return text
 
 

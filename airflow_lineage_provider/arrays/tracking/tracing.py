@@ -64,29 +64,33 @@ class Recorded:
 
     def ways(self, source: str) -> list[Way]:
         """The paths to a source, each as one relation, by the cells that they lead to, the fewest first."""
-        relations: dict[tuple[str, ...], Relation] = {(self.name,): broadcast(self.region.shape, self.region.shape)}
-        relations[self.name,] = restrict(relations[self.name,], self.region.boxes)
+        own = restrict(broadcast(self.region.shape, self.region.shape), self.region.boxes)
+        relations: dict[tuple[str, ...], Relation] = {(self.name,): own}
         found = []
-        for path in self.traced(source).paths:
-            for end in range(2, len(path.names) + 1):
-                names = path.names[:end]
-                if names not in relations:
-                    relations[names] = compose(relations[names[:-1]], self.log.relation(names[-1], names[-2]))
-            found.append(Way(path.names[1:-1], relations[path.names], path.cells.guarantee))
-        return found
+        for path in self.log.paths(self.name, to=source):
+            for end in range(2, len(path) + 1):
+                if path[:end] not in relations:
+                    relations[path[:end]] = compose(relations[path[: end - 1]], self.log.relation(path[end - 1], path[end - 2]))
+            found.append(Way(path[:-1], relations[path], self.log.guarantee(path)))
+        return sorted(found, key=lambda one: (one.count, one.names))
 
 
 @dataclass(frozen=True, eq=False)
 class Way:
     """A path from a tracked array to one of its sources.
 
-    :ivar names: of the results between, from the array's side.
+    :ivar names: of the results on it, the array's own first; the source is not among them.
     :ivar relation: between the cells asked about and the source's.
     """
 
     names: tuple[str, ...]
     relation: Relation
     guarantee: str
+
+    @property
+    def count(self) -> int:
+        """How many cells of the source there are at most."""
+        return Region(self.relation.in_shape, parts=self.relation.in_boxes).count
 
 
 def record(array: Any, cells: Any, *, influence: bool) -> Recorded:

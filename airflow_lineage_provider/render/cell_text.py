@@ -1,0 +1,45 @@
+"""The cells of a decision's arguments that its reason is about, in words: how many, and through which operations."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from airflow_lineage_provider.answers.values import visible
+from airflow_lineage_provider.errors import PayloadError
+from airflow_lineage_provider.reasons.traced import ArrayPath, ArraySource, Traced
+
+PATHS = 3
+"""So many paths to an argument are told."""
+
+
+def cell_lines(traced: Traced) -> Iterator[str]:
+    """A line for each of the first paths to each argument, the one with the fewest cells first."""
+    for source in traced.sources:
+        what = f"of {visible(source.argument)}, {shape_text(source.shape)}"
+        for path in source.paths[:PATHS]:
+            yield f"{count_text(source, path)} {what}, through {through_text(path)}"
+            what = f"of {visible(source.argument)}"
+        if len(source.paths) > PATHS:
+            yield f"… and {len(source.paths) - PATHS:,} more paths to {visible(source.argument)}"
+
+
+def count_text(source: ArraySource, path: ArrayPath) -> str:
+    """How many of an argument's cells a path leads to."""
+    try:
+        cells = path.cells().count
+    except PayloadError as error:
+        return f"cells that cannot be read ({visible(str(error))})"
+    noun = "cell" if cells == 1 else "cells"
+    worth = {"exact": "", "superset": "at most ", "unavailable": "perhaps more than "}[path.guarantee]
+    return f"{worth}all {cells:,} {noun}" if cells == math.prod(source.shape) and cells > 1 else f"{worth}{cells:,} {noun}"
+
+
+def through_text(path: ArrayPath) -> str:
+    """The operations, from the reason's array to the argument."""
+    return visible(", ".join(path.through)) or "nothing: it is the argument's array itself"
+
+
+def shape_text(shape: tuple[int, ...]) -> str:
+    """``480 × 640 × 3``."""
+    return " × ".join(f"{side:,}" for side in shape) or "one cell"
