@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 from typing import Literal as OneOf
 
@@ -132,6 +133,17 @@ class Explanation:
         weak = max(found, key=lambda one: (ORDER[one.level], one.origin == "unknown"), default=EXACT)
         return replace(weak, origin="unknown" if any(one.origin == "unknown" for one in found) else "known")
 
+    @cached_property
+    def cells(self) -> dict[str, pa.Table]:
+        """For each reasoned UDF the cells of the source rows' values that its reasons are about (`answers.cells`); no rows where no
+        reason is traced to cells.
+
+        :raises PayloadError: a reason is of a later release.
+        """
+        from airflow_lineage_provider.answers.cells import CellsOf
+
+        return {name: CellsOf(self, name).table() for name in self.reasons}
+
     def counts(self) -> dict[str, int]:
         """Rows of every table: ``target``, and those of `tables`."""
         return {"target": self.target.num_rows} | {name: len(table) for name, table in self.tables.items()}
@@ -171,8 +183,10 @@ class Explanation:
         _gone("runs", "reasons[name].run_id, intermediate[name].run.id")
         return {name: one.run.id for name, one in self.intermediate.items()} | {name: one.run_id for name, one in self.reasons.items()}
 
-    def show(self, console: Console | None = None, *, rows: int = 20, hide: Sequence[str] = (), mask: Sequence[str] = ()) -> None:
-        """Print the explanation in the terminal, at most ``rows`` rows a table.
+    def show(
+        self, console: Console | None = None, *, rows: int = 20, hide: Sequence[str] = (), mask: Sequence[str] = (), cells: bool = False
+    ) -> None:
+        """Print the explanation in the terminal, at most ``rows`` rows a table, and with ``cells`` those of `cells`, too.
 
         ``hide`` and ``mask`` are patterns of columns (``black``, ``client.*name``) that are left out, or shown without values, besides
         those of the settings.
@@ -180,7 +194,7 @@ class Explanation:
         from airflow_lineage_provider.render.terminal import show
         from airflow_lineage_provider.render.withheld import shown
 
-        show(shown(self, hide, mask), console, rows=rows)
+        show(shown(self, hide, mask), console, rows=rows, cells=cells)
 
     def to_html(self, path: str | None = None, *, hide: Sequence[str] = (), mask: Sequence[str] = ()) -> str:
         """One self-contained HTML page; written to ``path`` when one is given. ``hide`` and ``mask`` as of `show`."""
@@ -189,12 +203,12 @@ class Explanation:
 
         return to_html(shown(self, hide, mask), path)
 
-    def to_dict(self, *, hide: Sequence[str] = (), mask: Sequence[str] = ()) -> dict[str, Any]:
-        """Everything as JSON-able values (for ``--json``). ``hide`` and ``mask`` as of `show`."""
+    def to_dict(self, *, hide: Sequence[str] = (), mask: Sequence[str] = (), cells: bool = False) -> dict[str, Any]:
+        """Everything as JSON-able values (for ``--json``), with ``cells`` those of `cells`, too. ``hide`` and ``mask`` as of `show`."""
         from airflow_lineage_provider.render.document import to_dict
         from airflow_lineage_provider.render.withheld import shown
 
-        return to_dict(shown(self, hide, mask))
+        return to_dict(shown(self, hide, mask), cells=cells)
 
     def letters(
         self,

@@ -172,6 +172,7 @@ def _explain(made: argparse.ArgumentParser) -> None:
         "--no-across", dest="across", action="store_false", help="end at the tables that this run read, even where other runs wrote them"
     )
     made.add_argument("--no-save", dest="save", action="store_false", help="write nothing into the store, not the answer either")
+    made.add_argument("--cells", action="store_true", help="show the cells of source rows (pixels, characters) that reasons are about")
     _secret(made)
     _spark(made)
     _html(_shown(made, "rows of each table", 20))

@@ -320,9 +320,10 @@ def letters(options: Namespace, out: Streams) -> int:
 
 def _show(explanation: Explanation, options: Namespace, out: Streams) -> None:
     withheld = {"hide": options.hide, "mask": options.mask}
+    told = withheld | {"cells": getattr(options, "cells", False)}
     give(
-        options, out, page=lambda path: explanation.to_html(path, **withheld), to_dict=lambda: explanation.to_dict(**withheld),
-        show=lambda: explanation.show(out.console, rows=options.rows, **withheld), kept=f" (the derivation is kept: {explanation.id})",
+        options, out, page=lambda path: explanation.to_html(path, **withheld), to_dict=lambda: explanation.to_dict(**told),
+        show=lambda: explanation.show(out.console, rows=options.rows, **told), kept=f" (the derivation is kept: {explanation.id})",
     )  # fmt: skip
 
 

@@ -175,15 +175,17 @@ class Batch:
             raise self.failed(str(error), self.slice(at).rows()[0]) from error
 
     def _named(self, reason: payload.Payload) -> payload.Payload:
-        """A reason whose sources, where it is traced to any, are arguments.
+        """A reason whose sources, where it is traced to any, are told which arguments they are.
 
         :raises PayloadError: naming the one that is none.
         """
-        for source in reason.sources if isinstance(reason, Traced) else ():
-            if source.argument not in self.parameters:
-                known = ", ".join(self.parameters)
-                raise PayloadError(f"its reason is traced to source {source.argument!r}, which is no argument; the arguments are {known}")
-        return reason
+        if not isinstance(reason, Traced):
+            return reason
+        unknown = [source.argument for source in reason.sources if source.argument not in self.parameters]
+        if unknown:
+            known = ", ".join(self.parameters)
+            raise PayloadError(f"its reason is traced to source {unknown[0]!r}, which is no argument; the arguments are {known}")
+        return replace(reason, sources=tuple(replace(one, position=self.parameters.index(one.argument)) for one in reason.sources))
 
 
 def _python_column(array: pa.Array) -> list[Any]:

@@ -218,6 +218,7 @@ _NOT_WRITTEN_AS_NULL: dict[type, frozenset[str]] = {
     Attributions: frozenset({"fit"}),
     TextSpans: frozenset({"label", "output", "output_space", "fit"}),
     Traced: frozenset({"cells"}),
+    ArraySource: frozenset({"position"}),
 }
 """Fields that came later: a reason without them is the text that it always was, and older releases read it."""
 

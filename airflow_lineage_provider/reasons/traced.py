@@ -68,11 +68,15 @@ class ArrayPath:
 
 @dataclass(frozen=True, slots=True)
 class ArraySource:
-    """An argument's array of this shape, and the paths to it, the one with the fewest cells first."""
+    """An argument's array of this shape, and the paths to it, the one with the fewest cells first.
+
+    :ivar position: which argument it is, from 0; None where no UDF has returned the reason.
+    """
 
     argument: str
     shape: Shape
     paths: tuple[ArrayPath, ...]
+    position: int | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "shape", _shape(self.shape))
@@ -85,7 +89,7 @@ class Traced:
 
     :param reason: another payload: what is shown where cells are not.
     :param shape: of the array.
-    :param sources: the arguments' arrays, by argument.
+    :param sources: the arguments' arrays, in the order of their names.
     :param cells: boxes of the array, [[[start, stop], …], …], that the reason is about; None where it says so itself.
     :param threshold: parts of the reason whose weight is of a smaller size are left out.
     :param axes: of boxes: the array's axes of rows and columns.

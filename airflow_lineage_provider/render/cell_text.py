@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from airflow_lineage_provider.answers.values import visible
 from airflow_lineage_provider.errors import PayloadError
@@ -43,3 +44,13 @@ def through_text(path: ArrayPath) -> str:
 def shape_text(shape: tuple[int, ...]) -> str:
     """``480 × 640 × 3``."""
     return " × ".join(f"{side:,}" for side in shape) or "one cell"
+
+
+def cell_line(cell: Mapping[str, Any]) -> str:
+    """One row of `answers.cells` in words: ``pictures 1, image [4, 8) exact, through sum, reshape``."""
+    source = f"{visible(cell['source'])} {cell['source_row'] + 1:,}, {visible(cell['column'])}" if cell["source"] else ""
+    box = " × ".join(f"[{lo:,}, {hi:,})" for lo, hi in zip(cell["lo"], cell["hi"], strict=True)) if cell["lo"] is not None else "all of it"
+    label = f"{visible(cell['label'])}: " if cell["label"] else ""
+    through = f", through {visible(', '.join(cell['path']))}" if cell["path"] else ""
+    cause = f" ({visible(cell['cause'])})" if cell["cause"] else ""
+    return f"decision {cell['row'] + 1:,}, {label}{source or visible(cell['argument'])} {box} {cell['guarantee']}{through}{cause}"

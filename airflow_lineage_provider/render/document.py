@@ -14,7 +14,8 @@
      "runs":      {NAME: RUN ID},                                   which run made an intermediate table, and which called a UDF
      "stale": […], "verified", "verification",
      "segments":  [{"number", "kind", "materialized", "because", "pinned", "operators"}],          operators: indented lines
-     "queries":   [{"segment", "engine", "sql", "seconds", "rows"}]}
+     "queries":   [{"segment", "engine", "sql", "seconds", "rows"}],
+     "cells":     {UDF: {"columns", "rows"}}}                            where they were asked for (`answers.cells`)
 
 A DECISION is ``{"row", "arguments": [{"name", "type", "value"}], "value", "reason", "links": [LINK]}``.
 ``because`` says why a segment is stored or not, null for runs of releases that did not record it.
@@ -49,9 +50,13 @@ NAME = "airflow_lineage.explanation"
 VERSION = 1
 
 
-def to_dict(explanation: Explanation) -> dict[str, Any]:
-    """The whole explanation, nothing left out, as values that ``json.dumps(…, allow_nan=False)`` takes."""
-    return {
+def to_dict(explanation: Explanation, *, cells: bool = False) -> dict[str, Any]:
+    """The whole explanation, nothing left out, as values that ``json.dumps(…, allow_nan=False)`` takes.
+
+    :param cells: whether the cells behind reasons are told one by one, besides the relations that the reasons have.
+    """
+    told = {"cells": {name: table_dict(table) for name, table in explanation.cells.items()}} if cells else {}
+    return told | {
         "document": NAME,
         "version": VERSION,
         "id": explanation.id,

@@ -32,7 +32,7 @@ from airflow_lineage_provider.render.decisions import Decision, decisions, outco
 from airflow_lineage_provider.render.naming import named, outcome_text
 from airflow_lineage_provider.render.segment_text import SegmentLine, segment_label, segment_lines
 from airflow_lineage_provider.render.sentence import answer
-from airflow_lineage_provider.render.terminal_reason import reason_lines
+from airflow_lineage_provider.render.terminal_reason import cells_view, reason_lines
 from airflow_lineage_provider.render.wording import (
     called_text,
     control_text,
@@ -67,11 +67,14 @@ DEPTH = 60
 """Deeper operator trees are cut: a terminal line has no room for more indentation."""
 
 
-def show(explanation: Explanation, console: Console | None = None, *, rows: int = 20) -> None:
-    """Print an explanation, at most ``rows`` rows a table and ``rows`` decisions a UDF."""
+def show(explanation: Explanation, console: Console | None = None, *, rows: int = 20, cells: bool = False) -> None:
+    """Print an explanation, at most ``rows`` rows a table and ``rows`` decisions a UDF; with ``cells`` those behind reasons."""
     out = console or Console()
     for part in _parts(explanation, out.width, max(0, rows)):
         out.print(part)
+    for name, table in explanation.cells.items() if cells else ():
+        for part in _section(f"Cells behind {visible(name)}", None, *cells_view(table, max(0, rows))):
+            out.print(part)
 
 
 def _parts(explanation: Explanation, width: int, rows: int) -> Iterator[RenderableType]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from rich.console import RenderableType
 from rich.table import Table
@@ -12,10 +13,13 @@ from airflow_lineage_provider.answers.values import number, shortened, visible
 from airflow_lineage_provider.reasons.features import NOTHING_SAID, Names
 from airflow_lineage_provider.reasons.payload import Attributions, Boxes, Json, Mask, TextSpans
 from airflow_lineage_provider.render import reason_text as words
-from airflow_lineage_provider.render.cell_text import cell_lines
+from airflow_lineage_provider.render.cell_text import cell_line, cell_lines
 from airflow_lineage_provider.render.decisions import Decision
 from airflow_lineage_provider.render.pictures import marked_text, text_for
 from airflow_lineage_provider.render.sentence import because, clause
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 FEATURES = 8
 BAR = 12
@@ -112,3 +116,12 @@ def _listed(texts: list[str], noun: str, plural: str) -> Iterator[RenderableType
         yield Text(f"… and {len(texts) - FEATURES:,} more {noun if len(texts) - FEATURES == 1 else plural}", style="dim")
     if not texts:
         yield Text(f"no {noun}", style="dim")
+
+
+def cells_view(table: pa.Table, rows: int) -> Iterator[RenderableType]:
+    """The first cells behind a UDF's reasons, a line for each box."""
+    yield from (Text(cell_line(one)) for one in table.slice(0, rows).to_pylist())
+    if table.num_rows > rows:
+        yield Text(f"… and {table.num_rows - rows:,} more", style="dim")
+    if not table.num_rows:
+        yield Text("no reason says which cells it is about", style="dim")

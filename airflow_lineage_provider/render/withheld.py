@@ -161,7 +161,8 @@ def reasons_shown(made: Reasons, discretion: Discretion) -> Reasons:
     arguments = range(1, rows.num_columns - 2)
     kept = [at for at in arguments if not discretion.hides(rows.column_names[at])]
     pairs = zip(rows.columns[-1].to_pylist(), _withheld(made, discretion), strict=True)
-    texts = [_reason(text, discretion, withheld) for text, withheld in pairs]
+    places = {at - 1: place for place, at in enumerate(kept) if not discretion.masks(rows.column_names[at])}
+    texts = [_cells_shown(_reason(text, discretion, withheld), places) for text, withheld in pairs]
     judged = table_shown(rows.select(kept), discretion) if kept else rows.select([])
     columns = [rows.column(0), *judged.columns, rows.column(rows.num_columns - 2), pa.array(texts, pa.string())]
     named = pa.table(columns, names=[rows.column_names[0], *judged.column_names, *rows.column_names[-2:]])
@@ -199,9 +200,18 @@ def _reason(text: str | None, discretion: Discretion, withheld: list[Any]) -> st
             return to_json(Json(_value(reason.value, discretion)))
         case Traced():
             own = _reason(to_json(reason.reason), discretion, withheld)
-            told = tuple(one for one in reason.sources if not discretion.withholds(one.argument))
-            return own if not told or own is None else to_json(replace(reason, reason=untraced(from_json(own)), sources=told))
+            return None if own is None else to_json(replace(reason, reason=untraced(from_json(own))))
     return text
+
+
+def _cells_shown(text: str | None, places: Mapping[int, int]) -> str | None:
+    """A traced reason with the cells of arguments that are told alone; ``places`` are where these stand now."""
+    reason = _read(text)
+    if not isinstance(reason, Traced):
+        return text
+    shown = [(one, places[one.position]) for one in reason.sources if one.position is not None and one.position in places]
+    told = tuple(replace(one, position=place) for one, place in shown)
+    return to_json(replace(reason, sources=told) if told else reason.reason)
 
 
 def replace_features(reason: Attributions, discretion: Discretion) -> Attributions:

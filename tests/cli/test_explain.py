@@ -25,6 +25,12 @@ def test_explain_without_spark(calls: list[tuple[Any, ...]], capfd: pytest.Captu
     assert "tracing" not in out.out
 
 
+def test_explain_tells_cells_when_they_are_asked_for(calls: list[tuple[Any, ...]], capfd: pytest.CaptureFixture[str]) -> None:
+    for asked in ([], ["--cells"]):
+        assert main(["explain", "latest", "true", "--json", *asked]) == 0
+        assert json.loads(capfd.readouterr().out).get("cells") == ({} if asked else None)
+
+
 def test_explain_starts_spark_when_it_must_and_says_so(
     calls: list[tuple[Any, ...]], monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -119,15 +119,15 @@ def column_lineage(plan: SegmentedPlan, *, by_leaf: bool = False) -> ColumnLinea
     :raises UnsupportedOperator: for an operator or an expression without a rule.
     """
     root = Tracer(plan).segment(0)
-    sources = _source_columns(plan, by_leaf)
+    sources = source_columns(plan, by_leaf=by_leaf)
     columns = tuple(
-        OutputColumn(position=at, name=name, type=attribute.type, inputs=_inputs(root.columns[attribute.id], sources))
+        OutputColumn(position=at, name=name, type=attribute.type, inputs=inputs_of(root.columns[attribute.id], sources))
         for at, (name, attribute) in enumerate(zip(plan.names, plan.output, strict=True))
     )
-    return ColumnLineage(columns=columns, rows=_inputs(root.rows, sources))
+    return ColumnLineage(columns=columns, rows=inputs_of(root.rows, sources))
 
 
-def _inputs(found: Influences, sources: Mapping[Origin, SourceColumn]) -> tuple[ColumnInput, ...]:
+def inputs_of(found: Influences, sources: Mapping[Origin, SourceColumn]) -> tuple[ColumnInput, ...]:
     """In the order of the sources' columns, direct ones first."""
     ordered = sorted(found, key=lambda one: (one[1].type == "INDIRECT", one[0], *_order(one[1])))
     # Two leaves of one table are alike here.
@@ -138,7 +138,7 @@ def _order(one: Transformation) -> tuple[int, bool, bool, tuple[str, ...]]:
     return SUBTYPES.index(one.subtype), one.masking, one.opaque, one.udfs
 
 
-def _source_columns(plan: SegmentedPlan, by_leaf: bool) -> dict[Origin, SourceColumn]:
+def source_columns(plan: SegmentedPlan, *, by_leaf: bool) -> dict[Origin, SourceColumn]:
     """The columns of all leaves; two leaves are one table when they read the same thing, a session's own data only with itself."""
     leaves = {node.leaf: node for one in plan.segments for node in all_operators(one.plan) if isinstance(node, Source)}
     tables: dict[object, str] = {}

@@ -1,0 +1,172 @@
+"""The cells of source rows' values behind reasons: these pixels of this image, these characters of this review.
+
+A reason is about cells of its arguments (`reasons.traced`); an argument is a source column as it is, or made of some (column lineage); and
+a decision is linked with source rows. A source's cells are told where a linked row has the very value that the argument had; where the
+column was changed on its way the whole value stands behind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from airflow_lineage_provider.answers.values import links_by_row, rows_of
+from airflow_lineage_provider.errors import PlanError
+from airflow_lineage_provider.plan.guarantees import ORDER
+from airflow_lineage_provider.reasons.payload import from_json
+from airflow_lineage_provider.reasons.traced import ArrayPath, ArraySource, Traced
+from airflow_lineage_provider.tracing.columns.arguments import argument_lineage
+from airflow_lineage_provider.tracing.columns.lineage import ColumnInput
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from airflow_lineage_provider.answers.explanation import Explanation
+    from airflow_lineage_provider.arrays import Marked
+
+COLUMNS = (
+    "row", "label", "weight", "argument", "source", "source_row", "column", "path", "lo", "hi", "guarantee", "cause",
+)  # fmt: skip
+"""The columns of a table of cells."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Place:
+    """Where an argument's value stands: a column of a source row, or None where that is not known; what that is worth, and why.
+
+    ``is_same`` says that the column has the very value of the argument, so that its cells are the argument's.
+    """
+
+    guarantee: str
+    cause: str = ""
+    source: str | None = None
+    source_row: int | None = None
+    column: str | None = None
+    is_same: bool = True
+
+
+@dataclass(frozen=True)
+class CellsOf:
+    """The cells behind the decisions of one UDF."""
+
+    explanation: Explanation
+    udf: str
+
+    def table(self) -> pa.Table:
+        """One row for each box of cells, with the columns `COLUMNS`; none where no reason is traced to cells.
+
+        ``row`` is the decision's; ``label`` and ``weight`` are of the part of its reason; ``path`` are the operations between;
+        ``lo`` and ``hi`` are where the box begins and ends, [lo, hi) along each axis, NULL where all of the value stands behind.
+
+        :raises PayloadError: a reason is of a later release.
+        """
+        import pyarrow as pa
+
+        texts = dict.fromkeys(("label", "argument", "source", "column", "guarantee", "cause"), pa.string())
+        lists = {"path": pa.list_(pa.string()), "lo": pa.list_(pa.int64()), "hi": pa.list_(pa.int64())}
+        kinds = {"row": pa.int64(), "source_row": pa.int64(), "weight": pa.float64(), **texts, **lists}
+        schema = pa.schema([(name, kinds[name]) for name in COLUMNS])
+        return pa.Table.from_pylist([dict(zip(COLUMNS, one, strict=True)) for one in self._rows()], schema=schema)
+
+    def _rows(self) -> Iterator[tuple[Any, ...]]:
+        for row in rows_of(self.explanation.reasons[self.udf].rows):
+            reason = None if row[-1] is None else from_json(row[-1])
+            if isinstance(reason, Traced):
+                for source in reason.sources:
+                    if source.position is not None:
+                        yield from _of_source(row[0], reason, source, self._places(row[0], source.position, row[1 + source.position]))
+
+    def _places(self, row: int, position: int, value: Any) -> list[Place]:
+        """Where the value of an argument of a decision stands."""
+        if isinstance(self._inputs, str):
+            return [_nowhere(self._inputs)]
+        direct = [one for one in self._inputs[position] if one.transformation.type == "DIRECT"]
+        if not direct:
+            return [Place(guarantee="exact", cause="the argument comes from no source column")]
+        linked = [(one, rows) for one in direct if (rows := self._linked(row, one))]
+        same = {one: found for one, rows in linked if (found := self._with_value(one, rows, value))}
+        if not same:
+            places = [self._place(one, at, _changed(one, direct)) for one, rows in linked for at in rows]
+            return places or [_nowhere("the source column behind the argument is in no source table of this answer")]
+        others = len({one.source for one, _ in linked}) > 1 or any(one.transformation.subtype != "IDENTITY" for one, _ in linked)
+        cause = "the argument may come from another column" if others else ""
+        return list(dict.fromkeys(self._place(one, at, cause, is_same=True) for one, rows in same.items() for at in rows))
+
+    def _linked(self, row: int, found: ColumnInput) -> tuple[int, ...]:
+        """The rows of a column's table behind a decision."""
+        source = self.explanation.sources.get(found.source.table)
+        withheld = self.explanation.redaction.masked
+        if source is None or found.source.column not in source.rows.column_names or found.source.column in withheld:
+            return ()
+        return self._links.get(row, {}).get(found.source.table, ())
+
+    def _with_value(self, found: ColumnInput, rows: Sequence[int], value: Any) -> tuple[int, ...]:
+        if found.transformation.subtype != "IDENTITY":
+            return ()
+        values = self.explanation.sources[found.source.table].rows.column(found.source.column)
+        return tuple(at for at in rows if values[at].as_py() == value)
+
+    def _place(self, found: ColumnInput, at: int, cause: str, *, is_same: bool = False) -> Place:
+        table = found.source.table
+        worth = _weakest(self.explanation.sources[table].guarantee.level, self.explanation.reasons[self.udf].guarantee.level)
+        worth = _weakest(worth, "superset") if cause else worth
+        return Place(source=table, source_row=at, column=found.source.column, guarantee=worth, cause=cause, is_same=is_same)
+
+    @cached_property
+    def _links(self) -> dict[int, dict[str, tuple[int, ...]]]:
+        return links_by_row(self.explanation.reasons[self.udf].links)
+
+    @cached_property
+    def _inputs(self) -> Sequence[Sequence[ColumnInput]] | str:
+        """Of each argument the columns, of all calls that may have made these decisions; or why they are not known."""
+        made = self.explanation.reasons[self.udf]
+        if self.explanation.plan is None or made.run_id not in ("", self.explanation.run.id):
+            return "the plan of the run that called the UDF is not in this answer"
+        try:
+            calls = [one for one in argument_lineage(self.explanation.plan) if self.udf.startswith(one.udf)]
+        except PlanError as error:
+            return f"the columns behind the arguments are not known: {error}"
+        width = made.rows.num_columns - 3
+        fitting = [one.arguments for one in calls if len(one.arguments) == width]
+        if not fitting:
+            return "no call of the UDF is in the plan"
+        return [tuple(dict.fromkeys(found for call in fitting for found in call[at])) for at in range(width)]
+
+
+def _nowhere(cause: str) -> Place:
+    return Place(guarantee="unavailable", cause=cause)
+
+
+def _changed(found: ColumnInput, direct: Sequence[ColumnInput]) -> str:
+    """Why the cells of an argument are not those of a column behind it."""
+    kind = found.transformation
+    whole = "all of the value stands behind"
+    if len({one.source for one in direct}) > 1:
+        return f"the argument is made of several columns: {whole}"
+    if kind.subtype == "IDENTITY":
+        return f"the row has another value in this column than the argument had: {whole}"
+    return f"the column was changed on its way to the argument{f' ({kind.description})' if kind.description else ''}: {whole}"
+
+
+def _weakest(*levels: str) -> str:
+    return max(levels, key=lambda level: ORDER[level])
+
+
+def _of_source(row: int, reason: Traced, source: ArraySource, places: Sequence[Place]) -> Iterator[tuple[Any, ...]]:
+    """The rows of a decision and an argument: path by path, and in each part by part of the reason."""
+    for path in source.paths:
+        for part in reason.parts():
+            boxes = _boxes(path, part)
+            for place in places if boxes else ():
+                worth = _weakest(place.guarantee, path.guarantee)
+                head = (row, part.label, part.weight, source.argument, place.source, place.source_row, place.column, path.through)
+                for lo, hi in boxes if place.is_same else [(None, None)]:
+                    yield (*head, lo, hi, worth, place.cause)
+
+
+def _boxes(path: ArrayPath, part: Marked) -> list[tuple[Any, Any]]:
+    """Where each box of cells begins and ends, in C order."""
+    found = path.cells(part.region).boxes
+    return sorted(zip(found.lo.T.tolist(), (found.hi.T + 1).tolist(), strict=True))

@@ -1,0 +1,33 @@
+"""The source columns behind the arguments of reasoned UDFs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from airflow_lineage_provider.plan.operators import FunctionOperator
+from airflow_lineage_provider.plan.segments import SegmentedPlan
+from airflow_lineage_provider.plan.walk import all_operators
+from airflow_lineage_provider.tracing.columns.lineage import ColumnInput, inputs_of, source_columns
+from airflow_lineage_provider.tracing.columns.operators import Tracer, trace
+
+
+@dataclass(frozen=True, kw_only=True)
+class CalledWith:
+    """One call of a UDF in a plan: of each argument, by position, what it is computed from and what influences it."""
+
+    udf: str
+    arguments: tuple[tuple[ColumnInput, ...], ...]
+
+
+def argument_lineage(plan: SegmentedPlan) -> tuple[CalledWith, ...]:
+    """The calls of reasoned UDFs in a plan.
+
+    :raises UnsupportedOperator: for an operator or an expression without a rule.
+    """
+    tracer, sources = Tracer(plan), source_columns(plan, by_leaf=False)
+    calls = [node for one in plan.segments for node in all_operators(one.plan) if isinstance(node, FunctionOperator)]
+    found = []
+    for call in calls:
+        columns = trace(call.child, tracer).columns
+        found.append(CalledWith(udf=call.udf, arguments=tuple(inputs_of(columns[one.id], sources) for one in call.arguments)))
+    return tuple(found)

@@ -1,0 +1,150 @@
+"""Cells of source rows behind decisions: from the reason through the argument's column to the rows that were read."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from pyspark.sql import SparkSession
+from rich.console import Console
+
+from airflow_lineage_provider import Lineage, arrays, payload, reasoned_udf
+from airflow_lineage_provider.answers.explanation import Explanation
+from airflow_lineage_provider.render.withheld import shown
+
+WIDTH = 8
+
+
+def halves(pixels: Any) -> Any:
+    """The sums of the left and of the right half of pictures of one row."""
+    return pixels.reshape(2, WIDTH // 2).sum(axis=1)
+
+
+@reasoned_udf("string", name="brighter_side")
+def brighter_side(pixels: Any) -> str:
+    return ("left", "right")[int(halves(np.array(pixels)).argmax())]
+
+
+@brighter_side.with_reason
+def _(pixels: Any) -> Any:
+    sums = halves(arrays.source("pixels", pixels))
+    side = int(sums.values.argmax())
+    return ("left", "right")[side], arrays.traced(payload.Mask.of(np.arange(2) == side, "brighter"), on=sums)
+
+
+@reasoned_udf("boolean", name="praises")
+def praises(text: str) -> bool:
+    return "good" in text
+
+
+@praises.with_reason
+def _(text: str) -> Any:
+    characters, at = arrays.source("text", text), text.find("good")
+    spans = payload.TextSpans((payload.Span(at, at + 4, 1.0),) if at >= 0 else (), text)
+    return at >= 0, arrays.traced(spans, on=characters)
+
+
+@pytest.fixture
+def tables(spark: SparkSession, tmp_path: Path) -> dict[str, str]:
+    left, right = [5.0] * 4 + [1.0] * 4, [0.0] * 4 + [9.0] * 4
+    pictures = [(1, left), (2, right), (3, left)]
+    spark.createDataFrame(pictures, "id int, image array<double>").coalesce(1).write.parquet(f"{tmp_path}/pictures")
+    reviews = [(1, "so good", "Ada"), (2, "So Good!", "Bob"), (3, "bad", "good")]
+    spark.createDataFrame(reviews, "picture int, body string, author string").coalesce(1).write.parquet(f"{tmp_path}/reviews")
+    for name in ("pictures", "reviews"):
+        spark.read.parquet(f"{tmp_path}/{name}").createOrReplaceTempView(name)
+    for udf in (brighter_side, praises):
+        udf.register(spark)
+    return {"pictures": f"{tmp_path}/pictures", "reviews": f"{tmp_path}/reviews"}
+
+
+def explained(lineage: Lineage, sql: str, target: str, **options: Any) -> Explanation:
+    return lineage.run(sql, name="cells", **options).explain(target)
+
+
+def told(explanation: Explanation, udf: str, *columns: str) -> list[tuple[Any, ...]]:
+    return [tuple(one[name] for name in columns) for one in explanation.cells[udf].to_pylist()]
+
+
+def test_the_cells_of_a_source_row(lineage: Lineage, tables: dict[str, str]) -> None:
+    sql = "SELECT id, brighter_side(image) AS side FROM pictures WHERE id < 3"
+    found = explained(lineage, sql, "id = 2")
+    (one,) = found.cells["brighter_side"].to_pylist()
+    assert found.sources["pictures"].rows.to_pylist()[one["source_row"]]["id"] == 2
+    assert one == {
+        "row": 0, "label": "brighter", "weight": None, "argument": "pixels", "source": "pictures", "source_row": 0, "column": "image",
+        "path": ["sum", "reshape"], "lo": [4], "hi": [8], "guarantee": "exact", "cause": "",
+    }  # fmt: skip
+    eager = explained(lineage, sql, "id = 2", reasons="eager")
+    assert eager.reasons["brighter_side"].rows.equals(found.reasons["brighter_side"].rows)
+    assert eager.cells["brighter_side"].equals(found.cells["brighter_side"])
+    written = io.StringIO()
+    found.show(Console(width=120, file=written), cells=True)
+    assert "4 cells of pixels, 8, through sum, reshape" in written.getvalue()
+    assert "decision 1, brighter: pictures 1, image [4, 8) exact, through sum, reshape" in written.getvalue()
+    assert found.to_dict(cells=True)["cells"]["brighter_side"]["rows"] == [[*one.values()]]
+    assert "cells" not in found.to_dict()
+    assert lineage.derivation(found.id).cells["brighter_side"].equals(found.cells["brighter_side"])
+
+
+def test_rows_of_the_same_value_all_stand_behind(lineage: Lineage, tables: dict[str, str]) -> None:
+    sql = "SELECT brighter_side(image) AS side FROM (SELECT DISTINCT image FROM pictures)"
+    found = explained(lineage, sql, "side = 'left'")
+    assert told(found, "brighter_side", "lo", "hi", "guarantee") == [([0], [4], "exact")] * 2
+    rows = {found.sources["pictures"].rows.to_pylist()[at]["id"] for (at,) in told(found, "brighter_side", "source_row")}
+    assert rows == {1, 3}
+
+
+def test_a_column_that_was_changed_stands_behind_as_a_whole(lineage: Lineage, tables: dict[str, str]) -> None:
+    found = explained(lineage, "SELECT author FROM reviews WHERE praises(lower(body))", "author = 'Bob'")
+    (one,) = found.cells["praises"].to_pylist()
+    assert (one["source"], one["column"], one["lo"], one["hi"], one["guarantee"]) == ("reviews", "body", None, None, "superset")
+    assert "changed on its way" in one["cause"]
+    as_it_is = explained(lineage, "SELECT author FROM reviews WHERE praises(body)", "author = 'Ada'")
+    assert told(as_it_is, "praises", "lo", "hi", "column", "weight", "guarantee") == [([3], [7], "body", 1.0, "exact")]
+    several = explained(lineage, "SELECT author FROM reviews WHERE praises(concat(body, author))", "author = 'good'")
+    assert set(told(several, "praises", "column", "guarantee", "lo")) == {("body", "superset", None), ("author", "superset", None)}
+
+
+def test_through_joins_unions_and_choices(lineage: Lineage, tables: dict[str, str]) -> None:
+    joined = "SELECT author, brighter_side(image) AS side FROM reviews JOIN pictures ON picture = id"
+    assert told(explained(lineage, joined, "author = 'Bob'"), "brighter_side", "source", "lo", "guarantee") == [("pictures", [4], "exact")]
+    union = "SELECT t, praises(t) AS p FROM (SELECT body AS t FROM reviews UNION ALL SELECT author FROM reviews)"
+    found = explained(lineage, union, "t = 'good'")
+    assert told(found, "praises", "column", "lo", "hi") == [("author", [0], [4])]
+    choice = "SELECT picture, praises(coalesce(body, author)) AS p FROM reviews"
+    found = explained(lineage, choice, "picture = 1")
+    assert told(found, "praises", "column", "lo", "guarantee") == [("body", [3], "superset")]
+    assert found.cells["praises"].column("cause").to_pylist() == ["the argument may come from another column"]
+
+
+def test_an_argument_that_is_no_column(lineage: Lineage, tables: dict[str, str]) -> None:
+    found = explained(lineage, "SELECT picture, praises(concat('good ', '')) AS p FROM reviews", "picture = 1")
+    assert told(found, "praises", "source", "lo", "hi", "cause") == [(None, [0], [4], "the argument comes from no source column")]
+
+
+def test_what_is_withheld_has_no_cells(lineage: Lineage, tables: dict[str, str]) -> None:
+    found = explained(lineage, "SELECT author FROM reviews WHERE praises(body)", "author = 'Ada'")
+    assert shown(found, hide=["author"]).cells["praises"].equals(found.cells["praises"])
+    for withheld in ({"hide": ["body"]}, {"mask": ["body"]}):
+        assert shown(found, **withheld).cells["praises"].num_rows == 0
+        assert "relation" not in json.dumps(shown(found, **withheld).reasons["praises"]["reason"].to_pylist())
+    assert "relation" in json.dumps(found.reasons["praises"]["reason"].to_pylist())
+
+
+def test_a_udf_without_traced_reasons_has_no_cells(lineage: Lineage, tables: dict[str, str], spark: SparkSession) -> None:
+    @reasoned_udf("int", name="length_of")
+    def length_of(text: str) -> int:
+        return len(text)
+
+    @length_of.with_reason
+    def _(text: str) -> Any:
+        return len(text), {"length": len(text)}
+
+    length_of.register(spark)
+    found = explained(lineage, "SELECT length_of(body) AS n FROM reviews WHERE picture = 1", "n = 7")
+    assert (found.cells["length_of"].num_rows, json.loads(found.reasons["length_of"]["reason"][0].as_py())["kind"]) == (0, "json")
