@@ -18,7 +18,10 @@ from typing import Any, TypeAlias
 
 from airflow_lineage_provider.errors import PayloadError, ReasonTooLarge
 from airflow_lineage_provider.reasons.plain import decode, encode, plain
-from airflow_lineage_provider.reasons.traced import ArrayPath, ArraySource, Traced, payload_of
+from airflow_lineage_provider.reasons.traced import ArrayPath as ArrayPath
+from airflow_lineage_provider.reasons.traced import ArraySource as ArraySource
+from airflow_lineage_provider.reasons.traced import Traced as Traced
+from airflow_lineage_provider.reasons.traced import payload_of
 from airflow_lineage_provider.settings import reason_bytes
 
 VERSION = 1

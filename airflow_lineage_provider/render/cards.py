@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider.answers.values import shortened, text_of, visible
 from airflow_lineage_provider.reasons.payload import Attributions, Boxes, Json, Mask, TextSpans
 from airflow_lineage_provider.render import reason_text as words
+from airflow_lineage_provider.render.cell_pictures import CellView, cell_views
 from airflow_lineage_provider.render.decisions import Decision, decisions, outcomes
 from airflow_lineage_provider.render.naming import Named, named, outcome_exact, outcome_text
 from airflow_lineage_provider.render.pictures import box_picture, marked_text, mask_picture, picture_of, text_for
@@ -42,7 +43,8 @@ class Place:
 
 @dataclass(frozen=True, kw_only=True)
 class Card:
-    """One decision. ``kind`` chooses how the template draws ``drawing``; ``folded`` is told on demand."""
+    """One decision. ``kind`` chooses how the template draws ``drawing``; ``cells`` are those of arguments that the reason is about;
+    ``folded`` is told on demand."""
 
     number: int
     value: str
@@ -56,6 +58,7 @@ class Card:
     warning: str
     folded: tuple[str, ...]
     picture: Any
+    cells: tuple[CellView, ...]
     behind: tuple[Place, ...]
     is_open: bool
 
@@ -138,7 +141,9 @@ class Cards:
         names, reason = made.names, decision.reason
         kind, drawing = self._drawing(decision, made)
         own = {key: value for key, value in words.method_of(reason).items() if key not in common}
-        picture = picture_of(decision.arguments, self.explanation.images) if kind != "boxes" else None
+        cells = cell_views(decision, self.explanation.images)
+        is_drawn = kind == "boxes" or any(one.kind == "image" for one in cells)
+        picture = None if is_drawn else picture_of(decision.arguments, self.explanation.images)
         arguments = _arguments(decision, made, drawn=picture is not None)
         return Card(
             number=number + 1,
@@ -153,6 +158,7 @@ class Cards:
             warning=_warning(reason),
             folded=_folded(reason, own),
             picture=picture,
+            cells=cells,
             behind=self._behind(decision),
             is_open=len(made) <= OPEN_DECISIONS,
         )
@@ -179,6 +185,9 @@ class Cards:
                 text = text_for(reason, decision.arguments)
                 return ("spans", reason.spans[:200]) if text is None else ("text", marked_text(reason, text))
             case Boxes() as reason:
+                if decision.traced is not None:
+                    # They are on the array that was made of an argument, and not on its image.
+                    return "boxes", replace(box_picture(reason, ()), note="")
                 return "boxes", box_picture(reason, decision.arguments, self.explanation.images)
             case Mask() as reason:
                 return "mask", mask_picture(reason)

@@ -116,8 +116,8 @@ class Picture:
 
 def box_picture(reason: Boxes, arguments: Sequence[tuple[str, Any]], images: Mapping[str, Image] = NO_IMAGES) -> BoxPicture:
     """The boxes over the first argument that is an image, or the path of one that was read."""
-    data, problem = _image_of(arguments, images)
-    uri, note = _embedded(data, problem or "The image is not among the arguments")
+    data, problem = image_of(arguments, images)
+    uri, note = embedded(data, problem or "The image is not among the arguments")
     note = f"{note.removesuffix('.')}, so only the places are drawn." if uri is None else ""
     finite = [box for box in reason.boxes if all(map(math.isfinite, (box.x, box.y, box.width, box.height)))]
     size = reason.image_size or (image_size(data) if data else None)
@@ -131,14 +131,14 @@ def box_picture(reason: Boxes, arguments: Sequence[tuple[str, Any]], images: Map
 
 def picture_of(arguments: Sequence[tuple[str, Any]], images: Mapping[str, Image]) -> Picture | None:
     """The first argument that is an image, or the path of one; None where there is none."""
-    data, problem = _image_of(arguments, images)
+    data, problem = image_of(arguments, images)
     if data is None and not problem:
         return None
-    uri, note = _embedded(data, problem)
+    uri, note = embedded(data, problem)
     return Picture(image=uri, note=note)
 
 
-def _image_of(arguments: Sequence[tuple[str, Any]], images: Mapping[str, Image]) -> tuple[bytes | None, str]:
+def image_of(arguments: Sequence[tuple[str, Any]], images: Mapping[str, Image]) -> tuple[bytes | None, str]:
     """The bytes of the first image among the arguments, or why the first path of one has none."""
     problem = ""
     for _, value in arguments:
@@ -151,7 +151,8 @@ def _image_of(arguments: Sequence[tuple[str, Any]], images: Mapping[str, Image])
     return None, problem
 
 
-def _embedded(data: bytes | None, problem: str) -> tuple[str | None, str]:
+def embedded(data: bytes | None, problem: str) -> tuple[str | None, str]:
+    """An image as a data URI, or why it is not in the page."""
     if data is None:
         return None, visible(problem)
     if len(data) > IMAGE_BYTES:

@@ -1,0 +1,144 @@
+"""What a page draws of the cells behind a reason: over the image itself, its own size, in the text itself, or over an array.
+
+One path to each argument is drawn, the one with the fewest cells; the others are told with their counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from airflow_lineage_provider.answers.image_types import image_size
+from airflow_lineage_provider.answers.values import number, visible
+from airflow_lineage_provider.errors import LineageError
+from airflow_lineage_provider.reasons.payload import Mask, Span, TextSpans
+from airflow_lineage_provider.reasons.traced import ArrayPath, ArraySource
+from airflow_lineage_provider.render.cell_text import count_text, shape_text, through_text
+from airflow_lineage_provider.render.decisions import Decision
+from airflow_lineage_provider.render.pictures import BOXES, MASK_RUNS, embedded, image_of, marked_text, mask_picture
+
+if TYPE_CHECKING:
+    from airflow_lineage_provider.answers.explanation import Image
+    from airflow_lineage_provider.arrays import Marked
+    from airflow_lineage_provider.arrays.region import Region
+
+_CHANNELS = 4
+"""An image has at most so many."""
+_MASKED_CELLS = 4_000_000
+"""Of a larger array that is neither image nor text no mask is drawn."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outline:
+    """The cells behind one part of a reason, as an SVG path; ``x`` and ``y`` are where its number stands."""
+
+    path: str
+    text: str
+    x: int
+    y: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class CellPicture:
+    """Cells over an image of so many pixels; ``image`` is a data URI, or None where ``note`` says why there is none."""
+
+    width: int
+    height: int
+    image: str | None
+    outlines: tuple[Outline, ...]
+    hidden: int
+    note: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class CellView:
+    """The cells of one argument. ``kind`` says what ``drawing`` is: ``image``, ``text``, ``mask``, or nothing (``told``)."""
+
+    title: str
+    kind: str
+    drawing: Any
+    others: tuple[str, ...]
+
+
+def cell_views(decision: Decision, images: Mapping[str, Image]) -> tuple[CellView, ...]:
+    """What is drawn of each argument that a reason is traced to; what cannot be read is told."""
+    return tuple(_view(decision, source, images) for source in (decision.traced.sources if decision.traced is not None else ()))
+
+
+def _view(decision: Decision, source: ArraySource, images: Mapping[str, Image]) -> CellView:
+    assert decision.traced is not None
+    first, *rest = source.paths
+    title = f"{visible(source.argument)}, {shape_text(source.shape)}: {count_text(source, first)}, through {through_text(first)}"
+    others = tuple(f"{count_text(source, one)}, through {through_text(one)}" for one in rest)
+    try:
+        kind, drawing = _drawing(decision, source, first, images)
+    except LineageError as error:
+        kind, drawing = "told", visible(str(error))
+    return CellView(title=title, kind=kind, drawing=drawing, others=others)
+
+
+def _drawing(decision: Decision, source: ArraySource, path: ArrayPath, images: Mapping[str, Image]) -> tuple[str, Any]:
+    assert decision.traced is not None
+    name, value = decision.arguments[source.position] if source.position is not None else (source.argument, None)
+    parts = [(part, path.cells(part.region)) for part in decision.traced.parts()]
+    data, problem = image_of([(name, value)], images)
+    axes = _image_axes(source.shape)
+    if axes is not None and (data is not None or problem or not isinstance(value, list)):
+        return "image", _over_image(source.shape, axes, parts, data, problem)
+    if isinstance(value, str) and source.shape == (len(value),):
+        return "text", marked_text(TextSpans(tuple(_spans(parts)), value), value)
+    return _over_array(parts)
+
+
+def _image_axes(shape: tuple[int, ...]) -> tuple[int, int] | None:
+    """Which axes are rows and columns, if it may be an image."""
+    if len(shape) == 2 or (len(shape) == 3 and shape[2] <= _CHANNELS):
+        return 0, 1
+    return (1, 2) if len(shape) == 3 and shape[0] <= _CHANNELS else None
+
+
+def _over_image(
+    shape: tuple[int, ...], axes: tuple[int, int], parts: list[tuple[Marked, Region]], data: bytes | None, problem: str
+) -> CellPicture:
+    height, width = (shape[axis] for axis in axes)
+    if data is not None and image_size(data) not in (None, (width, height)):
+        data, problem = None, "The image has another size than the array that was judged"
+    uri, note = embedded(data, problem or "The image is not among the arguments")
+    shown = [outline for part, region in parts[:BOXES] if (outline := _outline(part, region, axes)) is not None]
+    hidden = max(len(parts) - BOXES, 0)
+    note = f"{note.removesuffix('.')}, so only the places are drawn." if uri is None else ""
+    return CellPicture(width=max(width, 1), height=max(height, 1), image=uri, outlines=tuple(shown), hidden=hidden, note=note)
+
+
+def _outline(part: Marked, region: Region, axes: tuple[int, int]) -> Outline | None:
+    """The pixels of a part, whatever their channels; None where there are none."""
+    boxes = region.boxes
+    if not len(boxes):
+        return None
+    (top, left), (bottom, right) = (ends[list(axes)][:, :MASK_RUNS] for ends in (boxes.lo, boxes.hi))
+    pixels = sorted({*zip(left.tolist(), top.tolist(), right.tolist(), bottom.tolist(), strict=True)})
+    path = "".join(f"M{x} {y}h{end - x + 1}v{last - y + 1}h-{end - x + 1}z" for x, y, end, last in pixels)
+    return Outline(path=path, text=_told(part, region), x=int(left.min()), y=int(top.min()))
+
+
+def _told(part: Marked, region: Region) -> str:
+    weight = f" {number(part.weight)}" if part.weight is not None else ""
+    cells = f"{region.count:,} cell{'' if region.count == 1 else 's'}"
+    return f"{visible(part.label) if part.label else 'part'}{weight}: {cells}"
+
+
+def _spans(parts: list[tuple[Marked, Region]]) -> Iterator[Span]:
+    for part, region in parts:
+        for lo, hi in zip(region.boxes.lo[0].tolist(), region.boxes.hi[0].tolist(), strict=True):
+            yield Span(lo, hi + 1, part.weight if part.weight is not None else 1.0, part.label)
+
+
+def _over_array(parts: list[tuple[Marked, Region]]) -> tuple[str, Any]:
+    cells = parts[0][1].cells if parts else 0
+    if not parts or cells > _MASKED_CELLS:
+        return "told", "" if not parts else f"An array of {cells:,} cells is not drawn."
+    marked = parts[0][1].mask.copy()
+    for _, region in parts[1:]:
+        marked |= region.mask
+    return "mask", mask_picture(Mask.of(marked))
