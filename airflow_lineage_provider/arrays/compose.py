@@ -14,7 +14,7 @@ from airflow_lineage_provider.arrays.boxes import Boxes, joined, split
 from airflow_lineage_provider.arrays.compress import concatenated, merge, standing
 from airflow_lineage_provider.arrays.grouping import Bools, Ints
 from airflow_lineage_provider.arrays.join import before, common, meeting
-from airflow_lineage_provider.arrays.relation import Moves, Relation, shared
+from airflow_lineage_provider.arrays.relation import Moves, Relation, extent, shared
 from airflow_lineage_provider.errors import InvalidRelation, TooManyCells
 from airflow_lineage_provider.settings import cell_limit
 
@@ -104,6 +104,11 @@ class _Joined:
         """Two pieces: of outputs whose interval ends within the box its end moves on, of the others it stands at the box's."""
         ends, bound = (self.lo, self.inner.out_lo[axis]) if of_lo else (self.hi, self.inner.out_hi[axis])
         sign = 1 if of_lo else -1
+        least, most = extent(ends.offset[[axis]], ends.moves[[axis]], self.where)
+        if (sign * ((least if of_lo else most)[0] - bound) >= 0).all():
+            return self
+        if not ends.moves[axis].any():
+            return self._clipped(axis, np.maximum if of_lo else np.minimum, of_lo=of_lo)
         within, beyond = (Boxes(self.where.lo.copy(), self.where.hi.copy()) for _ in range(2))
         still = ends.moves[axis] == 0
         inside = sign * (ends.offset[axis] - bound) >= 0
@@ -121,6 +126,14 @@ class _Joined:
         moving = np.flatnonzero(_full(within) & (~still | inside))
         standing_still = np.flatnonzero(_full(beyond) & (~still | ~inside))
         return self._pieces(within, moving, beyond, standing_still, axis, of_lo=of_lo)
+
+    def _clipped(self, axis: int, inner: np.ufunc, *, of_lo: bool) -> _Joined:
+        """Where no end moves, none has to be cut."""
+        ends, bound = (self.lo, self.inner.out_lo[axis]) if of_lo else (self.hi, self.inner.out_hi[axis])
+        offset = ends.offset.copy()
+        offset[axis] = inner(offset[axis], bound)
+        clipped = _Ends(offset, ends.moves)
+        return replace(self, lo=clipped) if of_lo else replace(self, hi=clipped)
 
     def _pieces(self, within: Boxes, moving: Ints, beyond: Boxes, standing_still: Ints, axis: int, *, of_lo: bool) -> _Joined:
         rows = np.concatenate([moving, standing_still])

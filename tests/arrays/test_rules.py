@@ -136,6 +136,25 @@ def test_slices(index: Any) -> None:
     check(lambda a: a[index], [(3, 4)], [rules.sliced((3, 4), index)])
 
 
+@pytest.mark.parametrize(
+    ("shape", "output"),
+    [
+        ((4, 6), (2, 2, 3, 2)), ((4, 6), (24,)), ((24,), (4, 6)), ((4, 6), (6, 4)), ((4, 6), (8, 3)), ((2, 3, 4), (2, 12)),
+        ((3, 4), (3, 4)), ((3, 1, 4), (1, 3, 4, 1)), ((), (1, 1)), ((1,), ()), ((0, 3), (3, 0, 2)), ((2, 3, 5), (3, 2, 5)), ((1, 1), (1,)),
+        ((5, 4), (5, 2, 1, 2)),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_reshape(shape: tuple[int, ...], output: tuple[int, ...]) -> None:
+    check(lambda a: a.reshape(output), [shape], [rules.reshape(shape, output)])
+
+
+def test_a_reshaped_array_has_a_row_for_each_run_that_stays_together() -> None:
+    assert len(rules.reshape((480, 640, 3), (480 * 640, 3))) == 480
+    assert len(rules.reshape((480, 640, 3), (1, 480, 1, 640, 3))) == 1
+    assert len(rules.reshape((8, 640), (2, 4, 640))) == 2
+
+
 def test_across_axes_and_from_all() -> None:
     check(lambda a: np.broadcast_to(a.sum(axis=1, keepdims=True), (3, 2)), [(3, 4)], [rules.across((3, 4), (3, 2), 1)])
     check(lambda a: np.full((3, 4), a.sum()), [(3, 4)], [rules.across((3, 4), (3, 4), (0, 1))])
@@ -196,6 +215,7 @@ def test_a_rule_is_small_whatever_the_shape() -> None:
         lambda: rules.einsum("i->j", (2,)),
         lambda: rules.matmul((), (2,)),
         lambda: rules.matmul((2, 3), (2, 3)),
+        lambda: rules.reshape((2, 3), (7,)),
         lambda: rules.across((2, 3), (3, 3), 1),
         lambda: rules.across((2, 3), (2, 3), 2),
         lambda: rules.sliced((2, 3), [slice(None)]),

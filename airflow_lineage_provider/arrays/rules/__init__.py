@@ -5,7 +5,21 @@ A rule gives a relation for each operand, in their order; its ``out_shape`` is t
 """
 
 from airflow_lineage_provider.arrays.rules.products import einsum, matmul, outer, stacked
+from airflow_lineage_provider.arrays.rules.reshaping import reshape
 from airflow_lineage_provider.arrays.rules.shapes import across, all_to_all, elementwise, reduction, scan, sliced
 from airflow_lineage_provider.arrays.rules.windows import windows
 
-__all__ = ["across", "all_to_all", "einsum", "elementwise", "matmul", "outer", "reduction", "scan", "sliced", "stacked", "windows"]
+__all__ = [
+    "across",
+    "all_to_all",
+    "einsum",
+    "elementwise",
+    "matmul",
+    "outer",
+    "reduction",
+    "reshape",
+    "scan",
+    "sliced",
+    "stacked",
+    "windows",
+]

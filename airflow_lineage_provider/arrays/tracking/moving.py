@@ -10,7 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from airflow_lineage_provider.arrays import rules
 from airflow_lineage_provider.arrays.boxes import Boxes, Shape, cells_of
+from airflow_lineage_provider.arrays.compose import restrict
 from airflow_lineage_provider.arrays.compress import compress
 from airflow_lineage_provider.arrays.grouping import Ints
 from airflow_lineage_provider.arrays.relation import Relation
@@ -86,6 +88,15 @@ def moved(call: Call) -> Any:
     return type(found)(parts) if type(found) in (list, tuple) else tuple(parts)
 
 
+def _reshaped(call: Call) -> Any:
+    """In C order by the rule; in another the cells are numbered."""
+    array = call.arguments["a"]
+    if call.get("order", "C") != "C":
+        return moved(call)
+    found = call.result()
+    return made(call.name, found, [Operand(array.result, lambda boxes: restrict(rules.reshape(array.shape, found.shape), boxes))])
+
+
 _PADDING = ("constant", "edge", "reflect", "symmetric", "wrap")
 
 
@@ -96,9 +107,10 @@ def _padded(call: Call) -> Any:
 
 
 def _rules() -> Iterator[tuple[Any, Rule]]:
+    function: Any
     by_names = {
         "a": (
-            np.reshape, np.ravel, np.transpose, np.permute_dims, np.moveaxis, np.rollaxis, np.expand_dims, np.squeeze, np.repeat, np.roll,
+            np.transpose, np.permute_dims, np.moveaxis, np.rollaxis, np.expand_dims, np.squeeze, np.repeat, np.roll,
             np.take, np.diagonal, np.resize, np.copy, np.compress, np.swapaxes,
         ),
         "m": (np.flip, np.fliplr, np.flipud, np.rot90, np.tril, np.triu),
@@ -115,6 +127,8 @@ def _rules() -> Iterator[tuple[Any, Rule]]:
     for name, functions in by_names.items():
         for function in functions:
             yield function, Rule(moved, (name,))
+    for function in (np.reshape, np.ravel):
+        yield function, Rule(_reshaped, ("a",))
     yield np.append, Rule(moved, ("arr", "values"))
     yield np.insert, Rule(moved, ("arr", "values"))
     yield np.pad, Rule(_padded, ("array",))

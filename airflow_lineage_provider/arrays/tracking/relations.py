@@ -11,7 +11,6 @@ import numpy as np
 from airflow_lineage_provider.arrays import rules
 from airflow_lineage_provider.arrays.boxes import Shape, from_mask
 from airflow_lineage_provider.arrays.compose import compose, restrict
-from airflow_lineage_provider.arrays.moved import moved
 from airflow_lineage_provider.arrays.relation import Relation
 from airflow_lineage_provider.arrays.tracking.array import Tracked, Values
 from airflow_lineage_provider.arrays.tracking.results import Operand, whole
@@ -77,5 +76,5 @@ def scanned(array: Tracked, axis: Any, counts: Any = True, *, influence: bool = 
     shape = array.shape if axis is not None else (array.size,)
     relation = rules.scan(shape, 0 if axis is None else along(axis, array.ndim)[0])
     if axis is None and array.ndim != 1:
-        relation = compose(relation, moved(np.ravel, array.shape)[0])
+        relation = compose(relation, rules.reshape(array.shape, shape))
     return ruled(array, relation if counts is True else compose(relation, only(counts, array.shape)), influence=influence)

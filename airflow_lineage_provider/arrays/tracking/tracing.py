@@ -70,7 +70,8 @@ class Recorded:
         for path in self.log.paths(self.name, to=source):
             for end in range(2, len(path) + 1):
                 if path[:end] not in relations:
-                    relations[path[:end]] = compose(relations[path[: end - 1]], self.log.relation(path[end - 1], path[end - 2]))
+                    last = self.log.relation(path[end - 1], path[end - 2])
+                    relations[path[:end]] = last if end == 2 else compose(relations[path[: end - 1]], last)
             found.append(Way(path[:-1], relations[path], self.log.guarantee(path)))
         return sorted(found, key=lambda one: (one.count, one.names))
 
