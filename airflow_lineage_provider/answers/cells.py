@@ -16,7 +16,7 @@ from airflow_lineage_provider.answers.values import links_by_row, rows_of
 from airflow_lineage_provider.errors import PlanError
 from airflow_lineage_provider.plan.guarantees import ORDER
 from airflow_lineage_provider.reasons.payload import from_json
-from airflow_lineage_provider.reasons.traced import ArrayPath, ArraySource, Traced
+from airflow_lineage_provider.reasons.traced import ArraySource, Traced
 from airflow_lineage_provider.tracing.columns.arguments import argument_lineage
 from airflow_lineage_provider.tracing.columns.lineage import ColumnInput
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from airflow_lineage_provider.answers.explanation import Explanation
-    from airflow_lineage_provider.arrays import Marked
+    from airflow_lineage_provider.arrays.region import Region
 
 COLUMNS = (
     "row", "label", "weight", "argument", "source", "source_row", "column", "path", "lo", "hi", "guarantee", "cause",
@@ -75,7 +75,7 @@ class CellsOf:
             reason = None if row[-1] is None else from_json(row[-1])
             if isinstance(reason, Traced):
                 for source in reason.sources:
-                    if source.position is not None:
+                    if source.position is not None and source.position < len(row) - 3:
                         yield from _of_source(row[0], reason, source, self._places(row[0], source.position, row[1 + source.position]))
 
     def _places(self, row: int, position: int, value: Any) -> list[Place]:
@@ -158,7 +158,7 @@ def _of_source(row: int, reason: Traced, source: ArraySource, places: Sequence[P
     """The rows of a decision and an argument: path by path, and in each part by part of the reason."""
     for path in source.paths:
         for part in reason.parts():
-            boxes = _boxes(path, part)
+            boxes = _boxes(source.cells(path, part.region))
             for place in places if boxes else ():
                 worth = _weakest(place.guarantee, path.guarantee)
                 head = (row, part.label, part.weight, source.argument, place.source, place.source_row, place.column, path.through)
@@ -166,7 +166,7 @@ def _of_source(row: int, reason: Traced, source: ArraySource, places: Sequence[P
                     yield (*head, lo, hi, worth, place.cause)
 
 
-def _boxes(path: ArrayPath, part: Marked) -> list[tuple[Any, Any]]:
+def _boxes(region: Region) -> list[tuple[Any, Any]]:
     """Where each box of cells begins and ends, in C order."""
-    found = path.cells(part.region).boxes
+    found = region.boxes
     return sorted(zip(found.lo.T.tolist(), (found.hi.T + 1).tolist(), strict=True))

@@ -52,19 +52,6 @@ class ArrayPath:
         except (binascii.Error, TypeError, ValueError, ArrayLineageError) as error:
             raise PayloadError(f"a path of a reason has no relation of cells: {error}") from error
 
-    def cells(self, region: Region | None = None) -> Region:
-        """The cells of the argument's array behind cells of the reason's, behind all that it speaks of by default.
-
-        :raises PayloadError: as `decoded`.
-        """
-        from airflow_lineage_provider.arrays.path import Step, follow
-        from airflow_lineage_provider.arrays.region import Region
-
-        relation = self.decoded()
-        asked = region or Region(relation.out_shape, parts=relation.out_boxes)
-        found, _ = follow([Step(relation, True)], ("", ""), asked)
-        return found
-
 
 @dataclass(frozen=True, slots=True)
 class ArraySource:
@@ -80,7 +67,27 @@ class ArraySource:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "shape", _shape(self.shape))
-        object.__setattr__(self, "paths", tuple(ArrayPath(**one) if isinstance(one, Mapping) else one for one in self.paths))
+        paths = tuple(ArrayPath(**one) if isinstance(one, Mapping) else one for one in self.paths)
+        if not all(isinstance(one, ArrayPath) for one in paths) or not paths:
+            raise PayloadError(f"argument {shown(self.argument)} of a reason has no paths")
+        if self.position is not None and (not isinstance(self.position, int) or self.position < 0):
+            raise PayloadError(f"{shown(self.position)} is no position of argument {shown(self.argument)}")
+        object.__setattr__(self, "paths", paths)
+
+    def cells(self, path: ArrayPath, region: Region | None = None) -> Region:
+        """The cells of the argument's array behind cells of the reason's along a path, behind all that it speaks of by default.
+
+        :raises PayloadError: as `ArrayPath.decoded`, or the relation is between other arrays.
+        """
+        from airflow_lineage_provider.arrays.path import Step, follow
+        from airflow_lineage_provider.arrays.region import Region
+
+        relation = path.decoded()
+        asked = region or Region(relation.out_shape, parts=relation.out_boxes)
+        if (relation.in_shape, relation.out_shape) != (self.shape, asked.shape):
+            raise PayloadError(f"a path to argument {shown(self.argument)} has a relation between arrays of other shapes")
+        found, _ = follow([Step(relation, True)], ("", ""), asked)
+        return found
 
 
 @dataclass(frozen=True, slots=True)

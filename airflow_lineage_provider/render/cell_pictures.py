@@ -81,7 +81,7 @@ def _view(decision: Decision, source: ArraySource, images: Mapping[str, Image]) 
 def _drawing(decision: Decision, source: ArraySource, path: ArrayPath, images: Mapping[str, Image]) -> tuple[str, Any]:
     assert decision.traced is not None
     name, value = decision.arguments[source.position] if source.position is not None else (source.argument, None)
-    parts = [(part, path.cells(part.region)) for part in decision.traced.parts()]
+    parts = [(part, source.cells(path, part.region)) for part in decision.traced.parts()]
     data, problem = image_of([(name, value)], images)
     axes = _image_axes(source.shape)
     if axes is not None and (data is not None or problem or not isinstance(value, list)):

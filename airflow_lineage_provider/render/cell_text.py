@@ -28,7 +28,7 @@ def cell_lines(traced: Traced) -> Iterator[str]:
 def count_text(source: ArraySource, path: ArrayPath) -> str:
     """How many of an argument's cells a path leads to."""
     try:
-        cells = path.cells().count
+        cells = source.cells(path).count
     except PayloadError as error:
         return f"cells that cannot be read ({visible(str(error))})"
     noun = "cell" if cells == 1 else "cells"

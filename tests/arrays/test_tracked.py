@@ -71,6 +71,13 @@ def test_a_text_is_an_array_of_characters() -> None:
     assert (text[3:].shape, arrays.trace(text[3:], (0,), to="text").cells.indices().tolist()) == ((4,), [[3]])
 
 
+def test_cells_are_found_whatever_type_is_asked_for() -> None:
+    cells = arrays.source("cells", np.arange(300.0))
+    small: Any = np.concatenate([cells, cells[:3]], dtype=np.uint8, casting="unsafe")
+    assert (small.values.dtype, small.values[299]) == (np.uint8, 43)
+    assert arrays.trace(small, np.s_[299:302], to="cells").cells.indices().tolist() == [[0], [1], [299]]
+
+
 def test_influence_is_asked_for() -> None:
     cells = arrays.source("cells", np.array([3.0, 1.0, 2.0]))
     least = np.sort(cells)[0]
@@ -152,6 +159,17 @@ def test_a_large_image_costs_what_is_asked() -> None:
         lambda a: np.convolve([1.0], a[0]),
         lambda a: np.mean(a, axis=(a[0, 0],)),
         lambda a: a.base,
+        lambda a: a + [a[0], a[1]][:1],
+        lambda a: np.dot(a[0], [a[0, 0]] * 24),
+        lambda a: np.clip(a[0], [a[0, 0]] * 24, 5),
+        lambda a: np.einsum("i,i", a[0], [a[0, 0]] * 24),
+        lambda a: np.sum([a, a]),
+        lambda a: np.zeros((20, 24)).__setitem__(0, a[0]),
+        lambda a: np.zeros((20, 24)).__iadd__(a),
+        lambda a: np.arange(3)[(a[0, :2] * 0).astype(int)],
+        lambda a: np.arange(24)[a[0] > 3],
+        lambda a: max(a[0]),
+        lambda a: arrays.apply(np.sum, a, [a], lineage="all"),
     ],
 )
 def test_what_would_lose_the_lineage_is_refused(ask: Callable[[Any], Any]) -> None:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
@@ -216,7 +217,10 @@ FIELDS = [
     "weight",
 ]
 RECORDS = st.fixed_dictionaries(
-    {"kind": st.sampled_from(["attributions", "text_spans", "boxes", "mask", "json"]), "version": st.sampled_from([1, 1, 1, 2, "1", None])},
+    {
+        "kind": st.sampled_from(["attributions", "text_spans", "boxes", "mask", "json", "traced"]),
+        "version": st.sampled_from([1, 1, 1, 2, "1", None]),
+    },
     optional={
         name: st.one_of(
             JSON,
@@ -233,6 +237,58 @@ def test_reasons(text: Any, value: Any) -> None:
 
     answers(lambda: payload.to_json(payload.from_json(text if isinstance(text, str) else json.dumps(text))))
     answers(lambda: payload.from_json(payload.to_json(value)))
+
+
+BASE64 = st.binary().map(lambda one: base64.b64encode(one).decode())
+TRACED = st.fixed_dictionaries(
+    {
+        "kind": st.just("traced"),
+        "version": st.just(1),
+        "reason": st.one_of(RECORDS, st.just({"kind": "json", "version": 1, "value": 1})),
+        "shape": st.one_of(JSON, st.lists(st.integers(-1, 3), max_size=3)),
+        "sources": st.one_of(
+            JSON,
+            st.lists(
+                st.fixed_dictionaries(
+                    {"argument": JSON, "shape": st.one_of(JSON, st.just([2])), "position": st.one_of(JSON, st.integers(-2, 3))},
+                    optional={
+                        "paths": st.one_of(
+                            JSON,
+                            st.lists(
+                                st.fixed_dictionaries(
+                                    {
+                                        "through": JSON,
+                                        "relation": st.one_of(JSON, st.binary().map(lambda one: base64.b64encode(one).decode())),
+                                    },
+                                    optional={"guarantee": st.sampled_from(["exact", "superset", "sure", 3])},
+                                ),
+                                max_size=2,
+                            ),
+                        )
+                    },
+                ),
+                max_size=2,
+            ),
+        ),
+    },
+    optional={"cells": JSON, "threshold": JSON, "axes": JSON},
+)
+
+
+@fuzzed(record=TRACED)
+def test_traced_reasons(record: Any) -> None:
+    import json
+
+    def asked() -> None:
+        found = payload.from_json(json.dumps(record))
+        assert isinstance(found, payload.Traced)
+        assert payload.from_json(payload.to_json(found)) == found
+        for part in found.parts():
+            for source in found.sources:
+                for path in source.paths:
+                    source.cells(path, part.region)
+
+    answers(asked)
 
 
 VERBS = ["run", "runs", "show", "explain", "derivation", "drop", "store"]

@@ -34,8 +34,8 @@ def test_the_pixels_are_those_of_the_box_in_the_photograph(reason: payload.Trace
     top, left = MARGIN + SHRINK * int(box.y), MARGIN + SHRINK * int(box.x)
     wanted[top : top + SHRINK * int(box.height), left : left + SHRINK * int(box.width)] = True
     narrowest, *others = reason.sources[0].paths
-    assert (narrowest.cells().mask == wanted).all()
-    assert {one.cells().count for one in others} == {496 * 496 * 3}
+    assert (reason.sources[0].cells(narrowest).mask == wanted).all()
+    assert {reason.sources[0].cells(one).count for one in others} == {496 * 496 * 3}
     assert all(one.guarantee == "exact" for one in reason.sources[0].paths)
 
 
@@ -43,7 +43,7 @@ def test_nothing_but_these_pixels_and_two_numbers_make_what_was_judged(reason: p
     """With the mean and the deviation held, other pixels change nothing in the box, and each of these does."""
     random = np.random.default_rng(0)
     image = random.integers(0, 256, (512, 512, 3)).astype(np.uint8)
-    cells = reason.sources[0].paths[0].cells().mask
+    cells = reason.sources[0].cells(reason.sources[0].paths[0]).mask
     (part,) = reason.parts()
     seen = prepared(image)
     scattered = image.copy()

@@ -55,11 +55,11 @@ def test_its_paths_lead_to_the_cells_that_numpy_read() -> None:
     (source,) = reason().sources
     assert (source.argument, source.shape) == ("image", (24, 32))
     first, second = source.paths
-    boxes = [one.cells(part.region).mask for part in reason().parts() for one in (first,)]
+    boxes = [source.cells(first, part.region).mask for part in reason().parts()]
     wanted = np.zeros((24, 32), dtype=bool)
     wanted[8:12, 12:24] = True  # pixels 1 to 3 of row 2: the box begins within the first of them
     assert (boxes[0] == wanted).all()
-    assert (first.cells().count, second.cells().count) == (48 + 16, 24 * 16)
+    assert (source.cells(first).count, source.cells(second).count) == (48 + 16, 24 * 16)
 
 
 def test_it_is_the_same_in_a_new_process() -> None:
@@ -71,7 +71,7 @@ def test_it_is_the_same_in_a_new_process() -> None:
 def test_parts_below_a_threshold_are_left_out() -> None:
     made = reason(threshold=0.5)
     assert [(one.label, one.weight) for one in made.parts()] == [("lamp", 0.9)]
-    assert made.sources[0].paths[0].cells().count == 48
+    assert made.sources[0].cells(made.sources[0].paths[0]).count == 48
     assert payload.from_json(payload.to_json(made)) == made
 
 
@@ -80,12 +80,12 @@ def test_a_reason_that_marks_nothing_is_about_the_cells_that_are_said() -> None:
     said = payload.as_payload(arrays.traced({"why": "bright"}, small, cells=np.s_[0:2, 3]))
     assert isinstance(said, Traced)
     assert payload.untraced(said) == payload.Json({"why": "bright"})
-    assert said.sources[0].paths[0].cells().boxes.lo.tolist() == [[0], [20]]
+    assert said.sources[0].cells(said.sources[0].paths[0]).boxes.lo.tolist() == [[0], [20]]
     assert payload.from_json(payload.to_json(said)) == said
     assert [one.boxes.tolist() for one in said.parts()] == [[[[0, 2], [3, 4]]]]
     everything = payload.as_payload(arrays.traced("bright", small))
     assert isinstance(everything, Traced)
-    assert everything.sources[0].paths[0].cells().count == 24 * 16
+    assert everything.sources[0].cells(everything.sources[0].paths[0]).count == 24 * 16
 
 
 @pytest.mark.parametrize(
@@ -166,7 +166,8 @@ def damaged(**changes: Any) -> str:
     [
         damaged(reason={"kind": "strange", "version": 1}), damaged(reason=3), damaged(reason=json.loads(payload.to_json(reason()))),
         damaged(shape="six"), damaged(shape=[-1]), damaged(sources=[{"argument": "image"}]), damaged(path={"guarantee": "sure"}),
-        damaged(version=2), damaged(more=1),
+        damaged(version=2), damaged(more=1), damaged(sources=[{"argument": "image", "shape": [2], "paths": "ab"}]),
+        damaged(sources=[{"argument": "image", "shape": [2], "paths": []}]), damaged(sources=3), damaged(sources=["image"]),
     ],
 )  # fmt: skip
 def test_what_is_no_traced_reason_is_refused(text: str) -> None:
@@ -180,6 +181,13 @@ def test_what_is_no_relation_is_refused_when_it_is_read(relation: str) -> None:
     assert isinstance(found, Traced)
     with pytest.raises(PayloadError):
         found.sources[0].paths[0].decoded()
+
+
+def test_a_relation_of_other_arrays_is_refused_when_it_is_asked() -> None:
+    found = payload.from_json(damaged(shape=[4, 4]))
+    assert isinstance(found, Traced)
+    with pytest.raises(PayloadError, match="other shapes"):
+        found.sources[0].cells(found.sources[0].paths[0], arrays.of_reason(payload.Mask.of(np.ones((4, 4))), (4, 4))[0].region)
 
 
 # --- in a UDF ---------------------------------------------------------------------------------------------------------------
@@ -229,7 +237,7 @@ def test_every_kind_of_udf_gives_them(udf: Any) -> None:
     values, reasons = udf.explain_batch(batch)
     udf.check_values(batch, values)
     found = [payload.from_json(one) for one in reasons.to_pylist()]
-    assert [one.sources[0].paths[0].cells().boxes.lo.tolist() for one in found if isinstance(one, Traced)] == [[[2]], [[0]]]
+    assert [one.sources[0].cells(one.sources[0].paths[0]).boxes.lo.tolist() for one in found if isinstance(one, Traced)] == [[[2]], [[0]]]
     assert [payload.untraced(one) for one in found] == [payload.Json("the larger half")] * 2
 
 

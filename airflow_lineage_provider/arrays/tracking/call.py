@@ -23,11 +23,13 @@ class Rule:
 
     :ivar arrays: names of parameters.
     :ivar fixed: of further parameters, the only value whose lineage is known.
+    :ivar in_lists: whether they may also stand in lists.
     """
 
     made: Callable[[Call], Any]
     arrays: tuple[str, ...]
     fixed: Mapping[str, Any] | None = None
+    in_lists: bool = False
 
 
 @dataclass(frozen=True)
@@ -43,14 +45,6 @@ class Call:
     def name(self) -> str:
         """Of the function."""
         return str(getattr(self.function, "__name__", self.function))
-
-    @cached_property
-    def bound(self) -> inspect.BoundArguments:
-        """The arguments as Python binds them.
-
-        :raises TypeError: they are none of this function.
-        """
-        return inspect.signature(self.function).bind(*self.args, **self.options)
 
     @cached_property
     def arguments(self) -> Mapping[str, Any]:
@@ -84,9 +78,16 @@ class Call:
                 raise NotTracked(f"numpy.{self.name} with out= writes into an array; leave it out")
             if name not in self.rule.arrays and tracked_in(value):
                 raise NotTracked(f"numpy.{self.name}: the lineage of a tracked array as {name} is not known: {WAYS_OUT}")
+            if not self.rule.in_lists and any(hidden_in(one) for one in (value if _is_many(self, name) else (value,))):
+                raise NotTracked(f"numpy.{self.name}: the lineage of a list with tracked arrays as {name} is not known: stack() them")
         for name, known in (self.rule.fixed or {}).items():
             if self.get(name, known) is not known:
                 raise NotTracked(f"numpy.{self.name} with another {name} than {known!r} has no known lineage: {WAYS_OUT}")
+
+
+def hidden_in(value: Any) -> bool:
+    """Whether tracked arrays stand in a list, say, which numpy would make one array of."""
+    return not isinstance(value, Tracked) and bool(tracked_in(value))
 
 
 Rebuilt = tuple[tuple[Any, ...], dict[str, Any]]
@@ -103,6 +104,9 @@ def arrays_of(call: Call) -> tuple[list[Any], Callable[[Sequence[Any]], Rebuilt]
         return _Place(len(found) - 1)
 
     bound = inspect.signature(call.function).bind(*call.args, **call.options)
+    # Numbers of cells need a type of their own.
+    for name in ("dtype", "casting"):
+        bound.arguments.pop(name, None)
     for name in call.rule.arrays:
         if name in bound.arguments:
             value = bound.arguments[name]
@@ -126,4 +130,5 @@ def _put(value: Any, arrays: Sequence[Any]) -> Any:
 
 
 def _is_many(call: Call, name: str) -> bool:
-    return inspect.signature(call.function).parameters[name].kind is inspect.Parameter.VAR_POSITIONAL
+    found = inspect.signature(call.function).parameters.get(name)
+    return found is not None and found.kind is inspect.Parameter.VAR_POSITIONAL

@@ -12,6 +12,7 @@ from airflow_lineage_provider.arrays.boxes import Shape
 from airflow_lineage_provider.arrays.link import GUARANTEES
 from airflow_lineage_provider.arrays.relation import Relation, check_relation
 from airflow_lineage_provider.arrays.tracking.array import Tracked, made, plain
+from airflow_lineage_provider.arrays.tracking.call import hidden_in
 from airflow_lineage_provider.arrays.tracking.relations import along, broadcast, ruled
 from airflow_lineage_provider.errors import InvalidRelation, NotTracked
 from airflow_lineage_provider.shown import shown
@@ -36,6 +37,8 @@ def apply(
     tracked = [one for one in arrays if isinstance(one, Tracked)]
     if not tracked:
         raise NotTracked("arrays.apply needs a tracked array among its arguments; arrays.source(name, array) makes one")
+    if any(map(hidden_in, arrays)):
+        raise NotTracked("arrays.apply takes tracked arrays as arguments of their own, and not in lists: stack() them")
     found = np.asarray(function(*(plain(one) for one in arrays)))
     worth = guarantee or ("superset" if lineage in ("all", "axis") else "exact")
     if worth not in GUARANTEES:

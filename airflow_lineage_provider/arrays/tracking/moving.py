@@ -126,11 +126,11 @@ def _rules() -> Iterator[tuple[Any, Rule]]:
     }  # fmt: skip
     for name, functions in by_names.items():
         for function in functions:
-            yield function, Rule(moved, (name,))
+            yield function, Rule(moved, (name,), in_lists=True)
     for function in (np.reshape, np.ravel):
         yield function, Rule(_reshaped, ("a",))
-    yield np.append, Rule(moved, ("arr", "values"))
-    yield np.insert, Rule(moved, ("arr", "values"))
+    yield np.append, Rule(moved, ("arr", "values"), in_lists=True)
+    yield np.insert, Rule(moved, ("arr", "values"), in_lists=True)
     yield np.pad, Rule(_padded, ("array",))
 
 

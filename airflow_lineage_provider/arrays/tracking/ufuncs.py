@@ -9,8 +9,8 @@ import numpy as np
 
 from airflow_lineage_provider.arrays import rules
 from airflow_lineage_provider.arrays.relation import Relation
-from airflow_lineage_provider.arrays.tracking.array import WAYS_OUT, Tracked, made, plain
-from airflow_lineage_provider.arrays.tracking.call import NOT_GIVEN
+from airflow_lineage_provider.arrays.tracking.array import WAYS_OUT, Tracked, made, plain, tracked_in
+from airflow_lineage_provider.arrays.tracking.call import NOT_GIVEN, hidden_in
 from airflow_lineage_provider.arrays.tracking.relations import along, elementwise, reduced, ruled, scanned
 from airflow_lineage_provider.arrays.tracking.results import Operand
 from airflow_lineage_provider.errors import NotTracked
@@ -28,7 +28,9 @@ def computed(ufunc: np.ufunc, way: str, inputs: Sequence[Any], options: Mapping[
         raise NotTracked(f"numpy.{ufunc.__name__}.{way} of a tracked array has no known lineage: {WAYS_OUT}")
     if any(one is not None for one in options.get("out", ())):
         raise NotTracked(f"numpy.{ufunc.__name__} with out= (or {ufunc.__name__} in place, as by +=) writes into an array; leave it out")
-    tracked = [name for name, value in options.items() if isinstance(value, Tracked)]
+    if any(map(hidden_in, inputs)):
+        raise NotTracked(f"numpy.{ufunc.__name__} of a list with tracked arrays has no known lineage: stack() them")
+    tracked = [name for name, value in options.items() if tracked_in(value)]
     if tracked or "axes" in options or (way == "__call__" and ("axis" in options or options.get("where", True) is not True)):
         raise NotTracked(f"numpy.{ufunc.__name__} with {', '.join(tracked) or 'where=, axis= or axes='} has no known lineage: {WAYS_OUT}")
     values = getattr(ufunc, way)(*plain(tuple(inputs)), **options)
