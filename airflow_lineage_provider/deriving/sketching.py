@@ -21,7 +21,7 @@ from airflow_lineage_provider.rewrite.unique_names import unique_names
 from airflow_lineage_provider.sketches import cuts, kept_cuts
 from airflow_lineage_provider.sketches.cuts import RowGroup
 from airflow_lineage_provider.sketches.partition import Partition
-from airflow_lineage_provider.sketches.sketch import Sketch, SketchKind
+from airflow_lineage_provider.sketches.sketch import WORTH, Sketch, SketchKind
 from airflow_lineage_provider.sketches.ties import limit_to_count, rows_in_place
 from airflow_lineage_provider.sketches.use import selection
 from airflow_lineage_provider.sources.row_groups import bounds_of_row_groups
@@ -87,7 +87,7 @@ def sketched(run: AskedRun, wanted: Sketching, most: int) -> tuple[list[StoredSk
             except (SketchError, OverflowError, ValueError) as error:  # a value that Python has not
                 told.append(_unused(column, f"not captured: {error}"))
                 continue
-        problem = _ties(run, spark, leaf, maker.condition) if leaf in wanted.tied else ""
+        problem = _too_large(one) or (_ties(run, spark, leaf, maker.condition) if leaf in wanted.tied else "")
         if problem:
             told.append(_unused(column, problem))
             continue
@@ -114,6 +114,10 @@ def _why_not(behind: _Behind, column: ChosenColumn, rows: int | None) -> str:
     if column.safe.needs_rows and not rows:
         return "it is safe only for a result that has rows, and this one has none"
     return ""
+
+
+def _too_large(one: StoredSketch) -> str:
+    return f"it would have {one.rows:,} of {one.total:,} rows: too many to be worth it" if one.rows > WORTH * one.total else ""
 
 
 def _ties(run: AskedRun, spark: SparkTracing, leaf: int, condition: str) -> str:

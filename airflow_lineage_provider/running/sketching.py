@@ -45,8 +45,6 @@ _SAME = "of the same pipeline, constants and versions"
 _OTHER = "of the same pipeline and versions with other constants, which has all that this one needs"
 MOST_TRIED = 20
 """So many sketches of other constants are looked at, the smallest first: each may take a second."""
-WORTH = 0.75
-"""A sketch with more than this share of a source's rows is not worth its selection (the paper, Sec. 8)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -198,10 +196,7 @@ class _Asked:
         fresh = [one for one in on_it if one.versions == dict(self.versions)]
         if not fresh:
             return _unused(source, f"a source has changed since the sketch was captured: {self._changed(on_it[0])}", on_it[0].column), None
-        small = sorted((one for one in fresh if one.rows <= WORTH * one.total), key=lambda one: one.rows)
-        if not small:
-            best = min(fresh, key=lambda one: one.rows)
-            return _unused(source, f"the sketch has {best.rows:,} of {best.total:,} rows: too many to be worth it", best.column), None
+        small = sorted(fresh, key=lambda one: one.rows)
         same = next((one for one in small if one.binding == self.instance.binding), None)
         return self._reused(source, small[:MOST_TRIED]) if same is None else self._selected(source, same, _SAME)
 

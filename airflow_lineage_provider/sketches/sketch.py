@@ -15,6 +15,8 @@ from airflow_lineage_provider.errors import SketchDamaged, SketchError
 from airflow_lineage_provider.sketches.packed import packed, unpacked
 
 SketchKind: TypeAlias = OneOf["accurate", "superset", "witness"]
+WORTH = 0.75
+"""A sketch with more than this share of a source's rows is not worth its selection (the paper, Sec. 8)."""
 _MAGIC = b"SKT"
 _MOST_BYTES = 1 << 20
 """More than the largest head and set of fragments that are written: what says that it is larger is damaged, and is not unpacked."""

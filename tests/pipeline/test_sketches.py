@@ -396,14 +396,16 @@ def test_a_damaged_sketch_is_ignored(lineage: Lineage, store: Store, caplog: pyt
 
 
 def test_the_users_column_and_cuts(lineage: Lineage, store: Store) -> None:
-    on = SketchOn(column="L_ORDERKEY", cuts=[100, 200, 300])
-    run = captured(lineage, "cuts", params={"least": 207}, sketch_on={"LineItem": on})
+    cuts = list(range(50, ORDERS, 50))
+    run = captured(lineage, "cuts", params={"least": 235}, sketch_on={"LineItem": SketchOn(column="L_ORDERKEY", cuts=cuts)})
     (row,) = stored(store, run)
     sketch = Sketch.from_bytes(bytes(row["content"]))
-    assert (sketch.column, sketch.count, run.sketches[0].count) == ("l_orderkey", 5, 5)
-    expected = Partition(type="int", cuts=(100, 200, 300)).fragments_of(run.result_table().column(0).to_pylist())
+    assert (sketch.column, sketch.count, run.sketches[0].count) == ("l_orderkey", len(cuts) + 2, len(cuts) + 2)
+    expected = Partition(type="int", cuts=tuple(cuts)).fragments_of(run.result_table().column(0).to_pylist())
     assert sketch.fragments == expected
     assert sketch.kind == "accurate"
+    few = lineage.run(TOP, params={"least": 150}, sketches="capture", sketch_on={"lineitem": SketchOn(column="l_orderkey", cuts=[300])})
+    assert few.sketches[0].because == "it would have 1,771 of 1,771 rows: too many to be worth it"
 
 
 def test_what_cannot_be_sketched_by_name(lineage: Lineage) -> None:
@@ -499,3 +501,19 @@ def test_sketches_are_listed_checked_and_dropped(spark: SparkSession, lineage: L
         lineage.drop_sketch(one.id)
     with pytest.raises(InvalidOption, match="limit"):
         lineage.sketches(limit=0)
+
+
+def test_rows_that_differ_are_counted(spark: SparkSession) -> None:
+    """Each as often as it is there; last digits of floating-point numbers aside, and whatever the type."""
+    from airflow_lineage_provider.spark.executing.same_rows import differing_rows
+
+    schema = "a int, x double, t array<string>, m map<string,int>"
+    rows = [(1, 0.1 + 0.2, ["a"], {"b": 1}), (1, 0.3, ["a"], {"b": 1}), (None, float("nan"), None, None), (2, -0.0, [], {})]
+    frame = spark.createDataFrame(rows, schema)
+    same: list[tuple[Any, ...]] = [(1, 0.3, ["a"], {"b": 1})] * 2 + [(2, 0.0, [], {}), (None, float("nan"), None, None)]
+    assert differing_rows(frame, spark.createDataFrame(same, schema)) == (0, 0)
+    fewer = spark.createDataFrame(same[1:], schema)
+    assert differing_rows(frame, fewer) == (1, 0)
+    assert differing_rows(fewer, frame) == (0, 1)
+    other = spark.createDataFrame([(1, 0.3000001, ["a"], {"b": 1}), *same[1:]], schema)
+    assert differing_rows(frame, other) == (1, 1)

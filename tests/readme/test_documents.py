@@ -108,7 +108,9 @@ def _sketches(names: dict[str, Any]) -> None:
     assert [(one.table, one.state, one.rows, one.total) for one in names["again"].sketches] == [("loans", "used", 2, 3)]
     assert all(one.outdated == () for one in names["kept"])
     assert [(one.column, one.uses) for one in names["kept"]][-1] == ("date", 1)
-    assert [(one.column, one.state, one.count) for one in names["run"].sketches] == [("client_id", "captured", 5)]
+    assert [(one.column, one.because) for one in names["run"].sketches] == [
+        ("client_id", "it would have 3 of 3 rows: too many to be worth it")
+    ]
 
 
 def _streams(names: dict[str, Any]) -> None:
