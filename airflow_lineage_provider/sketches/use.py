@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import ROUND_CEILING, Context, Decimal
-from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -65,10 +64,9 @@ class _Selection:
         """How many fragments are ranges of values."""
         return self.partition.null_fragment
 
-    @cached_property
-    def cuts(self) -> tuple[Literal, ...]:
-        """The cuts as constants, which compare with the column's values as the cuts do."""
-        return tuple(_constant(cut, self.partition.type) for cut in self.partition.cuts)
+    def cut(self, at: int) -> Literal:
+        """A cut as a constant, which compares with the column's values as the cut does."""
+        return _constant(self.partition.cuts[at], self.partition.type)
 
     def intervals(self, most: int) -> tuple[Interval, ...]:
         return intervals_of(self.fragments, self.ranges, most)
@@ -87,9 +85,9 @@ class _Selection:
     def _between(self, one: Interval) -> Expression:
         terms = [_call("isnotnull", self.column)]
         if one.first > 0:
-            terms.append(_call(">=", self.column, self.cuts[one.first - 1]))
+            terms.append(_call(">=", self.column, self.cut(one.first - 1)))
         if one.last < self.ranges - 1:
-            terms.append(_call("<", self.column, self.cuts[one.last]))
+            terms.append(_call("<", self.column, self.cut(one.last)))
         elif self.partition.nan_fragment is not None:  # NaN is the largest of Spark's numbers
             terms.append(_call("not", _call("isnan", self.column)))
         return _balanced("and", terms)
@@ -137,7 +135,7 @@ class _Selection:
             return _TRUE if inside[0] else _FALSE
         middle = len(bounds) // 2
         left, right = self._halved(bounds[:middle], inside[:middle]), self._halved(bounds[middle:], inside[middle:])
-        return _call("when", _call("<", self.column, self.cuts[bounds[middle] - 1]), left, right)
+        return _call("when", _call("<", self.column, self.cut(bounds[middle] - 1)), left, right)
 
 
 # --- expressions -------------------------------------------------------------------------------------------------------
