@@ -39,6 +39,7 @@
     │   ├── UnknownArray              there is no such array, or nothing that leads from one to the next
     │   ├── InvalidRelation           pairs of cells, or a compressed relation, are not what they can be
     │   ├── CaptureFailed             a capture raised, or gave something else than cells
+    │   ├── CaptureNeeded             an operation has no capture, and earlier calls do not say what it would give
     │   ├── NotTracked                a tracked array was given to what has no known lineage
     │   ├── InvalidCells              what is asked about are not cells of the array
     │   ├── TooManyCells              the answer has more than may be enumerated
@@ -228,6 +229,10 @@ class InvalidRelation(ArrayLineageError):
 
 class CaptureFailed(ArrayLineageError):
     """A capture raised, or gave something else than cells of the array behind the cell."""
+
+
+class CaptureNeeded(ArrayLineageError):
+    """An operation between arrays has no capture, and earlier calls of it do not say what it would give."""
 
 
 class NotTracked(ArrayLineageError, TypeError):

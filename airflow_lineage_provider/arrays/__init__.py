@@ -14,6 +14,7 @@ from airflow_lineage_provider.arrays.log import Log, Traced, TracedPath
 from airflow_lineage_provider.arrays.moved import moved
 from airflow_lineage_provider.arrays.path import Hop
 from airflow_lineage_provider.arrays.relation import Relation, expand
+from airflow_lineage_provider.arrays.reuse import Signature
 from airflow_lineage_provider.arrays.tracking.array import Tracked
 from airflow_lineage_provider.arrays.tracking.declared import apply
 from airflow_lineage_provider.arrays.tracking.marks import Marked, of_reason
@@ -22,6 +23,6 @@ from airflow_lineage_provider.arrays.tracking.traced import TracedReason, traced
 from airflow_lineage_provider.arrays.tracking.tracing import trace
 
 __all__ = [
-    "Cells", "Hop", "Log", "Marked", "Relation", "Traced", "TracedPath", "TracedReason", "Tracked", "apply", "compose", "compress",
-    "decode", "encode", "expand", "invert", "moved", "of_reason", "rules", "source", "trace", "traced",
+    "Cells", "Hop", "Log", "Marked", "Relation", "Signature", "Traced", "TracedPath", "TracedReason", "Tracked", "apply", "compose",
+    "compress", "decode", "encode", "expand", "invert", "moved", "of_reason", "rules", "source", "trace", "traced",
 ]  # fmt: skip

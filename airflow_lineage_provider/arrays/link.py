@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from airflow_lineage_provider.arrays.boxes import Shape
 from airflow_lineage_provider.arrays.compress import compress
+from airflow_lineage_provider.arrays.given import Capture, captured, read_pairs
 from airflow_lineage_provider.arrays.grouping import Ints
 from airflow_lineage_provider.arrays.invert import invert
 from airflow_lineage_provider.arrays.path import Step
-from airflow_lineage_provider.arrays.relation import Relation
+from airflow_lineage_provider.arrays.relation import Relation, check_relation
+from airflow_lineage_provider.errors import InvalidRelation
+from airflow_lineage_provider.shown import shown
 
 GUARANTEES = ("exact", "superset", "unavailable")
 """What a relation is worth, from the strongest to the weakest."""
@@ -65,3 +69,25 @@ def _first(pairs: Ints) -> Ints:
         return pairs
     least = np.argpartition(pairs[:, 0], _SAMPLE)[:_SAMPLE] if pairs.shape[1] else np.arange(_SAMPLE)
     return pairs[np.sort(least)]
+
+
+def given_link(pairs: Any, capture: Capture | None, output: tuple[str, Shape], source: tuple[str, Shape], guarantee: str) -> Link:
+    """What somebody gave as the lineage between two arrays: pairs, a relation, or a capture.
+
+    :raises InvalidRelation: the pairs, or the relation, are not what they can be.
+    :raises CaptureFailed: the capture raised, or gave something else than cells.
+    """
+    if isinstance(pairs, Relation):
+        return Link(_fitting(pairs, output, source), False, guarantee)
+    given = captured(capture, output, source) if capture is not None else read_pairs(pairs, output, source)
+    return link(given, output[1], source[1], guarantee)
+
+
+def _fitting(relation: Relation, output: tuple[str, Shape], source: tuple[str, Shape]) -> Relation:
+    """A compressed relation, if it is one between these two."""
+    shapes = (relation.out_shape, relation.in_shape)
+    if shapes != (output[1], source[1]):
+        between = f"{shown(output[0])} of shape {output[1]} and {shown(source[0])} of shape {source[1]}"
+        raise InvalidRelation(f"the compressed relation is between shapes {shapes[0]} and {shapes[1]}, not between {between}")
+    check_relation(relation)
+    return relation

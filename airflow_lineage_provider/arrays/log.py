@@ -9,12 +9,14 @@ from typing import Any
 
 from airflow_lineage_provider.arrays.boxes import Shape, joined
 from airflow_lineage_provider.arrays.cells import Cells
-from airflow_lineage_provider.arrays.given import Capture, captured, check_name, check_shape, read_pairs
+from airflow_lineage_provider.arrays.given import Capture, check_name, check_shape
 from airflow_lineage_provider.arrays.graph import outputs_of, paths, reached
-from airflow_lineage_provider.arrays.link import GUARANTEES, Link, link, weakest
+from airflow_lineage_provider.arrays.link import GUARANTEES, Link, given_link, weakest
 from airflow_lineage_provider.arrays.path import follow
 from airflow_lineage_provider.arrays.region import Region
-from airflow_lineage_provider.arrays.relation import Relation, check_relation
+from airflow_lineage_provider.arrays.registered import Call, Reuse
+from airflow_lineage_provider.arrays.relation import Relation
+from airflow_lineage_provider.arrays.reuse import Signature
 from airflow_lineage_provider.arrays.selection import selected
 from airflow_lineage_provider.errors import InvalidArray, InvalidRelation, TooManyCells, UnknownArray
 from airflow_lineage_provider.shown import shown
@@ -54,9 +56,10 @@ class Log:
     [[0, 0], [0, 1], [1, 0], [1, 1]]
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, confirmations: int = 1) -> None:
         self._shapes: dict[str, Shape] = {}
         self._links: dict[tuple[str, str], Link] = {}
+        self._reuse = Reuse(confirmations)
 
     def array(self, name: str, shape: Sequence[int]) -> None:
         """Name an array. Saying the same again is nothing.
@@ -86,12 +89,47 @@ class Log:
         self._check_new(source, output, guarantee)
         if (pairs is None) == (capture is None):
             raise InvalidRelation(f"lineage from {shown(source)} to {shown(output)} needs either pairs or a capture")
-        if isinstance(pairs, Relation):
-            found = Link(_fitting(pairs, own, behind), False, guarantee)
-        else:
-            given = captured(capture, own, behind) if capture is not None else read_pairs(pairs, own, behind)
-            found = link(given, own[1], behind[1], guarantee)
+        found = given_link(pairs, capture, own, behind, guarantee)
         self._links[source, output] = found
+
+    def register_operation(
+        self, operation: str, sources: Sequence[str], outputs: Sequence[str], *, args: Any = None, capture: Any = None, reuse: bool = True
+    ) -> bool:
+        """Say which operation made arrays of others, with lineage between each two (DSLog, Sec. III.A). Nothing is kept where this fails.
+
+        :param args: what the pattern hangs on besides shapes, as JSON: the axis of a sum, say.
+        :param capture: what `lineage` takes as pairs or as a capture; of several arrays a mapping from (source, output). It is not asked
+            where earlier calls say what it would give (`arrays.reuse`).
+        :param reuse: whether it may be known from earlier calls.
+        :returns: whether it was.
+        :raises CaptureNeeded: there is no capture, and nothing to reuse.
+        :raises UnknownArray: an array has no name here.
+        :raises InvalidRelation: as of `lineage`; or two arrays are one, or the arguments are no JSON.
+        :raises CaptureFailed: as of `lineage`.
+        """
+        call = Call.of(operation, args, [(one, self._shape(one)) for one in sources], [(one, self._shape(one)) for one in outputs])
+        for source, output in call.pairs:
+            self._check_new(source, output, GUARANTEES[0])
+        known = self._reuse.predicted(call) if reuse else None
+        relations = known if known is not None else call.captured(capture)
+        for (source, output), relation in zip(call.pairs, relations, strict=True):
+            self._links[source, output] = Link(relation, False, GUARANTEES[0])
+        if known is None and reuse:
+            self._reuse.observe(call, relations)
+        elif known is not None:
+            self._reuse.unchecked.append((call, capture, relations))
+        return known is not None
+
+    def signatures(self) -> list[Signature]:
+        """What is known of the operations that were registered: state, hits, and why it is refused."""
+        return self._reuse.signatures()
+
+    def verify(self, sample: int = 10) -> list[str]:
+        """Capture anew the last operations whose capture was not asked; those whose lineage is another are told, and no longer reused.
+
+        :raises CaptureFailed: a capture fails.
+        """
+        return self._reuse.verified(sample)
 
     def relation(self, source: str, output: str) -> Relation:
         """The compressed relation between two arrays; its rows are boxes of output cells.
@@ -189,13 +227,3 @@ class Log:
     def _neighbours(self, name: str) -> str:
         linked = [shown(one) for pair in self._links if name in pair for one in pair if one != name]
         return f"{shown(name)} is linked with {', '.join(linked[:20]) or 'none'}"
-
-
-def _fitting(relation: Relation, output: tuple[str, Shape], source: tuple[str, Shape]) -> Relation:
-    """A compressed relation, if it is one between these two."""
-    shapes = (relation.out_shape, relation.in_shape)
-    if shapes != (output[1], source[1]):
-        between = f"{shown(output[0])} of shape {output[1]} and {shown(source[0])} of shape {source[1]}"
-        raise InvalidRelation(f"the compressed relation is between shapes {shapes[0]} and {shapes[1]}, not between {between}")
-    check_relation(relation)
-    return relation

@@ -1,0 +1,117 @@
+"""Calls of operations between named arrays, and what is known of the operations from earlier calls."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from airflow_lineage_provider.arrays.boxes import Shape
+from airflow_lineage_provider.arrays.compress import merge
+from airflow_lineage_provider.arrays.link import GUARANTEES, given_link
+from airflow_lineage_provider.arrays.reuse import Operation, Relations, Signature, same
+from airflow_lineage_provider.errors import CaptureNeeded, InvalidRelation
+from airflow_lineage_provider.shown import shown
+
+_UNCHECKED = 1_000
+"""So many calls that were not captured are kept, to be captured when somebody asks for it."""
+
+Named = tuple[str, Shape]
+"""An array's name and shape."""
+
+
+@dataclass(frozen=True)
+class Call:
+    """One call of an operation.
+
+    :ivar operation: its name and its arguments, as JSON.
+    """
+
+    operation: str
+    sources: tuple[Named, ...]
+    outputs: tuple[Named, ...]
+
+    @classmethod
+    def of(cls, operation: str, args: Any, sources: Sequence[Named], outputs: Sequence[Named]) -> Call:
+        """A call, checked.
+
+        :raises InvalidRelation: two arrays are one, there are none on a side, or the arguments are no JSON.
+        """
+        names = [name for name, _ in (*sources, *outputs)]
+        if not sources or not outputs or len(set(names)) < len(names):
+            raise InvalidRelation(f"operation {shown(operation)} needs sources and outputs, all of them different; it has {shown(names)}")
+        try:
+            signature = json.dumps([operation, args], sort_keys=True, allow_nan=False)
+        except (TypeError, ValueError) as error:
+            raise InvalidRelation(f"operation {shown(operation)}: arguments {shown(args)} are no JSON: {error}") from error
+        return cls(signature, tuple(sources), tuple(outputs))
+
+    @property
+    def pairs(self) -> list[tuple[str, str]]:
+        """(source, output) each: for each output, in it for each source."""
+        return [(source, output) for (output, _), (source, _) in itertools.product(self.outputs, self.sources)]
+
+    @property
+    def shapes(self) -> tuple[tuple[Shape, ...], tuple[Shape, ...]]:
+        """Of the sources, and of the outputs."""
+        return tuple(shape for _, shape in self.sources), tuple(shape for _, shape in self.outputs)
+
+    def captured(self, capture: Any) -> Relations:
+        """The relations that a capture tells, in the order of `pairs`.
+
+        :raises CaptureNeeded: there is none, of the call or of two of its arrays.
+        :raises InvalidRelation: the pairs are not what they can be.
+        :raises CaptureFailed: the capture raised, or gave something else than cells.
+        """
+        given = capture if isinstance(capture, Mapping) else dict.fromkeys(self.pairs[:1], capture)
+        missing = [pair for pair in self.pairs if given.get(pair) is None]
+        if missing:
+            between = f"from {shown(missing[0][0])} to {shown(missing[0][1])}"
+            raise CaptureNeeded(f"operation {self.operation} needs a capture {between}: earlier calls do not say what it would give")
+        ends = itertools.product(self.outputs, self.sources)
+        return tuple(merge(_relation(given[source[0], output[0]], output, source)) for output, source in ends)
+
+
+def _relation(capture: Any, output: Named, source: Named) -> Any:
+    pairs, asked = (None, capture) if callable(capture) else (capture, None)
+    return given_link(pairs, asked, output, source, GUARANTEES[0]).by_output()
+
+
+@dataclass
+class Reuse:
+    """What is known of operations.
+
+    :ivar confirmations: how many further captures have to give the same.
+    :ivar unchecked: the last calls that were known from earlier ones, with the capture that was not asked.
+    """
+
+    confirmations: int
+    operations: dict[str, Operation] = field(default_factory=dict)
+    unchecked: deque[tuple[Call, Any, Relations]] = field(default_factory=lambda: deque(maxlen=_UNCHECKED))
+
+    def predicted(self, call: Call) -> Relations | None:
+        """The relations of a call; None where a capture is needed."""
+        return self._of(call).predicted(*call.shapes)
+
+    def observe(self, call: Call, relations: Relations) -> None:
+        """What a capture gave."""
+        self._of(call).observe(*call.shapes, relations)
+
+    def signatures(self) -> list[Signature]:
+        """Of all operations."""
+        return [one for operation in self.operations.values() for one in operation.signatures()]
+
+    def verified(self, sample: int) -> list[str]:
+        """The last calls that were not captured, captured: those that are otherwise, told, and their operations refused."""
+        wrong = []
+        for call, capture, relations in [one for one in self.unchecked if one[1] is not None][-sample:]:
+            if not all(itertools.starmap(same, zip(map(merge, relations), call.captured(capture), strict=True))):
+                wrong.append(f"{call.operation} from {shown(list(call.sources))} to {shown(list(call.outputs))}")
+                self._of(call).refuse("a capture gave another lineage than was reused")
+        return wrong
+
+    def _of(self, call: Call) -> Operation:
+        return self.operations.setdefault(call.operation, Operation(call.operation, self.confirmations))

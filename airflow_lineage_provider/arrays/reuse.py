@@ -1,0 +1,222 @@
+"""Lineage of an operation that is known from earlier calls (DSLog, Sec. VI): for the same shapes, and for others by how it grows with them.
+
+A call's *signature* is the operation, its arguments and the shapes. What was captured once is provisional, and is reused once further
+captures gave the same; where one gave another the operation is refused for good. Over shapes, each end of each interval is an affine
+function of the dimensions: fitted where their number determines it, and confirmed on one shape more. (The paper replaces ends that are a
+dimension's, and takes the wrong dimension where two are equal.) A wrong reuse is worse than a capture too many, so what is in doubt is
+captured.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from airflow_lineage_provider.arrays.boxes import Shape
+from airflow_lineage_provider.arrays.codec import encode
+from airflow_lineage_provider.arrays.compress import merge
+from airflow_lineage_provider.arrays.grouping import Ints
+from airflow_lineage_provider.arrays.relation import Relation, check_relation
+from airflow_lineage_provider.errors import InvalidRelation
+
+Relations = tuple[Relation, ...]
+"""Of one call: for each output, and in it for each input, in their order."""
+
+_SMALL = 3
+"""A dimension of so few positions may be a case of its own: broadcast, empty, or shorter than a window."""
+_CALLS = 16
+"""An operation is fitted to the last so many calls."""
+_ENDS = ("out_lo", "out_hi", "in_lo", "in_hi")
+_MOVES = ("lo_moves", "hi_moves")
+
+
+@dataclass(frozen=True)
+class Signature:
+    """What is known of an operation, for some shapes or for all.
+
+    :ivar operation: its name and its arguments, as JSON.
+    :ivar shapes: of the inputs; None where it is about all shapes.
+    :ivar state: ``provisional``, ``reused`` or ``refused``.
+    :ivar hits: how often it stood in for a capture.
+    :ivar why: it is refused, or what it waits for.
+    """
+
+    operation: str
+    shapes: tuple[Shape, ...] | None
+    state: str
+    hits: int
+    why: str
+
+
+@dataclass
+class _Known:
+    """The captures of an operation at some shapes."""
+
+    relations: Relations
+    outputs: tuple[Shape, ...]
+    same: int = 0
+    hits: int = 0
+    why: str = ""
+
+
+@dataclass
+class Operation:
+    """What was captured of one operation with the same arguments.
+
+    :ivar confirmations: how many further captures have to give the same (the paper's m).
+    :ivar foretold: how many shapes were what earlier ones said that they would be.
+    """
+
+    name: str
+    confirmations: int
+    known: dict[tuple[Shape, ...], _Known] = field(default_factory=dict)
+    foretold: int = 0
+    hits: int = 0
+    why: str = ""
+
+    def predicted(self, shapes: tuple[Shape, ...], outputs: tuple[Shape, ...]) -> Relations | None:
+        """The relations of a call with these shapes; None where a capture is needed."""
+        found = self.known.get(shapes)
+        if found is not None:
+            if found.why or found.same < self.confirmations or found.outputs != outputs:
+                return None
+            found.hits += 1
+            return found.relations
+        general = None if self.why else self._general(shapes, outputs, spare=self.confirmations)
+        self.hits += general is not None
+        return general
+
+    def observe(self, shapes: tuple[Shape, ...], outputs: tuple[Shape, ...], relations: Relations) -> None:
+        """Another capture: compared with what it should have been, and kept."""
+        relations = tuple(map(merge, relations))
+        found = self.known.get(shapes)
+        if found is None:
+            self._compare(shapes, outputs, relations)
+            self.known[shapes] = _Known(relations, outputs)
+        elif found.outputs == outputs and all(itertools.starmap(same, zip(found.relations, relations, strict=True))):
+            found.same += 1
+        else:
+            self.refuse("two captures for the same shapes differ: the lineage hangs on values")
+
+    def refuse(self, why: str) -> None:
+        """Reuse nothing of it any more."""
+        self.why = why
+        for one in self.known.values():
+            one.why = why
+
+    def signatures(self) -> list[Signature]:
+        """Of all shapes, and of each."""
+        found = [
+            Signature(self.name, shapes, _state(one.why, one.same >= self.confirmations), one.hits, one.why or _waits(self, one.same))
+            for shapes, one in self.known.items()
+        ]
+        is_general = self.foretold >= self.confirmations
+        return [Signature(self.name, None, _state(self.why, is_general), self.hits, self.why or _waits(self, self.foretold)), *found]
+
+    def _compare(self, shapes: tuple[Shape, ...], outputs: tuple[Shape, ...], relations: Relations) -> None:
+        """What all earlier shapes told of this one, if they told anything."""
+        general = None if self.why else self._general(shapes, outputs, spare=0)
+        if general is None:
+            return
+        if all(itertools.starmap(same, zip(general, relations, strict=True))):
+            self.foretold += 1
+        else:
+            self.why = f"at shapes {shapes} the lineage is another than it grew to at others"
+
+    def _general(self, shapes: tuple[Shape, ...], outputs: tuple[Shape, ...], *, spare: int) -> Relations | None:
+        """The relations at shapes that were not seen, by affine functions of the dimensions.
+
+        None where they are not determined, also without any ``spare`` of the calls, each of which the others then confirm.
+        """
+        wanted = _sides(shapes)
+        told = dict([(one, known) for one, known in self.known.items() if _is_alike(one, shapes)][-_CALLS:])
+        if not told:
+            return None
+        rows = _variables(np.array([_sides(one) for one in told], dtype=np.int64), np.array(wanted, dtype=np.int64))
+        if rows is None or not _is_determined(rows[:-1], spare):
+            return None
+        calls = [known.relations for known in told.values()]
+        found = [_grown([call[at] for call in calls], rows, *pair) for at, pair in enumerate(itertools.product(outputs, shapes))]
+        return tuple(one for one in found if one is not None) if None not in found else None
+
+
+def same(one: Relation, other: Relation) -> bool:
+    """Whether two merged relations are written the same; two that are not, and have the same pairs, count as different."""
+    return encode(one, "provrc") == encode(other, "provrc")
+
+
+def _sides(shapes: tuple[Shape, ...]) -> tuple[int, ...]:
+    return tuple(itertools.chain.from_iterable(shapes))
+
+
+def _is_alike(seen: tuple[Shape, ...], wanted: tuple[Shape, ...]) -> bool:
+    """Whether a call says something of another: the same numbers of axes, and small dimensions equal."""
+    if list(map(len, seen)) != list(map(len, wanted)):
+        return False
+    return all(one == other if other <= _SMALL else one > _SMALL for one, other in zip(_sides(seen), _sides(wanted), strict=True))
+
+
+def _is_determined(rows: Ints, spare: int) -> bool:
+    """Whether the calls determine an affine function of their variables, also without any ``spare`` of them."""
+    left = len(rows) - spare
+    if left < rows.shape[1]:
+        return False
+    return all(np.linalg.matrix_rank(rows[list(kept)]) == rows.shape[1] for kept in itertools.combinations(range(len(rows)), left))
+
+
+def _variables(seen: Ints, wanted: Ints) -> Ints | None:
+    """(calls + 1, 1 + variables): a 1, and each dimension that varies, once where several always are equal; the last row is the new call.
+
+    None where the new call has other dimensions equal, or another one where all calls had the same: nothing is known of that.
+    """
+    fixed = (seen == seen[0]).all(axis=0)
+    if (wanted[fixed] != seen[0][fixed]).any():
+        return None
+    columns: list[int] = []
+    for at in np.flatnonzero(~fixed).tolist():
+        twin = next((one for one in columns if (seen[:, one] == seen[:, at]).all()), None)
+        if twin is None:
+            columns.append(at)
+        elif wanted[twin] != wanted[at]:
+            return None
+    both = np.concatenate([seen, wanted[None]])[:, columns]
+    return np.concatenate([np.ones((len(both), 1), dtype=np.int64), both], axis=1)
+
+
+def _grown(calls: list[Relation], rows: Ints, output: Shape, source: Shape) -> Relation | None:
+    """The relation of the new call; None where the calls' have not one form, or an end is no whole affine function."""
+    first = calls[0]
+    if any(len(one) != len(first) or any((getattr(one, name) != getattr(first, name)).any() for name in _MOVES) for one in calls):
+        return None
+    ends = [_affine(np.stack([getattr(one, name) for one in calls]), rows) for name in _ENDS]
+    shape = _affine(np.array([one.out_shape for one in calls], dtype=np.int64), rows)
+    known = [one for one in ends if one is not None]
+    if shape is None or tuple(shape.tolist()) != output or len(known) < len(ends):
+        return None
+    out_lo, out_hi, in_lo, in_hi = known
+    grown = Relation(output, source, out_lo, out_hi, in_lo, in_hi, first.lo_moves, first.hi_moves)
+    try:
+        check_relation(grown)
+    except InvalidRelation:
+        return None
+    return merge(grown)
+
+
+def _affine(values: Ints, rows: Ints) -> Ints | None:
+    """The value of the last row where those of the others, (calls, …), are a whole affine function of the variables."""
+    flat = values.reshape(len(values), values[0].size)
+    slopes = np.rint(np.linalg.lstsq(rows[:-1].astype(float), flat.astype(float), rcond=None)[0]).astype(np.int64)
+    if (rows[:-1] @ slopes != flat).any():
+        return None
+    return np.asarray((rows[-1] @ slopes).reshape(values.shape[1:]))
+
+
+def _state(why: str, is_sure: bool) -> str:
+    return "refused" if why else "reused" if is_sure else "provisional"
+
+
+def _waits(operation: Operation, same: int) -> str:
+    missing = operation.confirmations - same
+    return f"{missing} more capture{'' if missing == 1 else 's'} to confirm it" if missing > 0 else ""

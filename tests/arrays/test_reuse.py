@@ -1,0 +1,219 @@
+"""Operations whose lineage is known from earlier calls: never another than a capture would give."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import strategies as st
+
+from airflow_lineage_provider.arrays import Log, compress, expand
+from airflow_lineage_provider.errors import CaptureFailed, CaptureNeeded, InvalidRelation, UnknownArray
+from tests.arrays.drawing import drawn
+from tests.arrays.operations import OPERATIONS, moved, multiplied, scanned, summed, windows
+
+Shape = tuple[int, ...]
+Made = Callable[[Shape], tuple[Shape, Any]]
+
+
+class Calls:
+    """Calls of operations in one log, each with arrays of its own."""
+
+    def __init__(self, **options: Any) -> None:
+        self.log = Log(**options)
+        self.number = 0
+
+    def call(self, name: str, made: Made, shape: Shape, *, is_given: bool = True, **options: Any) -> bool:
+        """Whether it was known from earlier calls; what is in the log is what a capture gives, either way."""
+        self.number += 1
+        source, output = f"in {self.number}", f"out {self.number}"
+        out_shape, pairs = made(shape)
+        self.log.array(source, shape)
+        self.log.array(output, out_shape)
+        capture = pairs if is_given else None
+        reused = self.log.register_operation(name, [source], [output], capture=capture, **options)
+        assert expand(self.log.relation(source, output)).tolist() == expand(compress(pairs, out_shape, shape)).tolist()
+        return reused
+
+    def states(self) -> dict[Any, tuple[str, int]]:
+        return {one.shapes: (one.state, one.hits) for one in self.log.signatures()}
+
+
+def rows(shape: Shape) -> tuple[Shape, Any]:
+    return summed(shape, 1)
+
+
+def test_the_same_shapes_are_known_once_a_second_capture_confirmed_them() -> None:
+    calls = Calls()
+    assert [calls.call("sum", rows, (4, 5), args={"axis": 1}) for _ in range(4)] == [False, False, True, True]
+    assert calls.call("sum", rows, (4, 5), args={"axis": 1}, is_given=False)
+    assert calls.states()[((4, 5),)] == ("reused", 3)
+    assert not calls.call("sum", rows, (4, 5), args={"axis": 1}, reuse=False)
+    assert not calls.call("sum", rows, (4, 5), args={"axis": 0})
+
+
+def test_more_confirmations_can_be_asked_for() -> None:
+    calls = Calls(confirmations=3)
+    assert [calls.call("sum", rows, (4, 5)) for _ in range(5)] == [False] * 4 + [True]
+
+
+@pytest.mark.parametrize(
+    ("made", "shapes", "further"),
+    [
+        (rows, [(4, 9), (7, 5), (8, 6), (5, 11)], (20, 30)),
+        (lambda shape: scanned(shape, 0), [(4,), (5,), (7,)], (50,)),
+        (lambda shape: moved(np.flip, shape), [(4, 9), (7, 5), (8, 6), (5, 11)], (12, 13)),
+        (lambda shape: moved(np.rot90, shape), [(4, 9), (7, 5), (8, 6), (5, 11)], (12, 4)),
+        (lambda shape: moved(np.roll, shape, 1), [(4,), (6,), (9,)], (30,)),
+        (lambda shape: moved(np.tile, shape, 2), [(4,), (6,), (9,)], (30,)),
+        (lambda shape: windows(shape, 3, 1), [(6,), (7,), (9,)], (30,)),
+        (lambda shape: multiplied(shape, 4, left=True), [(4, 9), (7, 5), (8, 6), (5, 11)], (12, 13)),
+        (lambda shape: moved(lambda a: a[..., 0], shape), [(4, 3), (6, 3), (9, 3)], (30, 3)),
+    ],
+)
+def test_other_shapes_are_known_once_their_number_determines_how_it_grows(made: Made, shapes: list[Shape], further: Shape) -> None:
+    calls = Calls()
+    assert [calls.call("made", made, shape) for shape in shapes] == [False] * len(shapes)
+    assert calls.call("made", made, further, is_given=False)
+    assert calls.states()[None] == ("reused", 1)
+
+
+def test_squares_say_nothing_of_other_shapes() -> None:
+    calls = Calls()
+    for side in (4, 5, 6, 7):
+        calls.call("sum", rows, (side, side))
+    assert calls.call("sum", rows, (9, 9), is_given=False)
+    with pytest.raises(CaptureNeeded):
+        calls.call("sum", rows, (9, 8), is_given=False)
+
+
+def cross(shape: Shape) -> tuple[Shape, Any]:
+    """Of vectors of three the other two, of vectors of two both: the paper's wrong answer."""
+    if shape[1] == 2:
+        return (shape[0],), np.array([(row, row, one) for row in range(shape[0]) for one in range(2)])
+    pairs = [(row, at, row, one) for row in range(shape[0]) for at in range(3) for one in range(3) if one != at]
+    return shape, np.array(pairs)
+
+
+def test_cross_of_two_and_of_three_are_never_answered_from_each_other() -> None:
+    calls = Calls()
+    for length in (4, 5, 7):
+        calls.call("cross", cross, (length, 3))
+    assert calls.call("cross", cross, (20, 3), is_given=False)
+    with pytest.raises(CaptureNeeded):
+        calls.call("cross", cross, (20, 2), is_given=False)
+    assert [calls.call("cross", cross, (length, 2)) for length in (4, 5, 7, 9)] == [False, False, False, True]
+    assert calls.call("cross", cross, (30, 3), is_given=False)
+
+
+def test_small_dimensions_are_cases_of_their_own() -> None:
+    calls = Calls()
+    for length in (6, 7, 9):
+        calls.call("window", lambda shape: windows(shape, 3, 1), (length,))
+    for length in (1, 2, 3):
+        assert not calls.call("window", lambda shape: windows(shape, 3, 1), (length,))
+    assert calls.call("window", lambda shape: windows(shape, 3, 1), (12,), is_given=False)
+
+
+def test_what_hangs_on_values_is_refused_and_says_why() -> None:
+    calls, random = Calls(), np.random.default_rng(0)
+
+    def shuffled(shape: Shape) -> tuple[Shape, Any]:
+        return moved(lambda a: random.permutation(a), shape)
+
+    assert [calls.call("sort", shuffled, (6,)) for _ in range(4)] == [False] * 4
+    assert {(one.state, one.why.partition(":")[0]) for one in calls.log.signatures()} == {
+        ("refused", "two captures for the same shapes differ")
+    }
+
+
+def test_a_shape_that_grows_otherwise_ends_it() -> None:
+    calls = Calls()
+    for length in (4, 6):
+        calls.call("odd", lambda shape: moved(np.flip, shape), (length,))
+    calls.call("odd", lambda shape: moved(lambda a: a, shape), (8,))
+    assert not calls.call("odd", lambda shape: moved(np.flip, shape), (11,))
+    assert "is another than it grew to" in calls.log.signatures()[0].why
+
+
+def test_verify_finds_what_was_reused_wrongly() -> None:
+    calls = Calls()
+    same = moved(lambda a: a, (6,))
+    for _ in range(2):
+        calls.call("sort", lambda shape: same, (6,))
+    calls.log.array("in", (6,))
+    calls.log.array("out", (6,))
+    assert calls.log.register_operation("sort", ["in"], ["out"], capture=moved(np.flip, (6,))[1])
+    (found,) = calls.log.verify()
+    assert "sort" in found
+    assert "'out'" in found
+    assert {one.state for one in calls.log.signatures()} == {"refused"}
+    assert not calls.call("sort", lambda shape: same, (6,))
+
+
+def test_several_arrays() -> None:
+    log = Log()
+    for at in range(3):
+        for name, shape in (("left", (4, 5)), ("right", (5, 6)), ("product", (4, 6))):
+            log.array(f"{name} {at}", shape)
+        sources, outputs = [f"left {at}", f"right {at}"], [f"product {at}"]
+        capture = {
+            (sources[0], outputs[0]): multiplied((4, 5), 6, left=True)[1],
+            (sources[1], outputs[0]): lambda index: [(row, index[1]) for row in range(5)],
+        }
+        assert log.register_operation("matmul", sources, outputs, capture=capture if at < 2 else None) == (at == 2)
+    assert log.prov_query(["product 2", "right 2"], (0, 3)).boxes.tolist() == [[[0, 5], [3, 4]]]
+    assert log.prov_query(["left 2", "product 2"], (1, 3)).boxes.tolist() == [[[1, 2], [0, 6]]]
+
+
+@pytest.mark.parametrize(
+    ("sources", "outputs", "options", "error"),
+    [
+        (["a"], ["b"], {}, CaptureNeeded),
+        (["a"], ["b"], {"capture": {("a", "c"): []}}, CaptureNeeded),
+        (["a"], ["b", "c"], {"capture": []}, CaptureNeeded),
+        (["a"], ["none"], {"capture": []}, UnknownArray),
+        (["a"], ["b", "b"], {"capture": []}, InvalidRelation),
+        (["a"], ["a"], {"capture": []}, InvalidRelation),
+        ([], ["a"], {"capture": []}, InvalidRelation),
+        (["a"], ["b"], {"capture": [(9, 9)]}, InvalidRelation),
+        (["a"], ["b"], {"capture": lambda index: None}, CaptureFailed),
+        (["a"], ["b", "c"], {"capture": {("a", "b"): [], ("a", "c"): lambda index: 1 / 0}}, CaptureFailed),
+        (["a"], ["b"], {"capture": [], "args": {"axis": object()}}, InvalidRelation),
+        (["a"], ["b"], {"capture": [], "args": float("nan")}, InvalidRelation),
+    ],
+)
+def test_what_is_no_call_is_refused_and_leaves_nothing(sources: Any, outputs: Any, options: Any, error: type[Exception]) -> None:
+    log = Log()
+    for name in ("a", "b", "c"):
+        log.array(name, (3,))
+    with pytest.raises(error):
+        log.register_operation("made", sources, outputs, **options)
+    assert not log.register_operation("made", ["a"], ["b", "c"], capture={("a", "b"): [(0, 0)], ("a", "c"): []})
+    with pytest.raises(InvalidRelation, match="there already"):
+        log.register_operation("again", ["a"], ["b"], capture=[])
+
+
+FIXED = {
+    "negative", "transpose", "flip", "tile", "repeat", "roll", "ravel", "every second", "diagonal", "to diagonal", "upper triangle",
+    "sum of all", "window", "padded window", "two segments",
+}  # fmt: skip
+REUSED: Counter[str] = Counter()
+
+
+@drawn(60, one_in=20, name=st.sampled_from(sorted(FIXED)), data=st.data())
+def test_nothing_is_ever_reused_wrongly(name: str, data: st.DataObject) -> None:
+    """`Calls.call` compares with a capture each time."""
+    calls, operation = Calls(), OPERATIONS[name]
+    rank = data.draw(st.sampled_from([one for one in operation.ranks if one < 4]))
+    sides = st.tuples(*[st.sampled_from([1, 2, 3, 4, 5, 6, 7, 9])] * rank)
+    for shape in data.draw(st.lists(sides, min_size=4, max_size=14)):
+        if operation.fits(shape):
+            REUSED[name] += calls.call(name, lambda one: operation.relation(one, np.random.default_rng(0)), shape)
+
+
+def test_something_is_reused() -> None:
+    assert sum(REUSED.values()) > 0
