@@ -36,8 +36,8 @@ test-install: setup ## Install with plain pip into new environments, as the READ
 fuzz: setup ## Check FUZZ_EXAMPLES (2000) random pipelines, drawn from FUZZ_SEED, against plain Spark and the oracle; stopped, it goes on with the same seed
 	FUZZ_EXAMPLES=$${FUZZ_EXAMPLES:-2000} FUZZ_SEED=$${FUZZ_SEED:-$(shell date +%s)} .venv/bin/pytest $(PARALLEL) $${FUZZ_TESTS:-tests/oracle/test_fuzz.py tests/oracle/test_both_ways.py}
 
-fuzz-arrays: setup ## Check ARRAY_EXAMPLES (10000) random relations of arrays, and half as many paths, drawn from FUZZ_SEED, against raw pairs
-	ARRAY_EXAMPLES=$${ARRAY_EXAMPLES:-10000} FUZZ_SEED=$${FUZZ_SEED:-$(shell date +%s)} .venv/bin/pytest $(PARALLEL) tests/arrays/test_random.py
+fuzz-arrays: setup ## Check ARRAY_EXAMPLES (10000) random relations of arrays, half as many paths, and reused operations, drawn from FUZZ_SEED, against raw pairs; and numpy's functions over tracked arrays
+	ARRAY_EXAMPLES=$${ARRAY_EXAMPLES:-10000} FUZZ_SEED=$${FUZZ_SEED:-$(shell date +%s)} .venv/bin/pytest $(PARALLEL) tests/arrays/test_random.py tests/arrays/test_reuse.py tests/arrays/test_tracked_truth.py
 
 fuzz-sketches: setup ## Check SKETCH_EXAMPLES (10000) random plans, drawn from FUZZ_SEED: over sketches of safe columns, also of other constants, they give the same rows
 	SKETCH_EXAMPLES=$${SKETCH_EXAMPLES:-10000} FUZZ_SEED=$${FUZZ_SEED:-$(shell date +%s)} .venv/bin/pytest $(PARALLEL) tests/sketches/test_fuzz.py tests/sketches/test_reuse.py
