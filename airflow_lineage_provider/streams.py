@@ -110,7 +110,7 @@ class LineageOfStreams(ABC):
             store = self._run_store(on_failure)
             self._record(request, given, store)
             if time.monotonic() - tidied[0] >= TIDY_SECONDS:
-                store.ask("retiring old runs", lambda opened: opened.tidy(), None)
+                store.ask("retiring old runs", _tidy, None)
                 tidied[0] = time.monotonic()
 
         return record
@@ -228,3 +228,7 @@ def _over(pipeline: Any, frame: DataFrame) -> Callable[..., Any] | str:
         frame.createOrReplaceTempView("batch")  # in the session of the query, which no other query has
         return pipeline
     return lambda _spark, **params: pipeline(frame, **params)
+
+
+def _tidy(opened: Store) -> None:
+    opened.tidy()

@@ -9,6 +9,7 @@ from airflow_lineage_provider.hooks.rendered import is_blank
 from airflow_lineage_provider.operators.killing import KillableOperator
 from airflow_lineage_provider.operators.masking import mask_urls
 from airflow_lineage_provider.operators.options import check_when_read, check_when_run
+from airflow_lineage_provider.operators.outlet_events import tell_outlets
 from airflow_lineage_provider.operators.run_context import airflow_context, task_instance_key
 from airflow_lineage_provider.operators.run_result import RUNS, not_recorded, run_result
 from airflow_lineage_provider.operators.tab_link import LineageTabLink
@@ -276,6 +277,7 @@ class LineageTask(KillableOperator):
                 self.log.warning("the result stands, and nobody will be able to explain it: %s", each["lineage_lost"])
         if not told:
             self.log.warning("nothing is recorded: the pipeline gave no DataFrame, and wrote nothing by Spark's writers")
+        tell_outlets(self.outlets, called.runs, context, self._database())
         if self.do_xcom_push:
             context["ti"].xcom_push(key=RUNS, value=told)
         if called.result is not None:

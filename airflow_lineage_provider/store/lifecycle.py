@@ -143,22 +143,23 @@ def end_if_dead(engine: sa.Engine, run_id: str) -> None:
         raise StoreError(f"the driver of run {run_id} died, and another transaction holds the run's record: try again when it has ended")
 
 
-def tidy(engine: sa.Engine, days: int | None) -> None:
-    """Clean up after dead drivers and retire old runs, as far as that is this user's to do and nobody stands in the way.
+def tidy(engine: sa.Engine, days: int | None) -> list[str]:
+    """Clean up after dead drivers and retire old runs, as far as that is this user's to do and nobody stands in the way; the ids of these.
 
     Whoever only reads does not depend on it: what cannot be done now is left to the next opening.
     """
     with engine.connect() as connection:
         if not connection.execute(_MAY_CLEAN_UP).scalar():
-            return
+            return []
+    retired: list[str] = []
     try:
         with store_errors("cleaning up"):
             clean_up(engine)
-            if days is not None:
-                retire(engine, days)
+            retired += retire(engine, days) if days is not None else []
             discarded.sweep(engine)
     except StoreError as error:
         log.warning("the results store was not cleaned up, which is tried again at the next opening: %s", error)
+    return retired
 
 
 def clean_up(engine: sa.Engine) -> list[str]:

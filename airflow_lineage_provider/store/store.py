@@ -46,7 +46,10 @@ class Store(Runs, Appends, Batches, Sketches, Reading):
     Every method raises StoreUnavailable when the server does not answer and StoreError when it refuses.
 
     :ivar url: libpq URL, with the password; executors have others (`roles`). `redact` it before it is shown.
+    :ivar retired: the old runs that were dropped when it was opened.
     """
+
+    retired: Sequence[str] = ()
 
     @staticmethod
     def open(url: str | None = None) -> Store:
@@ -73,12 +76,20 @@ class Store(Runs, Appends, Batches, Sketches, Reading):
             self._prepare()
             if self.is_started_again:
                 home_rows.follow(self._engine, self.home)
-            self.tidy()
+            self.retired = self.tidy()
             pending.deliver(place, self.mark_incomplete)
 
-    def tidy(self) -> None:
-        """Clean up after dead drivers, and retire old runs; what cannot be done now is left for another time."""
-        lifecycle.tidy(self._engine, settings.retention_days())
+    def tidy(self) -> list[str]:
+        """Clean up after dead drivers, and retire old runs, whose ids it gives; what cannot be done now is left for another time."""
+        return lifecycle.tidy(self._engine, settings.retention_days())
+
+    def retire(self, days: int) -> list[str]:
+        """Drop the runs that ended more than so many days ago; their ids. Those that somebody reads now are left for another time.
+
+        :raises StoreNotPermitted: the user may not drop runs.
+        """
+        with store_errors(f"retiring runs in {redact(self.url)}"):
+            return lifecycle.retire(self._engine, days)
 
     @staticmethod
     def upgrade(url: str | None = None) -> None:

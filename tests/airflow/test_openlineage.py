@@ -160,3 +160,5 @@ def test_a_server_is_told_of_a_tasks_datasets(server: tuple[str, list[dict[str, 
     assert [one["name"] for one in failed["outputs"]] == [f"{folder}/before"]
     (run,) = complete["run"]["facets"]["pipelineLineage"]["runs"]
     assert store.run(run["id"]).pipeline == run["pipeline"]
+    ((asset, extra),) = json.loads(next(line for line in done.stdout.splitlines() if line.startswith("[[")))
+    assert (asset, extra["lineage_run_id"], extra["rows"]) == (f"file://{folder}/judged", run["id"], 4)
