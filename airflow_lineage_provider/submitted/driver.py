@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider.errors import EnvironmentProblem, PlanError
-from airflow_lineage_provider.submitted.job import SubmittedJob, read_job
+from airflow_lineage_provider.submitted.job import SubmittedJob, take_job
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -31,7 +31,7 @@ def main(arguments: Sequence[str]) -> None:
 
     :raises LineageError: it cannot be done, or failed. What the program itself raises is raised as it is.
     """
-    job = read_job(arguments[0])
+    job = take_job(arguments[0])
     for name, value in job.settings.items():
         os.environ.setdefault(name, value)
     logging.basicConfig(format="%(message)s")

@@ -77,3 +77,15 @@ def read_job(place: str) -> SubmittedJob:
             "spark-defaults.conf says so? Then give the task deploy_mode='cluster', so that it is sent"
         ) from None
     return read(SubmittedJob, document, "the job")
+
+
+def take_job(place: str) -> SubmittedJob:
+    """The job of `read_job`, whose file is removed where it is this driver's alone (a path, and not the name of a file that was sent): when
+    whoever submitted it is killed, and removes nothing any more, no password is left there.
+
+    :raises EnvironmentProblem, RecordDamaged: as `read_job`.
+    """
+    job = read_job(place)
+    if os.path.isabs(place):
+        os.unlink(place)
+    return job

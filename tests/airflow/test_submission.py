@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from airflow_lineage_provider.errors import InvalidOption
+from airflow_lineage_provider.errors import EnvironmentProblem, InvalidOption
 from airflow_lineage_provider.operators.deployment import Deployment
 from airflow_lineage_provider.operators.lineage_spark_submit import LineageSparkSubmitOperator
 from airflow_lineage_provider.running.output import Output
 from airflow_lineage_provider.secrecy import Secret
 from airflow_lineage_provider.store import Store
-from airflow_lineage_provider.submitted.job import SubmittedJob, read_job, write_job
+from airflow_lineage_provider.submitted.job import SubmittedJob, read_job, take_job, write_job
 from airflow_lineage_provider.submitted.program import Program
 from airflow_lineage_provider.submitted.submission import prepare
 from tests.airflow.submitting import PROGRAMS, context, execute, operator
@@ -80,6 +80,10 @@ def test_a_job_is_read_as_it_was_written(tmp_path: Path) -> None:
     )  # fmt: skip
     write_job(full, tmp_path / "job")
     assert read_job(str(tmp_path / "job")) == full
+    assert take_job(str(tmp_path / "job")) == full
+    assert not (tmp_path / "job").exists()
+    with pytest.raises(EnvironmentProblem, match="is not on this machine: does the driver run in cluster mode"):
+        read_job(str(tmp_path / "job"))
     assert "hunter2" not in repr(full)
     assert "pw" not in repr(full)
 
