@@ -96,7 +96,7 @@ def test_with_lineage_off_nothing_is_recorded(tasks: DagResult, folder: Path, st
 def test_what_an_application_that_fails_has_written_is_recorded_and_the_task_fails(tasks: DagResult, store: Store) -> None:
     assert tasks.states["fails", -1] == "failed"
     assert {state for name, state in tasks.states.items() if name[0] != "fails"} == {"success"}
-    assert [run.status for run in store.runs("before")] == ["complete"]
+    assert [run.status for run in store.runs("before_it_fails")] == ["complete"]
 
 
 def test_no_secret_is_told(ran: tuple[DagResult, str], store: Store) -> None:

@@ -120,6 +120,8 @@ OF_EXPRESSIONS: dict[str, Callable[[], Any]] = {
 
 LOCAL = {
     "sketches.formula.Formulas._value": "takes what it does not name for a function of which nothing is known",
+    "sketches.reuse._Containment._collect": "refuses every operator that it does not name, where the two instances differ below it",
+    "sketches.reuse._Containment._mark": "passes over what it does not name, which `_collect` refuses",
     "rewrite.pull_out_udfs._pull_out": "refuses every operator in which a UDF is called and that it does not name",
     "rewrite.slim_domains._slim": "leaves what it does not name as it is",
     "tracing.push_down._passed_on": "takes the operators that `_push` hands to it, as their type says",

@@ -51,9 +51,9 @@ def test_a_query_through_sketches_gives_plain_rows(workload: Workload, query: st
 @pytest.mark.parametrize("query", ["q03", "q10", "q18"])
 @pytest.mark.parametrize("workload", ["tpch"], indirect=True)
 def test_coarse_fragments_give_plain_rows(workload: Workload, query: str, spark: SparkSession, store: Store) -> None:
-    """Four fragments of the order's or the customer's key, in which there is much else."""
+    """Fragments of the order's or the customer's key in which there is much else."""
     lineage, text = Lineage(spark, store=store), sql("tpch", query)
-    column, cuts = ("c_custkey", (40, 80, 120)) if query == "q10" else ("o_orderkey", (1000, 3000, 5000))
+    column, cuts = ("c_custkey", tuple(range(3, 150, 3))) if query == "q10" else ("o_orderkey", tuple(range(100, 6000, 100)))
     on = {"customer" if query == "q10" else "orders": SketchOn(column=column, cuts=cuts)}
     keys = keys_of(text)
     first = lineage.run(text, name=f"coarse {query}", sketches="capture", sketch_on=on, keys=keys)

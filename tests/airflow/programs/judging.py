@@ -29,5 +29,5 @@ def judge(spark: SparkSession, rows: int, limit: int, folder: str, key: str = ""
 
 
 def fail(spark: SparkSession, folder: str) -> None:
-    spark.range(3).write.parquet(f"{folder}/before")
+    spark.range(3).write.parquet(f"{folder}/before_it_fails")
     raise ValueError("it is not to be")
