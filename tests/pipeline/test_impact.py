@@ -17,7 +17,7 @@ from airflow_lineage_provider import Lineage, Run, reasoned_udf
 from airflow_lineage_provider.answers.impact import Impact
 from airflow_lineage_provider.errors import AnswerTooLarge, InvalidTarget, SparkRequired, TracingError
 from airflow_lineage_provider.words import Strategy
-from tests.in_turn import STRATEGIES, in_turn
+from tests.in_turn import STRATEGIES, in_turn, sampled
 
 pytestmark = pytest.mark.spark
 
@@ -93,7 +93,7 @@ def over(spark: SparkSession, sql: str, rows: list[tuple[Any, ...]], folder: Pat
         views(spark, folder)
 
 
-@pytest.mark.parametrize(("name", "strategy"), in_turn(PIPELINES, STRATEGIES))
+@pytest.mark.parametrize(("name", "strategy"), sampled(in_turn(PIPELINES, STRATEGIES)))
 def test_the_result_less_what_is_gone_and_with_what_appears_is_that_of_the_revised_table(
     spark: SparkSession, lineage: Lineage, places: Path, name: str, strategy: Strategy
 ) -> None:

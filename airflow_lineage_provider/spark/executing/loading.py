@@ -89,8 +89,20 @@ def _partitions_for_files(
     place = execution.data
     if place is None or not are_taken([column.type for column in columns]):
         return None
-    partitions = rows_of_partitions(frame, columns[-1].name) if few is None else {at: rows.num_rows for at, rows in few.items()}
+    if few is not None:
+        partitions = {at: rows.num_rows for at, rows in few.items()}
+    elif (_rows_kept(frame, columns) or place.rows) < place.rows:
+        return None
+    else:
+        partitions = rows_of_partitions(frame, columns[-1].name)
     return partitions if sum(partitions.values()) >= place.rows else None
+
+
+def _rows_kept(frame: DataFrame, columns: list[Column]) -> int | None:
+    """How many rows Spark keeps of a frame, where it has made them all: it has counted them then."""
+    leaves = columns_named(frame, [columns[-1].name])._jdf.queryExecution().optimizedPlan().collectLeaves()
+    counted = leaves.head().stats().rowCount()
+    return int(str(counted.get())) if counted.isDefined() else None
 
 
 def _into_files(
