@@ -50,10 +50,11 @@ def impact_of(run: AskedRun, rows: Any, table: str | None, *, at: Any, revised: 
             f"{summary.pipeline} has a limit, a random function or one that depends on the order of rows: what it would make of other rows "
             "cannot be told from what it made of these. forward() has the rows of the result that descend from them"
         )
-    spark = run.on_demand.needed(SparkRequired("what a revision does is computed by the pipeline's operators: give a Spark session"))
-    asked = asked_of(rows, table, run.recorded, spark.spark, at=at)
+    asked = asked_of(rows, table, run.recorded, run.on_demand.session, at=at)
     columns = list(zip(asked.leaves[0].source.columns, asked.leaves[0].source.output, strict=True))
     _check_revised(revised, columns)
+    # (Which takes its time to start, and is not started for a question that is none.)
+    spark = run.on_demand.needed(SparkRequired("what a revision does is computed by the pipeline's operators: give a Spark session"))
     touched = rows_from(run, rows, table, at=at, summary=summary, limit=limit)
     run.session.rest()
     started = time.perf_counter()

@@ -168,6 +168,8 @@ def test_what_cannot_be_told(spark: SparkSession, lineage: Lineage, places: Path
     run = having(lineage)
     with pytest.raises(SparkRequired, match="what a revision does"):
         Lineage(store=lineage.store).get_run(run.id).impact("id = 3", "sales", revised=[], progress=False)
+    with pytest.raises(InvalidTarget, match="no source table 'sale'"):  # found out before Spark is asked for
+        Lineage(store=lineage.store).get_run(run.id).impact("id = 3", "sale", revised=[], progress=False)
     monkeypatch.setenv("AIRFLOW_LINEAGE_SOURCE_LIMIT", "1")
     rows = lineage.run(PIPELINES["rows"], name="rows", progress=False)
     with pytest.raises(AnswerTooLarge, match="AIRFLOW_LINEAGE_SOURCE_LIMIT"):
