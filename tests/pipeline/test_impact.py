@@ -16,6 +16,7 @@ from rich.console import Console
 from airflow_lineage_provider import Lineage, Run, reasoned_udf
 from airflow_lineage_provider.answers.impact import Impact
 from airflow_lineage_provider.errors import AnswerTooLarge, InvalidTarget, SparkRequired, TracingError
+from airflow_lineage_provider.store import Store
 from airflow_lineage_provider.words import Strategy
 from tests.in_turn import STRATEGIES, in_turn, sampled
 
@@ -76,8 +77,8 @@ def views(spark: SparkSession, folder: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def lineage(spark: SparkSession) -> Iterator[Lineage]:
-    with Lineage(spark) as lineage:
+def lineage(spark: SparkSession, store: Store) -> Iterator[Lineage]:
+    with Lineage(spark, store=store) as lineage:
         yield lineage
 
 

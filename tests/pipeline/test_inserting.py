@@ -8,6 +8,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from airflow_lineage_provider import Lineage
+from airflow_lineage_provider.store import Store
 
 pytestmark = pytest.mark.spark
 
@@ -39,10 +40,10 @@ INSERTS: dict[str, Insert] = {
 
 
 @pytest.fixture(scope="module")
-def lineage(spark: SparkSession) -> Iterator[Lineage]:
+def lineage(spark: SparkSession, store: Store) -> Iterator[Lineage]:
     spark.sql("DROP TABLE IF EXISTS inserted_from")
     spark.createDataFrame(SOURCE, "a INT, b INT").write.saveAsTable("inserted_from")
-    with Lineage(spark) as lineage:
+    with Lineage(spark, store=store) as lineage:
         yield lineage
     spark.sql("DROP TABLE inserted_from")
 

@@ -9,6 +9,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from airflow_lineage_provider import Lineage
 from airflow_lineage_provider.recorded_run import Run
+from airflow_lineage_provider.store import Store
 
 pytestmark = pytest.mark.spark
 
@@ -27,8 +28,8 @@ READS: dict[str, Read] = {
 
 
 @pytest.fixture(scope="module")
-def lineage(spark: SparkSession) -> Iterator[Lineage]:
-    with Lineage(spark) as lineage:
+def lineage(spark: SparkSession, store: Store) -> Iterator[Lineage]:
+    with Lineage(spark, store=store) as lineage:
         yield lineage
 
 
