@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -14,16 +13,14 @@ from airflow_lineage_provider.deriving.descent import stale_sources, worth_of_fo
 from airflow_lineage_provider.deriving.given_rows import given_rows
 from airflow_lineage_provider.deriving.lineage_rows import rows_from
 from airflow_lineage_provider.deriving.links import pairs
-from airflow_lineage_provider.deriving.verify import can_be_repeated, comparable_rows
+from airflow_lineage_provider.deriving.verify import can_be_repeated, places_without, whole_plan
 from airflow_lineage_provider.deriving.why_not.found_rows import found_rows
 from airflow_lineage_provider.deriving.why_not.question import asked_of
 from airflow_lineage_provider.errors import InvalidTarget, SparkRequired, TracingError
-from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.datatypes import to_arrow
 from airflow_lineage_provider.plan.expressions import Attribute
 from airflow_lineage_provider.plan.guarantees import Guarantee, weakest
 from airflow_lineage_provider.shown import first_line, shown
-from airflow_lineage_provider.tracing.annotate import Context, inline
 from airflow_lineage_provider.tracing.changes import changes
 
 if TYPE_CHECKING:
@@ -32,7 +29,7 @@ if TYPE_CHECKING:
     from airflow_lineage_provider.answers.explanation import RunSummary
     from airflow_lineage_provider.answers.lineage_rows import LineageRows
     from airflow_lineage_provider.deriving.asked_run import AskedRun
-    from airflow_lineage_provider.recording import RecordedPlan, RecordedSource
+    from airflow_lineage_provider.recording import RecordedSource
     from airflow_lineage_provider.spark.rereading.tracing import SparkTracing
 
 ENGINE = "computed anew: spark"
@@ -89,7 +86,7 @@ def _computed(
 ) -> tuple[pa.Table, pa.Table]:
     from airflow_lineage_provider.spark.rereading.revised import RevisedRows, revised_result
 
-    made = changes(_whole(run.recorded), {one.source.leaf for one in leaves})
+    made = changes(whole_plan(run.recorded), {one.source.leaf for one in leaves})
     assert made is not None, "the run reads the table"
     keys = found.select([name for name in found.column_names if name.startswith("key_")])
     old = _repeated(found).select(range(found.num_columns - len(columns), found.num_columns))
@@ -97,12 +94,6 @@ def _computed(
     given = revised_result(spark, made, revised, run.udfs, run.most_sources)
     names = list(run.recorded.plan.names)
     return given[0].rename_columns(names), given[1].rename_columns(names)
-
-
-def _whole(recorded: RecordedPlan) -> o.Plan:
-    nothing: frozenset[int] = frozenset()
-    plan = inline(recorded.plan.root.plan, Context(plan=recorded.plan, materialized=nothing, sources={}))
-    return o.Project(child=plan, columns=recorded.plan.output)
 
 
 def _repeated(found: pa.Table) -> pa.Table:
@@ -193,22 +184,14 @@ def _text(revised: Any) -> str:
 
 
 def _less(one: pa.Table, other: pa.Table) -> pa.Array:
-    """The places of the rows that are left of one bag without the other."""
     import pyarrow as pa
 
-    left = Counter(comparable_rows(other))
-    found = []
-    for place, row in enumerate(comparable_rows(one)):
-        if left[row]:
-            left[row] -= 1
-        else:
-            found.append(place)
-    return pa.array(found, pa.int64())
+    return pa.array(places_without(one, other), pa.int64())
 
 
 def _missing(touched: LineageRows, gone: pa.Table) -> list[str]:
     """Rows that descend from the source rows are computed anew, too: those of the run must be among them."""
-    missing = len(_less(touched.rows, gone))
+    missing = len(places_without(touched.rows, gone))
     return [f"{missing:,} rows of the result that descend from them do not come out again as the run has them"] if missing else []
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider.answers.refreshed import Refreshed
 from airflow_lineage_provider.deriving.derivation import derivation
 from airflow_lineage_provider.deriving.derive import chosen_target, result_rows
 from airflow_lineage_provider.deriving.lineage_rows import rows_behind
-from airflow_lineage_provider.deriving.verify import can_be_repeated, comparable_rows, rerun
+from airflow_lineage_provider.deriving.verify import can_be_repeated, places_without, rerun
 from airflow_lineage_provider.errors import SparkRequired, TracingError
 from airflow_lineage_provider.plan.guarantees import weakest
 
@@ -36,17 +35,12 @@ def refreshed(run: AskedRun, target: Any, *, at: Any, summary: RunSummary, limit
     run.session.rest()
     run.progress("running the pipeline over its lineage")
     recomputed = rerun({name: one.rows for name, one in behind.items()}, run.udfs, run.recorded, spark)
-    left, missing = Counter(comparable_rows(recomputed)), []
-    for place, row in enumerate(comparable_rows(stored)):
-        if left[row]:
-            left[row] -= 1
-        else:
-            missing.append(place)
+    missing = places_without(stored, recomputed)
     return Refreshed(
         stored=stored,
         recomputed=recomputed,
         missing=tuple(missing),
-        others=sum(left.values()),
+        others=recomputed.num_rows - (stored.num_rows - len(missing)),
         guarantee=weakest(*(one.guarantee for one in behind.values())),
         stale=tuple(dict.fromkeys(text for one in behind.values() for text in one.stale)),
     )

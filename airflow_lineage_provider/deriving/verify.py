@@ -73,9 +73,7 @@ def rerun(sources: Mapping[str, pa.Table], udfs: UdfsOfRun, recorded: RecordedPl
     from airflow_lineage_provider.spark.rereading.tracing import Views, spark_errors
     from airflow_lineage_provider.spark.session import carefully
 
-    nothing: frozenset[int] = frozenset()
-    plan = inline(recorded.plan.root.plan, Context(plan=recorded.plan, materialized=nothing, sources={}))
-    plan = o.Project(child=plan, columns=recorded.plan.output)
+    plan = whole_plan(recorded)
     with ExitStack() as stack:
         stack.enter_context(under_settings(spark, dict(recorded.plan.conf)))
         stack.enter_context(spark_errors("verifying"))
@@ -83,6 +81,13 @@ def rerun(sources: Mapping[str, pa.Table], udfs: UdfsOfRun, recorded: RecordedPl
         tables = _source_tables(sources, recorded, spark, views)
         text = lower(plan, bind(plan, tables), dialect="spark", udfs=declared_functions(spark, [plan], udfs, views.prefix, stack))
         return carefully(spark, lambda: to_arrow(spark.sql(text)))
+
+
+def whole_plan(recorded: RecordedPlan) -> o.Plan:
+    """A run's pipeline in one piece, with the columns of its result."""
+    nothing: frozenset[int] = frozenset()
+    plan = inline(recorded.plan.root.plan, Context(plan=recorded.plan, materialized=nothing, sources={}))
+    return o.Project(child=plan, columns=recorded.plan.output)
 
 
 def _source_tables(rows: Mapping[str, pa.Table], recorded: RecordedPlan, spark: SparkSession, views: Views) -> dict[Key, LeafTable]:
@@ -94,6 +99,17 @@ def _source_tables(rows: Mapping[str, pa.Table], recorded: RecordedPlan, spark: 
             frame = arrow_frame(spark, rows[name], [a.type for a in one.source.output]).toDF(*one.source.columns)
             tables["source", one.source.leaf] = LeafTable(name=(views.add(frame, f"source_{one.source.leaf}"),))
     return tables
+
+
+def places_without(one: pa.Table, other: pa.Table) -> list[int]:
+    """The places of the rows that are left of one bag without the other; rows are the same as `comparable_rows` has them."""
+    left, found = Counter(comparable_rows(other)), []
+    for place, row in enumerate(comparable_rows(one)):
+        if left[row]:
+            left[row] -= 1
+        else:
+            found.append(place)
+    return found
 
 
 def comparable_rows(table: pa.Table) -> list[str]:
