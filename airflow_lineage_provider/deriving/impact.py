@@ -49,7 +49,7 @@ def impact_of(run: AskedRun, rows: Any, table: str | None, *, at: Any, revised: 
         )
     asked = asked_of(rows, table, run.recorded, run.on_demand.session, at=at)
     columns = list(zip(asked.leaves[0].source.columns, asked.leaves[0].source.output, strict=True))
-    _check_revised(revised, columns)
+    values = [] if _is_removed(revised) else _values(revised, columns)
     # (Which takes its time to start, and is not started for a question that is none.)
     spark = run.on_demand.needed(SparkRequired("what a revision does is computed by the pipeline's operators: give a Spark session"))
     touched = rows_from(run, rows, table, at=at, summary=summary, limit=limit)
@@ -58,7 +58,9 @@ def impact_of(run: AskedRun, rows: Any, table: str | None, *, at: Any, revised: 
     run.progress("finding the source rows")
     found = found_rows(asked, spark, limit)
     run.progress("computing anew what they touch")
-    gone, instead = _computed(run, spark, asked.leaves, found, _instead(revised, found, columns), columns)
+    gone, instead = _computed(
+        run, spark, asked.leaves, found, _instead(values, found, columns, in_each=isinstance(revised, Mapping)), columns
+    )
     worth = weakest(
         worth_of_following(stale_sources(run.recorded, spark), _missing(touched, gone)),
         Guarantee(level="superset", cause=touched.guarantee.cause) if touched.guarantee.level == "superset" else None,
@@ -107,12 +109,6 @@ def _repeated(found: pa.Table) -> pa.Table:
 # --- what the rows would be ---------------------------------------------------------------------------------------------
 
 
-def _check_revised(revised: Any, columns: Sequence[tuple[str, Attribute]]) -> None:
-    """Before anything is computed."""
-    if not _is_removed(revised):
-        _values(revised, columns)
-
-
 def _is_removed(revised: Any) -> bool:
     return isinstance(revised, list | tuple) and not revised
 
@@ -150,22 +146,17 @@ def _typed(attribute: Attribute, value: Any) -> Any:
         raise InvalidTarget(text) from error
 
 
-def _instead(revised: Any, found: pa.Table, columns: Sequence[tuple[str, Attribute]]) -> pa.Table:
-    """The rows that are there instead of those that were found, with the table's columns."""
+def _instead(given: Sequence[Mapping[int, Any]], found: pa.Table, columns: Sequence[tuple[str, Attribute]], *, in_each: bool) -> pa.Table:
+    """The rows that are there instead of those that were found, with the table's columns: the given ones, or, with ``in_each``, the same
+    ones with the values of the only row that is given."""
     import pyarrow as pa
 
-    first = found.num_columns - len(columns)
-    if _is_removed(revised):
-        return found.slice(0, 0).select(range(first, found.num_columns))
-    given = _values(revised, columns)
-    if not isinstance(revised, Mapping):
-        arrays = [_column([row[a.id] for row in given], a) for _, a in columns]
-        return pa.table(arrays, names=[str(at) for at in range(len(columns))])
-    old = _repeated(found)
-    arrays = [
-        _column([given[0][a.id]] * old.num_rows, a) if a.id in given[0] else old.column(first + at) for at, (_, a) in enumerate(columns)
-    ]
-    return pa.table(arrays, names=[str(at) for at in range(len(columns))])
+    names, first = [str(at) for at in range(len(columns))], found.num_columns - len(columns)
+    if not in_each:
+        return pa.table([_column([row[a.id] for row in given], a) for _, a in columns], names=names)
+    old, (said,) = _repeated(found), given
+    arrays = [_column([said[a.id]] * old.num_rows, a) if a.id in said else old.column(first + at) for at, (_, a) in enumerate(columns)]
+    return pa.table(arrays, names=names)
 
 
 def _column(values: Sequence[Any], attribute: Attribute) -> pa.Array:

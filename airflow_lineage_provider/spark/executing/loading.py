@@ -91,9 +91,10 @@ def _partitions_for_files(
         return None
     if few is not None:
         partitions = {at: rows.num_rows for at, rows in few.items()}
-    elif (_rows_kept(frame, columns) or place.rows) < place.rows:
-        return None
     else:
+        kept = _rows_kept(frame, columns)
+        if kept is not None and kept < place.rows:
+            return None
         partitions = rows_of_partitions(frame, columns[-1].name)
     return partitions if sum(partitions.values()) >= place.rows else None
 
