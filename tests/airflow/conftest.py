@@ -6,16 +6,17 @@ Set before anything imports Airflow, which reads its configuration while it is i
 from __future__ import annotations
 
 import atexit
-import gc
 import json
 import logging
 import os
 import shutil
+import subprocess
 import tempfile
 import warnings
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -79,13 +80,25 @@ def dags(airflow_home: Path) -> dict[str, Any]:
     return {dag_id: dag for bag in bags for dag_id, dag in bag.dags.items()}
 
 
-@pytest.fixture(scope="module")
-def unclosed_pipes() -> Iterator[None]:
-    """Airflow's hook leaves its end of a command's output open: that is collected here, without a warning."""
-    yield
-    with warnings.catch_warnings():
+class _Command(subprocess.Popen[str]):
+    """A command whose pipe is closed once it has been waited for."""
+
+    def wait(self, timeout: float | None = None) -> int:
+        code = super().wait(timeout)
+        if self.stdout is not None:
+            self.stdout.close()
+        return code
+
+
+@pytest.fixture(scope="session", autouse=True)
+def closed_pipes() -> Iterator[None]:
+    """Airflow's hook leaves its end of a command's output open, which would be told of whichever test runs when it is collected."""
+    with warnings.catch_warnings(), pytest.MonkeyPatch.context() as patch:
         warnings.simplefilter("ignore")
-        gc.collect()
+        from airflow.providers.apache.spark.hooks import spark_submit
+
+        patch.setattr(spark_submit, "subprocess", SimpleNamespace(**vars(subprocess) | {"Popen": _Command}))
+        yield
 
 
 class DagResult:

@@ -26,7 +26,7 @@ from airflow_lineage_provider.store import Store
 if TYPE_CHECKING:
     from tests.airflow.conftest import DagResult
 
-pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("unclosed_pipes")]
+pytestmark = pytest.mark.spark
 
 UDFS = "tests.airflow.sql_udfs"
 

@@ -27,7 +27,7 @@ from tests.clusters import environment, standalone
 if TYPE_CHECKING:
     from tests.airflow.conftest import DagResult
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(1200), pytest.mark.usefixtures("unclosed_pipes")]
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(1200)]
 
 SESAME = "open sesame"
 

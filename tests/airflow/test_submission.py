@@ -167,7 +167,6 @@ def test_settings_go_with_a_driver_elsewhere_and_its_own_variables_win(monkeypat
 
 
 @pytest.mark.spark
-@pytest.mark.usefixtures("unclosed_pipes")
 def test_in_cluster_mode_what_the_driver_needs_is_sent_and_its_runs_come_back(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
