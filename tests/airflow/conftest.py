@@ -6,6 +6,7 @@ Set before anything imports Airflow, which reads its configuration while it is i
 from __future__ import annotations
 
 import atexit
+import copy
 import json
 import logging
 import os
@@ -126,6 +127,13 @@ def run_dag(dags: dict[str, Any], spark: SparkSession, store: Store) -> Callable
     """Runs a DAG in Airflow, in this process, on the tests' Spark session and results store."""
 
     def run(dag_id: str, logical_date: datetime = datetime(1990, 12, 1, tzinfo=UTC), **conf: Any) -> DagResult:
-        return DagResult(dags[dag_id].test(logical_date=logical_date, run_conf=conf))
+        dag = dags[dag_id]
+        # A run in this process writes its conf into the parameters of the DAG and of its tasks: the next run would have it as well.
+        kept = [(owner, copy.deepcopy(owner.params)) for owner in (dag, *dag.tasks)]
+        try:
+            return DagResult(dag.test(logical_date=logical_date, run_conf=conf))
+        finally:
+            for owner, params in kept:
+                owner.params = params
 
     return run
