@@ -15,13 +15,14 @@ STRATEGIES: tuple[Strategy, ...] = ("function_materialization", "rerun", "full_m
 """The strategies that can be asked for."""
 
 
-def sampled(cases: Sequence[Case], one_in: int = 2) -> Sequence[Case]:
-    """Some of many cases that are alike, always the same; all with ``PAIRS=all``.
+def sampled(cases: Iterable[Case], one_in: int = 2) -> list[Case]:
+    """Some of many cases that are alike, always the same; all with ``PAIRS=all``, and in long runs of random pipelines.
 
     >>> sampled(["a", "b", "c"])
     ['a', 'c']
     """
-    return cases if os.environ.get("PAIRS") == "all" else cases[::one_in]
+    every = os.environ.get("PAIRS") == "all" or "FUZZ_EXAMPLES" in os.environ
+    return list(cases)[:: 1 if every else one_in]
 
 
 def in_turn(cases: Iterable[Case], ways: Sequence[Way]) -> list[tuple[Case, Way]]:

@@ -22,11 +22,12 @@ from airflow_lineage_provider.operators.lineage_pyspark import LineagePySparkOpe
 from airflow_lineage_provider.store import Store
 from tests.airflow.killed_task import PIPELINE, pipeline
 from tests.airflow.submitting import context, execute, tables
+from tests.in_turn import sampled
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(900), pytest.mark.usefixtures("airflow_home")]
 
 
-@pytest.mark.parametrize("kind", ["pyspark", "sql", "derive"])
+@pytest.mark.parametrize("kind", sampled(["pyspark", "derive", "sql"], one_in=3))
 def test_the_run_fails_and_nothing_of_it_is_left(kind: str, store: Store, tmp_path: Path, spark: SparkSession) -> None:
     if kind == "derive":
         with Lineage(spark, store=store) as lineage:

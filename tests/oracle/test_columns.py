@@ -35,7 +35,7 @@ pytestmark = pytest.mark.spark
 
 Pair = tuple[str, str]
 """A table and one of its columns."""
-EXAMPLES, CHANGES = 70, 10
+EXAMPLES, CHANGES = 40, 10
 VALUES: dict[str, tuple[Any, ...]] = {
     "int": (7, 0, None, -4), "bigint": (9, 1, None, -2), "string": ("z", "a", None, "B"), "boolean": (True, False, None),
     "double": (2.5, 0.0, None, float("nan")),

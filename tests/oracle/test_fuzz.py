@@ -17,6 +17,7 @@ from pyspark.sql import SparkSession
 from airflow_lineage_provider import Lineage
 from airflow_lineage_provider.errors import UnsupportedOperator
 from airflow_lineage_provider.store import Store
+from tests.in_turn import sampled
 from tests.oracle import query as q
 from tests.oracle import render_sql
 from tests.oracle.check import SparkFails, check, is_sparks_own
@@ -64,7 +65,7 @@ def rejected(error: Exception) -> str | None:
 
 
 @pytest.mark.timeout(0)
-@pytest.mark.parametrize("block", blocks(15, at_once=5))
+@pytest.mark.parametrize("block", blocks(10, at_once=5))
 def test_random_pipelines(block: int, lineage: Lineage, spark: SparkSession) -> None:
     with told("test_fuzz", block, FURTHER + (" in files" if DATA else "")) as counted:
 
@@ -78,7 +79,7 @@ def test_random_pipelines(block: int, lineage: Lineage, spark: SparkSession) -> 
         hold()
 
 
-@pytest.mark.parametrize("name", EXAMPLES)
+@pytest.mark.parametrize("name", sampled(EXAMPLES))
 def test_every_operator(name: str, lineage: Lineage, spark: SparkSession) -> None:
     """The random sample misses some operators: each once, written and run in turn in every way."""
     turn = list(EXAMPLES).index(name)

@@ -12,7 +12,7 @@ from airflow_lineage_provider.answers.explanation import Explanation
 from airflow_lineage_provider.store import Store
 from airflow_lineage_provider.words import Strategy
 from tests.answers import guarantees_of, links_of
-from tests.in_turn import in_turn
+from tests.in_turn import in_turn, sampled
 
 pytestmark = pytest.mark.spark
 
@@ -117,7 +117,7 @@ CASES: dict[str, tuple[str, str, set[int], dict[tuple[str, int | None], set[int]
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("name", "strategy"), in_turn(CASES, ("function_materialization", "rerun")))
+@pytest.mark.parametrize(("name", "strategy"), sampled(in_turn(CASES, ("function_materialization", "rerun"))))
 def test_a_decision_is_made_of_what_the_function_read(name: str, strategy: Strategy, lineage: Lineage, spark: SparkSession) -> None:
     query, target, rows, calls = CASES[name]
     run = lineage.run(query, name="calls beside subqueries", strategy=strategy)

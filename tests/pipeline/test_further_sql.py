@@ -13,6 +13,7 @@ from airflow_lineage_provider import Lineage
 from airflow_lineage_provider.recorded_run import Run
 from airflow_lineage_provider.store import Store
 from tests.answers import guarantees_of
+from tests.in_turn import sampled
 from tests.pipeline.test_lineage import SCHEMAS, T, U
 
 pytestmark = pytest.mark.spark
@@ -108,7 +109,7 @@ def lineage(spark: SparkSession, store: Store, tmp_path_factory: pytest.TempPath
         spark.catalog.dropTempView(name)
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", sampled(CASES))
 def test_source_lineage(lineage: Lineage, case: str, spark: SparkSession) -> None:
     pipeline, target, of_t, of_u = CASES[case]
     run = lineage.run(pipeline, name=case)

@@ -9,6 +9,7 @@ from pyspark.sql import SparkSession
 
 from airflow_lineage_provider import Lineage
 from airflow_lineage_provider.store import Store
+from tests.in_turn import sampled
 
 pytestmark = pytest.mark.spark
 
@@ -56,7 +57,7 @@ def table(spark: SparkSession) -> Iterator[str]:
     spark.sql("DROP TABLE inserted_into")
 
 
-@pytest.mark.parametrize("name", INSERTS)
+@pytest.mark.parametrize("name", sampled(INSERTS))
 def test_the_source_rows_are_those_of_the_rows_in_the_table(lineage: Lineage, spark: SparkSession, table: str, name: str) -> None:
     with lineage.recording(progress=False) as recording:
         INSERTS[name](spark, table)

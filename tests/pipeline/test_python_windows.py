@@ -15,7 +15,7 @@ from pyspark.sql.types import LongType
 from airflow_lineage_provider import Lineage
 from airflow_lineage_provider.store import Store
 from airflow_lineage_provider.words import Strategy
-from tests.in_turn import STRATEGIES, in_turn
+from tests.in_turn import STRATEGIES, in_turn, sampled
 from tests.pipeline.test_python_functions import spread, weighed
 
 pytestmark = pytest.mark.spark
@@ -73,7 +73,7 @@ CASES: dict[str, tuple[Pipeline, str, set[int]]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("name", "strategy"), in_turn(CASES, STRATEGIES))
+@pytest.mark.parametrize(("name", "strategy"), sampled(in_turn(CASES, STRATEGIES)))
 def test_the_rows_of_the_frame(lineage: Lineage, spark: SparkSession, name: str, strategy: Strategy) -> None:
     pipeline, target, expected = CASES[name]
     run = lineage.run(pipeline, name=name, strategy=strategy)

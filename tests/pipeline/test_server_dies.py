@@ -22,7 +22,7 @@ from airflow_lineage_provider.store import Store, embedded
 from airflow_lineage_provider.store.revival import Restarts
 from airflow_lineage_provider.words import OnStoreFailure, Strategy
 from tests.answers import guarantees_of
-from tests.in_turn import in_turn
+from tests.in_turn import in_turn, sampled
 from tests.pipeline.small_files import view
 from tests.store.conftest import sql
 from tests.store.test_revival import crash, kill
@@ -224,7 +224,7 @@ class Stages:
         self.seen += 1
 
 
-@pytest.mark.parametrize("strategy", ["function_materialization", "rerun", "full_materialization"])
+@pytest.mark.parametrize("strategy", sampled(["function_materialization", "rerun", "full_materialization"]))
 def test_a_derivation_goes_on(lineage: Lineage, home: Path, pipeline: str, strategy: Strategy) -> None:
     run = lineage.run(pipeline, strategy=strategy)
     undisturbed = Stages(home)

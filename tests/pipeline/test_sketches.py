@@ -21,6 +21,7 @@ from airflow_lineage_provider.sketches.sketch import Sketch
 from airflow_lineage_provider.sketches.use import selection
 from airflow_lineage_provider.sql import ColumnRef, lower_expression
 from airflow_lineage_provider.store.schema import sketch_cuts, sketch_uses, sketches
+from tests.in_turn import sampled
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -126,7 +127,7 @@ def states(run: Run) -> dict[str, str]:
     return {f"{one.table}.{one.column}": one.state for one in run.sketches}
 
 
-@pytest.mark.parametrize("name", SAFE)
+@pytest.mark.parametrize("name", sampled(SAFE))
 def test_a_run_through_sketches_gives_the_plain_rows(spark: SparkSession, lineage: Lineage, name: str) -> None:
     plain = bag(spark.sql(SAFE[name]))
     first = lineage.run(SAFE[name], name=f"sketched {name}", sketches="eager")

@@ -15,7 +15,7 @@ from airflow_lineage_provider.errors import UnsupportedOperator
 from airflow_lineage_provider.store import Store
 from airflow_lineage_provider.words import Strategy
 from tests.answers import guarantees_of
-from tests.in_turn import STRATEGIES, in_turn
+from tests.in_turn import STRATEGIES, in_turn, sampled
 
 pytestmark = pytest.mark.spark
 
@@ -158,7 +158,7 @@ def _plain(spark: SparkSession, pipeline: Pipeline) -> list[Any]:
     return sorted(map(tuple, (spark.sql(pipeline) if isinstance(pipeline, str) else pipeline(spark)).collect()))
 
 
-@pytest.mark.parametrize(("name", "strategy"), in_turn(CASES, STRATEGIES))
+@pytest.mark.parametrize(("name", "strategy"), sampled(in_turn(CASES, STRATEGIES)))
 def test_the_rows_and_their_lineage(lineage: Lineage, spark: SparkSession, name: str, strategy: Strategy) -> None:
     pipeline, target, expected, level = CASES[name]
     if name.startswith(("bins", "a bin")) and not _has_bins(spark):

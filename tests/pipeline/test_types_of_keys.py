@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 
 from airflow_lineage_provider import Lineage
 from tests.answers import guarantees_of, links_of, sources_of
-from tests.in_turn import in_turn
+from tests.in_turn import in_turn, sampled
 from tests.pipeline.small_files import rids
 
 pytestmark = pytest.mark.spark
@@ -51,7 +51,7 @@ _FORMATS = [*(("parquet", kind) for kind in KEY_ROWS), *((form, kind) for kind, 
 FORMATS = [one for one in _FORMATS if one != ("json key", "interval")]
 
 
-@pytest.mark.parametrize(("format", "kind"), FORMATS)
+@pytest.mark.parametrize(("format", "kind"), sampled(FORMATS))
 def test_groups_of_every_type(lineage: Lineage, spark: SparkSession, tmp_path: Path, kind: str, format: str) -> None:
     type_text, values, _ = KEY_ROWS[kind]
     plain = {"decimal", "ntz", "timestamp", "date", "collated"}

@@ -25,6 +25,7 @@ from airflow_lineage_provider.rewrite.segment import segment
 from airflow_lineage_provider.store import Store
 from airflow_lineage_provider.tracing.forward.plans import forward
 from airflow_lineage_provider.tracing.forward.tags import Tags
+from tests.in_turn import sampled
 from tests.pipeline.why_not_cases import CASES, SCHEMAS, T, Told, U
 
 pytestmark = pytest.mark.spark
@@ -67,7 +68,7 @@ def told(fate: Fate) -> Told:
     return fate.path[-1].descendants if fate.drop is None else (fate.drop.reason, fate.drop.text)
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", sampled(CASES))
 def test_operators(case: str, lineage: Lineage) -> None:
     sql, table, expected = CASES[case]
     found = asked(lineage, sql, "true", table=table)

@@ -18,7 +18,7 @@ from airflow_lineage_provider.answers.explanation import Explanation
 from airflow_lineage_provider.store import Store
 from airflow_lineage_provider.words import Strategy
 from tests.answers import guarantees_of, sources_of
-from tests.in_turn import STRATEGIES, in_turn
+from tests.in_turn import STRATEGIES, in_turn, sampled
 from tests.tpcds.data import KEYS, Tables
 from tests.tpcds.worked_out import Ids, answer, has_answer
 from tests.tpch.workloads import is_same_row
@@ -34,7 +34,7 @@ def test_what_there_is() -> None:
     assert sum(map(has_answer, QUERIES)) >= 30
 
 
-@pytest.mark.parametrize(("query", "strategy"), in_turn(QUERIES if os.environ.get("TPCDS") == "all" else SAMPLE, STRATEGIES))
+@pytest.mark.parametrize(("query", "strategy"), in_turn(QUERIES if os.environ.get("TPCDS") == "all" else sampled(SAMPLE), STRATEGIES))
 def test_lineage(query: str, strategy: Strategy, tpcds: SparkSession, tpcds_files: Tables, store: Store) -> None:
     text = QUERIES[query].read_text(encoding="utf-8")
     run = Lineage(tpcds, store=store).run(text, name=f"TPC-DS {query}", strategy=strategy)

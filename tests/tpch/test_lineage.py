@@ -14,7 +14,7 @@ from airflow_lineage_provider.answers.explanation import Explanation
 from airflow_lineage_provider.store import Store
 from airflow_lineage_provider.words import Strategy
 from tests.answers import guarantees_of, links_of
-from tests.in_turn import STRATEGIES, in_turn
+from tests.in_turn import STRATEGIES, in_turn, sampled
 from tests.tpch.annotated import Call, Rid, Row
 from tests.tpch.data import KEYS
 from tests.tpch.workloads import QUERIES, Workload, is_same_row, sql
@@ -26,7 +26,7 @@ TARGETS = 2
 
 @pytest.mark.parametrize(
     ("workload", "query", "strategy"),
-    [(workload, query, strategy) for (workload, query), strategy in in_turn(QUERIES, STRATEGIES)],
+    [(workload, query, strategy) for (workload, query), strategy in sampled(in_turn(QUERIES, STRATEGIES))],
     indirect=["workload"],
 )
 def test_lineage(workload: Workload, query: str, strategy: Strategy, spark: SparkSession, store: Store) -> None:

@@ -29,9 +29,6 @@ def submit_tasks() -> None:
         reasons="eager",
     )
     LineageSparkSubmitOperator(
-        task_id="plain", lineage=False, application=str(PROGRAMS / "halves.py"), application_args=["{{ params.folder }}/plain", "4"]
-    )
-    LineageSparkSubmitOperator(
         task_id="plain_function",
         lineage=False,
         application=f"{PROGRAMS}/judging.py:judge",
