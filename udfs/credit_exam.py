@@ -26,18 +26,22 @@ FEATURES: Mapping[str, str] = {
 
 YES_NO = {0: "no", 1: "yes"}
 SHOWN: Mapping[str, Feature] = {
-    "income": Feature("yearly income", unit="k$"),
-    "obligations": Feature("other obligations", unit="% of income"),
-    "amount": Feature("loan", unit="k$"),
-    "housing_expense": Feature("housing expense", unit="% of income"),
-    "loan_to_price": Feature("loan to price"),
-    "credit_history": Feature("credit history", values={0: "below the guidelines", 1: "meets the guidelines"}),
-    "bankruptcy": Feature("bankruptcy filed", values=YES_NO),
-    "unverified": Feature("unverified information", values=YES_NO),
+    "income": Feature("yearly income", unit="k$", against="Income insufficient for amount of credit requested"),
+    "obligations": Feature("other obligations", unit="% of income", against="Excessive obligations in relation to income"),
+    "amount": Feature("loan", unit="k$", against="Income insufficient for amount of credit requested"),
+    "housing_expense": Feature("housing expense", unit="% of income", against="Excessive obligations in relation to income"),
+    "loan_to_price": Feature("loan to price", against="Value or type of collateral not sufficient"),
+    "credit_history": Feature(
+        "credit history",
+        values={0: "below the guidelines", 1: "meets the guidelines"},
+        against="Delinquent past or present credit obligations with others",
+    ),
+    "bankruptcy": Feature("bankruptcy filed", values=YES_NO, against="Bankruptcy"),
+    "unverified": Feature("unverified information", values=YES_NO, against="Unable to verify credit references"),
 }
-"""What people call the arguments, in their order."""
+"""What people call the arguments, in their order; ``against`` in the words of the form that Regulation B gives (12 CFR 1002, C-1)."""
 
-OUTCOME = Feature("judgement", values={"Accept": "Accepted", "Reject": "Rejected"})
+OUTCOME = Feature("judgement", values={"Accept": "Accepted", "Reject": "Rejected"}, favourable=("Accept",))
 
 ACCEPT_FROM, REJECT_BELOW = 0.8, 0.6
 """Probabilities of approval."""

@@ -36,6 +36,15 @@ def explain_lines(run_id: str, where: str | None, positions: Sequence[int]) -> L
     return Lines(f'lineage.get_run("{run_id}").explain({python})', f"airflow-lineage explain {run_id} {command}", conf)
 
 
+def letters_lines(explain: Lines, udf: str | None) -> Lines:
+    """`Explanation.letters` of what these lines ask; the command makes letters of stored answers alone.
+
+    >>> letters_lines(explain_lines("01a", "n = 1", ()), "judge").python
+    'lineage.get_run("01a").explain("n = 1").letters("judge")'
+    """
+    return Lines(f"{explain.python}.letters({'' if udf is None else _quoted(udf)})", None)
+
+
 def rows_lines(run_id: str) -> Lines:
     """`Run.result_table`, whole: the command shows no more than runs."""
     return Lines(f'lineage.get_run("{run_id}").result_table()', f"airflow-lineage show {run_id}")

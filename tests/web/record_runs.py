@@ -14,7 +14,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
-from airflow_lineage_provider import Lineage, payload, reasoned_udf
+from airflow_lineage_provider import Feature, Lineage, payload, reasoned_udf
 from airflow_lineage_provider.store import Store, stop_embedded
 from airflow_lineage_provider.typed_json import written
 from tests.local_session import local_session
@@ -25,7 +25,11 @@ JUDGED = "/data/judged"
 """Where the first pipeline writes, and the second reads; the tests have no such folder, as after a clean-up."""
 
 
-@reasoned_udf("string")
+@reasoned_udf(
+    "string",
+    features={name: Feature(against=f"your {name}") for name in ("debt", "amount")},
+    outcome=Feature(favourable=("Accept",)),
+)
 def credit_exam(income: float, debt: float, amount: float) -> str:
     return "Reject" if debt + amount > 5 * income else "Accept"
 
@@ -37,7 +41,7 @@ def _(income: float, debt: float, amount: float) -> Any:
         payload.Attribution("debt", debt, -debt),
         payload.Attribution("amount", amount, -amount),
     ]
-    return credit_exam(income, debt, amount), payload.Attributions(tuple(features), 0.0, 5 * income - debt - amount)
+    return credit_exam(income, debt, amount), payload.Attributions(tuple(features), 0.0, 5 * income - debt - amount, label="Accept")
 
 
 def examine(spark: Any) -> Any:

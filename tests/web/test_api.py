@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from airflow_lineage_provider import Lineage
 from airflow_lineage_provider.errors import StoreUnavailable
 from airflow_lineage_provider.store import Store
+
+if TYPE_CHECKING:
+    from tests.airflow.conftest import DagResult
 
 API = "/lineage/api/v1"
 Client = Callable[..., Any]
@@ -133,6 +136,25 @@ def test_the_page_is_the_page(client: Client, runs: dict[str, str], store: Store
     assert "<!doctype html>" in answer["page"].lower()
     assert "credit_exam" in answer["page"]
     assert store.derivations(runs["judged"]) == before
+
+
+def test_letters_about_decisions(client: Client, runs: dict[str, str], store: Store) -> None:
+    asked = {"where": "client_id = 49"}
+    assert explain(client(), runs["judged"], **asked).json()["letters"] == ["credit_exam"]
+    answer = explain(client(), runs["judged"], **asked, form="letters", udf="credit_exam").json()
+    expected = Lineage(store=store).get_run(runs["judged"]).explain(asked["where"], save=False).letters()
+    assert answer["page"] == expected.to_html()
+    assert "your amount" in answer["page"]
+    assert (answer["document"], answer["tables"]) == (None, ["target", "source.client", "source.loan", "reasons.credit_exam"])
+    assert answer["ask"]["python"] == f'lineage.get_run("{runs["judged"]}").explain("client_id = 49").letters("credit_exam")'
+    refused = explain(client(), runs["judged"], **asked, form="letters", udf="another")
+    assert (refused.status_code, refused.json()["error"]["name"]) == (422, "InvalidOption")
+
+
+def test_letters_about_the_decisions_of_a_stored_answer(client: Client, derived: DagResult, store: Store) -> None:
+    stored = derived.result("derive")["derivation_id"]
+    answer = client().get(f"{API}/derivations/{stored}", params={"form": "letters", "udf": "credit_exam"}).json()
+    assert answer["page"] == Lineage(store=store).derivation(stored).letters().to_html()
 
 
 def test_where_spark_is_needed_the_answer_says_how_to_ask(client: Client, runs: dict[str, str]) -> None:

@@ -155,6 +155,20 @@ def test_why_a_row_is_as_it_is(opened: Callable[..., Any], width: int, scheme: s
 
 
 @SIZES
+def test_letters_of_reasons(opened: Callable[..., Any], runs: dict[str, str], width: int, scheme: str) -> None:
+    page = opened(f"lineage/tab#run={runs['judged']}&where=client_id+%3D+49&why=where", width=width, scheme=scheme)
+    page.get_by_role("link", name="Letters of reasons about credit_exam").click()
+    page.frame_locator("iframe").get_by_text("your amount").first.wait_for()
+    assert page.evaluate("document.activeElement.textContent") == "Letters of reasons"
+    look(page, f"letters-{width}")
+    with page.expect_download() as saved:
+        page.get_by_role("button", name="Save page").click()
+    assert saved.value.suggested_filename.startswith("letters-")
+    page.get_by_role("link", name="Why?", exact=True).first.click()
+    page.get_by_role("heading", name="Why?").wait_for()
+
+
+@SIZES
 def test_a_source_row_is_followed(opened: Callable[..., Any], runs: dict[str, str], width: int, scheme: str) -> None:
     page = opened(f"lineage/tab#run={runs['judged']}&where=client_id+%3D+49&why=where", width=width, scheme=scheme)
     page.get_by_role("link", name="Follow a source row further").click()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 from fastapi import APIRouter, Query
 from fastapi.responses import Response
@@ -15,7 +15,7 @@ from airflow_lineage_provider.shown import shown
 from airflow_lineage_provider.store import DerivationRecord
 from airflow_lineage_provider.web.api.explanations import explanation_answer, table_file
 from airflow_lineage_provider.web.api.formats import FILES, Format, Wanted
-from airflow_lineage_provider.web.api.models import DerivationAnswer, DerivationsAnswer, ExplanationAnswer
+from airflow_lineage_provider.web.api.models import DerivationAnswer, DerivationsAnswer, ExplanationAnswer, ExplanationForm
 from airflow_lineage_provider.web.asking import Asked, Question
 from airflow_lineage_provider.web.foreign import runs_behind
 from airflow_lineage_provider.web.withheld import redaction_of
@@ -35,11 +35,12 @@ async def derivation(
     derivation_id: str,
     question: Asked,
     file: Wanted,
-    form: Annotated[Literal["json", "page"], Query()] = "json",
+    form: Annotated[ExplanationForm, Query()] = "json",
+    udf: Annotated[str | None, Query(max_length=500)] = None,
     table: Annotated[str, Query(max_length=500)] = "target",
 ) -> ExplanationAnswer | Response:
     """A stored answer; as a file it is one of its tables. One with rows of runs that are not for this person is refused as a whole."""
-    return await question.answered(lambda: _answered(question, derivation_id, form, table, file))
+    return await question.answered(lambda: _answered(question, derivation_id, (form, udf), table, file))
 
 
 def _listed(question: Question, run_id: str) -> DerivationsAnswer:
@@ -60,10 +61,13 @@ def told_of(one: DerivationRecord, run: Run | None) -> DerivationAnswer:
     )  # fmt: skip
 
 
-def _answered(question: Question, derivation_id: str, form: str, table: str, file: Format) -> ExplanationAnswer | Response:
+def _answered(
+    question: Question, derivation_id: str, wanted: tuple[ExplanationForm, str | None], table: str, file: Format
+) -> ExplanationAnswer | Response:
     found = _found(question, derivation_id)
     _check(question, found)
-    return explanation_answer(found, form, None) if file == "json" else table_file(found, table, file)
+    form, udf = wanted
+    return explanation_answer(found, form, None, udf) if file == "json" else table_file(found, table, file)
 
 
 def _found(question: Question, derivation_id: str) -> Explanation:

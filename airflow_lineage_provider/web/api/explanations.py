@@ -15,9 +15,9 @@ from airflow_lineage_provider.recorded_run import Run
 from airflow_lineage_provider.render.askable import check_askable
 from airflow_lineage_provider.render.withheld import shown
 from airflow_lineage_provider.web.api.formats import FILES, Format, Wanted, as_file
-from airflow_lineage_provider.web.api.models import ExplainAsked, ExplanationAnswer, LinesAnswer, RowsMeant
+from airflow_lineage_provider.web.api.models import ExplainAsked, ExplanationAnswer, ExplanationForm, LinesAnswer, RowsMeant
 from airflow_lineage_provider.web.asking import MOST_TARGET_ROWS, Asked, Question
-from airflow_lineage_provider.web.lines import Lines, explain_lines
+from airflow_lineage_provider.web.lines import Lines, explain_lines, letters_lines
 from airflow_lineage_provider.web.problems import Refused
 from airflow_lineage_provider.web.withheld import redaction_of
 
@@ -36,7 +36,7 @@ async def explanation(run_id: str, asked: ExplainAsked, question: Asked, form: W
 def _answered(question: Question, run_id: str, asked: ExplainAsked, form: Format) -> ExplanationAnswer | Response:
     run = question.run(run_id)
     found, lines = explained(question, run, asked)
-    return explanation_answer(found, asked.form, lines) if form == "json" else table_file(found, asked.table, form)
+    return explanation_answer(found, asked.form, lines, asked.udf) if form == "json" else table_file(found, asked.table, form)
 
 
 def explained(question: Question, run: Run, asked: RowsMeant) -> tuple[Explanation, Lines]:
@@ -60,15 +60,21 @@ def _target(run: Run, asked: RowsMeant) -> Any:
     return run.numbered([int(one) for one in asked.numbers])
 
 
-def explanation_answer(found: Explanation, form: str, lines: Lines | None) -> ExplanationAnswer:
-    """An explanation in the form that is asked for, shown under the settings that withhold columns."""
-    document = found.to_dict() if form == "json" else None
+def explanation_answer(found: Explanation, form: ExplanationForm, lines: Lines | None, udf: str | None = None) -> ExplanationAnswer:
+    """An explanation in the form that is asked for, shown under the settings that withhold columns.
+
+    :raises InvalidOption: letters are asked for, and there are none of this UDF's decisions.
+    """
     told = shown(found)
+    page = {"json": lambda: None, "page": found.to_html, "letters": lambda: found.letters(udf).to_html()}[form]()
+    if form == "letters" and lines is not None:
+        lines = letters_lines(lines, udf)
     return ExplanationAnswer(
         asked=told.asked,
-        document=document,
-        page=found.to_html() if form == "page" else None,
+        document=found.to_dict() if form == "json" else None,
+        page=page,
         tables=["target", *told.tables],
+        letters=[name for name, one in told.reasons.items() if one.names.outcome.favourable],
         ask=None if lines is None else LinesAnswer(python=lines.python, command=lines.command, conf=lines.conf),
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -140,10 +140,16 @@ class RowsMeant(Asked):
         return self
 
 
-class ExplainAsked(RowsMeant):
-    """Rows that are asked about. ``form`` is that of the answer; ``table`` is the table that a file (CSV, Arrow) has of it."""
+ExplanationForm: TypeAlias = Literal["json", "page", "letters"]
+"""What an explanation comes as: a document, the page, or the page of the letters about the decisions of one of its UDFs."""
 
-    form: Literal["json", "page"] = "json"
+
+class ExplainAsked(RowsMeant):
+    """Rows that are asked about. ``form`` is that of the answer, with letters of ``udf``; ``table`` is the table that a file (CSV, Arrow)
+    has of it."""
+
+    form: ExplanationForm = "json"
+    udf: Annotated[str | None, Field(max_length=500)] = None
     table: Annotated[str, Field(max_length=500)] = "target"
 
 
@@ -172,12 +178,14 @@ class LinesAnswer(BaseModel):
 
 
 class ExplanationAnswer(BaseModel):
-    """An explanation as `Explanation.to_dict` gives it; or, where a page was asked for, the page. ``tables`` are to be had as files."""
+    """An explanation as `Explanation.to_dict` gives it; or, where a page was asked for, the page. ``tables`` are to be had as files,
+    ``letters`` about the decisions of these UDFs, whose authors have said what is favourable."""
 
     asked: str
     document: dict[str, Any] | None = None
     page: str | None = None
     tables: list[str] = []
+    letters: list[str] = []
     ask: LinesAnswer | None = None
 
 

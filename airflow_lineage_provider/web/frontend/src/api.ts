@@ -66,8 +66,13 @@ export interface Explanation {
   tables: string[];
   document: unknown;
   page: string | null;
+  /** UDFs whose decisions can be told in letters. */
+  letters: string[];
   ask: Ask | null;
 }
+
+/** What an explanation comes as: a document, the page, or the page of letters about a UDF's decisions. */
+export type ExplanationForm = "json" | "page" | { letters: string };
 
 export interface Derivation {
   id: string;
@@ -201,6 +206,10 @@ async function problem(response: Response): Promise<Problem> {
 
 const run = (id: string) => `runs/${encodeURIComponent(id)}`;
 
+function wanted(form: ExplanationForm): Record<string, string> {
+  return typeof form === "string" ? { form } : { form: "letters", udf: form.letters };
+}
+
 export const api = {
   runs: (asked: Record<string, string | undefined>, signal?: AbortSignal) => {
     const given = Object.entries(asked).filter((one): one is [string, string] => Boolean(one[1]));
@@ -219,8 +228,8 @@ export const api = {
     answer<Picture>(`picture?${new URLSearchParams({ dag_id: dagId, dag_run_id: dagRunId })}`, signal),
   run: (id: string, signal?: AbortSignal) => answer<RunDetails>(run(id), signal),
   rows: (id: string, asked: RowsAsked, signal?: AbortSignal) => answer<Rows>(`${run(id)}/rows`, signal, asked),
-  explanation: (id: string, target: Target, form: "json" | "page", signal?: AbortSignal) =>
-    answer<Explanation>(`${run(id)}/explanation`, signal, { ...target, form }),
+  explanation: (id: string, target: Target, form: ExplanationForm, signal?: AbortSignal) =>
+    answer<Explanation>(`${run(id)}/explanation`, signal, { ...target, ...wanted(form) }),
   rowsFile: (id: string, asked: RowsAsked, form: FileForm) => file(`${run(id)}/rows`, form, asked),
   explanationFile: (id: string, target: Target, table: string, form: FileForm) => file(`${run(id)}/explanation`, form, { ...target, table }),
   forward: (id: string, asked: SourceRows, signal?: AbortSignal) => answer<Forward>(`${run(id)}/forward`, signal, asked),
@@ -229,8 +238,8 @@ export const api = {
   columns: (id: string, signal?: AbortSignal) => answer<Columns>(`${run(id)}/columns`, signal),
   columnsFile: (id: string, form: FileForm) => file(`${run(id)}/columns`, form),
   derivations: (id: string, signal?: AbortSignal) => answer<{ derivations: Derivation[] }>(`${run(id)}/derivations`, signal),
-  derivation: (id: string, form: "json" | "page", signal?: AbortSignal) =>
-    answer<Explanation>(`derivations/${encodeURIComponent(id)}?form=${form}`, signal),
+  derivation: (id: string, form: ExplanationForm, signal?: AbortSignal) =>
+    answer<Explanation>(`derivations/${encodeURIComponent(id)}?${new URLSearchParams(wanted(form))}`, signal),
   derivationFile: (id: string, table: string, form: FileForm) =>
     file(`derivations/${encodeURIComponent(id)}?table=${encodeURIComponent(table)}`, form),
 };

@@ -5,8 +5,8 @@ import { AskSpark } from "../AskSpark";
 import { Downloads } from "../Downloads";
 import { Lines } from "../Lines";
 import { Trouble, Waiting } from "../Trouble";
-import type { Explanation, FileForm } from "../api";
-import { permalink, type View } from "../place";
+import type { Explanation, ExplanationForm, FileForm } from "../api";
+import { hashOf, permalink, type View } from "../place";
 import { save } from "../save";
 import { currentTheme, type Theme } from "../theme";
 
@@ -14,38 +14,48 @@ interface Props {
   /** What the files that are saved are called. */
   name: string;
   queryKey: unknown[];
-  ask: (form: "json" | "page", signal?: AbortSignal) => Promise<Explanation>;
+  ask: (form: ExplanationForm, signal?: AbortSignal) => Promise<Explanation>;
   file: (table: string, form: FileForm) => Promise<Blob>;
   close: string;
   link: View;
   children?: ReactNode;
 }
 
-/** An explanation, exactly as the HTML page shows it: the page itself, in a frame. */
+/** An explanation, exactly as the HTML page shows it: the page itself, in a frame; or the letters about a UDF's decisions in it. */
 export function Answer({ name, queryKey, ask, file, close, link, children }: Props) {
-  const found = useQuery({ queryKey: [...queryKey, "page"], queryFn: ({ signal }) => ask("page", signal) });
+  const { letters: udf, ...why } = link;
+  const form: ExplanationForm = udf ? { letters: udf } : "page";
+  const found = useQuery({ queryKey: [...queryKey, form], queryFn: ({ signal }) => ask(form, signal) });
   const [table, setTable] = useState("target");
   const heading = useRef<HTMLHeadingElement>(null);
-  useEffect(() => heading.current?.focus(), []);
+  useEffect(() => heading.current?.focus(), [udf]);
   const page = found.data?.page;
+  const title = udf ? "Letters of reasons" : "Why?";
   return (
-    <section className="answer" aria-label="Why?">
+    <section className="answer" aria-label={title}>
       <div className="bar">
         <h2 ref={heading} tabIndex={-1}>
-          Why?
+          {title}
         </h2>
         {page && (
-          <button type="button" onClick={() => save(`${name}.html`, new Blob([page], { type: "text/html" }))}>
+          <button type="button" onClick={() => save(udf ? `letters-${name}.html` : `${name}.html`, new Blob([page], { type: "text/html" }))}>
             Save page
           </button>
         )}
         <a href={permalink(link)}>Link to this</a>
+        {udf && <a href={hashOf(why)}>Why?</a>}
         <a href={close}>Close</a>
       </div>
       {found.isPending && <Waiting what="Tracing" />}
       {found.error && <Trouble error={found.error} />}
-      {page && <Page page={page} />}
-      {found.data && (
+      {page && <Page page={page} title={udf ? "The letters" : "The explanation"} />}
+      {!udf &&
+        found.data?.letters.map((one) => (
+          <p key={one}>
+            <a href={hashOf({ ...link, letters: one })}>Letters of reasons about {one}</a>: for each decision that is not favourable, what counted against it, to be printed.
+          </p>
+        ))}
+      {found.data && !udf && (
         <div className="bar">
           <label htmlFor="saved">Table for CSV and Arrow</label>
           <select id="saved" value={table} onChange={(event) => setTable(event.target.value)}>
@@ -56,21 +66,21 @@ export function Answer({ name, queryKey, ask, file, close, link, children }: Pro
           <Downloads name={name} what="the explanation" file={(form) => file(table, form)} json={() => ask("json").then((one) => one.document)} />
         </div>
       )}
-      {page && children}
+      {page && !udf && children}
       {found.data?.ask?.conf && <AskSpark conf={found.data.ask.conf} />}
       {found.data?.ask && <Lines ask={found.data.ask} title="The same in a shell, and in Python:" />}
     </section>
   );
 }
 
-function Page({ page }: { page: string }) {
+function Page({ page, title }: { page: string; title: string }) {
   const [theme, setTheme] = useState<Theme>(currentTheme);
   useEffect(() => {
     const changed = () => setTheme(currentTheme());
     window.addEventListener("themechange", changed);
     return () => window.removeEventListener("themechange", changed);
   }, []);
-  return <iframe title="The explanation" srcDoc={inTheme(page, theme)} sandbox="allow-scripts allow-same-origin allow-downloads" />;
+  return <iframe title={title} srcDoc={inTheme(page, theme)} sandbox="allow-scripts allow-same-origin allow-downloads" />;
 }
 
 /** The page follows the system's theme; Airflow's may be the other. Its style alone is touched. */
