@@ -41,7 +41,7 @@ SHOWN: Mapping[str, Feature] = {
 }
 """What people call the arguments, in their order; ``against`` in the words of the form that Regulation B gives (12 CFR 1002, C-1)."""
 
-OUTCOME = Feature("judgement", values={"Accept": "Accepted", "Reject": "Rejected"}, favourable=("Accept",))
+OUTCOME = Feature("judgement", values={"Accept": "Accepted", "Reject": "Rejected"}, favourable=("Accept", "approved"))
 
 ACCEPT_FROM, REJECT_BELOW = 0.8, 0.6
 """Probabilities of approval."""

@@ -141,7 +141,7 @@ def letters_of(
         if outcome.favours(value):
             continue
         told = _Told(made, outcome, texts, most)
-        reasons, space, problem = told.of(reason)
+        reasons, space, problem = told.of(value, reason)
         found.append(Letter(
             decision=number, udf=made.name, version=made.names.version, run_id=made.run_id or explanation.run.id,
             arguments=tuple(zip(made.rows.column_names[1:-2], arguments, strict=True)), value=value,
@@ -178,7 +178,7 @@ class _Told:
     texts: Mapping[str, str]
     most: int
 
-    def of(self, reason: str | None) -> tuple[tuple[PrincipalReason, ...], str, str]:
+    def of(self, value: Any, reason: str | None) -> tuple[tuple[PrincipalReason, ...], str, str]:
         """Principal reasons and what they are measured in; or why there are none."""
         worth = self.made.guarantee
         if worth.level != "exact":
@@ -190,11 +190,9 @@ class _Told:
         if not isinstance(read, Attributions):
             kind = "none" if read is None else type(read).__name__
             return (), "", f"a letter tells factors with their contributions, and the decision's reason is of another kind: {kind}"
-        sign = self._sign(read)
+        sign = self._sign(value, read)
         if sign is None:
-            return (), read.output_space, (
-                "contributions are to a number, and nobody has said whether a higher or a lower one is favourable: favourable=['higher']"
-            )  # fmt: skip
+            return (), read.output_space, _unsaid(read.label)
         against: dict[str, list[tuple[str, float]]] = {}
         for one in read.features:
             if one.contribution * sign < 0:
@@ -213,16 +211,31 @@ class _Told:
             return (), read.output_space, "no factor counted against the person"
         return tuple(chosen), read.output_space, ""
 
-    def _sign(self, reason: Attributions) -> int | None:
-        """1 where a positive contribution is for the person, -1 where it is against them."""
+    def _sign(self, value: Any, reason: Attributions) -> int | None:
+        """1 where a positive contribution is for the person, -1 where it is against them; None where nobody has said which.
+
+        A class that is not favourable is against the person only where it is one of the decision's own values: a model's classes may have
+        names of their own ("approved"), and what raises one of these may be for the person as well.
+        """
         if reason.label is not None:
-            return 1 if self.outcome.favours(reason.label) else -1
+            if self.outcome.favours(reason.label):
+                return 1
+            return -1 if self.outcome.is_value(reason.label, value) else None
         said = [one for one in _DIRECTIONS if one in self.outcome.favourable]
         return None if len(said) != 1 else 1 if said == ["higher"] else -1
 
     def _text(self, feature: str) -> str:
         said = self.made.names.features.get(feature)
         return self.texts.get(feature) or (said.against if said is not None else "")
+
+
+def _unsaid(label: str | None) -> str:
+    if label is None:
+        return "contributions are to a number, and nobody has said whether a higher or a lower one is favourable: favourable=['higher']"
+    return (
+        f"contributions are to {label!r}, which is no value of the decision, and nobody has said whether that is for the person: it can "
+        f"stand among the favourable values, favourable=[…, {label!r}], or among the names of values, Feature(values={{{label!r}: …}})"
+    )
 
 
 def _sources(explanation: Explanation, behind: Mapping[str, Sequence[int]]) -> dict[str, tuple[Mapping[str, Any], ...]]:

@@ -22,7 +22,8 @@ class Feature:
     :param unit: what it is measured in: ``"%"``, ``"$"``, ``"years"``.
     :param values: names of its values: ``{0: "bad", 1: "good"}``.
     :param against: what a person is told where it counted against them, in a letter of reasons (`answers.letters`).
-    :param favourable: of an outcome: the values that are for the person (``("Accept",)``), or ``("higher",)``, ``("lower",)`` for a number.
+    :param favourable: of an outcome: the values that are for the person (``("Accept",)``), and the model's classes where they have other
+        names (``("Accept", "approved")``); or ``("higher",)``, ``("lower",)`` for a number.
     :raises UdfDeclarationError: something else than texts, or a value that is no plain one.
     """
 
@@ -52,6 +53,11 @@ class Feature:
         """Whether a value, or the label of a class, is a favourable one; the same as for `name_of`, and by its name."""
         known = {_key(one) for one in self.favourable}
         return _key(value) in known or self.name_of(value) in known
+
+    def is_value(self, label: Any, value: Any) -> bool:
+        """Whether a class is this value, or another that is named here; the same as for `name_of`."""
+        known = {*map(_key, self.values), *self.values.values(), _key(value), self.name_of(value)}
+        return _key(label) in known
 
 
 Features: TypeAlias = "Mapping[str, Feature | str]"

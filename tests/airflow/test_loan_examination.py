@@ -94,6 +94,19 @@ def test_the_reasons_are_those_of_the_model(december: DagResult, judged: Any) ->
         assert total == pytest.approx(reason["output"], abs=1e-6)
 
 
+def test_letters_tell_what_lowered_the_probability_of_approval(december: DagResult) -> None:
+    with Lineage() as lineage:
+        explanation = lineage.derivation(december.result("derive")["derivation_id"])
+    decided = explanation.reasons["credit_exam"].to_pylist()
+    letters = explanation.letters(most=len(credit_exam.FEATURES))
+    assert len(letters) == len(decided) > 0
+    for row, letter in zip(decided, letters, strict=True):
+        reason = json.loads(row["reason"])
+        assert reason["label"] == "approved"
+        against = {each["feature"] for each in reason["features"] if each["contribution"] < 0}
+        assert {name for one in letter.reasons for name in one.features} == against
+
+
 def test_a_rejection_of_the_summary_has_all_rejected_applications_behind_it(december: DagResult, judged: Any) -> None:
     """Example 8 of the paper, on the real data."""
     with Lineage() as lineage:

@@ -72,6 +72,17 @@ def test_contributions_to_another_class_are_against_the_person() -> None:
     assert told(only(answer(("Reject", reason)))) == [("Your debts are high.", ("debt",), 0.3)]
 
 
+def test_a_class_of_the_models_own_is_for_or_against_the_person_where_that_is_said() -> None:
+    """What lowers "approved" is against the person, though no decision is called so; taken for the contrary, a letter says the opposite."""
+    found = answer(("Reject", attributions(label="approved", income=-0.2, debt=0.3)))
+    assert only(found).reasons == ()
+    assert "contributions are to 'approved'" in only(found).problem
+    assert told(only(found, favourable=["Accept", "approved"])) == [("Your income is low.", ("income",), -0.2)]
+    # A class is against the person where it is this decision, or another that has a name, and not a favourable one.
+    marginal = answer(("Marginal", attributions(label="Marginal", debt=0.3)), ("Marginal", attributions(label="Reject", debt=0.3)))
+    assert [told(one)[0][0] for one in marginal.letters()] == ["Your debts are high."] * 2
+
+
 def test_a_value_is_favourable_by_its_name_too() -> None:
     reason = attributions(label="1", debt=-0.3)
     letters = answer((0, reason), (1, reason)).letters()

@@ -66,9 +66,11 @@ def explanation_answer(found: Explanation, form: ExplanationForm, lines: Lines |
     :raises InvalidOption: letters are asked for, and there are none of this UDF's decisions.
     """
     told = shown(found)
-    page = {"json": lambda: None, "page": found.to_html, "letters": lambda: found.letters(udf).to_html()}[form]()
-    if form == "letters" and lines is not None:
-        lines = letters_lines(lines, udf)
+    page = None
+    if form == "page":
+        page = found.to_html()
+    elif form == "letters":
+        page, lines = found.letters(udf).to_html(), None if lines is None else letters_lines(lines, udf)
     return ExplanationAnswer(
         asked=told.asked,
         document=found.to_dict() if form == "json" else None,
