@@ -25,7 +25,7 @@ test: setup ## Run all tests
 	.venv/bin/pytest $(PARALLEL)
 
 quick: setup ## Run the tests that need neither Spark, nor Airflow, nor PostgreSQL
-	.venv/bin/pytest $(PARALLEL) -m "not spark and not airflow and not postgres"
+	.venv/bin/pytest --numprocesses $$(getconf _NPROCESSORS_ONLN) --dist worksteal -m "not spark and not airflow and not postgres"
 
 pairs: setup ## Run every case under every strategy (make test: the cases take the strategies in turn)
 	PAIRS=all .venv/bin/pytest $(PARALLEL) $$(grep -rl --include='test_*.py' in_turn tests)

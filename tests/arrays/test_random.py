@@ -31,7 +31,7 @@ def listed(relation: Relation) -> list[tuple[int, ...]]:
     return [tuple(pair) for pair in expand(relation).tolist()]
 
 
-@drawn(300, given_=relations())
+@drawn(150, given_=relations())
 def test_what_is_compressed_is_what_was_given(given_: Given) -> None:
     rank = len(given_.output)
     relation = compress(given_.pairs, given_.output, given_.source)
@@ -41,7 +41,7 @@ def test_what_is_compressed_is_what_was_given(given_: Given) -> None:
     assert listed(link(given_.pairs, given_.output, given_.source, "exact").by_output()) == once(given_.pairs)
 
 
-@drawn(200, path=paths(), seed_=st.integers(0, 2**32 - 1))
+@drawn(100, path=paths(), seed_=st.integers(0, 2**32 - 1))
 def test_relations_after_one_another_are_one(path: list[Given], seed_: int) -> None:
     found, pairs = compress(path[0].pairs, path[0].output, path[0].source), once(path[0].pairs)
     for one in path[1:4]:
