@@ -55,7 +55,7 @@ def _parts(found: Impact, shown: dict[str, LineageRows], revised: str, width: in
     yield guarantee_line(found.guarantee)
     same = f", {len(shown['unchanged']):,} of them unchanged" if len(touched) else ""
     heads = {
-        "touched": f"{count(len(touched), 'row')} of the result descend from them{same}",
+        "touched": f"{count(len(touched), 'row')} of the result touched{same}",
         "gone": f"{count(len(shown['gone']), 'row')} of the result would not be there, or not as now",
         "may_appear": f"{count(len(shown['may_appear']), 'row')} would be there instead, or besides",
     }

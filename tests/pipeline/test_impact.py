@@ -136,7 +136,7 @@ def test_it_is_shown_and_told_as_json(lineage: Lineage, places: Path) -> None:
     found.show(Console(file=out, width=100))
     text = out.getvalue()
     assert "1 row asked about: id = 3; as if revised: {'n': 70}" in text
-    assert "0 rows of the result descend from them" in text
+    assert "0 rows of the result touched" in text
     assert "1 row would be there instead, or besides" in text
     told = found.to_dict()
     assert (told["document"], told["revised"], told["may_appear"]["rows"]) == ("airflow_lineage.impact", "{'n': 70}", [["b", 71]])
