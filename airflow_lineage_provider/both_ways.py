@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from airflow_lineage_provider.asking import Asking
     from airflow_lineage_provider.deriving.across.onward import Onward
     from airflow_lineage_provider.deriving.asked_run import AskedRun
+    from airflow_lineage_provider.explained_run import Target
     from airflow_lineage_provider.progress import Progress
-    from airflow_lineage_provider.recorded_run import Target
     from airflow_lineage_provider.recording import RecordedPlan
 
 

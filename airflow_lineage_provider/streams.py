@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from airflow_lineage_provider.answers.batches import Batch, ExplainedBatch
 from airflow_lineage_provider.answers.summary import summary_of
 from airflow_lineage_provider.errors import BatchError, EmptyTarget, InvalidOutput, InvalidTarget, PlanError, TargetTooLarge
+from airflow_lineage_provider.explained_run import Target
 from airflow_lineage_provider.options import check_options
-from airflow_lineage_provider.recorded_run import Run, Target
+from airflow_lineage_provider.recorded_run import Run
 from airflow_lineage_provider.requested import requested
 from airflow_lineage_provider.running.given_pipeline import check_parameters
 from airflow_lineage_provider.running.output import Output
