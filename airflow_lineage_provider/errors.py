@@ -27,6 +27,7 @@
     ├── TargetError                   the target of a derivation cannot be used
     │   ├── InvalidTarget             it does not parse, or names an unknown column
     │   ├── EmptyTarget               it matches no row
+    │   │   └── NothingChanged        no row is new or has changed since the run that is compared with
     │   ├── TargetTooLarge            it matches more rows than the limit
     │   └── AnswerTooLarge            more source rows stand behind it than the limit
     ├── TracingError                  a derivation cannot be answered
@@ -181,6 +182,10 @@ class InvalidTarget(TargetError):
 
 class EmptyTarget(TargetError):
     """The target matches no row."""
+
+
+class NothingChanged(EmptyTarget):
+    """No row is new or has changed since the run that is compared with."""
 
 
 class TargetTooLarge(TargetError):

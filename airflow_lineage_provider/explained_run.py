@@ -15,6 +15,7 @@ from airflow_lineage_provider.options import check_options
 from airflow_lineage_provider.progress import Progress
 from airflow_lineage_provider.renamed import renamed
 from airflow_lineage_provider.render.progress import watched
+from airflow_lineage_provider.secrecy import Secrets
 from airflow_lineage_provider.secrecy.failures import guarded
 from airflow_lineage_provider.secrecy.showing import without_secrets
 from airflow_lineage_provider.words import Difference
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import Column, Row
 
+    from airflow_lineage_provider.deriving.asked_run import AskedRun
+    from airflow_lineage_provider.deriving.derive import Target as ChosenRows
     from airflow_lineage_provider.deriving.known_runs import KnownRuns
     from airflow_lineage_provider.deriving.target_rows import RowNumbers
     from airflow_lineage_provider.pipeline import Lineage
@@ -49,6 +52,7 @@ class ExplanationsOfRun(ABC):
         target: Target | None = None,
         *,
         at: int | Sequence[int] | str | None = None,
+        since: str | None = None,
         max_rows: int | None = None,
         verify: bool = False,
         difference: Difference = "control",
@@ -66,6 +70,11 @@ class ExplanationsOfRun(ABC):
         pandas frame, or an Arrow table; a row matches where all columns that are named have these values. In place of a target, ``at``
         names rows by their positions, counted from 0 in the order of `result` and `result_table` (a text: ``"0,3"``).
 
+        ``since`` is the id of an earlier run of the pipeline: of the rows that ``target`` names (of all, without one) only those are
+        explained that this run's result has not. They are new, or have changed: a row is the same where all its values are (numbers to 12
+        digits), and of equal rows so many are new as there are more of them. Where a UDF is of another version now, every row counts as
+        changed: its reasons are others. (That a row is the same does not mean that the same source rows stand behind it.)
+
         ``max_rows`` is the most rows that the target may match (`settings.target_limit`). ``verify`` runs the pipeline over
         the derived source rows and checks that it gives the target again (definition 5, condition 1). ``difference`` says what the
         right side of a difference (EXCEPT, NOT IN, NOT EXISTS) is in the answer: ``control``, one entry for the whole of it (the paper's
@@ -79,6 +88,7 @@ class ExplanationsOfRun(ABC):
 
         :raises InvalidOption: an option is wrong.
         :raises InvalidTarget, EmptyTarget, TargetTooLarge: the target cannot be used.
+        :raises NothingChanged: no row is new or has changed. :raises RunNotFound: ``since`` is no run of the pipeline.
         :raises AnswerTooLarge: more source rows stand behind it than `settings.source_limit`.
         :raises ResultNotStored: ``at`` of a run that did not store its result: rows that are made again have no positions.
         :raises SparkRequired: a part of the answer needs Spark, and there is no session.
@@ -87,7 +97,7 @@ class ExplanationsOfRun(ABC):
         :raises SecretRequired, SecretMismatch: a secret parameter of the run is not given, or another value.
         """
         from airflow_lineage_provider.deriving.across.across import Across
-        from airflow_lineage_provider.deriving.derive import derive
+        from airflow_lineage_provider.deriving.derive import derive_rows
         from airflow_lineage_provider.deriving.images import with_images
         from airflow_lineage_provider.deriving.known_runs import KnownRuns
         from airflow_lineage_provider.deriving.record import saved
@@ -96,7 +106,7 @@ class ExplanationsOfRun(ABC):
 
         max_rows, context = renamed("max_rows", max_rows, "limit", limit), renamed("context", context, "airflow", airflow)
         check_options({"max_rows": max_rows, "verify": verify, "difference": difference, "across": across})
-        check_options({"save": save, "params": params, "context": context})
+        check_options({"since": since, "save": save, "params": params, "context": context})
         self._asking.check_complete()
         most, given = settings.target_limit() if max_rows is None else max_rows, params or {}
         secrets, what = self._asking.secrets(given), f"explain {self.record.pipeline}"
@@ -114,7 +124,9 @@ class ExplanationsOfRun(ABC):
                     "nothing"
                 )
             run = self._asking.asked(told, secrets, runs, across=across, save=save)
-            derived = derive(run, target, at=at, summary=self.summary, limit=most, difference=difference)
+            earlier = None if since is None else self._earlier(since, runs, told, given)
+            chosen = _chosen(run, target, at, earlier, most)
+            derived = derive_rows(run, chosen, summary=self.summary, difference=difference)
             explanation = derived.explanation
             if verify:
                 self._lineage.start("verifying runs the pipeline again")
@@ -130,3 +142,16 @@ class ExplanationsOfRun(ABC):
 
         with guarded(secrets.message), watched(progress, what) as stages, heartbeat(lambda: self._lineage.spark, stages) as told:
             return self._lineage.lasting(lambda: question(told))
+
+    def _earlier(self, since: str, runs: KnownRuns, told: Progress, given: Mapping[str, Any]) -> AskedRun:
+        """The run that is compared with. Secrets are needed only where its rows are made again."""
+        asking = Asking(self._lineage, runs.store.find_run(since, self.record.pipeline))
+        secrets = Secrets() if 0 in asking.plan.materialized else asking.secrets(given)
+        return asking.asked(told, secrets, runs, across=True)
+
+
+def _chosen(run: AskedRun, target: Target | None, at: Any, earlier: AskedRun | None, most: int) -> ChosenRows:
+    from airflow_lineage_provider.deriving.derive import chosen_target
+    from airflow_lineage_provider.deriving.since import changed_target
+
+    return chosen_target(run, target, at, most) if earlier is None else changed_target(run, target, at, earlier, most)

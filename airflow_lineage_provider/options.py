@@ -126,5 +126,6 @@ _CHECKS: Mapping[str, Callable[[str, Any], None]] = {
     "batch_rows": _count,
     "max_batches": partial(_count, of="batches"),
     "query": _text,
+    "since": _text,
     "limit": _count,  # the old name of max_rows
 }

@@ -161,6 +161,11 @@ def _explain(made: argparse.ArgumentParser) -> None:
     _one_run(made)
     made.add_argument("target", metavar="TARGET", nargs="?", help="a SQL predicate over the result's columns, or a JSON array of rows")
     made.add_argument("--at", metavar="N[,N]", help="in place of TARGET: positions of rows in the result, counted from 0")
+    made.add_argument(
+        "--since",
+        metavar="RUN",
+        help="of the rows of TARGET, or of all, those that this earlier run's result has not: new and changed",
+    )
     _max_rows(made, "TARGET may match at most N rows; more are an error (default: AIRFLOW_LINEAGE_TARGET_LIMIT, 10000)")
     made.add_argument("--verify", action="store_true", help="run the pipeline over the source rows found, and check that it gives the same")
     made.add_argument(

@@ -63,6 +63,7 @@ VERBS: Mapping[str, VerbHelp] = {
         (
             "airflow-lineage explain latest \"judge = 'Reject'\" --html why.html",
             "airflow-lineage explain latest --at 0,3",
+            "airflow-lineage explain latest \"judge = 'Reject'\" --since 01JG3Q --pipeline examine",
             'airflow-lineage explain 01JG3Q \'[{"judge": "Reject"}]\' --verify --json',
         ),
     ),

@@ -197,7 +197,7 @@ def _show_captured(made: Run, options: Namespace, out: Streams) -> None:
 def explain(options: Namespace, out: Streams) -> int:
     """Explain rows of a run's result. Spark is started only when the answer needs it."""
     load_imports(options.imports)
-    if (options.target is None) == (options.at is None):
+    if options.since is None and (options.target is None) == (options.at is None):
         raise InvalidTarget("name the rows to explain in exactly one way: a TARGET, or their positions, --at 0,3")
     target = None if options.target is None else _target(options.target)
     with ExitStack() as stack:
@@ -229,7 +229,7 @@ def _given(options: Namespace) -> dict[str, Any]:
 
 def _explained(options: Namespace, out: Streams, target: Any, stack: ExitStack) -> Explanation:
     found = found_run(asking(options, out, stack), options)
-    names = ("at", "max_rows", "verify", "difference", "across", "save")
+    names = ("at", "since", "max_rows", "verify", "difference", "across", "save")
     asked = {name: getattr(options, name) for name in names} | _given(options)
     return found.explain(target, **asked, progress=out.progress)
 

@@ -63,7 +63,8 @@ class FoundSources:
 class Target(Protocol):
     """Which rows of a result a derivation is about."""
 
-    asked: str
+    @property
+    def asked(self) -> str: ...
 
     def condition(self) -> Expression: ...
 
@@ -83,19 +84,6 @@ class Derived:
     read: pa.Table
 
 
-def derive(run: AskedRun, target: Any, *, at: Any = None, summary: RunSummary, limit: int, difference: Difference = "control") -> Derived:
-    """The explanation of the result's rows that match ``target``, or are at the positions ``at``.
-
-    ``difference`` says what the right side of a difference (EXCEPT, NOT IN, NOT EXISTS) is in the answer: ``control``, one entry
-    for the whole of it; ``data``, nothing; ``rows``, all its rows, among the source rows.
-
-    :raises InvalidTarget, EmptyTarget, TargetTooLarge: the target cannot be used.
-    :raises ResultNotStored: positions of a result that the run did not store.
-    :raises SparkRequired: a part of the answer needs a Spark session, and there is none.
-    """
-    return derive_rows(run, chosen_target(run, target, at, limit), summary=summary, difference=difference)
-
-
 def chosen_target(run: AskedRun, target: Any, at: Any, limit: int) -> Target:
     """Rows of the result as a person says which.
 
@@ -113,12 +101,19 @@ def chosen_target(run: AskedRun, target: Any, at: Any, limit: int) -> Target:
 
 
 def derive_rows(run: AskedRun, target: Target, *, summary: RunSummary, difference: Difference = "control") -> Derived:
-    """The same for rows that are chosen otherwise."""
+    """The explanation of a target's rows.
+
+    ``difference`` says what the right side of a difference (EXCEPT, NOT IN, NOT EXISTS) is in the answer: ``control``, one entry
+    for the whole of it; ``data``, nothing; ``rows``, all its rows, among the source rows.
+
+    :raises EmptyTarget, TargetTooLarge: the target cannot be used.
+    :raises SparkRequired: a part of the answer needs a Spark session, and there is none.
+    """
     started = time.perf_counter()
     with derivation(run, target.condition()) as made:
         run.progress("finding the target rows")
         numbers = target.numbers(made.rows)
-        target_rows = result_rows(made, numbers)
+        target_rows = result_rows(made.rows, numbers)
         run.progress("tracing")
         answer, found = _answer(made, numbers, difference)
     explanation = Explanation(
@@ -142,12 +137,12 @@ def derive_rows(run: AskedRun, target: Target, *, summary: RunSummary, differenc
     return Derived(explanation=explanation, sources=found, numbers=tuple(numbers), read=answer.read)
 
 
-def result_rows(made: Derivation, numbers: Sequence[int]) -> pa.Table:
+def result_rows(rows: RowSource, numbers: Sequence[int]) -> pa.Table:
     """Rows of the result by number, as a person has them."""
-    output = made.recorded.plan.output
-    columns = result_columns(made.rows, output)
-    found = made.rows.read(0, [*dict.fromkeys(columns), ROW], numbers)
-    chosen = found.select([found.column_names.index(name) for name in columns]).rename_columns(list(made.recorded.plan.names))
+    output = rows.recorded.plan.output
+    columns = result_columns(rows, output)
+    found = rows.read(0, [*dict.fromkeys(columns), ROW], numbers)
+    chosen = found.select([found.column_names.index(name) for name in columns]).rename_columns(list(rows.recorded.plan.names))
     return with_interval_types(chosen, [a.type for a in output])
 
 

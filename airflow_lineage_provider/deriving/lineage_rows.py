@@ -90,7 +90,7 @@ def rows_from(
         numbers = np.sort(descending.each_once().column(0).to_numpy())
         _check_result(numbers, asked.text, run.most_sources)
         run.progress("reading the rows of the result")
-        result = result_rows(made, numbers.tolist())
+        result = result_rows(made.rows, numbers.tolist())
     tags, found = (descending.keys.column(name).to_numpy() for name in (TAG, descending.keys.column_names[1]))
     return LineageRows(
         run=summary,

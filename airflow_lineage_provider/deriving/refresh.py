@@ -30,7 +30,7 @@ def refreshed(run: AskedRun, target: Any, *, at: Any, summary: RunSummary, limit
     spark = run.on_demand.needed(SparkRequired("refreshing runs the pipeline again, which needs a Spark session")).spark
     chosen = chosen_target(run, target, at, limit)
     with derivation(run, chosen.condition()) as made:
-        stored = result_rows(made, chosen.numbers(made.rows))
+        stored = result_rows(made.rows, chosen.numbers(made.rows))
     behind = rows_behind(run, target, None, at=at, summary=summary, limit=limit)
     run.session.rest()
     run.progress("running the pipeline over its lineage")

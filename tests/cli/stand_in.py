@@ -76,6 +76,7 @@ class FakeRun:
         target: Any = None,
         *,
         at: Any = None,
+        since: str | None = None,
         max_rows: int | None = None,
         verify: bool = False,
         difference: str = "control",
@@ -86,6 +87,7 @@ class FakeRun:
         FakeLineage.calls.append(("explain", self.id, target, max_rows, verify, self.lineage.spark))
         FakeLineage.calls.append(("difference", difference))
         FakeLineage.calls.append(("at", at))
+        FakeLineage.calls.append(("since", since))
         progress("tracing")
         needs_spark = FakeLineage.on_explain(self.lineage.spark)
         if needs_spark:

@@ -52,6 +52,15 @@ def test_differences(calls: list[tuple[Any, ...]], capfd: pytest.CaptureFixture[
     capfd.readouterr()
 
 
+def test_rows_that_are_new_since_a_run(calls: list[tuple[Any, ...]], capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", "latest", "--since", "run-0"]) == 0
+    assert main(["explain", "latest", "true", "--since", "run-0"]) == 0
+    assert named(calls, "since") == [("since", "run-0")] * 2
+    assert [call[2] for call in named(calls, "explain")] == [None, "true"]
+    assert main(["explain", "latest"]) == 2
+    assert "in exactly one way" in capfd.readouterr().err
+
+
 def test_a_target_of_rows(calls: list[tuple[Any, ...]], capfd: pytest.CaptureFixture[str]) -> None:
     assert main(["-q", "explain", "run-1", '[{"judge": "Reject"}]']) == 0
     assert main(["-q", "explain", "run-1", '{"judge": "Reject"}']) == 0

@@ -61,6 +61,8 @@ def test_a_page_works_in_its_order(path: Path, reader: Reader) -> None:
 def _explain(names: dict[str, Any]) -> None:
     (control,) = names["clean"].explain("client_id = 8").controls
     assert (control.operator, control.sources, control.rows) == ("▷ (id = client_id)", ("blacklist",), (0,))
+    changed = names["grown"].explain(since=names["before"]).target
+    assert changed.to_pylist() == [{"client_id": 9, "judge": "Reject"}]
 
 
 def _crossfilter(names: dict[str, Any]) -> None:

@@ -173,7 +173,7 @@ class Onward:
             worth = weakest(*worths)
             if len(each):
                 self._later[run.record.id] = LineageRows(
-                    run=self.describe(run.record), asked=here.asked, table="result", rows=result_rows(made, each.tolist()),
+                    run=self.describe(run.record), asked=here.asked, table="result", rows=result_rows(made.rows, each.tolist()),
                     links=pairs(asked, np.searchsorted(each, number)), guarantee=worth, engine="; ".join(dict.fromkeys(engines)),
                     asked_rows=here.asked_rows, numbers=tuple(each.tolist()), seconds=time.perf_counter() - started,
                 )  # fmt: skip
@@ -239,7 +239,7 @@ class Onward:
                 f"{len(wanted):,} rows of its input {name} are known by their values alone, more than {most:,}: ask about fewer rows, or "
                 "raise AIRFLOW_LINEAGE_TARGET_LIMIT"
             )
-        values = _as_read(result_rows(behind, wanted.tolist()), behind, source)
+        values = _as_read(result_rows(behind.rows, wanted.tolist()), behind, source)
         if not values.num_columns:
             return None
         try:
