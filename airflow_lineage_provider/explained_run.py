@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from airflow_lineage_provider import settings
 from airflow_lineage_provider.answers.explanation import Explanation, RunSummary
 from airflow_lineage_provider.answers.summary import summary_of
 from airflow_lineage_provider.asking import Asking
-from airflow_lineage_provider.errors import StoreNotPermitted
+from airflow_lineage_provider.errors import InvalidOption, StoreNotPermitted
 from airflow_lineage_provider.options import check_options
 from airflow_lineage_provider.progress import Progress
 from airflow_lineage_provider.renamed import renamed
@@ -18,7 +19,7 @@ from airflow_lineage_provider.render.progress import watched
 from airflow_lineage_provider.secrecy import Secrets
 from airflow_lineage_provider.secrecy.failures import guarded
 from airflow_lineage_provider.secrecy.showing import without_secrets
-from airflow_lineage_provider.words import Difference
+from airflow_lineage_provider.words import LAST_DERIVATION, Difference
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,10 +31,31 @@ if TYPE_CHECKING:
     from airflow_lineage_provider.deriving.known_runs import KnownRuns
     from airflow_lineage_provider.deriving.target_rows import RowNumbers
     from airflow_lineage_provider.pipeline import Lineage
+    from airflow_lineage_provider.records.derivation_sets import ChunkPlace
     from airflow_lineage_provider.records.run import RunRecord
 
 Target: TypeAlias = "str | Column | Row | Mapping[str, Any] | Sequence[Mapping[str, Any] | Row] | pd.DataFrame | pa.Table | RowNumbers"
 """Which rows are meant: a predicate, or rows by their values."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wanted:
+    """A question as `ExplanationsOfRun.explain` takes it; ``most`` is the most rows that it may be about.
+
+    :ivar place: which chunk of which set the answer is kept as.
+    """
+
+    target: Target | None
+    at: int | Sequence[int] | str | None
+    since: str | None
+    most: int
+    verify: bool
+    difference: Difference
+    across: bool
+    save: bool
+    params: Mapping[str, Any]
+    context: Mapping[str, Any]
+    place: ChunkPlace | None = None
 
 
 class ExplanationsOfRun(ABC):
@@ -96,52 +118,65 @@ class ExplanationsOfRun(ABC):
         :raises RunNotComplete: the run failed, was dropped, or is still going.
         :raises SecretRequired, SecretMismatch: a secret parameter of the run is not given, or another value.
         """
-        from airflow_lineage_provider.deriving.across.across import Across
-        from airflow_lineage_provider.deriving.derive import derive_rows
-        from airflow_lineage_provider.deriving.images import with_images
-        from airflow_lineage_provider.deriving.known_runs import KnownRuns
-        from airflow_lineage_provider.deriving.record import saved
-        from airflow_lineage_provider.deriving.verify import verified
-        from airflow_lineage_provider.spark.executing.heartbeat import heartbeat
-
         max_rows, context = renamed("max_rows", max_rows, "limit", limit), renamed("context", context, "airflow", airflow)
         check_options({"max_rows": max_rows, "verify": verify, "difference": difference, "across": across})
         check_options({"since": since, "save": save, "params": params, "context": context})
+        if since == LAST_DERIVATION:
+            raise InvalidOption(f"since={since!r} is known to explain_in_chunks alone, which knows who asks again; give the id of a run")
+        most = settings.target_limit() if max_rows is None else max_rows
+        wanted = Wanted(
+            target=target, at=at, since=since, most=most, verify=verify, difference=difference, across=across, save=save,
+            params=params or {}, context=context or {},
+        )  # fmt: skip
+        return self._explained(wanted, progress)
+
+    def _explained(self, wanted: Wanted, progress: Progress | bool | None) -> Explanation:
+        from airflow_lineage_provider.deriving.images import with_images
+        from airflow_lineage_provider.deriving.known_runs import KnownRuns
+        from airflow_lineage_provider.deriving.record import saved
+        from airflow_lineage_provider.spark.executing.heartbeat import heartbeat
+
         self._asking.check_complete()
-        most, given = settings.target_limit() if max_rows is None else max_rows, params or {}
-        secrets, what = self._asking.secrets(given), f"explain {self.record.pipeline}"
+        secrets, what = self._asking.secrets(wanted.params), f"explain {self.record.pipeline}"
 
         def question(told: Progress) -> Explanation:
             with self._asking.session() as session:
-                explanation = explained(told, KnownRuns(self._lineage.store, session))
+                explanation = self._derived(wanted, secrets, KnownRuns(self._lineage.store, session), told)
             explanation = with_images(without_secrets(explanation, secrets))
-            return saved(explanation, self._lineage.store, context or {}) if save else explanation
-
-        def explained(told: Progress, runs: KnownRuns) -> Explanation:
-            if save and not runs.store.may_derive(runs.session):
-                raise StoreNotPermitted(
-                    "this user of the results store may read it and not keep derivations: explain(…, save=False), or --no-save, writes "
-                    "nothing"
-                )
-            run = self._asking.asked(told, secrets, runs, across=across, save=save)
-            earlier = None if since is None else self._earlier(since, runs, told, given)
-            chosen = _chosen(run, target, at, earlier, most)
-            derived = derive_rows(run, chosen, summary=self.summary, difference=difference)
-            explanation = derived.explanation
-            if verify:
-                self._lineage.start("verifying runs the pipeline again")
-                told("verifying")
-                run.session.rest()
-                explanation = verified(explanation, run.udfs, run.recorded, self._lineage.spark)
-            if across:
-                further = Across(
-                    runs, lambda one: self._asking.other(one, runs, told, save, given), summary_of, difference, most, self._lineage.may_read
-                )
-                explanation = further.trace(derived, explanation)
-            return explanation
+            return saved(explanation, self._lineage.store, wanted.context, wanted.place) if wanted.save else explanation
 
         with guarded(secrets.message), watched(progress, what) as stages, heartbeat(lambda: self._lineage.spark, stages) as told:
             return self._lineage.lasting(lambda: question(told))
+
+    def _derived(self, wanted: Wanted, secrets: Secrets, runs: KnownRuns, told: Progress) -> Explanation:
+        from airflow_lineage_provider.deriving.across.across import Across
+        from airflow_lineage_provider.deriving.derive import derive_rows
+        from airflow_lineage_provider.deriving.verify import verified
+
+        check_may_derive(wanted, runs)
+        run = self._asking.asked(told, secrets, runs, across=wanted.across, save=wanted.save)
+        derived = derive_rows(run, self._chosen(wanted, run, runs, told), summary=self.summary, difference=wanted.difference)
+        explanation = derived.explanation
+        if wanted.verify:
+            self._lineage.start("verifying runs the pipeline again")
+            told("verifying")
+            run.session.rest()
+            explanation = verified(explanation, run.udfs, run.recorded, self._lineage.spark)
+        if wanted.across:
+            further = Across(
+                runs, lambda one: self._asking.other(one, runs, told, wanted.save, wanted.params), summary_of, wanted.difference,
+                wanted.most, self._lineage.may_read,
+            )  # fmt: skip
+            explanation = further.trace(derived, explanation)
+        return explanation
+
+    def _chosen(self, wanted: Wanted, run: AskedRun, runs: KnownRuns, told: Progress) -> ChosenRows:
+        from airflow_lineage_provider.deriving.derive import chosen_target
+        from airflow_lineage_provider.deriving.since import changed_target
+
+        if wanted.since is None:
+            return chosen_target(run, wanted.target, wanted.at, wanted.most)
+        return changed_target(run, wanted.target, wanted.at, self._earlier(wanted.since, runs, told, wanted.params), wanted.most)
 
     def _earlier(self, since: str, runs: KnownRuns, told: Progress, given: Mapping[str, Any]) -> AskedRun:
         """The run that is compared with. Secrets are needed only where its rows are made again."""
@@ -150,8 +185,9 @@ class ExplanationsOfRun(ABC):
         return asking.asked(told, secrets, runs, across=True)
 
 
-def _chosen(run: AskedRun, target: Target | None, at: Any, earlier: AskedRun | None, most: int) -> ChosenRows:
-    from airflow_lineage_provider.deriving.derive import chosen_target
-    from airflow_lineage_provider.deriving.since import changed_target
-
-    return chosen_target(run, target, at, most) if earlier is None else changed_target(run, target, at, earlier, most)
+def check_may_derive(wanted: Wanted, runs: KnownRuns) -> None:
+    """:raises StoreNotPermitted: the answer is to be kept, and the store's user may only read."""
+    if wanted.save and not runs.store.may_derive(runs.session):
+        raise StoreNotPermitted(
+            "this user of the results store may read it and not keep derivations: explain(…, save=False), or --no-save, writes nothing"
+        )

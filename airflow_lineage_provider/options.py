@@ -123,6 +123,7 @@ _CHECKS: Mapping[str, Callable[[str, Any], None]] = {
     "verify": _flag,
     "save": _flag,
     "max_rows": _count,
+    "chunk_rows": _count,
     "batch_rows": _count,
     "max_batches": partial(_count, of="batches"),
     "query": _text,

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from airflow_lineage_provider import settings
 from airflow_lineage_provider.answers.explanation import Explanation, RunSummary
+from airflow_lineage_provider.answers.explanation_set import ExplanationSet
 from airflow_lineage_provider.answers.summary import summary_of
 from airflow_lineage_provider.errors import SparkRequired
 from airflow_lineage_provider.options import check_options
@@ -351,6 +352,16 @@ class Lineage(LineageOfStreams, LineageOfWrites, ProfileOfTables, StoredSketches
 
         record = self.lasting(lambda: self.store.derivation(derivation_id))
         return restored(record, self.summary(record.run_id, whole=True))
+
+    def explanation_set(self, set_id: str) -> ExplanationSet:
+        """The stored derivations of one question (`Run.explain_in_chunks`), as far as they are made: ``ids`` are for `derivation`.
+
+        :raises DerivationNotFound: there is no such set.
+        """
+        from airflow_lineage_provider.deriving.record import restored_set
+
+        record, stored = self.lasting(lambda: self.store.derivation_set(set_id))
+        return restored_set(record, stored, self.summary(record.run_id, whole=True))
 
     def close(self) -> None:
         """Close the store's connections, when this object opened them."""

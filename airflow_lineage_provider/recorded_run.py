@@ -20,7 +20,8 @@ from airflow_lineage_provider.asking import Asking
 from airflow_lineage_provider.both_ways import LineageOfRows
 from airflow_lineage_provider.captured_run import CapturedLineageOfRun
 from airflow_lineage_provider.errors import ResultNotStored, SparkRequired
-from airflow_lineage_provider.explained_run import ExplanationsOfRun, Target
+from airflow_lineage_provider.explained_in_chunks import ExplanationsInChunks
+from airflow_lineage_provider.explained_run import Target
 from airflow_lineage_provider.options import check_options
 from airflow_lineage_provider.progress import Progress, unwatched
 from airflow_lineage_provider.recording import RecordedPlan
@@ -43,7 +44,7 @@ WHY_NOT_LIMIT = 100
 """So many source rows `Run.why_not` follows, unless it is told otherwise."""
 
 
-class Run(ExplanationsOfRun, LineageOfRows, CapturedLineageOfRun, SketchesOfRun):
+class Run(ExplanationsInChunks, LineageOfRows, CapturedLineageOfRun, SketchesOfRun):
     """A recorded run."""
 
     def __init__(self, lineage: Lineage, record: RunRecord, *, execution: Execution | None = None, result: DataFrame | None = None) -> None:

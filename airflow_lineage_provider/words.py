@@ -24,6 +24,9 @@ OnStoreFailure = Literal["fail", "keep_result"]
 Difference = Literal["control", "data", "rows"]
 """What the right side of a difference is in an answer: one entry for the whole table, nothing, or all its rows."""
 
+LAST_DERIVATION = "last_derivation"
+"""In place of a run that is compared with: that of the last derivation."""
+
 CaptureWhen = Literal["lazy", "eager"]
 """Whether the lineage of a run's rows is traced when it is asked for, or captured at the end of the run."""
 

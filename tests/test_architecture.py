@@ -40,6 +40,7 @@ LAYERS: tuple[frozenset[str], ...] = (
             "both_ways",
             "called",
             "captured_run",
+            "explained_in_chunks",
             "explained_run",
             "recorded_run",
             "requested",

@@ -61,6 +61,7 @@ CALLS: Mapping[str, Callable[..., Any]] = {
     "ReasonedUdf.spark_function": lambda **wrong: ReasonedUdf(double, "int").spark_function(**wrong),
     "Run.capture": lambda **wrong: Run(lineage(), RunRecord(pipeline="p", status="complete")).capture(**wrong),
     "Run.explain": lambda **wrong: Run(lineage(), RunRecord(pipeline="p", status="complete")).explain("true", **wrong),
+    "Run.explain_in_chunks": lambda **wrong: Run(lineage(), RunRecord(pipeline="p", status="complete")).explain_in_chunks("true", **wrong),
     "lime_tabular_udf": lambda **wrong: lime_tabular_udf(**model(**wrong)),
     "reasoned_udf": lambda **wrong: reasoned_udf("int", **wrong),
     "shap_udf": lambda **wrong: shap_udf(**model(**wrong)),

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from airflow_lineage_provider.answers.decided import Reasons
 from airflow_lineage_provider.answers.explanation import Explanation, RunSummary
+from airflow_lineage_provider.answers.explanation_set import ExplanationSet
 from airflow_lineage_provider.answers.tables import UNRECORDED, AnswerTable, Intermediate, SourceTable
 from airflow_lineage_provider.deriving.details import AnswerDetails
 from airflow_lineage_provider.deriving.reasons import worth_of
 from airflow_lineage_provider.errors import RecordDamaged
 from airflow_lineage_provider.plan import codec
-from airflow_lineage_provider.plan.guarantees import Guarantee
+from airflow_lineage_provider.plan.guarantees import Guarantee, weakest
 from airflow_lineage_provider.reasons.features import Names
+from airflow_lineage_provider.records.derivation_sets import ChunkPlace, DerivationSetRecord
 from airflow_lineage_provider.store import DerivationRecord, DerivationTable, Store
 from airflow_lineage_provider.typed_json import read, written
 
@@ -22,8 +24,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-def saved(explanation: Explanation, store: Store, airflow: Mapping[str, Any]) -> Explanation:
-    """Keep an explanation; the same one with its id."""
+def saved(explanation: Explanation, store: Store, airflow: Mapping[str, Any], place: ChunkPlace | None = None) -> Explanation:
+    """Keep an explanation, as a chunk of a set where it is one; the same one with its id."""
     record = DerivationRecord(
         run_id=explanation.run.id,
         target=explanation.asked,
@@ -33,6 +35,7 @@ def saved(explanation: Explanation, store: Store, airflow: Mapping[str, Any]) ->
         details=written(AnswerDetails.of(explanation)),
         tables=dict(_tables(explanation)),
         airflow=dict(airflow) or None,
+        place=place,
     )
     return replace(explanation, id=store.save_derivation(record))
 
@@ -71,6 +74,39 @@ def restored(record: DerivationRecord, run: RunSummary) -> Explanation:
         images={one.path: one.image for one in details.images},
         seconds=record.seconds or 0.0,
     )
+
+
+def restored_set(record: DerivationSetRecord, stored: Sequence[DerivationRecord], run: RunSummary) -> ExplanationSet:
+    """A set of explanations at a glance, as far as it was kept.
+
+    :raises RecordDamaged: what is kept of one of them cannot be read.
+    """
+    details = [read(AnswerDetails, one.details, "details") for one in stored]
+    return ExplanationSet(
+        id=record.id,
+        run=run,
+        asked=record.target,
+        since=record.since,
+        rows=record.rows,
+        chunk_rows=record.chunk_rows,
+        chunks=record.chunks,
+        ids=tuple(one.id for one in stored),
+        counts=stored[0].counts if record.chunks == 1 and stored else {"target": sum(one.counts.get("target", 0) for one in stored)},
+        guarantees=_weakest_of(stored),
+        stale=tuple(dict.fromkeys(text for one in details for text in one.stale)),
+        verified=_all_verified([one.verified for one in details]),
+        seconds=sum(one.seconds or 0.0 for one in stored),
+    )
+
+
+def _weakest_of(stored: Sequence[DerivationRecord]) -> dict[str, Guarantee]:
+    names = dict.fromkeys(name for one in stored for name in one.guarantees)
+    return {name: weakest(*(one.guarantees[name] for one in stored if name in one.guarantees)) for name in names}
+
+
+def _all_verified(verdicts: Sequence[bool | None]) -> bool | None:
+    """Whether every answer was verified; False where one was refuted, None where one was not verified."""
+    return False if False in verdicts else None if None in verdicts or not verdicts else True
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from airflow_lineage_provider.deriving.given_rows import Cells, given_rows
 from airflow_lineage_provider.deriving.listed import listed
 from airflow_lineage_provider.deriving.literals import has_literals, literal_of
-from airflow_lineage_provider.deriving.rows import RowSource, result_columns
+from airflow_lineage_provider.deriving.rows import RowSource, StoredRows, result_columns
 from airflow_lineage_provider.deriving.target import checked
 from airflow_lineage_provider.deriving.values import MISSING, Column
 from airflow_lineage_provider.errors import InvalidTarget, ResultNotStored, TargetTooLarge
@@ -23,6 +23,8 @@ from airflow_lineage_provider.shown import shown
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from airflow_lineage_provider.deriving.asked_run import AskedRun
+    from airflow_lineage_provider.deriving.derive import Target as ChosenTarget
     from airflow_lineage_provider.deriving.stored_tables import StoredTables
     from airflow_lineage_provider.recording import RecordedPlan
     from airflow_lineage_provider.store import Materialization
@@ -139,10 +141,14 @@ class PositionTarget:
 
 @dataclass(frozen=True)
 class RowNumbers:
-    """Rows of a result by the numbers that the run gave them, as programs name them (`Run.page`); ``positions`` is what people count."""
+    """Rows of a result by the numbers that the run gave them, as programs name them (`Run.page`).
+
+    ``positions`` is what people count, or ``asked`` says in words which rows they are.
+    """
 
     numbers: tuple[int, ...]
-    positions: tuple[int, ...]
+    positions: tuple[int, ...] = ()
+    asked: str = ""
 
 
 class NumbersTarget:
@@ -156,7 +162,7 @@ class NumbersTarget:
             raise ResultNotStored("the run did not store its result: rows that are made again have other numbers")
         if len(given.numbers) > limit:
             raise TargetTooLarge(f"{len(given.numbers):,} rows are more than {limit:,}; name fewer, or raise max_rows (--max-rows)")
-        self.asked = positions_text(given.positions)
+        self.asked = given.asked or positions_text(given.positions)
         self._recorded, self._numbers = recorded, sorted(set(given.numbers))
         self._rows = store.rows(stored, [*dict.fromkeys(_columns_of(recorded))], self._numbers)
         if self._rows.num_rows < len(self._numbers):
@@ -170,6 +176,19 @@ class NumbersTarget:
     def numbers(self, rows: RowSource) -> list[int]:
         """The numbers of the rows, ascending."""
         return self._numbers
+
+
+def lasting_numbers(target: ChosenTarget, run: AskedRun) -> list[int]:
+    """The numbers of a target's rows, ascending: those that they have whenever they are asked for.
+
+    :raises ResultNotStored: rows that are made again have others. :raises EmptyTarget, TargetTooLarge: as `Target.numbers`.
+    """
+    if "result" not in run.stored or 0 not in run.recorded.materialized:
+        raise ResultNotStored(
+            f"run {run.record.id} did not store its result (strategy {run.record.strategy}), and rows that are made again have no lasting "
+            "order: ask with explain(…), or run the pipeline with another strategy"
+        )
+    return target.numbers(StoredRows(run))
 
 
 def _columns_of(recorded: RecordedPlan) -> list[str]:

@@ -3,36 +3,47 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from airflow_lineage_provider.operators.derivation_result import of_explanation, of_nothing, of_set
 from airflow_lineage_provider.operators.options import check_when_read, check_when_run
 from airflow_lineage_provider.operators.recorded_run import RecordedRunOperator
-from airflow_lineage_provider.operators.run_context import airflow_context
+from airflow_lineage_provider.operators.run_context import airflow_context, task_instance_key, task_key
 from airflow_lineage_provider.renamed import renamed
-from airflow_lineage_provider.words import Difference
+from airflow_lineage_provider.words import LAST_DERIVATION, Difference
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
     from airflow_lineage_provider.answers.explanation import Explanation
+    from airflow_lineage_provider.answers.explanation_set import ExplanationSet
     from airflow_lineage_provider.pipeline import Lineage
+    from airflow_lineage_provider.recorded_run import Run
 
 
 class DeriveAugmentedLineageOperator(RecordedRunOperator):
     """Find which source rows made the target rows of a run, and why the models on the way decided as they did.
 
-    The derivation is stored; the XCom result names it: ``{"derivation_id", "lineage_run_id", "pipeline", "target", "counts", "guarantee",
-    "guarantees", "stale", "verified", "seconds"}``, ``counts`` being rows by table. Spark is started only where the answer needs it.
+    The derivation is stored; the XCom result names it: ``{"derivation_id", "derivation_ids", "derivation_set_id", "lineage_run_id",
+    "pipeline", "target", "since", "counts", "guarantee", "guarantees", "stale", "verified", "seconds"}``, ``counts`` being rows by table.
+    Spark is started only where the answer needs it.
+
+    With ``chunk_rows`` it is several (``derivation_ids``; ``derivation_id`` is None then), each stored when it is made. A try that follows
+    one which failed or was killed goes on with what is stored, and so does a task that was cleared before its end; one that is cleared
+    after its end begins anew, and the answers until then stay.
 
     :param target: the rows asked about: a SQL predicate over the result's columns, or rows as mappings. (templated)
     :param at: in place of a target, the rows' positions in the result, counted from 0: numbers, or text such as ``"0,3"``. (templated)
+    :param since: of the rows that the target names, or of all where there is none, only those that are new or have changed since the run of
+        the last derivation by this task of the same question (``last_derivation``; the first one takes all), or since the run of this id
+        (`Run.explain`). Where none has, the answer is empty (``derivation_id`` None), and that is no failure. (templated)
+    :param chunk_rows: so many rows have a derivation of their own; without it all have one.
     :param lineage_run_id: the recorded run, as in ``"{{ ti.xcom_pull('examine')['lineage_run_id'] }}"``. (templated; ``run_id``, a word of
         Airflow's for another thing, is its old name)
     :param pipeline: in place of a run id, the name of a pipeline, whose latest complete run is taken; beside one, the pipeline that the run
         must be of. (templated)
-    :param max_rows: the most rows that the target may match; by default the setting ``AIRFLOW_LINEAGE_TARGET_LIMIT``. (``limit`` is its
-        old name)
+    :param max_rows: the most rows that the target may match; by default the setting ``AIRFLOW_LINEAGE_TARGET_LIMIT``, and with
+        ``chunk_rows`` there is no bound. (``limit`` is its old name)
     :param verify: run the pipeline over the derived source rows and check that it gives the target again (needs Spark).
     :param difference: what the right side of EXCEPT, NOT IN and NOT EXISTS is in the answer: ``control``, one entry for the whole table;
         ``data``, nothing; ``rows``, all its rows. (templated)
@@ -45,15 +56,15 @@ class DeriveAugmentedLineageOperator(RecordedRunOperator):
     :param conn_id: Airflow connection to Spark; ``local[*]`` by default. (templated)
     :param config_kwargs: Spark configuration over that of the connection. (templated)
     :raises ValueError: (when made, and for templates when the task starts) neither ``lineage_run_id`` nor ``pipeline`` is given, one of
-        them is empty, neither or both of ``target`` and ``at`` are given, or an option is not one of these, or not of its kind.
+        them is empty, the rows are not named in exactly one way, or an option is not one of these, or not of its kind.
     :raises RunNotFound: there is no such run, or the template that names it rendered to nothing.
     :raises TargetError: the target does not parse, matches no row, or more than ``max_rows``.
     :raises LineageError: any other failure (see `airflow_lineage_provider.errors`).
     """
 
-    template_fields: Sequence[str] = ("target", "at", "difference", *RecordedRunOperator.template_fields)
+    template_fields: Sequence[str] = ("target", "at", "since", "difference", *RecordedRunOperator.template_fields)
     template_fields_renderers: ClassVar[dict[str, str]] = {"target": "sql", **RecordedRunOperator.template_fields_renderers}
-    templated_options = frozenset({"difference"})
+    templated_options = frozenset({"difference", "since"})
     ui_color = "#f3e6d8"
 
     def __init__(
@@ -61,6 +72,8 @@ class DeriveAugmentedLineageOperator(RecordedRunOperator):
         *,
         target: str | Sequence[Mapping[str, Any]] | None = None,
         at: Sequence[int] | int | str | None = None,
+        since: str | None = None,
+        chunk_rows: int | None = None,
         lineage_run_id: str | None = None,
         pipeline: str | None = None,
         max_rows: int | None = None,
@@ -74,74 +87,54 @@ class DeriveAugmentedLineageOperator(RecordedRunOperator):
     ) -> None:
         super().__init__(lineage_run_id=renamed("lineage_run_id", lineage_run_id, "run_id", run_id), pipeline=pipeline, **kwargs)
         max_rows = renamed("max_rows", max_rows, "limit", limit)
-        if (target is None) == (at is None):
+        if since is None and (target is None) == (at is None):
             raise ValueError(f"task {self.task_id!r} must name the rows to explain in exactly one way; give target=… or at=[…]")
+        if since is not None and at is not None:
+            raise ValueError(f"task {self.task_id!r}: positions (at) are rows of one result alone; with since=… give a target, or none")
         self.target = target
         self.at = at
+        self.since = since
+        self.chunk_rows = chunk_rows
         self.max_rows = max_rows
         self.verify = verify
         self.difference = difference
         self.across = across
         self.allow_empty = allow_empty
-        check_when_read(self.task_id, self._options(), self.templated_options)
+        check_when_read(self.task_id, {"chunk_rows": chunk_rows, **self._options()}, self.templated_options)
 
     def _options(self) -> dict[str, Any]:
-        return {"max_rows": self.max_rows, "verify": self.verify, "difference": self.difference, "across": self.across}
+        return {"since": self.since, "max_rows": self.max_rows, "verify": self.verify, "difference": self.difference, "across": self.across}
 
     def execute(self, context: Context) -> dict[str, Any]:
         """Derive, store, and give the XCom result."""
-        from airflow_lineage_provider.errors import EmptyTarget
+        from airflow_lineage_provider.errors import EmptyTarget, NothingChanged
 
         check_when_run(self.task_id, self._options())
         try:
-            airflow = airflow_context(context)
-            return _xcom(self.asked(lambda lineage: self._explain(lineage, airflow)))
+            return self.asked(lambda lineage: self._derived(lineage, context))
         except EmptyTarget as nothing:
-            if not self.allow_empty:
+            if not (self.allow_empty or isinstance(nothing, NothingChanged)):
                 raise
             self.log.info("nothing to derive: %s", nothing)
-            return _nothing(self.lineage_run_id, self.pipeline, self.target or "")
+            return of_nothing(self.lineage_run_id, self.pipeline, self.target or "")
+
+    def _derived(self, lineage: Lineage, context: Context) -> dict[str, Any]:
+        if self.since == LAST_DERIVATION or self.chunk_rows is not None:
+            return of_set(self._explain_in_chunks(lineage, context))
+        return of_explanation(self._explain(lineage, airflow_context(context)), self.since)
 
     def _explain(self, lineage: Lineage, airflow: dict[str, Any]) -> Explanation:
+        return self._announced(lineage).explain(self.target, **self._question(airflow))
+
+    def _explain_in_chunks(self, lineage: Lineage, context: Context) -> ExplanationSet:
+        asked = self._question(airflow_context(context)) | {"asked_by": task_key(context), "occasion": task_instance_key(context)}
+        return self._announced(lineage).explain_in_chunks(self.target, chunk_rows=self.chunk_rows, **asked)
+
+    def _announced(self, lineage: Lineage) -> Run:
         run = self._run(lineage)
         self.log.info("deriving from %r", run)
-        return run.explain(
-            self.target,
-            at=self.at,
-            **self._options(),
-            params=self.secret_params,
-            context=airflow,
-            progress=self.log.info,
-        )
+        return run
 
-
-def _xcom(explanation: Explanation) -> dict[str, Any]:
-    return {
-        "derivation_id": explanation.id,
-        "lineage_run_id": explanation.run.id,
-        "run_id": explanation.run.id,  # its name in the release before
-        "pipeline": explanation.run.pipeline,
-        "target": explanation.asked,
-        "counts": explanation.counts(),
-        "guarantee": explanation.guarantee.level,
-        "guarantees": {name: asdict(one.guarantee) for name, one in explanation.tables.items()},
-        "stale": list(explanation.stale),
-        "verified": explanation.verified,
-        "seconds": explanation.seconds,
-    }
-
-
-def _nothing(run_id: str | None, pipeline: str | None, target: str | Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    return {
-        "derivation_id": None,
-        "lineage_run_id": run_id,
-        "run_id": run_id,
-        "pipeline": pipeline,
-        "target": target if isinstance(target, str) else [dict(row) for row in target],
-        "counts": {"target": 0},
-        "guarantee": "exact",
-        "guarantees": {},
-        "stale": [],
-        "verified": None,
-        "seconds": 0.0,
-    }
+    def _question(self, airflow: dict[str, Any]) -> dict[str, Any]:
+        """The options as `Run.explain` takes them."""
+        return {"at": self.at, "params": self.secret_params, "context": airflow, "progress": self.log.info, **self._options()}

@@ -20,6 +20,12 @@ def airflow_context(context: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+def task_key(context: Mapping[str, Any]) -> str:
+    """What the instances of one task, in whichever DAG run, have in common; those of a mapped task are told apart by their map index."""
+    ti = context["ti"]
+    return json.dumps(["airflow", ti.dag_id, ti.task_id, -1 if ti.map_index is None else ti.map_index])
+
+
 def task_instance_key(context: Mapping[str, Any]) -> str:
     """What the tries of one task instance have in common, of a retry as of a task that was cleared, and no other task instance has."""
     ti = context["ti"]

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import insert
 
 from airflow_lineage_provider.errors import DerivationNotFound, RecordDamaged, RunNotComplete, RunNotFound, StoreError
 from airflow_lineage_provider.plan.guarantees import Guarantee
+from airflow_lineage_provider.records.derivation_sets import ChunkPlace
 from airflow_lineage_provider.shown import shown
 from airflow_lineage_provider.store import schema
 from airflow_lineage_provider.store.given_tables import array_text
@@ -28,6 +30,7 @@ _FIELDS = ("id", "run_id", "target", "created", "status", "seconds", "counts", "
 _DOCUMENTS = {"counts": Mapping[str, int], "guarantees": Mapping[str, Guarantee], "details": Mapping[str, object]}
 # PostgreSQL holds values of up to 1 GB, and psycopg2 writes two characters for a byte.
 _MOST_BYTES = 500_000_000
+_CHUNK: dict[str, Any] = {"index_elements": ["set_id", "chunk"], "index_where": sa.text("set_id IS NOT NULL")}
 _CALLS_AT_ONCE = 10_000
 _LENGTH_AT_ONCE = 8_000_000
 _Call: TypeAlias = "tuple[str, str, str | None]"
@@ -38,21 +41,34 @@ _KEEP = sa.text(f"""
 
 
 def save(connection: sa.Connection, record: DerivationRecord) -> str:
-    """Enter a derivation; its id.
+    """Enter a derivation; its id. Of a chunk that is stored already it is the id of that one.
 
     :raises RunNotFound: there is no such run.
     :raises RunNotComplete: the run was dropped or is not complete.
     :raises StoreError: a table is larger than PostgreSQL can hold.
     """
-    _check_complete(connection, record.run_id)
+    check_complete(connection, record.run_id)
     made = replace(record, id=record.id or new_id(), created=record.created or datetime.now(UTC))
-    connection.execute(schema.derivations.insert().values({name: _stored(made, name) for name in _FIELDS}))
+    place = {} if made.place is None else asdict(made.place)
+    values = {name: _stored(made, name) for name in _FIELDS} | place
+    entered = insert(schema.derivations).values(values).on_conflict_do_nothing(**_CHUNK).returning(schema.derivations.c.id)
+    if connection.execute(entered).first() is None and made.place is not None:
+        return _of_chunk(connection, made.place)  # another try was there first
     for position, (name, table) in enumerate(made.tables.items()):
         connection.execute(schema.derivation_tables.insert().values(_table_row(made.id, position, name, table)))
     return made.id
 
 
-def _check_complete(connection: sa.Connection, run_id: str) -> None:
+def _of_chunk(connection: sa.Connection, place: ChunkPlace) -> str:
+    made = schema.derivations.c
+    return str(connection.execute(sa.select(made.id).where(made.set_id == place.set_id, made.chunk == place.chunk)).scalar_one())
+
+
+def check_complete(connection: sa.Connection, run_id: str) -> None:
+    """See that there is something to keep an answer about, and that it stays until the transaction ends.
+
+    :raises RunNotFound, RunNotComplete: there is not.
+    """
     status = connection.execute(sa.text("SELECT lineage.hold_run(:run)"), {"run": run_id}).scalar()
     if status is None:
         raise RunNotFound(f"there is no run {run_id!r} in the results store")
@@ -121,7 +137,8 @@ def record_of(row: Mapping[Any, Any]) -> DerivationRecord:
         documents = {name: read_one_of(kind, given[name] or {}, name) for name, kind in _DOCUMENTS.items()}
     except RecordDamaged as problem:
         raise RecordDamaged(f"derivation {row['id']} cannot be read: {problem}") from problem
-    return DerivationRecord(**{**given, **documents})
+    place = None if row["set_id"] is None else ChunkPlace(row["set_id"], row["chunk"], row["chunks"])
+    return DerivationRecord(**{**given, **documents}, place=place)
 
 
 def of_run(connection: sa.Connection, run_id: str) -> list[DerivationRecord]:
@@ -149,7 +166,7 @@ def cached_reasons(reading: Reading, run_id: str, function: str, digests: Sequen
 
 def save_reasons(connection: sa.Connection, run_id: str, function: str, rows: Mapping[str, tuple[str, str | None]]) -> None:
     """Keep reasons; what is known already stays as it is, since an explanation must not change."""
-    _check_complete(connection, run_id)
+    check_complete(connection, run_id)
     for some in _portions(rows):
         columns = zip(*((digest, _safe(value), _safe(reason)) for digest, value, reason in some), strict=True)
         given = {name: array_text(column) for name, column in zip(("digests", "values", "reasons"), columns, strict=True)}

@@ -101,7 +101,7 @@ def drop(engine: sa.Engine, run_id: str) -> None:
 
 def _make_tombstone(connection: sa.Connection, run_id: str) -> None:
     materialized.drop_data(connection, run_id)
-    for table in (schema.derivations, schema.reasons):
+    for table in (schema.derivations, schema.derivation_sets, schema.reasons):
         connection.execute(table.delete().where(table.c.run_id == run_id))
     finished = sa.func.coalesce(schema.runs.c.finished, sa.func.now())
     blank = catalog.run_values(RunRecord(pipeline=""))

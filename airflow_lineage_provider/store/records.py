@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Literal
 
 from airflow_lineage_provider.plan.guarantees import Guarantee
+from airflow_lineage_provider.records.derivation_sets import ChunkPlace
 from airflow_lineage_provider.records.run import RunRecord
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ class DerivationRecord:
     :ivar seconds: how long it took.
     :ivar counts: rows of every table, by its name. :ivar guarantees: what the tables are worth.
     :ivar details, airflow: anything that Python's ``json`` can write.
+    :ivar place: which chunk of which set it is; None where it belongs to none.
     :ivar tables: by name; empty in the answers of `Store.derivations`, which lists derivations without their rows.
     """
 
@@ -56,6 +58,7 @@ class DerivationRecord:
     details: Mapping[str, object] = field(default_factory=dict)
     tables: Mapping[str, DerivationTable] = field(default_factory=dict)
     airflow: Mapping[str, object] | None = None
+    place: ChunkPlace | None = None
 
 
 __all__ = ["DerivationRecord", "DerivationTable", "RunRecord"]

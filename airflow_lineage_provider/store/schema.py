@@ -11,7 +11,7 @@ from airflow_lineage_provider.errors import RecordDamaged, StoreError
 from airflow_lineage_provider.store.sqltext import CATALOG_SCHEMA
 from airflow_lineage_provider.store.textescape import escape, unescape
 
-HEAD = "0012"
+HEAD = "0013"
 VERSION_TABLE = "schema_version"
 STATUSES = ("running", "complete", "incomplete", "failed", "dropped")
 
@@ -166,6 +166,23 @@ outputs = sa.Table(
     sa.Index("outputs_run", "run_id"),
 )
 
+derivation_sets = sa.Table(
+    "derivation_sets",
+    metadata,
+    sa.Column("id", sa.Text, primary_key=True),
+    sa.Column("run_id", sa.Text, sa.ForeignKey("lineage.runs.id", ondelete="CASCADE"), nullable=False),
+    sa.Column("question", sa.Text, nullable=False),
+    sa.Column("occasion", SafeText, nullable=False),
+    sa.Column("since", sa.Text),
+    sa.Column("target", SafeText, nullable=False),
+    sa.Column("rows", sa.BigInteger, nullable=False),
+    sa.Column("chunk_rows", sa.BigInteger, nullable=False),
+    sa.Column("created", _time, nullable=False),
+    sa.Index("derivation_sets_question", "question"),
+    sa.Index("derivation_sets_run", "run_id"),
+)
+"""Questions whose answers are several derivations; complete are those that have all their chunks."""
+
 derivations = sa.Table(
     "derivations",
     metadata,
@@ -179,6 +196,10 @@ derivations = sa.Table(
     sa.Column("guarantees", JsonText),
     sa.Column("details", JsonText),
     sa.Column("airflow", JsonText),
+    sa.Column("set_id", sa.Text, sa.ForeignKey("lineage.derivation_sets.id", ondelete="CASCADE")),
+    sa.Column("chunk", sa.BigInteger),
+    sa.Column("chunks", sa.BigInteger),
+    sa.Index("derivations_chunk", "set_id", "chunk", unique=True, postgresql_where=sa.text("set_id IS NOT NULL")),
 )
 
 derivation_tables = sa.Table(

@@ -25,6 +25,7 @@ from airflow_lineage_provider.store import (
 from airflow_lineage_provider.store.appends import Appends
 from airflow_lineage_provider.store.batches import Batches
 from airflow_lineage_provider.store.connection import normalise, store_errors
+from airflow_lineage_provider.store.derivation_sets import DerivationSets
 from airflow_lineage_provider.store.handover import Patience, bounded
 from airflow_lineage_provider.store.materialization import Materialization
 from airflow_lineage_provider.store.reading import Reading
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
     from airflow_lineage_provider.capture.recorded import RecordedIndex
 
 
-class Store(Runs, Appends, Batches, Sketches, Reading):
+class Store(Runs, Appends, Batches, Sketches, DerivationSets, Reading):
     """PostgreSQL with the catalog and the materializations. Open it with `Store.open`; it may be shared between threads.
 
     Every method raises StoreUnavailable when the server does not answer and StoreError when it refuses.

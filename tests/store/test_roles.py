@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 
 from airflow_lineage_provider.errors import LoadFailed, StoreError, StoreNotPermitted
+from airflow_lineage_provider.records.derivation_sets import ChunkPlace, DerivationSetRecord
 from airflow_lineage_provider.store import Column, DerivationRecord, Materialization, RunRecord, Store, embedded, roles
 from airflow_lineage_provider.store.connection import with_connect_timeout
 from tests.store.conftest import known, sql
@@ -157,6 +158,10 @@ def test_a_deriver_keeps_answers_and_changes_no_run(granted: Granted) -> None:
         assert store.may_derive()
         kept = store.save_derivation(DerivationRecord(run_id=run, target="a = 1"))
         assert store.derivation(kept).target == "a = 1"
+        begun = store.begin_derivation_set(DerivationSetRecord(run_id=run, question="q", target="a = 1", rows=2, chunk_rows=1))
+        chunks = [store.save_derivation(DerivationRecord(run_id=run, target="t", place=ChunkPlace(begun.id, at, 2))) for at in (0, 1, 1)]
+        assert [one.id for one in store.derivation_set(begun.id)[1]] == chunks[:2] == [chunks[0], chunks[2]]
+        assert store.last_derivation_set("q", run, "") == begun
         store.save_reasons(run, "f", {"d": ("1", "{}")})
         assert known(store, run, "f", ["d"]) == {"d": ("1", "{}")}
         with pytest.raises(StoreNotPermitted):

@@ -63,6 +63,17 @@ def test_stored_answers_of_all_runs(client: Client, runs: dict[str, str], only_d
     assert client("viewer").get(f"{API}/derivations?search=notebook").json() == {"derivations": [], "next": None}
 
 
+def test_chunks_are_told_apart(client: Client, runs: dict[str, str], store: Store) -> None:
+    made = Lineage(store=store).get_run(runs["judged"]).explain_in_chunks("client_id < 3", chunk_rows=1)
+    told = client().get(f"{API}/runs/{runs['judged']}/derivations").json()["derivations"]
+    assert [(one["id"], one["chunk"]) for one in told[: made.chunks]] == [
+        (one, {"number": number, "of": made.chunks, "set_id": made.id}) for number, one in reversed(list(enumerate(made.ids, 1)))
+    ]
+    assert made.chunks > 1
+    found = {one["derivation"]["id"]: one["derivation"]["chunk"] for one in client().get(f"{API}/derivations").json()["derivations"]}
+    assert found[made.ids[0]]["number"] == 1
+
+
 def test_targets_are_told_without_withheld_columns(
     client: Client, runs: dict[str, str], store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -15,7 +15,7 @@ from airflow_lineage_provider.shown import shown
 from airflow_lineage_provider.store import DerivationRecord
 from airflow_lineage_provider.web.api.explanations import explanation_answer, table_file
 from airflow_lineage_provider.web.api.formats import FILES, Format, Wanted
-from airflow_lineage_provider.web.api.models import DerivationAnswer, DerivationsAnswer, ExplanationAnswer, ExplanationForm
+from airflow_lineage_provider.web.api.models import ChunkAnswer, DerivationAnswer, DerivationsAnswer, ExplanationAnswer, ExplanationForm
 from airflow_lineage_provider.web.asking import Asked, Question
 from airflow_lineage_provider.web.foreign import runs_behind
 from airflow_lineage_provider.web.withheld import redaction_of
@@ -57,8 +57,12 @@ def told_of(one: DerivationRecord, run: Run | None) -> DerivationAnswer:
     dag_run = (one.airflow or {}).get("run_id")
     return DerivationAnswer(
         id=one.id, run_id=one.run_id, asked=asked, created=created, seconds=one.seconds, counts=dict(one.counts),
-        dag_run_id=dag_run if isinstance(dag_run, str) else None,
+        dag_run_id=dag_run if isinstance(dag_run, str) else None, chunk=_chunk(one),
     )  # fmt: skip
+
+
+def _chunk(one: DerivationRecord) -> ChunkAnswer | None:
+    return None if one.place is None else ChunkAnswer(number=one.place.chunk + 1, of=one.place.chunks, set_id=one.place.set_id)
 
 
 def _answered(

@@ -267,8 +267,16 @@ class PictureAnswer(BaseModel):
     problems: list[str]
 
 
+class ChunkAnswer(BaseModel):
+    """Which chunk of a question about many rows an answer is, counted from 1; ``of`` so many, of the set with this id."""
+
+    number: int
+    of: int
+    set_id: str
+
+
 class DerivationAnswer(BaseModel):
-    """A stored answer, without its tables."""
+    """A stored answer, without its tables. ``chunk`` is null where it is whole."""
 
     id: str
     run_id: str
@@ -277,6 +285,7 @@ class DerivationAnswer(BaseModel):
     seconds: float | None
     counts: dict[str, int]
     dag_run_id: str | None
+    chunk: ChunkAnswer | None = None
 
 
 class WithRun(BaseModel):

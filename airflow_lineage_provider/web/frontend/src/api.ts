@@ -80,6 +80,7 @@ export interface Derivation {
   created: string;
   seconds: number | null;
   dag_run_id: string | null;
+  chunk: { number: number; of: number } | null;
 }
 
 export interface StoredAnswer {

@@ -23,6 +23,11 @@ export function when(iso: string): string {
   return iso ? iso.slice(0, 16).replace("T", " ") : "–";
 }
 
+/** Which part of a question about many rows an answer is; nothing where it is whole. */
+export function chunkText(chunk: { number: number; of: number } | null): string {
+  return chunk && chunk.of > 1 ? ` (chunk ${chunk.number.toLocaleString("en")} of ${chunk.of.toLocaleString("en")})` : "";
+}
+
 export const STRATEGIES: Record<string, string> = {
   function_materialization: "functions",
   full_materialization: "all segments",
