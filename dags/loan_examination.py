@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from airflow.sdk import Param, dag, task
+from airflow.sdk import Asset, Param, dag, task
 
 from airflow_lineage_provider.operators.derive import DeriveAugmentedLineageOperator
 
@@ -79,7 +79,7 @@ def loan_examination() -> None:
         date = context.get("logical_date") or context["dag_run"].run_after
         return {"places": prepare_data(folder), "month": params["month"] or date.month}
 
-    @task.lineage_pyspark(**options)
+    @task.lineage_pyspark(**options, outlets=[Asset("judged_loans")])
     def examine(spark: SparkSession, places: Mapping[str, str], month: int) -> DataFrame:
         """One row for every application of the month."""
         return examined(spark, places, month)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from airflow_lineage_provider.operators.derivation_result import of_explanation, of_nothing, of_set
 from airflow_lineage_provider.operators.options import check_when_read, check_when_run
+from airflow_lineage_provider.operators.outlet_events import tell_derivation
 from airflow_lineage_provider.operators.recorded_run import RecordedRunOperator
 from airflow_lineage_provider.operators.run_context import airflow_context, task_instance_key, task_key
 from airflow_lineage_provider.renamed import renamed
@@ -31,6 +32,9 @@ class DeriveAugmentedLineageOperator(RecordedRunOperator):
     With ``chunk_rows`` it is several (``derivation_ids``; ``derivation_id`` is None then), each stored when it is made. A try that follows
     one which failed or was killed goes on with what is stored, and so does a task that was cleared before its end; one that is cleared
     after its end begins anew, and the answers until then stay.
+
+    The event of each outlet that is an asset has ``derivation_id``, ``derivation_set_id``, ``lineage_run_id``, ``pipeline``, ``since`` and
+    ``rows`` in its extra: ``rows`` is 0 where nothing was to be derived.
 
     :param target: the rows asked about: a SQL predicate over the result's columns, or rows as mappings. (templated)
     :param at: in place of a target, the rows' positions in the result, counted from 0: numbers, or text such as ``"0,3"``. (templated)
@@ -107,9 +111,14 @@ class DeriveAugmentedLineageOperator(RecordedRunOperator):
 
     def execute(self, context: Context) -> dict[str, Any]:
         """Derive, store, and give the XCom result."""
+        check_when_run(self.task_id, self._options())
+        found = self._found(context)
+        tell_derivation(self.outlets, found, context)
+        return found
+
+    def _found(self, context: Context) -> dict[str, Any]:
         from airflow_lineage_provider.errors import EmptyTarget, NothingChanged
 
-        check_when_run(self.task_id, self._options())
         try:
             return self.asked(lambda lineage: self._derived(lineage, context))
         except EmptyTarget as nothing:

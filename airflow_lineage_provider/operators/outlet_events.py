@@ -1,4 +1,4 @@
-"""What a task tells those that wait for its outlets: which run made the asset, by which its rows are explained."""
+"""What a task tells those that wait for its outlets: which run made the asset, or which derivation is ready."""
 
 from __future__ import annotations
 
@@ -26,6 +26,19 @@ def tell_outlets(outlets: Iterable[Any], runs: Iterable[Run], context: Mapping[s
             if asset is not None:
                 told = {"lineage_run_id": run.id, "pipeline": run.summary.pipeline, "rows": run.summary.rows}
                 context["outlet_events"][asset].extra.update(told)
+
+
+def tell_derivation(outlets: Iterable[Any], result: Mapping[str, Any], context: Mapping[str, Any]) -> None:
+    """Put what names a derivation into the event of each outlet that is an asset, and how many rows it is about, as ``rows``.
+
+    :param result: the task's XCom (`derivation_result`).
+    """
+    from airflow.sdk import Asset
+
+    told = {name: result[name] for name in ("derivation_id", "derivation_set_id", "lineage_run_id", "pipeline", "since")}
+    for outlet in outlets:
+        if isinstance(outlet, Asset):
+            context["outlet_events"][outlet].extra.update(told | {"rows": result["counts"]["target"]})
 
 
 def asset_uri(namespace: str, name: str) -> str:
