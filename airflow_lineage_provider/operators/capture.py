@@ -54,7 +54,7 @@ class CaptureLineageOperator(RecordedRunOperator):
     def execute(self, context: Context) -> dict[str, Any]:
         """Capture, and give the XCom result."""
         check_when_run(self.task_id, {"direction": self.direction})
-        return self.asked(self._captured)
+        return self._answered(self.asked(self._captured))
 
     def _captured(self, lineage: Lineage) -> dict[str, Any]:
         run = self._run(lineage)

@@ -38,7 +38,7 @@ class AskedDerivationOperator(DeriveAugmentedLineageOperator):
         self.target, self.at = params["target"] or None, params["at"] or None
         return super().execute(context)
 
-    def _run(self, lineage: Lineage) -> Run:
+    def _named_run(self, lineage: Lineage) -> Run:
         from airflow_lineage_provider.deriving.target import target_columns
         from airflow_lineage_provider.errors import InvalidTarget
         from airflow_lineage_provider.render.askable import check_askable

@@ -112,11 +112,11 @@ class DeriveAugmentedLineageOperator(RecordedRunOperator):
     def execute(self, context: Context) -> dict[str, Any]:
         """Derive, store, and give the XCom result."""
         check_when_run(self.task_id, self._options())
-        found = self._found(context)
+        found = self._answered(self._asked_about(context))
         tell_derivation(self.outlets, found, context)
         return found
 
-    def _found(self, context: Context) -> dict[str, Any]:
+    def _asked_about(self, context: Context) -> dict[str, Any]:
         from airflow_lineage_provider.errors import EmptyTarget, NothingChanged
 
         try:

@@ -17,7 +17,7 @@ from openlineage.client.facet_v2 import dataset_version_dataset as of_versions
 from openlineage.client.facet_v2 import output_statistics_output_dataset as of_statistics
 from openlineage.client.facet_v2 import schema_dataset as of_schemas
 
-from airflow_lineage_provider.render.openlineage import task_document
+from airflow_lineage_provider.render.openlineage import asked_document, task_document
 from airflow_lineage_provider.tracing.columns.facet import PRODUCER
 
 if TYPE_CHECKING:
@@ -28,9 +28,11 @@ SCHEMA = "PipelineLineageRunFacet.json"
 
 @attr.define
 class PipelineLineageRunFacet(RunFacet):
-    """The recorded runs of a task, by which its rows are explained."""
+    """The recorded runs of a task, by which its rows are explained; or the run that it asked about, and what was found."""
 
     runs: list[dict[str, Any]] = attr.field(factory=list)
+    derivation: dict[str, Any] | None = attr.field(default=None)
+    captured: dict[str, Any] | None = attr.field(default=None)
 
     @staticmethod
     def _get_schema() -> str:
@@ -56,6 +58,31 @@ def operator_lineage(runs: Iterable[Run], database: str | None = None) -> Operat
         ],
         run_facets={"pipelineLineage": PipelineLineageRunFacet(runs=document["run"]["pipelineLineage"]["runs"], producer=PRODUCER)},
     )
+
+
+def asked_lineage(run: Run, result: Mapping[str, Any]) -> OperatorLineage[Any, Any]:
+    """The facet of a task that asked about a run.
+
+    It has no datasets: what the DAG's author declared as inlets and outlets stands.
+
+    :param result: the task's XCom; nothing where it failed.
+    """
+    facet = PipelineLineageRunFacet(
+        runs=[asked_document(run.record)], derivation=_derivation(result), captured=_captured(result), producer=PRODUCER
+    )
+    return OperatorLineage(run_facets={"pipelineLineage": facet})
+
+
+def _derivation(result: Mapping[str, Any]) -> dict[str, Any] | None:
+    if "derivation_ids" not in result:
+        return None
+    known = {"id": result["derivation_id"], "setId": result["derivation_set_id"], "since": result["since"]}
+    worth = {"rows": result["counts"]["target"], "derivations": len(result["derivation_ids"]), "guarantee": result["guarantee"]}
+    return {name: value for name, value in (known | worth).items() if value is not None}
+
+
+def _captured(result: Mapping[str, Any]) -> dict[str, Any] | None:
+    return {name: result[name] for name in ("indexes", "pairs", "bytes")} if "indexes" in result else None
 
 
 def _facets(given: Mapping[str, Any]) -> dict[str, Any]:

@@ -50,6 +50,8 @@ class RecordedRunOperator(KillableOperator):
     operator_extra_links = (LineageTabLink(),)
     templated_options: ClassVar[frozenset[str]] = frozenset()
     """Options that may be templates: those are checked when the task starts."""
+    _asked_run: Run | None = None
+    _result: Mapping[str, Any] | None = None
 
     def __init__(
         self,
@@ -109,7 +111,28 @@ class RecordedRunOperator(KillableOperator):
 
             return question(stack.enter_context(hook.lineage(start_spark=start)))
 
+    def get_openlineage_facets_on_complete(self, task_instance: Any) -> Any:
+        """The run that the task asked about, and what it found; None where it did not come so far."""
+        if self._asked_run is None:
+            return None
+        from airflow_lineage_provider.operators.openlineage import asked_lineage
+
+        return asked_lineage(self._asked_run, self._result or {})
+
+    get_openlineage_facets_on_failure = get_openlineage_facets_on_complete
+
+    def _answered(self, found: dict[str, Any]) -> dict[str, Any]:
+        """The XCom result, which is told to OpenLineage as well."""
+        self._result = found
+        return found
+
     def _run(self, lineage: Lineage) -> Run:
+        """The run; it is told to OpenLineage as well."""
+        self._asked_run = self._result = None
+        self._asked_run = self._named_run(lineage)
+        return self._asked_run
+
+    def _named_run(self, lineage: Lineage) -> Run:
         """What names the run; a template that rendered to nothing must not lead to another pipeline's run."""
         from airflow_lineage_provider.errors import RunNotFound
 

@@ -54,6 +54,11 @@ def task_document(runs: Iterable[tuple[RunRecord, RecordedPlan | None]], databas
     return {"inputs": list(inputs.values()), "outputs": list(outputs.values()), "run": {"pipelineLineage": {"runs": told}}}
 
 
+def asked_document(record: RunRecord, database: str | None = None) -> dict[str, Any]:
+    """The run that a task asked about, as a RUN."""
+    return _run(record, () if record.output is None else output_names(record.output, database))
+
+
 def output_names(output: RecordedOutput, database: str | None = None) -> Names:
     """Namespace and name of what was written."""
     match output.kind:

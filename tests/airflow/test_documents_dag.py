@@ -23,6 +23,7 @@ def test_the_dags_of_the_documents(airflow_home: Path, tmp_path: Path) -> None:
     assert found == {
         "examination": {"examine": {"derive"}, "derive": set()},
         "judging": {"judge": set()},
+        "nightly": {"explain_new_rejections": set()},
         "judging_in_sql": {"judge": set()},
         "judging_by_submitting": {"script": {"function"}, "function": set()},
     }

@@ -160,5 +160,16 @@ def test_a_server_is_told_of_a_tasks_datasets(server: tuple[str, list[dict[str, 
     assert [one["name"] for one in failed["outputs"]] == [f"{folder}/before"]
     (run,) = complete["run"]["facets"]["pipelineLineage"]["runs"]
     assert store.run(run["id"]).pipeline == run["pipeline"]
+    asking = [("why", "COMPLETE"), ("nobody", "COMPLETE"), ("wrong", "FAIL"), ("capture", "COMPLETE")]
+    facets = {name: of_task[name]["run"]["facets"]["pipelineLineage"] for name in asking}
+    for facet in facets.values():
+        jsonschema.validate(facet, RUN_FACET)
+        assert [one["id"] for one in facet["runs"]] == [run["id"]]
+    why, nobody = facets["why", "COMPLETE"]["derivation"], facets["nobody", "COMPLETE"]["derivation"]
+    assert (why["rows"], why["derivations"], why["guarantee"]) == (4, 2, "exact")
+    assert len(store.derivation_set(why["setId"])[1]) == 2
+    assert nobody == {"rows": 0, "derivations": 0, "guarantee": "exact"}
+    assert "derivation" not in facets["wrong", "FAIL"]
+    assert facets["capture", "COMPLETE"]["captured"]["indexes"] > 0
     ((asset, extra),) = json.loads(next(line for line in done.stdout.splitlines() if line.startswith("[[")))
     assert (asset, extra["lineage_run_id"], extra["rows"]) == (f"file://{folder}/judged", run["id"], 4)
