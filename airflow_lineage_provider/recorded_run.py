@@ -19,7 +19,7 @@ from airflow_lineage_provider.answers.why_not import WhyNot
 from airflow_lineage_provider.asking import Asking
 from airflow_lineage_provider.both_ways import LineageOfRows
 from airflow_lineage_provider.captured_run import CapturedLineageOfRun
-from airflow_lineage_provider.errors import ResultNotStored, SparkRequired
+from airflow_lineage_provider.errors import InvalidOption, ResultNotStored, SparkRequired
 from airflow_lineage_provider.explained_in_chunks import ExplanationsInChunks
 from airflow_lineage_provider.explained_run import Target
 from airflow_lineage_provider.options import check_options
@@ -156,14 +156,30 @@ class Run(ExplanationsInChunks, LineageOfRows, CapturedLineageOfRun, SketchesOfR
         """The UDFs of the run, and where a derivation will find each: in its module, in the store (kept with the run), or nowhere."""
         return recorded_udfs(self.record)
 
-    def columns(self, *, by_leaf: bool = False) -> ColumnLineage:
+    def columns(self, *, by_leaf: bool = False, across: bool = False) -> ColumnLineage:
         """For each column of the result the source columns that it is computed from, and those that only influence it.
 
-        Read from the recorded plan: no Spark, no rows. A table that the pipeline reads twice is one, unless ``by_leaf``.
+        Read from the recorded plan: no Spark, no rows. A table that the pipeline reads twice is one, unless ``by_leaf``. ``across`` joins
+        the plans of the runs behind it at the tables that pass between them, and the source columns are those of tables that no recorded
+        run wrote; a table is where it ends, too, when the run that wrote it was dropped or has lost its lineage.
 
+        :raises InvalidOption: ``by_leaf`` and ``across``: the leaves are those of one plan.
         :raises RunNotComplete: the run failed, was dropped, or is still going.
         """
-        return column_lineage(self.plan.plan, by_leaf=by_leaf)
+        check_options({"across": across})
+        if not across:
+            return column_lineage(self.plan.plan, by_leaf=by_leaf)
+        if by_leaf:
+            raise InvalidOption("by_leaf=True tells the leaves of one plan apart, and across=True joins the plans of several runs")
+        from airflow_lineage_provider.deriving.across.columns import columns_across
+        from airflow_lineage_provider.deriving.known_runs import KnownRuns
+
+        def asked() -> ColumnLineage:
+            with self._asking.session() as session:
+                return columns_across(KnownRuns(self._lineage.store, session), self.id, self._lineage.may_read)
+
+        self._asking.check_complete()
+        return self._lineage.lasting(asked)
 
     def page(self, wanted: PageWanted) -> ResultPage:
         """A page of the result's rows, without Spark: those that meet a predicate, in the order of columns.

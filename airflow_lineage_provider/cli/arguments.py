@@ -263,6 +263,9 @@ def _brush(made: argparse.ArgumentParser) -> None:
 def _columns_of(made: argparse.ArgumentParser) -> None:
     _one_run(made)
     made.add_argument("--column", metavar="NAME", help="only this column of the result")
+    made.add_argument(
+        "--across", action="store_true", help="go on into the runs that wrote what this run read, to the tables that no recorded run wrote"
+    )
     _json(made)
 
 

@@ -69,7 +69,7 @@ VERBS: Mapping[str, VerbHelp] = {
     ),
     "explain-columns": VerbHelp(
         "show from which source columns each column of a run's result is computed, and which only influence it",
-        ("airflow-lineage explain-columns latest --column judge",),
+        ("airflow-lineage explain-columns latest --column judge", "airflow-lineage explain-columns latest --across"),
     ),
     "why-not": VerbHelp(
         "find out what became of source rows: they are behind rows of the result, or which operator dropped them, and why",

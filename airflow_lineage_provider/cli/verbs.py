@@ -284,7 +284,7 @@ def explain_columns(options: Namespace, out: Streams) -> int:
     """Show the column-level lineage of a run's result, from the record alone."""
     with opened(options) as lineage:
         made = found_run(lineage, options)
-        found = made.columns()
+        found = made.columns(across=options.across)
         summary = made.summary
     found = found if options.column is None else found.only(options.column)
     if options.json:

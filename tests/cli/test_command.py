@@ -172,7 +172,7 @@ def test_every_verb_shows_its_examples() -> None:
 
 
 def test_an_option_says_the_same_of_every_verb_that_has_it() -> None:
-    """But for what the verb itself is about: --rows of which table, the most rows of which argument, a --limit of what."""
+    """But for what the verb itself is about: --rows of which table, the most rows of which argument, a --limit of what, --across where."""
     told: dict[str, set[tuple[Any, ...]]] = {}
     for made in verbs().values():
         for action in made._actions:
@@ -185,6 +185,7 @@ def test_an_option_says_the_same_of_every_verb_that_has_it() -> None:
         "--pipeline",
         "--table",
         "--limit",
+        "--across",
     }
     assert all(len({(metavar, kind) for metavar, kind, _ in ways}) == 1 for ways in told.values())
 

@@ -202,6 +202,18 @@ def test_column_lineage(client: Client, runs: dict[str, str]) -> None:
     assert {(one["source"], one["column"]) for one in found["judge"]["inputs"]} >= {("client", "income"), ("loan", "amount")}
 
 
+def test_column_lineage_through_other_runs(client: Client, runs: dict[str, str], only_dag: Callable[[str, str], None]) -> None:
+    def sources(asked: Any, across: bool) -> set[str]:
+        found = asked.get(f"{API}/runs/{runs['reported']}/columns?across={across}").json()
+        return {one["source"] for column in found["columns"] for one in [*column["inputs"], *found["rows"]]}
+
+    assert sources(client(), True) == {"client", "loan"}
+    assert sources(client(), False) == {"judged"}
+    # What another DAG's run read is not for everybody.
+    only_dag("ann", "loan_report")
+    assert sources(client("viewer", "ann"), True) == {"judged"}
+
+
 def test_the_api_describes_itself(client: Client) -> None:
     found = client().get(f"{API}/openapi.json").json()
     assert {f"/api/v1/runs/{{run_id}}/{part}" for part in ("rows", "explanation", "columns", "derivations")} <= set(found["paths"])

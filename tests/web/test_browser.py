@@ -303,6 +303,15 @@ def test_by_keyboard_alone(opened: Callable[..., Any]) -> None:
     page.frame_locator("iframe").get_by_text("credit_exam").first.wait_for()
 
 
+def test_columns_through_the_runs_behind(opened: Callable[..., Any], runs: dict[str, str]) -> None:
+    page = opened(f"lineage/tab#run={runs['reported']}&part=columns")
+    page.get_by_text("judged.").first.wait_for()
+    page.get_by_label("through the runs that wrote what this one read").check()
+    page.get_by_text("client.income").first.wait_for()
+    assert page.get_by_text("judged.").count() == 0
+    look(page, "columns across")
+
+
 def test_columns_and_what_is_stored(opened: Callable[..., Any], runs: dict[str, str]) -> None:
     page = opened(f"lineage/tab#run={runs['judged']}&part=columns")
     page.get_by_text("client.income").first.wait_for()

@@ -17,6 +17,7 @@ from airflow_lineage_provider.plan.operators import Source
 from airflow_lineage_provider.plan.relation import Relation
 from airflow_lineage_provider.plan.segments import SegmentedPlan
 from airflow_lineage_provider.plan.walk import all_operators
+from airflow_lineage_provider.tracing.columns.expressions import Traced
 from airflow_lineage_provider.tracing.columns.operators import Tracer
 from airflow_lineage_provider.tracing.columns.transformation import SUBTYPES, Influences, Origin, Transformation
 
@@ -118,8 +119,11 @@ def column_lineage(plan: SegmentedPlan, *, by_leaf: bool = False) -> ColumnLinea
 
     :raises UnsupportedOperator: for an operator or an expression without a rule.
     """
-    root = Tracer(plan).segment(0)
-    sources = source_columns(plan, by_leaf=by_leaf)
+    return columns_of(plan, Tracer(plan).segment(0), source_columns(plan, by_leaf=by_leaf))
+
+
+def columns_of(plan: SegmentedPlan, root: Traced, sources: Mapping[Origin, SourceColumn]) -> ColumnLineage:
+    """What was traced to a plan's root, in the words of people."""
     columns = tuple(
         OutputColumn(position=at, name=name, type=attribute.type, inputs=inputs_of(root.columns[attribute.id], sources))
         for at, (name, attribute) in enumerate(zip(plan.names, plan.output, strict=True))
@@ -138,18 +142,23 @@ def _order(one: Transformation) -> tuple[int, bool, bool, tuple[str, ...]]:
     return SUBTYPES.index(one.subtype), one.masking, one.opaque, one.udfs
 
 
-def source_columns(plan: SegmentedPlan, *, by_leaf: bool) -> dict[Origin, SourceColumn]:
-    """The columns of all leaves; two leaves are one table when they read the same thing, a session's own data only with itself."""
+def source_columns(
+    plan: SegmentedPlan, *, by_leaf: bool, tables: dict[object, str] | None = None, first_leaf: int = 0
+) -> dict[Origin, SourceColumn]:
+    """The columns of all leaves; two leaves are one table when they read the same thing, a session's own data only with itself.
+
+    ``tables`` has the names of tables that other plans read, and gets those of this one. Its leaves are numbered from ``first_leaf`` on.
+    """
     leaves = {node.leaf: node for one in plan.segments for node in all_operators(one.plan) if isinstance(node, Source)}
-    tables: dict[object, str] = {}
+    tables = {} if tables is None else tables
     found: dict[Origin, SourceColumn] = {}
     for leaf, source in sorted(leaves.items()):
-        same = (source.relation, source.columns, leaf if source.relation.kind == "local" else None)
+        same = (source.relation, source.columns, first_leaf + leaf if source.relation.kind == "local" else None)
         if same not in tables:
             tables[same] = free_name(source.relation.name, tables.values())
         told_apart = leaf if by_leaf else None
         for at, column in enumerate(source.columns):
-            found[leaf, at] = SourceColumn(table=tables[same], column=column, relation=source.relation, leaf=told_apart)
+            found[first_leaf + leaf, at] = SourceColumn(table=tables[same], column=column, relation=source.relation, leaf=told_apart)
     return found
 
 

@@ -36,10 +36,15 @@ from airflow_lineage_provider.tracing.columns.transformation import (
 
 @dataclass(frozen=True)
 class Tracer:
-    """The segments of a plan; each is traced once."""
+    """The segments of a plan; each is traced once.
+
+    :ivar written: what stands behind leaves that other plans wrote (`joined`). :ivar first_leaf: its leaves are numbered from there on.
+    """
 
     plan: SegmentedPlan
     known: dict[int, Traced] = field(default_factory=dict)
+    written: Mapping[int, Traced] = field(default_factory=dict)
+    first_leaf: int = 0
 
     def segment(self, number: int) -> Traced:
         if number not in self.known:
@@ -48,6 +53,11 @@ class Tracer:
 
     def scope(self, columns: Mapping[int, Influences]) -> Scope:
         return Scope(columns=columns, subquery=lambda plan: trace(plan, self))
+
+
+def own_columns(source: o.Source, first_leaf: int = 0) -> dict[int, Influences]:
+    """Each column of a source as what stands behind itself."""
+    return {one.id: frozenset({((first_leaf + source.leaf, at), IDENTITY)}) for at, one in enumerate(source.output)}
 
 
 @singledispatch
@@ -61,7 +71,7 @@ def trace(node: o.Plan, tracer: Tracer) -> Traced:
 
 @trace.register
 def _(node: o.Source, tracer: Tracer) -> Traced:
-    return Traced(columns={one.id: frozenset({((node.leaf, at), IDENTITY)}) for at, one in enumerate(node.output)})
+    return tracer.written.get(node.leaf) or Traced(columns=own_columns(node, tracer.first_leaf))
 
 
 @trace.register

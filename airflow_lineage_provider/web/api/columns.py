@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Annotated, Any
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Query
 from fastapi.responses import Response
 
 from airflow_lineage_provider.reasons.discretion import Discretion
@@ -18,18 +18,19 @@ _FILE = ("column", "column_type", "source", "source_column", "type", "subtype")
 
 
 @router.get("/runs/{run_id}/columns", response_model=dict[str, Any], responses=FILES)
-async def columns(run_id: str, question: Asked, form: Wanted) -> dict[str, Any] | Response:
+async def columns(run_id: str, question: Asked, form: Wanted, across: Annotated[bool, Query()] = False) -> dict[str, Any] | Response:
     """For each column of the result the columns of the sources that it is computed from, and those that influence it.
 
-    Hidden columns are left out. As a file: a line for each pair of a column and one that it comes from, or that influences it.
+    With ``across`` the sources are those behind the runs that wrote what the run read, as far as this person may read them. Hidden columns
+    are left out. As a file: a line for each pair of a column and one that it comes from, or that influences it.
     """
-    found = await question.answered(lambda: _columns(question, run_id))
+    found = await question.answered(lambda: _columns(question, run_id, across))
     return found if form == "json" else as_file(_table(found), form, f"columns-{run_id}")
 
 
-def _columns(question: Question, run_id: str) -> dict[str, Any]:
+def _columns(question: Question, run_id: str, across: bool) -> dict[str, Any]:
     run, discretion = question.run(run_id), Discretion.of()
-    found = columns_dict(run.summary, run.columns())
+    found = columns_dict(run.summary, run.columns(across=across))
 
     def kept(inputs: list[dict[str, Any]]) -> list[dict[str, Any]]:
         return [one for one in inputs if not discretion.hides(one["column"] or "", one["source"] or "")]

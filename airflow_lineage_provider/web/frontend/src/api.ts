@@ -236,8 +236,8 @@ export const api = {
   forward: (id: string, asked: SourceRows, signal?: AbortSignal) => answer<Forward>(`${run(id)}/forward`, signal, asked),
   forwardFile: (id: string, asked: SourceRows, form: FileForm) => file(`${run(id)}/forward`, form, asked),
   whyNot: (id: string, asked: SourceRows, signal?: AbortSignal) => answer<{ found: Forward }>(`${run(id)}/why-not`, signal, asked),
-  columns: (id: string, signal?: AbortSignal) => answer<Columns>(`${run(id)}/columns`, signal),
-  columnsFile: (id: string, form: FileForm) => file(`${run(id)}/columns`, form),
+  columns: (id: string, across: boolean, signal?: AbortSignal) => answer<Columns>(`${run(id)}/columns?across=${across}`, signal),
+  columnsFile: (id: string, across: boolean, form: FileForm) => file(`${run(id)}/columns?across=${across}`, form),
   derivations: (id: string, signal?: AbortSignal) => answer<{ derivations: Derivation[] }>(`${run(id)}/derivations`, signal),
   derivation: (id: string, form: ExplanationForm, signal?: AbortSignal) =>
     answer<Explanation>(`derivations/${encodeURIComponent(id)}?${new URLSearchParams(wanted(form))}`, signal),

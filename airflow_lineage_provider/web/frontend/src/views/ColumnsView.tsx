@@ -1,4 +1,5 @@
-import { useQuery } from "@tanstack/react-query";
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { useState } from "react";
 
 import { Downloads } from "../Downloads";
 import { Trouble, Waiting } from "../Trouble";
@@ -6,13 +7,17 @@ import { api, type ColumnInput } from "../api";
 
 /** Column lineage: what each column of the result is computed from, and what influences it. */
 export function ColumnsView({ id }: { id: string }) {
-  const found = useQuery({ queryKey: ["columns", id], queryFn: ({ signal }) => api.columns(id, signal) });
+  const [across, setAcross] = useState(false);
+  const found = useQuery({ queryKey: ["columns", id, across], queryFn: ({ signal }) => api.columns(id, across, signal), placeholderData: keepPreviousData });
   if (found.error) return <Trouble error={found.error} />;
   if (!found.data) return <Waiting what="Reading the plan" />;
   const direct = (inputs: ColumnInput[]) => inputs.filter((one) => one.type === "DIRECT");
   const indirect = (inputs: ColumnInput[]) => inputs.filter((one) => one.type !== "DIRECT");
   return (
     <>
+      <label>
+        <input type="checkbox" checked={across} onChange={(event) => setAcross(event.target.checked)} /> through the runs that wrote what this one read
+      </label>
       <table className="runs">
         <caption>Where the columns come from</caption>
         <thead>
@@ -34,7 +39,7 @@ export function ColumnsView({ id }: { id: string }) {
           ))}
         </tbody>
       </table>
-      <Downloads name={`columns-${id}`} what="the column lineage" file={(form) => api.columnsFile(id, form)} json={() => api.columns(id)} />
+      <Downloads name={`columns-${id}`} what="the column lineage" file={(form) => api.columnsFile(id, across, form)} json={() => api.columns(id, across)} />
     </>
   );
 }
