@@ -71,6 +71,9 @@ WindowMode = Literal["valid", "same", "full"]
 ArrayLineage = Literal["elementwise", "all", "axis"]
 """What a function's result is declared to come from (`arrays.apply`)."""
 
+ArrayOwner = Literal["task", "run", "derivation"]
+"""Whose arrays are kept in the results store, and dropped with it (`arrays.owner`)."""
+
 ProfileNulls = Literal["ignore", "value"]
 """What a NULL is to a functional dependency: a row that has one takes no part, or it is a value like others."""
 

@@ -38,11 +38,13 @@ class Link:
     """A relation between an array and one that is made from it.
 
     :ivar table: its rows are boxes of output cells or, where ``turned``, of input cells.
+    :ivar operation: what made the output, with its arguments, as JSON; empty where that was not said.
     """
 
     table: Relation
     turned: bool
     guarantee: str
+    operation: str = ""
 
     def step(self, backward: bool) -> Step:
         """Going from the output to the input, or the other way."""

@@ -1,28 +1,32 @@
-"""Named arrays and the lineage between them, in memory (DSLog, Sec. III.A): the paper's calls, with its names."""
+"""Named arrays and the lineage between them (DSLog, Sec. III.A): the paper's calls, with its names."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from airflow_lineage_provider.arrays.boxes import Shape, joined
 from airflow_lineage_provider.arrays.cells import Cells
 from airflow_lineage_provider.arrays.given import Capture, check_name, check_shape
-from airflow_lineage_provider.arrays.graph import outputs_of, paths, reached
+from airflow_lineage_provider.arrays.graph import paths
+from airflow_lineage_provider.arrays.keeping import Keeping, Memory, Said, between, check_no_circle, check_shape_is, said_already
 from airflow_lineage_provider.arrays.link import GUARANTEES, Link, given_link, weakest
+from airflow_lineage_provider.arrays.owner import Owner
 from airflow_lineage_provider.arrays.path import follow
 from airflow_lineage_provider.arrays.region import Region
-from airflow_lineage_provider.arrays.registered import Call, Reuse
+from airflow_lineage_provider.arrays.registered import Call, Unchecked
 from airflow_lineage_provider.arrays.relation import Relation
 from airflow_lineage_provider.arrays.reuse import Signature
 from airflow_lineage_provider.arrays.selection import selected
-from airflow_lineage_provider.errors import InvalidArray, InvalidRelation, TooManyCells, UnknownArray
+from airflow_lineage_provider.errors import InvalidRelation, TooManyCells, UnknownArray
 from airflow_lineage_provider.shown import shown
 
 MOST_PATHS = 1_000
 """The most paths between two arrays that `Log.trace` follows."""
+_TOLD = 20
+"""So many names stand in a message."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +50,11 @@ class Traced:
 
 
 class Log:
-    """Arrays and the lineage between them; it lives as long as this object.
+    """Arrays and the lineage between them; in memory they live as long as this object.
+
+    :param confirmations: how many further captures have to give the same before an operation's lineage is reused.
+    :param kept: where they are kept; in memory without.
+    :param owner: whose arrays are named here: a name is one of its own, unless it is another owner's, in full.
 
     >>> log = Log()
     >>> log.array("A", (3, 2))
@@ -56,10 +64,10 @@ class Log:
     [[0, 0], [0, 1], [1, 0], [1, 1]]
     """
 
-    def __init__(self, *, confirmations: int = 1) -> None:
-        self._shapes: dict[str, Shape] = {}
-        self._links: dict[tuple[str, str], Link] = {}
-        self._reuse = Reuse(confirmations)
+    def __init__(self, *, confirmations: int = 1, kept: Keeping | None = None, owner: Owner | None = None) -> None:
+        self._kept: Keeping = Memory(confirmations) if kept is None else kept
+        self._owner = owner
+        self._unchecked = Unchecked()
 
     def array(self, name: str, shape: Sequence[int]) -> None:
         """Name an array. Saying the same again is nothing.
@@ -68,11 +76,11 @@ class Log:
         :raises InvalidArray: the name or the shape is none, or the name is known with another shape.
         """
         sides = check_shape(check_name(name), shape)
-        known = self._shapes.setdefault(name, sides)
-        if known != sides:
-            raise InvalidArray(
-                f"array {shown(name)} is known with shape {known}, and cannot have {sides}; an array that changed needs a new name"
-            )
+        full = self._full(name)
+        known = self._kept.shape(full)
+        check_shape_is(full, sides, known)
+        if known is None:
+            self._kept.enter(Said({full: sides}))
 
     def lineage(self, source: str, output: str, pairs: Any = None, *, capture: Capture | None = None, guarantee: str = "exact") -> None:
         """Say which cells of one array stand behind which cells of another. Nothing is kept where this fails.
@@ -85,12 +93,12 @@ class Log:
             the output.
         :raises CaptureFailed: the capture raised, or gave something else than cells.
         """
+        source, output = self._full(source), self._full(output)
         own, behind = (output, self._shape(output)), (source, self._shape(source))
         self._check_new(source, output, guarantee)
         if (pairs is None) == (capture is None):
-            raise InvalidRelation(f"lineage from {shown(source)} to {shown(output)} needs either pairs or a capture")
-        found = given_link(pairs, capture, own, behind, guarantee)
-        self._links[source, output] = found
+            raise InvalidRelation(f"{between((source, output))} needs either pairs or a capture")
+        self._kept.enter(Said(links={(source, output): given_link(pairs, capture, own, behind, guarantee)}))
 
     def register_operation(
         self, operation: str, sources: Sequence[str], outputs: Sequence[str], *, args: Any = None, capture: Any = None, reuse: bool = True
@@ -107,39 +115,47 @@ class Log:
         :raises InvalidRelation: as of `lineage`; or two arrays are one, or the arguments are no JSON.
         :raises CaptureFailed: as of `lineage`.
         """
-        call = Call.of(operation, args, [(one, self._shape(one)) for one in sources], [(one, self._shape(one)) for one in outputs])
+        ends = ([(one, self._shape(one)) for one in map(self._full, names)] for names in (sources, outputs))
+        call = Call.of(operation, args, *ends)
         for source, output in call.pairs:
             self._check_new(source, output, GUARANTEES[0])
-        known = self._reuse.predicted(call) if reuse else None
+        capture = self._captures(capture)
+        known = self._kept.operation(call.operation).predicted(*call.shapes) if reuse else None
         relations = known if known is not None else call.captured(capture)
-        for (source, output), relation in zip(call.pairs, relations, strict=True):
-            self._links[source, output] = Link(relation, False, GUARANTEES[0])
-        if known is None and reuse:
-            self._reuse.observe(call, relations)
-        elif known is not None:
-            self._reuse.unchecked.append((call, capture, relations))
+        links = {pair: Link(one, False, GUARANTEES[0], call.operation) for pair, one in zip(call.pairs, relations, strict=True)}
+        lesson = call.reused() if known is not None else call.observed(relations)
+        self._kept.enter(Said(links=links, lessons=[lesson] if reuse else []))
+        if known is not None:
+            self._unchecked.add(call, capture, relations)
         return known is not None
 
     def signatures(self) -> list[Signature]:
         """What is known of the operations that were registered: state, hits, and why it is refused."""
-        return self._reuse.signatures()
+        return [one for operation in self._kept.operations() for one in operation.signatures()]
 
     def verify(self, sample: int = 10) -> list[str]:
-        """Capture anew the last operations whose capture was not asked; those whose lineage is another are told, and no longer reused.
+        """Capture anew the last operations whose capture this object did not ask; those whose lineage is another are told, and no longer
+        reused.
 
         :raises CaptureFailed: a capture fails.
         """
-        return self._reuse.verified(sample)
+        wrong = []
+        for call in self._unchecked.wrong(sample):
+            self._kept.enter(Said(lessons=[call.refused()]))
+            wrong.append(str(call))
+        return wrong
 
     def relation(self, source: str, output: str) -> Relation:
         """The compressed relation between two arrays; its rows are boxes of output cells.
 
         :raises UnknownArray: there is none.
         """
+        source, output = self._full(source), self._full(output)
         self._shape(source), self._shape(output)
-        if (source, output) not in self._links:
+        found = self._kept.link((source, output))
+        if found is None:
             raise UnknownArray(f"there is no lineage from array {shown(source)} to {shown(output)}; {self._neighbours(source)}")
-        return self._links[source, output].by_output()
+        return found.by_output()
 
     def prov_query(self, path: Sequence[str], cells: Any, *, merge: bool = True) -> Cells:
         """The cells of the last array of a path that stand behind cells of the first, or before them, as the path goes.
@@ -152,8 +168,9 @@ class Log:
         """
         if isinstance(path, str) or not path:
             raise UnknownArray(f"{shown(path)} is no path; it is a list of names of arrays")
-        region = selected(cells, path[0], self._shape(path[0]))
-        return self._asked(tuple(path), region, merge)
+        names = tuple(map(self._full, path))
+        region = selected(cells, names[0], self._shape(names[0]))
+        return self._asked(names, region, merge)
 
     def trace(self, array: str, cells: Any, *, to: str) -> Traced:
         """The cells of another array that stand behind cells of this one, or before them, along all paths between the two.
@@ -162,6 +179,7 @@ class Log:
         :raises InvalidCells: these are not cells of the first array.
         :raises TooManyCells: there are more than `MOST_PATHS` paths.
         """
+        array, to = self._full(array), self._full(to)
         region = selected(cells, array, self._shape(array))
         self._shape(to)
         names = self.paths(array, to=to)
@@ -170,22 +188,31 @@ class Log:
         hops = tuple(hop for one in found for hop in one.cells.hops)
         return Traced(Cells(to, together, weakest(one.cells.guarantee for one in found), hops), tuple(found))
 
+    def _full(self, name: str) -> str:
+        """The name by which an array is kept."""
+        return name if self._owner is None else self._owner.full(name)
+
+    def _captures(self, capture: Any) -> Any:
+        """Captures by the full names of the arrays that they are between."""
+        if not isinstance(capture, Mapping):
+            return capture
+        return {tuple(map(self._full, pair)) if isinstance(pair, tuple) else pair: one for pair, one in capture.items()}
+
     def _shape(self, name: str) -> Shape:
-        if not isinstance(name, str) or name not in self._shapes:
-            known = ", ".join(shown(one) for one in list(self._shapes)[:20]) or "none"
+        found = self._kept.shape(name) if isinstance(name, str) else None
+        if found is None:
+            known = ", ".join(map(shown, self._kept.names(_TOLD))) or "none"
             raise UnknownArray(f"there is no array {shown(name)}; known are: {known}")
-        return self._shapes[name]
+        return found
 
     def _check_new(self, source: str, output: str, guarantee: str) -> None:
         """That lineage between the two can be told, whatever it is."""
-        where = f"lineage from {shown(source)} to {shown(output)}"
         if guarantee not in GUARANTEES:
+            where = between((source, output))
             raise InvalidRelation(f"{where}: guarantee={shown(guarantee)} is not known; it can be {', '.join(GUARANTEES)}")
-        if (source, output) in self._links:
-            raise InvalidRelation(f"{where} is there already; an array that was made anew needs a new name")
-        made = outputs_of(self._links)
-        if source in reached(output, lambda name: made.get(name, ())):
-            raise InvalidRelation(f"{where} would be a circle: the source is, or is made from, the output; a later state needs a new name")
+        if self._kept.has((source, output)):
+            raise said_already((source, output))
+        check_no_circle([(source, output)], self._kept.edges([output]))
 
     def paths(self, start: str, *, to: str) -> list[tuple[str, ...]]:
         """All paths from one array to another, forward or backward: as no array is made from itself, not both.
@@ -193,8 +220,9 @@ class Log:
         :raises UnknownArray: no path leads from the one to the other.
         :raises TooManyCells: there are more than `MOST_PATHS`.
         """
-        ahead = itertools.islice(paths(self._links, start, to), MOST_PATHS + 1)
-        back = itertools.islice(paths(self._links, to, start), MOST_PATHS + 1) if start != to else ()
+        start, to = self._full(start), self._full(to)
+        ahead = itertools.islice(paths(self._kept.edges([start]), start, to), MOST_PATHS + 1)
+        back = itertools.islice(paths(self._kept.edges([to]), to, start), MOST_PATHS + 1) if start != to else ()
         found = [*ahead, *(one[::-1] for one in back)]
         if not found:
             raise UnknownArray(f"no path leads from array {shown(start)} to {shown(to)}; {self._neighbours(start)}")
@@ -209,21 +237,22 @@ class Log:
 
         :raises UnknownArray: there is no lineage between two neighbours.
         """
-        return weakest(self._between(*pair)[0].guarantee for pair in itertools.pairwise(path))
+        return weakest(self._between(*pair)[0].guarantee for pair in itertools.pairwise(map(self._full, path)))
 
     def _asked(self, names: tuple[str, ...], region: Region, merge: bool) -> Cells:
         links = [self._between(*pair) for pair in itertools.pairwise(names)]
         region, hops = follow([one.step(backward) for one, backward in links], names, region, merge=merge)
-        return Cells(names[-1], region, self.guarantee(names), hops)
+        return Cells(names[-1], region, weakest(one.guarantee for one, _ in links), hops)
 
     def _between(self, start: str, end: str) -> tuple[Link, bool]:
         """The link between two neighbours of a path, and whether it is gone backward."""
         self._shape(start), self._shape(end)
         for pair, backward in (((start, end), False), ((end, start), True)):
-            if pair in self._links:
-                return self._links[pair], backward
+            found = self._kept.link(pair)
+            if found is not None:
+                return found, backward
         raise UnknownArray(f"there is no lineage between arrays {shown(start)} and {shown(end)}; {self._neighbours(start)}")
 
     def _neighbours(self, name: str) -> str:
-        linked = [shown(one) for pair in self._links if name in pair for one in pair if one != name]
-        return f"{shown(name)} is linked with {', '.join(linked[:20]) or 'none'}"
+        linked = map(shown, self._kept.linked(name)[:_TOLD])
+        return f"{shown(name)} is linked with {', '.join(linked) or 'none'}"

@@ -5,14 +5,14 @@ from __future__ import annotations
 import itertools
 import json
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from airflow_lineage_provider.arrays.boxes import Shape
 from airflow_lineage_provider.arrays.compress import merge
 from airflow_lineage_provider.arrays.link import GUARANTEES, given_link
-from airflow_lineage_provider.arrays.reuse import Operation, Relations, Signature, same
+from airflow_lineage_provider.arrays.reuse import Operation, Relations, same
 from airflow_lineage_provider.errors import CaptureNeeded, InvalidRelation
 from airflow_lineage_provider.shown import shown
 
@@ -74,6 +74,21 @@ class Call:
         ends = itertools.product(self.outputs, self.sources)
         return tuple(merge(_relation(given[source[0], output[0]], output, source)) for output, source in ends)
 
+    def reused(self) -> tuple[str, Callable[[Operation], None]]:
+        """To be noted of the operation: that this call was known from earlier ones."""
+        return self.operation, lambda operation: operation.count(*self.shapes)
+
+    def observed(self, relations: Relations) -> tuple[str, Callable[[Operation], None]]:
+        """To be noted: what a capture gave."""
+        return self.operation, lambda operation: operation.observe(*self.shapes, relations)
+
+    def refused(self) -> tuple[str, Callable[[Operation], None]]:
+        """To be noted: that what was reused is not what a capture gives."""
+        return self.operation, lambda operation: operation.refuse("a capture gave another lineage than was reused")
+
+    def __str__(self) -> str:
+        return f"{self.operation} from {shown(list(self.sources))} to {shown(list(self.outputs))}"
+
 
 def _relation(capture: Any, output: Named, source: Named) -> Any:
     pairs, asked = (None, capture) if callable(capture) else (capture, None)
@@ -81,37 +96,25 @@ def _relation(capture: Any, output: Named, source: Named) -> Any:
 
 
 @dataclass
-class Reuse:
-    """What is known of operations.
+class Unchecked:
+    """The last calls of this process that were known from earlier ones, with the captures that were not asked."""
 
-    :ivar confirmations: how many further captures have to give the same.
-    :ivar unchecked: the last calls that were known from earlier ones, with the capture that was not asked.
-    """
+    calls: deque[tuple[Call, Any, Relations]] = field(default_factory=lambda: deque(maxlen=_UNCHECKED))
 
-    confirmations: int
-    operations: dict[str, Operation] = field(default_factory=dict)
-    unchecked: deque[tuple[Call, Any, Relations]] = field(default_factory=lambda: deque(maxlen=_UNCHECKED))
+    def add(self, call: Call, capture: Any, relations: Relations) -> None:
+        """Another one; where no capture was given there is nothing to check it by."""
+        if capture is not None:
+            self.calls.append((call, capture, relations))
 
-    def predicted(self, call: Call) -> Relations | None:
-        """The relations of a call; None where a capture is needed."""
-        return self._of(call).predicted(*call.shapes)
+    def wrong(self, sample: int) -> Iterator[Call]:
+        """Those of the last calls whose capture, asked now, gives another lineage.
 
-    def observe(self, call: Call, relations: Relations) -> None:
-        """What a capture gave."""
-        self._of(call).observe(*call.shapes, relations)
+        :raises CaptureFailed: a capture fails.
+        """
+        for call, capture, relations in list(self.calls)[-sample:]:
+            if not _is_same(relations, call.captured(capture)):
+                yield call
 
-    def signatures(self) -> list[Signature]:
-        """Of all operations."""
-        return [one for operation in self.operations.values() for one in operation.signatures()]
 
-    def verified(self, sample: int) -> list[str]:
-        """The last calls that were not captured, captured: those that are otherwise, told, and their operations refused."""
-        wrong = []
-        for call, capture, relations in [one for one in self.unchecked if one[1] is not None][-sample:]:
-            if not all(itertools.starmap(same, zip(map(merge, relations), call.captured(capture), strict=True))):
-                wrong.append(f"{call.operation} from {shown(list(call.sources))} to {shown(list(call.outputs))}")
-                self._of(call).refuse("a capture gave another lineage than was reused")
-        return wrong
-
-    def _of(self, call: Call) -> Operation:
-        return self.operations.setdefault(call.operation, Operation(call.operation, self.confirmations))
+def _is_same(relations: Relations, captured: Relations) -> bool:
+    return all(itertools.starmap(same, zip(map(merge, relations), captured, strict=True)))

@@ -19,7 +19,7 @@ from airflow_lineage_provider.arrays.codec import encode
 from airflow_lineage_provider.arrays.compress import merge
 from airflow_lineage_provider.arrays.grouping import Ints
 from airflow_lineage_provider.arrays.relation import Relation, check_relation
-from airflow_lineage_provider.errors import InvalidRelation
+from airflow_lineage_provider.errors import CaptureNeeded, InvalidRelation
 
 Relations = tuple[Relation, ...]
 """Of one call: for each output, and in it for each input, in their order."""
@@ -51,7 +51,7 @@ class Signature:
 
 
 @dataclass
-class _Known:
+class Known:
     """The captures of an operation at some shapes."""
 
     relations: Relations
@@ -71,7 +71,7 @@ class Operation:
 
     name: str
     confirmations: int
-    known: dict[tuple[Shape, ...], _Known] = field(default_factory=dict)
+    known: dict[tuple[Shape, ...], Known] = field(default_factory=dict)
     foretold: int = 0
     hits: int = 0
     why: str = ""
@@ -80,13 +80,19 @@ class Operation:
         """The relations of a call with these shapes; None where a capture is needed."""
         found = self.known.get(shapes)
         if found is not None:
-            if found.why or found.same < self.confirmations or found.outputs != outputs:
-                return None
-            found.hits += 1
-            return found.relations
-        general = None if self.why else self._general(shapes, outputs, spare=self.confirmations)
-        self.hits += general is not None
-        return general
+            return None if found.why or found.same < self.confirmations or found.outputs != outputs else found.relations
+        return None if self.why else self._general(shapes, outputs, spare=self.confirmations)
+
+    def count(self, shapes: tuple[Shape, ...], outputs: tuple[Shape, ...]) -> None:
+        """What was `predicted` stands in for a capture.
+
+        :raises CaptureNeeded: somebody else has found meanwhile that it cannot.
+        """
+        found = self.known.get(shapes)
+        known: Known | Operation = self if found is None else found
+        if known.why:
+            raise CaptureNeeded(f"operation {self.name} needs a capture now: {known.why}")
+        known.hits += 1
 
     def observe(self, shapes: tuple[Shape, ...], outputs: tuple[Shape, ...], relations: Relations) -> None:
         """Another capture: compared with what it should have been, and kept."""
@@ -94,7 +100,7 @@ class Operation:
         found = self.known.get(shapes)
         if found is None:
             self._compare(shapes, outputs, relations)
-            self.known[shapes] = _Known(relations, outputs)
+            self.known[shapes] = Known(relations, outputs)
         elif found.outputs == outputs and all(itertools.starmap(same, zip(found.relations, relations, strict=True))):
             found.same += 1
         else:

@@ -47,6 +47,30 @@ def selected(cells: Any, name: str, shape: Shape) -> Region:
     )
 
 
+def index_of(text: str) -> tuple[Any, ...]:
+    """An index as it is written between brackets.
+
+    :raises InvalidCells: it is none.
+
+    >>> index_of("0:2, ..., ::3")
+    (slice(0, 2, None), Ellipsis, slice(None, None, 3))
+    """
+    return tuple(map(_index_part, text.split(","))) if text.strip() else ()
+
+
+def _index_part(text: str) -> Any:
+    part = text.strip()
+    if part == "...":
+        return ...
+    try:
+        bounds = [int(one) if one.strip() else None for one in part.split(":")]
+    except ValueError:
+        bounds = []
+    if not 1 <= len(bounds) <= 3 or bounds == [None]:
+        raise InvalidCells(f"{shown(part)} is no part of an index: it can be a whole number, start:stop, start:stop:step, or ...")
+    return bounds[0] if len(bounds) == 1 else slice(*bounds)
+
+
 def _listed(cells: list[Any], where: str, rank: int) -> Any:
     try:
         found = np.asarray(cells)

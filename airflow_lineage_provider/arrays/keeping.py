@@ -1,0 +1,144 @@
+"""Where a log keeps what it is told: in memory, or elsewhere, behind the same few questions."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from airflow_lineage_provider.arrays.boxes import Shape
+from airflow_lineage_provider.arrays.graph import outputs_of, reached
+from airflow_lineage_provider.arrays.link import Link
+from airflow_lineage_provider.arrays.reuse import Operation
+from airflow_lineage_provider.errors import InvalidArray, InvalidRelation
+from airflow_lineage_provider.shown import shown
+
+Pair = tuple[str, str]
+"""The names of a source and of an output."""
+Lesson = tuple[str, Callable[[Operation], None]]
+"""The name of an operation, and what is to be noted of it: whoever keeps operations notes it in the newest state."""
+
+
+@dataclass(frozen=True)
+class Said:
+    """What is kept together, or not at all.
+
+    :ivar shapes: of new arrays, by name.
+    :ivar links: new lineage between arrays.
+    """
+
+    shapes: Mapping[str, Shape] = field(default_factory=dict)
+    links: Mapping[Pair, Link] = field(default_factory=dict)
+    lessons: Sequence[Lesson] = ()
+
+
+class Keeping(Protocol):
+    """What a log asks of where its arrays are kept."""
+
+    def shape(self, name: str) -> Shape | None:
+        """The shape of an array; None where there is none of this name."""
+
+    def names(self, most: int) -> list[str]:
+        """Names of arrays, so many at most."""
+
+    def linked(self, name: str) -> list[str]:
+        """The arrays that lineage links directly with this one, either way."""
+
+    def edges(self, starts: Iterable[str]) -> list[Pair]:
+        """The links by which something is made from these arrays, in however many steps; others may be among them."""
+
+    def has(self, pair: Pair) -> bool:
+        """Whether there is lineage between the two."""
+
+    def link(self, pair: Pair) -> Link | None:
+        """The lineage between the two; None where there is none."""
+
+    def operation(self, name: str) -> Operation:
+        """What is known of an operation."""
+
+    def operations(self) -> list[Operation]:
+        """All operations of which something is known."""
+
+    def enter(self, said: Said) -> None:
+        """Keep this, all of it or nothing.
+
+        :raises InvalidArray: an array is known with another shape.
+        :raises InvalidRelation: the lineage is there already, or would be a circle.
+        """
+
+
+class Memory:
+    """What lives as long as this object; its log has checked what it is given."""
+
+    def __init__(self, confirmations: int) -> None:
+        self.shapes: dict[str, Shape] = {}
+        self.links: dict[Pair, Link] = {}
+        self.known: dict[str, Operation] = {}
+        self._confirmations = confirmations
+
+    def shape(self, name: str) -> Shape | None:
+        """See `Keeping`, as for the rest."""
+        return self.shapes.get(name)
+
+    def names(self, most: int) -> list[str]:
+        return list(itertools.islice(self.shapes, most))
+
+    def linked(self, name: str) -> list[str]:
+        return [one for pair in self.links if name in pair for one in pair if one != name]
+
+    def edges(self, starts: Iterable[str]) -> list[Pair]:
+        return list(self.links)
+
+    def has(self, pair: Pair) -> bool:
+        return pair in self.links
+
+    def link(self, pair: Pair) -> Link | None:
+        return self.links.get(pair)
+
+    def operation(self, name: str) -> Operation:
+        return self.known.setdefault(name, Operation(name, self._confirmations))
+
+    def operations(self) -> list[Operation]:
+        return list(self.known.values())
+
+    def enter(self, said: Said) -> None:
+        for name, note in said.lessons:
+            note(self.operation(name))
+        self.shapes.update(said.shapes)
+        self.links.update(said.links)
+
+
+def check_shape_is(name: str, sides: Shape, known: Shape | None) -> None:
+    """That an array is not known with another shape.
+
+    :raises InvalidArray: it is.
+    """
+    if known is not None and known != sides:
+        raise InvalidArray(
+            f"array {shown(name)} is known with shape {known}, and cannot have {sides}; an array that changed needs a new name"
+        )
+
+
+def said_already(pair: Pair) -> InvalidRelation:
+    """That there is lineage between the two."""
+    return InvalidRelation(f"{between(pair)} is there already; an array that was made anew needs a new name")
+
+
+def check_no_circle(pairs: Iterable[Pair], edges: Iterable[Pair]) -> None:
+    """That new links make no array from itself.
+
+    :param edges: the links that are there, at least those that lead on from the outputs of the new ones.
+    :raises InvalidRelation: one does.
+    """
+    pairs = list(pairs)
+    made = outputs_of(dict.fromkeys([*edges, *pairs]))
+    for source, output in pairs:
+        if source in reached(output, lambda name: made.get(name, ())):
+            where = between((source, output))
+            raise InvalidRelation(f"{where} would be a circle: the source is, or is made from, the output; a later state needs a new name")
+
+
+def between(pair: Pair) -> str:
+    """Of which lineage a message is."""
+    return f"lineage from {shown(pair[0])} to {shown(pair[1])}"
