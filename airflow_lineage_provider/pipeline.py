@@ -30,6 +30,7 @@ from airflow_lineage_provider.store import Store, pending
 from airflow_lineage_provider.store.data_place import DataPlace
 from airflow_lineage_provider.store.revival import Restarts
 from airflow_lineage_provider.store.run_store import FAILURES, RunStore
+from airflow_lineage_provider.stored_arrays import StoredArrays
 from airflow_lineage_provider.stored_sketches import StoredSketches
 from airflow_lineage_provider.streams import LineageOfStreams
 from airflow_lineage_provider.words import CaptureWhen, OnStoreFailure, Reasons, SketchesWhen, Strategy
@@ -52,7 +53,7 @@ __all__ = ["Lineage"]
 T = TypeVar("T")
 
 
-class Lineage(LineageOfStreams, LineageOfWrites, ProfileOfTables, StoredSketches):
+class Lineage(LineageOfStreams, LineageOfWrites, ProfileOfTables, StoredArrays, StoredSketches):
     """A results store and, where pipelines are run or Spark must answer, a Spark session.
 
     ``store`` is a PostgreSQL URL, an open `Store`, or None for `settings.store_url()` and then the embedded server. ``on_store_failure`` is

@@ -45,6 +45,7 @@ LAYERS: tuple[frozenset[str], ...] = (
             "recorded_run",
             "requested",
             "sketched_run",
+            "stored_arrays",
             "stored_sketches",
             "streams",
             "writes",

@@ -291,7 +291,7 @@ def _letters(made: argparse.ArgumentParser) -> None:
 
 def _drop(made: argparse.ArgumentParser) -> None:
     made.add_argument("runs", metavar="RUN", nargs="+", help="a run's whole id; neither a beginning of it nor latest will do")
-    made.add_argument("--yes", "-y", action="store_true", help="do not ask first")
+    _yes(made)
 
 
 def _store(made: argparse.ArgumentParser) -> None:
@@ -302,13 +302,31 @@ def _store(made: argparse.ArgumentParser) -> None:
     made.add_argument("--apply", action="store_true", help="with grant: run the SQL, as a superuser or an owner who may create roles")
 
 
+def _arrays(made: argparse.ArgumentParser) -> None:
+    made.add_argument(
+        "action", choices=("list", "show", "query", "drop"),
+        help="list: the newest arrays, those whose names begin with NAME; show: an array and its lineage; query: the cells of the last "
+        "array behind, or before, cells of the first, along a path of names; drop: arrays with their lineage",
+    )  # fmt: skip
+    names = "an array's whole name; with drop, one that ends with / stands for all that begin so"
+    made.add_argument("names", metavar="NAME", nargs="*", help=names)
+    made.add_argument("--index", metavar="INDEX", help="with query: cells of the first array, as NumPy has them: '0:2, 1' (default: all)")
+    made.add_argument("--limit", type=_natural, default=50, metavar="N", help="show at most N arrays, or boxes (default: %(default)s)")
+    _yes(made)
+    _json(made)
+
+
+def _yes(made: argparse.ArgumentParser) -> None:
+    made.add_argument("--yes", "-y", action="store_true", help="do not ask first")
+
+
 _ARGUMENTS: Mapping[str, Callable[[argparse.ArgumentParser], None]] = {
     "run": _run, "safe": _safe, "sketches": _sketches, "profile": _profile, "list": _list, "show": _show, "capture": _capture,
     "index": _show, "explain": _explain,
     "explain-columns": _columns_of, "why-not": _source_rows, "backward": _backward, "forward": _forward,
     "impact": _impact, "show-derivation": _derivation,
     "letters": _letters,
-    "drop": _drop, "store": _store,
+    "drop": _drop, "arrays": _arrays, "store": _store,
     "brush": _brush,
 }  # fmt: skip
 

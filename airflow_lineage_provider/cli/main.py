@@ -9,17 +9,22 @@ from airflow_lineage_provider.cli.arguments import parser
 from airflow_lineage_provider.cli.streams import Streams, streams
 from airflow_lineage_provider.errors import (
     DerivationNotFound,
+    InvalidCells,
     InvalidOutput,
     LineageError,
     PlanError,
     RunNotFound,
     TargetError,
     UdfDeclarationError,
+    UnknownArray,
 )
 from airflow_lineage_provider.secrecy import shown_text
 
 INTERRUPTED = 130
 BROKEN_PIPE = 141
+_BAD_INPUT = (
+    TargetError, PlanError, RunNotFound, DerivationNotFound, UdfDeclarationError, InvalidOutput, UnknownArray, InvalidCells,
+)  # fmt: skip
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -65,4 +70,4 @@ def _message(error: Exception) -> str:
 
 
 def _is_bad_input(error: Exception) -> bool:
-    return isinstance(error, TargetError | PlanError | RunNotFound | DerivationNotFound | UdfDeclarationError | InvalidOutput)
+    return isinstance(error, _BAD_INPUT)

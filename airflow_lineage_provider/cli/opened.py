@@ -1,14 +1,16 @@
-"""The store that a verb opens, the run that it is about, and the Spark session that is started when a question needs it."""
+"""The store that a verb opens, the run that it is about, the Spark session that is started when a question needs it, and consent."""
 
 from __future__ import annotations
 
+import sys
 from argparse import Namespace
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider.cli.spark_session import spark_session
 from airflow_lineage_provider.cli.streams import Streams
+from airflow_lineage_provider.errors import PlanError
 
 if TYPE_CHECKING:
     from airflow_lineage_provider.pipeline import Lineage
@@ -37,3 +39,19 @@ def asking(options: Namespace, out: Streams, stack: ExitStack) -> Lineage:
 
     out.progress("opening the results store")
     return stack.enter_context(opened(options, start_spark=start))
+
+
+def agreed(lines: Sequence[str], what: str, out: Streams) -> bool:
+    """Whether the person agrees that this is dropped, of which the lines say what it is.
+
+    :raises PlanError: nobody can be asked.
+    """
+    if not sys.stdin.isatty():
+        raise PlanError("drop asks before it deletes, and standard input is not a terminal: pass --yes")
+    for line in lines:
+        out.say(line)
+    print(f"Drop {what}? [y/N] ", end="", file=sys.stderr, flush=True)
+    if sys.stdin.readline().strip().lower() in ("y", "yes"):
+        return True
+    out.say("nothing was dropped")
+    return False

@@ -115,6 +115,14 @@ VERBS: Mapping[str, VerbHelp] = {
         "delete what runs have stored; that there was a run stays known",
         ("airflow-lineage drop 01JG3QZ8W5K4T2N6M0V7R9XYAB", "airflow-lineage drop --yes 01JG3QZ8W5K4T2N6M0V7R9XYAB"),
     ),
+    "arrays": VerbHelp(
+        "list, show, query or drop arrays whose cells' lineage is kept in the results store",
+        (
+            "airflow-lineage arrays list task:etl/",
+            "airflow-lineage arrays query small photo --index '0:10, 5' --json",
+            "airflow-lineage arrays drop task:etl/load/manual__2026-01-01/ --yes",
+        ),
+    ),
     "store": VerbHelp(
         "check, upgrade or stop the results store, or make its roles",
         ("airflow-lineage store status", "airflow-lineage store grant > roles.sql", "airflow-lineage store grant --apply"),

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import sys
 from argparse import Namespace
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
-from airflow_lineage_provider.cli.opened import asking, found_run, opened
+from airflow_lineage_provider.cli.array_verbs import arrays as arrays
+from airflow_lineage_provider.cli.opened import agreed, asking, found_run, opened
 from airflow_lineage_provider.cli.pipelines import load_imports, load_pipeline, register_udfs
 from airflow_lineage_provider.cli.secret_params import secret_params
 from airflow_lineage_provider.cli.shown_answers import give
@@ -343,16 +343,8 @@ def drop(options: Namespace, out: Streams) -> int:
 
 
 def _agreed(found: list[RunSummary], out: Streams) -> bool:
-    if not sys.stdin.isatty():
-        raise PlanError("drop asks before it deletes, and standard input is not a terminal: pass --yes")
-    for one in found:
-        out.say(f"{one.id}  {one.pipeline}  {one.status}  {one.started}")
     which = "this run" if len(found) == 1 else f"these {len(found)} runs"
-    print(f"Drop what is stored of {which}? [y/N] ", end="", file=sys.stderr, flush=True)
-    if sys.stdin.readline().strip().lower() in ("y", "yes"):
-        return True
-    out.say("nothing was dropped")
-    return False
+    return agreed([f"{one.id}  {one.pipeline}  {one.status}  {one.started}" for one in found], f"what is stored of {which}", out)
 
 
 def store(options: Namespace, out: Streams) -> int:

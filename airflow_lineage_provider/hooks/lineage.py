@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from airflow.sdk import BaseHook
+from airflow.sdk import BaseHook, get_current_context
 
 from airflow_lineage_provider.errors import EnvironmentProblem, LineageError, StoreError
 from airflow_lineage_provider.hooks.configured import configure
@@ -74,7 +74,9 @@ class LineageHook(BaseHook):
         """
         from airflow_lineage_provider.pipeline import Lineage
 
-        return Lineage(spark, store=self.store_url(), on_store_failure=on_store_failure, start_spark=start_spark)
+        made = Lineage(spark, store=self.store_url(), on_store_failure=on_store_failure, start_spark=start_spark)
+        made.current_task = get_current_context
+        return made
 
     @classmethod
     def get_ui_field_behaviour(cls) -> dict[str, Any]:

@@ -13,7 +13,17 @@ import sqlalchemy as sa
 from airflow_lineage_provider.errors import StoreError
 from airflow_lineage_provider.records.appends import KnownBy
 from airflow_lineage_provider.records.run import RunRecord
-from airflow_lineage_provider.store import append_notes, catalog, discarded, materialized, outputs, run_lock, schema, shared_plans
+from airflow_lineage_provider.store import (
+    append_notes,
+    catalog,
+    discarded,
+    kept_arrays,
+    materialized,
+    outputs,
+    run_lock,
+    schema,
+    shared_plans,
+)
 from airflow_lineage_provider.store.connection import sqlstate, store_errors
 from airflow_lineage_provider.store.load import application_name
 
@@ -101,6 +111,7 @@ def drop(engine: sa.Engine, run_id: str) -> None:
 
 def _make_tombstone(connection: sa.Connection, run_id: str) -> None:
     materialized.drop_data(connection, run_id)
+    kept_arrays.forget(connection, run_id)
     for table in (schema.derivations, schema.derivation_sets, schema.reasons):
         connection.execute(table.delete().where(table.c.run_id == run_id))
     finished = sa.func.coalesce(schema.runs.c.finished, sa.func.now())
@@ -195,9 +206,15 @@ def _fail_if_dead(engine: sa.Engine, run_id: str) -> bool:
 
 
 def retire(engine: sa.Engine, days: int) -> list[str]:
-    """Drop the runs that ended more than so many days ago; their ids. One whose appended rows are still to be taken out waits for that."""
+    """Drop the runs that ended more than so many days ago; their ids. One whose appended rows are still to be taken out waits for that.
+
+    Arrays that are as old, and belong to no run, are dropped as well.
+    """
     runs = schema.runs
-    old = (runs.c.finished < datetime.now(UTC) - timedelta(days=days)) & ~append_notes.is_noted()
+    before = datetime.now(UTC) - timedelta(days=days)
+    with engine.begin() as connection:
+        kept_arrays.retire(connection, before)
+    old = (runs.c.finished < before) & ~append_notes.is_noted()
     with engine.connect() as connection:
         query = sa.select(runs.c.id).where(runs.c.status.in_(("complete", "incomplete", "failed")), old).order_by(runs.c.id)
         found = list(connection.execute(query).scalars())

@@ -69,5 +69,6 @@ ALTER DEFAULT PRIVILEGES FOR ROLE lineage_owner IN SCHEMA lineage GRANT SELECT O
 ALTER DEFAULT PRIVILEGES FOR ROLE lineage_owner IN SCHEMA lineage_data GRANT SELECT ON TABLES TO lineage_reader;
 
 GRANT lineage_reader TO lineage_deriver;
-GRANT INSERT ON lineage.derivations, lineage.derivation_sets, lineage.derivation_tables, lineage.reasons TO lineage_deriver;
+GRANT INSERT ON lineage.derivations, lineage.derivation_sets, lineage.derivation_tables, lineage.reasons, lineage.arrays, lineage.array_relations
+    TO lineage_deriver;
 GRANT EXECUTE ON FUNCTION lineage.hold_run(text) TO lineage_deriver;

@@ -11,7 +11,7 @@ from airflow_lineage_provider.errors import RecordDamaged, StoreError
 from airflow_lineage_provider.store.sqltext import CATALOG_SCHEMA
 from airflow_lineage_provider.store.textescape import escape, unescape
 
-HEAD = "0013"
+HEAD = "0014"
 VERSION_TABLE = "schema_version"
 STATUSES = ("running", "complete", "incomplete", "failed", "dropped")
 
@@ -288,3 +288,45 @@ sketch_uses = sa.Table(
     sa.Index("sketch_uses_run", "run_id"),
 )
 """Which runs read a source through which sketch."""
+
+arrays = sa.Table(
+    "arrays",
+    metadata,
+    sa.Column("digest", sa.Text, primary_key=True),
+    sa.Column("name", SafeText, nullable=False),
+    sa.Column("shape", JsonText, nullable=False),
+    sa.Column("owner", SafeText),
+    sa.Column("run_id", sa.Text, sa.ForeignKey("lineage.runs.id", ondelete="CASCADE")),
+    sa.Column("derivation_id", sa.Text, sa.ForeignKey("lineage.derivations.id", ondelete="CASCADE")),
+    sa.Column("created", _time, nullable=False),
+    sa.Index("arrays_owner", "owner", postgresql_using="hash"),
+    sa.Index("arrays_run", "run_id", postgresql_where=sa.text("run_id IS NOT NULL")),
+    sa.Index("arrays_derivation", "derivation_id", postgresql_where=sa.text("derivation_id IS NOT NULL")),
+    sa.Index("arrays_created", "created"),
+)
+"""Named arrays, by the SHA-256 of their names; dropped with their owner: a task of Airflow's, a run or a derivation."""
+
+array_relations = sa.Table(
+    "array_relations",
+    metadata,
+    sa.Column("id", sa.BigInteger, sa.Identity(always=True), primary_key=True),
+    sa.Column("source", sa.Text, sa.ForeignKey("lineage.arrays.digest", ondelete="CASCADE"), nullable=False),
+    sa.Column("output", sa.Text, sa.ForeignKey("lineage.arrays.digest", ondelete="CASCADE"), nullable=False),
+    sa.Column("turned", sa.Boolean, nullable=False),
+    sa.Column("guarantee", sa.Text, nullable=False),
+    sa.Column("operation", SafeText, nullable=False),
+    sa.Column("rows", sa.BigInteger, nullable=False),
+    sa.Column("content", sa.LargeBinary, nullable=False),
+    sa.UniqueConstraint("source", "output"),
+    sa.Index("array_relations_output", "output"),
+)
+"""Compressed relations between arrays (`arrays.codec`), and the operations that made the outputs."""
+
+array_operations = sa.Table(
+    "array_operations",
+    metadata,
+    sa.Column("digest", sa.Text, primary_key=True),
+    sa.Column("name", SafeText, nullable=False),
+    sa.Column("content", sa.LargeBinary, nullable=False),
+)
+"""What is known of operations between arrays (`arrays.operation_codec`), by the SHA-256 of their names."""

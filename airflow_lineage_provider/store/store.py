@@ -23,6 +23,7 @@ from airflow_lineage_provider.store import (
     run_list,
 )
 from airflow_lineage_provider.store.appends import Appends
+from airflow_lineage_provider.store.arrays import Arrays
 from airflow_lineage_provider.store.batches import Batches
 from airflow_lineage_provider.store.connection import normalise, store_errors
 from airflow_lineage_provider.store.derivation_sets import DerivationSets
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
     from airflow_lineage_provider.capture.recorded import RecordedIndex
 
 
-class Store(Runs, Appends, Batches, Sketches, DerivationSets, Reading):
+class Store(Runs, Appends, Arrays, Batches, Sketches, DerivationSets, Reading):
     """PostgreSQL with the catalog and the materializations. Open it with `Store.open`; it may be shared between threads.
 
     Every method raises StoreUnavailable when the server does not answer and StoreError when it refuses.

@@ -1,0 +1,237 @@
+"""Lineage between the cells of arrays, kept in the results store: a log like one in memory, and those of tasks, runs and derivations."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from airflow_lineage_provider.answers.kept_arrays import KeptArrays
+from airflow_lineage_provider.arrays import owner as owners
+from airflow_lineage_provider.arrays.codec import decode
+from airflow_lineage_provider.arrays.given import check_name
+from airflow_lineage_provider.arrays.keeping import between
+from airflow_lineage_provider.arrays.link import Link
+from airflow_lineage_provider.arrays.log import Log
+from airflow_lineage_provider.arrays.overlay import Overlay
+from airflow_lineage_provider.errors import InvalidOption, RelationDamaged, UnknownArray
+from airflow_lineage_provider.options import check_options
+from airflow_lineage_provider.shown import shown
+
+if TYPE_CHECKING:
+    from airflow_lineage_provider.arrays.boxes import Shape
+    from airflow_lineage_provider.arrays.keeping import Pair, Said
+    from airflow_lineage_provider.arrays.owner import Owner
+    from airflow_lineage_provider.arrays.relation import Relation
+    from airflow_lineage_provider.arrays.reuse import Operation
+    from airflow_lineage_provider.records.arrays import StoredArray
+    from airflow_lineage_provider.store import Store
+
+T = TypeVar("T")
+
+_CACHED = 64
+"""So many relations that were read stay in memory."""
+_CONFIRMATIONS = 1
+
+
+class StoredArrays(ABC):
+    """What `Lineage` can do with arrays."""
+
+    current_task: Callable[[], Mapping[str, Any]] | None = None
+    """The context of the task of Airflow's that this process runs; whoever opens this object in a task says it here."""
+
+    @property
+    @abstractmethod
+    def store(self) -> Store: ...
+
+    @abstractmethod
+    def lasting(self, question: Callable[[], T]) -> T: ...
+
+    @property
+    def arrays(self) -> LogInStore:
+        """Lineage between the cells of arrays, kept in the results store: `arrays.Log`, and more."""
+        return LogInStore(self)
+
+
+class LogInStore(Log):
+    """A log in the results store: each call is one transaction, and what one process says others see.
+
+    Relations are read when a question leads along them, and no others are.
+    """
+
+    def __init__(self, lineage: StoredArrays) -> None:
+        self._lineage = lineage
+        self._kept_in_store = KeptInStore(lineage)
+        super().__init__(kept=self._kept_in_store)
+
+    @contextmanager
+    def task(self, context: Mapping[str, Any] | None = None) -> Iterator[OwnersLog]:
+        """A log whose arrays belong to the task of Airflow's that this runs in, all its tries.
+
+        All that is said in the ``with`` block is kept at its end, in one transaction, in place of what an earlier try has kept; where the
+        block raises, nothing is. Arrays of others are asked, and linked with, by their whole names (`OwnersLog.name`).
+
+        :param context: Airflow's, ``get_current_context()``; without one `LineageHook` knows it.
+        :raises InvalidOption: no task is known here.
+        """
+        with self._owned(self._task(context)) as log:
+            yield log
+
+    @contextmanager
+    def of_run(self, run_id: str) -> Iterator[OwnersLog]:
+        """The same for arrays that belong to a complete run.
+
+        :raises RunNotFound: there is no such run. :raises RunNotComplete: it is not complete.
+        """
+        with self._owned(owners.Owner("run", (run_id,))) as log:
+            yield log
+
+    @contextmanager
+    def of_derivation(self, derivation_id: str) -> Iterator[OwnersLog]:
+        """The same for arrays that belong to a derivation.
+
+        :raises DerivationNotFound: there is no such derivation.
+        """
+        with self._owned(owners.Owner("derivation", (derivation_id,))) as log:
+            yield log
+
+    def kept(self, prefix: str = "", limit: int = 50) -> KeptArrays:
+        """The newest arrays, those whose names begin so, with their relations.
+
+        :raises InvalidOption: an option is wrong.
+        """
+        check_options({"name": prefix or None, "limit": limit})
+        return KeptArrays(self._lineage.lasting(lambda: self._lineage.store.list_arrays(prefix, limit)))
+
+    def kept_array(self, name: str) -> StoredArray:
+        """An array, with its relations.
+
+        :raises UnknownArray: there is none of this name.
+        """
+        self._shape(name)
+        found = self._lineage.lasting(lambda: self._lineage.store.stored_array(name))
+        if found is None:
+            raise UnknownArray(f"array {shown(name)} was dropped meanwhile")
+        return found
+
+    def drop(self, *names: str) -> int:
+        """Drop arrays, with the lineage from and to them; how many there were. A name that ends with ``/`` stands for all that begin so.
+
+        :raises UnknownArray: there is none of one of these names: nothing is dropped.
+        """
+        for name in names:
+            check_name(name)
+        return self._lineage.lasting(lambda: self._lineage.store.drop_arrays(names))
+
+    @contextmanager
+    def _owned(self, owner: Owner) -> Iterator[OwnersLog]:
+        overlay = Overlay(self._kept_in_store, owner)
+        yield OwnersLog(overlay, owner)
+        self._kept_in_store.enter(overlay.said, owner)
+
+    def _task(self, context: Mapping[str, Any] | None) -> Owner:
+        if context is None:
+            if self._lineage.current_task is None:
+                raise InvalidOption(
+                    "which task of Airflow's this is is not known here: open the store by LineageHook, or give the task's context, "
+                    "task(get_current_context())"
+                )
+            context = self._lineage.current_task()
+        try:
+            ti = context["ti"]
+            return owners.task(ti.dag_id, ti.task_id, ti.run_id, -1 if ti.map_index is None else ti.map_index)
+        except (TypeError, KeyError, AttributeError) as error:
+            raise InvalidOption(f"{shown(context)} is no context of a task: it has no task instance ({error!r})") from error
+
+
+class OwnersLog(Log):
+    """The arrays of one owner, and by their whole names those of others."""
+
+    def __init__(self, kept: Overlay, owner: Owner) -> None:
+        super().__init__(kept=kept, owner=owner)
+        self._of = owner
+
+    def name(self, array: str, *, task: str | None = None, dag: str | None = None, run: str | None = None, map_index: int = -1) -> str:
+        """The whole name of an array: of this owner or, of a task's, of another task, in the same DAG and run where no others are named.
+
+        :raises InvalidOption: another task is named, and this owner is none.
+        """
+        if task is None and dag is None and run is None:
+            return str(self._of.full(array))
+        if self._of.kind != "task":
+            raise InvalidOption(f"these are the arrays of a {self._of.kind}: another task's have to be named in full")
+        own_dag, own_task, own_run = self._of.parts
+        return str(owners.task(dag or own_dag, task or own_task, run or own_run, map_index).full(array))
+
+
+class KeptInStore:
+    """What `arrays.keeping.Keeping` asks, answered by the store."""
+
+    def __init__(self, lineage: StoredArrays) -> None:
+        self._lineage = lineage
+        self._read: dict[int, Relation] = {}
+
+    def shape(self, name: str) -> Shape | None:
+        """See `Keeping`, as for the rest."""
+        return self._asked(lambda store: store.array_shapes([name])).get(name)
+
+    def names(self, most: int) -> list[str]:
+        return self._asked(lambda store: store.array_names(most))
+
+    def linked(self, name: str) -> list[str]:
+        return self._asked(lambda store: store.linked_arrays(name))
+
+    def edges(self, starts: Iterable[str]) -> list[Pair]:
+        wanted = tuple(starts)
+        return self._asked(lambda store: store.array_edges(wanted)) if wanted else []
+
+    def has(self, pair: Pair) -> bool:
+        return self._asked(lambda store: store.relation_head(pair)) is not None
+
+    def link(self, pair: Pair) -> Link | None:
+        """See `Keeping`.
+
+        :raises RelationTooNew: a newer release wrote the relation. :raises RelationDamaged: its bytes are none between these arrays.
+        """
+        head = self._asked(lambda store: store.relation_head(pair))
+        if head is None:
+            return None
+        if head["id"] not in self._read:
+            table = self._table(pair, head["id"], head["turned"])
+            if table is None:
+                return None
+            self._read[head["id"]] = table
+            while len(self._read) > _CACHED:
+                del self._read[next(iter(self._read))]
+        return Link(self._read[head["id"]], head["turned"], head["guarantee"], head["operation"])
+
+    def _table(self, pair: Pair, number: int, turned: bool) -> Relation | None:
+        content = self._asked(lambda store: store.relation_content(number))
+        if content is None:
+            return None
+        try:
+            table = decode(content)
+        except RelationDamaged as problem:
+            raise type(problem)(f"{between(pair)} cannot be read: {problem}") from problem
+        shapes = self._asked(lambda store: store.array_shapes(pair))
+        ends = (table.in_shape, table.out_shape) if not turned else (table.out_shape, table.in_shape)
+        if ends != tuple(shapes.get(name) for name in pair):
+            raise RelationDamaged(f"{between(pair)} cannot be read: it is between arrays of shapes {ends[0]} and {ends[1]}")
+        return table
+
+    def operation(self, name: str) -> Operation:
+        return self._asked(lambda store: store.array_operation(name, _CONFIRMATIONS))
+
+    def operations(self) -> list[Operation]:
+        return self._asked(lambda store: store.array_operations(_CONFIRMATIONS))
+
+    def enter(self, said: Said, owner: Owner | None = None) -> None:
+        """See `Keeping`; with an owner in place of what it had until now."""
+        if owner is None:
+            for name in said.shapes:
+                owners.check_owner(name, None)
+        self._asked(lambda store: store.save_arrays(said, owner, replace=owner is not None))
+
+    def _asked(self, question: Callable[[Store], T]) -> T:
+        return self._lineage.lasting(lambda: question(self._lineage.store))
