@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from airflow_lineage_provider.answers.kept_arrays import KeptArrays
+from airflow_lineage_provider.answers.touched import Touched, touched
 from airflow_lineage_provider.arrays import owner as owners
 from airflow_lineage_provider.arrays.codec import decode
 from airflow_lineage_provider.arrays.given import check_name
@@ -15,17 +16,19 @@ from airflow_lineage_provider.arrays.keeping import between
 from airflow_lineage_provider.arrays.link import Link
 from airflow_lineage_provider.arrays.log import Log
 from airflow_lineage_provider.arrays.overlay import Overlay
-from airflow_lineage_provider.errors import InvalidOption, RelationDamaged, UnknownArray
+from airflow_lineage_provider.errors import DerivationNotFound, InvalidOption, RecordDamaged, RelationDamaged, RunNotFound, UnknownArray
 from airflow_lineage_provider.options import check_options
 from airflow_lineage_provider.shown import shown
 
 if TYPE_CHECKING:
+    from airflow_lineage_provider.answers.explanation import Explanation
     from airflow_lineage_provider.arrays.boxes import Shape
     from airflow_lineage_provider.arrays.keeping import Pair, Said
     from airflow_lineage_provider.arrays.owner import Owner
     from airflow_lineage_provider.arrays.relation import Relation
     from airflow_lineage_provider.arrays.reuse import Operation
     from airflow_lineage_provider.records.arrays import StoredArray
+    from airflow_lineage_provider.records.run import RunRecord
     from airflow_lineage_provider.store import Store
 
 T = TypeVar("T")
@@ -47,6 +50,12 @@ class StoredArrays(ABC):
 
     @abstractmethod
     def lasting(self, question: Callable[[], T]) -> T: ...
+
+    @abstractmethod
+    def derivation(self, derivation_id: str) -> Explanation: ...
+
+    @abstractmethod
+    def may_read(self, run: RunRecord) -> bool: ...
 
     @property
     def arrays(self) -> LogInStore:
@@ -114,6 +123,34 @@ class LogInStore(Log):
         if found is None:
             raise UnknownArray(f"array {shown(name)} was dropped meanwhile")
         return found
+
+    def touching(self, table: str, row: Mapping[str, Any], cells: Any = ..., *, limit: int | None = None) -> Touched:
+        """The decisions explained so far whose reasons are about these cells of a source row's value: of which judgements was this corner
+        of the picture a cause?
+
+        :param table: the source table, as explanations name it.
+        :param row: values of columns by which the row is known: ``{"path": "/data/7.png"}``.
+        :param cells: an index, slices, a mask, indices or boxes of the array that reasoning mode made of the value.
+        :param limit: look at so many derivations that have rows of the table, the newest; at all by default.
+        :raises InvalidTarget: ``row`` names no columns of the table. :raises InvalidOption: an option is wrong.
+        :raises InvalidCells: these are not cells of that array.
+        """
+        check_options({"table": table, "max_rows": limit})
+        found = self._lineage.lasting(lambda: self._lineage.store.derivations_reading(table, limit))
+        return touched(self._explanations(found), table, row, cells)
+
+    def _explanations(self, found: Iterable[tuple[str, str]]) -> Iterator[Explanation | str]:
+        """Derivations that may be shown, or why one cannot be read; one that is dropped meanwhile is none."""
+        for derivation_id, run_id in found:
+            with suppress(DerivationNotFound, RunNotFound):
+                try:
+                    if self._lineage.may_read(self._record(run_id)):
+                        yield self._lineage.derivation(derivation_id)
+                except RecordDamaged as problem:
+                    yield f"derivation {derivation_id} cannot be read: {problem}"
+
+    def _record(self, run_id: str) -> RunRecord:
+        return self._lineage.lasting(lambda: self._lineage.store.run(run_id))
 
     def drop(self, *names: str) -> int:
         """Drop arrays, with the lineage from and to them; how many there were. A name that ends with ``/`` stands for all that begin so.

@@ -7,7 +7,8 @@ column was changed on its way the whole value stands behind.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import itertools
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -16,7 +17,7 @@ from airflow_lineage_provider.answers.values import links_by_row, rows_of
 from airflow_lineage_provider.errors import PlanError
 from airflow_lineage_provider.plan.guarantees import ORDER
 from airflow_lineage_provider.reasons.payload import from_json
-from airflow_lineage_provider.reasons.traced import ArraySource, Traced
+from airflow_lineage_provider.reasons.traced import ArrayPath, ArraySource, Traced
 from airflow_lineage_provider.tracing.columns.arguments import argument_lineage
 from airflow_lineage_provider.tracing.columns.lineage import ColumnInput
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
     from airflow_lineage_provider.answers.explanation import Explanation
     from airflow_lineage_provider.arrays.region import Region
+    from airflow_lineage_provider.arrays.tracking.marks import Marked
 
 COLUMNS = (
     "row", "label", "weight", "argument", "source", "source_row", "column", "path", "lo", "hi", "guarantee", "cause",
@@ -45,6 +47,24 @@ class Place:
     source_row: int | None = None
     column: str | None = None
     is_same: bool = True
+
+
+@dataclass(frozen=True)
+class Met:
+    """A part of a decision's reason that is about cells that were asked for.
+
+    :ivar row: of the table of reasons.
+    :ivar cells: how many of those asked for it is about, where ``place`` has the very value of the argument.
+    """
+
+    row: Sequence[Any]
+    label: str | None
+    weight: float | None
+    argument: str
+    place: Place
+    path: tuple[str, ...]
+    cells: int
+    guarantee: str
 
 
 @dataclass(frozen=True)
@@ -70,13 +90,38 @@ class CellsOf:
         schema = pa.schema([(name, kinds[name]) for name in COLUMNS])
         return pa.Table.from_pylist([dict(zip(COLUMNS, one, strict=True)) for one in self._rows()], schema=schema)
 
+    def meeting(self, source: str, rows: Collection[int], cells: Any) -> Iterator[Met]:
+        """The parts of reasons that are about some of these cells of rows of a source table; and those of which nobody knows where their
+        argument stands, so that they may be.
+
+        :param rows: of the table, as this answer counts them.
+        :param cells: an index, slices, a mask, indices or boxes (`arrays.selection`), of the array that reasoning mode made of the value.
+        :raises InvalidCells: these are not cells of such an array. :raises PayloadError: a reason is of a later release.
+        """
+        from airflow_lineage_provider.arrays.selection import selected
+
+        for row, reason, of in self._traced():
+            places = self._places(row[0], of.position or 0, row[1 + (of.position or 0)])
+            there = [one for one in places if (one.source == source and one.source_row in rows) or one.guarantee == "unavailable"]
+            if there:
+                asked = selected(cells, of.argument, of.shape)
+                for path, part in itertools.product(of.paths, reason.parts()):
+                    region = of.cells(path, part.region)
+                    counts = region.common(asked).count, region.count
+                    yield from _met(row, of.argument, path, part, there, counts)
+
     def _rows(self) -> Iterator[tuple[Any, ...]]:
+        for row, reason, source in self._traced():
+            yield from _of_source(row[0], reason, source, self._places(row[0], source.position or 0, row[1 + (source.position or 0)]))
+
+    def _traced(self) -> Iterator[tuple[Any, Traced, ArraySource]]:
+        """The decisions whose reasons are traced to cells, with each argument that they are about."""
         for row in rows_of(self.explanation.reasons[self.udf].rows):
             reason = None if row[-1] is None else from_json(row[-1])
             if isinstance(reason, Traced):
                 for source in reason.sources:
                     if source.position is not None and source.position < len(row) - 3:
-                        yield from _of_source(row[0], reason, source, self._places(row[0], source.position, row[1 + source.position]))
+                        yield row, reason, source
 
     def _places(self, row: int, position: int, value: Any) -> list[Place]:
         """Where the value of an argument of a decision stands."""
@@ -152,6 +197,17 @@ def _changed(found: ColumnInput, direct: Sequence[ColumnInput]) -> str:
 
 def _weakest(*levels: str) -> str:
     return max(levels, key=lambda level: ORDER[level])
+
+
+def _met(
+    row: Sequence[Any], argument: str, path: ArrayPath, part: Marked, places: Sequence[Place], counts: tuple[int, int]
+) -> Iterator[Met]:
+    """Of each place what a part of a reason has to do with it; ``counts`` are of its cells those asked for, and all."""
+    for place in places:
+        is_known = place.is_same and place.source is not None
+        if counts[0] if is_known else counts[1]:
+            worth = _weakest(place.guarantee, path.guarantee)
+            yield Met(row, part.label, part.weight, argument, place, path.through, counts[0], worth)
 
 
 def _of_source(row: int, reason: Traced, source: ArraySource, places: Sequence[Place]) -> Iterator[tuple[Any, ...]]:

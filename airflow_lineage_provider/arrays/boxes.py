@@ -97,6 +97,15 @@ def _merged_along(boxes: Boxes, axis: int) -> Boxes:
     return kept
 
 
+def common(boxes: Boxes, others: Boxes) -> Boxes:
+    """What each pair of boxes, one of either, has in common."""
+    count = len(boxes) * len(others)
+    lo = np.maximum(boxes.lo[:, :, None], others.lo[:, None, :]).reshape(boxes.rank, count)
+    hi = np.minimum(boxes.hi[:, :, None], others.hi[:, None, :]).reshape(boxes.rank, count)
+    full = (lo <= hi).all(axis=0)
+    return Boxes(lo[:, full], hi[:, full])
+
+
 def union(boxes: Boxes, shape: Shape) -> Boxes:
     """Boxes with the same cells of which no two overlap.
 

@@ -8,8 +8,11 @@ from functools import cached_property
 
 import numpy as np
 
-from airflow_lineage_provider.arrays.boxes import Boxes, Shape, from_mask, run_count, to_mask, union
+from airflow_lineage_provider.arrays.boxes import Boxes, Shape, common, from_mask, run_count, to_mask, union
 from airflow_lineage_provider.arrays.grouping import Bools
+
+_PAIRS = 2**22
+"""Of more pairs of boxes than these, bitmaps say what they have in common."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,3 +55,9 @@ class Region:
     def cells(self) -> int:
         """How many cells the whole array has."""
         return math.prod(self.shape)
+
+    def common(self, other: Region) -> Region:
+        """The cells that are in both, which are of one array."""
+        if len(self.boxes) * len(other.boxes) > _PAIRS:
+            return Region(self.shape, bits=self.mask & other.mask)
+        return Region(self.shape, parts=common(self.boxes, other.boxes))

@@ -51,6 +51,16 @@ def listed(
     return DerivationsFound(found=tuple(found), last=last)
 
 
+def reading(connection: sa.Connection, table: str, limit: int | None) -> list[tuple[str, str]]:
+    """The newest answers that have rows of a source table: their ids, and those of their runs."""
+    tables, made = schema.derivation_tables.c, schema.derivations
+    has_it = sa.exists().where(
+        tables.derivation_id == made.c.id, tables.kind == "source", tables.name == f"source:{table}", tables.rows > 0
+    )
+    query = sa.select(made.c.id, made.c.run_id).where(has_it).order_by(made.c.id.desc()).limit(limit)
+    return [(found, run_id) for found, run_id in connection.execute(query)]
+
+
 def _head(connection: sa.Connection, run_id: str, permits: Callable[[RunHead], bool]) -> RunHead | None:
     """The run of an answer, where it may be shown: not where its record cannot be read, so that nobody knows whose it is."""
     try:

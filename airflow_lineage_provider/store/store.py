@@ -212,6 +212,11 @@ class Store(Runs, Appends, Arrays, Batches, Sketches, DerivationSets, Reading):
         with self._transaction("listing derivations") as connection:
             return derivation_list.listed(connection, text, before, permits, limit)
 
+    def derivations_reading(self, table: str, limit: int | None = None) -> list[tuple[str, str]]:
+        """The newest derivations that have rows of a source table: their ids, and those of their runs."""
+        with self._transaction(f"finding the derivations with rows of {table!r}") as connection:
+            return derivation_list.reading(connection, table, limit)
+
     def size(self) -> int:
         """The bytes of the whole database, and of what runs stored in files."""
         with self._transaction("measuring the results store") as connection:

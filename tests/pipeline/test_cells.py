@@ -14,7 +14,9 @@ from rich.console import Console
 
 from airflow_lineage_provider import Lineage, arrays, payload, reasoned_udf
 from airflow_lineage_provider.answers.explanation import Explanation
+from airflow_lineage_provider.errors import InvalidCells, InvalidTarget
 from airflow_lineage_provider.render.withheld import shown
+from airflow_lineage_provider.store import Store
 
 WIDTH = 8
 
@@ -148,3 +150,43 @@ def test_a_udf_without_traced_reasons_has_no_cells(lineage: Lineage, tables: dic
     length_of.register(spark)
     found = explained(lineage, "SELECT length_of(body) AS n FROM reviews WHERE picture = 1", "n = 7")
     assert (found.cells["length_of"].num_rows, json.loads(found.reasons["length_of"]["reason"][0].as_py())["kind"]) == (0, "json")
+
+
+def test_decisions_that_cells_of_a_source_row_touch(lineage: Lineage, tables: dict[str, str], store: Store) -> None:
+    """Against the cells of each explanation, enumerated."""
+    sql = "SELECT id, brighter_side(image) AS side FROM pictures"
+    kept = [explained(lineage, sql, target) for target in ("id = 2", "id < 3", "id = 1")]
+    log = Lineage(store=store).arrays
+    for picture, region in ((1, np.s_[2:5]), (1, np.s_[4:]), (2, np.s_[2:5]), (2, 3), (3, ...)):
+        found = log.touching("pictures", {"id": picture}, region, limit=len(kept))
+        wanted = set()
+        for one in kept:
+            ids = one.sources["pictures"].rows.column("id").to_pylist()
+            for cell in one.cells["brighter_side"].to_pylist():
+                met = len(np.intersect1d(np.arange(WIDTH)[region], np.arange(cell["lo"][0], cell["hi"][0])))
+                if ids[cell["source_row"]] == picture and met:
+                    wanted.add((one.id, cell["row"], met))
+        decided = found.decisions.to_pylist()
+        assert {(one["derivation"], one["row"], one["cells"]) for one in decided} == wanted
+        assert (found.derivations, found.guarantee.level) == (3, "exact")
+        assert {one["value"] for one in decided} <= {"left" if picture == 1 else "right"}
+    assert repr(log.touching("pictures", {"id": 1}, 0, limit=3)) == "<2 decisions of 3 derivations: exact>"
+
+
+def test_what_touches_a_value_that_was_changed_or_whose_place_is_unknown(lineage: Lineage, tables: dict[str, str], store: Store) -> None:
+    explained(lineage, "SELECT author FROM reviews WHERE praises(lower(body))", "author = 'Bob'")
+    log = Lineage(store=store).arrays
+    found = log.touching("reviews", {"author": "Bob"}, np.s_[0:1], limit=1)
+    (one,) = found.decisions.to_pylist()
+    assert (one["cells"], one["guarantee"], found.guarantee.level) == (None, "superset", "superset")
+    assert log.touching("no such table", {"author": "Bob"}).derivations == 0
+    for wrong in ({}, "author = 'Bob'", {"nothing": 1}):
+        with pytest.raises(InvalidTarget):
+            log.touching("reviews", wrong, limit=1)  # type: ignore[arg-type]
+    with pytest.raises(InvalidCells, match="'text'"):
+        log.touching("reviews", {"author": "Bob"}, 99, limit=1)
+    with store._engine.begin() as connection:
+        connection.exec_driver_sql("UPDATE lineage.derivations SET details = '[]' WHERE id = (SELECT max(id) FROM lineage.derivations)")
+    damaged = log.touching("reviews", {"author": "Bob"}, limit=1)
+    assert (damaged.derivations, damaged.guarantee.level) == (0, "unavailable")
+    assert "cannot be read" in damaged.guarantee.cause
