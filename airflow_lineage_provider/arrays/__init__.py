@@ -9,6 +9,9 @@ from airflow_lineage_provider.arrays.cells import Cells
 from airflow_lineage_provider.arrays.codec import decode, encode
 from airflow_lineage_provider.arrays.compose import compose
 from airflow_lineage_provider.arrays.compress import compress
+from airflow_lineage_provider.arrays.frames.frame import Framed
+from airflow_lineage_provider.arrays.frames.joining import concat
+from airflow_lineage_provider.arrays.frames.operations import frame
 from airflow_lineage_provider.arrays.invert import invert
 from airflow_lineage_provider.arrays.log import Log, Traced, TracedPath
 from airflow_lineage_provider.arrays.moved import moved
@@ -23,6 +26,30 @@ from airflow_lineage_provider.arrays.tracking.traced import TracedReason, traced
 from airflow_lineage_provider.arrays.tracking.tracing import trace
 
 __all__ = [
-    "Cells", "Hop", "Log", "Marked", "Relation", "Signature", "Traced", "TracedPath", "TracedReason", "Tracked", "apply", "compose",
-    "compress", "decode", "encode", "expand", "invert", "moved", "of_reason", "rules", "source", "trace", "traced",
+    "Cells",
+    "Framed",
+    "Hop",
+    "Log",
+    "Marked",
+    "Relation",
+    "Signature",
+    "Traced",
+    "TracedPath",
+    "TracedReason",
+    "Tracked",
+    "apply",
+    "compose",
+    "compress",
+    "concat",
+    "decode",
+    "encode",
+    "expand",
+    "frame",
+    "invert",
+    "moved",
+    "of_reason",
+    "rules",
+    "source",
+    "trace",
+    "traced",
 ]  # fmt: skip

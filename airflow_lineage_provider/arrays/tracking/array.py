@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
-from airflow_lineage_provider.arrays.tracking.results import Operand, Result
+from airflow_lineage_provider.arrays.tracking.results import Followed, Operand, Result
 from airflow_lineage_provider.errors import NotTracked
 from airflow_lineage_provider.shown import shown
 
@@ -42,7 +42,7 @@ class Operations:
     called: Callable[[Callable[..., Any], Sequence[Any], Mapping[str, Any]], Any]
 
 
-class Tracked(NDArrayOperatorsMixin):
+class Tracked(Followed, NDArrayOperatorsMixin):
     """An array whose cells' lineage is followed; made by `source`, and by numpy's operations on such.
 
     It cannot be written to, as what was computed from it before would be told wrongly.
@@ -61,11 +61,6 @@ class Tracked(NDArrayOperatorsMixin):
     def values(self) -> Values:
         """The values, to be read alone: what is computed from them has no lineage."""
         return self._values
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """As numpy's."""
-        return self._values.shape
 
     @property
     def ndim(self) -> int:

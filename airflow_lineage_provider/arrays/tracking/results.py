@@ -70,3 +70,17 @@ def in_order(last: Result, *, influence: bool) -> list[Result]:
 def followed(result: Result, *, influence: bool) -> Iterator[Operand]:
     """The operands that an answer goes through."""
     return (one for one in result.operands if influence or not one.influence)
+
+
+class Followed:
+    """Something whose cells' lineage is followed: a tracked array, or a tracked frame.
+
+    :ivar result: what it was made from.
+    """
+
+    result: Result
+
+    @property
+    def shape(self) -> Shape:
+        """Its sides."""
+        return self.result.shape

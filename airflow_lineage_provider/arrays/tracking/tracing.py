@@ -19,7 +19,7 @@ from airflow_lineage_provider.arrays.relation import Relation
 from airflow_lineage_provider.arrays.selection import selected
 from airflow_lineage_provider.arrays.tracking.array import tracked_array
 from airflow_lineage_provider.arrays.tracking.relations import broadcast
-from airflow_lineage_provider.arrays.tracking.results import Operand, Result, followed, in_order
+from airflow_lineage_provider.arrays.tracking.results import Followed, Operand, Result, followed, in_order
 from airflow_lineage_provider.errors import InvalidArray, UnknownArray
 from airflow_lineage_provider.shown import shown
 
@@ -27,7 +27,7 @@ from airflow_lineage_provider.shown import shown
 def trace(array: Any, cells: Any, *, to: str, influence: bool = False) -> Traced:
     """The cells of a source that cells of a tracked array were computed from, with those of each path.
 
-    :param array: what numpy's operations made of sources (`source`).
+    :param array: what numpy's operations made of sources (`source`), or pandas's of frames (`frame`).
     :param cells: of it: an index, slices, a mask, indices or boxes (`selection.selected`).
     :param to: the name of the source.
     :param influence: whether cells count that were only compared, or selected by.
@@ -100,7 +100,7 @@ def record(array: Any, cells: Any, *, influence: bool) -> Recorded:
     :raises NotTracked: it is no tracked array.
     :raises InvalidArray: two of its sources have one name.
     """
-    tracked = tracked_array(array)
+    tracked = array if isinstance(array, Followed) else tracked_array(array)
     return record_result(tracked.result, selected(cells, "that is traced", tracked.shape), influence=influence)
 
 
