@@ -290,6 +290,18 @@ def test_arrow_tables_and_what_models_take() -> None:
     assert arrays.trace(kept, kept.cells([1], "name"), to="goods").cells.indices().tolist() == [[2, 2]]
 
 
+def test_columns_with_the_names_of_parameters() -> None:
+    plain = pd.DataFrame({"self": [1, 1, 2], "0": [3, 4, 5], "row": [6, 7, 8]})
+    frame = arrays.frame("t", plain).sort_values("row", ascending=False).drop_duplicates(["0"]).assign(self=lambda one: one["row"])
+    assert frame.values["self"].tolist() == [8, 7, 6]
+    aggregates: Any = {"row": ("row", "sum"), "1": ("row", "min")}
+    grouped = arrays.frame("t", plain).groupby(["self", "0"]).agg(**aggregates)
+    assert grouped.columns == ("self", "0", "row", "1")
+    assert arrays.trace(grouped, (1, 2), to="t").cells.indices().tolist() == [[1, 2]]
+    joined = arrays.frame("one", plain).merge(arrays.frame("two", plain), on="self")
+    assert joined.columns == ("self", "0_x", "row_x", "0_y", "row_y")
+
+
 def test_a_large_frame_has_few_rows_of_relations() -> None:
     large = arrays.frame("large", pd.DataFrame({name: np.arange(200_000) for name in "abcdefgh"}))
     found = large[1000:150_000].drop("c").assign(z=1)
@@ -313,6 +325,7 @@ def test_a_large_frame_has_few_rows_of_relations() -> None:
         (lambda f: np.asarray(f), NotTracked, "without losing its lineage"),
         (lambda f: f.groupby("k").agg(m=("x", "median")), NotTracked, "aggregate 'median'"),
         (lambda f: f.groupby("k").agg(m=("x", len)), NotTracked, "aggregate"),
+        (lambda f: f.groupby("k").agg(k=("x", "sum")), InvalidArray, "of the same name"),
         (lambda f: f.merge(f, on="k", how="cross"), InvalidOption, "how='cross'"),
         (lambda f: f.merge(f.values, on="k"), InvalidArray, "no tracked frame"),
         (lambda f: f.merge(f), InvalidArray, "columns to join by"),

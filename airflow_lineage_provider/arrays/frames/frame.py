@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 class Groups(Protocol):
     """The rows of a frame by their values of some columns (`groups.Groups`)."""
 
-    def agg(self, **aggregates: tuple[str, FrameAggregate]) -> Framed:
+    def agg(self, /, **aggregates: tuple[str, FrameAggregate]) -> Framed:
         """One row for each group."""
 
 
@@ -159,7 +159,7 @@ class Framed(Followed):
             raise InvalidArray(f"rename gives two columns one name: {shown(list(named.columns))}")
         return Framed(named, self.taken("rename", np.arange(len(self))).result)
 
-    def assign(self, **columns: Any) -> Framed:
+    def assign(self, /, **columns: Any) -> Framed:
         """With columns of tracked arrays (those of a frame of as many rows, and what numpy made of them), of plain values, or of what a
         function of the frame gives.
         """
@@ -169,7 +169,7 @@ class Framed(Followed):
         return found
 
     def _with(self, label: str, value: Any) -> Framed:
-        table = self._table.assign(**{label: plain(value)})
+        table = labelled(self._table, label, plain(value))
         at, width = int(table.columns.get_loc(label)), table.shape[1]
         kept = [place if place != at else -1 for place in range(self.shape[1])] + [-1] * (width - self.shape[1])
         rows = taken(range(len(self)), len(self))
@@ -232,7 +232,7 @@ class Framed(Followed):
     def numbered(self, choose: Callable[[pd.DataFrame], pd.DataFrame]) -> Ints:
         """The positions of the rows that pandas leaves, in its order: it is given them as a hidden column."""
         hidden = hidden_label(self.columns)
-        return np.asarray(choose(self._table.assign(**{hidden: np.arange(len(self))}))[hidden].to_numpy(), dtype=np.int64)
+        return np.asarray(choose(labelled(self._table, hidden, np.arange(len(self))))[hidden].to_numpy(), dtype=np.int64)
 
     def taken(
         self,
@@ -254,6 +254,13 @@ class Framed(Followed):
         """That all cells of some columns have influence on all of a result."""
         places = [self.place(one) for one in labels]
         return Operand(self.result, later(lambda: of_columns(output, (len(self), self.shape[1]), places)), influence=True)
+
+
+def labelled(table: pd.DataFrame, label: str, values: Any) -> pd.DataFrame:
+    """A table with one more column, or another one: of any name, as `assign` takes no ``self``."""
+    made = table.copy(deep=False)
+    made[label] = values
+    return made
 
 
 def hidden_label(*labels: Sequence[str]) -> str:

@@ -12,7 +12,7 @@ from airflow_lineage_provider.arrays.frames.cells import crossed, grouped, later
 from airflow_lineage_provider.arrays.frames.frame import Framed
 from airflow_lineage_provider.arrays.tracking.array import WAYS_OUT
 from airflow_lineage_provider.arrays.tracking.results import Operand, Result
-from airflow_lineage_provider.errors import NotTracked
+from airflow_lineage_provider.errors import InvalidArray, NotTracked
 from airflow_lineage_provider.shown import shown
 from airflow_lineage_provider.words import FrameAggregate, words
 
@@ -32,7 +32,7 @@ class Groups:
         self._frame = frame
         self._by = by
 
-    def agg(self, **aggregates: tuple[str, FrameAggregate]) -> Framed:
+    def agg(self, /, **aggregates: tuple[str, FrameAggregate]) -> Framed:
         """One row for each group, in the order of the keys: the keys, and aggregates of columns by names of your own.
 
         A key is computed from the key's cells of all rows of its group, an aggregate from the cells that it reads: those that are not
@@ -40,6 +40,7 @@ class Groups:
         cells that an aggregate leaves out.
 
         :raises NotTracked: an aggregate is another one than `words.FrameAggregate`.
+        :raises InvalidArray: an aggregate has the name of a key.
         """
         for name, (label, how) in aggregates.items():
             self._frame.place(label)
@@ -49,7 +50,11 @@ class Groups:
         plain = self._frame.values
         grouping = plain.groupby(self._by, as_index=False, sort=True, dropna=True, observed=True)
         numbers = _numbers(grouping.ngroup())
-        made = grouping.agg(**aggregates) if aggregates else grouping.size()[self._by]
+        names = [name for name in map(str, range(len(aggregates) + len(self._by))) if name not in self._by]  # "self" is pandas's own
+        made = grouping.agg(**dict(zip(names, aggregates.values(), strict=False))) if aggregates else grouping.size()[self._by]
+        made.columns = [*self._by, *aggregates]
+        if len(set(made.columns)) < made.shape[1]:
+            raise InvalidArray(f"groups by {shown(self._by)} cannot have an aggregate of the same name: {shown(list(aggregates))}")
         return self._made(made, [(label, how, plain[label]) for label, how in aggregates.values()], numbers)
 
     def _made(self, made: pd.DataFrame, columns: list[tuple[str, str, pd.Series]], numbers: Ints) -> Framed:

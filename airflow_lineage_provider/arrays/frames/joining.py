@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from airflow_lineage_provider.arrays.frames.cells import crossed, later, taken, together
-from airflow_lineage_provider.arrays.frames.frame import Framed, hidden_label
+from airflow_lineage_provider.arrays.frames.frame import Framed, hidden_label, labelled
 from airflow_lineage_provider.arrays.tracking.results import Operand, Result
 from airflow_lineage_provider.errors import InvalidArray, NotTracked
 from airflow_lineage_provider.shown import shown
@@ -48,7 +48,7 @@ def merge(
     keys = _labels(on) if on is not None else []
     hidden = [hidden_label(left.columns, right.columns, [*keys, "row"])]
     hidden.append(hidden_label(left.columns, right.columns, ["row", *hidden]))
-    tables = [one.values.assign(**{label: np.arange(len(one))}) for one, label in zip((left, right), hidden, strict=True)]
+    tables = [labelled(one.values, label, np.arange(len(one))) for one, label in zip((left, right), hidden, strict=True)]
     options = {"on": keys} if on is not None else {"left_on": _labels(left_on), "right_on": _labels(right_on)}
     joined = tables[0].merge(tables[1], how=how, suffixes=suffixes, **options)
     rows = [np.asarray(joined[label].fillna(-1).to_numpy(), dtype=np.int64) for label in hidden]
