@@ -22,34 +22,12 @@ from airflow_lineage_provider.arrays.tracking.array import Tracked
 from airflow_lineage_provider.arrays.tracking.declared import apply
 from airflow_lineage_provider.arrays.tracking.marks import Marked, of_reason
 from airflow_lineage_provider.arrays.tracking.operations import source
+from airflow_lineage_provider.arrays.tracking.probing import probe
 from airflow_lineage_provider.arrays.tracking.traced import TracedReason, traced
 from airflow_lineage_provider.arrays.tracking.tracing import trace
 
 __all__ = [
-    "Cells",
-    "Framed",
-    "Hop",
-    "Log",
-    "Marked",
-    "Relation",
-    "Signature",
-    "Traced",
-    "TracedPath",
-    "TracedReason",
-    "Tracked",
-    "apply",
-    "compose",
-    "compress",
-    "concat",
-    "decode",
-    "encode",
-    "expand",
-    "frame",
-    "invert",
-    "moved",
-    "of_reason",
-    "rules",
-    "source",
-    "trace",
-    "traced",
+    "Cells", "Framed", "Hop", "Log", "Marked", "Relation", "Signature", "Traced", "TracedPath", "TracedReason", "Tracked", "apply",
+    "compose", "compress", "concat", "decode", "encode", "expand", "frame", "invert", "moved", "of_reason", "probe", "rules", "source",
+    "trace", "traced",
 ]  # fmt: skip
