@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from airflow_lineage_provider.answers.kept_arrays import KeptArrays
@@ -43,6 +44,7 @@ class StoredArrays(ABC):
 
     current_task: Callable[[], Mapping[str, Any]] | None = None
     """The context of the task of Airflow's that this process runs; whoever opens this object in a task says it here."""
+    _log: LogInStore | None = None
 
     @property
     @abstractmethod
@@ -60,7 +62,9 @@ class StoredArrays(ABC):
     @property
     def arrays(self) -> LogInStore:
         """Lineage between the cells of arrays, kept in the results store: `arrays.Log`, and more."""
-        return LogInStore(self)
+        if self._log is None:
+            self._log = LogInStore(self)
+        return self._log
 
 
 class LogInStore(Log):
@@ -207,7 +211,7 @@ class KeptInStore:
 
     def __init__(self, lineage: StoredArrays) -> None:
         self._lineage = lineage
-        self._read: dict[int, Relation] = {}
+        self._table = lru_cache(maxsize=_CACHED)(self._read)
 
     def shape(self, name: str) -> Shape | None:
         """See `Keeping`, as for the rest."""
@@ -234,16 +238,11 @@ class KeptInStore:
         head = self._asked(lambda store: store.relation_head(pair))
         if head is None:
             return None
-        if head["id"] not in self._read:
-            table = self._table(pair, head["id"], head["turned"])
-            if table is None:
-                return None
-            self._read[head["id"]] = table
-            while len(self._read) > _CACHED:
-                del self._read[next(iter(self._read))]
-        return Link(self._read[head["id"]], head["turned"], head["guarantee"], head["operation"])
+        table = self._table(pair, head["id"], head["turned"])
+        return None if table is None else Link(table, head["turned"], head["guarantee"], head["operation"])
 
-    def _table(self, pair: Pair, number: int, turned: bool) -> Relation | None:
+    def _read(self, pair: Pair, number: int, turned: bool) -> Relation | None:
+        """A relation, of which the id says the same for ever; None where it was dropped meanwhile."""
         content = self._asked(lambda store: store.relation_content(number))
         if content is None:
             return None

@@ -46,7 +46,7 @@ def save(
     connection.execute(_LOCK, {"key": _KEY})
     if owner is not None:
         _check_there(connection, owner)
-        if replace:
+        if replace and _has_some(connection, owner):
             connection.execute(_arrays.delete().where(_arrays.c.owner == owner.prefix))
     _enter_arrays(connection, said, owner)
     _check_known(connection, said)
@@ -54,6 +54,11 @@ def save(
         _enter_relation(connection, pair, link, content[pair])
     check_no_circle(said.links, found_arrays.edges(connection, {output for _, output in said.links}) if said.links else [])
     _note(connection, said)
+
+
+def _has_some(connection: sa.Connection, owner: Owner) -> bool:
+    """Whether there is something to replace: who may keep answers may not delete."""
+    return connection.execute(sa.select(_arrays.c.digest).where(_arrays.c.owner == owner.prefix).limit(1)).first() is not None
 
 
 def _check_there(connection: sa.Connection, owner: Owner) -> None:

@@ -281,6 +281,17 @@ def test_what_is_known_of_operations_outlives_the_process(lineage: Lineage) -> N
     assert (relation.operation, relation.rows, relation.guarantee) == ('["sum", {"axis": 1}]', 1, "exact")
 
 
+def test_what_was_reused_is_checked_and_refused_for_everybody(lineage: Lineage) -> None:
+    make(lineage.arrays, A=(2,), B=(2,), C=(2,), D=(2,), E=(2,))
+    for output in "BC":
+        assert not lineage.arrays.register_operation("f", ["A"], [output], capture=[(0, 0)])
+    assert lineage.arrays.register_operation("f", ["A"], ["D"], capture=[(1, 1)])
+    assert another(lineage).arrays.verify() == [], "another process was not given the capture"
+    assert len(lineage.arrays.verify()) == 1
+    with pytest.raises(CaptureNeeded):
+        another(lineage).arrays.register_operation("f", ["A"], ["E"])
+
+
 def test_two_writers_of_one_signature_end_in_one_state(lineage: Lineage) -> None:
     """Each of eight threads registers the same operation at one shape; none of the captures is lost."""
     make(lineage.arrays, A=(4, 5))

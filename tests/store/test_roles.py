@@ -10,8 +10,8 @@ import psycopg2
 import pyarrow as pa
 import pytest
 
+from airflow_lineage_provider import Lineage
 from airflow_lineage_provider.arrays.keeping import Said
-from airflow_lineage_provider.arrays.owner import Owner
 from airflow_lineage_provider.errors import LoadFailed, StoreError, StoreNotPermitted
 from airflow_lineage_provider.records.derivation_sets import ChunkPlace, DerivationSetRecord
 from airflow_lineage_provider.store import Column, DerivationRecord, Materialization, RunRecord, Store, embedded, roles
@@ -169,9 +169,11 @@ def test_a_deriver_keeps_answers_and_changes_no_run(granted: Granted) -> None:
         assert known(store, run, "f", ["d"]) == {"d": ("1", "{}")}
         with pytest.raises(StoreNotPermitted):
             store.drop_run(run)
-        of = Owner("derivation", (kept,))
-        store.save_arrays(Said({of.full("image"): (2, 2)}), of)
-        assert [one.name for one in store.list_arrays("", 10)] == [of.full("image")]
+        with Lineage(store=store).arrays.of_derivation(kept) as log:
+            log.array("image", (2, 2))
+            log.array("box", (1,))
+            log.lineage("image", "box", [(0, 1, 1)])
+        assert {one.name for one in store.list_arrays("", 10)} == {f"derivation:{kept}/image", f"derivation:{kept}/box"}
     refused(url, "UPDATE lineage.reasons SET reason = 'another'")
     refused(url, "DELETE FROM lineage.arrays")
     refused(url, "DELETE FROM lineage.derivations")
