@@ -25,9 +25,10 @@ from airflow_lineage_provider.arrays.tracking.operations import source
 from airflow_lineage_provider.arrays.tracking.probing import probe
 from airflow_lineage_provider.arrays.tracking.traced import TracedReason, traced
 from airflow_lineage_provider.arrays.tracking.tracing import trace
+from airflow_lineage_provider.arrays.tracking.weighing import drise, lime
 
 __all__ = [
     "Cells", "Framed", "Hop", "Log", "Marked", "Relation", "Signature", "Traced", "TracedPath", "TracedReason", "Tracked", "apply",
-    "compose", "compress", "concat", "decode", "encode", "expand", "frame", "invert", "moved", "of_reason", "probe", "rules", "source",
-    "trace", "traced",
+    "compose", "compress", "concat", "decode", "drise", "encode", "expand", "frame", "invert", "lime", "moved", "of_reason", "probe",
+    "rules", "source", "trace", "traced",
 ]  # fmt: skip
