@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from airflow_lineage_provider.answers.safe_columns import SafeColumns as SafeColumns
     from airflow_lineage_provider.answers.why_not import WhyNot as WhyNot
     from airflow_lineage_provider.capture.wanted import Capture as Capture
+    from airflow_lineage_provider.capture.wanted import CaptureTable as CaptureTable
     from airflow_lineage_provider.pipeline import Lineage as Lineage
     from airflow_lineage_provider.plan.guarantees import Guarantee as Guarantee
     from airflow_lineage_provider.reasons import Feature as Feature
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "Capture": "capture.wanted",
+    "CaptureTable": "capture.wanted",
     "ColumnLineage": "tracing.columns.lineage",
     "Crossfilter": "answers.crossfilter",
     "Descendants": "answers.descendants",

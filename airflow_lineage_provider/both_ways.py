@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from airflow_lineage_provider import settings
 from airflow_lineage_provider.errors import InvalidOption
 from airflow_lineage_provider.options import check_options
+from airflow_lineage_provider.recording import named_table, tables_of
 from airflow_lineage_provider.shown import shown
 
 if TYPE_CHECKING:
@@ -81,7 +83,8 @@ class LineageOfRows(ABC):
         ``rows``, or ``at``, are rows of the result as `explain` takes them, at most ``max_rows`` (`settings.target_limit`). ``table`` names
         a source table of this run, as `why_not` does; without it the answer has every one, by name. Other runs are not traced through,
         reasons are not read, and nothing is written into the store. Without ``lazy`` captured lineage answers (`Run.capture`), or nobody.
-        ``params`` gives secret parameters of the run again.
+        The rows of a table that was captured for conditions on them (`CaptureTable`) are read when they are first needed, and what is
+        raised for reading them is raised then. ``params`` gives secret parameters of the run again.
 
         :raises InvalidTarget, EmptyTarget, TargetTooLarge, ResultNotStored: the rows, or the table, cannot be meant so.
         :raises AnswerTooLarge: there are more source rows than `settings.source_limit`.
@@ -90,12 +93,16 @@ class LineageOfRows(ABC):
         :raises RunNotComplete: the run failed, was dropped, or is still going.
         """
         from airflow_lineage_provider.deriving.lineage_rows import rows_behind
+        from airflow_lineage_provider.deriving.unread import UnreadBehind, divided_tables
 
         check_options({"table": table, "max_rows": max_rows, "lazy": lazy, "params": params})
         most = settings.target_limit() if max_rows is None else max_rows
-        found = self._asking.answered(
-            "backward,", params, progress, lambda run: rows_behind(run, rows, table, at=at, summary=self.summary, limit=most, lazy=lazy)
-        )
+        ask = partial(self._asking.answered, "backward,", params, progress)
+        if divided := divided_tables(self._asking.record, self.plan, table):
+            names = [named_table(table, tables_of(self.plan))] if table is not None else list(tables_of(self.plan))
+            found = UnreadBehind(ask=ask, divided=divided, summary=self.summary, limit=most, lazy=lazy).of(rows, at, names)
+        else:
+            found = ask(lambda run: rows_behind(run, rows, table, at=at, summary=self.summary, limit=most, lazy=lazy))
         return found if table is None else next(iter(found.values()))
 
     def refresh(

@@ -13,14 +13,14 @@ from airflow_lineage_provider import settings
 from airflow_lineage_provider.answers.captured import CapturedIndex, captured_index
 from airflow_lineage_provider.asking import Asking
 from airflow_lineage_provider.capture.recorded import RecordedIndex
-from airflow_lineage_provider.capture.wanted import Capture
+from airflow_lineage_provider.capture.wanted import Capture, CaptureTable
 from airflow_lineage_provider.errors import LineageError
 from airflow_lineage_provider.options import check_options
 from airflow_lineage_provider.progress import Progress
 from airflow_lineage_provider.words import CaptureDirection
 
 if TYPE_CHECKING:
-    from airflow_lineage_provider.capture.build import BuiltIndex
+    from airflow_lineage_provider.capture.writing import BuiltIndex
     from airflow_lineage_provider.deriving.asked_run import AskedRun
     from airflow_lineage_provider.pipeline import Lineage
     from airflow_lineage_provider.records.run import RunRecord
@@ -47,7 +47,7 @@ class CapturedLineageOfRun:
         self,
         direction: CaptureDirection = "both",
         *,
-        tables: Sequence[str] | None = None,
+        tables: Sequence[str] | Mapping[str, CaptureTable] | None = None,
         params: Mapping[str, Any] | None = None,
         progress: Progress | bool | None = None,
     ) -> CapturedIndex:
@@ -55,9 +55,11 @@ class CapturedLineageOfRun:
 
         Questions that come later look it up: `explain`, `backward`, and with ``direction`` ``both`` or ``forward`` also `forward`, which
         needs no Spark then. The answers are the same; who gave them is said in their ``engine``. With ``tables`` only lineage of these
-        source tables is kept; that of others is traced when it is asked for. ``params`` gives secret parameters of the run again.
+        source tables is kept, of each what its `CaptureTable` says; what is not kept is traced when it is asked for. ``params`` gives
+        secret parameters of the run again.
 
-        :raises InvalidCapture: the direction is not known, or the run has not read one of the tables.
+        :raises InvalidCapture: the direction is not known, the run has not read one of the tables, or what is to be captured of one cannot
+            be computed for each of its rows.
         :raises ResultNotStored: the run's strategy did not store its result.
         :raises SourceUnavailable: a source has vanished, or is no longer what the run read.
         :raises IndexTooLarge: it would be more pairs of rows than `settings.capture_limit`; nothing is written.
@@ -66,7 +68,7 @@ class CapturedLineageOfRun:
         :raises RunNotComplete: the run failed, was dropped, or is still going.
         """
         check_options({"direction": direction, "params": params})
-        self._capture(Capture(direction=direction, tables=None if tables is None else tuple(tables)), params, progress)
+        self._capture(Capture(direction=direction, tables=tables), params, progress)
         return self.index  # type: ignore[return-value]
 
     def _capture(

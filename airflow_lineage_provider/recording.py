@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from airflow_lineage_provider.capture.wanted import Capture
+from airflow_lineage_provider.capture.wanted import Capture, CaptureTable
 from airflow_lineage_provider.errors import InvalidCapture, InvalidTarget, RecordDamaged
 from airflow_lineage_provider.plan import codec
+from airflow_lineage_provider.plan.datatypes import to_arrow
+from airflow_lineage_provider.plan.interval_columns import with_interval_types
 from airflow_lineage_provider.plan.lineage_keys import MaterializedSegment, SourceIdentity
 from airflow_lineage_provider.plan.names import free_name
 from airflow_lineage_provider.plan.operators import Plan, Source
@@ -17,6 +19,9 @@ from airflow_lineage_provider.plan.walk import operators, transform_up
 from airflow_lineage_provider.records.run import RecordedInput, RunRecord
 from airflow_lineage_provider.records.versions import SourceVersion
 from airflow_lineage_provider.tracing.trace import TracedRun
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -140,8 +145,8 @@ def listed_tables(tables: Mapping[str, list[RecordedSource]]) -> str:
     return "; ".join(f"{name} ({', '.join(leaves[0].source.columns)})" for name, leaves in tables.items())
 
 
-def wanted_leaves(recorded: RecordedPlan, wanted: Capture) -> frozenset[int] | None:
-    """The source leaves whose lineage is to be captured; None: all.
+def wanted_tables(recorded: RecordedPlan, wanted: Capture) -> Mapping[int, CaptureTable] | None:
+    """The source leaves whose lineage is to be captured, and what of each; None: all of all.
 
     :raises InvalidCapture: a table is not read.
     """
@@ -149,7 +154,15 @@ def wanted_leaves(recorded: RecordedPlan, wanted: Capture) -> frozenset[int] | N
         return None
     tables = tables_of(recorded)
     try:
-        named = [named_table(one, tables) for one in wanted.tables]
+        named = {named_table(name, tables): one for name, one in wanted.each.items()}
     except InvalidTarget as problem:
         raise InvalidCapture(f"capture: {problem}") from None
-    return frozenset(one.source.leaf for name in named for one in tables[name])
+    return {one.source.leaf: of for name, of in named.items() for one in tables[name]}
+
+
+def empty_rows(source: RecordedSource) -> pa.Table:
+    """A source table as an answer has its rows, with none."""
+    import pyarrow as pa
+
+    types = [a.type for a in source.source.output]
+    return with_interval_types(pa.table([pa.array([], to_arrow(one)) for one in types], names=list(source.source.columns)), types)

@@ -1,14 +1,15 @@
 """Frozen dataclasses as JSON and back, by their annotations: one codec for all that a run's record keeps.
 
 A field is a text, a number, a truth value, a time, a `Literal`, ``object`` (any JSON, as it is), a node of a plan (`plan.codec`), another
-dataclass, a tuple or mapping of these, or one of several dataclasses, which their field ``kind`` tells apart. What is None is left out,
-and what is missing or null has the field's default: so records of earlier releases, which had fewer fields, are read. What does not fit is
-`RecordDamaged`, with the place that has it: ``inputs[0].version.count is 'many', not a whole number``.
+dataclass, a tuple, a sequence (read as a tuple) or a mapping of these, or one of several dataclasses, which their field ``kind`` tells
+apart. What is None is left out, and what is missing or null has the field's default: so records of earlier releases, which had fewer
+fields, are read. What does not fit is `RecordDamaged`, with the place that has it: ``inputs[0].version.count is 'many', not a whole
+number``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass
 from datetime import datetime
 from functools import cache
@@ -72,6 +73,8 @@ def _reader(hint: Hashable) -> Reader:
         return _union(arguments)
     if origin is tuple:
         return _tuple(arguments)
+    if origin is Sequence:
+        return _tuple((*arguments, ...))
     if isinstance(origin, type) and issubclass(origin, Mapping):
         return _mapping(arguments[1])
     raise TypeError(f"{hint} is no type that a record's field can have")

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from airflow_lineage_provider.capture.wanted import CaptureTable
 from airflow_lineage_provider.plan.text import operator_text
 from airflow_lineage_provider.recording import tables_of
 
@@ -41,7 +42,8 @@ class CapturedMap:
 @dataclass(frozen=True, kw_only=True)
 class CapturedIndex:
     """What was captured of a run's lineage: ``maps``, over which you may iterate. ``engine`` found the rows. ``not_captured`` are the
-    source tables that were left out; ``problem`` says why nothing was captured, though it was to be."""
+    source tables that were left out, and ``tables`` what was captured of those of which not all is, or not all in one; ``problem`` says why
+    nothing was captured, though it was to be."""
 
     captured: datetime
     seconds: float
@@ -49,6 +51,7 @@ class CapturedIndex:
     maps: tuple[CapturedMap, ...]
     not_captured: tuple[str, ...] = ()
     problem: str = ""
+    tables: Mapping[str, CaptureTable] = field(default_factory=dict)
 
     @property
     def edges(self) -> int:
@@ -77,7 +80,7 @@ def captured_index(record: RunRecord, recorded: RecordedPlan) -> CapturedIndex |
         return None
     return CapturedIndex(
         captured=index.captured, seconds=index.seconds, engine=index.engine, maps=tuple(_map(one, recorded) for one in index.maps),
-        not_captured=_not_captured(index, recorded), problem=index.problem,
+        not_captured=_not_captured(index, recorded), problem=index.problem, tables=_tables(index, recorded),
     )  # fmt: skip
 
 
@@ -98,3 +101,9 @@ def _not_captured(index: RecordedIndex, recorded: RecordedPlan) -> tuple[str, ..
     """The source tables that were left out."""
     leaves = {leaf for own in index.pruned.values() for leaf in own} - {one.input for one in index.maps if one.side == "source"}
     return tuple(name for name, group in tables_of(recorded).items() if {one.source.leaf for one in group} & leaves)
+
+
+def _tables(index: RecordedIndex, recorded: RecordedPlan) -> dict[str, CaptureTable]:
+    known = {one.leaf: CaptureTable(where=one.where or None, partition_by=one.partition_by) for one in index.classes}
+    leaves = {name: [one.source.leaf for one in group if one.source.leaf in known] for name, group in tables_of(recorded).items()}
+    return {name: known[own[0]] for name, own in leaves.items() if own}

@@ -2,27 +2,15 @@
 
 from __future__ import annotations
 
-import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from airflow_lineage_provider.capture.choosing import choose
+from airflow_lineage_provider.capture.classes import Classes
 from airflow_lineage_provider.capture.csr import Csr, Edges, csr
-from airflow_lineage_provider.capture.encodings.written import to_bytes
-from airflow_lineage_provider.capture.recorded import (
-    PAIRS_OF_A_PART,
-    ROWS_OF_A_PART,
-    Direction,
-    RecordedIndex,
-    RecordedMap,
-    RecordedSpace,
-    Side,
-)
 from airflow_lineage_provider.capture.rids import Listed, RidSpace, counted
-from airflow_lineage_provider.capture.shape import shape_of
+from airflow_lineage_provider.capture.writing import BuiltIndex, Counts, RowSetKey, Writer
 from airflow_lineage_provider.errors import IndexTooLarge
 from airflow_lineage_provider.tracing.maps import distinct_rows
 from airflow_lineage_provider.tracing.reserved import TAG
@@ -31,13 +19,12 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from airflow_lineage_provider.capture.csr import Numbers
-    from airflow_lineage_provider.capture.rids import SpaceKind
+    from airflow_lineage_provider.capture.wanted import CaptureTable
     from airflow_lineage_provider.tracing.trace import Step
     from airflow_lineage_provider.words import CaptureDirection
 
-RowSetKey = tuple[Side, int]
-Counts = tuple["SpaceKind", Sequence[tuple[int, int]]]
-"""How rows of a row set may be numbered without a list of them: the kind, and the parts that have so many rows each."""
+Classified = Callable[[int, "RidSpace", "Numbers"], Classes]
+"""The classes of a source leaf's rows, of which those with these rids are behind any."""
 
 
 @dataclass
@@ -110,19 +97,55 @@ class Building:
         """The stored segments whose rows stand behind rows of others."""
         return {number for _, (side, number) in self._keys if side == "segment"}
 
-    def indexes(self, directions: CaptureDirection, captured: datetime, seconds: float, engine: str) -> BuiltIndex:
-        """The indexes, and what is to be recorded of them."""
+    def indexes(
+        self,
+        directions: CaptureDirection,
+        captured: datetime,
+        seconds: float,
+        engine: str,
+        tables: Mapping[int, CaptureTable],
+        classified: Classified,
+    ) -> BuiltIndex:
+        """The indexes, and what is to be recorded of them; ``tables`` are the source leaves of which not all is captured in one.
+
+        :raises IndexTooLarge: the rows behind a segment's are in more classes than there may be pairs.
+        """
         spaces = {key: self._space(key) for key in self._row_sets()}
-        built = _Writer()
-        for number, (key, space) in enumerate(spaces.items()):
-            built.add_space(key, space, self.counts.get(key), -1 - number)
+        built = Writer()
+        for key, space in spaces.items():
+            built.add_space(key, space, self.counts.get(key))
+        reached = [leaf for leaf in tables if ("source", leaf) in spaces]
+        classes = {leaf: classified(leaf, spaces["source", leaf], self._behind_any(leaf, spaces)) for leaf in reached}
+        for leaf, own in classes.items():
+            built.add_classes(leaf, own, tables[leaf])
         for (segment, to), asked in self._asked.items():
             edges, others = self._edges_of(segment, to, asked, spaces)
+            one = classes.get(to[1], Classes()) if to[0] == "source" else Classes()
+            kept = one.kept(edges)
             if directions != "forward" or to[0] == "control":
-                built.add_map(segment, to, "backward", edges, others)
+                self._check_classes(segment, kept.rows * one.number)
+                built.add_map(segment, to, "backward", one.divided(kept), others, one.number)
             if directions != "backward" and to[0] != "control":
-                built.add_map(segment, to, "forward", edges.inverse(others), edges.rows)
+                built.add_map(segment, to, "forward", kept.inverse(others), kept.rows)
         return built.recorded(captured, seconds, engine, self._met, self._pruned)
+
+    def _check_classes(self, segment: int, rows: int) -> None:
+        if rows > max(self.most, self._outputs[segment].num_rows):
+            raise IndexTooLarge(
+                f"the rows of segment {segment} times the values of partition_by are {rows:,}, more than {self.most:,}: partition by fewer "
+                "values (a year in place of a day), or raise AIRFLOW_LINEAGE_CAPTURE_LIMIT"
+            )
+
+    def _behind_any(self, leaf: int, spaces: Mapping[RowSetKey, RidSpace]) -> Numbers:
+        """The rids of a source leaf's rows that are behind rows of any segment, ascending."""
+        import numpy as np
+
+        space = spaces["source", leaf]
+        there = np.zeros(space.rows, bool)
+        for (_, to), parts in self._keys.items():
+            for part in parts if to == ("source", leaf) else ():
+                there[space.rids(part)] = True
+        return np.flatnonzero(there)
 
     def _row_sets(self) -> list[RowSetKey]:
         outputs: list[RowSetKey] = [("segment", number) for number in self._outputs]
@@ -150,87 +173,6 @@ class Building:
             return csr(Edges(rows, np.zeros(len(rows), np.int64)), output.rows, 1), 1
         rids = spaces[to].rids(pa.concat_tables(self._keys[segment, to]))
         return csr(Edges(rows, rids), output.rows, spaces[to].rows), spaces[to].rows
-
-
-@dataclass(frozen=True)
-class BuiltIndex:
-    """What is to be recorded, and ``parts``: the number of an index, the number of its part, and the part's content."""
-
-    index: RecordedIndex
-    parts: list[tuple[int, int, bytes]]
-
-
-@dataclass
-class _Writer:
-    """Indexes as they are written."""
-
-    spaces: list[RecordedSpace] = field(default_factory=list)
-    maps: list[RecordedMap] = field(default_factory=list)
-    parts: list[tuple[int, int, bytes]] = field(default_factory=list)
-
-    def add_space(self, key: RowSetKey, space: RidSpace, counts: Counts | None, number: int) -> None:
-        """How a row set's rows are numbered; the keys that are listed are written as an index of this number."""
-        side, of = key
-        if isinstance(space, Listed):
-            self.parts.append((number, 0, to_bytes(space.listed.to_struct_array().combine_chunks())))
-            self.spaces.append(RecordedSpace(side=side, number=of, kind="listed", rows=space.rows, keys=number))
-        else:
-            assert counts is not None
-            kind, parts = counts
-            self.spaces.append(RecordedSpace(side=side, number=of, kind=kind, rows=space.rows, parts=tuple(parts)))
-
-    def add_map(self, segment: int, to: RowSetKey, direction: Direction, edges: Csr, others: int) -> None:
-        """One index, from rows to so many ``others``."""
-        starts, shape = _starts(edges), shape_of(edges, others)
-        sliced = [edges.part(start, stop - start) for start, stop in pairwise([*starts, edges.rows])]
-        encoding, because = choose(sliced, others, shape)
-        number, (side, of) = len(self.maps), to
-        written = [to_bytes(encoding.encode(part, others)) for part in sliced]
-        self.parts += [(number, part, content) for part, content in enumerate(written)]
-        self.maps.append(
-            RecordedMap(
-                number=number,
-                segment=segment,
-                side=side,
-                input=of,
-                direction=direction,
-                encoding=encoding.name,
-                because=because,
-                edges=len(edges.rids),
-                bytes=sum(map(len, written)),
-                parts=len(written),
-                starts=tuple(starts),
-                shape=shape,
-            )
-        )
-
-    def recorded(
-        self, captured: datetime, seconds: float, engine: str, met: Mapping[int, set[int]], pruned: Mapping[int, set[int]]
-    ) -> BuiltIndex:
-        """All of them."""
-        index = RecordedIndex(
-            id=uuid.uuid4().hex,
-            captured=captured,
-            seconds=seconds,
-            engine=engine,
-            spaces=tuple(self.spaces),
-            maps=tuple(self.maps),
-            met={str(segment): tuple(sorted(numbers)) for segment, numbers in met.items()},
-            pruned={str(segment): tuple(sorted(leaves)) for segment, leaves in pruned.items()},
-        )
-        return BuiltIndex(index, self.parts)
-
-
-def _starts(edges: Csr) -> list[int]:
-    """The rows that parts begin with: a part ends where it has as many rows or pairs as it should have."""
-    import numpy as np
-
-    starts, first = [], 0
-    while first < edges.rows:
-        starts.append(first)
-        full = int(np.searchsorted(edges.indptr, edges.indptr[first] + PAIRS_OF_A_PART, side="left"))
-        first = min(first + ROWS_OF_A_PART, max(full, first + 1))
-    return starts
 
 
 def _numbers(rows: pa.Table, at: int) -> Numbers:

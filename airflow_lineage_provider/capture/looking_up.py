@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from airflow_lineage_provider.capture.csr import Edges
 from airflow_lineage_provider.capture.encodings import ENCODINGS
-from airflow_lineage_provider.capture.recorded import Direction, RecordedIndex, RecordedMap, Side
+from airflow_lineage_provider.capture.recorded import Direction, RecordedClasses, RecordedIndex, RecordedMap, Side
 from airflow_lineage_provider.capture.rids import Listed, RidSpace, counted
 from airflow_lineage_provider.errors import RecordDamaged
 from airflow_lineage_provider.tracing.maps import Rows, RowSet, distinct_rows
@@ -27,23 +27,47 @@ Fetch = Callable[[int, Sequence[int]], Mapping[int, "pa.Array"]]
 
 @dataclass(frozen=True, eq=False)
 class LookedUpLineage:
-    """The captured lineage of a run (`tracing.lazy.CapturedLineage`)."""
+    """The captured lineage of a run (`tracing.lazy.CapturedLineage`).
+
+    ``within``: the source leaves of which only rows are asked for that were captured (`recorded.RecordedClasses`), and of each the classes
+    that are (None: all).
+    """
 
     index: RecordedIndex
     fetch: Fetch
+    within: Mapping[int, Numbers | None] = field(default_factory=dict)
     _spaces: dict[tuple[Side, int], RidSpace] = field(default_factory=dict)
 
     @property
     def pruned(self) -> frozenset[int]:
-        """The source leaves that were not captured, of any segment."""
-        return frozenset(leaf for leaves in self.index.pruned.values() for leaf in leaves)
+        """The source leaves that were not captured, of any segment, or of which not all rows were that are asked for."""
+        return self._left_out.union(*self.index.pruned.values())
+
+    @property
+    def _left_out(self) -> frozenset[int]:
+        """The source leaves of which rows that may be asked for were not captured."""
+        return frozenset(one.leaf for one in self.index.classes if one.where and one.leaf not in self.within)
+
+    def asked_for(self, within: Mapping[int, Numbers | None]) -> LookedUpLineage:
+        """The same of which only some rows of source leaves are asked for."""
+        return replace(self, within=within)
+
+    def values(self, classes: RecordedClasses) -> pa.Table | None:
+        """What the classes of a leaf's rows stand for, class by class; None where they are one class.
+
+        :raises RecordDamaged: as `step`.
+        """
+        import pyarrow as pa
+
+        return None if classes.values is None else pa.Table.from_struct_array(self._parts(classes.values, [0])[0])
 
     def step(self, segment: int, target: pa.Table, wanted: frozenset[int] | None = None) -> tuple[Step, str] | None:
         """What stands behind rows of a stored segment: a table of tag and row number. ``wanted``: the source leaves that are asked for.
 
         :raises RecordDamaged: a part is missing, or cannot be what was written.
         """
-        left_out = self.index.pruned.get(str(segment), ())
+        leads_to = {one.input for one in self.index.maps if one.segment == segment and one.side == "source"}
+        left_out = {*self.index.pruned.get(str(segment), ()), *(leads_to & self._left_out)}
         if str(segment) not in self.index.met or (left_out and (wanted is None or not wanted.isdisjoint(left_out))):
             return None
         maps = self._maps(segment, "backward")
@@ -59,7 +83,7 @@ class LookedUpLineage:
                 found[one.side][one.input] = self._tagged(one.side, one.input, tags, edges)
         controls = {number: own for number, own in controls.items() if own}
         met = self.index.met[str(segment)]
-        return Step(sources=found["source"], segments=found["segment"], controls=controls, met=met), _names(maps, "backward")
+        return Step(sources=found["source"], segments=found["segment"], controls=controls, met=met), self._names(maps, "backward")
 
     def descendants(self, rows: Rows, output: RowSet) -> tuple[pa.Table, str] | None:
         """Tag and number of the rows of a stored segment that descend from rows of a source.
@@ -69,7 +93,10 @@ class LookedUpLineage:
         (wanted,) = output.numbers
         if output.kind != "segment" or str(wanted) not in self.index.met or not self._complete():
             return None
-        if self.pruned and (rows.of.kind == "segment" or not self.pruned.isdisjoint(rows.of.numbers)):
+        pruned = frozenset[int]().union(*self.index.pruned.values())
+        if pruned and (rows.of.kind == "segment" or not pruned.isdisjoint(rows.of.numbers)):
+            return None
+        if rows.of.kind == "source" and self._are_left_out(rows):
             return None
         found, used = self._start(rows), []
         for segment in sorted({int(one) for one in self.index.met}, reverse=True):
@@ -78,7 +105,16 @@ class LookedUpLineage:
                     edges = self._edges(one, rids, "forward")
                     found.setdefault(("segment", segment), []).append((tags[edges.asked], edges.rid))
                     used.append(one)
-        return self._numbered(wanted, found.get(("segment", wanted), [])), _names(used, "forward")
+        return self._numbered(wanted, found.get(("segment", wanted), [])), self._names(used, "forward")
+
+    def _are_left_out(self, rows: Rows) -> bool:
+        """Whether any of a source's rows is in no index though something may descend from it."""
+        for one in self.index.classes:
+            if one.left_out is not None and one.leaf in rows.of.numbers:
+                rids = self._space("source", one.leaf).rids(rows.keys.drop_columns([TAG]))
+                if self._parts(one.left_out, [0])[0].to_numpy(zero_copy_only=False)[rids[rids >= 0]].any():
+                    return True
+        return False
 
     def _maps(self, segment: int, direction: Direction) -> list[RecordedMap]:
         """One index for each input of a segment: that of this direction, or the one of the other, which has the same pairs."""
@@ -119,8 +155,12 @@ class LookedUpLineage:
             raise RecordDamaged(f"captured lineage is written as {one.encoding!r}, which this release does not know: capture it again")
         ends = [self._space("segment", one.segment).rows, 1 if one.side == "control" else self._space(one.side, one.input).rows]
         rows, others = ends if one.direction == "backward" else reversed(ends)
-        read = self._read if one.direction == direction else self._turned
-        edges, most = read(one, encoding, rids, others), others if one.direction == direction else rows
+        if one.direction != direction:
+            edges, most = self._turned(one, encoding, rids, others), rows
+        elif one.classes > 1:
+            edges, most = self._of_classes(one, encoding, rids, others), others
+        else:
+            edges, most = self._read(one, encoding, rids, others), others
         if len(edges.rid) and int(edges.rid.max()) >= most:
             raise RecordDamaged(f"captured lineage leads to row {int(edges.rid.max()):,}, and there are {most:,}")
         return edges
@@ -143,6 +183,16 @@ class LookedUpLineage:
             found.append(edges.rid)
         return Edges(np.concatenate(asked), np.concatenate(found))
 
+    def _of_classes(self, one: RecordedMap, encoding: Encoding, rids: Numbers, others: int) -> Edges:
+        """Of an index that is divided into classes: those that are asked for."""
+        import numpy as np
+
+        asked_for = self.within.get(one.input)
+        classes = np.arange(one.classes) if asked_for is None else asked_for
+        rows = np.where(rids[:, None] < 0, -1, rids[:, None] * one.classes + classes).ravel()
+        edges = self._read(one, encoding, rows, others)
+        return Edges(edges.asked // max(len(classes), 1), edges.rid)
+
     def _turned(self, one: RecordedMap, encoding: Encoding, rids: Numbers, others: int) -> Edges:
         """Of an index that leads the other way: all its parts are searched."""
         import numpy as np
@@ -152,8 +202,18 @@ class LookedUpLineage:
             for number, array in self._parts(one.number, range(one.parts)).items():
                 edges = encoding.having(array, rids, others)
                 asked.append(edges.asked)
-                found.append(edges.rid + one.begins[number])
+                found.append((edges.rid + one.begins[number]) // one.classes)
         return Edges(np.concatenate(asked), np.concatenate(found))
+
+    def _names(self, maps: Sequence[RecordedMap], direction: Direction) -> str:
+        """How the indexes are written that were asked; those of the other direction were searched."""
+        return ", ".join(sorted({self._name(one, direction) for one in maps})) or "nothing stands behind it"
+
+    def _name(self, one: RecordedMap, direction: Direction) -> str:
+        if one.direction != direction and one.side != "control":
+            return f"{one.encoding}, searched"
+        asked_for = self.within.get(one.input) if one.side == "source" and one.classes > 1 and direction == "backward" else None
+        return one.encoding if asked_for is None else f"{one.encoding}, {len(asked_for):,} of {one.classes:,} partitions"
 
     def _parts(self, number: int, wanted: Sequence[int]) -> Mapping[int, pa.Array]:
         found = self.fetch(number, wanted) if wanted else {}
@@ -173,12 +233,6 @@ class LookedUpLineage:
                 made = Listed(pa.Table.from_struct_array(self._parts(recorded.keys, [0])[0]))
             self._spaces[side, number] = made
         return self._spaces[side, number]
-
-
-def _names(maps: Sequence[RecordedMap], direction: Direction) -> str:
-    """How the indexes are written that were asked; those of the other direction were searched."""
-    told = {one.encoding if one.direction == direction or one.side == "control" else f"{one.encoding}, searched" for one in maps}
-    return ", ".join(sorted(told)) or "nothing stands behind it"
 
 
 def _numbers(rows: pa.Table, at: int) -> Numbers:

@@ -46,6 +46,8 @@ class RecordedMap:
     :ivar bytes: as it is written. :ivar parts: how many.
     :ivar starts: the row that each part begins with; of indexes of older releases none is told, and each part has `ROWS_OF_A_PART`.
     :ivar shape: of its pairs; None of indexes of older releases.
+    :ivar classes: backward, of how many classes of the input's rows (`RecordedClasses`) each row has its numbers: row ``row * classes +
+        class`` of the index is the class of the row.
     """
 
     number: int
@@ -60,11 +62,29 @@ class RecordedMap:
     parts: int
     starts: tuple[int, ...] = ()
     shape: Shape | None = None
+    classes: int = 1
 
     @property
     def begins(self) -> Sequence[int]:
         """The row that each part begins with."""
         return self.starts or range(0, self.parts * ROWS_OF_A_PART, ROWS_OF_A_PART)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecordedClasses:
+    """What was captured of the rows of a source ``leaf``, where that is not all in one (`wanted.CaptureTable`).
+
+    :ivar where: the condition on rows that are in indexes; empty: all are. :ivar left_out: the index whose part says of each rid whether
+        its row is in none; None: all rows are in them.
+    :ivar partition_by: the expressions that rows of one class agree in. :ivar values: the index whose part has their values, class by
+        class; None: there is one class.
+    """
+
+    leaf: int
+    where: str = ""
+    left_out: int | None = None
+    partition_by: tuple[str, ...] = ()
+    values: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,6 +95,7 @@ class RecordedIndex:
     :ivar engine: who found the rows. :ivar spaces: how rows are numbered. :ivar maps: the indexes.
     :ivar met: for each stored segment the segments whose sets of rows stand between it and its inputs.
     :ivar pruned: for each stored segment the source leaves that were not wanted, and that its inputs which were left out lead to.
+    :ivar classes: the source leaves whose rows are captured in part, or class by class.
     :ivar problem: why nothing was captured, though it was to be.
     """
 
@@ -86,6 +107,7 @@ class RecordedIndex:
     maps: tuple[RecordedMap, ...]
     met: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     pruned: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    classes: tuple[RecordedClasses, ...] = ()
     problem: str = ""
 
     def map(self, segment: int, side: Side, input: int, direction: Direction) -> RecordedMap | None:

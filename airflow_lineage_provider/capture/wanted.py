@@ -1,8 +1,8 @@
-"""Which lineage is captured (Smoke, Sec. 4.1: what will not be asked is not captured)."""
+"""Which lineage is captured (Smoke, Sec. 4: what will not be asked is not captured, and what will be asked is made ready)."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,8 +12,29 @@ from airflow_lineage_provider.words import CaptureDirection, CaptureWhen, is_one
 
 
 @dataclass(frozen=True, kw_only=True)
+class CaptureTable:
+    """What is captured of the lineage of one source table, by expressions of DuckDB's SQL over its rows.
+
+    Rows that do not meet ``where`` are in no index (*selection push-down*: Smoke, Sec. 4.1): questions about rows that meet it are looked
+    up, and any other is traced. The rows behind one row are ordered by the values of ``partition_by`` (*data skipping*: Sec. 4.2), so
+    that conditions on these leave most of them unread.
+
+    :raises InvalidCapture: it cannot be meant so.
+    """
+
+    where: str | None = None
+    partition_by: Sequence[str] = ()
+
+    def __post_init__(self) -> None:
+        if self.where is not None and (not isinstance(self.where, str) or not self.where.strip()):
+            raise InvalidCapture(f"capture: where={shown(self.where)} is no condition; it can be one over the table's columns, as a text")
+        object.__setattr__(self, "partition_by", _texts("partition_by", self.partition_by))
+
+
+@dataclass(frozen=True, kw_only=True)
 class Capture:
-    """What is captured of a run's lineage: which way it may be asked, and of which source ``tables`` (None: all).
+    """What is captured of a run's lineage: which way it may be asked, and of which source ``tables`` (None: all), each with what will be
+    asked of it (`CaptureTable`) or, of a list of names, wholly.
 
     What is not captured is traced when it is asked for.
 
@@ -21,7 +42,7 @@ class Capture:
     """
 
     direction: CaptureDirection = "both"
-    tables: Sequence[str] | None = None
+    tables: Sequence[str] | Mapping[str, CaptureTable] | None = None
 
     def __post_init__(self) -> None:
         if not is_one_of(self.direction, CaptureDirection):
@@ -30,9 +51,21 @@ class Capture:
         given = self.tables
         if given is None:
             return
-        if not isinstance(given, list | tuple | set | frozenset) or not given or not all(isinstance(one, str) and one for one in given):
-            raise InvalidCapture(f"capture: tables={shown(given)} is not understood; it can be a list of names of source tables")
-        object.__setattr__(self, "tables", tuple(dict.fromkeys(given)))
+        wrong: list[Any]
+        if isinstance(given, Mapping):
+            wrong = [one for one in given.values() if not isinstance(one, CaptureTable)]
+            known = "CaptureTable(where=…, partition_by=[…]) for each name of a source table"
+        else:
+            wrong, known = [] if isinstance(given, list | tuple | set | frozenset) else [given], "a list of names of source tables"
+        if wrong or not given or not all(isinstance(one, str) and one for one in given):
+            raise InvalidCapture(f"capture: tables={shown(given)} is not understood; it can be {known}")
+        object.__setattr__(self, "tables", dict(given) if isinstance(given, Mapping) else tuple(dict.fromkeys(given)))
+
+    @property
+    def each(self) -> Mapping[str, CaptureTable]:
+        """What is captured of each table that is named."""
+        given = self.tables or ()
+        return given if isinstance(given, Mapping) else {name: CaptureTable() for name in given}
 
     @classmethod
     def of(cls, given: Any) -> Capture | None:
@@ -49,3 +82,9 @@ class Capture:
             return cls() if given == "eager" else None
         known = ", ".join(words(CaptureWhen))
         raise InvalidCapture(f"capture={shown(given)} is not known; it can be {known}, or Capture(direction=…, tables=[…])")
+
+
+def _texts(option: str, given: Any) -> tuple[str, ...]:
+    if not isinstance(given, list | tuple) or not all(isinstance(one, str) and one.strip() for one in given):
+        raise InvalidCapture(f"capture: {option}={shown(given)} is not understood; it can be a list of expressions over the columns")
+    return tuple(dict.fromkeys(given))

@@ -5,24 +5,27 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING
 
-from airflow_lineage_provider.capture.build import Building, Counts, RowSetKey
+from airflow_lineage_provider.capture.build import Building
+from airflow_lineage_provider.capture.wanted import CaptureTable
+from airflow_lineage_provider.deriving.classes import classes_of_rows
 from airflow_lineage_provider.deriving.derivation import derivation
 from airflow_lineage_provider.errors import ResultNotStored, SourceUnavailable
 from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.expressions import TRUE
 from airflow_lineage_provider.plan.lineage_keys import ROW
 from airflow_lineage_provider.plan.walk import all_operators
-from airflow_lineage_provider.recording import wanted_leaves
+from airflow_lineage_provider.running.capture_options import checked_tables
 from airflow_lineage_provider.sources.files import CannotReadHere, local_path, opened
 from airflow_lineage_provider.spark.rereading.sources import changed, files_as_read
 from airflow_lineage_provider.tracing.reserved import TAG
 from airflow_lineage_provider.tracing.trace import step
 
 if TYPE_CHECKING:
-    from airflow_lineage_provider.capture.build import BuiltIndex
     from airflow_lineage_provider.capture.wanted import Capture
+    from airflow_lineage_provider.capture.writing import BuiltIndex, Counts, RowSetKey
     from airflow_lineage_provider.deriving.asked_run import AskedRun
     from airflow_lineage_provider.deriving.derivation import Derivation
     from airflow_lineage_provider.plan.segments import SegmentedPlan
@@ -45,7 +48,8 @@ def captured(run: AskedRun, wanted: Capture, most: int, *, sets_alone: bool = Fa
     started, engines = time.perf_counter(), set[str]()
     waiting = _of_sets(run) if sets_alone else {0}
     check_unchanged(run)
-    leaves = wanted_leaves(run.recorded, wanted)
+    tables = checked_tables(run.recorded, wanted)
+    leaves = None if tables is None else frozenset(tables)
     building = Building(counts=_counts(run), most=most, wanted=leaves, leads_to=_leads_to(run.recorded.plan))
     with derivation(run, TRUE) as made:
         while waiting:
@@ -54,8 +58,11 @@ def captured(run: AskedRun, wanted: Capture, most: int, *, sets_alone: bool = Fa
             run.progress(f"capturing what stands behind segment {segment}")
             engines |= set(_captured(made, segment, building))
             waiting = (waiting if sets_alone else building.reached()) - building.begun
+        divided = {leaf: one for leaf, one in (tables or {}).items() if one != CaptureTable()}
+        classified = partial(classes_of_rows, made, divided)
         run.progress("writing indexes")
-        return building.indexes(wanted.direction, datetime.now(UTC), time.perf_counter() - started, ", ".join(sorted(engines)))
+        captured, seconds = datetime.now(UTC), time.perf_counter() - started
+        return building.indexes(wanted.direction, captured, seconds, ", ".join(sorted(engines)), divided, classified)
 
 
 def _leads_to(plan: SegmentedPlan) -> Mapping[int, frozenset[int]]:

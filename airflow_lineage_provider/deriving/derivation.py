@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from airflow_lineage_provider.deriving.captured_parts import looked_up
 from airflow_lineage_provider.deriving.descent import Descents
 from airflow_lineage_provider.deriving.engines import Engines
+from airflow_lineage_provider.deriving.narrowing import Narrowing
 from airflow_lineage_provider.deriving.only_captured import OnlyCaptured
 from airflow_lineage_provider.deriving.rows import RemadeRows, RowSource, StoredRows
 from airflow_lineage_provider.deriving.spark_on_demand import SparkOnDemand
@@ -45,15 +46,18 @@ class Derivation:
 
 
 @contextmanager
-def derivation(run: AskedRun, condition: Expression, *, lazy: bool = True) -> Iterator[Derivation]:
+def derivation(run: AskedRun, condition: Expression, *, lazy: bool = True, narrowing: Narrowing | None = None) -> Iterator[Derivation]:
     """A derivation about rows of the result that meet a condition: what the run did not store is made again for them alone.
 
-    Without ``lazy`` captured lineage answers, or nobody.
+    Without ``lazy`` captured lineage answers, or nobody. With a ``narrowing`` it is asked about source rows that meet it, and others may be
+    missing.
 
     :raises NotCaptured: nothing was captured, and it was to answer alone; what was captured in part says it when it is asked.
     :raises SparkRequired: something is to be made again, and there is no session.
     """
     captured = looked_up(run)
+    if captured is not None:
+        captured = (narrowing or Narrowing()).of(captured)
     if not lazy and captured is None:
         OnlyCaptured(run).refuse()
     with ExitStack() as stack:

@@ -25,13 +25,23 @@ if TYPE_CHECKING:
     from airflow_lineage_provider.deriving.asked_run import AskedRun
     from airflow_lineage_provider.deriving.derivation import Derivation
     from airflow_lineage_provider.deriving.links import Numbers
+    from airflow_lineage_provider.deriving.narrowing import Narrowing
     from airflow_lineage_provider.recording import RecordedSource
 
 
 def rows_behind(
-    run: AskedRun, target: Any, table: str | None, *, at: Any = None, summary: RunSummary, limit: int, lazy: bool = True
+    run: AskedRun,
+    target: Any,
+    table: str | None,
+    *,
+    at: Any = None,
+    summary: RunSummary,
+    limit: int,
+    lazy: bool = True,
+    narrowing: Narrowing | None = None,
 ) -> dict[str, LineageRows]:
-    """The rows of a source table, or of each, that stand behind rows of the result.
+    """The rows of a source table, or of each, that stand behind rows of the result; with a ``narrowing`` those that meet it, and maybe
+    others.
 
     :raises InvalidTarget, EmptyTarget, TargetTooLarge, ResultNotStored: the rows cannot be meant so.
     :raises AnswerTooLarge: there are more than one answer may have. :raises SparkRequired: it needs Spark, and there is no session.
@@ -39,7 +49,7 @@ def rows_behind(
     """
     chosen, tables = chosen_target(run, target, at, limit), tables_of(run.recorded)
     names = list(tables) if table is None else [named_table(table, tables)]
-    with derivation(run, chosen.condition(), lazy=lazy) as made:
+    with derivation(run, chosen.condition(), lazy=lazy, narrowing=narrowing) as made:
         run.progress("finding the target rows")
         asked = numbered_rows(RESULT, chosen.numbers(made.rows))
         run.progress("tracing")

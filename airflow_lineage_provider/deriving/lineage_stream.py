@@ -14,11 +14,10 @@ from airflow_lineage_provider import settings
 from airflow_lineage_provider.answers.lineage_stream import LineageStream, Parts
 from airflow_lineage_provider.deriving.derivation import derivation
 from airflow_lineage_provider.deriving.derive import check_size, chosen_target, linked, row_set_of, source_reader
-from airflow_lineage_provider.deriving.sources import empty_rows
 from airflow_lineage_provider.errors import SourceUnavailable
 from airflow_lineage_provider.plan.guarantees import weakest
 from airflow_lineage_provider.plan.names import free_name
-from airflow_lineage_provider.recording import named_table, tables_of
+from airflow_lineage_provider.recording import empty_rows, named_table, tables_of
 from airflow_lineage_provider.tracing.maps import RESULT, Rows, numbered_rows
 
 if TYPE_CHECKING:

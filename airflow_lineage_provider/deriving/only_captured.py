@@ -45,6 +45,8 @@ class OnlyCaptured:
         elif found.not_captured:
             left_out = ", ".join(found.not_captured)
             what = f"was captured without {left_out}: Run.capture(), or Capture(tables=…) with them, captures theirs"
+        elif partly := [f"{name} where {one.where}" for name, one in found.tables.items() if one.where]:
+            what = f"was captured of {', '.join(partly)}: ask for such rows alone, .where(…), or capture it with CaptureTable() for all"
         else:
             what = "was not captured as far as this question goes: Run.capture() captures all"
         lazily = f"with lazy=True it is traced, through {count(len(recorded.plan.segments), 'segment')} of the plan"

@@ -12,7 +12,7 @@ from airflow_lineage_provider.plan.guarantees import EXACT, Guarantee
 from airflow_lineage_provider.plan.interval_columns import with_interval_types
 from airflow_lineage_provider.plan.lineage_keys import ROW
 from airflow_lineage_provider.plan.relation import BECAUSE
-from airflow_lineage_provider.recording import RecordedSource
+from airflow_lineage_provider.recording import RecordedSource, empty_rows
 from airflow_lineage_provider.sources.files import CannotReadHere
 from airflow_lineage_provider.sources.parquet import read_positions
 from airflow_lineage_provider.spark.rereading.sources import changed, files_as_read
@@ -190,13 +190,3 @@ def _no_rows(source: RecordedSource, keys: pa.Table) -> pa.Table:
     empty = empty_rows(source)
     names = [f"c{i}" for i in range(empty.num_columns)]
     return pa.table([*keys.columns, *empty.columns], names=[*keys.column_names, *names])
-
-
-def empty_rows(source: RecordedSource) -> pa.Table:
-    """The table as `SourceReader.read` gives its rows, with none."""
-    import pyarrow as pa
-
-    from airflow_lineage_provider.plan.datatypes import to_arrow
-
-    types = [a.type for a in source.source.output]
-    return with_interval_types(pa.table([pa.array([], to_arrow(one)) for one in types], names=list(source.source.columns)), types)

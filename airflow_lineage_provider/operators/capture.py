@@ -10,10 +10,15 @@ from airflow_lineage_provider.operators.recorded_run import RecordedRunOperator
 from airflow_lineage_provider.words import CaptureDirection
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from airflow.sdk import Context
 
     from airflow_lineage_provider.answers.captured import CapturedIndex
+    from airflow_lineage_provider.capture.wanted import CaptureTable
     from airflow_lineage_provider.pipeline import Lineage
+
+    Tables = Sequence[str] | Mapping[str, CaptureTable]
 
 
 class CaptureLineageOperator(RecordedRunOperator):
@@ -27,7 +32,8 @@ class CaptureLineageOperator(RecordedRunOperator):
     :param pipeline: in place of a run id, the name of a pipeline, whose latest complete run is taken; beside one, the pipeline that the run
         must be of. (templated)
     :param direction: which way it may be asked at once: ``both``, ``backward`` or ``forward``. (templated)
-    :param tables: only lineage of these source tables; that of others is traced when it is asked for. (templated)
+    :param tables: only lineage of these source tables, of each what a `CaptureTable` says where they are its names' values; what is not
+        captured is traced when it is asked for. (templated)
     :param secret_params: secret parameters of the run, given again; Airflow masks them. (templated)
     :param store_conn_id: Airflow connection to the results store's PostgreSQL. (templated)
     :param store: its URL instead; with neither the settings decide. (templated)
@@ -45,7 +51,7 @@ class CaptureLineageOperator(RecordedRunOperator):
     templated_options = frozenset({"direction"})
     ui_color = "#e4ecf3"
 
-    def __init__(self, *, direction: CaptureDirection = "both", tables: Sequence[str] | None = None, **kwargs: Any) -> None:
+    def __init__(self, *, direction: CaptureDirection = "both", tables: Tables | None = None, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.direction = direction
         self.tables = tables

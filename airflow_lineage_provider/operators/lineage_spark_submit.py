@@ -191,6 +191,7 @@ class LineageSparkSubmitOperator(LineageTask, SparkSubmitOperator):
             on_unsupported=self.on_unsupported, append_key=self._append_key(context) if lineage else None,
             capture_direction=captured.direction if captured else None,
             capture_tables=tuple(captured.tables) if captured and captured.tables else None,
+            capture_of=captured.tables if captured and isinstance(captured.tables, Mapping) else {},
             store=deployment.sent_store(self._store_url()) if lineage else None, settings=deployment.sent_settings(),
             context=airflow_context(context),
         )  # fmt: skip

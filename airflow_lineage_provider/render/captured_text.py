@@ -16,6 +16,7 @@ from airflow_lineage_provider.render.terminal import run_panel
 if TYPE_CHECKING:
     from airflow_lineage_provider.answers.captured import CapturedIndex
     from airflow_lineage_provider.answers.explanation import RunSummary
+    from airflow_lineage_provider.capture.wanted import CaptureTable
 
 NAME = "airflow_lineage.captured"
 VERSION = 1
@@ -24,7 +25,7 @@ _OPERATOR = 40
 
 def captured_dict(run: RunSummary, found: CapturedIndex | None) -> dict[str, Any]:
     """``{"document", "version", "run", "captured": null | {"captured", "seconds", "engine", "edges", "bytes",
-    "problem", "not_captured": [TABLE],
+    "problem", "not_captured": [TABLE], "tables": {TABLE: {"where", "partition_by"}},
     "maps": [{"segment", "of", "to", "direction", "encoding", "because", "edges", "bytes",
     "shape": null | {"rows", "size", "replication", "clustering"}}]}}``."""
     told = None
@@ -32,6 +33,7 @@ def captured_dict(run: RunSummary, found: CapturedIndex | None) -> dict[str, Any
         told = {
             "captured": found.captured.isoformat(), "seconds": round(found.seconds, 3), "engine": found.engine, "edges": found.edges,
             "bytes": found.bytes, "problem": found.problem, "not_captured": list(found.not_captured),
+            "tables": {name: {"where": one.where, "partition_by": list(one.partition_by)} for name, one in found.tables.items()},
             "maps": [asdict(one) for one in found],
         }  # fmt: skip
     return {"document": NAME, "version": VERSION, "run": run_dict(run), "captured": told}
@@ -50,7 +52,14 @@ def captured_view(run: RunSummary, found: CapturedIndex | None) -> RenderableTyp
     told = f"Captured in {found.seconds:.2f} s{engine}: {count(found.edges, 'pair')} of rows, {bytes_text(found.bytes)}"
     left_out = ", ".join(map(visible, found.not_captured))
     notes = [Text(f"Lineage of {left_out} is traced when it is asked for.", style="dim")] if left_out else []
+    notes += [Text(f"Of {visible(name)} {visible(_captured_of(one))}.", style="dim") for name, one in found.tables.items()]
     return Group(*parts, Text(told, style="bold cyan"), _table(found), *notes)
+
+
+def _captured_of(table: CaptureTable) -> str:
+    """What of a table was captured, not all in one."""
+    rows = f"rows where {table.where}" if table.where else "all rows"
+    return f"{rows} are captured" + (f", in classes by {', '.join(table.partition_by)}" if table.partition_by else "")
 
 
 def _table(found: CapturedIndex) -> Table:

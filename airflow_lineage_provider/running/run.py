@@ -24,12 +24,12 @@ from airflow_lineage_provider.recording import (
     plan_text,
     recorded_inputs,
     recorded_segments,
-    wanted_leaves,
 )
 from airflow_lineage_provider.records.batches import BatchKey
 from airflow_lineage_provider.records.run import RunRecord
 from airflow_lineage_provider.rewrite.passed_keys import functions_of_batches, with_passed_keys
 from airflow_lineage_provider.rewrite.pipeline import rewrite
+from airflow_lineage_provider.running.capture_options import checked_tables
 from airflow_lineage_provider.running.costs import measured_costs
 from airflow_lineage_provider.running.failing import explained_failure, forget, record_failure, take_back
 from airflow_lineage_provider.running.given_keys import check_named
@@ -278,7 +278,7 @@ def _prepare(spark: SparkSession, store: RunStore, request: Request, frame: Data
     }
     recorded = RecordedPlan(plan=plan, materialized={p.segment.number: p.materialized for p in made}, sources=sources)
     if request.capture is not None:
-        wanted_leaves(recorded, request.capture)
+        checked_tables(recorded, request.capture)
     kept = keeping(udfs, _called_again(recorded, udfs), [text for one in request.secrets.values.values() for text in texts_of(one)])
     return _Prepared(
         captured=captured, recorded=recorded, choices=choices, programs=made, udfs=udfs, keeping=kept, frame=frame,

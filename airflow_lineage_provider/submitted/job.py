@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from airflow_lineage_provider.capture.wanted import Capture
+from airflow_lineage_provider.capture.wanted import Capture, CaptureTable
 from airflow_lineage_provider.errors import EnvironmentProblem
 from airflow_lineage_provider.running.output import Output
 from airflow_lineage_provider.typed_json import read, written
@@ -26,7 +26,7 @@ class SubmittedJob:
     :ivar store: the results store's URL, with its password; None: the driver's settings decide.
     :ivar settings: environment variables that the driver gets where it has none of the name.
     :ivar context: Airflow's task instance, as a run keeps it.
-    :ivar capture_direction, capture_tables: of `Capture`; no direction: nothing is captured.
+    :ivar capture_direction, capture_tables: of `Capture`; no direction: nothing is captured. :ivar capture_of: what of each table.
     """
 
     application: str
@@ -46,6 +46,7 @@ class SubmittedJob:
     append_key: str | None = None
     capture_direction: CaptureDirection | None = None
     capture_tables: tuple[str, ...] | None = None
+    capture_of: Mapping[str, CaptureTable] = field(default_factory=dict)
     store: str | None = field(default=None, repr=False)
     settings: Mapping[str, str] = field(default_factory=dict, repr=False)
     context: Mapping[str, object] = field(default_factory=dict)
@@ -54,7 +55,7 @@ class SubmittedJob:
     def capture(self) -> Capture | None:
         if self.capture_direction is None:
             return None
-        return Capture(direction=self.capture_direction, tables=self.capture_tables)
+        return Capture(direction=self.capture_direction, tables=self.capture_of or self.capture_tables)
 
 
 def write_job(job: SubmittedJob, file: Path) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from airflow_lineage_provider import CaptureTable
 from airflow_lineage_provider.errors import EnvironmentProblem, InvalidOption
 from airflow_lineage_provider.operators.deployment import Deployment
 from airflow_lineage_provider.operators.lineage_spark_submit import LineageSparkSubmitOperator
@@ -76,7 +77,9 @@ def test_a_job_is_read_as_it_was_written(tmp_path: Path) -> None:
         function="judge", name_of_writes="n", lineage=False, params={"rows": 3, "of": [None, 1.5]}, clear_params=("rows",),
         secret_params=("of",), output=Output.postgres("postgresql://me:pw@h/db", "t", "append"), strategy="rerun", reasons="eager",
         keys={"loans": ("id", "month")}, on_store_failure="keep_result", on_unsupported="incomplete", append_key="k",
-        capture_direction="forward", capture_tables=("loans",), settings={"AIRFLOW_LINEAGE_HIDE": "x"}, context={"map_index": -1},
+        capture_direction="forward", capture_tables=("loans",),
+        capture_of={"loans": CaptureTable(where="debt > 0", partition_by=("occ",))},
+        settings={"AIRFLOW_LINEAGE_HIDE": "x"}, context={"map_index": -1},
     )  # fmt: skip
     write_job(full, tmp_path / "job")
     assert read_job(str(tmp_path / "job")) == full

@@ -1,0 +1,139 @@
+"""Captured lineage as it is written: indexes in parts, what stands beside them, and what is recorded of both."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from airflow_lineage_provider.capture.choosing import choose
+from airflow_lineage_provider.capture.encodings.written import to_bytes
+from airflow_lineage_provider.capture.recorded import (
+    PAIRS_OF_A_PART,
+    ROWS_OF_A_PART,
+    Direction,
+    RecordedClasses,
+    RecordedIndex,
+    RecordedMap,
+    RecordedSpace,
+    Side,
+)
+from airflow_lineage_provider.capture.rids import Listed
+from airflow_lineage_provider.capture.shape import shape_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import pyarrow as pa
+
+    from airflow_lineage_provider.capture.classes import Classes
+    from airflow_lineage_provider.capture.csr import Csr
+    from airflow_lineage_provider.capture.rids import RidSpace, SpaceKind
+    from airflow_lineage_provider.capture.wanted import CaptureTable
+
+RowSetKey = tuple[Side, int]
+Counts = tuple["SpaceKind", "Sequence[tuple[int, int]]"]
+"""How rows of a row set may be numbered without a list of them: the kind, and the parts that have so many rows each."""
+
+
+@dataclass(frozen=True)
+class BuiltIndex:
+    """What is to be recorded, and ``parts``: the number of an index, the number of its part, and the part's content."""
+
+    index: RecordedIndex
+    parts: list[tuple[int, int, bytes]]
+
+
+@dataclass
+class Writer:
+    """Indexes as they are written."""
+
+    spaces: list[RecordedSpace] = field(default_factory=list)
+    maps: list[RecordedMap] = field(default_factory=list)
+    classes: list[RecordedClasses] = field(default_factory=list)
+    parts: list[tuple[int, int, bytes]] = field(default_factory=list)
+
+    def _beside(self, array: pa.Array) -> int:
+        """Write what is no index beside them; the number, below 0, by which it is found."""
+        number = -1 - sum(one < 0 for one, _, _ in self.parts)
+        self.parts.append((number, 0, to_bytes(array)))
+        return number
+
+    def add_space(self, key: RowSetKey, space: RidSpace, counts: Counts | None) -> None:
+        """How a row set's rows are numbered; the keys that are listed are written beside the indexes."""
+        side, of = key
+        if isinstance(space, Listed):
+            keys = self._beside(space.listed.to_struct_array().combine_chunks())
+            self.spaces.append(RecordedSpace(side=side, number=of, kind="listed", rows=space.rows, keys=keys))
+        else:
+            assert counts is not None
+            kind, parts = counts
+            self.spaces.append(RecordedSpace(side=side, number=of, kind=kind, rows=space.rows, parts=tuple(parts)))
+
+    def add_classes(self, leaf: int, classes: Classes, wanted: CaptureTable) -> None:
+        """Which rows of a source leaf are in no index, and the classes of the others."""
+        import pyarrow as pa
+
+        left_out = None if classes.left_out is None else self._beside(pa.array(classes.left_out))
+        values = None if classes.values is None else self._beside(classes.values.to_struct_array().combine_chunks())
+        self.classes.append(
+            RecordedClasses(leaf=leaf, where=wanted.where or "", left_out=left_out, partition_by=tuple(wanted.partition_by), values=values)
+        )
+
+    def add_map(self, segment: int, to: RowSetKey, direction: Direction, edges: Csr, others: int, classes: int = 1) -> None:
+        """One index, from rows to so many ``others``."""
+        starts, shape = _starts(edges), shape_of(edges, others)
+        sliced = [edges.part(start, stop - start) for start, stop in pairwise([*starts, edges.rows])]
+        encoding, because = choose(sliced, others, shape)
+        number, (side, of) = len(self.maps), to
+        written = [to_bytes(encoding.encode(part, others)) for part in sliced]
+        self.parts += [(number, part, content) for part, content in enumerate(written)]
+        self.maps.append(
+            RecordedMap(
+                number=number,
+                segment=segment,
+                side=side,
+                input=of,
+                direction=direction,
+                encoding=encoding.name,
+                because=because,
+                edges=len(edges.rids),
+                bytes=sum(map(len, written)),
+                parts=len(written),
+                starts=tuple(starts),
+                shape=shape,
+                classes=classes,
+            )
+        )
+
+    def recorded(
+        self, captured: datetime, seconds: float, engine: str, met: Mapping[int, set[int]], pruned: Mapping[int, set[int]]
+    ) -> BuiltIndex:
+        """All of them."""
+        index = RecordedIndex(
+            id=uuid.uuid4().hex,
+            captured=captured,
+            seconds=seconds,
+            engine=engine,
+            spaces=tuple(self.spaces),
+            maps=tuple(self.maps),
+            met={str(segment): tuple(sorted(numbers)) for segment, numbers in met.items()},
+            pruned={str(segment): tuple(sorted(leaves)) for segment, leaves in pruned.items()},
+            classes=tuple(self.classes),
+        )
+        return BuiltIndex(index, self.parts)
+
+
+def _starts(edges: Csr) -> list[int]:
+    """The rows that parts begin with: a part ends where it has as many rows or pairs as it should have."""
+    import numpy as np
+
+    starts, first = [], 0
+    while first < edges.rows:
+        starts.append(first)
+        full = int(np.searchsorted(edges.indptr, edges.indptr[first] + PAIRS_OF_A_PART, side="left"))
+        first = min(first + ROWS_OF_A_PART, max(full, first + 1))
+    return starts

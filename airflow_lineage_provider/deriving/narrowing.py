@@ -1,0 +1,86 @@
+"""A condition on the rows that lineage leads to, asked of what was captured: which indexes have all such rows, in which classes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from airflow_lineage_provider.capture.looking_up import LookedUpLineage
+from airflow_lineage_provider.errors import InvalidOption
+from airflow_lineage_provider.sources.duckdb_query import selected
+from airflow_lineage_provider.sources.row_expressions import always_the_same
+from airflow_lineage_provider.sql.conditions import implies, is_of_each_row, meaning, parts, with_columns
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from airflow_lineage_provider.capture.csr import Numbers
+    from airflow_lineage_provider.capture.recorded import RecordedClasses
+
+
+@dataclass(frozen=True, kw_only=True)
+class Narrowing:
+    """A condition that the rows of a source's leaves are to meet (empty: none), with the values of its parameters.
+
+    Who asks looks at the rows with it all the same: what is left out here is what surely does not meet it.
+    """
+
+    condition: str = ""
+    params: Mapping[str, Any] = field(default_factory=dict)
+
+    def of(self, captured: LookedUpLineage) -> LookedUpLineage:
+        """Captured lineage that is asked for such rows alone."""
+        # What hangs on a row's place, or on other rows, hangs on all of them being there.
+        if self.condition and not _is_of_rows_alone(self.condition):
+            return captured
+        within = {one.leaf: self._classes(captured, one) for one in captured.index.classes if self._are_in(one)}
+        return captured.asked_for(within)
+
+    def _are_in(self, classes: RecordedClasses) -> bool:
+        """Whether all rows that meet the condition were captured."""
+        return not classes.where or bool(self.condition and implies(self.condition, classes.where))
+
+    def _classes(self, captured: LookedUpLineage, classes: RecordedClasses) -> Numbers | None:
+        """The classes that have rows which may meet the condition; None: all may."""
+        import numpy as np
+
+        values = captured.values(classes) if self.condition else None
+        if values is None:
+            return None
+        names = _names(classes.partition_by)
+        table = values.rename_columns(names)
+        there = np.ones(table.num_rows, bool)
+        for part in parts(self.condition):
+            there &= self._may_meet(with_columns(part, dict(zip(classes.partition_by, names, strict=True))), table)
+        return None if there.all() else np.flatnonzero(there)
+
+    def _may_meet(self, part: str, values: pa.Table) -> Any:
+        """Which of the classes may have rows that meet a part of the condition: where it is about their values alone, DuckDB says it."""
+        import numpy as np
+
+        params = {name: value for name, value in self.params.items() if re.search(rf"[:$]{re.escape(name)}\b", part)}
+        try:
+            found = selected(f"SELECT ({part}\n) IS TRUE FROM rows", {"rows": values}, params)
+        except InvalidOption:
+            return np.ones(values.num_rows, bool)
+        return found.column(0).to_numpy().astype(bool) if found.num_rows == values.num_rows else np.ones(values.num_rows, bool)
+
+
+def _is_of_rows_alone(condition: str) -> bool:
+    """Whether a condition is about the columns of single rows."""
+    words = {word for is_text, word in meaning(condition) if not is_text}
+    return words.isdisjoint({"row", "rows"}) and is_of_each_row(condition) and always_the_same(condition)
+
+
+def _names(expressions: tuple[str, ...]) -> list[str]:
+    """What the values of classes are called: as the column is where the expression is one, else by their places."""
+    named: list[str] = []
+    for at, one in enumerate(expressions):
+        tokens = meaning(one)
+        own = tokens[0][1] if len(tokens) == 1 else f"value_{at}"
+        while own in named:
+            own += "_"
+        named.append(own)
+    return named

@@ -1,0 +1,177 @@
+"""Lineage captured for what will be asked of it: of some rows alone, and class by class. Every answer is the one that is traced without."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from datetime import date
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from airflow_lineage_provider import Capture, CaptureTable, Lineage, LineageRows, Run
+from airflow_lineage_provider.errors import IndexTooLarge, InvalidCapture, InvalidOption, NotCaptured
+from airflow_lineage_provider.store import Store
+
+pytestmark = pytest.mark.spark
+
+GROUPS = "SELECT flag, count(*) AS n, sum(tax) AS tax FROM part_sales GROUP BY flag"
+ABOVE = "SELECT kind, max(n) AS most FROM (SELECT flag, mode, kind, count(*) AS n FROM part_sales GROUP BY flag, mode, kind) GROUP BY kind"
+TWICE = """SELECT s.flag, count(*) AS n FROM part_sales s JOIN part_sales t ON s.kind = t.kind WHERE t.tax > 0 GROUP BY s.flag
+           UNION ALL SELECT mode, count(*) FROM part_sales GROUP BY mode"""
+SESSION = "SELECT flag, count(*) AS n FROM part_session GROUP BY flag"
+LINES = "SELECT flag, count(*) AS n FROM part_lines GROUP BY flag"
+QUERIES = {"groups": GROUPS, "above": ABOVE, "twice": TWICE, "session": SESSION, "lines": LINES}
+TABLES = {"session": "part_session", "lines": "part_lines"}
+PARTS = [CaptureTable(where="tax > 0.02 AND kind IS NOT NULL"), CaptureTable(partition_by=["mode", "year(day)"]),
+         CaptureTable(where="mode = 'AIR'", partition_by=["kind", "(tax > 0.04)"])]  # fmt: skip
+ATOMS = ["mode = 'AIR'", "MODE IN ('AIR', 'SHIP')", "mode IS NULL", "tax > 0.02", "isnan(tax)", "tax IS NULL", "kind IS NOT NULL",
+         "kind = :kind", "kind BETWEEN 1 AND 2", "(mode = 'AIR' OR kind = 3)", "NOT mode LIKE 'A%'", "year(day) = 2024",
+         "Year( day ) >= 2025", "day > DATE '2024-06-30'", "(tax > 0.04)",
+         "CASE WHEN mode = 'AIR' AND kind = 1 THEN tax > 0 ELSE false END",
+         "mode || 'x' = 'AIRx'", "false", "NULL", "row < 20", "mode = ANY (SELECT mode FROM rows WHERE kind = 2)"]  # fmt: skip
+
+
+@pytest.fixture(scope="module", autouse=True)
+def tables(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    chance, made = random.Random(3), tmp_path_factory.mktemp("in_part")
+    rows = [(chance.choice(["A", "R", "N", None]), chance.choice(["AIR", "SHIP", "RAIL", None]), chance.choice([1, 2, 3, None]),
+             chance.choice([0.0, 0.02, 0.04, 0.08, None, float("nan")]), date(chance.choice((2023, 2024, 2025)), chance.randint(1, 9), 11))
+            for _ in range(300)]  # fmt: skip
+    frame = spark.createDataFrame(rows, "flag string, mode string, kind int, tax double, day date")
+    frame.repartition(3).write.parquet(str(made / "sales"))
+    spark.read.parquet(str(made / "sales")).createOrReplaceTempView("part_sales")
+    frame.createOrReplaceTempView("part_session")
+    # Rows of a CSV file that are the same in all columns have one key.
+    frame.limit(60).union(frame.limit(20)).coalesce(1).write.csv(str(made / "lines"), header=True)
+    schema = "flag string, mode string, kind int, tax double, day date"
+    spark.read.csv(str(made / "lines"), header=True, schema=schema).createOrReplaceTempView("part_lines")
+    yield
+    for name in ("part_sales", "part_session", "part_lines"):
+        spark.catalog.dropTempView(name)
+
+
+@pytest.fixture(scope="module")
+def runs(spark: SparkSession, store: Store, tables: None) -> dict[str, Run]:
+    lineage = Lineage(spark, store=store)
+    return {
+        name: lineage.run(sql, name=f"in part {name}", strategy="full_materialization" if name == "above" else "function_materialization")
+        for name, sql in QUERIES.items()
+    }
+
+
+def told(found: LineageRows) -> list[Any]:
+    """Rows, and which rows of the result they are behind, in an order that hangs on nothing else."""
+    rows = list(map(repr, found.rows.to_pylist()))
+    asked: list[list[int]] = [[] for _ in rows]
+    for one, row in zip(*(column.to_pylist() for column in found.links.columns), strict=True):
+        asked[row].append(one)
+    return list(zip(rows, asked, strict=True))
+
+
+@pytest.mark.parametrize("name", QUERIES)
+@pytest.mark.parametrize("part", PARTS, ids=["where", "partitions", "both"])
+def test_answers_are_those_that_are_traced(runs: dict[str, Run], store: Store, name: str, part: CaptureTable) -> None:
+    run, table, chance = runs[name], TABLES.get(name, "part_sales"), random.Random(f"{name} {part}")
+    run.forget_captured()
+    targets = ["true", f"{'kind' if name == 'above' else 'flag'} IS NULL", f"{'most' if name == 'above' else 'n'} > 6"]
+    traced = {target: run.backward(target, table) for target in targets}
+    forward = told(run.forward("true", table)), told(run.forward("mode = 'AIR' AND tax > 0.02 AND kind IS NOT NULL", table))
+    made = run.capture(tables={table: part})
+    assert made.tables == {table: part}
+    looked_up = 0
+    for target, rows in traced.items():
+        for _ in range(12):
+            condition = " AND ".join(chance.sample([*ATOMS, *([part.where] if part.where else [])], chance.randint(1, 3)))
+            given: dict[str, Any] = {"kind": chance.choice([1, 3, None])} if ":kind" in condition else {}
+            found = run.backward(target, table).where(condition, **given)
+            assert told(found) == told(rows.where(condition, **given)), condition
+            # Rows that nothing tells apart, and which the condition leaves out, leave the answer worth more.
+            assert found.guarantee.level in ("exact", rows.guarantee.level)
+            assert (found.asked, found.table, found.asked_rows) == (rows.asked, table, rows.asked_rows)
+            looked_up += found.engine.startswith("index: ")
+        whole = run.backward(target, table)
+        assert (told(whole), whole.guarantee) == (told(rows), rows.guarantee)
+        assert whole.engine.startswith("lazy: " if part.where else "index: ")
+        assert told(whole.where("kind = 2")) == told(rows.where("kind = 2"))
+    assert 0 < looked_up <= 36
+    assert (told(run.forward("true", table)), told(run.forward("mode = 'AIR' AND tax > 0.02 AND kind IS NOT NULL", table))) == forward
+    # Of rows that were captured it is looked up what descends from them; of others traced.
+    spark = run._lineage.spark
+    others = Lineage(spark, store=store).get_run(run.id)
+    assert others.forward(f"{part.where or 'true'}", table).engine.startswith("index: ") or "year" in (part.where or "")
+    assert others.forward("true", table).engine.startswith("lazy" if part.where else "index: ")
+
+
+def test_partitions_that_a_condition_leaves(runs: dict[str, Run]) -> None:
+    run = runs["groups"]
+    run.capture(tables={"part_sales": CaptureTable(partition_by=["mode", "kind", "Year(day)"])})
+    rows = run.backward("flag = 'A'", "part_sales")
+    assert repr(rows) == "<rows of part_sales for flag = 'A': not read yet>"
+    assert rows.where("mode = 'AIR'").engine.endswith(", 12 of 48 partitions")
+    assert rows.where("mode = :m AND kind = 2 AND tax > 0", m="AIR").engine.endswith(", 3 of 48 partitions")
+    assert rows.where("year(day) = 2024 AND mode IS NULL AND kind = 1").engine.endswith(", 1 of 48 partitions")
+    assert rows.where("mode = 'AIR' AND mode = 'SHIP'").engine.endswith(", 0 of 48 partitions")
+    for whole in ("mode = 'AIR' OR kind = 2", "row = 0", "mode = (SELECT max(mode) FROM rows)", "tax > 0 AND random() < 2"):
+        assert (rows.where(whole).engine == rows.engine) == (whole != "mode = 'AIR' OR kind = 2")
+        assert "partitions" not in rows.engine
+    assert repr(rows).startswith(f"<{len(rows)} rows of part_sales for flag = 'A': exact, index: ")
+    with pytest.raises(InvalidOption, match="Referenced column"):
+        run.backward("flag = 'A'", "part_sales").where("nothing = 1")
+    assert {name: one.engine.startswith("index: ") for name, one in run.backward("true").items()} == {"part_sales": True}
+
+
+def test_what_was_left_out_is_refused_without_tracing(runs: dict[str, Run]) -> None:
+    run = runs["groups"]
+    run.capture(tables={"part_sales": CaptureTable(where="tax > 0.02 AND kind IS NOT NULL")})
+    rows = run.backward("true", "part_sales", lazy=False)
+    found = rows.where("kind IS NOT NULL AND mode = 'AIR' AND tax > 0.02")
+    assert found.engine.startswith("index: ")
+    for asked in ("mode = 'AIR'", "tax > 0.02", "(tax > 0.02 AND kind IS NOT NULL)", "tax > 0.02 AND kind IS NOT NULL OR true"):
+        with pytest.raises(NotCaptured, match=r"was captured of part_sales where tax > 0.02 AND kind IS NOT NULL: ask for such rows alone"):
+            rows.where(asked)
+    with pytest.raises(NotCaptured, match=r"CaptureTable\(\) for all; with lazy=True it is traced"):
+        rows.to_arrow()
+    with pytest.raises(NotCaptured, match="was captured of part_sales where"):
+        run.forward("true", "part_sales", lazy=False)
+    assert len(run.forward("tax > 0.02 AND kind IS NOT NULL", "part_sales", lazy=False)) == 4
+
+
+def test_captured_with_the_run_and_refused_before_it(spark: SparkSession, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    lineage = Lineage(spark, store=store)
+    some = CaptureTable(where="kind = 1", partition_by=["mode"])
+    run = lineage.run(GROUPS, name="in part at once", capture=Capture(tables={"PART_SALES": some}))
+    assert run.index is not None
+    assert run.index.tables == {"part_sales": some}
+    assert lineage.get_run(run.id).backward("true", "part_sales").where("kind = 1 AND mode = 'AIR'").engine.endswith("1 of 4 partitions")
+    before = len(lineage.runs("in part at once"))
+    for wrong, message in {
+        CaptureTable(where="nothing = 1"): 'where of part_sales: .*Referenced column "nothing" not found',
+        CaptureTable(where="kind"): "where of part_sales: 'kind' is of type int32, which is no condition",
+        CaptureTable(where="random() < 0.5"): r"where of part_sales: .* would have another value another time \(random\)",
+        CaptureTable(where="count(*) > 1"): "where of part_sales: .*not one value for each row",
+        CaptureTable(partition_by=["day", "current_date - day"]): r"partition_by of part_sales: .*another time \(current_date\)",
+        CaptureTable(partition_by=["row_number() OVER ()"]): "is not about single rows",
+        CaptureTable(partition_by=["[kind]"]): "is of type list<.*>, of which there are no classes; cast it to a text",
+    }.items():
+        with pytest.raises(InvalidCapture, match=message):
+            lineage.run(GROUPS, name="in part at once", capture=Capture(tables={"part_sales": wrong}))
+        with pytest.raises(InvalidCapture, match=message):
+            run.capture(tables={"part_sales": wrong})
+    assert len(lineage.runs("in part at once")) == before
+    monkeypatch.setenv("AIRFLOW_LINEAGE_CAPTURE_LIMIT", "400")
+    with pytest.raises(IndexTooLarge, match=r"times the values of partition_by are 1,\d+, more than 400: partition by fewer values"):
+        run.capture(tables={"part_sales": CaptureTable(partition_by=["mode", "kind", "tax", "day"])})
+    assert run.index.tables == {"part_sales": some}
+
+
+@pytest.mark.parametrize(("given", "message"), [
+    ({"where": ""}, "where='' is no condition"), ({"where": 1}, "where=1 is no condition"),
+    ({"partition_by": "mode"}, "partition_by='mode' is not understood; it can be a list"), ({"partition_by": [1]}, "partition_by="),
+])  # fmt: skip
+def test_what_cannot_be_meant(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidCapture, match=message):
+        CaptureTable(**given)
+    with pytest.raises(InvalidCapture, match=r"it can be CaptureTable\(where=…, partition_by=\[…\]\) for each name"):
+        Capture(tables={"loans": "all"})  # type: ignore[dict-item]
