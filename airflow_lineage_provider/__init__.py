@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from airflow_lineage_provider.answers.why_not import WhyNot as WhyNot
     from airflow_lineage_provider.capture.wanted import Capture as Capture
     from airflow_lineage_provider.capture.wanted import CaptureTable as CaptureTable
+    from airflow_lineage_provider.capture.wanted import Cube as Cube
     from airflow_lineage_provider.pipeline import Lineage as Lineage
     from airflow_lineage_provider.plan.guarantees import Guarantee as Guarantee
     from airflow_lineage_provider.reasons import Feature as Feature
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "Capture": "capture.wanted",
     "CaptureTable": "capture.wanted",
+    "Cube": "capture.wanted",
     "ColumnLineage": "tracing.columns.lineage",
     "Crossfilter": "answers.crossfilter",
     "Descendants": "answers.descendants",

@@ -100,7 +100,7 @@ class LineageOfRows(ABC):
         ask = partial(self._asking.answered, "backward,", params, progress)
         if divided := divided_tables(self._asking.record, self.plan, table):
             names = [named_table(table, tables_of(self.plan))] if table is not None else list(tables_of(self.plan))
-            found = UnreadBehind(ask=ask, divided=divided, summary=self.summary, limit=most, lazy=lazy).of(rows, at, names)
+            found = UnreadBehind(ask=ask, divided=divided, plan=self.plan, summary=self.summary, limit=most, lazy=lazy).of(rows, at, names)
         else:
             found = ask(lambda run: rows_behind(run, rows, table, at=at, summary=self.summary, limit=most, lazy=lazy))
         return found if table is None else next(iter(found.values()))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from airflow_lineage_provider.capture.wanted import CaptureTable
+from airflow_lineage_provider.capture.wanted import CaptureTable, Cube
 from airflow_lineage_provider.plan.text import operator_text
 from airflow_lineage_provider.recording import tables_of
 
@@ -104,6 +104,7 @@ def _not_captured(index: RecordedIndex, recorded: RecordedPlan) -> tuple[str, ..
 
 
 def _tables(index: RecordedIndex, recorded: RecordedPlan) -> dict[str, CaptureTable]:
-    known = {one.leaf: CaptureTable(where=one.where or None, partition_by=one.partition_by) for one in index.classes}
+    cubes = {one.leaf: [Cube(by=each.by, measures=each.measures) for each in index.cubes if each.leaf == one.leaf] for one in index.classes}
+    known = {one.leaf: CaptureTable(where=one.where or None, partition_by=one.partition_by, cube=cubes[one.leaf]) for one in index.classes}
     leaves = {name: [one.source.leaf for one in group if one.source.leaf in known] for name, group in tables_of(recorded).items()}
     return {name: known[own[0]] for name, own in leaves.items() if own}

@@ -46,22 +46,30 @@ def aggregated(by: Sequence[str] | str, measures: Sequence[str] | str, rows: pa.
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise InvalidOption(f"two columns of the aggregation would be called {shown(twice[0])}: name one of them, … AS name")
     columns = ", ".join(f"({text}\n) AS {_name(name)}" for text, name in (*keys, *values))
-    places = ", ".join(str(at + 1) for at in range(len(keys)))
-    order = ", ".join(f"{at + 1} NULLS LAST" for at in range(len(keys)))
-    groups = f" GROUP BY {places} ORDER BY {order}" if keys else ""
-    found = _computed("by, measures", [*_listed(by), *_listed(measures)], f"SELECT {columns} FROM rows{groups}", rows, {})
+    asked = [*listed_expressions(by), *listed_expressions(measures)]
+    found = _computed("by, measures", asked, f"SELECT {columns} FROM rows{grouped(len(keys))}", rows, {})
     if found.column_names != names or (not keys and found.num_rows != 1):
-        raise InvalidOption(f"measures={shown(_listed(measures))}: each is one aggregate of the rows, as count(*) or sum(amount)")
+        raise InvalidOption(
+            f"measures={shown(listed_expressions(measures))}: each is one aggregate of the rows, as count(*) or sum(amount)"
+        )
     return found
+
+
+def grouped(keys: int) -> str:
+    """By the first columns of a SELECT, in their order; NULL is a group of its own, the last."""
+    places = ", ".join(str(at + 1) for at in range(keys))
+    order = ", ".join(f"{at + 1} NULLS LAST" for at in range(keys))
+    return f" GROUP BY {places} ORDER BY {order}" if keys else ""
 
 
 def _columns(option: str, asked: Sequence[str] | str) -> list[tuple[str, str]]:
     from airflow_lineage_provider.sql.asked_sql import named_expression
 
-    return [named_expression(_expression(option, one)) for one in _listed(asked)]
+    return [named_expression(_expression(option, one)) for one in listed_expressions(asked)]
 
 
-def _listed(asked: Sequence[str] | str) -> list[str]:
+def listed_expressions(asked: Sequence[str] | str) -> list[str]:
+    """One expression, or several, as a list."""
     return [asked] if isinstance(asked, str) else list(asked)
 
 

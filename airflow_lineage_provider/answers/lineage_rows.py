@@ -106,7 +106,7 @@ class LineageRows(Shown):
         """The rows aggregated in DuckDB's SQL: a row for each value of ``by``, in their order, or one row of all.
 
         Each of ``by`` and of ``measures`` is one expression, and its column is called as it is written or, with ``AS``, as it says. Rows
-        whose ``by`` is NULL are a group of their own, the last one.
+        whose ``by`` is NULL are a group of their own, the last one. ``engine``, in the metadata of the table's schema, says who gave it.
 
         >>> rows.aggregate(by=["year(granted) AS year"], measures=["count(*)", "sum(amount)"])      # doctest: +SKIP
 
@@ -115,7 +115,7 @@ class LineageRows(Shown):
         """
         from airflow_lineage_provider.answers.consumed_rows import aggregated
 
-        return aggregated(by, measures, self._numbered())
+        return aggregated(by, measures, self._numbered()).replace_schema_metadata({"engine": self.engine})
 
     def query(self, query: str, /, **params: Any) -> pa.Table:
         """The rows of one SELECT over these rows: a query that consumes lineage (Smoke, Sec. 2.1).

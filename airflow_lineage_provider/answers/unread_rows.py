@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
+from airflow_lineage_provider.answers.consumed_rows import listed_expressions
 from airflow_lineage_provider.answers.lineage_rows import LineageRows
 
 if TYPE_CHECKING:
@@ -15,26 +16,48 @@ if TYPE_CHECKING:
     from airflow_lineage_provider.plan.guarantees import Guarantee
 
 
-Reading = Callable[[str, Mapping[str, Any]], LineageRows]
-"""Reads the rows that meet a condition (empty: all) with values for its parameters, and maybe others."""
+class Reading(Protocol):
+    """What reads the rows of a table that meet a condition (empty: all), with values for its parameters."""
+
+    def rows(self, condition: str, params: Mapping[str, Any]) -> LineageRows:
+        """The rows that meet it, and maybe others."""
+        ...
+
+    def aggregate(self, by: Sequence[str], measures: Sequence[str], condition: str, params: Mapping[str, Any]) -> pa.Table | None:
+        """What was captured of aggregates of the rows that meet it; None: these were not."""
+        ...
+
+    def check(self, condition: str, params: Mapping[str, Any]) -> None:
+        """:raises InvalidOption: it is no condition over the table's columns."""
+        ...
 
 
 class UnreadRows(LineageRows):
     """Rows of a table of which lineage was captured for conditions on them (`CaptureTable`): read when they are first needed.
 
-    `where` reads those alone that may meet its condition, where that is seen; ``engine`` of what it gives says how. Whatever else is asked
-    of these rows reads all of them, once.
+    `where` reads nothing yet; of its rows those alone are read that may meet its condition, where that is seen. `aggregate` looks up what a
+    `Cube` has. ``engine`` says how either was answered. Whatever else is asked of these rows reads all of them, once.
     """
 
-    def __init__(self, *, run: RunSummary, asked: str, table: str, read: Reading) -> None:
-        for name, value in {"run": run, "asked": asked, "table": table, "_read": read}.items():
+    def __init__(
+        self, *, run: RunSummary, asked: str, table: str, read: Reading, condition: str = "", params: Mapping[str, Any] | None = None
+    ) -> None:
+        given = {"run": run, "asked": asked, "table": table, "_read": read, "_condition": condition, "_params": params or {}}
+        for name, value in given.items():
             object.__setattr__(self, name, value)
 
     _read: Reading
+    _condition: str
+    _params: Mapping[str, Any]
 
     @cached_property
     def _whole(self) -> LineageRows:
-        return self._read("", {})
+        found = self._read.rows(self._condition, self._params)
+        return found.where(self._condition, **self._params) if self._condition else found
+
+    @property
+    def _is_read(self) -> bool:
+        return "_whole" in vars(self)
 
     @property
     def rows(self) -> pa.Table:
@@ -72,13 +95,29 @@ class UnreadRows(LineageRows):
         return self._whole.seconds
 
     def __repr__(self) -> str:
-        return repr(self._whole) if "_whole" in vars(self) else f"<rows of {self.table} for {self.asked}: not read yet>"
+        of = f" where {self._condition}" if self._condition else ""
+        return repr(self._whole) if self._is_read else f"<rows of {self.table}{of} for {self.asked}: not read yet>"
 
     def where(self, condition: str, /, **params: Any) -> LineageRows:
-        """Those of the rows for which a condition holds, as of rows that were read."""
-        if "_whole" in vars(self):
+        """Those of the rows for which a condition holds, as of rows that were read.
+
+        :raises InvalidOption, EnvironmentProblem: as of `query`.
+        """
+        if self._is_read or self._condition:
             return self._whole.where(condition, **params)
-        return self._read(condition, params).where(condition, **params)
+        self._read.check(condition, params)
+        return UnreadRows(run=self.run, asked=self.asked, table=self.table, read=self._read, condition=condition, params=params)
+
+    def aggregate(self, by: Sequence[str] | str = (), measures: Sequence[str] | str = ("count(*)",)) -> pa.Table:
+        """The rows aggregated, as rows that were read; what a cube has is looked up.
+
+        :raises InvalidOption, EnvironmentProblem: as of `LineageRows.aggregate`.
+        """
+        if not self._is_read:
+            found = self._read.aggregate(listed_expressions(by), listed_expressions(measures), self._condition, self._params)
+            if found is not None:
+                return found
+        return self._whole.aggregate(by, measures)
 
     def parts(self) -> Iterator[LineageRows]:
         """The rows, read."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Protocol
 
 from airflow_lineage_provider.capture.classes import Classes
-from airflow_lineage_provider.capture.csr import Csr, Edges, csr
+from airflow_lineage_provider.capture.csr import Csr, Edges, composed, csr
 from airflow_lineage_provider.capture.rids import Listed, RidSpace, counted
 from airflow_lineage_provider.capture.writing import BuiltIndex, Counts, RowSetKey, Writer
 from airflow_lineage_provider.errors import IndexTooLarge
@@ -19,12 +20,26 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from airflow_lineage_provider.capture.csr import Numbers
-    from airflow_lineage_provider.capture.wanted import CaptureTable
+    from airflow_lineage_provider.capture.wanted import CaptureTable, Cube
     from airflow_lineage_provider.tracing.trace import Step
     from airflow_lineage_provider.words import CaptureDirection
 
-Classified = Callable[[int, "RidSpace", "Numbers"], Classes]
-"""The classes of a source leaf's rows, of which those with these rids are behind any."""
+
+class Divided(Protocol):
+    """Tells of the rows of source leaves what is captured of them in parts, or aggregated."""
+
+    @property
+    def tables(self) -> Mapping[int, CaptureTable]:
+        """Of which leaves, and how."""
+        ...
+
+    def classes(self, leaf: int, space: RidSpace, rids: Numbers) -> Classes:
+        """The classes of a leaf's rows, of which those with these rids are behind any."""
+        ...
+
+    def cells(self, leaf: int, cube: Cube, edges: Csr) -> pa.Array:
+        """The cells of a cube of each row, which has edges to rows of the leaf (`recorded.RecordedCube`)."""
+        ...
 
 
 @dataclass
@@ -103,10 +118,9 @@ class Building:
         captured: datetime,
         seconds: float,
         engine: str,
-        tables: Mapping[int, CaptureTable],
-        classified: Classified,
+        divided: Divided | None = None,
     ) -> BuiltIndex:
-        """The indexes, and what is to be recorded of them; ``tables`` are the source leaves of which not all is captured in one.
+        """The indexes, and what is to be recorded of them; ``divided`` where not all of all source leaves is captured in one.
 
         :raises IndexTooLarge: the rows behind a segment's are in more classes than there may be pairs.
         """
@@ -114,10 +128,7 @@ class Building:
         built = Writer()
         for key, space in spaces.items():
             built.add_space(key, space, self.counts.get(key))
-        reached = [leaf for leaf in tables if ("source", leaf) in spaces]
-        classes = {leaf: classified(leaf, spaces["source", leaf], self._behind_any(leaf, spaces)) for leaf in reached}
-        for leaf, own in classes.items():
-            built.add_classes(leaf, own, tables[leaf])
+        classes = self._divide(divided, spaces, built) if divided is not None else {}
         for (segment, to), asked in self._asked.items():
             edges, others = self._edges_of(segment, to, asked, spaces)
             one = classes.get(to[1], Classes()) if to[0] == "source" else Classes()
@@ -128,6 +139,35 @@ class Building:
             if directions != "backward" and to[0] != "control":
                 built.add_map(segment, to, "forward", kept.inverse(others), kept.rows)
         return built.recorded(captured, seconds, engine, self._met, self._pruned)
+
+    def _divide(self, divided: Divided, spaces: Mapping[RowSetKey, RidSpace], built: Writer) -> dict[int, Classes]:
+        """The classes of source leaves' rows, and the cubes of them."""
+        classes = {}
+        for leaf, table in divided.tables.items():
+            if ("source", leaf) not in spaces:
+                continue
+            classes[leaf] = divided.classes(leaf, spaces["source", leaf], self._behind_any(leaf, spaces))
+            built.add_classes(leaf, classes[leaf], table)
+            if table.cube:
+                edges = classes[leaf].kept(self._down_to(0, leaf, spaces))
+                for cube in table.cube:
+                    built.add_cube(leaf, cube, edges, partial(divided.cells, leaf, cube))
+        return classes
+
+    def _down_to(self, segment: int, leaf: int, spaces: Mapping[RowSetKey, RidSpace]) -> Csr:
+        """The edges from a segment's rows to the rows of a source leaf behind them, through other segments, too."""
+        import numpy as np
+
+        rows, rids = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+        for (of, to), asked in self._asked.items():
+            if of != segment or to[0] == "control" or (to[0] == "source" and to[1] != leaf):
+                continue
+            edges, _ = self._edges_of(segment, to, asked, spaces)
+            edges = edges if to[0] == "source" else composed(edges, self._down_to(to[1], leaf, spaces))
+            rows.append(np.repeat(np.arange(edges.rows), edges.degrees))
+            rids.append(edges.rids)
+        found = Edges(np.concatenate(rows), np.concatenate(rids))
+        return csr(found, spaces["segment", segment].rows, spaces["source", leaf].rows)
 
     def _check_classes(self, segment: int, rows: int) -> None:
         if rows > max(self.most, self._outputs[segment].num_rows):

@@ -63,6 +63,21 @@ class Csr:
         return csr(Edges(self.rids, np.repeat(np.arange(self.rows), self.degrees)), rows, self.rows)
 
 
+def composed(first: Csr, second: Csr) -> Csr:
+    """The rows behind the rows that are behind each, each once.
+
+    >>> import numpy as np
+    >>> made = composed(Csr(np.array([0, 2, 2]), np.array([0, 1])), Csr(np.array([0, 2, 3]), np.array([4, 5, 5])))
+    >>> made.indptr.tolist(), made.rids.tolist()
+    ([0, 2, 2], [4, 5])
+    """
+    import numpy as np
+
+    further = second.of(first.rids)
+    rows = np.repeat(np.arange(first.rows), first.degrees)
+    return csr(Edges(rows[further.asked], further.rid), first.rows, int(second.rids.max(initial=-1)) + 1)
+
+
 def csr(edges: Edges, rows: int, others: int) -> Csr:
     """Edges in any order, some perhaps several times, from ``rows`` rows to ``others`` rows.
 

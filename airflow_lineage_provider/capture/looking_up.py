@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from airflow_lineage_provider.capture.csr import Edges
 from airflow_lineage_provider.capture.encodings import ENCODINGS
-from airflow_lineage_provider.capture.recorded import Direction, RecordedClasses, RecordedIndex, RecordedMap, Side
+from airflow_lineage_provider.capture.recorded import Direction, RecordedClasses, RecordedCube, RecordedIndex, RecordedMap, Side
 from airflow_lineage_provider.capture.rids import Listed, RidSpace, counted
 from airflow_lineage_provider.errors import RecordDamaged
 from airflow_lineage_provider.tracing.maps import Rows, RowSet, distinct_rows
@@ -60,6 +60,20 @@ class LookedUpLineage:
         import pyarrow as pa
 
         return None if classes.values is None else pa.Table.from_struct_array(self._parts(classes.values, [0])[0])
+
+    def cells(self, cube: RecordedCube, numbers: Sequence[int]) -> pa.Table:
+        """The cells of a cube that rows of the result have, by their numbers.
+
+        :raises RecordDamaged: as `step`.
+        """
+        import numpy as np
+        import pyarrow as pa
+
+        rids = self._space("segment", 0).rids(pa.table({"key_0": pa.array(numbers, pa.int64())}))
+        part = np.searchsorted(np.array(cube.starts, np.int64), rids, side="right") - 1
+        arrays = self._parts(cube.number, sorted({0, *part.tolist()}))
+        found = [array.take(pa.array(rids[part == number] - cube.starts[number])).flatten() for number, array in arrays.items()]
+        return pa.Table.from_struct_array(pa.chunked_array(found))
 
     def step(self, segment: int, target: pa.Table, wanted: frozenset[int] | None = None) -> tuple[Step, str] | None:
         """What stands behind rows of a stored segment: a table of tag and row number. ``wanted``: the source leaves that are asked for.

@@ -88,6 +88,26 @@ class RecordedClasses:
 
 
 @dataclass(frozen=True, kw_only=True)
+class RecordedCube:
+    """Aggregates of the rows of a source ``leaf`` behind each row of the result.
+
+    :ivar by, measures: as they were written. :ivar number: of the index whose parts have the cells of each row: structs of ``by_0`` … and
+        of ``part_0`` …, which the measures follow from (`sql.measures.kept_parts`).
+    :ivar starts: the row of the result that each part begins with. :ivar cells: how many there are. :ivar bytes: as they are written.
+    :ivar disjoint: whether no two rows of the result have rows behind them in common.
+    """
+
+    leaf: int
+    by: tuple[str, ...]
+    measures: tuple[str, ...]
+    number: int
+    starts: tuple[int, ...]
+    cells: int
+    bytes: int
+    disjoint: bool
+
+
+@dataclass(frozen=True, kw_only=True)
 class RecordedIndex:
     """Captured lineage of a run.
 
@@ -96,7 +116,7 @@ class RecordedIndex:
     :ivar met: for each stored segment the segments whose sets of rows stand between it and its inputs.
     :ivar pruned: for each stored segment the source leaves that were not wanted, and that its inputs which were left out lead to.
     :ivar classes: the source leaves whose rows are captured in part, or class by class.
-    :ivar problem: why nothing was captured, though it was to be.
+    :ivar cubes: aggregates that are kept. :ivar problem: why nothing was captured, though it was to be.
     """
 
     id: str
@@ -108,6 +128,7 @@ class RecordedIndex:
     met: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     pruned: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     classes: tuple[RecordedClasses, ...] = ()
+    cubes: tuple[RecordedCube, ...] = ()
     problem: str = ""
 
     def map(self, segment: int, side: Side, input: int, direction: Direction) -> RecordedMap | None:

@@ -8,7 +8,38 @@ from typing import Any
 
 from airflow_lineage_provider.errors import InvalidCapture
 from airflow_lineage_provider.shown import shown
+from airflow_lineage_provider.sql.asked_sql import UnbalancedSql
+from airflow_lineage_provider.sql.measures import FUNCTIONS, measure_of
 from airflow_lineage_provider.words import CaptureDirection, CaptureWhen, is_one_of, words
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cube:
+    """Aggregates that are kept of the rows behind each row of the result, for each value of ``by`` (*group-by push-down*: Smoke, Sec. 4.2).
+
+    ``measures`` are of ``count``, ``sum``, ``avg``, ``min`` and ``max``: of these what all rows give follows from what parts of them give.
+
+    :raises InvalidCapture: it cannot be meant so.
+    """
+
+    by: Sequence[str] = ()
+    measures: Sequence[str] = ("count(*)",)
+
+    def __post_init__(self) -> None:
+        for option in ("by", "measures"):
+            object.__setattr__(self, option, _texts(f"cube: {option}", getattr(self, option)))
+        for one in self.measures:
+            try:
+                known = measure_of(one) is not None
+            except UnbalancedSql as problem:
+                raise InvalidCapture(f"capture: cube: {shown(one)}: {problem}") from problem
+            if not known:
+                raise InvalidCapture(
+                    f"capture: cube: {shown(one)} cannot be kept: what all rows give has to follow from what parts of them give. It can be "
+                    f"one of {', '.join(FUNCTIONS)}, of one expression over the columns, without DISTINCT"
+                )
+        if not self.measures:
+            raise InvalidCapture('capture: cube: no measures are given; they can be ["count(*)"]')
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -17,18 +48,22 @@ class CaptureTable:
 
     Rows that do not meet ``where`` are in no index (*selection push-down*: Smoke, Sec. 4.1): questions about rows that meet it are looked
     up, and any other is traced. The rows behind one row are ordered by the values of ``partition_by`` (*data skipping*: Sec. 4.2), so
-    that conditions on these leave most of them unread.
+    that conditions on these leave most of them unread. Aggregates that a ``cube`` has are looked up without any row.
 
     :raises InvalidCapture: it cannot be meant so.
     """
 
     where: str | None = None
     partition_by: Sequence[str] = ()
+    cube: Sequence[Cube] = ()
 
     def __post_init__(self) -> None:
         if self.where is not None and (not isinstance(self.where, str) or not self.where.strip()):
             raise InvalidCapture(f"capture: where={shown(self.where)} is no condition; it can be one over the table's columns, as a text")
         object.__setattr__(self, "partition_by", _texts("partition_by", self.partition_by))
+        if not isinstance(self.cube, list | tuple) or not all(isinstance(one, Cube) for one in self.cube):
+            raise InvalidCapture(f"capture: cube={shown(self.cube)} is not understood; it can be [Cube(by=[…], measures=[…])]")
+        object.__setattr__(self, "cube", tuple(self.cube))
 
 
 @dataclass(frozen=True, kw_only=True)

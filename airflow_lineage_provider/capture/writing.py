@@ -16,6 +16,7 @@ from airflow_lineage_provider.capture.recorded import (
     ROWS_OF_A_PART,
     Direction,
     RecordedClasses,
+    RecordedCube,
     RecordedIndex,
     RecordedMap,
     RecordedSpace,
@@ -25,14 +26,14 @@ from airflow_lineage_provider.capture.rids import Listed
 from airflow_lineage_provider.capture.shape import shape_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     import pyarrow as pa
 
     from airflow_lineage_provider.capture.classes import Classes
     from airflow_lineage_provider.capture.csr import Csr
     from airflow_lineage_provider.capture.rids import RidSpace, SpaceKind
-    from airflow_lineage_provider.capture.wanted import CaptureTable
+    from airflow_lineage_provider.capture.wanted import CaptureTable, Cube
 
 RowSetKey = tuple[Side, int]
 Counts = tuple["SpaceKind", "Sequence[tuple[int, int]]"]
@@ -54,12 +55,13 @@ class Writer:
     spaces: list[RecordedSpace] = field(default_factory=list)
     maps: list[RecordedMap] = field(default_factory=list)
     classes: list[RecordedClasses] = field(default_factory=list)
+    cubes: list[RecordedCube] = field(default_factory=list)
     parts: list[tuple[int, int, bytes]] = field(default_factory=list)
 
-    def _beside(self, array: pa.Array) -> int:
+    def _beside(self, *parts: pa.Array) -> int:
         """Write what is no index beside them; the number, below 0, by which it is found."""
-        number = -1 - sum(one < 0 for one, _, _ in self.parts)
-        self.parts.append((number, 0, to_bytes(array)))
+        number = min([0, *(one for one, _, _ in self.parts)]) - 1
+        self.parts += [(number, at, to_bytes(array)) for at, array in enumerate(parts)]
         return number
 
     def add_space(self, key: RowSetKey, space: RidSpace, counts: Counts | None) -> None:
@@ -81,6 +83,26 @@ class Writer:
         values = None if classes.values is None else self._beside(classes.values.to_struct_array().combine_chunks())
         self.classes.append(
             RecordedClasses(leaf=leaf, where=wanted.where or "", left_out=left_out, partition_by=tuple(wanted.partition_by), values=values)
+        )
+
+    def add_cube(self, leaf: int, cube: Cube, edges: Csr, cells: Callable[[Csr], pa.Array]) -> None:
+        """Aggregates of the rows of a source leaf behind the result's; ``cells`` gives a list of structs for each row of a part of it."""
+        import numpy as np
+
+        starts = _starts(edges)
+        found = [cells(edges.part(start, stop - start)) for start, stop in pairwise([*starts, edges.rows])]
+        number = self._beside(*found)
+        self.cubes.append(
+            RecordedCube(
+                leaf=leaf,
+                by=tuple(cube.by),
+                measures=tuple(cube.measures),
+                number=number,
+                starts=tuple(starts),
+                cells=sum(len(one.values) for one in found),
+                bytes=sum(len(content) for of, _, content in self.parts if of == number),
+                disjoint=not len(edges.rids) or int(np.bincount(edges.rids).max()) <= 1,
+            )
         )
 
     def add_map(self, segment: int, to: RowSetKey, direction: Direction, edges: Csr, others: int, classes: int = 1) -> None:
@@ -123,6 +145,7 @@ class Writer:
             met={str(segment): tuple(sorted(numbers)) for segment, numbers in met.items()},
             pruned={str(segment): tuple(sorted(leaves)) for segment, leaves in pruned.items()},
             classes=tuple(self.classes),
+            cubes=tuple(self.cubes),
         )
         return BuiltIndex(index, self.parts)
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
-from functools import partial
 from typing import TYPE_CHECKING
 
 from airflow_lineage_provider.capture.build import Building
 from airflow_lineage_provider.capture.wanted import CaptureTable
-from airflow_lineage_provider.deriving.classes import classes_of_rows
+from airflow_lineage_provider.deriving.classes import DividedRows
 from airflow_lineage_provider.deriving.derivation import derivation
 from airflow_lineage_provider.errors import ResultNotStored, SourceUnavailable
 from airflow_lineage_provider.plan import operators as o
@@ -58,11 +57,10 @@ def captured(run: AskedRun, wanted: Capture, most: int, *, sets_alone: bool = Fa
             run.progress(f"capturing what stands behind segment {segment}")
             engines |= set(_captured(made, segment, building))
             waiting = (waiting if sets_alone else building.reached()) - building.begun
-        divided = {leaf: one for leaf, one in (tables or {}).items() if one != CaptureTable()}
-        classified = partial(classes_of_rows, made, divided)
+        in_parts = {leaf: one for leaf, one in (tables or {}).items() if one != CaptureTable()}
         run.progress("writing indexes")
-        captured, seconds = datetime.now(UTC), time.perf_counter() - started
-        return building.indexes(wanted.direction, captured, seconds, ", ".join(sorted(engines)), divided, classified)
+        captured, seconds, engine = datetime.now(UTC), time.perf_counter() - started, ", ".join(sorted(engines))
+        return building.indexes(wanted.direction, captured, seconds, engine, DividedRows(made, in_parts) if in_parts else None)
 
 
 def _leads_to(plan: SegmentedPlan) -> Mapping[int, frozenset[int]]:

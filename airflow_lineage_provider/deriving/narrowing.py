@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,8 @@ from airflow_lineage_provider.sources.row_expressions import always_the_same
 from airflow_lineage_provider.sql.conditions import implies, is_of_each_row, meaning, parts, with_columns
 
 if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
     import pyarrow as pa
 
     from airflow_lineage_provider.capture.csr import Numbers
@@ -49,23 +51,29 @@ class Narrowing:
         values = captured.values(classes) if self.condition else None
         if values is None:
             return None
-        names = _names(classes.partition_by)
-        table = values.rename_columns(names)
-        there = np.ones(table.num_rows, bool)
+        there = np.ones(values.num_rows, bool)
         for part in parts(self.condition):
-            there &= self._may_meet(with_columns(part, dict(zip(classes.partition_by, names, strict=True))), table)
+            # A part that is about other columns, too, may hold for rows of every class.
+            held = holds(part, classes.partition_by, values, self.params)
+            there &= True if held is None else held
         return None if there.all() else np.flatnonzero(there)
 
-    def _may_meet(self, part: str, values: pa.Table) -> Any:
-        """Which of the classes may have rows that meet a part of the condition: where it is about their values alone, DuckDB says it."""
-        import numpy as np
 
-        params = {name: value for name, value in self.params.items() if re.search(rf"[:$]{re.escape(name)}\b", part)}
-        try:
-            found = selected(f"SELECT ({part}\n) IS TRUE FROM rows", {"rows": values}, params)
-        except InvalidOption:
-            return np.ones(values.num_rows, bool)
-        return found.column(0).to_numpy().astype(bool) if found.num_rows == values.num_rows else np.ones(values.num_rows, bool)
+def holds(condition: str, expressions: Sequence[str], values: pa.Table, params: Mapping[str, Any]) -> npt.NDArray[np.bool_] | None:
+    """For which rows of the values of expressions, column by column, a condition holds; None: it is not about these values alone.
+
+    :raises EnvironmentProblem: DuckDB is not installed.
+    """
+    if not _is_of_rows_alone(condition):
+        return None
+    names = _names(expressions)
+    text = with_columns(condition, dict(zip(expressions, names, strict=True)))
+    given = {name: value for name, value in params.items() if re.search(rf"[:$]{re.escape(name)}\b", text)}
+    try:
+        found = selected(f"SELECT ({text}\n) IS TRUE FROM rows", {"rows": values.rename_columns(names)}, given)
+    except InvalidOption:
+        return None
+    return found.column(0).to_numpy().astype(bool) if found.num_rows == values.num_rows else None
 
 
 def _is_of_rows_alone(condition: str) -> bool:
@@ -74,7 +82,7 @@ def _is_of_rows_alone(condition: str) -> bool:
     return words.isdisjoint({"row", "rows"}) and is_of_each_row(condition) and always_the_same(condition)
 
 
-def _names(expressions: tuple[str, ...]) -> list[str]:
+def _names(expressions: Sequence[str]) -> list[str]:
     """What the values of classes are called: as the column is where the expression is one, else by their places."""
     named: list[str] = []
     for at, one in enumerate(expressions):

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from airflow_lineage_provider.answers.lineage_rows import LineageRows
 from airflow_lineage_provider.answers.unread_rows import UnreadRows
+from airflow_lineage_provider.deriving.cubes import AskedCube
 from airflow_lineage_provider.deriving.derivation import derivation
 from airflow_lineage_provider.deriving.derive import chosen_target
 from airflow_lineage_provider.deriving.lineage_rows import rows_behind
+from airflow_lineage_provider.deriving.links import pairs
 from airflow_lineage_provider.deriving.narrowing import Narrowing
 from airflow_lineage_provider.deriving.target_rows import RowNumbers
-from airflow_lineage_provider.recording import named_table, tables_of
+from airflow_lineage_provider.plan.guarantees import EXACT
+from airflow_lineage_provider.recording import empty_rows, named_table, tables_of
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from airflow_lineage_provider.answers.explanation import RunSummary
-    from airflow_lineage_provider.answers.lineage_rows import LineageRows
     from airflow_lineage_provider.deriving.asked_run import AskedRun
     from airflow_lineage_provider.recording import RecordedPlan
     from airflow_lineage_provider.records.run import RunRecord
@@ -44,6 +49,7 @@ class UnreadBehind:
 
     ask: Ask
     divided: frozenset[str]
+    plan: RecordedPlan
     summary: RunSummary
     limit: int
     lazy: bool
@@ -54,23 +60,49 @@ class UnreadBehind:
         :raises InvalidTarget, EmptyTarget, TargetTooLarge: the rows of the result cannot be meant so.
         """
         asked, rows = self.ask(lambda run: _rows_asked(run, target, at, self.limit))
+        found = {name: _OfTable(self, name, asked, rows) for name in names}
+        return {
+            name: UnreadRows(run=self.summary, asked=asked, table=name, read=one) if name in self.divided else one.rows("", {})
+            for name, one in found.items()
+        }
 
-        def reading(name: str) -> Callable[[str, Mapping[str, Any]], LineageRows]:
-            return lambda condition, params: self._read(name, asked, rows, Narrowing(condition=condition, params=params))
 
-        def behind(name: str) -> LineageRows:
-            if name not in self.divided:
-                return reading(name)("", {})
-            return UnreadRows(run=self.summary, asked=asked, table=name, read=reading(name))
+@dataclass(frozen=True)
+class _OfTable:
+    """Reads what stands behind rows of the result, of one source table (`answers.unread_rows.Reading`)."""
 
-        return {name: behind(name) for name in names}
+    of: UnreadBehind
+    name: str
+    asked: str
+    target: RowNumbers
 
-    def _read(self, name: str, asked: str, rows: RowNumbers, narrowing: Narrowing) -> LineageRows:
+    def rows(self, condition: str, params: Mapping[str, Any]) -> LineageRows:
+        """The rows that meet a condition, and maybe others."""
+        narrowing = Narrowing(condition=condition, params=params)
+
         def behind(run: AskedRun) -> LineageRows:
-            return rows_behind(run, rows, name, summary=self.summary, limit=self.limit, lazy=self.lazy, narrowing=narrowing)[name]
+            found = rows_behind(
+                run, self.target, self.name, summary=self.of.summary, limit=self.of.limit, lazy=self.of.lazy, narrowing=narrowing
+            )
+            return found[self.name]
 
-        found: LineageRows = self.ask(behind)
-        return replace(found, asked=asked)
+        found: LineageRows = self.of.ask(behind)
+        return replace(found, asked=self.asked)
+
+    def aggregate(self, by: Sequence[str], measures: Sequence[str], condition: str, params: Mapping[str, Any]) -> pa.Table | None:
+        """What cubes have of the rows that meet it."""
+        asked = AskedCube(by=by, measures=measures, condition=condition, params=params)
+        found: pa.Table | None = self.of.ask(lambda run: asked.of(run, self.name, self.target.numbers))
+        return found
+
+    def check(self, condition: str, params: Mapping[str, Any]) -> None:
+        """:raises InvalidOption: it is no condition over the table's columns."""
+        import numpy as np
+
+        rows, nothing = empty_rows(tables_of(self.of.plan)[self.name][0]), np.empty(0, np.int64)
+        LineageRows(
+            run=self.of.summary, asked="", table=self.name, rows=rows, links=pairs(nothing, nothing), guarantee=EXACT, engine=""
+        ).where(condition, **params)
 
 
 def _rows_asked(run: AskedRun, target: Any, at: Any, limit: int) -> tuple[str, RowNumbers]:

@@ -25,7 +25,7 @@ _OPERATOR = 40
 
 def captured_dict(run: RunSummary, found: CapturedIndex | None) -> dict[str, Any]:
     """``{"document", "version", "run", "captured": null | {"captured", "seconds", "engine", "edges", "bytes",
-    "problem", "not_captured": [TABLE], "tables": {TABLE: {"where", "partition_by"}},
+    "problem", "not_captured": [TABLE], "tables": {TABLE: {"where", "partition_by", "cube": [{"by", "measures"}]}},
     "maps": [{"segment", "of", "to", "direction", "encoding", "because", "edges", "bytes",
     "shape": null | {"rows", "size", "replication", "clustering"}}]}}``."""
     told = None
@@ -33,7 +33,7 @@ def captured_dict(run: RunSummary, found: CapturedIndex | None) -> dict[str, Any
         told = {
             "captured": found.captured.isoformat(), "seconds": round(found.seconds, 3), "engine": found.engine, "edges": found.edges,
             "bytes": found.bytes, "problem": found.problem, "not_captured": list(found.not_captured),
-            "tables": {name: {"where": one.where, "partition_by": list(one.partition_by)} for name, one in found.tables.items()},
+            "tables": {name: asdict(one) for name, one in found.tables.items()},
             "maps": [asdict(one) for one in found],
         }  # fmt: skip
     return {"document": NAME, "version": VERSION, "run": run_dict(run), "captured": told}
@@ -59,7 +59,9 @@ def captured_view(run: RunSummary, found: CapturedIndex | None) -> RenderableTyp
 def _captured_of(table: CaptureTable) -> str:
     """What of a table was captured, not all in one."""
     rows = f"rows where {table.where}" if table.where else "all rows"
-    return f"{rows} are captured" + (f", in classes by {', '.join(table.partition_by)}" if table.partition_by else "")
+    classes = f", in classes by {', '.join(table.partition_by)}" if table.partition_by else ""
+    cubes = [f"{', '.join(one.measures)} by {', '.join(one.by) or 'nothing'}" for one in table.cube]
+    return f"{rows} are captured{classes}" + (f", and {'; '.join(cubes)}" if cubes else "")
 
 
 def _table(found: CapturedIndex) -> Table:

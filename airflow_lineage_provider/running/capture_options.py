@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from airflow_lineage_provider.answers.consumed_rows import aggregated
 from airflow_lineage_provider.errors import InvalidCapture, InvalidOption
-from airflow_lineage_provider.recording import empty_rows, wanted_tables
+from airflow_lineage_provider.recording import empty_rows, tables_of, wanted_tables
 from airflow_lineage_provider.sources.row_expressions import row_values
+from airflow_lineage_provider.sql.measures import measures_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -25,20 +28,44 @@ def checked_tables(recorded: RecordedPlan, wanted: Capture) -> Mapping[int, Capt
     tables = wanted_tables(recorded, wanted)
     for leaf, one in (tables or {}).items():
         _check(recorded.sources[leaf].source.relation.name, one, empty_rows(recorded.sources[leaf]))
+    for name, group in tables_of(recorded).items():
+        if len(group) > 1 and tables is not None and group[0].source.leaf in tables and tables[group[0].source.leaf].cube:
+            raise InvalidCapture(
+                f"capture: cube of {name}: the pipeline reads it at {len(group)} places, and what is behind a row by one of them may be "
+                "there by another, too: such rows are not aggregated beforehand; partition_by works"
+            )
     return tables
 
 
 def _check(table: str, wanted: CaptureTable, rows: pa.Table) -> None:
     import pyarrow as pa
 
-    for option, expressions in {"where": [wanted.where] if wanted.where else [], "partition_by": wanted.partition_by}.items():
-        for one in expressions:
-            try:
-                values = row_values([one], rows).column(0)
-            except InvalidOption as problem:
-                raise InvalidCapture(f"capture: {option} of {table}: {problem}") from problem
-            told = f"capture: {option} of {table}: {one!r} is of type {values.type}"
-            if option == "where" and not pa.types.is_boolean(values.type):
-                raise InvalidCapture(f"{told}, which is no condition; write one that is true or false")
-            if option == "partition_by" and pa.types.is_nested(values.type):
-                raise InvalidCapture(f"{told}, of which there are no classes; cast it to a text, say")
+    for option, one in _expressions(wanted):
+        with _told(f"capture: {option} of {table}"):
+            values = row_values([one], rows).column(0)
+        told = f"capture: {option} of {table}: {one!r} is of type {values.type}"
+        if option == "where" and not pa.types.is_boolean(values.type):
+            raise InvalidCapture(f"{told}, which is no condition; write one that is true or false")
+        if option in ("partition_by", "cube: by") and pa.types.is_nested(values.type):
+            raise InvalidCapture(f"{told}, of which there are no classes; cast it to a text, say")
+    for cube in wanted.cube:
+        with _told(f"capture: cube: measures of {table}"):
+            aggregated((), list(dict.fromkeys(cube.measures)), rows)
+
+
+def _expressions(wanted: CaptureTable) -> Iterator[tuple[str, str]]:
+    """All expressions over single rows, with what each is for."""
+    if wanted.where:
+        yield "where", wanted.where
+    yield from (("partition_by", one) for one in wanted.partition_by)
+    for cube in wanted.cube:
+        yield from (("cube: by", one) for one in cube.by)
+        yield from (("cube: measures", one.argument) for one in measures_of(cube.measures) if one.argument != "*")
+
+
+@contextmanager
+def _told(what: str) -> Iterator[None]:
+    try:
+        yield
+    except InvalidOption as problem:
+        raise InvalidCapture(f"{what}: {problem}") from problem

@@ -90,9 +90,15 @@ def with_columns(text: str, columns: Mapping[str, str]) -> str:
     """
     for expression, column in columns.items():
         wanted = _meaning(balanced(expression))
-        if len(wanted) > 1 and wanted[-1][1] == ")" and (wanted[0][1] == "(" or wanted[1][1] == "(") and _closes_at_the_end(wanted):
+        if is_one_call(wanted):
             text = _replaced(text, wanted, '"' + column.replace('"', '""') + '"')
     return text
+
+
+def is_one_call(tokens: Meaning) -> bool:
+    """Whether tokens are one call, or in one pair of parentheses."""
+    opens = len(tokens) > 1 and ((False, "(") in (tokens[0], tokens[1])) and tokens[-1] == (False, ")")
+    return opens and _closes_at_the_end(tokens)
 
 
 def _replaced(text: str, wanted: Meaning, name: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -44,10 +44,6 @@ TO_FILES = [(0, -FILE, 1), (1, FILE, 0), (1, FILE, 2)]
 TO_LISTED = [(0, "x", 1.5), (0, None, 2.5), (1, "x", 1.5)]
 
 
-def unclassified(*_: Any) -> NoReturn:
-    raise AssertionError("no row is read where all are captured in one")
-
-
 def _built(directions: Any = "both", counts: Mapping[RowSetKey, Counts] = COUNTS, most: int = 100) -> BuiltIndex:
     building = Building(counts=counts, most=most)
     building.begin(0, pa.table({"key_0": RESULTS}))
@@ -59,7 +55,7 @@ def _built(directions: Any = "both", counts: Mapping[RowSetKey, Counts] = COUNTS
     building.begin(2, pa.table({"key_0": INNER}))
     sources = {3: _rows(TO_FILES, pa.int64(), pa.int64()), 4: _rows(TO_LISTED, pa.string(), pa.float64())}
     building.add(2, 0, Step(sources=sources, segments={}, controls={}, met=()))
-    return building.indexes(directions, datetime.now(UTC), 0.5, "duckdb", {}, unclassified)
+    return building.indexes(directions, datetime.now(UTC), 0.5, "duckdb")
 
 
 def _asked(built: BuiltIndex) -> LookedUpLineage:
@@ -157,7 +153,7 @@ def test_large_indexes_are_written_in_parts() -> None:
     building.begin(0, pa.table({"key_0": numbers}))
     keys = pa.table({TAG: np.arange(rows), "key_0": np.full(rows, 7), "key_1": np.arange(rows)[::-1]})
     building.add(0, 0, Step(sources={1: keys}, segments={}, controls={}, met=()))
-    built = building.indexes("backward", datetime.now(UTC), 0.5, "", {}, unclassified)
+    built = building.indexes("backward", datetime.now(UTC), 0.5, "")
     (one,) = built.index.maps
     assert (one.parts, one.encoding, one.edges) == (3, "rid array", rows)
     fetched: list[tuple[int, Sequence[int]]] = []

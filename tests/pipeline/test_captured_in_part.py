@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from datetime import date
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
-from airflow_lineage_provider import Capture, CaptureTable, Lineage, LineageRows, Run
+from airflow_lineage_provider import Capture, CaptureTable, Cube, Lineage, LineageRows, Run
 from airflow_lineage_provider.errors import IndexTooLarge, InvalidCapture, InvalidOption, NotCaptured
 from airflow_lineage_provider.store import Store
 
@@ -22,7 +23,8 @@ TWICE = """SELECT s.flag, count(*) AS n FROM part_sales s JOIN part_sales t ON s
            UNION ALL SELECT mode, count(*) FROM part_sales GROUP BY mode"""
 SESSION = "SELECT flag, count(*) AS n FROM part_session GROUP BY flag"
 LINES = "SELECT flag, count(*) AS n FROM part_lines GROUP BY flag"
-QUERIES = {"groups": GROUPS, "above": ABOVE, "twice": TWICE, "session": SESSION, "lines": LINES}
+JOINED = "SELECT t.k, s.flag, count(*) AS n FROM part_sales s JOIN VALUES (1), (2) AS t(k) ON s.kind >= t.k GROUP BY t.k, s.flag"
+QUERIES = {"joined": JOINED, "groups": GROUPS, "above": ABOVE, "twice": TWICE, "session": SESSION, "lines": LINES}
 TABLES = {"session": "part_session", "lines": "part_lines"}
 PARTS = [CaptureTable(where="tax > 0.02 AND kind IS NOT NULL"), CaptureTable(partition_by=["mode", "year(day)"]),
          CaptureTable(where="mode = 'AIR'", partition_by=["kind", "(tax > 0.04)"])]  # fmt: skip
@@ -70,7 +72,7 @@ def told(found: LineageRows) -> list[Any]:
     return list(zip(rows, asked, strict=True))
 
 
-@pytest.mark.parametrize("name", QUERIES)
+@pytest.mark.parametrize("name", ["groups", "above", "twice", "session", "lines"])
 @pytest.mark.parametrize("part", PARTS, ids=["where", "partitions", "both"])
 def test_answers_are_those_that_are_traced(runs: dict[str, Run], store: Store, name: str, part: CaptureTable) -> None:
     run, table, chance = runs[name], TABLES.get(name, "part_sales"), random.Random(f"{name} {part}")
@@ -117,9 +119,78 @@ def test_partitions_that_a_condition_leaves(runs: dict[str, Run]) -> None:
         assert (rows.where(whole).engine == rows.engine) == (whole != "mode = 'AIR' OR kind = 2")
         assert "partitions" not in rows.engine
     assert repr(rows).startswith(f"<{len(rows)} rows of part_sales for flag = 'A': exact, index: ")
+    some = run.backward("true", "part_sales").where("kind = 2")
+    assert repr(some) == "<rows of part_sales where kind = 2 for true: not read yet>"
     with pytest.raises(InvalidOption, match="Referenced column"):
         run.backward("flag = 'A'", "part_sales").where("nothing = 1")
     assert {name: one.engine.startswith("index: ") for name, one in run.backward("true").items()} == {"part_sales": True}
+
+
+CUBES = [Cube(by=["mode", "year(day)"], measures=["count(*)", "sum(kind)", "avg(tax)", "min(day)", "max(mode)", "count(tax)"]),
+         Cube(by=["kind"], measures=["count(*)", "sum(tax)", "avg(kind)"]), Cube(measures=["max(tax)", "count(*)"])]  # fmt: skip
+BY = [["mode"], ["year(day) AS year", "mode"], ["kind"], [], ["KIND AS k"], ["flag"]]
+MEASURES = ["count(*) AS n", "sum(kind)", "avg(tax) AS tax", "min(day)", "max(mode)", "count(tax) AS known", "avg(kind) AS a",
+            "max(tax) AS m", "sum(tax) AS s", "count(DISTINCT mode) AS modes"]  # fmt: skip
+
+
+def near(one: pa.Table, other: pa.Table) -> bool:
+    """Whether aggregates are the same, those of floating numbers up to the order in which they were added."""
+    assert one.schema == other.schema
+    rows = zip(one.to_pylist(), other.to_pylist(), strict=True)
+    return all(a == b or (isinstance(a, float) and pytest.approx(a, nan_ok=True) == b)
+               for left, right in rows for a, b in zip(left.values(), right.values(), strict=True))  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["groups", "above", "session", "joined"])
+@pytest.mark.parametrize("where", [None, "tax > 0.02 AND kind IS NOT NULL"])
+def test_aggregates_that_are_kept(runs: dict[str, Run], name: str, where: str | None) -> None:
+    run, table, chance = runs[name], TABLES.get(name, "part_sales"), random.Random(f"{name} {where}")
+    run.forget_captured()
+    targets = ["true", f"{'kind' if name == 'above' else 'flag'} IS NULL", "1 = 1"]
+    traced = {target: run.backward(target, table) for target in targets}
+    made = run.capture(tables={table: CaptureTable(where=where, partition_by=["mode"], cube=CUBES)})
+    assert made.tables[table].cube == tuple(CUBES)
+    looked_up = set()
+    for target, rows in traced.items():
+        for _ in range(20):
+            condition = chance.choice(
+                [where, where, f"{where or 'true'} AND kind = :kind", "mode = 'AIR' AND year(day) = 2024", "tax > 0", None]
+            )
+            given = {"kind": 2} if condition and ":kind" in condition else {}
+            by, measures = chance.choice(BY), chance.sample(MEASURES, chance.randint(1, 3))
+            found, wanted = (one.where(condition, **given) if condition else one for one in (run.backward(target, table), rows))
+            got = found.aggregate(by, measures)
+            assert near(got, wanted.aggregate(by, measures)), (target, condition, by, measures)
+            looked_up.add(got.schema.metadata[b"engine"].decode().split(" by ")[0])
+    assert "index: cube" in looked_up
+    assert len(looked_up) > 1
+
+
+def test_which_cube_answers(runs: dict[str, Run]) -> None:
+    run = runs["groups"]
+    run.capture(tables={"part_sales": CaptureTable(where="tax > 0", cube=CUBES)})
+    rows = run.backward("flag = 'A'", "part_sales", lazy=False).where("tax > 0")
+
+    def engine(found: LineageRows, *asked: Any) -> str:
+        return str((found.aggregate(*asked).schema.metadata or {})[b"engine"].decode())
+
+    assert engine(rows) == "index: cube by mode, year(day)"
+    assert engine(rows, "kind AS k", ["sum(TAX)"]) == "index: cube by kind"
+    assert engine(rows, (), "max(tax)") == "index: cube by nothing"
+    assert engine(run.backward("true", "part_sales").where("tax > 0 AND mode = 'AIR'"), "mode") == "index: cube by mode, year(day)"
+    assert engine(rows.where("kind = 1"), "kind").startswith("index: ")
+    assert "cube" not in engine(run.backward("true", "part_sales").where("tax > 0 AND flag = 'A'"), "mode")
+    with pytest.raises(NotCaptured):
+        run.backward("true", "part_sales", lazy=False).aggregate()
+    with pytest.raises(InvalidOption, match=r"by, measures=.*nothing"):
+        rows.aggregate("nothing")
+    # Rows of the result that have rows behind them in common: what is behind both is not counted twice.
+    joined = runs["joined"]
+    joined.capture(tables={"part_sales": CaptureTable(cube=[Cube(by=["mode"], measures=["count(*)", "max(tax)"])])})
+    both = joined.backward("true", "part_sales")
+    assert engine(both, "mode", ["max(tax)"]) == "index: cube by mode"
+    assert "cube" not in engine(both, "mode")
+    assert engine(joined.backward(None, "part_sales", at=0), "mode") == "index: cube by mode"
 
 
 def test_what_was_left_out_is_refused_without_tracing(runs: dict[str, Run]) -> None:
@@ -130,7 +201,7 @@ def test_what_was_left_out_is_refused_without_tracing(runs: dict[str, Run]) -> N
     assert found.engine.startswith("index: ")
     for asked in ("mode = 'AIR'", "tax > 0.02", "(tax > 0.02 AND kind IS NOT NULL)", "tax > 0.02 AND kind IS NOT NULL OR true"):
         with pytest.raises(NotCaptured, match=r"was captured of part_sales where tax > 0.02 AND kind IS NOT NULL: ask for such rows alone"):
-            rows.where(asked)
+            rows.where(asked).to_arrow()
     with pytest.raises(NotCaptured, match=r"CaptureTable\(\) for all; with lazy=True it is traced"):
         rows.to_arrow()
     with pytest.raises(NotCaptured, match="was captured of part_sales where"):
@@ -153,12 +224,17 @@ def test_captured_with_the_run_and_refused_before_it(spark: SparkSession, store:
         CaptureTable(where="count(*) > 1"): "where of part_sales: .*not one value for each row",
         CaptureTable(partition_by=["day", "current_date - day"]): r"partition_by of part_sales: .*another time \(current_date\)",
         CaptureTable(partition_by=["row_number() OVER ()"]): "is not about single rows",
+        CaptureTable(cube=[Cube(by=["nothing"])]): 'cube: by of part_sales: .*Referenced column "nothing"',
+        CaptureTable(cube=[Cube(measures=["sum(mode)"])]): "cube: measures of part_sales: .*No function matches",
+        CaptureTable(cube=[Cube(measures=["sum(random())"])]): r"cube: measures of part_sales: .*another time \(random\)",
         CaptureTable(partition_by=["[kind]"]): "is of type list<.*>, of which there are no classes; cast it to a text",
     }.items():
         with pytest.raises(InvalidCapture, match=message):
             lineage.run(GROUPS, name="in part at once", capture=Capture(tables={"part_sales": wrong}))
         with pytest.raises(InvalidCapture, match=message):
             run.capture(tables={"part_sales": wrong})
+    with pytest.raises(InvalidCapture, match="cube of part_sales: the pipeline reads it at 3 places"):
+        lineage.run(TWICE, name="in part at once", capture=Capture(tables={"part_sales": CaptureTable(cube=[Cube()])}))
     assert len(lineage.runs("in part at once")) == before
     monkeypatch.setenv("AIRFLOW_LINEAGE_CAPTURE_LIMIT", "400")
     with pytest.raises(IndexTooLarge, match=r"times the values of partition_by are 1,\d+, more than 400: partition by fewer values"):
@@ -173,5 +249,20 @@ def test_captured_with_the_run_and_refused_before_it(spark: SparkSession, store:
 def test_what_cannot_be_meant(given: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidCapture, match=message):
         CaptureTable(**given)
+
+
+@pytest.mark.parametrize("measure", ["count(DISTINCT mode)", "sum(kind) / 2", "median(kind)", "sum(*)", "arg_min(kind, day)",
+                                     "max(kind, 2)", "kind", "sum(kind ORDER BY day)", "sum(kind) FILTER (true)", "count()"])  # fmt: skip
+def test_what_cannot_be_kept(measure: str) -> None:
+    with pytest.raises(InvalidCapture, match="It can be one of count, sum, avg, min, max, of one expression"):
+        Cube(measures=[measure])
+
+
+def test_what_is_no_capture() -> None:
+    for given, message in [({"by": "mode"}, "cube: by='mode' is not understood"), ({"measures": []}, "no measures are given")]:
+        with pytest.raises(InvalidCapture, match=message):
+            Cube(**given)  # type: ignore[arg-type]
+    with pytest.raises(InvalidCapture, match=r"cube=\['mode'\] is not understood; it can be \[Cube"):
+        CaptureTable(cube=["mode"])  # type: ignore[list-item]
     with pytest.raises(InvalidCapture, match=r"it can be CaptureTable\(where=…, partition_by=\[…\]\) for each name"):
         Capture(tables={"loans": "all"})  # type: ignore[dict-item]
