@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from airflow_lineage_provider.deriving.asked_run import AskedRun
     from airflow_lineage_provider.explained_run import Target
     from airflow_lineage_provider.progress import Progress
+    from airflow_lineage_provider.recorded_run import Run
     from airflow_lineage_provider.recording import RecordedPlan
 
 
@@ -233,6 +234,38 @@ class LineageOfRows(ABC):
             return onward.follow(here) if across else here
 
         return self._asking.answered_onward("forward,", params, progress, followed)
+
+    def linked(
+        self,
+        rows: Target | None,
+        other: Run,
+        table: str | None = None,
+        *,
+        at: int | Sequence[int] | str | None = None,
+        max_rows: int | None = None,
+        lazy: bool = True,
+        params: Mapping[str, Any] | None = None,
+        progress: Progress | bool | None = None,
+    ) -> LineageRows:
+        """The rows of another run's result that were made of the source rows behind rows of this run's: a linked brush.
+
+        ``rows``, ``at`` and ``max_rows`` are as of `backward`; both runs have read one table in the same version, which ``table`` names
+        where they share several. It is the backward lineage of the rows, and in the ``other`` run the forward lineage of that (Smoke,
+        Sec. 2.1). No source row is read, and without ``lazy`` captured lineage of both runs answers, or nobody. ``links`` say which row
+        descends from a source row behind which of those that were asked about. ``params`` gives secret parameters of both again.
+
+        :raises InvalidTarget: the runs share no table of one version (says in which files they differ), or several; and as `backward`.
+        :raises EmptyTarget, TargetTooLarge, ResultNotStored, AnswerTooLarge, NotCaptured: as `backward`, and `forward`.
+        :raises SparkRequired: a part of the answer needs Spark, and there is no session.
+        :raises UnsupportedOperator, TracingError: as `forward`. :raises RunNotComplete: one failed, was dropped, or is still going.
+        """
+        from airflow_lineage_provider.deriving.linked import linked_rows, shared_table
+
+        check_options({"table": table, "max_rows": max_rows, "lazy": lazy, "params": params})
+        most = settings.target_limit() if max_rows is None else max_rows
+        shared = shared_table(self.plan, other.plan, table)
+        ask, ask_other = (partial(one._asking.answered, "linking", params, progress) for one in (self, other))
+        return linked_rows(ask, ask_other, shared, rows, at=at, summary=other.summary, limit=most, lazy=lazy)
 
     def impact(
         self,

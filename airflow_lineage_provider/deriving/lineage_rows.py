@@ -11,12 +11,12 @@ from airflow_lineage_provider.answers.lineage_rows import LineageRows
 from airflow_lineage_provider.deriving.derivation import derivation
 from airflow_lineage_provider.deriving.derive import check_size, chosen_target, linked, result_rows, row_set_of, source_reader
 from airflow_lineage_provider.deriving.inverted import descendants, keys_asked
-from airflow_lineage_provider.deriving.links import pairs
+from airflow_lineage_provider.deriving.links import different, pairs
 from airflow_lineage_provider.deriving.why_not.found_rows import worth_of_copies
 from airflow_lineage_provider.deriving.why_not.question import asked_of
 from airflow_lineage_provider.errors import AnswerTooLarge
 from airflow_lineage_provider.plan.expressions import TRUE
-from airflow_lineage_provider.plan.guarantees import weakest
+from airflow_lineage_provider.plan.guarantees import Guarantee, weakest
 from airflow_lineage_provider.recording import named_table, tables_of
 from airflow_lineage_provider.tracing.maps import RESULT, Rows, numbered_rows, tagged_rows
 from airflow_lineage_provider.tracing.reserved import TAG
@@ -88,8 +88,6 @@ def rows_from(
     :raises SparkRequired: there is no session, and without one the rows cannot be found, or not be followed.
     :raises UnsupportedOperator, TracingError: what became of the rows cannot be told.
     """
-    import numpy as np
-
     started = time.perf_counter()
     asked = asked_of(rows, table, run.recorded, run.on_demand.session, at=at)
     run.progress("finding the source rows")
@@ -97,20 +95,49 @@ def rows_from(
     of = row_set_of(asked.leaves)
     with derivation(run, TRUE, lazy=lazy) as made:
         descending = descendants(made, tagged_rows(of, keys))
-        numbers = np.sort(descending.each_once().column(0).to_numpy())
-        _check_result(numbers, asked.text, run.most_sources)
-        run.progress("reading the rows of the result")
-        result = result_rows(made.rows, numbers.tolist())
-    tags, found = (descending.keys.column(name).to_numpy() for name in (TAG, descending.keys.column_names[1]))
+        tags, found = (descending.keys.column(name).to_numpy() for name in (TAG, descending.keys.column_names[1]))
+        return result_behind(
+            made,
+            tags,
+            found,
+            asked=asked.text,
+            asked_rows=keys.num_rows,
+            summary=summary,
+            guarantee=weakest(descending.guarantee, worth_of_copies(asked.table, copies)),
+            engine=descending.engine,
+            started=started,
+        )
+
+
+def result_behind(
+    made: Derivation,
+    tags: Numbers,
+    found: Numbers,
+    *,
+    asked: str,
+    asked_rows: int,
+    summary: RunSummary,
+    guarantee: Guarantee,
+    engine: str,
+    started: float,
+) -> LineageRows:
+    """Rows of the result that were found, by their numbers, each with the tag of a row that was asked about.
+
+    :raises AnswerTooLarge: there are more than one answer may have.
+    """
+    numbers = different(found)
+    _check_result(numbers, asked, made.run.most_sources)
+    made.run.progress("reading the rows of the result")
+    result = result_rows(made.rows, numbers.tolist())
     return LineageRows(
         run=summary,
-        asked=asked.text,
+        asked=asked,
         table="result",
         rows=result,
-        links=pairs(tags, np.searchsorted(numbers, found)),
-        guarantee=weakest(descending.guarantee, worth_of_copies(asked.table, copies)),
-        engine=descending.engine,
-        asked_rows=keys.num_rows,
+        links=pairs(tags, numbers.searchsorted(found)),
+        guarantee=guarantee,
+        engine=engine,
+        asked_rows=asked_rows,
         numbers=tuple(numbers.tolist()),
         seconds=time.perf_counter() - started,
     )
