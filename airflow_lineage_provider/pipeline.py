@@ -225,11 +225,12 @@ class Lineage(LineageOfStreams, LineageOfWrites, ProfileOfTables, StoredArrays, 
             raise SparkRequired("judging a pipeline's columns needs a Spark session: Lineage(spark)")
         return judged_columns(self.spark, pipeline, name=name, params=params, secret_params=secret_params, keys=keys)
 
-    def crossfilter(self, data: str | Path | Sequence[str | Path] | pa.Table | LineageRows, views: Mapping[str, str]) -> Crossfilter:
+    def crossfilter(self, data: str | Path | Sequence[str | Path] | pa.Table | LineageRows, views: Mapping[str, str | Run]) -> Crossfilter:
         """Views of one table that filter one another: each counts the rows of its groups that the brushes on the other views leave.
 
         ``data`` is local Parquet (a file, a folder of them, or several), an Arrow table, or rows of lineage; ``views`` has an expression of
-        DuckDB's SQL by the name of each view. Neither Spark nor the store is asked.
+        DuckDB's SQL by the name of each view, for which neither Spark nor the store is asked; or a run that read these files: the rows of
+        its result are the bars, and its lineage says which rows are in each (captured lineage without tracing any).
 
         >>> view = lineage.crossfilter("flights.parquet", {"carrier": "carrier", "delay": "floor(dep_delay / 10)"})  # doctest: +SKIP
         >>> view.brush(carrier=["AA"]).counts["delay"]  # doctest: +SKIP
@@ -238,9 +239,10 @@ class Lineage(LineageOfStreams, LineageOfWrites, ProfileOfTables, StoredArrays, 
         :raises SourceUnavailable: there is no such file, or it changed meanwhile. :raises EnvironmentProblem: DuckDB is not installed.
         """
         from airflow_lineage_provider.answers.crossfilter import Crossfilter
+        from airflow_lineage_provider.run_views import with_bars
 
         check_options({"views": views})
-        return Crossfilter.over(data, views)
+        return Crossfilter.over(*with_bars(data, views))
 
     def _run_store(self, on_failure: OnStoreFailure) -> RunStore:
         keeps_result = on_failure == "keep_result"

@@ -44,6 +44,7 @@ LAYERS: tuple[frozenset[str], ...] = (
             "explained_run",
             "recorded_run",
             "requested",
+            "run_views",
             "sketched_run",
             "stored_arrays",
             "stored_sketches",

@@ -33,6 +33,15 @@ class View:
     values: pa.Array
 
 
+@dataclass(frozen=True, eq=False)
+class GivenBars:
+    """Bars that are known: what makes them, as a person reads it, what they stand for (`View.values`), and the bar of each row."""
+
+    expression: str
+    values: pa.Array
+    codes: npt.NDArray[Any]
+
+
 class Crossfilter:
     """Group-bys with counts over one table, in which bars can be brushed (`Lineage.crossfilter`).
 
@@ -40,7 +49,7 @@ class Crossfilter:
     number of threads may brush.
     """
 
-    def __init__(self, title: str, source: ParquetRows | TableRows, views: Mapping[str, str]) -> None:
+    def __init__(self, title: str, source: ParquetRows | TableRows, views: Mapping[str, str | GivenBars]) -> None:
         if not views or len(views) > MOST_VIEWS:
             raise InvalidOption(f"a crossfilter has 1 to {MOST_VIEWS} views, not {len(views)}: give each a name and an expression")
         made = {name: _view(name, expression, source) for name, expression in views.items()}
@@ -51,7 +60,9 @@ class Crossfilter:
         self._last = self._brushing.unbrushed()
 
     @classmethod
-    def over(cls, data: str | Path | Sequence[str | Path] | pa.Table | LineageRows, views: Mapping[str, str]) -> Crossfilter:
+    def over(
+        cls, data: str | Path | Sequence[str | Path] | pa.Table | LineageRows | ParquetRows, views: Mapping[str, str | GivenBars]
+    ) -> Crossfilter:
         """Views over local Parquet files (a file, a folder, or several), an Arrow table, or rows of lineage.
 
         :raises InvalidOption: a view's expression cannot be computed for each row, or its values cannot be bars; names the view.
@@ -66,6 +77,10 @@ class Crossfilter:
             return cls(f"{data.table} of {data.run.pipeline}", TableRows(data.rows), views)
         if isinstance(data, pa.Table):
             return cls("table", TableRows(data), views)
+        if isinstance(data, ParquetRows):
+            made = cls(", ".join(path.name for path in data.paths), data, views)
+            data.check()
+            return made
         places = [data] if isinstance(data, str | Path) else list(data)
         return cls(", ".join(Path(one).name for one in places), ParquetRows.at(places), views)
 
@@ -192,13 +207,15 @@ def code_of(value: Any, values: pa.Array) -> int | None:
     return int(found) if found >= 0 else None
 
 
-def _view(name: str, expression: str, source: ParquetRows | TableRows) -> tuple[View, Bars]:
+def _view(name: str, expression: str | GivenBars, source: ParquetRows | TableRows) -> tuple[View, Bars]:
     import numpy as np
     import pyarrow as pa
     import pyarrow.compute as pc
 
     if not isinstance(name, str) or not name:
         raise InvalidOption(f"{shown(name)} is no name of a view")
+    if isinstance(expression, GivenBars):
+        return View(name, expression.expression, expression.values), Bars.of(expression.codes, len(expression.values))
     try:
         found = source.values(expression)
     except InvalidOption as problem:

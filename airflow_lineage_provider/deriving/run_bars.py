@@ -1,0 +1,113 @@
+"""A run as a view of a crossfilter: its result's rows are the bars, and its lineage says which rows of the table are in each."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from airflow_lineage_provider.answers.crossfilter import GivenBars
+from airflow_lineage_provider.deriving.derivation import derivation
+from airflow_lineage_provider.deriving.derive import result_rows, row_set_of
+from airflow_lineage_provider.errors import AnswerTooLarge, InvalidOption
+from airflow_lineage_provider.plan.expressions import TRUE
+from airflow_lineage_provider.recording import tables_of
+from airflow_lineage_provider.records.versions import FilesVersion
+from airflow_lineage_provider.sources.file_uris import local_path
+from airflow_lineage_provider.sources.files import local_path as path_read
+from airflow_lineage_provider.tracing.maps import RESULT, numbered_rows
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+    import pyarrow as pa
+
+    from airflow_lineage_provider.deriving.asked_run import AskedRun
+    from airflow_lineage_provider.recording import RecordedPlan, RecordedSource
+    from airflow_lineage_provider.sources.view_values import ParquetRows
+
+    Numbers = npt.NDArray[np.int64]
+
+MOST_BARS = 100_000
+_SHOWN = 5
+
+
+def bars_of_run(run: AskedRun, rows: ParquetRows) -> GivenBars:
+    """The bars of a run over the rows of files, which it read as they are now.
+
+    :raises InvalidOption: it has read others (names them), its rows are not told apart by their files, or one is in several bars.
+    :raises AnswerTooLarge: the result has more rows than there may be bars.
+    """
+    import numpy as np
+
+    group, total = _table(run.recorded, rows), run.total or 0
+    if total > MOST_BARS:
+        raise AnswerTooLarge(f"the result of run {run.record.id} has {total:,} rows, more than the {MOST_BARS:,} bars of a view")
+    with derivation(run, TRUE) as made:
+        numbers = sorted(made.rows.matching(TRUE, MOST_BARS))
+        found = made.lineage.between(RESULT, row_set_of(group)).backward(numbered_rows(RESULT, numbers))
+        result = result_rows(made.rows, numbers)
+    if found.guarantee.level != "exact":
+        raise InvalidOption(f"run {run.record.id} does not tell exactly which rows are in which bar: {found.guarantee.cause}")
+    tags, hashes, positions = (column.to_numpy() for column in found.keys.columns)
+    at = _first_rows(group, rows, hashes) + positions
+    if len(np.unique(at)) < len(at):
+        raise InvalidOption(f"rows of {rows.paths[0].name} stand behind several rows of run {run.record.id}: they have no bar of their own")
+    values, places = _bars(result, in_none=len(at) < rows.count)
+    codes = np.full(rows.count, len(values) - 1, np.int64)
+    codes[at] = places[tags]
+    return GivenBars(f"rows of run {run.record.id} of {run.record.pipeline}", values, codes)
+
+
+def _table(recorded: RecordedPlan, rows: ParquetRows) -> list[RecordedSource]:
+    """The source table whose files these are."""
+    own = {Path(path).resolve(): (size, changed // 1_000_000) for path, size, changed in rows.versions}
+    differing: list[str] = []
+    for group in tables_of(recorded).values():
+        version = group[0].version
+        files = dict(version.files or {}) if isinstance(version, FilesVersion) else {}
+        theirs = {Path(local_path(uri) or uri).resolve(): tuple(status) for uri, status in files.items()}
+        if theirs == own and group[0].identity.kind == "file_position" and version.kept_rows is None:
+            return group
+        if {*theirs} & {*own}:
+            differing += [str(path) for path in sorted({*own, *theirs}) if own.get(path) != theirs.get(path)]
+    told = f"; it read others or in another version: {', '.join(differing[:_SHOWN])}" if differing else ""
+    raise InvalidOption(f"the run has not read these files as they are, row by row{told}")
+
+
+def _first_rows(group: list[RecordedSource], rows: ParquetRows, hashes: Numbers) -> Numbers:
+    """The number of the first row of the files with these hashes."""
+    import numpy as np
+    import pyarrow.parquet as pq
+
+    counts = [pq.read_metadata(path).num_rows for path in rows.paths]
+    first = dict(zip((path.resolve() for path in rows.paths), np.cumsum([0, *counts[:-1]]).tolist(), strict=True))
+    by_hash = {int(name): first[path_read(group[0].source, path).resolve()] for name, path in group[0].files.items()}
+    different, place = np.unique(hashes, return_inverse=True)
+    return np.array([by_hash[one] for one in different.tolist()], np.int64)[place]
+
+
+def _bars(result: pa.Table, *, in_none: bool) -> tuple[pa.Array, Numbers]:
+    """What the bars stand for, in their order, and the bar of each row of the result; NULL, the last, are rows that are in none."""
+    import numpy as np
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    labels = result.column(0).combine_chunks() if result.num_rows else pa.array([], pa.string())
+    if pa.types.is_nested(labels.type) or labels.null_count or len(labels.unique()) < len(labels):
+        labels = pa.array(_texts(result.to_pylist()), pa.string())
+    order = pc.array_sort_indices(labels)
+    places = np.empty(len(order), np.int64)
+    places[order.to_numpy()] = np.arange(len(order))
+    values = labels.take(order)
+    return pa.concat_arrays([values, pa.nulls(1, values.type)]) if in_none else values, places
+
+
+def _texts(rows: list[dict[str, Any]]) -> list[str]:
+    """Each row as a text; rows that are the same are told apart by their number."""
+    found: dict[str, int] = {}
+    made = []
+    for row in rows:
+        text = ", ".join("NULL" if value is None else str(value) for value in row.values())
+        found[text] = found.get(text, 0) + 1
+        made.append(text if found[text] == 1 else f"{text} ({found[text]})")
+    return made

@@ -1,0 +1,38 @@
+"""Runs among the views of a crossfilter: asked for their bars."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from airflow_lineage_provider.errors import InvalidOption
+from airflow_lineage_provider.recorded_run import Run
+
+if TYPE_CHECKING:
+    from airflow_lineage_provider.answers.crossfilter import GivenBars
+
+
+def with_bars(data: Any, views: Mapping[str, str | Run]) -> tuple[Any, Mapping[str, str | GivenBars]]:
+    """The table and its views, with the bars of each run in its place.
+
+    :raises InvalidOption: a run has not read the files (names the view), or the table is none of files.
+    """
+    from airflow_lineage_provider.deriving.run_bars import bars_of_run
+    from airflow_lineage_provider.sources.view_values import ParquetRows
+
+    runs = {name: one for name, one in views.items() if isinstance(one, Run)}
+    plain = {name: one for name, one in views.items() if not isinstance(one, Run)}
+    if not runs:
+        return data, plain
+    if not isinstance(data, str | Path | list | tuple):
+        raise InvalidOption(f"view {next(iter(runs))} is a run: its bars are of the files that it read, and data is to name these")
+    rows = ParquetRows.at([data] if isinstance(data, str | Path) else list(data))
+    made: dict[str, GivenBars] = {}
+    for name, run in runs.items():
+        try:
+            made[name] = run._asking.answered("finding the bars of", None, False, partial(bars_of_run, rows=rows))
+        except InvalidOption as problem:
+            raise InvalidOption(f"view {name}: {problem}") from problem
+    return rows, {name: made.get(name) or plain[name] for name in views}
