@@ -66,7 +66,7 @@ def holds(condition: str, expressions: Sequence[str], values: pa.Table, params: 
     """
     if not _is_of_rows_alone(condition):
         return None
-    names = _names(expressions)
+    names = _names(expressions, condition)
     text = with_columns(condition, dict(zip(expressions, names, strict=True)))
     given = {name: value for name, value in params.items() if re.search(rf"[:$]{re.escape(name)}\b", text)}
     try:
@@ -78,17 +78,17 @@ def holds(condition: str, expressions: Sequence[str], values: pa.Table, params: 
 
 def _is_of_rows_alone(condition: str) -> bool:
     """Whether a condition is about the columns of single rows."""
-    words = {word for is_text, word in meaning(condition) if not is_text}
+    words = {word.strip('"') for is_text, word in meaning(condition) if not is_text}
     return words.isdisjoint({"row", "rows"}) and is_of_each_row(condition) and always_the_same(condition)
 
 
-def _names(expressions: Sequence[str]) -> list[str]:
-    """What the values of classes are called: as the column is where the expression is one, else by their places."""
+def _names(expressions: Sequence[str], condition: str) -> list[str]:
+    """What the values of classes are called: as the column is where the expression is one, else as nothing in the condition is."""
     named: list[str] = []
     for at, one in enumerate(expressions):
         tokens = meaning(one)
-        own = tokens[0][1] if len(tokens) == 1 else f"value_{at}"
-        while own in named:
+        own = tokens[0][1].strip('"') if len(tokens) == 1 else f"value_{at}"
+        while own in named or (len(tokens) > 1 and own in condition.casefold()):
             own += "_"
         named.append(own)
     return named

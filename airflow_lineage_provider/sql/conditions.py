@@ -6,6 +6,7 @@ No text is written anew: a part of a condition is the text that it was, so that 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -25,8 +26,8 @@ _BEGIN_QUERIES = frozenset({"from", "with", "values", "table"})
 def meaning(text: str) -> Meaning:
     """What makes two texts the same expression: not their spaces, comments, and letters' case.
 
-    >>> meaning("Year( day )") == meaning('year("DAY")'), meaning("a = 'X'") == meaning("a = 'x'")
-    (True, False)
+    >>> meaning("Year( day )") == meaning('year("DAY")'), meaning("a = 'X'") == meaning("a = 'x'"), meaning('"true"') == meaning("true")
+    (True, False, False)
 
     :raises UnbalancedSql: it cannot be read.
     """
@@ -126,7 +127,19 @@ def _closes_at_the_end(tokens: Meaning) -> bool:
 
 
 def _meaning(tokens: Sequence[Token]) -> Meaning:
-    return tuple((_is_text(token), token.text if _is_text(token) else token.text.casefold()) for token in tokens)
+    return tuple((_is_text(token), token.text if _is_text(token) else _folded(token)) for token in tokens)
+
+
+def _folded(token: Token) -> str:
+    """A name is the same with and without quotes, but for words of SQL: ``"true"`` is a column, and ``true`` is none."""
+    if token.token_type.name == "IDENTIFIER" and not _is_plain_name(token.text):
+        return f'"{token.text.casefold()}"'
+    return token.text.casefold()
+
+
+@cache
+def _is_plain_name(text: str) -> bool:
+    return text.isidentifier() and [one.token_type.name for one in balanced(text)] == ["VAR"]
 
 
 def _depths(tokens: Sequence[Token]) -> Iterator[tuple[Token, int]]:

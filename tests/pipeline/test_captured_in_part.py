@@ -209,6 +209,21 @@ def test_what_was_left_out_is_refused_without_tracing(runs: dict[str, Run]) -> N
     assert len(run.forward("tax > 0.02 AND kind IS NOT NULL", "part_sales", lazy=False)) == 4
 
 
+def test_explanations_are_those_without(runs: dict[str, Run]) -> None:
+    run = runs["above"]
+    run.forget_captured()
+
+    def explained() -> Any:
+        found = run.explain("kind IS NULL OR kind = 1", save=False)
+        links = sorted(map(str, found.target_links.to_pylist()))
+        return {name: (repr(one.rows.to_pylist()), one.guarantee) for name, one in found.sources.items()}, links, found.controls
+
+    traced = explained()
+    for part in PARTS:
+        run.capture(tables={"part_sales": part})
+        assert explained() == traced
+
+
 def test_captured_with_the_run_and_refused_before_it(spark: SparkSession, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     lineage = Lineage(spark, store=store)
     some = CaptureTable(where="kind = 1", partition_by=["mode"])

@@ -1,0 +1,23 @@
+"""What a condition says of classes of rows, by their values alone."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+
+from airflow_lineage_provider.deriving.narrowing import holds
+
+VALUES = pa.table({"a": ["x", "y"], "b": [2023, 2024], "c": [1, None]})
+BY = ["Mode", "year(day)", '"true"']
+
+
+@pytest.mark.parametrize(("condition", "wanted"), [
+    ("mode = 'x'", [True, False]), ('"MODE" = \'x\' AND year( DAY ) = 2023', [True, False]), ('"true" = 1', [True, False]),
+    ("true", [True, True]),    ('"true" IS NULL', [False, True]), ("mode = :mode", [False, True]), ("NULL", [False, False]),
+    # Other columns, also such as are called as values might be; other rows; and what another time is otherwise.
+    ("value_1 = 2023", None), ("day = 1", None), ('"row" < 1', None), ("mode = 'x' AND row = 0", None), ("mode = (SELECT 'x')", None),
+    ("random() < 2", None), ("max(mode) = 'x'", None), ("mode = :other", None), ("rows IS NULL", None),
+])  # fmt: skip
+def test_classes_for_which_a_condition_holds(condition: str, wanted: list[bool] | None) -> None:
+    found = holds(condition, BY, VALUES, {"mode": "y"})
+    assert (None if found is None else found.tolist()) == wanted
