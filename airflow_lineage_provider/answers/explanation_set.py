@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from airflow_lineage_provider.answers.explanation import RunSummary
+from airflow_lineage_provider.answers.values import count
 from airflow_lineage_provider.plan.guarantees import Guarantee, weakest
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class ExplanationSet:
     """Explanations that belong together: each is about a chunk of the target's rows, in the order of the result.
 
@@ -35,6 +36,11 @@ class ExplanationSet:
     stale: tuple[str, ...]
     verified: bool | None
     seconds: float
+
+    def __repr__(self) -> str:
+        stored = "" if self.is_complete else f", {len(self.ids):,} of them stored"
+        of = f"{count(self.chunks, 'explanation')} of {count(self.rows, 'row')} of {self.run.pipeline}{stored}"
+        return f"<{of}, run {self.run.id}: {self.asked}; {self.guarantee.level}>"
 
     @property
     def is_complete(self) -> bool:

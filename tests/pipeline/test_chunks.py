@@ -77,6 +77,8 @@ def test_all_chunks_are_the_answer_of_one_derivation(lineage: Lineage, tmp_path:
     assert answer(chunks) == answer([whole])
     assert (made.is_complete, made.rows, made.guarantee.level) == (True, whole.target.num_rows, whole.guarantee.level)
     assert dict(made.counts) == {"target": made.rows}
+    told_of = f"{made.chunks} explanations of {made.rows} rows of {run.record.pipeline}, run {run.id}: rid > 0"
+    assert repr(made) == f"<{told_of}; {whole.guarantee.level}>"
     assert chunks[1].asked == f"rid > 0: rows 11 to 20 of {made.rows}"
     assert f"chunk 2 of {made.chunks}: rows 11 to 20 of {made.rows}" in told
     one = run.explain_in_chunks("rid > 0")
