@@ -10,6 +10,7 @@ from typing import Any
 
 from airflow_lineage_provider import __version__
 from airflow_lineage_provider.cli.verb_help import DESCRIPTION, VERBS, epilog
+from airflow_lineage_provider.cli.verb_parser import VerbParser
 from airflow_lineage_provider.words import (
     CaptureDirection,
     CaptureWhen,
@@ -33,7 +34,9 @@ def parser() -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(prog="airflow-lineage", description=DESCRIPTION, epilog=epilog(first), formatter_class=plain)
     top.add_argument("--version", action="version", version=f"airflow-lineage {__version__}", help="show the version, and end")
     _common(top, top=True)
-    verbs = top.add_subparsers(title="verbs", metavar="VERB", required=True, description="airflow-lineage VERB --help tells more of each.")
+    verbs = top.add_subparsers(
+        title="verbs", metavar="VERB", required=True, parser_class=VerbParser, description="airflow-lineage VERB --help tells more of each."
+    )
     for name, told in VERBS.items():
         made = verbs.add_parser(name, help=told.does, description=told.does, epilog=epilog(told.examples), formatter_class=plain)
         made.set_defaults(verb=_late(name), renamed="")
