@@ -76,7 +76,13 @@ def who_read_the_readme(newcomer: Reader) -> Reader:
 
 
 @pytest.fixture
-def reader(who_read_the_readme: Reader, capsys: pytest.CaptureFixture[str]) -> Reader:
-    """Goes on from there, in a session of its own."""
+def reader(who_read_the_readme: Reader, spark: SparkSession, capsys: pytest.CaptureFixture[str]) -> Iterator[Reader]:
+    """Goes on from there, in a session of its own; what a page adds to the README's data is gone for the next one."""
     capsys.readouterr()
-    return replace(who_read_the_readme, names=dict(who_read_the_readme.names), printed=lambda: capsys.readouterr().out)
+    loans = who_read_the_readme.folder / "loans"
+    there = set(loans.iterdir())
+    yield replace(who_read_the_readme, names=dict(who_read_the_readme.names), printed=lambda: capsys.readouterr().out)
+    if added := set(loans.iterdir()) - there:
+        for file in added:
+            file.unlink()
+        spark.catalog.refreshTable("loans")
