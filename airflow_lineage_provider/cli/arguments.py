@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any
 
 from airflow_lineage_provider import __version__
+from airflow_lineage_provider.cli.argument_types import columns, json_or_text, natural, pair
 from airflow_lineage_provider.cli.verb_help import DESCRIPTION, VERBS, epilog
 from airflow_lineage_provider.cli.verb_parser import VerbParser
 from airflow_lineage_provider.words import (
@@ -111,7 +111,7 @@ def _run(made: argparse.ArgumentParser) -> None:
         help="read sources through provenance sketches that fit, and capture some; run without (default: %(default)s)",
     )  # fmt: skip
     made.add_argument(
-        "--sketch-on", type=_pair(str), action="append", default=[], metavar="TABLE=COLUMN",
+        "--sketch-on", type=pair(str), action="append", default=[], metavar="TABLE=COLUMN",
         help="the column of a source table that its sketch is to be of (may be repeated)",
     )  # fmt: skip
     made.add_argument("--verify-sketches", action="store_true", help="compare a result through sketches with the plain one")
@@ -137,7 +137,7 @@ def _sketches(made: argparse.ArgumentParser) -> None:
     made.add_argument(
         "--check", action="store_true", help="look whether the sources of each are still the same, as far as that needs no Spark"
     )
-    made.add_argument("--limit", type=_natural, default=50, metavar="N", help="list at most N sketches (default: %(default)s)")
+    made.add_argument("--limit", type=natural, default=50, metavar="N", help="list at most N sketches (default: %(default)s)")
     _json(made)
 
 
@@ -156,7 +156,7 @@ def _profile(made: argparse.ArgumentParser) -> None:
 
 def _list(made: argparse.ArgumentParser) -> None:
     made.add_argument("--pipeline", metavar="NAME", help="only runs of this pipeline")
-    made.add_argument("--limit", type=_natural, default=20, metavar="N", help="list at most N runs (default: %(default)s)")
+    made.add_argument("--limit", type=natural, default=20, metavar="N", help="list at most N runs (default: %(default)s)")
     _json(made)
 
 
@@ -198,7 +198,7 @@ def _capture(made: argparse.ArgumentParser) -> None:
         help="which way it may be asked later: from the result to the sources, from the sources to the result (default: %(default)s)",
     )  # fmt: skip
     made.add_argument(
-        "--tables", type=_columns, metavar="NAME[,NAME]",
+        "--tables", type=columns, metavar="NAME[,NAME]",
         help="only lineage of these source tables; that of others is traced when it is asked for (default: all)",
     )  # fmt: skip
     made.add_argument("--forget", action="store_true", help="drop what was captured; the lineage is traced again when it is asked for")
@@ -240,7 +240,7 @@ def _forward(made: argparse.ArgumentParser) -> None:
 
 def _impact(made: argparse.ArgumentParser) -> None:
     _source_rows(made)
-    made.add_argument("--set", type=_pair(_json_or_text), action="append", default=[], metavar="COLUMN=VALUE",
+    made.add_argument("--set", type=pair(json_or_text), action="append", default=[], metavar="COLUMN=VALUE",
                       help="what each of the rows would have there: VALUE is JSON, else text (may be repeated)")  # fmt: skip
     made.add_argument("--remove", action="store_true", help="in place of --set: the rows would not be there")
 
@@ -253,12 +253,12 @@ def _no_lazy(made: argparse.ArgumentParser) -> None:
 
 def _brush(made: argparse.ArgumentParser) -> None:
     made.add_argument("paths", metavar="PATH", nargs="+", help="Parquet files, or folders of them: the rows of one table")
-    made.add_argument("--view", type=_pair(str), action="append", required=True, metavar="NAME=EXPRESSION",
+    made.add_argument("--view", type=pair(str), action="append", required=True, metavar="NAME=EXPRESSION",
                       help="a view, by an expression of DuckDB's SQL over a row; may be given several times")  # fmt: skip
-    made.add_argument("--brush", type=_pair(_json_or_text), action="append", default=[], metavar="NAME=VALUE",
+    made.add_argument("--brush", type=pair(json_or_text), action="append", default=[], metavar="NAME=VALUE",
                       help="a value of a view's bars, or a JSON array of them; may be given several times")  # fmt: skip
     _max_rows(made, "a page (--html) may have at most N rows; more are an error (default: 1000000)")
-    made.add_argument("--bars", type=_natural, default=20, metavar="N", help="show at most N bars of each view (default: %(default)s)")
+    made.add_argument("--bars", type=natural, default=20, metavar="N", help="show at most N bars of each view (default: %(default)s)")
     _json(made)
     _html(made)
 
@@ -285,10 +285,10 @@ def _letters(made: argparse.ArgumentParser) -> None:
         help="a decision that needs no letter (may be repeated; default: what the UDF's author says)",
     )  # fmt: skip
     made.add_argument(
-        "--text", type=_pair(str), action="append", default=[], metavar="FEATURE=TEXT",
+        "--text", type=pair(str), action="append", default=[], metavar="FEATURE=TEXT",
         help="what a person is told where a feature counted against them (may be repeated; default: what the UDF's author says)",
     )  # fmt: skip
-    made.add_argument("--most", type=_natural, default=4, metavar="N", help="tell the N reasons that counted most (default: %(default)s)")
+    made.add_argument("--most", type=natural, default=4, metavar="N", help="tell the N reasons that counted most (default: %(default)s)")
     _html(_shown(made, "letters", 20))
 
 
@@ -314,7 +314,7 @@ def _arrays(made: argparse.ArgumentParser) -> None:
     names = "an array's whole name; with drop, one that ends with / stands for all that begin so"
     made.add_argument("names", metavar="NAME", nargs="*", help=names)
     made.add_argument("--index", metavar="INDEX", help="with query: cells of the first array, as NumPy has them: '0:2, 1' (default: all)")
-    made.add_argument("--limit", type=_natural, default=50, metavar="N", help="show at most N arrays, or boxes (default: %(default)s)")
+    made.add_argument("--limit", type=natural, default=50, metavar="N", help="show at most N arrays, or boxes (default: %(default)s)")
     _yes(made)
     _json(made)
 
@@ -344,14 +344,14 @@ def _pipeline(made: argparse.ArgumentParser) -> None:
         "pipeline", metavar="PIPELINE", help="MODULE:FUNCTION or FILE.py:FUNCTION, called with the session and the parameters; or FILE.sql"
     )
     made.add_argument(
-        "--param", type=_pair(_json_or_text), action="append", default=[], metavar="NAME=VALUE",
+        "--param", type=pair(json_or_text), action="append", default=[], metavar="NAME=VALUE",
         help="a parameter of the pipeline: VALUE is JSON, else text (may be repeated)",
     )  # fmt: skip
 
 
 def _key(made: argparse.ArgumentParser) -> None:
     made.add_argument(
-        "--key", type=_pair(_columns), action="append", default=[], metavar="TABLE=COLUMN[,COLUMN]",
+        "--key", type=pair(columns), action="append", default=[], metavar="TABLE=COLUMN[,COLUMN]",
         help="the primary key of a source table (may be repeated)",
     )  # fmt: skip
 
@@ -367,7 +367,7 @@ def _secret(made: argparse.ArgumentParser) -> None:
 def _spark(made: argparse.ArgumentParser) -> None:
     group = made.add_argument_group("Spark, where it is needed")
     group.add_argument("--master", metavar="URL", help="Spark's master (default: local[*])")
-    group.add_argument("--conf", type=_pair(str), action="append", default=[], metavar="NAME=VALUE", help="a setting (may be repeated)")
+    group.add_argument("--conf", type=pair(str), action="append", default=[], metavar="NAME=VALUE", help="a setting (may be repeated)")
     group.add_argument(
         "--import", dest="imports", action="append", default=[], metavar="MODULE",
         help="import this module, or FILE.py, first: one that declares UDFs (may be repeated)",
@@ -375,14 +375,14 @@ def _spark(made: argparse.ArgumentParser) -> None:
 
 
 def _max_rows(made: argparse.ArgumentParser, help: str) -> None:
-    made.add_argument("--max-rows", type=_natural, metavar="N", help=help)
-    made.add_argument("--limit", dest="max_rows", type=_natural, help=argparse.SUPPRESS)  # its name in the release before
+    made.add_argument("--max-rows", type=natural, metavar="N", help=help)
+    made.add_argument("--limit", dest="max_rows", type=natural, help=argparse.SUPPRESS)  # its name in the release before
 
 
 def _shown(made: argparse.ArgumentParser, what: str, rows: int, dest: str = "rows") -> argparse._ArgumentGroup:
     """What every answer with rows can be told about showing them."""
     group = made.add_argument_group("what is shown")
-    group.add_argument("--rows", dest=dest, type=_natural, default=rows, metavar="N", help=f"show at most N {what} (default: %(default)s)")
+    group.add_argument("--rows", dest=dest, type=natural, default=rows, metavar="N", help=f"show at most N {what} (default: %(default)s)")
     for option, told in (("hide", "leave out columns"), ("mask", "show columns without their values")):
         group.add_argument(
             f"--{option}", action="append", default=[], metavar="PATTERN",
@@ -398,42 +398,3 @@ def _html(group: argparse._ActionsContainer) -> None:
 
 def _json(made: argparse._ActionsContainer) -> None:
     made.add_argument("--json", action="store_true", help="print the answer as JSON")
-
-
-def _pair(read: Callable[[str], Any]) -> Callable[[str], tuple[str, Any]]:
-    def pair(text: str) -> tuple[str, Any]:
-        name, equals, value = text.partition("=")
-        if not name or not equals:
-            raise argparse.ArgumentTypeError(f"{text!r} is not NAME=VALUE")
-        return name, read(value)
-
-    return pair
-
-
-def _json_or_text(text: str) -> Any:
-    try:
-        # NaN is no JSON, and "NaN" may well be somebody's text.
-        return json.loads(text, parse_constant=lambda constant: _refuse(constant))
-    except ValueError:
-        return text
-
-
-def _refuse(constant: str) -> None:
-    raise ValueError(constant)
-
-
-def _columns(text: str) -> tuple[str, ...]:
-    columns = tuple(each.strip() for each in text.split(","))
-    if not all(columns):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a list of columns: COLUMN[,COLUMN]")
-    return columns
-
-
-def _natural(text: str) -> int:
-    try:
-        value = int(text)
-    except ValueError:
-        value = -1
-    if value < 0:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 0 up")
-    return value
