@@ -6,7 +6,6 @@ Intervals are kept as beginning and length, and the moves of an end as the diffe
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
@@ -16,14 +15,13 @@ from airflow_lineage_provider.arrays.columns import deflated, packed, pcoded, re
 from airflow_lineage_provider.arrays.given import check_shape
 from airflow_lineage_provider.arrays.grouping import Ints
 from airflow_lineage_provider.arrays.relation import Relation, check_relation
+from airflow_lineage_provider.arrays.sealed import Seal
 from airflow_lineage_provider.arrays.whole_numbers import Source, number
-from airflow_lineage_provider.errors import InvalidArray, InvalidRelation, RelationDamaged, RelationTooNew, TooManyCells
+from airflow_lineage_provider.errors import InvalidArray, InvalidRelation, RelationDamaged, TooManyCells
 from airflow_lineage_provider.settings import cell_limit
 from airflow_lineage_provider.words import ArrayEncoding, check_word
 
-MAGIC = b"PRVC"
-VERSION = 1
-"""Raised whenever an older release could not read what is written."""
+SEAL = Seal(magic=b"PRVC", version=1, what="the relation", other="no relation")
 
 _WRITERS: Mapping[ArrayEncoding, Callable[[Ints], bytes]] = {"provrc": packed, "provrc-gzip": deflated, "provrc-pco": pcoded}
 
@@ -43,7 +41,7 @@ def encode(relation: Relation, encoding: ArrayEncoding = "provrc-pco") -> bytes:
     check_word("encoding", encoding, ArrayEncoding)
     shapes = b"".join(number(len(shape)) + b"".join(map(number, shape)) for shape in (relation.out_shape, relation.in_shape))
     body = shapes + number(len(relation)) + b"".join(_WRITERS[encoding](column) for column in _columns(relation))
-    return MAGIC + bytes([VERSION]) + zlib.crc32(body).to_bytes(4, "little") + body
+    return SEAL.put_on(body)
 
 
 def decode(data: bytes) -> Relation:
@@ -56,15 +54,7 @@ def decode(data: bytes) -> Relation:
     """
     if not isinstance(data, bytes | bytearray | memoryview):
         raise RelationDamaged(f"a relation is read from bytes, not from a {type(data).__name__}")
-    source = Source(bytes(data))
-    if source.take(len(MAGIC)) != MAGIC:
-        raise RelationDamaged("these bytes are no relation: they begin otherwise")
-    (version,) = source.take(1)
-    if version > VERSION:
-        raise RelationTooNew(f"the relation is of version {version}, and this release reads up to {VERSION}; a newer release wrote it")
-    checksum = int.from_bytes(source.take(4), "little")
-    if not version or zlib.crc32(data[len(MAGIC) + 5 :]) != checksum:
-        raise RelationDamaged("a relation's bytes are not those that were written: they are cut off, or were changed")
+    source = SEAL.taken_off(bytes(data))
     try:
         return _relation(source)
     except (InvalidArray, InvalidRelation) as error:

@@ -7,16 +7,16 @@ other (`codec`), whose lengths the document has.
 from __future__ import annotations
 
 import json
-import zlib
 from typing import Any
 
 from airflow_lineage_provider.arrays.codec import decode, encode
 from airflow_lineage_provider.arrays.reuse import Known, Operation
+from airflow_lineage_provider.arrays.sealed import Seal
 from airflow_lineage_provider.arrays.whole_numbers import Source, number
-from airflow_lineage_provider.errors import RelationDamaged, RelationTooNew
+from airflow_lineage_provider.errors import RelationDamaged
 
-_MAGIC = b"PRVO"
-_VERSION = 1
+_WHAT = "what is known of an operation"
+_SEAL = Seal(magic=b"PRVO", version=1, what=_WHAT, other=f"not {_WHAT}")
 _MOST_SHAPES = 64
 """The shapes that are kept of one operation: the last ones, more than it is ever fitted to."""
 
@@ -33,7 +33,7 @@ def encode_operation(operation: Operation) -> bytes:
     head = {"name": operation.name, "foretold": operation.foretold, "hits": operation.hits, "why": operation.why, "known": entries}
     document = json.dumps(head, separators=(",", ":")).encode()
     body = number(len(document)) + document + b"".join(relations)
-    return _MAGIC + bytes([_VERSION]) + zlib.crc32(body).to_bytes(4, "little") + body
+    return _SEAL.put_on(body)
 
 
 def decode_operation(data: bytes, confirmations: int) -> Operation:
@@ -43,14 +43,7 @@ def decode_operation(data: bytes, confirmations: int) -> Operation:
     :raises RelationTooNew: a newer release wrote it.
     :raises RelationDamaged: it is cut off, was changed, or never was that.
     """
-    source = Source(data)
-    if source.take(len(_MAGIC)) != _MAGIC:
-        raise RelationDamaged("these bytes are not what is known of an operation: they begin otherwise")
-    (version,) = source.take(1)
-    if version > _VERSION:
-        raise RelationTooNew(f"what is known of an operation is of version {version}, and this release reads up to {_VERSION}")
-    if zlib.crc32(data[len(_MAGIC) + 5 :]) != int.from_bytes(source.take(4), "little"):
-        raise RelationDamaged("what is known of an operation is not as it was written: it is cut off, or was changed")
+    source = _SEAL.taken_off(data)
     try:
         return _operation(source, confirmations)
     except (ValueError, KeyError, TypeError) as error:

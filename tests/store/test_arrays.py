@@ -381,7 +381,7 @@ def test_random_bytes_are_never_a_relation(lineage: Lineage) -> None:
     draw = np.random.default_rng(1)
     for length in draw.integers(0, 300, 30).tolist():
         body = draw.bytes(length)
-        head = codec.MAGIC + bytes([codec.VERSION]) + zlib.crc32(body).to_bytes(4, "little")
+        head = codec.SEAL.magic + bytes([codec.SEAL.version]) + zlib.crc32(body).to_bytes(4, "little")
         sql(lineage.store.url, "UPDATE lineage.array_relations SET content = %s", (head + body,))
         with pytest.raises(RelationDamaged):
             another(lineage).arrays.prov_query(["B", "A"], 0)

@@ -1,0 +1,46 @@
+"""Bytes that say what they are, of which version, and whether they are as they were written."""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import dataclass
+
+from airflow_lineage_provider.arrays.whole_numbers import Source
+from airflow_lineage_provider.errors import RelationDamaged, RelationTooNew
+
+_CHECKSUM = 4
+
+
+@dataclass(frozen=True, kw_only=True)
+class Seal:
+    """What stands before a body: four bytes that say what it is, its version, and its checksum.
+
+    :ivar version: raised whenever an older release could not read what is written.
+    :ivar what: it is, for messages. :ivar other: what other bytes are.
+    """
+
+    magic: bytes
+    version: int
+    what: str
+    other: str
+
+    def put_on(self, body: bytes) -> bytes:
+        """The body with this before it."""
+        return self.magic + bytes([self.version]) + zlib.crc32(body).to_bytes(_CHECKSUM, "little") + body
+
+    def taken_off(self, data: bytes) -> Source:
+        """The body, to be read.
+
+        :raises RelationTooNew: a newer release wrote it. :raises RelationDamaged: it is cut off, was changed, or never was that.
+        """
+        source = Source(data)
+        if source.take(len(self.magic)) != self.magic:
+            raise RelationDamaged(f"these bytes are {self.other}: they begin otherwise")
+        (version,) = source.take(1)
+        if version > self.version:
+            text = f"{self.what} is of version {version}, and this release reads up to {self.version}; a newer release wrote it"
+            raise RelationTooNew(text)
+        checksum = int.from_bytes(source.take(_CHECKSUM), "little")
+        if not version or zlib.crc32(data[len(self.magic) + 1 + _CHECKSUM :]) != checksum:
+            raise RelationDamaged(f"the bytes of {self.what} are not those that were written: they are cut off, or were changed")
+        return source
