@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from argparse import Namespace
 from collections.abc import Callable, Mapping
+from functools import partial
 
 from airflow_lineage_provider.cli.opened import agreed, opened
+from airflow_lineage_provider.cli.shown_answers import give_either
 from airflow_lineage_provider.cli.streams import Streams
 from airflow_lineage_provider.errors import InvalidOption
 
@@ -22,11 +24,7 @@ def arrays(options: Namespace, out: Streams) -> int:
 def _list(options: Namespace, out: Streams) -> int:
     with opened(options) as lineage:
         found = lineage.arrays.kept("".join(options.names), options.limit)
-    if options.json:
-        out.answer_json(found.to_dict())
-    else:
-        found.show(out.console)
-    return 0
+    return give_either(options, out, to_dict=found.to_dict, show=lambda: found.show(out.console))
 
 
 def _show(options: Namespace, out: Streams) -> int:
@@ -35,11 +33,7 @@ def _show(options: Namespace, out: Streams) -> int:
 
     with opened(options) as lineage:
         found = lineage.arrays.kept_array(options.names[0])
-    if options.json:
-        out.answer_json(KeptArrays([found]).to_dict())
-    else:
-        out.answer(*array_view(found))
-    return 0
+    return give_either(options, out, to_dict=KeptArrays([found]).to_dict, show=lambda: out.answer(*array_view(found)))
 
 
 def _query(options: Namespace, out: Streams) -> int:
@@ -49,19 +43,18 @@ def _query(options: Namespace, out: Streams) -> int:
     cells = index_of(options.index or "...")
     with opened(options) as lineage:
         found = lineage.arrays.prov_query(options.names, cells)
-    if options.json:
-        out.answer_json(cells_dict(found, options.limit))
-    else:
-        out.answer(*cells_view(found, options.limit))
-    return 0
+    told = partial(cells_dict, found, options.limit)
+    return give_either(options, out, to_dict=told, show=lambda: out.answer(*cells_view(found, options.limit)))
 
 
 def _drop(options: Namespace, out: Streams) -> int:
+    from airflow_lineage_provider.answers.values import count
+
     with opened(options) as lineage:
         if not options.yes and not agreed(options.names, "these arrays, with their lineage", out):
             return 1
-        count = lineage.arrays.drop(*options.names)
-    out.answer(f"dropped {count:,} {'array' if count == 1 else 'arrays'}")
+        dropped = lineage.arrays.drop(*options.names)
+    out.answer(f"dropped {count(dropped, 'array')}")
     return 0
 
 

@@ -11,7 +11,7 @@ from airflow_lineage_provider.cli.array_verbs import arrays as arrays
 from airflow_lineage_provider.cli.opened import agreed, asking, found_run, opened
 from airflow_lineage_provider.cli.pipelines import load_imports, load_pipeline, register_udfs
 from airflow_lineage_provider.cli.secret_params import secret_params
-from airflow_lineage_provider.cli.shown_answers import give
+from airflow_lineage_provider.cli.shown_answers import give, give_either
 from airflow_lineage_provider.cli.spark_session import spark_session
 from airflow_lineage_provider.cli.streams import Streams
 from airflow_lineage_provider.cli.table_verbs import brush as brush
@@ -108,11 +108,7 @@ def safe(options: Namespace, out: Streams) -> int:
         if isinstance(pipeline, str):
             register_udfs(spark)
         found = judged_columns(spark, pipeline, name=name, params=params, keys=_once(options.key, "--key"))
-    if options.json:
-        out.answer_json(found.to_dict())
-    else:
-        found.show(out.console)
-    return 0
+    return give_either(options, out, to_dict=found.to_dict, show=lambda: found.show(out.console))
 
 
 def sketches(options: Namespace, out: Streams) -> int:
@@ -124,11 +120,7 @@ def sketches(options: Namespace, out: Streams) -> int:
         if options.drop:
             return 0
         found = lineage.sketches(options.pipeline, check=options.check, limit=options.limit)
-    if options.json:
-        out.answer_json(found.to_dict())
-    else:
-        found.show(out.console)
-    return 0
+    return give_either(options, out, to_dict=found.to_dict, show=lambda: found.show(out.console))
 
 
 def list_runs(options: Namespace, out: Streams) -> int:
@@ -155,11 +147,8 @@ def show(options: Namespace, out: Streams) -> int:
         udfs = made.udfs
     from airflow_lineage_provider.render.storage_text import storage_dict, storage_view
 
-    if options.json:
-        out.answer_json(storage_dict(summary, stored, others, udfs))
-    else:
-        out.answer(storage_view(summary, stored, others, udfs))
-    return 0
+    told = summary, stored, others, udfs
+    return give_either(options, out, to_dict=lambda: storage_dict(*told), show=lambda: out.answer(storage_view(*told)))
 
 
 def capture(options: Namespace, out: Streams) -> int:
@@ -185,10 +174,8 @@ def index(options: Namespace, out: Streams) -> int:
 def _show_captured(made: Run, options: Namespace, out: Streams) -> None:
     from airflow_lineage_provider.render.captured_text import captured_dict, captured_view
 
-    if options.json:
-        out.answer_json(captured_dict(made.summary, made.index))
-    else:
-        out.answer(captured_view(made.summary, made.index))
+    told = made.summary, made.index
+    give_either(options, out, to_dict=lambda: captured_dict(*told), show=lambda: out.answer(captured_view(*told)))
 
 
 # --- explain, why-not, columns, derivation -----------------------------------------------------------------------------
@@ -273,11 +260,10 @@ def _asked(options: Namespace, out: Streams, what: str, question: str, **further
 
 
 def _show_rows(found: WhyNot | LineageRows | RowsOfTables | Descendants | Impact, options: Namespace, out: Streams) -> int:
-    if options.json:
-        out.answer_json(found.to_dict(hide=options.hide, mask=options.mask))
-    else:
-        found.show(out.console, rows=options.show_rows, hide=options.hide, mask=options.mask)
-    return 0
+    told = {"hide": options.hide, "mask": options.mask}
+    return give_either(
+        options, out, to_dict=lambda: found.to_dict(**told), show=lambda: found.show(out.console, rows=options.show_rows, **told)
+    )
 
 
 def explain_columns(options: Namespace, out: Streams) -> int:
