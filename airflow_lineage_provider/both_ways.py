@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 from airflow_lineage_provider import settings
 from airflow_lineage_provider.errors import InvalidOption
 from airflow_lineage_provider.options import check_options
-from airflow_lineage_provider.recording import named_table, tables_of
+from airflow_lineage_provider.recording import meant_tables, tables_of
 from airflow_lineage_provider.shown import shown
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ class LineageOfRows(ABC):
         most = settings.target_limit() if max_rows is None else max_rows
         ask = partial(self._asking.answered, "backward,", params, progress)
         if divided := divided_tables(self._asking.record, self.plan, table):
-            names = [named_table(table, tables_of(self.plan))] if table is not None else list(tables_of(self.plan))
+            names = meant_tables(table, tables_of(self.plan))
             found = UnreadBehind(ask=ask, divided=divided, plan=self.plan, summary=self.summary, limit=most, lazy=lazy).of(rows, at, names)
         else:
             found = ask(lambda run: rows_behind(run, rows, table, at=at, summary=self.summary, limit=most, lazy=lazy))

@@ -140,6 +140,14 @@ def named_table(table: str, tables: Mapping[str, list[RecordedSource]]) -> str:
     return exact[0]
 
 
+def meant_tables(table: str | None, tables: Mapping[str, list[RecordedSource]]) -> list[str]:
+    """The name of the source table that is meant, or of each where none is named.
+
+    :raises InvalidTarget: as `named_table`.
+    """
+    return list(tables) if table is None else [named_table(table, tables)]
+
+
 def listed_tables(tables: Mapping[str, list[RecordedSource]]) -> str:
     """The tables with their columns, for a message."""
     return "; ".join(f"{name} ({', '.join(leaves[0].source.columns)})" for name, leaves in tables.items())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import lru_cache
@@ -17,6 +17,7 @@ from airflow_lineage_provider.arrays.keeping import between
 from airflow_lineage_provider.arrays.link import Link
 from airflow_lineage_provider.arrays.log import Log
 from airflow_lineage_provider.arrays.overlay import Overlay
+from airflow_lineage_provider.asks_store import AsksStore
 from airflow_lineage_provider.errors import DerivationNotFound, InvalidOption, RecordDamaged, RelationDamaged, RunNotFound, UnknownArray
 from airflow_lineage_provider.options import check_options
 from airflow_lineage_provider.shown import shown
@@ -39,19 +40,12 @@ _CACHED = 64
 _CONFIRMATIONS = 1
 
 
-class StoredArrays(ABC):
+class StoredArrays(AsksStore):
     """What `Lineage` can do with arrays."""
 
     current_task: Callable[[], Mapping[str, Any]] | None = None
     """The context of the task of Airflow's that this process runs; whoever opens this object in a task says it here."""
     _log: LogInStore | None = None
-
-    @property
-    @abstractmethod
-    def store(self) -> Store: ...
-
-    @abstractmethod
-    def lasting(self, question: Callable[[], T]) -> T: ...
 
     @abstractmethod
     def derivation(self, derivation_id: str) -> Explanation: ...

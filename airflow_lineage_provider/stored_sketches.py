@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from airflow_lineage_provider.answers.kept_sketches import KeptSketches
+from airflow_lineage_provider.asks_store import AsksStore
 from airflow_lineage_provider.errors import SketchError
 from airflow_lineage_provider.options import check_options
 from airflow_lineage_provider.shown import shown
@@ -15,22 +14,11 @@ from airflow_lineage_provider.store.ids import is_possible
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from airflow_lineage_provider.store import Store
 
-T = TypeVar("T")
-
-
-class StoredSketches(ABC):
+class StoredSketches(AsksStore):
     """What `Lineage` can do with sketches besides making and using them in runs."""
 
     spark: SparkSession | None
-
-    @property
-    @abstractmethod
-    def store(self) -> Store: ...
-
-    @abstractmethod
-    def lasting(self, question: Callable[[], T]) -> T: ...
 
     def sketches(self, pipeline: str | None = None, *, check: bool = False, limit: int = 50) -> KeptSketches:
         """The newest sketches in the store, of one pipeline's runs where one is named.

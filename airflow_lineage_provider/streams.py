@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider.answers.batches import Batch, ExplainedBatch
 from airflow_lineage_provider.answers.summary import summary_of
+from airflow_lineage_provider.asks_store import AsksStore
 from airflow_lineage_provider.errors import BatchError, EmptyTarget, InvalidOutput, InvalidTarget, PlanError, TargetTooLarge
 from airflow_lineage_provider.explained_run import Target
 from airflow_lineage_provider.options import check_options
@@ -31,8 +32,6 @@ if TYPE_CHECKING:
     from airflow_lineage_provider.store import Store
     from airflow_lineage_provider.store.run_store import RunStore
 
-T = TypeVar("T")
-
 BATCH_LIMIT = 100
 """So many batches `LineageOfStreams.explain_batches` explains, unless it is told otherwise."""
 _AT_ONCE = 100
@@ -42,17 +41,10 @@ TIDY_SECONDS = 3600.0
 _NAMED: dict[tuple[str, str], Callable[[Any, int], None]] = {}
 
 
-class LineageOfStreams(ABC):
+class LineageOfStreams(AsksStore):
     """The part of `Lineage` that is about batches of streams."""
 
     on_store_failure: OnStoreFailure
-
-    @property
-    @abstractmethod
-    def store(self) -> Store: ...
-
-    @abstractmethod
-    def lasting(self, question: Callable[[], T]) -> T: ...
 
     @abstractmethod
     def _run_store(self, on_failure: OnStoreFailure) -> RunStore: ...

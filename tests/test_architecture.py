@@ -37,6 +37,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset(
         {
             "asking",
+            "asks_store",
             "both_ways",
             "called",
             "captured_run",

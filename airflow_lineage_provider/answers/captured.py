@@ -99,7 +99,7 @@ def _map(one: RecordedMap, recorded: RecordedPlan) -> CapturedMap:
 
 def _not_captured(index: RecordedIndex, recorded: RecordedPlan) -> tuple[str, ...]:
     """The source tables that were left out."""
-    leaves = {leaf for own in index.pruned.values() for leaf in own} - {one.input for one in index.maps if one.side == "source"}
+    leaves = index.pruned_leaves - {one.input for one in index.maps if one.side == "source"}
     return tuple(name for name, group in tables_of(recorded).items() if {one.source.leaf for one in group} & leaves)
 
 

@@ -100,8 +100,7 @@ class CellsOf:
         """
         from airflow_lineage_provider.arrays.selection import selected
 
-        for row, reason, of in self._traced():
-            places = self._places(row[0], of.position or 0, row[1 + (of.position or 0)])
+        for row, reason, of, places in self._traced():
             there = [one for one in places if (one.source == source and one.source_row in rows) or one.guarantee == "unavailable"]
             if there:
                 asked = selected(cells, of.argument, of.shape)
@@ -111,17 +110,17 @@ class CellsOf:
                     yield from _met(row, of.argument, path, part, there, counts)
 
     def _rows(self) -> Iterator[tuple[Any, ...]]:
-        for row, reason, source in self._traced():
-            yield from _of_source(row[0], reason, source, self._places(row[0], source.position or 0, row[1 + (source.position or 0)]))
+        for row, reason, source, places in self._traced():
+            yield from _of_source(row[0], reason, source, places)
 
-    def _traced(self) -> Iterator[tuple[Any, Traced, ArraySource]]:
-        """The decisions whose reasons are traced to cells, with each argument that they are about."""
+    def _traced(self) -> Iterator[tuple[Any, Traced, ArraySource, list[Place]]]:
+        """The decisions whose reasons are traced to cells, with each argument that they are about, and where its value stands."""
         for row in rows_of(self.explanation.reasons[self.udf].rows):
             reason = None if row[-1] is None else from_json(row[-1])
             if isinstance(reason, Traced):
                 for source in reason.sources:
                     if source.position is not None and source.position < len(row) - 3:
-                        yield row, reason, source
+                        yield row, reason, source, self._places(row[0], source.position, row[1 + source.position])
 
     def _places(self, row: int, position: int, value: Any) -> list[Place]:
         """Where the value of an argument of a decision stands."""

@@ -41,7 +41,7 @@ class LookedUpLineage:
     @property
     def pruned(self) -> frozenset[int]:
         """The source leaves that were not captured, of any segment, or of which not all rows were that are asked for."""
-        return self._left_out.union(*self.index.pruned.values())
+        return self._left_out | self.index.pruned_leaves
 
     @property
     def _left_out(self) -> frozenset[int]:
@@ -107,7 +107,7 @@ class LookedUpLineage:
         (wanted,) = output.numbers
         if output.kind != "segment" or str(wanted) not in self.index.met or not self._complete():
             return None
-        pruned = frozenset[int]().union(*self.index.pruned.values())
+        pruned = self.index.pruned_leaves
         if pruned and (rows.of.kind == "segment" or not pruned.isdisjoint(rows.of.numbers)):
             return None
         if rows.of.kind == "source" and self._are_left_out(rows):

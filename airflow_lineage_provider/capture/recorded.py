@@ -131,6 +131,11 @@ class RecordedIndex:
     cubes: tuple[RecordedCube, ...] = ()
     problem: str = ""
 
+    @property
+    def pruned_leaves(self) -> frozenset[int]:
+        """The source leaves that were not captured, of any segment."""
+        return frozenset(leaf for own in self.pruned.values() for leaf in own)
+
     def map(self, segment: int, side: Side, input: int, direction: Direction) -> RecordedMap | None:
         """The index between two row sets; None where there is none."""
         wanted = (segment, side, input, direction)

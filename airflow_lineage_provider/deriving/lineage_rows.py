@@ -17,7 +17,7 @@ from airflow_lineage_provider.deriving.why_not.question import asked_of
 from airflow_lineage_provider.errors import AnswerTooLarge
 from airflow_lineage_provider.plan.expressions import TRUE
 from airflow_lineage_provider.plan.guarantees import Guarantee, weakest
-from airflow_lineage_provider.recording import named_table, tables_of
+from airflow_lineage_provider.recording import meant_tables, tables_of
 from airflow_lineage_provider.tracing.maps import RESULT, Rows, numbered_rows, tagged_rows
 from airflow_lineage_provider.tracing.reserved import TAG
 
@@ -48,7 +48,7 @@ def rows_behind(
     :raises NotCaptured: without ``lazy``, what captured lineage does not say.
     """
     chosen, tables = chosen_target(run, target, at, limit), tables_of(run.recorded)
-    names = list(tables) if table is None else [named_table(table, tables)]
+    names = meant_tables(table, tables)
     with derivation(run, chosen.condition(), lazy=lazy, narrowing=narrowing) as made:
         run.progress("finding the target rows")
         asked = numbered_rows(RESULT, chosen.numbers(made.rows))

@@ -16,7 +16,7 @@ from airflow_lineage_provider.deriving.links import pairs, same
 from airflow_lineage_provider.errors import InvalidTarget
 from airflow_lineage_provider.plan.expressions import TRUE
 from airflow_lineage_provider.plan.guarantees import EXACT, Guarantee, weakest
-from airflow_lineage_provider.recording import named_table, tables_of
+from airflow_lineage_provider.recording import meant_tables, tables_of
 from airflow_lineage_provider.records.versions import FilesVersion, RowsVersion, SnapshotVersion
 from airflow_lineage_provider.tracing.key_index import KeyIndex
 from airflow_lineage_provider.tracing.maps import RESULT, numbered_rows, tagged_rows
@@ -123,7 +123,7 @@ def shared_table(here: RecordedPlan, there: RecordedPlan, table: str | None) -> 
     :raises InvalidTarget: there is none, or several and none is named; says in which files they differ.
     """
     tables, others = tables_of(here), tables_of(there)
-    names = list(tables) if table is None else [named_table(table, tables)]
+    names = meant_tables(table, tables)
     found = [
         Shared(name=name, here=tables[name], there=group)
         for name in names

@@ -16,7 +16,7 @@ from airflow_lineage_provider.deriving.links import pairs
 from airflow_lineage_provider.deriving.narrowing import Narrowing
 from airflow_lineage_provider.deriving.target_rows import RowNumbers
 from airflow_lineage_provider.plan.guarantees import EXACT
-from airflow_lineage_provider.recording import empty_rows, named_table, tables_of
+from airflow_lineage_provider.recording import empty_rows, meant_tables, tables_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -39,7 +39,7 @@ def divided_tables(record: RunRecord, recorded: RecordedPlan, table: str | None)
     if not leaves:
         return frozenset()
     tables = tables_of(recorded)
-    names = list(tables) if table is None else [named_table(table, tables)]
+    names = meant_tables(table, tables)
     return frozenset(name for name in names if not leaves.isdisjoint(one.source.leaf for one in tables[name]))
 
 
