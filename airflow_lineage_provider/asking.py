@@ -147,7 +147,7 @@ class Asking:
 
         return Onward(
             runs=runs, open_run=lambda one: self.other(one, runs, stages, save=False, given=given), describe=summary_of,
-            may_read=self._lineage.may_read, most=run.most_sources,
+            may_read=self._lineage.may_read, most=run.most_sources, in_part=self._lineage.in_part,
         )  # fmt: skip
 
     def session(self) -> Session:

@@ -73,6 +73,8 @@ class Lineage(LineageOfStreams, LineageOfWrites, ProfileOfTables, StoredArrays, 
     """Whether an answer may call UDFs, and so execute their code, for reasons that are not stored."""
     most_sources: int | None = None
     """The most source rows of one answer; None: `settings.source_limit`."""
+    in_part = False
+    """Whether an answer about several runs leaves out those that need Spark, and says so, where it would be refused otherwise."""
     query_seconds: float | None = None
     """The most seconds of one query of the store; None: `settings.statement_timeout`."""
 

@@ -35,6 +35,7 @@ class AskedLineage(Lineage):
     """The facade for one person, in the bounds of the tab: never Spark, and UDFs only where that is switched on."""
 
     most_sources = MOST_SOURCE_ROWS
+    in_part = True
 
     def __init__(self, store: Store, rights: Rights) -> None:
         super().__init__(store=store)

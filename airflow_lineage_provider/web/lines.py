@@ -50,9 +50,14 @@ def rows_lines(run_id: str) -> Lines:
     return Lines(f'lineage.get_run("{run_id}").result_table()', f"airflow-lineage show {run_id}")
 
 
-def forward_lines(run_id: str, where: str, table: str) -> Lines:
-    """`Run.forward` from the rows of a source table that meet a predicate."""
-    return Lines(f'lineage.get_run("{run_id}").forward({_quoted(where)}, {_quoted(table)})', None)
+def forward_lines(run_id: str, where: str, table: str, *, across: bool = False) -> Lines:
+    """`Run.forward` from the rows of a source table that meet a predicate.
+
+    >>> forward_lines("01a", "n = 1", "loan", across=True).command
+    "airflow-lineage forward 01a 'n = 1' --table loan --across"
+    """
+    python = f'lineage.get_run("{run_id}").forward({_quoted(where)}, {_quoted(table)}{", across=True" if across else ""})'
+    return Lines(python, f"airflow-lineage forward {run_id} {_rows_of(where, table)}{' --across' if across else ''}")
 
 
 def why_not_lines(run_id: str, where: str, table: str) -> Lines:
@@ -62,7 +67,11 @@ def why_not_lines(run_id: str, where: str, table: str) -> Lines:
     "airflow-lineage why-not 01a 'n = 1' --table loan"
     """
     python = f'lineage.get_run("{run_id}").why_not({_quoted(where)}, table={_quoted(table)})'
-    return Lines(python, f"airflow-lineage why-not {run_id} {shlex.quote(where)} --table {shlex.quote(table)}")
+    return Lines(python, f"airflow-lineage why-not {run_id} {_rows_of(where, table)}")
+
+
+def _rows_of(where: str, table: str) -> str:
+    return f"{shlex.quote(where)} --table {shlex.quote(table)}"
 
 
 def _quoted(text: str) -> str:

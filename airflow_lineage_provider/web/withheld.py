@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from airflow_lineage_provider.reasons.discretion import Discretion, Redaction
@@ -12,11 +13,19 @@ if TYPE_CHECKING:
 
     from airflow_lineage_provider.recording import RecordedPlan
 
+_WORD = re.compile(r"\w+")
+
 
 def rows_shown(rows: pa.Table, table: str = "") -> pa.Table:
     """Rows of a result, or of a source table, as they may be shown, under the settings."""
     discretion = Discretion.of()
     return table_shown(rows, discretion, table) if discretion else rows
+
+
+def text_shown(text: str) -> str:
+    """A message that may be about any run: without the literals beside a word that names a column which is withheld."""
+    discretion, words = Discretion.of(), set(_WORD.findall(text))
+    return Redaction(frozenset(filter(discretion.hides, words)), frozenset(filter(discretion.masks, words))).text(text)
 
 
 def redaction_of(plan: RecordedPlan) -> Redaction:

@@ -186,6 +186,19 @@ def test_a_source_row_is_followed(opened: Callable[..., Any], runs: dict[str, st
     page.frame_locator("iframe").get_by_text("credit_exam").first.wait_for()
 
 
+@SIZES
+def test_a_source_row_is_followed_into_later_runs(opened: Callable[..., Any], runs: dict[str, str], width: int, scheme: str) -> None:
+    page = opened(f"lineage/tab#run={runs['judged']}&where=client_id+%3D+49&why=where&follow=1", width=width, scheme=scheme)
+    page.get_by_role("link", name="Impact: row 1 of client").click()
+    page.get_by_role("heading", name="1 row of the result of loans.report").wait_for()
+    page.get_by_text("DAG loan_report").wait_for()
+    page.get_by_text("loans.again, which may have read rows of it, was not asked").wait_for()
+    look(page, f"impact-{width}")
+    later = page.get_by_role("region", name="What did it touch, here and in later runs?")
+    later.get_by_role("link", name="Why? Row 1").last.click()
+    page.get_by_role("heading", name="loans.report").wait_for()
+
+
 def test_source_rows_by_a_predicate_and_where_spark_is_needed(opened: Callable[..., Any], runs: dict[str, str]) -> None:
     page = opened(f"lineage/tab#run={runs['again']}&part=sources")
     page.get_by_label("Its rows, as Spark's SQL says it").fill("client_id = 49")

@@ -9,6 +9,7 @@ import pytest
 
 from airflow_lineage_provider import Lineage
 from airflow_lineage_provider.store import Store
+from airflow_lineage_provider.web.withheld import text_shown
 
 API = "/lineage/api/v1"
 Client = Callable[..., Any]
@@ -38,7 +39,7 @@ def test_what_else_a_source_row_touched(client: Client, runs: dict[str, str], st
     assert expected
     assert (found["run"]["id"], found["table"], found["guarantee"]["level"]) == (runs["judged"], "client", "exact")
     assert answer["rows"]["rows"] == [[49, "client 49", 35.0, 0.0]]
-    assert found["ask"]["command"] is None
+    assert found["ask"]["command"].endswith(" --table client")
     assert found["ask"]["python"].startswith(f'lineage.get_run("{runs["judged"]}").forward("client_id = 49 AND name = \'client 49\'')
     by_number = client().post(f"{API}/runs/{runs['judged']}/explanation", json={"numbers": found["numbers"]})
     assert by_number.status_code == 200
@@ -122,3 +123,51 @@ def test_columns_that_are_withheld(client: Client, runs: dict[str, str], monkeyp
     for column in ("name = 'client 49'", "debt > 0"):
         refused = asked(client(), runs["judged"], what, table="client", where=column)
         assert (refused.status_code, refused.json()["error"]["name"]) == (422, "InvalidTarget")
+
+
+def across(client: Any, runs: dict[str, str]) -> dict[str, Any]:
+    answer = asked(client, runs["judged"], "forward", **behind(49, "client"), across=True)
+    assert answer.status_code == 200, answer.text
+    return dict(answer.json())
+
+
+def test_what_source_rows_touched_in_later_runs(client: Client, runs: dict[str, str], store: Store) -> None:
+    """As the command says it; a run that only Spark could ask is left out, and the answer says so."""
+    found = across(client(), runs)
+    here, later = found["results"]
+    assert (here["run"]["id"], here["table"], here["decides"]) == (runs["judged"], "client", True)
+    assert (later["run"]["id"], later["table"], later["decides"]) == (runs["reported"], None, False)
+    known = Lineage(store=store).get_run(runs["reported"])
+    explained = known.explain(known.numbered([int(number) for number in later["numbers"]]), save=False)
+    assert later["result"]["rows"] == [[49, 187.0, 2025]]
+    assert 49 in explained.sources["client"].rows.column("client_id").to_pylist()
+    assert "--across" in later["ask"]["command"]
+    assert ", across=True" in later["ask"]["python"]
+    (remark,) = found["remarks"]
+    assert remark["level"] == "unavailable"
+    assert f"{runs['again']} of loans.again" in remark["cause"]
+    assert "needs a Spark session" in remark["cause"]
+
+
+def test_later_runs_of_other_dags_are_withheld(client: Client, runs: dict[str, str], only_dag: OnlyDag) -> None:
+    only_dag("ann", "loan_examination")
+    found = across(client("viewer", "ann"), runs)
+    assert [one["run"]["id"] for one in found["results"]] == [runs["judged"]]
+    assert any(one["cause"].startswith("withheld: 1 later run ") for one in found["remarks"])
+    assert runs["reported"] not in str(found)
+    assert "loans.report" not in str(found)
+
+
+def test_columns_of_later_runs_that_are_withheld(client: Client, runs: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AIRFLOW_LINEAGE_HIDE", "year")
+    monkeypatch.setenv("AIRFLOW_LINEAGE_MASK", "amount")
+    _, later = across(client(), runs)["results"]
+    assert [one["name"] for one in later["result"]["columns"]] == ["client_id", "amount"]
+    assert later["result"]["rows"] == [[49, "•••"]]
+
+
+def test_a_message_about_any_run_is_shown_without_what_is_withheld(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "run 01a of x could not be traced: salary > 40000 AND name = 'Ann'"
+    assert text_shown(text) == text
+    monkeypatch.setenv("AIRFLOW_LINEAGE_HIDE", "sal*")
+    assert text_shown(text) == "run 01a of x could not be traced: ••• > ••• AND name = •••"

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from airflow_lineage_provider import settings
 from airflow_lineage_provider.answers.descendants import Descendants
 from airflow_lineage_provider.answers.lineage_rows import LineageRows
+from airflow_lineage_provider.answers.values import count
 from airflow_lineage_provider.deriving.across.output_rows import OutputRows, ReadBack, as_type
 from airflow_lineage_provider.deriving.across.stored_outputs import UNKNOWN, columns_as_read
 from airflow_lineage_provider.deriving.across.writers import MadeBy, file_uri, made_by
@@ -69,7 +70,8 @@ class Onward:
     """Follows rows on, through the runs that read them.
 
     ``open_run`` gives a run to be asked, ``describe`` what a person wants to know of its record. ``may_read`` says whether the rows of a
-    run's result may be in the answer. ``most`` rows of one run's result may be reached.
+    run's result may be in the answer. ``most`` rows of one run's result may be reached. With ``in_part`` a later run that only Spark could
+    ask is left out, and said to be.
     """
 
     runs: KnownRuns
@@ -77,16 +79,18 @@ class Onward:
     describe: Callable[[RunRecord], RunSummary]
     may_read: Callable[[RunRecord], bool]
     most: int
+    in_part: bool = False
     _reached: dict[str, _Reached] = field(default_factory=dict, init=False)
     _waiting: set[str] = field(default_factory=set, init=False)
     _later: dict[str, LineageRows] = field(default_factory=dict, init=False)
     _remarks: list[Guarantee] = field(default_factory=list, init=False)
     _dropped: set[str] = field(default_factory=set, init=False)
+    _withheld: int = field(default=0, init=False)
 
     def follow(self, here: LineageRows) -> Descendants:
         """The rows of later runs' results that descend from these, and with them from the rows that were asked about.
 
-        :raises SparkRequired: a part of the answer needs a Spark session, and there is none.
+        :raises SparkRequired: a part of the answer needs a Spark session, and there is none (without ``in_part``).
         :raises AnswerTooLarge: more rows of a run are reached than may be.
         """
         import numpy as np
@@ -100,6 +104,9 @@ class Onward:
         if self._dropped:
             text = f"{len(self._dropped):,} later runs were dropped: whether they read any of these rows is not known"
             self._remarks.append(Guarantee(level="exact", cause=text))
+        if self._withheld:
+            text = f"withheld: {count(self._withheld, 'later run')} that may have read rows of it, whose rows may not be shown to who asks"
+            self._remarks.append(Guarantee(level="unavailable", cause=text))
         decides = {one for one in (here.run.id, *self._later) if self.runs.run(one).udfs}
         return Descendants(here=here, later=self._later, deciding=frozenset(decides), remarks=tuple(dict.fromkeys(self._remarks)))
 
@@ -120,17 +127,19 @@ class Onward:
     def _look_at(self, run_id: str, here: LineageRows) -> None:
         """A run that may have read what was reached."""
         record = self.runs.run(run_id)
+        if not self.may_read(record):  # not even that there is the run is told
+            self._withheld += 1
+            return
         what = f"run {run_id} of {record.pipeline}, which may have read rows of it,"
         try:
             run = self.open_run(run_id)
             read = [(name, group, made) for name, group in tables_of(run.recorded).items() if (made := self._made(group[0], run_id)).runs]
-            if not read:
-                return
-            if not self.may_read(record):
-                self._remarks.append(Guarantee(level="unavailable", cause=f"{what} is withheld: its rows may not be shown to who asks"))
-                return
-            self._followed(run, read, here)
+            if read:
+                self._followed(run, read, here)
         except (SparkRequired, AnswerTooLarge) as problem:
+            if self.in_part and isinstance(problem, SparkRequired):
+                self._remarks.append(Guarantee(level="unavailable", cause=f"{what} was not asked: {problem}"))
+                return
             raise type(problem)(f"{what.removesuffix(',')}: {problem}") from problem
         except StoreUnavailable:
             raise

@@ -169,6 +169,12 @@ class SourceRowsAsked(Asked):
         return self
 
 
+class ForwardAsked(SourceRowsAsked):
+    """Source rows that are followed; with ``across`` on, into the results of all later runs that read what they touched."""
+
+    across: bool = False
+
+
 class LinesAnswer(BaseModel):
     """How the same is asked in Python, in a shell (null where the command has no verb for it), and of the derivation DAG (its ``conf``)."""
 
@@ -205,10 +211,12 @@ class TableAnswer(BaseModel):
 
 
 class DescendantsAnswer(BaseModel):
-    """The rows of one run's result that descend from the source rows, which that run read as ``table``."""
+    """The rows of one run's result that descend from the source rows, which that run read as ``table``: null where it read what another
+    run here had made of them. ``decides``: it calls UDFs."""
 
     run: RunAnswer
-    table: str
+    table: str | None
+    decides: bool
     result: TableAnswer
     numbers: list[str]
     guarantee: GuaranteeAnswer
@@ -217,11 +225,13 @@ class DescendantsAnswer(BaseModel):
 
 
 class ForwardAnswer(BaseModel):
-    """What source rows touched, in each run that read them. ``rows`` are they themselves, where they stand in an explanation."""
+    """What source rows touched, in each run that read them, and in later ones where those are asked for. ``rows`` are they themselves,
+    where they stand in an explanation. ``remarks`` say which ways could not be followed, and why."""
 
     asked: str
     rows: TableAnswer | None
     results: list[DescendantsAnswer]
+    remarks: list[GuaranteeAnswer] = []
 
 
 class WhyNotAnswer(BaseModel):

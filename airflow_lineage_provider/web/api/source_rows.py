@@ -1,4 +1,5 @@
-"""Source rows followed forwards: what else they touched, and why they are not in the result, as far as it is known without Spark."""
+"""Source rows followed forwards: what else they touched, here and in later runs, and why they are not in the result, as far as it is
+known without Spark."""
 
 from __future__ import annotations
 
@@ -10,6 +11,7 @@ from fastapi import APIRouter
 from fastapi.responses import Response
 from starlette.exceptions import HTTPException
 
+from airflow_lineage_provider.answers.descendants import Descendants
 from airflow_lineage_provider.answers.keyed_rows import KeyedRows
 from airflow_lineage_provider.answers.lineage_rows import LineageRows
 from airflow_lineage_provider.answers.values import rows_of
@@ -25,6 +27,7 @@ from airflow_lineage_provider.web.api.models import (
     MOST_SHOWN,
     DescendantsAnswer,
     ForwardAnswer,
+    ForwardAsked,
     GuaranteeAnswer,
     LinesAnswer,
     SourceRowsAsked,
@@ -36,7 +39,7 @@ from airflow_lineage_provider.web.asking import MOST_TARGET_ROWS, Asked, Questio
 from airflow_lineage_provider.web.foreign import written_by
 from airflow_lineage_provider.web.lines import Lines, forward_lines, like, why_not_lines
 from airflow_lineage_provider.web.problems import Refused
-from airflow_lineage_provider.web.withheld import redaction_of, rows_shown
+from airflow_lineage_provider.web.withheld import redaction_of, rows_shown, text_shown
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -59,8 +62,21 @@ class _Meant:
         return self.keyed if self.keyed is not None else self.like
 
 
+@dataclass(frozen=True)
+class _Followed:
+    """What became of them, and the lines that ask the same."""
+
+    meant: _Meant
+    found: Descendants
+    lines: Lines
+
+    @property
+    def here(self) -> LineageRows:
+        return self.found.here
+
+
 @router.post("/runs/{run_id}/forward", response_model=ForwardAnswer, responses=FILES)
-async def forward(run_id: str, asked: SourceRowsAsked, question: Asked, form: Wanted) -> ForwardAnswer | Response:
+async def forward(run_id: str, asked: ForwardAsked, question: Asked, form: Wanted) -> ForwardAnswer | Response:
     """The rows of the result that source rows touched. As a file: those of the run that is named, or of the first that read them."""
     return await question.answered(lambda: _forward(question, run_id, asked, form))
 
@@ -71,14 +87,16 @@ async def why_not(run_id: str, asked: SourceRowsAsked, question: Asked) -> WhyNo
     return await question.answered(lambda: _why_not(question, run_id, asked))
 
 
-def _forward(question: Question, run_id: str, asked: SourceRowsAsked, form: Format) -> ForwardAnswer | Response:
+def _forward(question: Question, run_id: str, asked: ForwardAsked, form: Format) -> ForwardAnswer | Response:
     run = question.run(run_id)
     rows, meant = _meant(question, run, asked)
-    found = [(one, _followed(question, one, forward_lines(one.run.id, one.like, one.table))) for one in meant]
+    across = asked.across and form == "json"
+    lines = [forward_lines(one.run.id, one.like, one.table, across=across) for one in meant]
+    found = [_followed(question, one, asks, across=across) for one, asks in zip(meant, lines, strict=True)]
     if form == "json":
-        return _answer(asked, rows, found)
-    one, descending = next((pair for pair in found if pair[0].run.id == run.id), found[0])
-    return as_file(rows_shown(descending.rows), form, f"touched-{one.run.id}", _worth(one, descending))
+        return _answer(question, asked, rows, found)
+    one = next((each for each in found if each.meant.run.id == run.id), found[0])
+    return as_file(rows_shown(one.here.rows), form, f"touched-{one.meant.run.id}", _worth(one, one.here))
 
 
 def _why_not(question: Question, run_id: str, asked: SourceRowsAsked) -> WhyNotAnswer:
@@ -87,15 +105,16 @@ def _why_not(question: Question, run_id: str, asked: SourceRowsAsked) -> WhyNotA
     found = []
     for one in meant:
         lines = why_not_lines(one.run.id, one.like, one.table)
-        descending = _followed(question, one, lines)
-        lost = one.keyed is None and len(set(descending.links.column("asked").to_pylist())) < descending.asked_rows
-        if lost or not len(descending):
+        followed = _followed(question, one, lines)
+        here = followed.here
+        lost = one.keyed is None and len(set(here.links.column("asked").to_pylist())) < here.asked_rows
+        if lost or not len(here):
             text = (
                 "not all of these source rows are in the result; which operator dropped them is found by running the pipeline's operators"
             )
             raise Refused(SparkRequired(f"{text} again: that needs Spark"), lines, redaction_of(run.plan))
-        found.append((one, descending))
-    return WhyNotAnswer(found=_answer(asked, rows, found))
+        found.append(followed)
+    return WhyNotAnswer(found=_answer(question, asked, rows, found))
 
 
 def _meant(question: Question, run: Run, asked: SourceRowsAsked) -> tuple[pa.Table | None, list[_Meant]]:
@@ -133,38 +152,45 @@ def _meeting(question: Question, run: Run, table: str, where: str) -> _Meant:
     return _Meant(run, asked.table, where)
 
 
-def _followed(question: Question, one: _Meant, lines: Lines) -> LineageRows:
+def _followed(question: Question, one: _Meant, lines: Lines, *, across: bool = False) -> _Followed:
     try:
-        return one.run.forward(one.target, one.table, max_rows=MOST_TARGET_ROWS, progress=question.in_time)
+        if across:
+            found = one.run.forward(one.target, one.table, max_rows=MOST_TARGET_ROWS, progress=question.in_time, across=True)
+        else:
+            found = Descendants(here=one.run.forward(one.target, one.table, max_rows=MOST_TARGET_ROWS, progress=question.in_time), later={})
     except LineageError as problem:
         raise Refused(problem, lines, redaction_of(one.run.plan)) from problem
+    return _Followed(one, found, lines)
 
 
-def _answer(asked: SourceRowsAsked, rows: pa.Table | None, found: Sequence[tuple[_Meant, LineageRows]]) -> ForwardAnswer:
+def _answer(question: Question, asked: SourceRowsAsked, rows: pa.Table | None, found: Sequence[_Followed]) -> ForwardAnswer:
     meant = f"row {asked.row + 1:,} of {asked.table}" if asked.row is not None else f"rows of {asked.table}"
+    remarks = dict.fromkeys(remark for one in found for remark in one.found.remarks)
     return ForwardAnswer(
         asked=meant,
         rows=None if rows is None else _table(rows, asked.table),
-        results=[_descendants(one, descending) for one, descending in found],
+        results=[_descendants(question, one, descending) for one in found for descending in one.found],
+        remarks=[GuaranteeAnswer(level=one.level, cause=text_shown(one.cause)) for one in remarks],
     )
 
 
-def _descendants(one: _Meant, found: LineageRows) -> DescendantsAnswer:
-    worth, lines = _worth(one, found), forward_lines(one.run.id, one.like, one.table)
+def _descendants(question: Question, one: _Followed, found: LineageRows) -> DescendantsAnswer:
+    run, worth = question.run(found.run.id), _worth(one, found)
     return DescendantsAnswer(
-        run=run_answer(one.run.record, 0),
-        table=one.table,
+        run=run_answer(run.record, 0),
+        table=one.meant.table if found is one.here else None,
+        decides=bool(run.record.udfs),
         result=_table(rows_shown(found.rows)),
         numbers=[str(number) for number in found.numbers[:MOST_SHOWN]],
-        guarantee=GuaranteeAnswer(level=worth.level, cause=redaction_of(one.run.plan).text(worth.cause)),
+        guarantee=GuaranteeAnswer(level=worth.level, cause=redaction_of(run.plan).text(worth.cause)),
         seconds=found.seconds,
-        ask=LinesAnswer(python=lines.python, command=lines.command),
+        ask=LinesAnswer(python=one.lines.python, command=one.lines.command),
     )
 
 
-def _worth(one: _Meant, found: LineageRows) -> Guarantee:
+def _worth(one: _Followed, found: LineageRows) -> Guarantee:
     """A key that several rows share, or a source that has changed, makes the question itself worth less."""
-    return found.guarantee if one.worth is None else weakest(found.guarantee, one.worth)
+    return weakest(found.guarantee, one.meant.worth)
 
 
 def _table(shown: pa.Table, table: str = "") -> TableAnswer:

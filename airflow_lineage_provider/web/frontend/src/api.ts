@@ -125,7 +125,10 @@ export type SourceRows = { table: string; where: string } | { table: string; beh
 
 export interface Descendants {
   run: Run;
-  table: string;
+  /** The table that the run read the source rows as; null where it read what another run had made of them. */
+  table: string | null;
+  /** The run calls UDFs: models decide in it. */
+  decides: boolean;
   result: Table & { total: number };
   numbers: string[];
   guarantee: { level: string; cause: string };
@@ -136,6 +139,8 @@ export interface Forward {
   asked: string;
   rows: (Table & { total: number }) | null;
   results: Descendants[];
+  /** Which ways could not be followed, and why. */
+  remarks: { level: string; cause: string }[];
 }
 
 export interface PictureNode {
@@ -234,6 +239,7 @@ export const api = {
   rowsFile: (id: string, asked: RowsAsked, form: FileForm) => file(`${run(id)}/rows`, form, asked),
   explanationFile: (id: string, target: Target, table: string, form: FileForm) => file(`${run(id)}/explanation`, form, { ...target, table }),
   forward: (id: string, asked: SourceRows, signal?: AbortSignal) => answer<Forward>(`${run(id)}/forward`, signal, asked),
+  impact: (id: string, asked: SourceRows, signal?: AbortSignal) => answer<Forward>(`${run(id)}/forward`, signal, { ...asked, across: true }),
   forwardFile: (id: string, asked: SourceRows, form: FileForm) => file(`${run(id)}/forward`, form, asked),
   whyNot: (id: string, asked: SourceRows, signal?: AbortSignal) => answer<{ found: Forward }>(`${run(id)}/why-not`, signal, asked),
   columns: (id: string, across: boolean, signal?: AbortSignal) => answer<Columns>(`${run(id)}/columns?across=${across}`, signal),

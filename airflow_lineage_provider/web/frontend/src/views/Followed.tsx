@@ -7,9 +7,9 @@ import { PlainTable } from "../PlainTable";
 import { Trouble, Waiting } from "../Trouble";
 import { api, type Descendants, type Forward, type SourceRows } from "../api";
 import { hashOf, permalink, type View } from "../place";
-import { count } from "../words";
+import { count, when } from "../words";
 
-export type Way = "forward" | "why-not";
+export type Way = "forward" | "impact" | "why-not";
 
 interface Props {
   id: string;
@@ -19,14 +19,19 @@ interface Props {
   link: View;
 }
 
-const TITLES: Record<Way, string> = { forward: "What did it touch?", "why-not": "Why is it not in the result?" };
+const TITLES: Record<Way, string> = {
+  forward: "What did it touch?",
+  impact: "What did it touch, here and in later runs?",
+  "why-not": "Why is it not in the result?",
+};
 
-/** Source rows followed to the result: what they touched, or that they are in it after all. */
+function follow(way: Way, id: string, asked: SourceRows, signal?: AbortSignal): Promise<Forward> {
+  return way === "why-not" ? api.whyNot(id, asked, signal).then((one) => one.found) : api[way](id, asked, signal);
+}
+
+/** Source rows followed to the result, and on into later runs: what they touched, or that they are in it after all. */
 export function Followed({ id, asked, way, close, link }: Props) {
-  const found = useQuery({
-    queryKey: [way, id, asked],
-    queryFn: ({ signal }): Promise<Forward> => (way === "forward" ? api.forward(id, asked, signal) : api.whyNot(id, asked, signal).then((one) => one.found)),
-  });
+  const found = useQuery({ queryKey: [way, id, asked], queryFn: ({ signal }) => follow(way, id, asked, signal) });
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => heading.current?.focus(), [way, asked.table]);
   return (
@@ -47,10 +52,22 @@ export function Followed({ id, asked, way, close, link }: Props) {
           {way === "why-not" && found.data.results.every((one) => one.result.total > 0) && (
             <p role="status">It is in the result: in the lineage of these rows.</p>
           )}
-          {found.data.results.map((one) => (
-            <Touched key={one.run.id} one={one} own={one.run.id === id} />
+          {found.data.results.map((one, at) => (
+            <Touched key={at} one={one} own={one.run.id === id} />
           ))}
-          <Downloads name={`touched-${id}`} what="the rows that it touched" file={(form) => api.forwardFile(id, asked, form)} json={() => api.forward(id, asked)} />
+          {way === "impact" && found.data.results.every((one) => one.table !== null) && <p>It touched no row of a later run.</p>}
+          {found.data.remarks.map((one) => (
+            <p key={one.cause} className="note">
+              <span className={`badge ${one.level}`}>{one.level}</span> {one.cause}
+            </p>
+          ))}
+          <Lines ask={found.data.results[0]!.ask} title="The same in a shell, and in Python:" />
+          <Downloads
+            name={`touched-${id}`}
+            what="the rows that it touched"
+            file={(form) => api.forwardFile(id, asked, form)}
+            json={() => follow(way === "why-not" ? "forward" : way, id, asked)}
+          />
         </>
       )}
     </section>
@@ -65,6 +82,11 @@ function Touched({ one, own }: { one: Descendants; own: boolean }) {
         {count(result.total, "row")} of the result of {own ? "this run" : <a href={hashOf({ run: one.run.id })}>{one.run.pipeline}</a>}{" "}
         <span className={`badge ${guarantee.level}`}>{guarantee.level}</span>
       </h3>
+      {!own && (
+        <p className="note">
+          {[one.run.dag_id && `DAG ${one.run.dag_id}`, when(one.run.started), one.decides && "models decide in it"].filter(Boolean).join(" · ")}
+        </p>
+      )}
       {guarantee.cause && <p className="note">{guarantee.cause}</p>}
       {result.total > result.rows.length && <p className="note">The first {result.rows.length} are shown; a file has all.</p>}
       {result.total > 0 && (
@@ -78,7 +100,6 @@ function Touched({ one, own }: { one: Descendants; own: boolean }) {
           )}
         />
       )}
-      <Lines ask={one.ask} title="The same in Python:" />
     </>
   );
 }

@@ -69,6 +69,9 @@ function Ask({ name, at, rest }: { name: string; at: number; rest: View }) {
       <a href={to("forward")} aria-label={`What else? Row ${at + 1} of ${name}`}>
         What else?
       </a>{" "}
+      <a href={to("impact")} aria-label={`Impact: row ${at + 1} of ${name}`}>
+        Impact
+      </a>{" "}
       <a href={to("why-not")} aria-label={`Why not? Row ${at + 1} of ${name}`}>
         Why not?
       </a>

@@ -30,6 +30,9 @@ export function SourcesView({ details, view }: { details: RunDetails; view: View
         <label htmlFor="rows">Its rows, as Spark's SQL says it</label>
         <input id="rows" required value={where} maxLength={20_000} spellCheck={false} autoComplete="off" onChange={(event) => setWhere(event.target.value)} />
         <button type="submit">What did they touch?</button>
+        <button type="button" disabled={!where.trim()} onClick={() => ask("impact")}>
+          In later runs, too?
+        </button>
         <button type="button" disabled={!where.trim()} onClick={() => ask("why-not")}>
           Why are they not in the result?
         </button>
