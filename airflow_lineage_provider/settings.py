@@ -93,7 +93,8 @@ def cell_limit() -> int:
 
 
 def reason_bytes() -> int:
-    """The longest reason that is traced to cells of arrays (``AIRFLOW_LINEAGE_REASON_BYTES``, default 1,000,000)."""
+    """The longest reason that is traced to cells of arrays (``AIRFLOW_LINEAGE_REASON_BYTES``, default 1,000,000); of a longer one the
+    relations are kept apart (`reasons.apart`)."""
     return _whole("REASON_BYTES", 1_000_000)
 
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from airflow_lineage_provider.answers.values import links_by_row, rows_of
 from airflow_lineage_provider.errors import PlanError
 from airflow_lineage_provider.plan.guarantees import ORDER
+from airflow_lineage_provider.reasons.apart import filled
 from airflow_lineage_provider.reasons.payload import from_json
 from airflow_lineage_provider.reasons.traced import ArrayPath, ArraySource, Traced
 from airflow_lineage_provider.tracing.columns.arguments import argument_lineage
@@ -115,8 +116,9 @@ class CellsOf:
 
     def _traced(self) -> Iterator[tuple[Any, Traced, ArraySource, list[Place]]]:
         """The decisions whose reasons are traced to cells, with each argument that they are about, and where its value stands."""
-        for row in rows_of(self.explanation.reasons[self.udf].rows):
-            reason = None if row[-1] is None else from_json(row[-1])
+        made = self.explanation.reasons[self.udf]
+        for row in rows_of(made.rows):
+            reason = None if row[-1] is None else filled(from_json(row[-1]), made.relations)
             if isinstance(reason, Traced):
                 for source in reason.sources:
                     if source.position is not None and source.position < len(row) - 3:

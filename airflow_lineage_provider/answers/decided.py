@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider.answers.tables import UNRECORDED, AnswerTable
+from airflow_lineage_provider.reasons.apart import NOTHING_APART, Relations, filled
 from airflow_lineage_provider.reasons.features import NOTHING_SAID, Names
 from airflow_lineage_provider.reasons.payload import Attributions, Payload, TextSpans, from_json, untraced
 
@@ -25,7 +26,7 @@ class Reasons(AnswerTable):
     """The decisions of a UDF: one row a judged input (``row``, the arguments by name, ``value``, ``reason``).
 
     ``links`` says which source rows stand behind which of them, by ``row``; ``names`` what the UDF's author calls its arguments and its
-    value; ``run_id`` which run called it.
+    value; ``run_id`` which run called it; ``relations`` has by name the relations between cells that long reasons name (`reasons.apart`).
     """
 
     noun = "decision"
@@ -38,10 +39,12 @@ class Reasons(AnswerTable):
         links: pa.Table | None = None,
         names: Names = NOTHING_SAID,
         run_id: str = "",
+        relations: Relations = NOTHING_APART,
     ) -> None:
         super().__init__(rows, guarantee=guarantee, links=links)
         self.names = names
         self.run_id = run_id
+        self.relations = relations
 
     def _repr_html_(self) -> str:
         from airflow_lineage_provider.render.notebook import reasons_fragment
@@ -54,7 +57,7 @@ class Reasons(AnswerTable):
         :raises PayloadError: a reason is of a later release.
         """
         texts = self.rows.column(self.rows.num_columns - 1).to_pylist()
-        return [None if text is None else from_json(text) for text in texts]
+        return [None if text is None else filled(from_json(text), self.relations) for text in texts]
 
     def attributions(self) -> pd.DataFrame:
         """One row for each feature (each marked part of a text) of each decision, with the columns `COLUMNS`.

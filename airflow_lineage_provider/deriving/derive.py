@@ -205,6 +205,7 @@ def _reasons(made: Derivation, traced: Trace, found: FoundSources, answer: _Answ
                 links=_links(made.lineage.behind(Rows(of=own, keys=calls.rows)), found),
                 names=Names.of(run.udfs.descriptions[function.function].said),
                 run_id=run.record.id,
+                relations=calls.relations,
             )
 
 

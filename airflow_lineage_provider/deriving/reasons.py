@@ -17,6 +17,7 @@ from airflow_lineage_provider.plan.guarantees import EXACT, Guarantee
 from airflow_lineage_provider.plan.lineage_keys import ROW, MaterializedSegment
 from airflow_lineage_provider.plan.names import free_name
 from airflow_lineage_provider.plan.operators import FunctionOperator
+from airflow_lineage_provider.reasons.apart import NOTHING_APART, Relations, names_in, parted_column
 from airflow_lineage_provider.reasons.discretion import MASK, Discretion
 from airflow_lineage_provider.reasons.values import same_values
 
@@ -31,11 +32,13 @@ NO_REASON = "no reason declared: the UDF has no reasoning mode (with_reason decl
 
 @dataclass(frozen=True, kw_only=True)
 class TracedCalls:
-    """The calls of one function operator: ``table`` as `Explanation.reasons` has it; ``rows`` maps each to stored row numbers."""
+    """The calls of one function operator: ``table`` as `Explanation.reasons` has it; ``rows`` maps each to stored row numbers;
+    ``relations`` are those that its reasons have apart."""
 
     table: pa.Table
     rows: pa.Table
     guarantee: Guarantee
+    relations: Relations
 
 
 class ReasonReader:
@@ -57,34 +60,44 @@ class ReasonReader:
         calls, tags = _distinct(rows, len(columns))
         inputs = [calls.column(name) for name in arguments.values()]
         values = calls.column(segment.column(function.value))
+        own: Relations
         if function.reason is not None:
-            reasons = calls.column(segment.column(function.reason))
+            # Rows that were loaded have long reasons parted; those in files have them as they were made.
+            reasons, own = parted_column(calls.column(segment.column(function.reason)))
             guarantee = worth_of(reasons, values, f"the reasoning mode of {function.udf} gave no reason")
         else:
-            reasons, guarantee = self._explained(function, inputs, values)
-        return TracedCalls(table=_table(list(arguments), inputs, values, reasons), rows=tags, guarantee=guarantee)
+            reasons, guarantee, own = self._explained(function, inputs, values)
+        relations = self._relations(reasons, own)
+        return TracedCalls(table=_table(list(arguments), inputs, values, reasons), rows=tags, guarantee=guarantee, relations=relations)
 
-    def _explained(self, function: FunctionOperator, inputs: list[Any], values: Any) -> tuple[Any, Guarantee]:
+    def _relations(self, reasons: Any, own: Relations) -> Relations:
+        """The relations that reasons have apart: ``own``, which were just made, and those that the run has."""
+        names = [name for name in names_in(reasons.to_pylist()) if name not in own]
+        return {**own, **self.run.store.reason_relations(self.run.record.id, names)} if names else own
+
+    def _explained(self, function: FunctionOperator, inputs: list[Any], values: Any) -> tuple[Any, Guarantee, Relations]:
         import pyarrow as pa
         import pyarrow.compute as pc
 
         description = self.udfs.descriptions[function.function]
         if not description.has_reason:
             none = pa.nulls(len(values), pa.string())
-            return none, worth_of(none, values, NO_REASON)
+            return none, worth_of(none, values, NO_REASON), NOTHING_APART
         digests = [_digest(description.version, row) for row in zip(*(one.to_pylist() for one in inputs), strict=True)]
         known = self.run.store.cached_reasons(self.run.record.id, str(function.function), list(dict.fromkeys(digests)), self.run.session)
         known = known.select(["digest", "reason"])
         places = pc.index_in(pa.array(digests, pa.string()), value_set=known.column("digest"))
         missing = pc.indices_nonzero(pc.is_null(places)).to_pylist()
+        relations = NOTHING_APART
         try:
             if missing:
-                known = pa.concat_tables([known, self._explain(function, inputs, values, digests, missing)])
+                made, relations = self._explain(function, inputs, values, digests, missing)
+                known = pa.concat_tables([known, made])
                 places = pc.index_in(pa.array(digests, pa.string()), value_set=known.column("digest"))
         except ReasonError as problem:
-            return _combined(known.column("reason").take(places)), Guarantee(level="unavailable", cause=str(problem))
+            return _combined(known.column("reason").take(places)), Guarantee(level="unavailable", cause=str(problem)), NOTHING_APART
         found = _combined(known.column("reason").take(places))
-        return found, worth_of(found, values, f"the reasoning mode of {function.udf} gave no reason")
+        return found, worth_of(found, values, f"the reasoning mode of {function.udf} gave no reason"), relations
 
     def _explain(
         self,
@@ -93,8 +106,8 @@ class ReasonReader:
         values: Any,
         digests: list[str],
         missing: list[int],
-    ) -> pa.Table:
-        """The calls at the ``missing`` places, each different one once: its digest and its reason.
+    ) -> tuple[pa.Table, Relations]:
+        """The calls at the ``missing`` places, each different one once: its digest and its reason; and the relations that these have apart.
 
         :raises ReasonError: the UDF is not to be had, or decides otherwise now.
         """
@@ -103,7 +116,8 @@ class ReasonReader:
         self.run.session.rest()
         udf = self.udfs.find(function.function)
         chosen = list({digests[at]: at for at in reversed(missing)}.values())
-        made, reasons = udf.explain_batch([_combined(one.take(chosen)) for one in inputs])
+        made, whole = udf.explain_batch([_combined(one.take(chosen)) for one in inputs], apart=True)
+        reasons, relations = parted_column(whole)
         stored = _combined(values.take(chosen))
         for at, same in enumerate(same_values(stored, made)):
             if not same:
@@ -115,8 +129,8 @@ class ReasonReader:
         asked = [digests[at] for at in chosen]
         if self.run.keep_reasons:
             decided = zip((json.dumps(value, default=str) for value in made.to_pylist()), reasons.to_pylist(), strict=True)
-            self.run.store.save_reasons(self.run.record.id, str(function.function), dict(zip(asked, decided, strict=True)))
-        return pa.table({"digest": pa.array(asked, pa.string()), "reason": reasons.cast(pa.string())})
+            self.run.store.save_reasons(self.run.record.id, str(function.function), dict(zip(asked, decided, strict=True)), relations)
+        return pa.table({"digest": pa.array(asked, pa.string()), "reason": reasons.cast(pa.string())}), relations
 
 
 def worth_of(reasons: Any, values: Any, why_none: str) -> Guarantee:

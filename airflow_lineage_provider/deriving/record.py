@@ -15,6 +15,7 @@ from airflow_lineage_provider.deriving.reasons import worth_of
 from airflow_lineage_provider.errors import RecordDamaged
 from airflow_lineage_provider.plan import codec
 from airflow_lineage_provider.plan.guarantees import Guarantee, weakest
+from airflow_lineage_provider.reasons.apart import Relations, names_in
 from airflow_lineage_provider.reasons.features import Names
 from airflow_lineage_provider.records.derivation_sets import ChunkPlace, DerivationSetRecord
 from airflow_lineage_provider.store import DerivationRecord, DerivationTable, Store
@@ -34,6 +35,7 @@ def saved(explanation: Explanation, store: Store, airflow: Mapping[str, Any], pl
         guarantees={name: one.guarantee for name, one in explanation.tables.items()},
         details=written(AnswerDetails.of(explanation)),
         tables=dict(_tables(explanation)),
+        relations={name: content for one in explanation.reasons.values() for name, content in one.relations.items()},
         airflow=dict(airflow) or None,
         place=place,
     )
@@ -52,7 +54,7 @@ def restored(record: DerivationRecord, run: RunSummary) -> Explanation:
     of_kind: dict[str, dict[str, pa.Table]] = {"source": {}, "intermediate": {}, "reasons": {}, "links": {}, "target": {}}
     for name, one in record.tables.items():
         of_kind[one.kind][name.partition(":")[2]] = one.table
-    kept = _Kept(record.guarantees, details, of_kind, run)
+    kept = _Kept(record.guarantees, details, of_kind, run, record.relations)
     return Explanation(
         id=record.id,
         run=run,
@@ -120,6 +122,7 @@ class _Kept:
     details: AnswerDetails
     tables: Mapping[str, Mapping[str, pa.Table]]
     run: RunSummary
+    relations: Relations
 
     def in_order(self, kind: str) -> list[tuple[str, pa.Table]]:
         return [(name, self.tables[kind][name]) for name in dict.fromkeys(self.details.order) if name in self.tables[kind]]
@@ -130,7 +133,9 @@ class _Kept:
     def reasons(self, name: str, table: pa.Table) -> Reasons:
         worth, names = _guarantee(self._worth("reasons", name), table), Names.of(self.details.names.get(name, {}))
         run_id = self.details.caller(name, self.run.id)
-        return Reasons(table, guarantee=worth, links=self._links("reasons", name), names=names, run_id=run_id)
+        links, of = self._links("reasons", name), names_in(table.column(table.num_columns - 1).to_pylist())
+        relations = {name: self.relations[name] for name in of if name in self.relations}
+        return Reasons(table, guarantee=worth, links=links, names=names, run_id=run_id, relations=relations)
 
     def intermediate(self, name: str, table: pa.Table) -> Intermediate:
         if name not in self.details.intermediate:

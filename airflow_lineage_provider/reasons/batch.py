@@ -25,6 +25,8 @@ from airflow_lineage_provider.words import Vectorized
 
 Array: TypeAlias = "pa.Array | pa.ChunkedArray"
 
+MOST_TEXT = 500_000_000
+"""So many characters are two gigabytes at most."""
 _SHORT = reprlib.Repr()
 _SHORT.maxstring = _SHORT.maxother = 80
 
@@ -37,6 +39,7 @@ class Batch:
     :param parameters: names of the arguments, for messages; may be shorter than `arrays`.
     :param value_type: the declared Arrow type of the value.
     :param arrays: the arguments, of equal length.
+    :param apart: whether who asks keeps relations of long reasons apart (`reasons.apart`).
     """
 
     name: str
@@ -45,6 +48,7 @@ class Batch:
     vectorized: Vectorized
     arrays: tuple[pa.Array, ...]
     discretion: Discretion = field(default_factory=Discretion)
+    apart: bool = False
 
     def __len__(self) -> int:
         return len(self.arrays[0])
@@ -166,11 +170,15 @@ class Batch:
         if not hasattr(reasons, "__len__") or len(reasons) != len(self):
             count = len(reasons) if hasattr(reasons, "__len__") else type(reasons).__name__
             raise self.failed(f"main_with_reason returned {count} reasons for {len(self)} rows")
-        return pa.array([self._reason(at, each) for at, each in enumerate(reasons)], type=pa.string())
+        texts = [self._reason(at, each) for at, each in enumerate(reasons)]
+        if sum(len(one or "") for one in texts) > MOST_TEXT:
+            few = "call it on fewer rows at once (spark.sql.execution.arrow.maxRecordsPerBatch)"
+            raise self.failed(f"its reasons take more than Arrow holds in a batch: {few}")
+        return pa.array(texts, type=pa.string())
 
     def _reason(self, at: int, reason: Any) -> str | None:
         try:
-            return None if reason is None else payload.to_json(self._named(payload.as_payload(reason)))
+            return None if reason is None else payload.to_json(self._named(payload.as_payload(reason)), apart=self.apart)
         except PayloadError as error:
             raise self.failed(str(error), self.slice(at).rows()[0]) from error
 
@@ -213,9 +221,9 @@ def _wanted(vectorized: Vectorized) -> str:
 
 def as_batch(
     name: str, parameters: tuple[str, ...], kind: pa.DataType, vectorized: Vectorized, arrays: Sequence[Array],
-    discretion: Discretion = NO_DISCRETION,
+    discretion: Discretion = NO_DISCRETION, apart: bool = False,
 ) -> Batch:  # fmt: skip
-    """The batch of these arrays, checked. ``discretion``: which arguments messages do not tell.
+    """The batch of these arrays, checked. ``discretion``: which arguments messages do not tell; ``apart`` as of `Batch`.
 
     :raises UdfFailed: no array, or arrays of different lengths.
     """
@@ -223,7 +231,7 @@ def as_batch(
     lengths = sorted({len(each) for each in whole})
     if len(lengths) != 1:
         raise UdfFailed(f"UDF {name!r} cannot be called: its {len(whole)} argument arrays have lengths {lengths}, one length is needed")
-    return Batch(name, parameters, kind, vectorized, whole, discretion)
+    return Batch(name, parameters, kind, vectorized, whole, discretion, apart)
 
 
 def _in_utc(array: pa.Array) -> pa.Array:

@@ -18,14 +18,17 @@ from typing import Any, TypeAlias
 
 from airflow_lineage_provider.errors import PayloadError, ReasonTooLarge
 from airflow_lineage_provider.reasons.plain import decode, encode, plain
+from airflow_lineage_provider.reasons.traced import NAME_LENGTH, payload_of
 from airflow_lineage_provider.reasons.traced import ArrayPath as ArrayPath
 from airflow_lineage_provider.reasons.traced import ArraySource as ArraySource
 from airflow_lineage_provider.reasons.traced import Traced as Traced
-from airflow_lineage_provider.reasons.traced import payload_of
 from airflow_lineage_provider.settings import reason_bytes
 
 VERSION = 1
 """The version of the schema, written in every payload."""
+
+MOST_WITH_RELATIONS = 100_000_000
+"""No reason is longer, wherever its relations are kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,19 +246,33 @@ def untraced(payload: Payload) -> Untraced:
     return payload.reason if isinstance(payload, Traced) else payload
 
 
-def to_json(reason: Any) -> str:
+def to_json(reason: Any, *, apart: bool = False) -> str:
     """A payload (or a plain value, see `as_payload`) as canonical JSON.
 
-    :raises ReasonTooLarge: it is traced to cells, and longer than `settings.reason_bytes`.
+    :param apart: whether relations between cells are kept apart where they make a reason too long (`reasons.apart`); they are in the text.
+    :raises ReasonTooLarge: it is traced to cells, and longer than `settings.reason_bytes`, also without its relations where these are
+        kept apart.
     """
     payload = as_payload(reason)
-    text = json.dumps(_typed(payload), sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    text = canonical(payload)
     if isinstance(payload, Traced) and len(text) > reason_bytes():
-        raise ReasonTooLarge(
-            f"a reason traced to cells of {', '.join(one.argument for one in payload.sources)} takes {len(text):,} bytes, and "
-            f"{reason_bytes():,} are kept (AIRFLOW_LINEAGE_REASON_BYTES); mark fewer cells (threshold=, cells=), or raise it"
-        )
+        own = len(text) - sum(len(path.relation) - NAME_LENGTH for one in payload.sources for path in one.paths) if apart else len(text)
+        if own > reason_bytes():
+            raise _too_large(payload, own, f"{reason_bytes():,} are kept (AIRFLOW_LINEAGE_REASON_BYTES)", ", or raise it")
+        if len(text) > MOST_WITH_RELATIONS:
+            raise _too_large(payload, len(text), f"with its relations {MOST_WITH_RELATIONS:,} can be kept")
     return text
+
+
+def canonical(payload: Payload) -> str:
+    """A payload's JSON, however long it is."""
+    return json.dumps(_typed(payload), sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+
+
+def _too_large(payload: Traced, length: int, kept: str, otherwise: str = "") -> ReasonTooLarge:
+    of = ", ".join(one.argument for one in payload.sources)
+    fewer = f"mark fewer cells (threshold=, cells=){otherwise}"
+    return ReasonTooLarge(f"a reason traced to cells of {of} takes {length:,} bytes, and {kept}; {fewer}")
 
 
 def from_json(text: str) -> Payload:

@@ -30,10 +30,11 @@ _CHECKED = 50
 class _OnBatches:
     """What the executors unpickle and call: arrays in, one array out. One instance lives as long as a Spark task."""
 
-    def __init__(self, udf: ReasonedUdf, mode: Mode, keys: tuple[str, ...]) -> None:
+    def __init__(self, udf: ReasonedUdf, mode: Mode, keys: tuple[str, ...], apart: bool = False) -> None:
         self.udf = udf
         self.mode = mode
         self.keys = keys
+        self.apart = apart
         self.checked = False
 
     def __getstate__(self) -> dict[str, Any]:
@@ -53,7 +54,7 @@ class _OnBatches:
     def _call(self, arrays: Sequence[pa.Array]) -> pa.Array:
         if self.mode == "normal":
             return self.udf.call_batch(arrays)
-        values, reasons = self.udf.explain_batch(arrays)
+        values, reasons = self.udf.explain_batch(arrays, apart=self.apart)
         if not self.checked and len(values):
             rows = _checked(len(values))
             self.udf.check_values([array.take(rows) for array in arrays], values.take(rows))
@@ -70,8 +71,9 @@ def _checked(rows: int) -> pa.Array:
     return pa.array([at * rows // some for at in range(some)], pa.int64())
 
 
-def spark_function(udf: ReasonedUdf, mode: Mode, keys: tuple[str, ...] = ()) -> Any:
-    """The pyspark UDF of one mode, named as the UDF is; ``keys`` are further arguments for error messages.
+def spark_function(udf: ReasonedUdf, mode: Mode, keys: tuple[str, ...] = (), *, apart: bool = False) -> Any:
+    """The pyspark UDF of one mode, named as the UDF is; ``keys`` are further arguments for error messages, ``apart`` as of
+    `ReasonedUdf.explain_batch`.
 
     :raises InvalidOption: there is no such mode.
     """
@@ -89,7 +91,7 @@ def spark_function(udf: ReasonedUdf, mode: Mode, keys: tuple[str, ...] = ()) -> 
     else:
         kind = from_arrow_type(udf.value_type, prefer_timestamp_ntz=True)
         returns = kind if mode == "normal" else StructType().add("value", kind).add("reason", StringType())
-    call = _OnBatches(udf, mode, keys)
+    call = _OnBatches(udf, mode, keys, apart)
 
     def on_batches(*arrays: pa.Array) -> pa.Array:  # these hints tell Spark which kind of Arrow UDF it is
         return call(*arrays)

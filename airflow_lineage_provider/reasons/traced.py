@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from airflow_lineage_provider.reasons.payload import Untraced
 
 Shape = tuple[int, ...]
+NAMED = "sha256:"
+"""How the name of a relation begins that is kept apart from its reason: the SHA-256 of its bytes follows."""
+NAME_LENGTH = len(NAMED) + 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +30,8 @@ class ArrayPath:
     """One path from the array of a reason to an argument's.
 
     :ivar through: the names of the operations, the one that made the reason's array first.
-    :ivar relation: between the cells of both, of those that the reason speaks of: `arrays.encode` ("provrc-gzip"), as base64.
+    :ivar relation: between the cells of both, of those that the reason speaks of: `arrays.encode` ("provrc-gzip"), as base64; or the
+        name by which it is kept apart (`reasons.apart`).
     :ivar guarantee: what it is worth: ``exact``, ``superset`` or ``unavailable``.
     """
 
@@ -43,10 +47,13 @@ class ArrayPath:
     def decoded(self) -> Relation:
         """The relation; its output is the reason's array, its input the argument's.
 
-        :raises PayloadError: the text is none.
+        :raises PayloadError: the text is none, or a name.
         """
         from airflow_lineage_provider.arrays import decode
 
+        if self.relation.startswith(NAMED):
+            lost = f"there is no {shown(self.relation)} in this answer that is what its name says"
+            raise PayloadError(f"a path of a reason has its relation kept apart, and {lost}")
         try:
             return decode(base64.b64decode(self.relation, validate=True))
         except (binascii.Error, TypeError, ValueError, ArrayLineageError) as error:

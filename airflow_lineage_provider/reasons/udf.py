@@ -185,12 +185,13 @@ class ReasonedUdf:
         """
         return self._batch(arrays).values(self.main)
 
-    def explain_batch(self, arrays: Sequence[Array]) -> tuple[pa.Array, pa.Array]:
+    def explain_batch(self, arrays: Sequence[Array], *, apart: bool = False) -> tuple[pa.Array, pa.Array]:
         """Reasoning mode on a batch: values, and reasons as canonical JSON; null where the UDF has no reason.
 
+        :param apart: whether the relations of reasons that are too long will be kept apart (`reasons.apart`): they are not refused.
         :raises UdfFailed: as `call_batch`.
         """
-        batch = self._batch(arrays)
+        batch = self._batch(arrays, apart=apart)
         if self.main_with_reason is None:
             return batch.values(self.main), pa.nulls(len(batch), pa.string())
         return batch.explained(self.main_with_reason)
@@ -211,9 +212,9 @@ class ReasonedUdf:
                     f"on {batch.inputs(batch.slice(at).rows()[0])}: main_with_reason must explain the value that main gives"
                 )
 
-    def _batch(self, arrays: Sequence[Array]) -> Batch:
+    def _batch(self, arrays: Sequence[Array], *, apart: bool = False) -> Batch:
         discretion = Discretion.of() | self._discretion
-        return as_batch(self.name, self.parameters, self.value_type, self.vectorized, arrays, discretion)
+        return as_batch(self.name, self.parameters, self.value_type, self.vectorized, arrays, discretion, apart)
 
     # --- Spark -----------------------------------------------------------------------------------------------------
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider.answers.values import column_values, links_by_row, rows_of
+from airflow_lineage_provider.reasons.apart import Relations
 from airflow_lineage_provider.reasons.features import NOTHING_SAID, Names
 from airflow_lineage_provider.reasons.traced import Traced
 from airflow_lineage_provider.render.naming import outcome_text
@@ -42,14 +43,15 @@ def decisions(explanation: Explanation, udf: str, limit: int | None = None) -> l
     behind = links_by_row(made.links)
     return [
         Decision(
-            row=row[0], arguments=tuple(zip(names, row[1:-2], strict=True)), value=row[-2], **_read(row[-1]), sources=behind.get(row[0], {})
+            row=row[0], arguments=tuple(zip(names, row[1:-2], strict=True)), value=row[-2], sources=behind.get(row[0], {}),
+            **_read(row[-1], made.relations),
         )
         for row in rows_of(table)
     ]  # fmt: skip
 
 
-def _read(text: str | None) -> dict[str, Any]:
-    reason = read(text)
+def _read(text: str | None, relations: Relations) -> dict[str, Any]:
+    reason = read(text, relations)
     return {"reason": reason.reason, "traced": reason} if isinstance(reason, Traced) else {"reason": reason}
 
 

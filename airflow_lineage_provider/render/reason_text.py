@@ -10,6 +10,7 @@ from typing import Any
 
 from airflow_lineage_provider.answers.values import brief, number, text_of, visible
 from airflow_lineage_provider.errors import PayloadError
+from airflow_lineage_provider.reasons.apart import NOTHING_APART, Relations, filled
 from airflow_lineage_provider.reasons.features import NOTHING_SAID, Names
 from airflow_lineage_provider.reasons.payload import (
     Attribution,
@@ -43,12 +44,12 @@ class Unreadable:
 Reason = Untraced | Unreadable
 
 
-def read(text: str | None) -> Payload | Unreadable | None:
-    """The stored reason; None where there is none."""
+def read(text: str | None, relations: Relations = NOTHING_APART) -> Payload | Unreadable | None:
+    """The stored reason; None where there is none. ``relations`` are those that it may have apart."""
     if text is None:
         return None
     try:
-        return from_json(text)
+        return filled(from_json(text), relations)
     except PayloadError as error:
         return Unreadable(text=text, problem=str(error))
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from airflow_lineage_provider.errors import UdfUnavailable
 from airflow_lineage_provider.reasons.spark_function import spark_function
 from airflow_lineage_provider.spark.releases import python_function
+from airflow_lineage_provider.words import Mode
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -23,7 +24,9 @@ def register_reasoned(spark: SparkSession, name: str, udf: ReasonedUdf, node: Fu
     Spark calls a deterministic UDF again wherever its value is read; this one it calls once a row. (It is a function of its own:
     ``asNondeterministic`` changes the one that it is called on.)
     """
-    function = spark_function(udf, "normal" if node.reason is None else "reasoning", tuple(key.name for key in node.keys))
+    mode: Mode = "normal" if node.reason is None else "reasoning"
+    # Whoever runs a function operator loads what it gives, or asks about it: both part reasons.
+    function = spark_function(udf, mode, tuple(key.name for key in node.keys), apart=True)
     spark.udf.register(name, function.asNondeterministic())
 
 

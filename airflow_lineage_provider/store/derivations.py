@@ -12,9 +12,10 @@ from sqlalchemy.dialects.postgresql import insert
 
 from airflow_lineage_provider.errors import DerivationNotFound, RecordDamaged, RunNotComplete, RunNotFound, StoreError
 from airflow_lineage_provider.plan.guarantees import Guarantee
+from airflow_lineage_provider.reasons.apart import NOTHING_APART, Relations, names_in
 from airflow_lineage_provider.records.derivation_sets import ChunkPlace
 from airflow_lineage_provider.shown import shown
-from airflow_lineage_provider.store import schema
+from airflow_lineage_provider.store import kept_relations, schema
 from airflow_lineage_provider.store.given_tables import array_text
 from airflow_lineage_provider.store.ids import is_possible, new_id
 from airflow_lineage_provider.store.reading import Reading
@@ -54,6 +55,7 @@ def save(connection: sa.Connection, record: DerivationRecord) -> str:
     entered = insert(schema.derivations).values(values).on_conflict_do_nothing(**_CHUNK).returning(schema.derivations.c.id)
     if connection.execute(entered).first() is None and made.place is not None:
         return _of_chunk(connection, made.place)  # another try was there first
+    kept_relations.enter(connection, made.run_id, made.relations)
     for position, (name, table) in enumerate(made.tables.items()):
         connection.execute(schema.derivation_tables.insert().values(_table_row(made.id, position, name, table)))
     return made.id
@@ -113,7 +115,9 @@ def load(connection: sa.Connection, derivation_id: str) -> DerivationRecord:
         raise DerivationNotFound(f"there is no derivation {shown(derivation_id)} in the results store (its run may have been dropped)")
     tables = schema.derivation_tables
     found = connection.execute(sa.select(tables).where(tables.c.derivation_id == derivation_id).order_by(tables.c.position)).mappings()
-    return replace(record_of(row), tables={entry["name"]: _table(entry) for entry in found})
+    made = {entry["name"]: _table(entry) for entry in found}
+    texts = (text for one in made.values() if one.kind == "reasons" for text in one.table.column(-1).to_pylist())
+    return replace(record_of(row), tables=made, relations=kept_relations.found(connection, row["run_id"], names_in(texts)))
 
 
 def _table(row: Mapping[Any, Any]) -> DerivationTable:
@@ -164,9 +168,19 @@ def cached_reasons(reading: Reading, run_id: str, function: str, digests: Sequen
     return pa.concat_tables(parts)
 
 
-def save_reasons(connection: sa.Connection, run_id: str, function: str, rows: Mapping[str, tuple[str, str | None]]) -> None:
-    """Keep reasons; what is known already stays as it is, since an explanation must not change."""
+def save_reasons(
+    connection: sa.Connection,
+    run_id: str,
+    function: str,
+    rows: Mapping[str, tuple[str, str | None]],
+    relations: Relations = NOTHING_APART,
+) -> None:
+    """Keep reasons; what is known already stays as it is, since an explanation must not change.
+
+    :param relations: those that they have apart.
+    """
     check_complete(connection, run_id)
+    kept_relations.enter(connection, run_id, relations)
     for some in _portions(rows):
         columns = zip(*((digest, _safe(value), _safe(reason)) for digest, value, reason in some), strict=True)
         given = {name: array_text(column) for name, column in zip(("digests", "values", "reasons"), columns, strict=True)}

@@ -16,6 +16,7 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from airflow_lineage_provider.errors import LoadFailed, StoreUnavailable
+from airflow_lineage_provider.reasons.apart import Relations, parted_column
 from airflow_lineage_provider.secrecy import redact
 from airflow_lineage_provider.store.connection import store_errors
 from airflow_lineage_provider.store.convert import storage_schema, to_storage
@@ -39,6 +40,7 @@ class _Progress:
 
     rows: int = 0
     escaped: set[str] = field(default_factory=set)
+    relations: dict[str, bytes] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -116,6 +118,7 @@ class PartitionLoader:
             if status != "running":
                 raise LoadFailed(f"run {self.run_id} is {status}: {self.name!r} takes no more rows")
         transport.copy(DATA_SCHEMA, self.table, storage_schema(self.layout), batches)
+        self._keep_relations(transport, {name: content for one in progress.values() for name, content in one.relations.items()})
         for partition, load in loads.items():
             escaped = literal(json.dumps(sorted(progress[partition].escaped)))
             transport.scalar(f"SELECT {CATALOG_SCHEMA}.end_load({load}, {progress[partition].rows}, {escaped})")
@@ -123,9 +126,30 @@ class PartitionLoader:
             raise Abandoned
         transport.commit()
 
+    def _keep_relations(self, transport: Transport, relations: Relations) -> None:
+        """In one order, and at the end of the transaction: who loads the same does not wait long, and two do not wait for each other."""
+        for name, content in sorted(relations.items()):
+            values = f"{literal(self.run_id)}, {literal(name)}, decode('{content.hex()}', 'hex')"
+            if not transport.scalar(f"SELECT {CATALOG_SCHEMA}.keep_relation({values})"):
+                raise LoadFailed(f"run {self.run_id} takes no more relations of reasons: {self.name!r} is not loaded")
+
     def _converted(self, batches: Iterator[pa.RecordBatch | pa.Table], partition: int, progress: _Progress) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            converted, escaped = to_storage(batch, self.layout, partition)
+            parted, relations = self._parted(batch)
+            progress.relations.update(relations)
+            converted, escaped = to_storage(parted, self.layout, partition)
             progress.rows += converted.num_rows
             progress.escaped.update(escaped)
             yield converted
+
+    def _parted(self, batch: pa.RecordBatch | pa.Table) -> tuple[pa.RecordBatch | pa.Table, Relations]:
+        """The rows with the relations of long reasons apart."""
+        found: dict[str, bytes] = {}
+        for column in self.layout.columns:
+            at = batch.schema.get_field_index(column.name) if column.role == "reason" else -1
+            if at >= 0:
+                reasons, relations = parted_column(batch.column(at))
+                if relations:
+                    batch = batch.set_column(at, batch.schema.field(at), reasons)
+                    found |= relations
+        return batch, found

@@ -196,15 +196,15 @@ def end_loads(connection: sa.Connection, run_id: str) -> None:
 
 
 def drop_data(connection: sa.Connection, run_id: str) -> None:
-    """Drop a run's tables, captured lineage, sketches and the UDFs kept with it, and forget its materializations; their folders are to be
-    removed (`discarded`)."""
+    """Drop a run's tables, captured lineage, sketches, relations of reasons and the UDFs kept with it, and forget its materializations;
+    their folders are to be removed (`discarded`)."""
     table = schema.materializations
     found = connection.execute(sa.select(table.c.table_name, table.c.folder).where(table.c.run_id == run_id)).all()
     for name, folder in found:
         if folder is None:
             execute_text(connection, f"DROP TABLE IF EXISTS {qualified(DATA_SCHEMA, name)}")
     discarded.enter(connection, run_id, [folder for _, folder in found if folder is not None])
-    for one in (table, schema.kept_udfs, schema.captured_parts):
+    for one in (table, schema.kept_udfs, schema.captured_parts, schema.reason_relations):
         connection.execute(one.delete().where(one.c.run_id == run_id))
     kept_sketches.forget(connection, run_id)
 

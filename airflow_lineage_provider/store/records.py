@@ -44,6 +44,7 @@ class DerivationRecord:
     :ivar counts: rows of every table, by its name. :ivar guarantees: what the tables are worth.
     :ivar details, airflow: anything that Python's ``json`` can write.
     :ivar place: which chunk of which set it is; None where it belongs to none.
+    :ivar relations: those that its reasons have apart (`reasons.apart`), by name.
     :ivar tables: by name; empty in the answers of `Store.derivations`, which lists derivations without their rows.
     """
 
@@ -57,6 +58,7 @@ class DerivationRecord:
     guarantees: Mapping[str, Guarantee] = field(default_factory=dict)
     details: Mapping[str, object] = field(default_factory=dict)
     tables: Mapping[str, DerivationTable] = field(default_factory=dict)
+    relations: Mapping[str, bytes] = field(default_factory=dict)
     airflow: Mapping[str, object] | None = None
     place: ChunkPlace | None = None
 

@@ -18,7 +18,7 @@ DECLARE
     name text;
     thing record;
 BEGIN
-    IF to_regclass('lineage.runs') IS NULL OR to_regprocedure('lineage.begin_load(text, bigint, int, bigint)') IS NULL THEN
+    IF to_regclass('lineage.runs') IS NULL OR to_regprocedure('lineage.keep_relation(text, text, bytea)') IS NULL THEN
         RAISE EXCEPTION 'there is no results store of this release in database %: open it once, or run airflow-lineage store upgrade',
             current_database();
     END IF;
@@ -61,6 +61,7 @@ GRANT USAGE ON SCHEMA lineage, lineage_data TO lineage_loader, lineage_reader;
 
 GRANT EXECUTE ON FUNCTION lineage.begin_load(text, bigint, int, bigint) TO lineage_loader;
 GRANT EXECUTE ON FUNCTION lineage.end_load(text, bigint, int, bigint, bigint, text) TO lineage_loader;
+GRANT EXECUTE ON FUNCTION lineage.keep_relation(text, text, bytea) TO lineage_loader;
 -- On tables that runs make from now on; publishing a run takes it away again.
 ALTER DEFAULT PRIVILEGES FOR ROLE lineage_owner IN SCHEMA lineage_data GRANT INSERT ON TABLES TO lineage_loader;
 
@@ -69,6 +70,6 @@ ALTER DEFAULT PRIVILEGES FOR ROLE lineage_owner IN SCHEMA lineage GRANT SELECT O
 ALTER DEFAULT PRIVILEGES FOR ROLE lineage_owner IN SCHEMA lineage_data GRANT SELECT ON TABLES TO lineage_reader;
 
 GRANT lineage_reader TO lineage_deriver;
-GRANT INSERT ON lineage.derivations, lineage.derivation_sets, lineage.derivation_tables, lineage.reasons, lineage.arrays, lineage.array_relations
-    TO lineage_deriver;
+GRANT INSERT ON lineage.derivations, lineage.derivation_sets, lineage.derivation_tables, lineage.reasons, lineage.reason_relations, lineage.arrays,
+    lineage.array_relations TO lineage_deriver;
 GRANT EXECUTE ON FUNCTION lineage.hold_run(text) TO lineage_deriver;

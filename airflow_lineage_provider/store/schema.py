@@ -11,7 +11,7 @@ from airflow_lineage_provider.errors import RecordDamaged, StoreError
 from airflow_lineage_provider.store.sqltext import CATALOG_SCHEMA
 from airflow_lineage_provider.store.textescape import escape, unescape
 
-HEAD = "0014"
+HEAD = "0015"
 VERSION_TABLE = "schema_version"
 STATUSES = ("running", "complete", "incomplete", "failed", "dropped")
 
@@ -225,6 +225,15 @@ reasons = sa.Table(
     sa.Column("value", SafeText),
     sa.Column("reason", SafeText),
 )
+
+reason_relations = sa.Table(
+    "reason_relations",
+    metadata,
+    sa.Column("run_id", sa.Text, sa.ForeignKey("lineage.runs.id", ondelete="CASCADE"), primary_key=True),
+    sa.Column("name", sa.Text, primary_key=True),
+    sa.Column("content", sa.LargeBinary, nullable=False),
+)
+"""Relations that long reasons of a run, and of answers about it, have apart (`reasons.apart`), by the SHA-256 of their bytes."""
 
 captured_parts = sa.Table(
     "captured_parts",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from airflow_lineage_provider import settings
 from airflow_lineage_provider.errors import StoreError
+from airflow_lineage_provider.reasons.apart import NOTHING_APART, Relations
 from airflow_lineage_provider.secrecy import redact
 from airflow_lineage_provider.store import (
     captured,
@@ -15,6 +16,7 @@ from airflow_lineage_provider.store import (
     derivations,
     embedded,
     home_rows,
+    kept_relations,
     lifecycle,
     materialized,
     migrate,
@@ -236,13 +238,21 @@ class Store(Runs, Appends, Arrays, Batches, Sketches, DerivationSets, Reading):
             with store_errors(f"{doing} in {redact(self.url)}"):
                 yield by_session(session)
 
-    def save_reasons(self, run_id: str, function: str, rows: Mapping[str, tuple[str, str | None]]) -> None:
-        """Keep calls of a function, by digest the JSON of value and reason; a digest that is known already keeps its reason.
+    def reason_relations(self, run_id: str, names: Sequence[str]) -> dict[str, bytes]:
+        """Of the relations that reasons of a run have apart (`reasons.apart`) those of these names that there are."""
+        with self._transaction(f"reading relations of reasons of run {run_id}") as connection:
+            return kept_relations.found(connection, run_id, names)
+
+    def save_reasons(
+        self, run_id: str, function: str, rows: Mapping[str, tuple[str, str | None]], relations: Relations = NOTHING_APART
+    ) -> None:
+        """Keep calls of a function, by digest the JSON of value and reason, with the ``relations`` that the reasons have apart; a digest
+        that is known already keeps its reason.
 
         :raises RunNotComplete: the run was dropped.
         """
         with self._transaction(f"saving reasons of run {run_id}") as connection:
-            derivations.save_reasons(connection, run_id, function, rows)
+            derivations.save_reasons(connection, run_id, function, rows, relations)
 
 
 def _resolve(url: str | None) -> tuple[str, embedded.Server | None]:

@@ -15,6 +15,7 @@ from rich.console import Console
 from airflow_lineage_provider import Lineage, arrays, payload, reasoned_udf
 from airflow_lineage_provider.answers.explanation import Explanation
 from airflow_lineage_provider.errors import InvalidCells, InvalidTarget
+from airflow_lineage_provider.reasons.apart import names_in
 from airflow_lineage_provider.render.withheld import shown
 from airflow_lineage_provider.store import Store
 
@@ -50,6 +51,22 @@ def _(text: str) -> Any:
     return at >= 0, arrays.traced(spans, on=characters)
 
 
+@reasoned_udf("double", name="sampled")
+def sampled(pixels: Any) -> float:
+    return float(np.array(pixels)[drawn()].max())
+
+
+@sampled.with_reason
+def _(pixels: Any) -> Any:
+    several = arrays.source("pixels", pixels)[drawn()]
+    return float(several.values.max()), arrays.traced("the brightest", on=several)
+
+
+def drawn() -> Any:
+    """Pixels in no order, each of many a row of the relation."""
+    return np.random.default_rng(1).integers(0, WIDTH, 1_000)
+
+
 @pytest.fixture
 def tables(spark: SparkSession, tmp_path: Path) -> dict[str, str]:
     left, right = [5.0] * 4 + [1.0] * 4, [0.0] * 4 + [9.0] * 4
@@ -59,7 +76,7 @@ def tables(spark: SparkSession, tmp_path: Path) -> dict[str, str]:
     spark.createDataFrame(reviews, "picture int, body string, author string").coalesce(1).write.parquet(f"{tmp_path}/reviews")
     for name in ("pictures", "reviews"):
         spark.read.parquet(f"{tmp_path}/{name}").createOrReplaceTempView(name)
-    for udf in (brighter_side, praises):
+    for udf in (brighter_side, praises, sampled):
         udf.register(spark)
     return {"pictures": f"{tmp_path}/pictures", "reviews": f"{tmp_path}/reviews"}
 
@@ -91,6 +108,31 @@ def test_the_cells_of_a_source_row(lineage: Lineage, tables: dict[str, str]) -> 
     assert found.to_dict(cells=True)["cells"]["brighter_side"]["rows"] == [[*one.values()]]
     assert "cells" not in found.to_dict()
     assert lineage.derivation(found.id).cells["brighter_side"].equals(found.cells["brighter_side"])
+
+
+def test_relations_of_long_reasons_are_apart(
+    lineage: Lineage, tables: dict[str, str], store: Store, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Eager reasons, of rows in the store and in files, and lazy ones, new and read again: the same texts and cells."""
+    sql = "SELECT id, sampled(image) AS most FROM pictures"
+    within = explained(lineage, sql, "true")
+    monkeypatch.setenv("AIRFLOW_LINEAGE_REASON_BYTES", "800")
+    monkeypatch.setenv("AIRFLOW_LINEAGE_DATA_ROWS", "0")
+    in_files = Lineage(spark, store=store, data=str(tmp_path / "data"))
+    lazily = lineage.run(sql, name="cells")
+    others = [lazily.explain("true"), lazily.explain("true", save=False), explained(lineage, sql, "true", reasons="eager")]
+    others.append(explained(in_files, sql, "true", reasons="eager"))
+    others += [lineage.derivation(one.id) for one in others if one.id]
+    texts = [one.reasons["sampled"].rows.column("reason").to_pylist() for one in others]
+    assert texts == [texts[0]] * len(texts)
+    assert max(map(len, texts[0])) < 800 < min(map(len, within.reasons["sampled"].rows.column("reason").to_pylist()))
+    for one in others:
+        assert set(one.reasons["sampled"].relations) == set(names_in(texts[0])) != set()
+        assert one.cells["sampled"].equals(within.cells["sampled"])
+        assert one.reasons["sampled"].payloads() == within.reasons["sampled"].payloads()
+    assert all("of pixels, 8" in one.to_html() for one in (within, others[-1]))
+    assert shown(others[0], hide=["image"]).reasons["sampled"].relations == {}
+    assert lineage.arrays.touching("pictures", {"id": 1}, 0, limit=1).decisions.num_rows == 1
 
 
 def test_rows_of_the_same_value_all_stand_behind(lineage: Lineage, tables: dict[str, str]) -> None:

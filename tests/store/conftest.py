@@ -6,7 +6,9 @@ import itertools
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import urlsplit, urlunsplit
 
 import psycopg2
 import pytest
@@ -14,6 +16,7 @@ import pytest
 from airflow_lineage_provider.store import RunRecord, Store, embedded, server_data
 
 _databases = itertools.count(1)
+_users = itertools.count(1)
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -76,3 +79,32 @@ def known(store: Store, run_id: str, function: str, digests: Sequence[str]) -> d
     """The reasons that a store has, by digest."""
     found = store.cached_reasons(run_id, function, digests)
     return {row["digest"]: (row["value"], row["reason"]) for row in found.to_pylist()}
+
+
+def as_user(url: str, name: str) -> str:
+    parts = urlsplit(url)
+    return urlunsplit(parts._replace(netloc=f"{name}:pass@"))
+
+
+@dataclass
+class Granted:
+    """A store whose roles are granted, and the URL of a user of each role."""
+
+    url: str
+
+    def user(self, *granted: str) -> str:
+        name = f"user_{next(_users)}"
+        sql(self.url, f"CREATE ROLE {name} LOGIN PASSWORD 'pass'")
+        for role in granted:
+            sql(self.url, f"GRANT {role} TO {name}")
+        return as_user(self.url, name)
+
+
+@pytest.fixture(scope="session")
+def granted(server: embedded.Server) -> Granted:
+    sql(server.url, "CREATE DATABASE roles")
+    url = server.url.replace("/lineage?", "/roles?")
+    Store.open(url).close()
+    Store.grant(url)
+    Store.grant(url)
+    return Granted(url)

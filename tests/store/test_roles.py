@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
-from dataclasses import dataclass
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import urlsplit
 
 import psycopg2
 import pyarrow as pa
@@ -16,40 +14,10 @@ from airflow_lineage_provider.errors import LoadFailed, StoreError, StoreNotPerm
 from airflow_lineage_provider.records.derivation_sets import ChunkPlace, DerivationSetRecord
 from airflow_lineage_provider.store import Column, DerivationRecord, Materialization, RunRecord, Store, embedded, roles
 from airflow_lineage_provider.store.connection import with_connect_timeout
-from tests.store.conftest import known, sql
+from tests.store.conftest import Granted, known, sql
 
 COLUMNS = [Column("a", "int")]
 BATCH = pa.record_batch({"a": pa.array([1, 2], pa.int32())})
-_numbers = itertools.count(1)
-
-
-def as_user(url: str, name: str) -> str:
-    parts = urlsplit(url)
-    return urlunsplit(parts._replace(netloc=f"{name}:pass@"))
-
-
-@dataclass
-class Granted:
-    """A store whose roles are granted, and the URL of a user of each role."""
-
-    url: str
-
-    def user(self, *granted: str) -> str:
-        name = f"user_{next(_numbers)}"
-        sql(self.url, f"CREATE ROLE {name} LOGIN PASSWORD 'pass'")
-        for role in granted:
-            sql(self.url, f"GRANT {role} TO {name}")
-        return as_user(self.url, name)
-
-
-@pytest.fixture(scope="module")
-def granted(server: embedded.Server) -> Granted:
-    sql(server.url, "CREATE DATABASE roles")
-    url = server.url.replace("/lineage?", "/roles?")
-    Store.open(url).close()
-    Store.grant(url)
-    Store.grant(url)
-    return Granted(url)
 
 
 def published(store: Store) -> str:
