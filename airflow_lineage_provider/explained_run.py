@@ -150,6 +150,7 @@ class ExplanationsOfRun(ABC):
 
     def _derived(self, wanted: Wanted, secrets: Secrets, runs: KnownRuns, told: Progress) -> Explanation:
         from airflow_lineage_provider.deriving.across.across import Across
+        from airflow_lineage_provider.deriving.blanking import with_blanking
         from airflow_lineage_provider.deriving.derive import derive_rows
         from airflow_lineage_provider.deriving.verify import verified
 
@@ -162,6 +163,7 @@ class ExplanationsOfRun(ABC):
             told("verifying")
             run.session.rest()
             explanation = verified(explanation, run.udfs, run.recorded, self._lineage.spark)
+            explanation = with_blanking(explanation, run.udfs, run.recorded)
         if wanted.across:
             further = Across(
                 runs, lambda one: self._asking.other(one, runs, told, wanted.save, wanted.params), summary_of, wanted.difference,

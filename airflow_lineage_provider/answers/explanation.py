@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 from typing import Literal as OneOf
 
+from airflow_lineage_provider.answers.blanked import Blanked
 from airflow_lineage_provider.answers.decided import Reasons
 from airflow_lineage_provider.answers.tables import AnswerTable, Intermediate, SourceTable, linked
 from airflow_lineage_provider.plan.guarantees import EXACT, ORDER, Guarantee
@@ -89,7 +90,9 @@ class Explanation:
     one name. ``target_links``: which source rows stand behind which of the target's, (``row``, ``source``, ``source_row``), all counted
     from 0. (Never rows of a table that decided as a whole stand behind a decision: the function read none of them.) ``controls``: tables
     that decided as a whole. ``choices`` says of every segment of ``plan`` whether the run stored it, and why (empty for runs of older
-    releases). ``images``: by path, the images that arguments of decisions name (`settings.image_roots` says which files are read).
+    releases).
+    ``images``: by path, the images that arguments of decisions name (`settings.image_roots` says which files are read).
+    ``blanked``: what became of decisions where cells of their arguments were blank (``verify=True``).
     ``redaction``: what this copy of an answer is shown without (`render.withheld`); nothing in an answer as it is derived or read from
     the store.
     """
@@ -107,6 +110,7 @@ class Explanation:
     stale: tuple[str, ...] = ()
     verified: bool | None = None
     verification: str = ""
+    blanked: tuple[Blanked, ...] = ()
     queries: tuple[TracingQuery, ...] = ()
     plan: SegmentedPlan | None = None
     materialized: frozenset[int] = frozenset()

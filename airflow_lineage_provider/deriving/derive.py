@@ -14,7 +14,7 @@ from airflow_lineage_provider.answers.tables import SourceTable
 from airflow_lineage_provider.deriving.controls import controls
 from airflow_lineage_provider.deriving.derivation import Derivation, derivation
 from airflow_lineage_provider.deriving.links import target_links
-from airflow_lineage_provider.deriving.reasons import ReasonReader
+from airflow_lineage_provider.deriving.reasons import ReasonReader, named_functions
 from airflow_lineage_provider.deriving.rows import RowSource, result_columns
 from airflow_lineage_provider.deriving.sources import SourceReader, SourceRows
 from airflow_lineage_provider.deriving.target import PredicateTarget, is_predicate
@@ -23,7 +23,6 @@ from airflow_lineage_provider.errors import AnswerTooLarge, InvalidTarget
 from airflow_lineage_provider.plan.guarantees import weakest
 from airflow_lineage_provider.plan.interval_columns import with_interval_types
 from airflow_lineage_provider.plan.lineage_keys import ROW
-from airflow_lineage_provider.plan.names import free_name
 from airflow_lineage_provider.reasons.features import Names
 from airflow_lineage_provider.recording import tables_of
 from airflow_lineage_provider.tracing.maps import RESULT, Rows, RowSet, numbered_rows
@@ -189,16 +188,13 @@ def _sources(made: Derivation, traced: Trace, answer: _Answer) -> FoundSources:
 def _reasons(made: Derivation, traced: Trace, found: FoundSources, answer: _Answer) -> None:
     run = made.run
     reader = ReasonReader(run, made.rows)
-    traceable = made.recorded.plan.traceable
-    for segment in made.recorded.plan.segments:
-        if not segment.functions or segment.number not in made.recorded.materialized or segment.number not in traceable:
-            continue
+    for segment, functions in named_functions(made.recorded):
         own = RowSet("segment", (segment.number,))
         reached = traced.rows(own)
         numbers = sorted(reached.each_once().column(0).to_pylist())
-        for function in segment.functions:
+        for name, function in functions.items():
             calls = reader.read(function, made.recorded.materialized[segment.number], numbers)
-            answer.reasons[free_name(function.udf, answer.reasons)] = Reasons(
+            answer.reasons[name] = Reasons(
                 calls.table,
                 guarantee=weakest(calls.guarantee, reached.guarantee),
                 # A table that decided as a whole let the row through; the function read no row of it.

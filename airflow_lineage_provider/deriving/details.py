@@ -6,6 +6,7 @@ import base64
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from airflow_lineage_provider.answers.blanked import Blanked
 from airflow_lineage_provider.answers.explanation import Control, Explanation, Image, RunSummary
 from airflow_lineage_provider.plan import codec
 from airflow_lineage_provider.tracing.strategies import Choice
@@ -62,6 +63,7 @@ class AnswerDetails:
     stale: tuple[str, ...] = ()
     verified: bool | None = None
     verification: str = ""
+    blanked: tuple[Blanked, ...] = ()
     queries: tuple[TracingQuery, ...] = ()
     plan: str = ""
     materialized: tuple[int, ...] = ()
@@ -82,6 +84,7 @@ class AnswerDetails:
             stale=explanation.stale,
             verified=explanation.verified,
             verification=explanation.verification,
+            blanked=explanation.blanked,
             queries=explanation.queries,
             plan=codec.to_json(explanation.plan) if explanation.plan is not None else "",
             materialized=tuple(sorted(explanation.materialized)),

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 
     from airflow_lineage_provider.deriving.asked_run import AskedRun
     from airflow_lineage_provider.deriving.rows import RowSource
+    from airflow_lineage_provider.plan.segments import Segment
+    from airflow_lineage_provider.recording import RecordedPlan
 
 NO_REASON = "no reason declared: the UDF has no reasoning mode (with_reason declares one, for runs to come)"
 
@@ -131,6 +134,18 @@ class ReasonReader:
             decided = zip((json.dumps(value, default=str) for value in made.to_pylist()), reasons.to_pylist(), strict=True)
             self.run.store.save_reasons(self.run.record.id, str(function.function), dict(zip(asked, decided, strict=True)), relations)
         return pa.table({"digest": pa.array(asked, pa.string()), "reason": reasons.cast(pa.string())}), relations
+
+
+def named_functions(recorded: RecordedPlan) -> Iterator[tuple[Segment, dict[str, FunctionOperator]]]:
+    """The function operators whose calls answers have, by the names that they have there, segment by segment."""
+    taken: set[str] = set()
+    for segment in recorded.plan.segments:
+        if segment.functions and segment.number in recorded.materialized and segment.number in recorded.plan.traceable:
+            named = {}
+            for function in segment.functions:
+                named[name := free_name(function.udf, taken)] = function
+                taken.add(name)
+            yield segment, named
 
 
 def worth_of(reasons: Any, values: Any, why_none: str) -> Guarantee:

@@ -69,6 +69,7 @@ def restored(record: DerivationRecord, run: RunSummary) -> Explanation:
         stale=details.stale,
         verified=details.verified,
         verification=details.verification,
+        blanked=details.blanked,
         queries=details.queries,
         plan=codec.from_json(details.plan) if details.plan else None,
         materialized=frozenset(details.materialized),

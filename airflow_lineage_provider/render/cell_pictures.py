@@ -14,7 +14,7 @@ from airflow_lineage_provider.answers.values import number, visible
 from airflow_lineage_provider.errors import LineageError
 from airflow_lineage_provider.reasons.payload import Mask, Span, TextSpans
 from airflow_lineage_provider.reasons.traced import ArrayPath, ArraySource
-from airflow_lineage_provider.render.cell_text import count_text, shape_text, through_text
+from airflow_lineage_provider.render.cell_text import blanked_texts, count_text, shape_text, through_text
 from airflow_lineage_provider.render.decisions import Decision
 from airflow_lineage_provider.render.pictures import BOXES, MASK_RUNS, embedded, image_of, marked_text, mask_picture
 
@@ -53,12 +53,16 @@ class CellPicture:
 
 @dataclass(frozen=True, kw_only=True)
 class CellView:
-    """The cells of one argument. ``kind`` says what ``drawing`` is: ``image``, ``text``, ``mask``, or nothing (``told``)."""
+    """The cells of one argument. ``kind`` says what ``drawing`` is: ``image``, ``text``, ``mask``, or nothing (``told``).
+
+    ``blanked`` says what became of the decision where the others were blank.
+    """
 
     title: str
     kind: str
     drawing: Any
     others: tuple[str, ...]
+    blanked: tuple[str, ...] = ()
 
 
 def cell_views(decision: Decision, images: Mapping[str, Image]) -> tuple[CellView, ...]:
@@ -75,7 +79,7 @@ def _view(decision: Decision, source: ArraySource, images: Mapping[str, Image]) 
         kind, drawing = _drawing(decision, source, first, images)
     except LineageError as error:
         kind, drawing = "told", visible(str(error))
-    return CellView(title=title, kind=kind, drawing=drawing, others=others)
+    return CellView(title=title, kind=kind, drawing=drawing, others=others, blanked=tuple(blanked_texts(source, decision.blanked)))
 
 
 def _drawing(decision: Decision, source: ArraySource, path: ArrayPath, images: Mapping[str, Image]) -> tuple[str, Any]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from airflow_lineage_provider.answers.blanked import Blanked, blanked_line
 from airflow_lineage_provider.answers.values import visible
 from airflow_lineage_provider.errors import PayloadError
 from airflow_lineage_provider.reasons.traced import ArrayPath, ArraySource, Traced
@@ -14,8 +15,9 @@ PATHS = 3
 """So many paths to an argument are told."""
 
 
-def cell_lines(traced: Traced) -> Iterator[str]:
-    """A line for each of the first paths to each argument, the one with the fewest cells first."""
+def cell_lines(traced: Traced, blanked: Sequence[Blanked] = ()) -> Iterator[str]:
+    """A line for each of the first paths to each argument, the one with the fewest cells first, and what became of the decision without
+    the others."""
     for source in traced.sources:
         what = f"of {visible(source.argument)}, {shape_text(source.shape)}"
         for path in source.paths[:PATHS]:
@@ -23,6 +25,12 @@ def cell_lines(traced: Traced) -> Iterator[str]:
             what = f"of {visible(source.argument)}"
         if len(source.paths) > PATHS:
             yield f"… and {len(source.paths) - PATHS:,} more paths to {visible(source.argument)}"
+        yield from blanked_texts(source, blanked)
+
+
+def blanked_texts(source: ArraySource, blanked: Sequence[Blanked]) -> Iterator[str]:
+    """What became of a decision where the other cells of this argument were blank, if that was tried."""
+    return (visible(blanked_line(one)) for one in blanked if one.position == source.position)
 
 
 def count_text(source: ArraySource, path: ArrayPath) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from airflow_lineage_provider.answers.blanked import Blanked
 from airflow_lineage_provider.answers.values import column_values, links_by_row, rows_of
 from airflow_lineage_provider.reasons.apart import Relations
 from airflow_lineage_provider.reasons.features import NOTHING_SAID, Names
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, kw_only=True)
 class Decision:
     """One judged input. ``sources`` has the row numbers (from 0) of each source table that stands behind it; ``traced`` the cells of
-    arguments that the reason is about, where it says them."""
+    arguments that the reason is about, where it says them; ``blanked`` what became of it without the others."""
 
     row: int
     arguments: tuple[tuple[str, Any], ...]
@@ -30,6 +31,7 @@ class Decision:
     reason: Reason | None
     sources: Mapping[str, tuple[int, ...]]
     traced: Traced | None = None
+    blanked: tuple[Blanked, ...] = ()
 
 
 def decisions(explanation: Explanation, udf: str, limit: int | None = None) -> list[Decision]:
@@ -41,10 +43,14 @@ def decisions(explanation: Explanation, udf: str, limit: int | None = None) -> l
     table = made.rows.slice(0, limit)
     names = table.column_names[1:-2]
     behind = links_by_row(made.links)
+    blanked: dict[int, tuple[Blanked, ...]] = {}
+    for one in explanation.blanked:
+        if one.udf == udf:
+            blanked[one.row] = (*blanked.get(one.row, ()), one)
     return [
         Decision(
             row=row[0], arguments=tuple(zip(names, row[1:-2], strict=True)), value=row[-2], sources=behind.get(row[0], {}),
-            **_read(row[-1], made.relations),
+            blanked=blanked.get(row[0], ()), **_read(row[-1], made.relations),
         )
         for row in rows_of(table)
     ]  # fmt: skip

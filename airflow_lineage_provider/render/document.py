@@ -13,6 +13,7 @@
      "controls":  [{"segment", "kind", "operator", "sources", "rows", "run", "text"}],         tables that decided as a whole
      "runs":      {NAME: RUN ID},                                   which run made an intermediate table, and which called a UDF
      "stale": […], "verified", "verification",
+     "blanked":   [{"udf", "row", "argument", "position", "path", "left", "cells", "stays", "value", "cause"}],    (`answers.blanked`)
      "segments":  [{"number", "kind", "materialized", "because", "pinned", "operators"}],          operators: indented lines
      "queries":   [{"segment", "engine", "sql", "seconds", "rows"}],
      "cells":     {UDF: {"columns", "rows"}}}                            where they were asked for (`answers.cells`)
@@ -89,6 +90,7 @@ def to_dict(explanation: Explanation, *, cells: bool = False) -> dict[str, Any]:
         "stale": list(explanation.stale),
         "verified": explanation.verified,
         "verification": explanation.verification,
+        "blanked": [asdict(one) | {"path": list(one.path)} for one in explanation.blanked],
         "segments": _segments(explanation),
         "queries": [asdict(query) for query in explanation.queries],
     }

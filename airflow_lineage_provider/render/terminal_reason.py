@@ -48,7 +48,7 @@ def reason_lines(decision: Decision, names: Names = NOTHING_SAID) -> Iterator[Re
         case Json() as reason:
             yield from _json(reason)
     if decision.traced is not None:
-        yield from (Text(line, style="dim") for line in cell_lines(decision.traced))
+        yield from (Text(line, style="dim") for line in cell_lines(decision.traced, decision.blanked))
 
 
 def bar(share: float) -> Text:

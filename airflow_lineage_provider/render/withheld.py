@@ -17,6 +17,7 @@ from airflow_lineage_provider.reasons.traced import Traced
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from airflow_lineage_provider.answers.blanked import Blanked
     from airflow_lineage_provider.answers.decided import Reasons
     from airflow_lineage_provider.answers.explanation import Explanation
     from airflow_lineage_provider.answers.lineage_rows import LineageRows
@@ -69,9 +70,15 @@ def shown(explanation: Explanation, hide: Sequence[str] = (), mask: Sequence[str
         stale=tuple(tell(one) for one in explanation.stale),
         # A verification tells rows without the names of their columns.
         verification=tell(explanation.verification) if target is explanation.target else "what differs is not shown",
+        blanked=tuple(one for one in explanation.blanked if not discretion.withholds(_judged(explanation, one))),
         queries=_queries(explanation.queries, redaction),
         choices=tuple(replace(one, because=tell(one.because)) for one in explanation.choices),
     )
+
+
+def _judged(explanation: Explanation, one: Blanked) -> str:
+    """The column that an argument is of."""
+    return str(explanation.reasons[one.udf].rows.column_names[1 + one.position])
 
 
 def why_not_shown(found: WhyNot, hide: Sequence[str] = (), mask: Sequence[str] = ()) -> WhyNot:

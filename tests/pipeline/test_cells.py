@@ -135,6 +135,29 @@ def test_relations_of_long_reasons_are_apart(
     assert lineage.arrays.touching("pictures", {"id": 1}, 0, limit=1).decisions.num_rows == 1
 
 
+def test_verification_tries_decisions_without_the_other_cells(lineage: Lineage, tables: dict[str, str]) -> None:
+    sql = "SELECT id, brighter_side(transform(image, x -> x - 6)) AS side, praises(body) AS p FROM pictures JOIN reviews ON id = picture"
+    found = lineage.run(sql, name="cells").explain("id < 3", verify=True)
+    assert found.verified, found.verification
+    told = {(one.udf, one.row): (one.stays, one.value, one.left, one.cells) for one in found.blanked}
+    # Of -1 and -5 the left half is the brighter, and not of -1 and 0; of -6 and 3 the right one is, and of 0 and 3.
+    sides = dict(zip(*(found.reasons["brighter_side"].column(name).to_pylist() for name in ("value", "row")), strict=True))
+    assert told["brighter_side", sides["left"]] == (False, "right", 4, WIDTH)
+    assert told["brighter_side", sides["right"]] == (True, "right", 4, WIDTH)
+    praise = dict(zip(*(found.reasons["praises"].column(name).to_pylist() for name in ("value", "row")), strict=True))
+    assert told["praises", praise[True]] == (True, "True", 4, 7)
+    assert told["praises", praise[False]] == (True, "False", 0, 8), "without any cell it is no praise either"
+    assert "with all cells blank that reasons are not about the UDFs decide 3 as before and 1 otherwise" in found.verification
+    line = "With the other 4 cells blank the UDF decides right"
+    written = io.StringIO()
+    found.show(Console(width=120, file=written))
+    assert line in written.getvalue()
+    assert line in found.to_html()
+    assert found.to_dict()["blanked"][0].keys() == vars(found.blanked[0]).keys()
+    assert lineage.derivation(found.id).blanked == found.blanked
+    assert {one.udf for one in shown(found, hide=["body"]).blanked} == {"brighter_side"}
+
+
 def test_rows_of_the_same_value_all_stand_behind(lineage: Lineage, tables: dict[str, str]) -> None:
     sql = "SELECT brighter_side(image) AS side FROM (SELECT DISTINCT image FROM pictures)"
     found = explained(lineage, sql, "side = 'left'")

@@ -22,7 +22,7 @@ def test_the_papers_document() -> None:
     document = examples.paper().to_dict()
     assert sorted(document) == sorted([
         "document", "version", "id", "asked", "answer", "headline", "result_rows", "seconds", "run", "guarantee", "target", "source",
-        "intermediate", "reasons", "controls", "runs", "stale", "verified", "verification", "segments", "queries",
+        "intermediate", "reasons", "controls", "runs", "stale", "verified", "verification", "blanked", "segments", "queries",
     ])  # fmt: skip
     assert document["target"]["rows"] == [["Reject", 1]]
     assert document["target"]["links"][0] == {"row": 0, "source": "client", "source_row": 0}
