@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import threading
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections import OrderedDict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from airflow_lineage_provider.answers.kept_arrays import KeptArrays
@@ -13,7 +14,7 @@ from airflow_lineage_provider.answers.touched import Touched, touched
 from airflow_lineage_provider.arrays import owner as owners
 from airflow_lineage_provider.arrays.codec import decode
 from airflow_lineage_provider.arrays.given import check_name
-from airflow_lineage_provider.arrays.keeping import between
+from airflow_lineage_provider.arrays.keeping import Known, between
 from airflow_lineage_provider.arrays.link import Link
 from airflow_lineage_provider.arrays.log import Log
 from airflow_lineage_provider.arrays.overlay import Overlay
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from airflow_lineage_provider.records.arrays import StoredArray
     from airflow_lineage_provider.records.run import RunRecord
     from airflow_lineage_provider.store import Store
+    from airflow_lineage_provider.store.found_arrays import FoundRelation
 
 T = TypeVar("T")
 
@@ -116,7 +118,7 @@ class LogInStore(Log):
 
         :raises UnknownArray: there is none of this name.
         """
-        self._shape(name)
+        self._shape(name, self._known(name))
         found = self._lineage.lasting(lambda: self._lineage.store.stored_array(name))
         if found is None:
             raise UnknownArray(f"array {shown(name)} was dropped meanwhile")
@@ -205,11 +207,22 @@ class KeptInStore:
 
     def __init__(self, lineage: StoredArrays) -> None:
         self._lineage = lineage
-        self._table = lru_cache(maxsize=_CACHED)(self._read)
+        self._tables: OrderedDict[int, Relation] = OrderedDict()
+        self._lock = threading.Lock()
 
-    def shape(self, name: str) -> Shape | None:
-        """See `Keeping`, as for the rest."""
-        return self._asked(lambda store: store.array_shapes([name])).get(name)
+    def known(self, names: Collection[str], pairs: Collection[Pair] = ()) -> Known:
+        """See `Keeping`, as for the rest; one statement.
+
+        :raises RelationTooNew: a newer release wrote a relation. :raises RelationDamaged: its bytes are none between these arrays.
+        """
+        if not names:
+            return Known()
+        with self._lock:
+            read = dict(self._tables)
+        shapes, found = self._asked(lambda store: store.known_arrays(names, pairs, read.keys()))
+        tables = {one.id: read[one.id] if one.content is None else _decoded(pair, one, shapes) for pair, one in found.items()}
+        self._keep(tables)
+        return Known(shapes, {pair: Link(tables[one.id], one.turned, one.guarantee, one.operation) for pair, one in found.items()})
 
     def names(self, most: int) -> list[str]:
         return self._asked(lambda store: store.array_names(most))
@@ -222,33 +235,16 @@ class KeptInStore:
         return self._asked(lambda store: store.array_edges(wanted)) if wanted else []
 
     def has(self, pair: Pair) -> bool:
-        return self._asked(lambda store: store.relation_head(pair)) is not None
+        return self._asked(lambda store: store.has_relation(pair))
 
-    def link(self, pair: Pair) -> Link | None:
-        """See `Keeping`.
-
-        :raises RelationTooNew: a newer release wrote the relation. :raises RelationDamaged: its bytes are none between these arrays.
-        """
-        head = self._asked(lambda store: store.relation_head(pair))
-        if head is None:
-            return None
-        table = self._table(pair, head["id"], head["turned"])
-        return None if table is None else Link(table, head["turned"], head["guarantee"], head["operation"])
-
-    def _read(self, pair: Pair, number: int, turned: bool) -> Relation | None:
-        """A relation, of which the id says the same for ever; None where it was dropped meanwhile."""
-        content = self._asked(lambda store: store.relation_content(number))
-        if content is None:
-            return None
-        try:
-            table = decode(content)
-        except RelationDamaged as problem:
-            raise type(problem)(f"{between(pair)} cannot be read: {problem}") from problem
-        shapes = self._asked(lambda store: store.array_shapes(pair))
-        ends = (table.in_shape, table.out_shape) if not turned else (table.out_shape, table.in_shape)
-        if ends != tuple(shapes.get(name) for name in pair):
-            raise RelationDamaged(f"{between(pair)} cannot be read: it is between arrays of shapes {ends[0]} and {ends[1]}")
-        return table
+    def _keep(self, tables: Mapping[int, Relation]) -> None:
+        """Those that were asked for last are not read again: of an id the relation is the same for ever."""
+        with self._lock:
+            for number, table in tables.items():
+                self._tables[number] = table
+                self._tables.move_to_end(number)
+            while len(self._tables) > _CACHED:
+                self._tables.popitem(last=False)
 
     def operation(self, name: str) -> Operation:
         return self._asked(lambda store: store.array_operation(name, _CONFIRMATIONS))
@@ -265,3 +261,15 @@ class KeptInStore:
 
     def _asked(self, question: Callable[[Store], T]) -> T:
         return self._lineage.lasting(lambda: question(self._lineage.store))
+
+
+def _decoded(pair: Pair, found: FoundRelation, shapes: Mapping[str, Shape]) -> Relation:
+    assert found.content is not None
+    try:
+        table = decode(found.content)
+    except RelationDamaged as problem:
+        raise type(problem)(f"{between(pair)} cannot be read: {problem}") from problem
+    ends = (table.in_shape, table.out_shape) if not found.turned else (table.out_shape, table.in_shape)
+    if ends != tuple(shapes.get(name) for name in pair):
+        raise RelationDamaged(f"{between(pair)} cannot be read: it is between arrays of shapes {ends[0]} and {ends[1]}")
+    return table

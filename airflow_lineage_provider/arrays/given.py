@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -30,9 +30,14 @@ def check_name(name: Any) -> str:
 
     :raises InvalidArray: it is another thing, empty, or has a character that no database keeps.
     """
-    if not isinstance(name, str) or not name or "\0" in name or any("\ud800" <= one <= "\udfff" for one in name):
+    if not is_name(name):
         raise InvalidArray(f"an array cannot be named {shown(name)}: a name is a text, not empty, without NUL and lone surrogates")
     return name
+
+
+def is_name(name: Any) -> TypeGuard[str]:
+    """Whether an array may be called so."""
+    return isinstance(name, str) and name != "" and "\0" not in name and not any("\ud800" <= one <= "\udfff" for one in name)
 
 
 def check_shape(name: str, shape: Any) -> Shape:

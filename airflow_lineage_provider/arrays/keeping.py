@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -33,11 +33,23 @@ class Said:
     lessons: Sequence[Lesson] = ()
 
 
+@dataclass(frozen=True)
+class Known:
+    """What a question needs, read at once.
+
+    :ivar shapes: of arrays, by name; of those that there are.
+    :ivar links: the lineage between arrays; where there is some.
+    """
+
+    shapes: Mapping[str, Shape] = field(default_factory=dict)
+    links: Mapping[Pair, Link] = field(default_factory=dict)
+
+
 class Keeping(Protocol):
     """What a log asks of where its arrays are kept."""
 
-    def shape(self, name: str) -> Shape | None:
-        """The shape of an array; None where there is none of this name."""
+    def known(self, names: Collection[str], pairs: Collection[Pair] = ()) -> Known:
+        """The shapes of arrays, and the lineage between pairs of them."""
 
     def names(self, most: int) -> list[str]:
         """Names of arrays, so many at most."""
@@ -50,9 +62,6 @@ class Keeping(Protocol):
 
     def has(self, pair: Pair) -> bool:
         """Whether there is lineage between the two."""
-
-    def link(self, pair: Pair) -> Link | None:
-        """The lineage between the two; None where there is none."""
 
     def operation(self, name: str) -> Operation:
         """What is known of an operation."""
@@ -74,12 +83,13 @@ class Memory:
     def __init__(self, confirmations: int) -> None:
         self.shapes: dict[str, Shape] = {}
         self.links: dict[Pair, Link] = {}
-        self.known: dict[str, Operation] = {}
+        self.by_operation: dict[str, Operation] = {}
         self._confirmations = confirmations
 
-    def shape(self, name: str) -> Shape | None:
+    def known(self, names: Collection[str], pairs: Collection[Pair] = ()) -> Known:
         """See `Keeping`, as for the rest."""
-        return self.shapes.get(name)
+        shapes = {name: self.shapes[name] for name in names if name in self.shapes}
+        return Known(shapes, {pair: self.links[pair] for pair in pairs if pair in self.links})
 
     def names(self, most: int) -> list[str]:
         return list(itertools.islice(self.shapes, most))
@@ -93,14 +103,11 @@ class Memory:
     def has(self, pair: Pair) -> bool:
         return pair in self.links
 
-    def link(self, pair: Pair) -> Link | None:
-        return self.links.get(pair)
-
     def operation(self, name: str) -> Operation:
-        return self.known.setdefault(name, Operation(name, self._confirmations))
+        return self.by_operation.setdefault(name, Operation(name, self._confirmations))
 
     def operations(self) -> list[Operation]:
-        return list(self.known.values())
+        return list(self.by_operation.values())
 
     def enter(self, said: Said) -> None:
         for name, note in said.lessons:

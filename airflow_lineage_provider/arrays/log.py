@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from airflow_lineage_provider.arrays.boxes import Shape, joined
 from airflow_lineage_provider.arrays.cells import Cells
-from airflow_lineage_provider.arrays.given import Capture, check_name, check_shape
+from airflow_lineage_provider.arrays.given import Capture, check_name, check_shape, is_name
 from airflow_lineage_provider.arrays.graph import paths
-from airflow_lineage_provider.arrays.keeping import Keeping, Memory, Said, between, check_no_circle, check_shape_is, said_already
+from airflow_lineage_provider.arrays.keeping import Keeping, Known, Memory, Said, between, check_no_circle, check_shape_is, said_already
 from airflow_lineage_provider.arrays.link import GUARANTEES, Link, given_link, weakest
 from airflow_lineage_provider.arrays.owner import Owner
 from airflow_lineage_provider.arrays.path import follow
@@ -77,7 +77,7 @@ class Log:
         """
         sides = check_shape(check_name(name), shape)
         full = self._full(name)
-        known = self._kept.shape(full)
+        known = self._kept.known([full]).shapes.get(full)
         check_shape_is(full, sides, known)
         if known is None:
             self._kept.enter(Said({full: sides}))
@@ -94,7 +94,8 @@ class Log:
         :raises CaptureFailed: the capture raised, or gave something else than cells.
         """
         source, output = self._full(source), self._full(output)
-        own, behind = (output, self._shape(output)), (source, self._shape(source))
+        known = self._known(source, output)
+        own, behind = (output, self._shape(output, known)), (source, self._shape(source, known))
         self._check_new(source, output, guarantee)
         if (pairs is None) == (capture is None):
             raise InvalidRelation(f"{between((source, output))} needs either pairs or a capture")
@@ -115,7 +116,9 @@ class Log:
         :raises InvalidRelation: as of `lineage`; or two arrays are one, or the arguments are no JSON.
         :raises CaptureFailed: as of `lineage`.
         """
-        ends = ([(one, self._shape(one)) for one in map(self._full, names)] for names in (sources, outputs))
+        full = [list(map(self._full, names)) for names in (sources, outputs)]
+        there = self._known(*(one for names in full for one in names))
+        ends = ([(one, self._shape(one, there)) for one in names] for names in full)
         call = Call.of(operation, args, *ends)
         for source, output in call.pairs:
             self._check_new(source, output, GUARANTEES[0])
@@ -151,8 +154,9 @@ class Log:
         :raises UnknownArray: there is none.
         """
         source, output = self._full(source), self._full(output)
-        self._shape(source), self._shape(output)
-        found = self._kept.link((source, output))
+        known = self._along([(source, output)])
+        self._shape(source, known), self._shape(output, known)
+        found = known.links.get((source, output))
         if found is None:
             raise UnknownArray(f"there is no lineage from array {shown(source)} to {shown(output)}; {self._neighbours(source)}")
         return found.by_output()
@@ -169,8 +173,9 @@ class Log:
         if isinstance(path, str) or not path:
             raise UnknownArray(f"{shown(path)} is no path; it is a list of names of arrays")
         names = tuple(map(self._full, path))
-        region = selected(cells, names[0], self._shape(names[0]))
-        return self._asked(names, region, merge)
+        known = self._along([names])
+        region = selected(cells, names[0], self._shape(names[0], known))
+        return self._asked(names, region, merge, known)
 
     def trace(self, array: str, cells: Any, *, to: str) -> Traced:
         """The cells of another array that stand behind cells of this one, or before them, along all paths between the two.
@@ -180,11 +185,13 @@ class Log:
         :raises TooManyCells: there are more than `MOST_PATHS` paths.
         """
         array, to = self._full(array), self._full(to)
-        region = selected(cells, array, self._shape(array))
-        self._shape(to)
+        ends = self._known(array, to)
+        region, shape = selected(cells, array, self._shape(array, ends)), self._shape(to, ends)
         names = self.paths(array, to=to)
-        found = sorted((TracedPath(one, self._asked(one, region, True)) for one in names), key=lambda one: (one.cells.count, one.names))
-        together = Region(self._shape(to), parts=joined([one.cells.region.boxes for one in found]))
+        known = self._along(names)
+        answers = (TracedPath(one, self._asked(one, region, True, known)) for one in names)
+        found = sorted(answers, key=lambda one: (one.cells.count, one.names))
+        together = Region(shape, parts=joined([one.cells.region.boxes for one in found]))
         hops = tuple(hop for one in found for hop in one.cells.hops)
         return Traced(Cells(to, together, weakest(one.cells.guarantee for one in found), hops), tuple(found))
 
@@ -198,12 +205,22 @@ class Log:
             return capture
         return {tuple(map(self._full, pair)) if isinstance(pair, tuple) else pair: one for pair, one in capture.items()}
 
-    def _shape(self, name: str) -> Shape:
-        found = self._kept.shape(name) if isinstance(name, str) else None
+    def _shape(self, name: str, known: Known) -> Shape:
+        found = known.shapes.get(name) if isinstance(name, str) else None
         if found is None:
-            known = ", ".join(map(shown, self._kept.names(_TOLD))) or "none"
-            raise UnknownArray(f"there is no array {shown(name)}; known are: {known}")
+            others = ", ".join(map(shown, self._kept.names(_TOLD))) or "none"
+            raise UnknownArray(f"there is no array {shown(name)}; known are: {others}")
         return found
+
+    def _known(self, *names: str) -> Known:
+        """The shapes of arrays, of those that there are."""
+        return self._kept.known(list(filter(is_name, names)))
+
+    def _along(self, paths: Iterable[Sequence[str]]) -> Known:
+        """The arrays on paths, and the lineage between neighbours, whichever of the two is made from the other."""
+        names = [list(filter(is_name, path)) for path in paths]
+        pairs = {pair for path in names for one in itertools.pairwise(path) for pair in (one, one[::-1])}
+        return self._kept.known({name for path in names for name in path}, pairs)
 
     def _check_new(self, source: str, output: str, guarantee: str) -> None:
         """That lineage between the two can be told, whatever it is."""
@@ -237,18 +254,20 @@ class Log:
 
         :raises UnknownArray: there is no lineage between two neighbours.
         """
-        return weakest(self._between(*pair)[0].guarantee for pair in itertools.pairwise(map(self._full, path)))
+        names = list(map(self._full, path))
+        known = self._along([names])
+        return weakest(self._between(*pair, known)[0].guarantee for pair in itertools.pairwise(names))
 
-    def _asked(self, names: tuple[str, ...], region: Region, merge: bool) -> Cells:
-        links = [self._between(*pair) for pair in itertools.pairwise(names)]
+    def _asked(self, names: tuple[str, ...], region: Region, merge: bool, known: Known) -> Cells:
+        links = [self._between(*pair, known) for pair in itertools.pairwise(names)]
         region, hops = follow([one.step(backward) for one, backward in links], names, region, merge=merge)
         return Cells(names[-1], region, weakest(one.guarantee for one, _ in links), hops)
 
-    def _between(self, start: str, end: str) -> tuple[Link, bool]:
+    def _between(self, start: str, end: str, known: Known) -> tuple[Link, bool]:
         """The link between two neighbours of a path, and whether it is gone backward."""
-        self._shape(start), self._shape(end)
+        self._shape(start, known), self._shape(end, known)
         for pair, backward in (((start, end), False), ((end, start), True)):
-            found = self._kept.link(pair)
+            found = known.links.get(pair)
             if found is not None:
                 return found, backward
         raise UnknownArray(f"there is no lineage between arrays {shown(start)} and {shown(end)}; {self._neighbours(start)}")

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
-from airflow_lineage_provider.arrays.boxes import Shape
-from airflow_lineage_provider.arrays.keeping import Keeping, Lesson, Memory, Pair, Said, between
-from airflow_lineage_provider.arrays.link import Link
+from airflow_lineage_provider.arrays.keeping import Keeping, Known, Lesson, Memory, Pair, Said, between
 from airflow_lineage_provider.arrays.owner import Owner, check_owner
 from airflow_lineage_provider.arrays.reuse import Operation
 from airflow_lineage_provider.errors import InvalidRelation
@@ -29,9 +27,12 @@ class Overlay:
         """All that was said here."""
         return Said(dict(self._own.shapes), dict(self._own.links), tuple(self._lessons))
 
-    def shape(self, name: str) -> Shape | None:
+    def known(self, names: Collection[str], pairs: Collection[Pair] = ()) -> Known:
         """See `Keeping`, as for the rest."""
-        return self._own.shape(name) if self._owner.owns(name) else self._base.shape(name)
+        own = self._own.known([one for one in names if self._owner.owns(one)], [one for one in pairs if self._touches(one)])
+        of_others = [one for one in names if not self._owner.owns(one)]
+        others = self._base.known(of_others, [one for one in pairs if not self._touches(one)])
+        return Known({**others.shapes, **own.shapes}, {**others.links, **own.links})
 
     def names(self, most: int) -> list[str]:
         own = self._own.names(most)
@@ -49,13 +50,10 @@ class Overlay:
     def has(self, pair: Pair) -> bool:
         return self._own.has(pair) or (not self._touches(pair) and self._base.has(pair))
 
-    def link(self, pair: Pair) -> Link | None:
-        return self._own.link(pair) if self._touches(pair) else self._base.link(pair)
-
     def operation(self, name: str) -> Operation:
-        if name not in self._own.known:
-            self._own.known[name] = self._base.operation(name)
-        return self._own.known[name]
+        if name not in self._own.by_operation:
+            self._own.by_operation[name] = self._base.operation(name)
+        return self._own.by_operation[name]
 
     def operations(self) -> list[Operation]:
         return list({one.name: one for one in [*self._base.operations(), *self._own.operations()]}.values())

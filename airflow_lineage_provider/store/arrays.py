@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Collection, Iterable, Sequence
 
 from airflow_lineage_provider.arrays.keeping import Pair, Said
 from airflow_lineage_provider.arrays.owner import Owner
@@ -37,10 +36,12 @@ class Arrays(OpenStore):
         with self._transaction("reading an array") as connection:
             return found_arrays.named(connection, name)
 
-    def array_shapes(self, names: Iterable[str]) -> dict[str, tuple[int, ...]]:
-        """The shapes of arrays, by name; of those that there are."""
-        with self._transaction("reading arrays") as connection:
-            return found_arrays.shapes(connection, names)
+    def known_arrays(
+        self, names: Collection[str], pairs: Collection[Pair], read: Collection[int]
+    ) -> tuple[dict[str, tuple[int, ...]], dict[Pair, found_arrays.FoundRelation]]:
+        """The shapes of arrays, and the relations between pairs of them: see `found_arrays.known`."""
+        with self._transaction("reading the lineage of arrays") as connection:
+            return found_arrays.known(connection, names, pairs, read)
 
     def array_names(self, most: int) -> list[str]:
         """Names of the newest arrays, so many at most."""
@@ -57,15 +58,10 @@ class Arrays(OpenStore):
         with self._transaction("reading the lineage of arrays") as connection:
             return found_arrays.edges(connection, starts)
 
-    def relation_head(self, pair: Pair) -> Mapping[Any, Any] | None:
-        """The id of the relation between two arrays, and what it is; None where there is none."""
+    def has_relation(self, pair: Pair) -> bool:
+        """Whether there is a relation between two arrays."""
         with self._transaction("reading the lineage of arrays") as connection:
-            return found_arrays.head(connection, pair)
-
-    def relation_content(self, number: int) -> bytes | None:
-        """The bytes of a relation, by its id; None where it was dropped meanwhile."""
-        with self._transaction("reading a relation between arrays") as connection:
-            return found_arrays.content(connection, number)
+            return found_arrays.has(connection, pair)
 
     def array_operation(self, name: str, confirmations: int) -> Operation:
         """What is known of an operation.

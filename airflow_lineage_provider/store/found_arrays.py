@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import sqlalchemy as sa
@@ -61,18 +62,47 @@ def edges(connection: sa.Connection, starts: Iterable[str]) -> list[tuple[str, s
     return [(source, output) for source, output in connection.execute(query)]
 
 
-def head(connection: sa.Connection, pair: tuple[str, str]) -> Mapping[Any, Any] | None:
-    """Of the relation between two arrays the id, the direction, the guarantee and the operation; None where there is none."""
+@dataclass(frozen=True)
+class FoundRelation:
+    """A relation between two arrays, as it is kept; ``content`` is None where it was not wanted.
+
+    :ivar turned: whether it goes from the output to the source.
+    """
+
+    id: int
+    turned: bool
+    guarantee: str
+    operation: str
+    content: bytes | None
+
+
+def known(
+    connection: sa.Connection, names: Collection[str], pairs: Collection[tuple[str, str]], read: Collection[int] = ()
+) -> tuple[dict[str, tuple[int, ...]], dict[tuple[str, str], FoundRelation]]:
+    """The shapes of arrays, by name, and the relations between pairs of them, by source and output; of those that there are.
+
+    :param read: ids of relations whose content is not wanted.
+    """
+    told = [_relations.c[name] for name in ("id", "output", "turned", "guarantee", "operation")]
+    content = sa.case((_relations.c.id.in_(read), None), else_=_relations.c.content) if read else _relations.c.content
+    wanted = [tuple(map(digest, pair)) for pair in pairs]
+    linked_so = sa.and_(_relations.c.source == _arrays.c.digest, sa.tuple_(_relations.c.source, _relations.c.output).in_(wanted))
+    query = sa.select(_arrays.c.name, _arrays.c.shape, *told, content.label("content"))
+    by_digest = {digest(name): name for name in names}
+    rows = connection.execute(query.outerjoin_from(_arrays, _relations, linked_so).where(_arrays.c.digest.in_(list(by_digest)))).all()
+    found = {}
+    for row in rows:
+        if row.id is not None:
+            bytes_of = None if row.content is None else bytes(row.content)
+            found[row.name, by_digest[row.output]] = FoundRelation(row.id, row.turned, row.guarantee, row.operation, bytes_of)
+    return {row.name: tuple(row.shape) for row in rows}, found
+
+
+def has(connection: sa.Connection, pair: tuple[str, str]) -> bool:
+    """Whether there is a relation between two arrays."""
     source, output = map(digest, pair)
-    wanted = [_relations.c[name] for name in ("id", "turned", "guarantee", "operation")]
-    query = sa.select(*wanted).where(_relations.c.source == source, _relations.c.output == output)
-    return connection.execute(query).mappings().first()
-
-
-def content(connection: sa.Connection, number: int) -> bytes | None:
-    """The bytes of a relation, by its id; None where it was dropped meanwhile."""
-    found = connection.execute(sa.select(_relations.c.content).where(_relations.c.id == number)).scalar()
-    return None if found is None else bytes(found)
+    query = sa.select(_relations.c.id).where(_relations.c.source == source, _relations.c.output == output)
+    return connection.execute(query).first() is not None
 
 
 def operation(connection: sa.Connection, name: str, confirmations: int, *, lock: bool = False) -> Operation:

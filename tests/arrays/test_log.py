@@ -375,9 +375,7 @@ def test_what_cannot_be_told_apart_is_refused() -> None:
 
 
 def is_turned(log: Log, source: str, output: str) -> bool:
-    found = log._kept.link((source, output))
-    assert found is not None
-    return found.turned
+    return log._kept.known((source, output), [(source, output)]).links[source, output].turned
 
 
 def test_the_direction_with_fewer_rows_is_kept() -> None:

@@ -13,6 +13,7 @@ from urllib.parse import urlsplit, urlunsplit
 import psycopg2
 import pytest
 
+from airflow_lineage_provider import Lineage
 from airflow_lineage_provider.store import RunRecord, Store, embedded, server_data
 
 _databases = itertools.count(1)
@@ -48,6 +49,12 @@ def empty_url(server: embedded.Server) -> str:
         cursor.execute(f"CREATE DATABASE {name}")
     connection.close()
     return server.url.replace("/lineage?", f"/{name}?")
+
+
+@pytest.fixture
+def lineage(empty_url: str) -> Iterator[Lineage]:
+    with Lineage(store=empty_url) as opened:
+        yield opened
 
 
 @pytest.fixture(scope="session")

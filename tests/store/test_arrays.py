@@ -1,24 +1,18 @@
-"""Lineage between the cells of arrays, kept in the store: asked like a log in memory, owned, raced for, damaged, and left by the dead."""
+"""Lineage between the cells of arrays, kept in the store: asked like a log in memory, and owned."""
 
 from __future__ import annotations
 
-import signal
-import subprocess
-import sys
-import textwrap
-import threading
-import zlib
-from collections.abc import Callable, Iterator
+import itertools
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
+from sqlalchemy import event
 
 from airflow_lineage_provider import Lineage
-from airflow_lineage_provider.arrays import Log, codec, encode, rules
+from airflow_lineage_provider.arrays import Log, rules
 from airflow_lineage_provider.errors import (
     CaptureFailed,
     CaptureNeeded,
@@ -26,51 +20,19 @@ from airflow_lineage_provider.errors import (
     InvalidArray,
     InvalidOption,
     InvalidRelation,
-    RelationDamaged,
-    RelationTooNew,
     RunNotComplete,
     RunNotFound,
-    StoreUnavailable,
     UnknownArray,
 )
 from airflow_lineage_provider.store import DerivationRecord, RunRecord, found_arrays, lifecycle
-from airflow_lineage_provider.stored_arrays import KeptInStore
+from tests.store.array_logs import SUM, another, in_store, make, task
 from tests.store.conftest import sql
-
-SUM = [(0, 0, 0), (0, 0, 1), (1, 1, 0), (1, 1, 1), (2, 2, 0), (2, 2, 1)]
-
-
-@pytest.fixture
-def lineage(empty_url: str) -> Iterator[Lineage]:
-    with Lineage(store=empty_url) as opened:
-        yield opened
-
-
-def another(lineage: Lineage) -> Lineage:
-    """The same store, as another process has it."""
-    return Lineage(store=lineage.store.url)
-
-
-def task(dag: str = "etl", name: str = "load", run: str = "manual__2026-01-01", map_index: int = -1) -> dict[str, Any]:
-    """The context of a task, as far as it is looked at."""
-    return {"ti": SimpleNamespace(dag_id=dag, task_id=name, run_id=run, map_index=map_index)}
-
-
-def make(log: Log, **shapes: tuple[int, ...]) -> None:
-    for name, shape in shapes.items():
-        log.array(name, shape)
 
 
 def random_pairs(draw: np.random.Generator, output: tuple[int, ...], source: tuple[int, ...]) -> Any:
     """Some of all pairs of cells, in any order."""
     every = np.argwhere(np.ones(output + source, dtype=bool))
     return draw.permutation(every)[: draw.integers(0, len(every) + 1)]
-
-
-def in_store(url: str) -> tuple[int, ...]:
-    """How many arrays, relations and operations there are."""
-    tables = ("arrays", "array_relations", "array_operations")
-    return tuple(int(str(sql(url, f"SELECT count(*) FROM lineage.{table}")[0][0])) for table in tables)
 
 
 def test_the_log_of_a_store_answers_as_one_in_memory(lineage: Lineage) -> None:
@@ -100,13 +62,14 @@ def test_nothing_is_read_that_no_question_leads_to(lineage: Lineage, monkeypatch
     lineage.arrays.lineage("A", "B", SUM)
     lineage.arrays.lineage("B", "C", rules.elementwise((3,))[0])
     read: list[int] = []
-    whole = found_arrays.content
+    whole = found_arrays.known
 
-    def content(connection: Any, number: int) -> bytes | None:
-        read.append(number)
-        return whole(connection, number)
+    def known(*asked: Any) -> Any:
+        shapes, found = whole(*asked)
+        read.extend(one.id for one in found.values() if one.content is not None)
+        return shapes, found
 
-    monkeypatch.setattr(found_arrays, "content", content)
+    monkeypatch.setattr(found_arrays, "known", known)
     log = another(lineage).arrays
     log.array("A", (3, 2))
     with pytest.raises(InvalidRelation, match="is there already"):
@@ -116,6 +79,24 @@ def test_nothing_is_read_that_no_question_leads_to(lineage: Lineage, monkeypatch
     assert len(read) == 1
     assert [log.prov_query(["C", "B"], at).count for at in range(3)] == [1, 1, 1]
     assert len(read) == 1, "what was read stays in memory"
+
+
+def test_a_question_is_one_statement_however_long_its_path_is(lineage: Lineage) -> None:
+    log, names = lineage.arrays, [f"a{number}" for number in range(6)]
+    make(log, **dict.fromkeys(names, (3,)))
+    for source, output in itertools.pairwise(names):
+        log.lineage(source, output, [(0, 1), (1, 2), (2, 0)])
+    with another(lineage) as fresh:
+        said: list[str] = []
+        for one in (lineage, fresh):
+            event.listen(one.store._engine, "before_cursor_execute", lambda *given: said.append(given[2]))
+        for of, path, cell in ((lineage, names, 1), (fresh, names[::-1], 2), (lineage, names[::-1], 2)):
+            said.clear()
+            assert of.arrays.prov_query(path, (0,)).indices().tolist() == [[cell]]
+            assert len(said) == 1
+            said.clear()
+            assert of.arrays.trace(path[0], (0,), to=path[-1]).cells.indices().tolist() == [[cell]]
+            assert len(said) == 4
 
 
 @pytest.mark.parametrize(
@@ -256,225 +237,3 @@ def test_retention_drops_old_arrays_of_tasks(lineage: Lineage) -> None:
     sql(store.url, "UPDATE lineage.runs SET finished = %s", (old,))
     assert lifecycle.retire(store._engine, 5) == [run]
     assert [one.name for one in lineage.arrays.kept()] == ["young"]
-
-
-# What is known of operations
-
-
-def summed(log: Log, length: int, name: str, *, capture: bool = True) -> bool:
-    log.array(f"{name} {length}", (length, 5))
-    log.array(f"{name} {length} sums", (length,))
-    pairs = [(row, row, column) for row in range(length) for column in range(5)] if capture else None
-    return log.register_operation("sum", [f"{name} {length}"], [f"{name} {length} sums"], args={"axis": 1}, capture=pairs)
-
-
-def test_what_is_known_of_operations_outlives_the_process(lineage: Lineage) -> None:
-    for length in (4, 6, 9):
-        assert not summed(another(lineage).arrays, length, "a")
-    assert summed(another(lineage).arrays, 5000, "b", capture=False)
-    with another(lineage).arrays.task(task()) as log:
-        assert summed(log, 777, "c", capture=False)
-    (general, *_) = lineage.arrays.signatures()
-    assert (general.operation, general.state, general.hits) == ('["sum", {"axis": 1}]', "reused", 2)
-    assert lineage.arrays.prov_query(["b 5000 sums", "b 5000"], 4999).boxes.tolist() == [[[4999, 5000], [0, 5]]]
-    (relation,) = lineage.arrays.kept_array("b 5000 sums").relations
-    assert (relation.operation, relation.rows, relation.guarantee) == ('["sum", {"axis": 1}]', 1, "exact")
-
-
-def test_what_was_reused_is_checked_and_refused_for_everybody(lineage: Lineage) -> None:
-    make(lineage.arrays, A=(2,), B=(2,), C=(2,), D=(2,), E=(2,))
-    for output in "BC":
-        assert not lineage.arrays.register_operation("f", ["A"], [output], capture=[(0, 0)])
-    assert lineage.arrays.register_operation("f", ["A"], ["D"], capture=[(1, 1)])
-    assert another(lineage).arrays.verify() == [], "another process was not given the capture"
-    assert len(lineage.arrays.verify()) == 1
-    with pytest.raises(CaptureNeeded):
-        another(lineage).arrays.register_operation("f", ["A"], ["E"])
-
-
-def test_two_writers_of_one_signature_end_in_one_state(lineage: Lineage) -> None:
-    """Each of eight threads registers the same operation at one shape; none of the captures is lost."""
-    make(lineage.arrays, A=(4, 5))
-    start, failed = threading.Barrier(8), []
-
-    def work(number: int) -> None:
-        try:
-            with another(lineage) as own:
-                own.arrays.array(f"B {number}", (4,))
-                start.wait()
-                pairs = [(row, row, column) for row in range(4) for column in range(5)]
-                own.arrays.register_operation("sum", ["A"], [f"B {number}"], capture=pairs)
-        except BaseException as error:
-            failed.append(error)
-
-    threads = [threading.Thread(target=work, args=(number,)) for number in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert failed == []
-    state = lineage.store.array_operation('["sum", null]', 1)
-    ((shapes, known),) = state.known.items()
-    assert (shapes, known.same + known.hits) == (((4, 5),), 7)
-    assert in_store(lineage.store.url) == (9, 8, 1)
-
-
-def test_a_reuse_that_somebody_else_has_refused_meanwhile_is_not_kept(lineage: Lineage, monkeypatch: pytest.MonkeyPatch) -> None:
-    one, other = lineage.arrays, another(lineage).arrays
-    make(one, A=(2,), B=(2,), C=(2,), D=(2,))
-    for output in "BC":
-        one.register_operation("f", ["A"], [output], capture=[(0, 0)])
-    keep = KeptInStore.enter
-
-    def enter(kept: Any, said: Any, owner: Any = None) -> None:
-        monkeypatch.undo()
-        make(other, E=(2,))
-        other.register_operation("f", ["A"], ["E"], capture=[(1, 1)], reuse=False)
-        other._kept.enter(type(said)(lessons=[('["f", null]', lambda operation: operation.refuse("it hangs on values"))]))
-        keep(kept, said, owner)
-
-    monkeypatch.setattr(KeptInStore, "enter", enter)
-    with pytest.raises(CaptureNeeded, match="it hangs on values"):
-        one.register_operation("f", ["A"], ["D"])
-    assert one.kept_array("D").relations == ()
-
-
-def test_what_is_known_is_damaged_or_newer(lineage: Lineage, caplog: pytest.LogCaptureFixture) -> None:
-    for length in (4, 6, 9):
-        summed(lineage.arrays, length, "a")
-    url = lineage.store.url
-    sql(url, "UPDATE lineage.array_operations SET content = substr(content, 1, 40)")
-    assert [one.state for one in lineage.arrays.signatures()] == ["provisional"]
-    assert "is damaged, and is not used" in caplog.text
-    assert not summed(lineage.arrays, 4, "b"), "a capture is asked again, and what it gives replaces the damage"
-    assert len(lineage.arrays.signatures()) == 2
-    sql(url, "UPDATE lineage.array_operations SET content = set_byte(content, 4, 9)")
-    for ask in (lambda: summed(lineage.arrays, 6, "b"), lineage.arrays.signatures):
-        with pytest.raises(RelationTooNew, match="version 9"):
-            ask()
-
-
-# What others leave
-
-
-@pytest.mark.parametrize(
-    ("content", "error", "said"),
-    [
-        ("substr(content, 1, length(content) - 1)", RelationDamaged, "cut off"),
-        ("substr(content, 1, 3)", RelationDamaged, "end at 3"),
-        ("set_byte(content, 4, 200)", RelationTooNew, "newer release"),
-        ("decode('80049503000000000000004b012e', 'hex')", RelationDamaged, "no relation"),
-        ("''", RelationDamaged, "end at 0"),
-    ],
-)
-def test_bytes_that_are_no_relation_are_refused(lineage: Lineage, content: str, error: type[Exception], said: str) -> None:
-    make(lineage.arrays, A=(3, 2), B=(3,))
-    lineage.arrays.lineage("A", "B", SUM)
-    sql(lineage.store.url, f"UPDATE lineage.array_relations SET content = {content}")
-    with pytest.raises(error, match=f"lineage from 'A' to 'B' cannot be read: .*{said}"):
-        another(lineage).arrays.prov_query(["B", "A"], 0)
-
-
-def test_random_bytes_are_never_a_relation(lineage: Lineage) -> None:
-    make(lineage.arrays, A=(3, 2), B=(3,))
-    lineage.arrays.lineage("A", "B", SUM)
-    draw = np.random.default_rng(1)
-    for length in draw.integers(0, 300, 30).tolist():
-        body = draw.bytes(length)
-        head = codec.SEAL.magic + bytes([codec.SEAL.version]) + zlib.crc32(body).to_bytes(4, "little")
-        sql(lineage.store.url, "UPDATE lineage.array_relations SET content = %s", (head + body,))
-        with pytest.raises(RelationDamaged):
-            another(lineage).arrays.prov_query(["B", "A"], 0)
-
-
-def test_a_relation_of_other_arrays_is_refused(lineage: Lineage) -> None:
-    make(lineage.arrays, A=(3, 2), B=(3,))
-    lineage.arrays.lineage("A", "B", SUM)
-    other = encode(rules.elementwise((7,))[0])
-    sql(lineage.store.url, "UPDATE lineage.array_relations SET content = %s", (other,))
-    with pytest.raises(RelationDamaged, match="between arrays of shapes \\(7,\\) and \\(7,\\)"):
-        another(lineage).arrays.relation("A", "B")
-
-
-def test_a_killed_writer_leaves_nothing(lineage: Lineage) -> None:
-    """It is killed after the last statement of its transaction, and before the end of it."""
-    make(lineage.arrays, A=(3,))
-    code = f"""
-        import os, signal
-        from airflow_lineage_provider import Lineage
-        from airflow_lineage_provider.store import kept_arrays
-        from types import SimpleNamespace
-        whole = kept_arrays.save
-        def save(*arguments, **options):
-            whole(*arguments, **options)
-            os.kill(os.getpid(), signal.SIGKILL)
-        kept_arrays.save = save
-        with Lineage(store={lineage.store.url!r}) as lineage:
-            ti = SimpleNamespace(dag_id="d", task_id="t", run_id="r", map_index=-1)
-            with lineage.arrays.task({{"ti": ti}}) as log:
-                log.array("B", (3,))
-                log.array("C", (3,))
-                log.register_operation("f", ["B"], ["C"], capture=[(0, 0)])
-    """
-    killed = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], cwd=Path(__file__).parents[2], timeout=120, check=False)
-    assert killed.returncode == -signal.SIGKILL
-    assert in_store(lineage.store.url) == (1, 0, 0)
-    with lineage.arrays.task(task()) as log:
-        log.array("free", (1,))
-    assert in_store(lineage.store.url) == (2, 0, 0)
-
-
-def test_two_say_the_same_lineage_at_once(lineage: Lineage) -> None:
-    """One of two that differ is refused, however they meet."""
-    make(lineage.arrays, A=(3,), B=(3,))
-    start, told = threading.Barrier(2), []
-
-    def work(pairs: list[tuple[int, int]]) -> None:
-        with another(lineage) as own:
-            start.wait()
-            try:
-                own.arrays.lineage("A", "B", pairs)
-                told.append("kept")
-            except InvalidRelation:
-                told.append("refused")
-
-    for_both = [threading.Thread(target=work, args=([(at, at)],)) for at in range(2)]
-    for thread in for_both:
-        thread.start()
-    for thread in for_both:
-        thread.join()
-    assert sorted(told) == ["kept", "refused"]
-    assert in_store(lineage.store.url) == (2, 1, 0)
-
-
-def test_a_circle_that_two_make_together_is_refused(lineage: Lineage) -> None:
-    """A task says what was no circle when it began, and somebody else closes it meanwhile."""
-    with lineage.arrays.task(task()) as log:
-        make(log, a=(1,), x=(1,))
-        a, x = map(log.name, "ax")
-
-    def judge() -> None:
-        with another(lineage).arrays.task(task(name="judge")) as log:
-            log.array("b", (1,))
-            log.lineage(x, "b", [(0, 0)])
-            log.lineage("b", a, [(0, 0)])
-            lineage.arrays.lineage(a, x, [(0, 0)])
-
-    with pytest.raises(InvalidRelation, match="circle"):
-        judge()
-    assert {one.name for one in lineage.arrays.kept()} == {a, x}
-
-
-def test_relations_are_stored_as_they_are(lineage: Lineage) -> None:
-    found = sql(
-        lineage.store.url,
-        "SELECT a.attstorage FROM pg_attribute a WHERE a.attname = 'content' AND a.attrelid IN"
-        " ('lineage.array_relations'::regclass, 'lineage.array_operations'::regclass)",
-    )
-    assert [str(one) for (one,) in found] == ["e", "e"]
-
-
-def test_a_store_that_goes_away() -> None:
-    lineage = Lineage(store="postgresql://someone@127.0.0.1:1/db?connect_timeout=2", on_store_failure="keep_result")
-    with pytest.raises(StoreUnavailable):
-        lineage.arrays.array("A", (1,))
