@@ -20,12 +20,20 @@ class AnswersDiffer(AssertionError):
 class Arm:
     """One way. ``answer`` makes of what ``do`` gives something that equals every other arm's; it is not measured.
 
-    ``reading``: where it is done in a process that reads itself, what this one took.
+    ``reading``: where it is done in a process that reads itself, what this one took. ``is_quick``: it is done again and again, and readings
+    are of once (`Meter.repeated`).
     """
 
     do: Callable[[], Any]
     answer: Callable[[Any], Any] = lambda given: given
     reading: Callable[[Any], Reading] | None = None
+    is_quick: bool = False
+
+    def read(self, meter: Meter) -> Reading:
+        """Do it once more, and what it took."""
+        if self.reading is not None:
+            return self.reading(self.do())
+        return meter.repeated(self.do) if self.is_quick else meter.measured(self.do)
 
 
 @dataclass
@@ -54,7 +62,7 @@ class Comparison:
 
     def _medians(self, arm: str) -> dict[str, float]:
         read = [_flat(one) for one in self.readings[arm]]
-        return {name: round(statistics.median(one[name] for one in read), 4) for name in read[0]}
+        return {name: _rounded(statistics.median(one[name] for one in read)) for name in read[0]}
 
     def to_json(self) -> dict[str, Any]:
         return {**asdict(self), "figures": self.figures()}
@@ -87,7 +95,7 @@ def compared(title: str, arms: Mapping[str, Arm], meter: Meter, repeats: int, ba
     readings: dict[str, list[Reading]] = {name: [] for name in arms}
     for _ in range(repeats):
         for name, arm in arms.items():
-            readings[name].append(arm.reading(arm.do()) if arm.reading else meter.measured(arm.do))
+            readings[name].append(arm.read(meter))
     found = Comparison(title, base, readings)
     short = missed(title, found.figures())
     found.profiles = {name: profile(arm.do) for name, arm in arms.items() if name in short and not arm.reading}
@@ -98,6 +106,11 @@ def _flat(one: Reading) -> dict[str, float]:
     cpu = {f"{process}, CPU s": seconds for process, seconds in one.cpu.items()}
     memory = {f"{process}, MB at most": most for process, most in one.memory.items()}
     return {"wall, s": one.wall, "CPU, s": one.all_cpu, **cpu, **memory, **one.counts}
+
+
+def _rounded(value: float) -> float:
+    # What takes microseconds has digits that count, too.
+    return round(value, 4) if value >= 1 else float(f"{value:.4g}")
 
 
 def _ratio(one: float, other: float) -> float:

