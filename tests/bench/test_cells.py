@@ -49,7 +49,8 @@ def test_the_papers_own_sizes_are_met_at_its_shapes() -> None:
 @pytest.mark.parametrize("stored", STORED, ids=lambda one: one.name)
 def test_pairs_are_read_as_they_were_written(stored: Stored, tmp_path: Path) -> None:
     (given,) = dict(of_numpy((3, 40), (1, 1)))["Sort"]
-    assert stored.read(stored.write(given.pairs, tmp_path / "pairs")).tolist() == given.pairs.tolist()
+    for pairs in (given.pairs, given.pairs[:0]) if stored.name != "raw" else (given.pairs,):
+        assert stored.read(stored.write(pairs, tmp_path / "pairs")).tolist() == pairs.tolist()
 
 
 def test_all_ways_of_asking_give_what_the_pairs_by_hand_give(tmp_path: Path) -> None:

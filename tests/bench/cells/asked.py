@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-MOST_COMPARED = 5 * 10**8
-"""So many comparisons of two positions take numpy about a second: beyond, they are left out, and it is said."""
+MOST_COMPARED = 10**8
+"""So many comparisons of two cells take numpy about a second: beyond, they are left out, and it is said."""
 
 BY_DUCKDB = tuple(one.name for one in STORED if not isinstance(one, Array))
 IN_STORE = "arrays, read from the store"

@@ -44,9 +44,9 @@ def raw_bytes(given: Given) -> int:
     >>> raw_bytes(Given(np.array([[0, 0], [12, 3]]), (13,), (4,)))
     21
     """
-    columns = given.padded()
+    columns: Ints = given.padded()
     lines, width = columns.shape
-    return sum(map(_digits, columns.T)) + digits_before(lines) + (width + 1) * lines
+    return int(sum(_digits(column) for column in columns.T)) + digits_before(lines) + (int(width) + 1) * int(lines)
 
 
 def digits_before(count: int) -> int:

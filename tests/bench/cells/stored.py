@@ -115,7 +115,9 @@ class Coded(Stored):
     def _columns(path: Path) -> list[Any]:
         with path.open("rb") as file:
             _, rank = struct.unpack("<qq", file.read(16))
-            return [pcodec.standalone.simple_decompress(file.read(struct.unpack("<q", file.read(8))[0])) for _ in range(rank)]
+            data = [file.read(struct.unpack("<q", file.read(8))[0]) for _ in range(rank)]
+        # Of no numbers it gives nothing.
+        return [np.zeros(0, dtype=np.int32) if (found := pcodec.standalone.simple_decompress(one)) is None else found for one in data]
 
 
 GZIP = InParquet("Parquet-GZip", "gzip")

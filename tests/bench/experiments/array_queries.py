@@ -33,7 +33,7 @@ def run(ground: Ground) -> Iterator[Comparison]:
     for share in SCATTERED:
         yield _hop(ground, compress(shuffled.pairs, shuffled.output, shuffled.source), share)
     workflows: dict[str, Callable[[], Workflow]] = {
-        "image": lambda: image((128, 128), 104, 40) if small else image((1080, 1920), 416, 200),
+        "image": lambda: image((256, 256), 208, 40) if small else image((1080, 1920), 416, 200),
         "relational": lambda: relational(500 if small else 40_000),
         "ResNet": lambda: residual_block((54, 96) if small else (1080, 1920)),
     }

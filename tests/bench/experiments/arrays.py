@@ -36,7 +36,7 @@ def run(ground: Ground) -> Iterator[Comparison]:
     wide, square = ((10, 10_000), (316, 316)) if small else ((10, 100_000), (1000, 1000))
     for name, workload in of_numpy(wide, square):
         yield _writing(ground, f"writing {name}", workload)
-    for part in (of_pictures(128 if small else 512, 40 if small else 500), of_tables(5_000 if small else 40_000)):
+    for part in (of_pictures(256 if small else 512, 40 if small else 500), of_tables(5_000 if small else 40_000)):
         for name, workload in part:
             yield _writing(ground, f"writing {name}", workload)
     for side in (100, 316) if small else (100, 316, 1000, 3162):
