@@ -19,6 +19,9 @@ DENSE_CELLS = 2**26
 
 Shape = tuple[int, ...]
 
+_FEW = 64
+"""So few boxes are painted into a bitmap one by one."""
+
 
 @dataclass(frozen=True, eq=False)
 class Boxes:
@@ -51,6 +54,8 @@ def nothing(rank: int) -> Boxes:
 
 def joined(parts: list[Boxes]) -> Boxes:
     """All boxes of several; at least one part is given."""
+    if len(parts) == 1:
+        return parts[0]
     return Boxes(np.concatenate([one.lo for one in parts], axis=1), np.concatenate([one.hi for one in parts], axis=1))
 
 
@@ -163,17 +168,36 @@ def to_mask(boxes: Boxes, shape: Shape) -> Bools:
     >>> to_mask(Boxes(np.array([[0, 1]]), np.array([[1, 2]])), (5,))
     array([ True,  True,  True, False, False])
     """
+    if len(boxes) <= _FEW:
+        return _painted(boxes, shape)
+    if bool((boxes.lo == boxes.hi).all()):
+        return numbered(flat(boxes.lo, shape), shape)
     wide = tuple(side + 1 for side in shape)
     changes = np.zeros(math.prod(wide), dtype=np.int64)
     for points, sign in corners(boxes):
-        changes += sign * np.bincount(_flat(points, wide), minlength=len(changes))
+        changes += sign * np.bincount(flat(points, wide), minlength=len(changes))
     depth = changes.reshape(wide)
     for axis in range(len(shape)):
         depth = np.cumsum(depth, axis=axis)
     return np.asarray(depth[tuple(slice(0, side) for side in shape)] > 0)
 
 
-def _flat(points: Ints, shape: Shape) -> Ints:
+def _painted(boxes: Boxes, shape: Shape) -> Bools:
+    found = np.zeros(shape, dtype=np.bool_)
+    for lo, hi in zip(boxes.lo.T.tolist(), boxes.hi.T.tolist(), strict=True):
+        found[tuple(slice(first, last + 1) for first, last in zip(lo, hi, strict=True))] = True
+    return found
+
+
+def numbered(cells: Ints, shape: Shape) -> Bools:
+    """A bitmap of cells by their numbers in C order."""
+    found = np.zeros(shape, dtype=np.bool_)
+    found.reshape(-1)[cells] = True
+    return found
+
+
+def flat(points: Ints, shape: Shape) -> Ints:
+    """(n,) the numbers, in C order, of cells at (d, n) positions."""
     if not shape:
         return np.zeros(points.shape[1], dtype=np.int64)
     return np.asarray(np.ravel_multi_index(tuple(points), shape), dtype=np.int64)
@@ -192,7 +216,7 @@ def within(boxes: Boxes, sums: Ints) -> Ints:
     """(k,) how many cells of a bitmap, of which these are the `prefix_sums`, each box has."""
     found = np.zeros(len(boxes), dtype=np.int64)
     for points, sign in corners(boxes):
-        found += sign * sums.reshape(-1)[_flat(points, sums.shape)]
+        found += sign * sums.reshape(-1)[flat(points, sums.shape)]
     # Here the corner where a box ends counts, and there the one where it begins: a sign for each axis.
     return np.asarray(found * (-1) ** boxes.rank)
 

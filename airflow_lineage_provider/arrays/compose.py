@@ -35,7 +35,7 @@ def compose(outer: Relation, inner: Relation) -> Relation:
         raise InvalidRelation(f"relations over arrays of shapes {outer.in_shape} and {inner.out_shape} do not follow one another")
     inner = _apart(inner)
     parts, rows = [_none(outer, inner)], 0
-    for outer_row, inner_row in meeting(inner.out_boxes, outer.in_boxes, outer.in_index):
+    for outer_row, inner_row in meeting(inner.out_boxes, outer.in_side):
         one, other = outer.take(outer_row), inner.take(inner_row)
         where = before(one, other.out_boxes)
         full = np.flatnonzero((where.lo <= where.hi).all(axis=0))
@@ -49,7 +49,7 @@ def compose(outer: Relation, inner: Relation) -> Relation:
 def restrict(relation: Relation, boxes: Boxes) -> Relation:
     """The pairs of a relation whose output cells are in one of the boxes, of which no two overlap."""
     parts = [relation.take(np.zeros(0, dtype=np.int64))]
-    for row, asked in meeting(boxes, relation.out_boxes, relation.out_index):
+    for row, asked in meeting(boxes, relation.out_side):
         here = relation.take(row)
         left = common(here.out_boxes, boxes.take(asked))
         parts.append(replace(here, out_lo=left.lo, out_hi=left.hi))

@@ -12,20 +12,23 @@ from collections.abc import Iterator
 import numpy as np
 
 from airflow_lineage_provider.arrays.boxes import Boxes, joined, nothing, split
-from airflow_lineage_provider.arrays.grouping import IntervalIndex, Ints, ranges
-from airflow_lineage_provider.arrays.relation import Relation, extent, shared
+from airflow_lineage_provider.arrays.grouping import Ints, ranges
+from airflow_lineage_provider.arrays.relation import Relation, shared
+from airflow_lineage_provider.arrays.side import Side
 
 _AT_ONCE = 2**21
 """How many candidates are looked at together."""
+_FEW = 64
+"""So few candidates are looked at without an index."""
 
 
 def backward(relation: Relation, boxes: Boxes) -> Boxes:
     """The input cells behind output cells; the boxes may overlap."""
     parts = []
-    for row, asked in meeting(boxes, relation.out_boxes, relation.out_index):
+    for row, asked in meeting(boxes, relation.out_side):
         here = relation.take(row)
         parts.append(_behind(here, common(here.out_boxes, boxes.take(asked))))
-    return joined([nothing(len(relation.in_shape)), *parts])
+    return joined(parts or [nothing(len(relation.in_shape))])
 
 
 def _behind(relation: Relation, where: Boxes) -> Boxes:
@@ -33,40 +36,36 @@ def _behind(relation: Relation, where: Boxes) -> Boxes:
 
     Ends that move by no more than one a step leave no gap, so an axis by itself is an interval.
     """
-    for axis in range(where.rank):
+    for axis in relation.shared_axes:
         together = shared(relation, axis)
         if together.any():
             where, owner = split(where, axis, together)
             relation = relation.take(owner)
-    least, _ = extent(relation.in_lo, relation.lo_moves, where)
-    _, most = extent(relation.in_hi, relation.hi_moves, where)
-    return Boxes(least, most)
+    return relation.inputs(where)
 
 
 def forward(relation: Relation, boxes: Boxes) -> Boxes:
     """The output cells that input cells stand behind; the boxes may overlap."""
     parts = []
-    for row, asked in meeting(boxes, relation.in_boxes, relation.in_index):
+    for row, asked in meeting(boxes, relation.in_side):
         found = before(relation.take(row), boxes.take(asked))
-        parts.append(found.take(np.flatnonzero((found.lo <= found.hi).all(axis=0))))
-    return joined([nothing(len(relation.out_shape)), *parts])
+        full = np.asarray((found.lo <= found.hi).all(axis=0))
+        parts.append(found if full.all() else found.take(full))
+    return joined(parts or [nothing(len(relation.out_shape))])
 
 
 def before(relation: Relation, asked: Boxes) -> Boxes:
     """Of each row, the box of outputs whose intervals meet the box that is asked about; it may be empty."""
     found = Boxes(relation.out_lo.copy(), relation.out_hi.copy())
-    for own in range(asked.rank):
-        ends = (relation.lo_moves, relation.in_lo, asked.hi, 1), (relation.hi_moves, relation.in_hi, asked.lo, -1)
-        for moves, offset, bound, sign in ends:
-            for axis in range(found.rank):
-                for direction in (1, -1):
-                    rows = np.flatnonzero(moves[own] == direction * (axis + 1))
-                    # direction · b + offset ≤ bound, or ≥ where the interval's end is concerned (sign −1).
-                    edge = direction * (bound[own, rows] - offset[own, rows])
-                    if direction == sign:
-                        found.hi[axis, rows] = np.minimum(found.hi[axis, rows], edge)
-                    else:
-                        found.lo[axis, rows] = np.maximum(found.lo[axis, rows], edge)
+    for one in relation.motions:
+        # ±b + offset ≤ bound, or ≥ where the interval's end is concerned.
+        offset, bound = (relation.in_lo, asked.hi) if one.of_lo else (relation.in_hi, asked.lo)
+        rows = slice(None) if one.everywhere else np.flatnonzero(relation.rows_of(one))
+        edge = bound[one.own, rows] - offset[one.own, rows]
+        if one.grows == one.of_lo:
+            found.hi[one.axis, rows] = np.minimum(found.hi[one.axis, rows], edge if one.grows else -edge)
+        else:
+            found.lo[one.axis, rows] = np.maximum(found.lo[one.axis, rows], edge if one.grows else -edge)
     return found
 
 
@@ -75,29 +74,35 @@ def common(one: Boxes, other: Boxes) -> Boxes:
     return Boxes(np.maximum(one.lo, other.lo), np.minimum(one.hi, other.hi))
 
 
-def candidates(boxes: Boxes, index: tuple[IntervalIndex, ...], rows: int) -> tuple[int, int]:
+def candidates(boxes: Boxes, side: Side) -> tuple[int, int]:
     """How many (row, box) have to be looked at along the axis where they are fewest; and that axis, −1 where there is none."""
     counts = []
-    for axis, one in enumerate(index):
+    for axis, one in enumerate(side.index):
         first, end = one.between(boxes.lo[axis], boxes.hi[axis])
         counts.append((int((end - first).sum()), axis))
-    return min(counts, default=(rows * len(boxes), -1))
+    return min(counts, default=(len(side) * len(boxes), -1))
 
 
-def meeting(boxes: Boxes, rows: Boxes, index: tuple[IntervalIndex, ...]) -> Iterator[tuple[Ints, Ints]]:
-    """Which rows meet which boxes: positions of rows, and of boxes, part by part (the range join)."""
-    _, axis = candidates(boxes, index, len(rows))
+def meeting(boxes: Boxes, side: Side) -> Iterator[tuple[Ints, Ints]]:
+    """Which rows, by one of their sides, meet which boxes: positions of rows, and of boxes, part by part (the range join)."""
+    rows = len(side)
+    axis = candidates(boxes, side)[1] if rows * len(boxes) > _FEW else -1
     if axis < 0:
-        yield ranges(np.zeros(len(boxes), dtype=np.int64), np.full(len(boxes), len(rows)))
+        yield _those_that_meet(boxes, side, np.tile(np.arange(rows), len(boxes)), np.repeat(np.arange(len(boxes)), rows))
         return
-    first, end = index[axis].between(boxes.lo[axis], boxes.hi[axis])
+    index = side.index[axis]
+    first, end = index.between(boxes.lo[axis], boxes.hi[axis])
     for part in _parts(end - first):
         at, owner = ranges(first[part], end[part])
-        row, asked = index[axis].order[at], owner + part.start
-        meets = np.ones(len(row), dtype=np.bool_)
-        for other in range(boxes.rank):
-            meets &= (rows.lo[other][row] <= boxes.hi[other][asked]) & (rows.hi[other][row] >= boxes.lo[other][asked])
-        yield row[meets], asked[meets]
+        yield _those_that_meet(boxes, side, index.order[at], owner + part.start)
+
+
+def _those_that_meet(boxes: Boxes, side: Side, row: Ints, asked: Ints) -> tuple[Ints, Ints]:
+    meets = np.ones(len(row), dtype=np.bool_)
+    for lo, hi, own_lo, own_hi in zip(boxes.lo, boxes.hi, side.boxes.lo, side.boxes.hi, strict=True):
+        meets &= own_lo[row] <= hi[asked]
+        meets &= own_hi[row] >= lo[asked]
+    return (row, asked) if meets.all() else (row[meets], asked[meets])
 
 
 def _parts(counts: Ints) -> Iterator[slice]:

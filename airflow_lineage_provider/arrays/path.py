@@ -24,8 +24,7 @@ class Step:
 
     def candidates(self, region: Region) -> int:
         """How many pairs of a row and a box have to be looked at."""
-        rows = self.relation.out_index if self.backward else self.relation.in_index
-        return join.candidates(region.boxes, rows, len(self.relation))[0]
+        return join.candidates(region.boxes, self.relation.out_side if self.backward else self.relation.in_side)[0]
 
 
 @dataclass(frozen=True)
@@ -54,6 +53,8 @@ def is_dense(step: Step, region: Region) -> bool:
         return False
     bitmaps = _BITMAPS + _CELL * cells + _ROW * len(step.relation)
     boxes = _BOX * region.size
+    if boxes + _CANDIDATE * region.size * len(step.relation) <= bitmaps:
+        return False
     return boxes > bitmaps or boxes + _CANDIDATE * step.candidates(region) > bitmaps
 
 

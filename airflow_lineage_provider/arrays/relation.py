@@ -7,18 +7,38 @@ ends move by +1 with the same axis (``a_i b_j = a_i − b_j``); with each end fo
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from airflow_lineage_provider.arrays.boxes import Boxes, Shape, cells_of
-from airflow_lineage_provider.arrays.grouping import Bools, IntervalIndex, Ints, keys, sorting
+from airflow_lineage_provider.arrays.grouping import Bools, Ints, keys, sorting
+from airflow_lineage_provider.arrays.side import Side
 from airflow_lineage_provider.errors import InvalidRelation, TooManyCells
 from airflow_lineage_provider.settings import cell_limit
 
 Moves = npt.NDArray[np.int8]
+
+
+class Motion(NamedTuple):
+    """One way in which ends of intervals move.
+
+    :ivar own: the input axis that the intervals are of.
+    :ivar of_lo: whether it is their beginnings, or their ends.
+    :ivar axis: the output axis that they move with.
+    :ivar grows: or against.
+    :ivar everywhere: in all rows.
+    """
+
+    own: int
+    of_lo: bool
+    axis: int
+    grows: bool
+    everywhere: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,10 +65,14 @@ class Relation:
     def __len__(self) -> int:
         return int(self.out_lo.shape[1])
 
-    def take(self, rows: Ints | Bools) -> Relation:
+    def take(self, rows: Ints | Bools | slice) -> Relation:
         """Some of its rows, in this order."""
         columns = (self.out_lo, self.out_hi, self.in_lo, self.in_hi, self.lo_moves, self.hi_moves)
-        return Relation(self.out_shape, self.in_shape, *(one[:, rows] for one in columns))  # type: ignore[arg-type]
+        found = Relation(self.out_shape, self.in_shape, *(one[:, rows] for one in columns))  # type: ignore[arg-type]
+        if "motions" in vars(self):
+            # Some of the rows move in no other ways than all of them.
+            vars(found)["motions"] = self.motions
+        return found
 
     @property
     def out_boxes(self) -> Boxes:
@@ -58,19 +82,56 @@ class Relation:
     @cached_property
     def in_boxes(self) -> Boxes:
         """Of each row, the least box that has all its input cells."""
-        least, _ = extent(self.in_lo, self.lo_moves, self.out_boxes)
-        _, most = extent(self.in_hi, self.hi_moves, self.out_boxes)
-        return Boxes(least, most)
+        return self.inputs(self.out_boxes)
+
+    def inputs(self, where: Boxes) -> Boxes:
+        """The same, of rows whose output boxes are cut down to ``where``."""
+        found = Boxes(self.in_lo.copy(), self.in_hi.copy())
+        for one in self.motions:
+            # A beginning that moves ahead is least where the output begins, one that moves against it where that ends.
+            at = (where.lo if one.grows == one.of_lo else where.hi)[one.axis]
+            end = (found.lo if one.of_lo else found.hi)[one.own]
+            moved = at if one.grows else -at
+            end += moved if one.everywhere else moved * self.rows_of(one)
+        return found
 
     @cached_property
-    def out_index(self) -> tuple[IntervalIndex, ...]:
-        """For each axis of the output, the rows by their interval."""
-        return tuple(IntervalIndex.of(lo, hi) for lo, hi in zip(self.out_lo, self.out_hi, strict=True))
+    def out_side(self) -> Side:
+        """The boxes of output cells."""
+        return Side(self.out_boxes, self.out_shape)
 
     @cached_property
-    def in_index(self) -> tuple[IntervalIndex, ...]:
-        """For each axis of the input, the rows by their interval."""
-        return tuple(IntervalIndex.of(lo, hi) for lo, hi in zip(self.in_boxes.lo, self.in_boxes.hi, strict=True))
+    def in_side(self) -> Side:
+        """The boxes of input cells."""
+        return Side(self.in_boxes, self.in_shape)
+
+    @cached_property
+    def motions(self) -> tuple[Motion, ...]:
+        """How ends move, in any row."""
+        found, rank = [], len(self.out_shape)
+        for own, of_lo in itertools.product(range(len(self.in_shape)), (True, False)):
+            counts = np.bincount((self.lo_moves if of_lo else self.hi_moves)[own].astype(np.int64) + rank, minlength=2 * rank + 1)
+            moves = [int(at) - rank for at in counts.nonzero()[0] if at != rank]
+            found += [Motion(own, of_lo, abs(move) - 1, move > 0, bool(counts[move + rank] == len(self))) for move in moves]
+        return tuple(found)
+
+    def rows_of(self, motion: Motion) -> Bools:
+        """(n,) which rows have an end that moves so."""
+        moves = self.lo_moves if motion.of_lo else self.hi_moves
+        return np.asarray(moves[motion.own] == (motion.axis + 1 if motion.grows else -motion.axis - 1))
+
+    @cached_property
+    def shared_axes(self) -> tuple[int, ...]:
+        """The output axes on which two input axes may hang, if in different rows."""
+        owners = {(one.axis, one.own) for one in self.motions}
+        return tuple(axis for axis in range(len(self.out_shape)) if sum(pair[0] == axis for pair in owners) > 1)
+
+    @cached_property
+    def parted(self) -> tuple[Relation, Relation]:
+        """The rows of which no end moves, and the others."""
+        if not self.motions:
+            return self, self.take(slice(0, 0))
+        return self.take(~self.moving), self.take(self.moving)
 
     @cached_property
     def moving(self) -> Bools:

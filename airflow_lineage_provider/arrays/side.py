@@ -1,0 +1,30 @@
+"""One side of a relation's rows, the outputs' or the inputs': their boxes, and what makes them quick to find, made when asked for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from airflow_lineage_provider.arrays.boxes import Boxes, Shape, flat
+from airflow_lineage_provider.arrays.grouping import IntervalIndex, Ints
+
+
+@dataclass(frozen=True, eq=False)
+class Side:
+    """n boxes of cells of an array of this shape."""
+
+    boxes: Boxes
+    shape: Shape
+
+    def __len__(self) -> int:
+        return len(self.boxes)
+
+    @cached_property
+    def index(self) -> tuple[IntervalIndex, ...]:
+        """For each axis, the boxes by their interval."""
+        return tuple(IntervalIndex.of(lo, hi) for lo, hi in zip(self.boxes.lo, self.boxes.hi, strict=True))
+
+    @cached_property
+    def cells(self) -> Ints | None:
+        """(n,) the numbers of the cells in C order, where each box is one cell; None where any is larger."""
+        return flat(self.boxes.lo, self.shape) if bool((self.boxes.lo == self.boxes.hi).all()) else None
