@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -46,20 +47,21 @@ class Hop:
 
 
 def is_dense(step: Step, region: Region) -> bool:
-    """Whether bitmaps cost less than boxes; the weights are those of numpy's operations, measured."""
-    shapes = (step.relation.in_shape, step.relation.out_shape)
-    cells = region.cells + Region(step.relation.in_shape if step.backward else step.relation.out_shape).cells
-    if cells > DENSE_CELLS or max(map(len, shapes)) > _DENSE_RANK:
+    """Whether bitmaps cost less than boxes."""
+    relation = step.relation
+    shapes = (relation.in_shape, relation.out_shape)
+    if sum(map(math.prod, shapes)) > DENSE_CELLS or max(map(len, shapes)) > _DENSE_RANK:
         return False
-    bitmaps = _BITMAPS + _CELL * cells + _ROW * len(step.relation)
-    boxes = _BOX * region.size
-    if boxes + _CANDIDATE * region.size * len(step.relation) <= bitmaps:
+    size = region.size
+    # What has to be looked at to tell more costs more than many a hop.
+    if size * (_BOX + _CANDIDATE * len(relation)) <= dense.least_cost(relation):
         return False
-    return boxes > bitmaps or boxes + _CANDIDATE * step.candidates(region) > bitmaps
+    bitmaps = dense.cost(relation)
+    return _BOX * size > bitmaps or _BOX * size + _CANDIDATE * step.candidates(region) > bitmaps
 
 
-_BITMAPS, _CELL, _ROW, _BOX, _CANDIDATE = 100_000, 20, 60, 150, 250
-"""Nanoseconds."""
+_BOX, _CANDIDATE = 150, 250
+"""Nanoseconds, measured, as `dense.cost` has its own."""
 
 
 def follow(

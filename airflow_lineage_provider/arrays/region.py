@@ -8,9 +8,11 @@ from functools import cached_property
 
 import numpy as np
 
-from airflow_lineage_provider.arrays.boxes import Boxes, Shape, common, from_mask, run_count, to_mask, union
+from airflow_lineage_provider.arrays.boxes import DENSE_CELLS, Boxes, Shape, common, from_mask, run_count, to_mask, union
 from airflow_lineage_provider.arrays.grouping import Bools
 
+_FEW, _CELLS_A_POINT, _CELLS_A_BOX = 256, 200, 10
+"""More boxes than a few, and than one for so many cells of the array, are made a bitmap (measured)."""
 _PAIRS = 2**22
 """Of more pairs of boxes than these, bitmaps say what they have in common."""
 
@@ -29,12 +31,20 @@ class Region:
 
         :raises TooManyCells: there are too many of them to be told apart.
         """
-        return union(self.parts, self.shape) if self.parts is not None else from_mask(self._given)
+        return union(self.parts, self.shape) if self.parts is not None and not self._is_crowded else from_mask(self.mask)
 
     @cached_property
     def mask(self) -> Bools:
         """A bitmap of the whole array."""
         return self._given if self.parts is None else to_mask(self.parts, self.shape)
+
+    @cached_property
+    def _is_crowded(self) -> bool:
+        """Whether there are so many boxes that a bitmap of the whole array costs less than telling them apart."""
+        if self.parts is None or len(self.parts) <= _FEW or self.cells > DENSE_CELLS:
+            return False
+        is_points = bool((self.parts.lo == self.parts.hi).all())
+        return len(self.parts) > self.cells // (_CELLS_A_POINT if is_points else _CELLS_A_BOX)
 
     @property
     def _given(self) -> Bools:
@@ -44,12 +54,12 @@ class Region:
     @property
     def size(self) -> int:
         """About how many boxes there are, without making them."""
-        return run_count(self._given) if self.bits is not None and "boxes" not in self.__dict__ else len(self.boxes)
+        return run_count(self.mask) if "boxes" not in self.__dict__ and (self.bits is not None or self._is_crowded) else len(self.boxes)
 
     @property
     def count(self) -> int:
         """How many cells there are; none is enumerated."""
-        return int(np.count_nonzero(self.bits)) if self.bits is not None else int(self.boxes.volumes().sum())
+        return int(np.count_nonzero(self.mask)) if self.bits is not None or self._is_crowded else int(self.boxes.volumes().sum())
 
     @property
     def cells(self) -> int:

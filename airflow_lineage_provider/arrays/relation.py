@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from airflow_lineage_provider.arrays.aligned import Aligned, aligned
 from airflow_lineage_provider.arrays.boxes import Boxes, Shape, cells_of
 from airflow_lineage_provider.arrays.grouping import Bools, Ints, keys, sorting
 from airflow_lineage_provider.arrays.side import Side
@@ -127,11 +128,18 @@ class Relation:
         return tuple(axis for axis in range(len(self.out_shape)) if sum(pair[0] == axis for pair in owners) > 1)
 
     @cached_property
-    def parted(self) -> tuple[Relation, Relation]:
-        """The rows of which no end moves, and the others."""
-        if not self.motions:
-            return self, self.take(slice(0, 0))
-        return self.take(~self.moving), self.take(self.moving)
+    def parted(self) -> tuple[Relation, Relation, Relation]:
+        """The rows that are one cell on either side, others of which no end moves, and those of which one does."""
+        moving = self.moving if self.motions else np.zeros(len(self), dtype=np.bool_)
+        points = ~moving & (self.out_lo == self.out_hi).all(axis=0) & (self.in_lo == self.in_hi).all(axis=0)
+        if points.all():
+            return self, self.take(slice(0, 0)), self.take(slice(0, 0))
+        return self.take(points), self.take(~points & ~moving), self.take(moving)
+
+    @cached_property
+    def aligned(self) -> tuple[Aligned, ...] | None:
+        """Its rows, if there are few of them and bitmaps go through each as a whole."""
+        return aligned(self)
 
     @cached_property
     def moving(self) -> Bools:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from airflow_lineage_provider.arrays import Relation, compose, compress, expand, invert
+from airflow_lineage_provider.arrays import Relation, aligned, compose, compress, expand, invert
 from airflow_lineage_provider.arrays.boxes import Boxes, from_mask, to_mask, union
 from airflow_lineage_provider.arrays.compose import restrict
 from airflow_lineage_provider.arrays.grouping import Bools, Ints
@@ -72,9 +73,16 @@ CHOICES: dict[str, Any] = {"boxes": lambda *_: False, "dense": lambda *_: True}
 
 
 @drawn(
-    150, one_in=2, path=paths(), backward=st.booleans(), share=st.sampled_from([0.0, 0.02, 0.3, 0.7, 1.0]), seed=st.integers(0, 2**32 - 1)
-)
-def test_an_answer_is_that_of_the_naive_join(path: list[Given], backward: bool, share: float, seed: int) -> None:
+    150, one_in=2, path=paths(), backward=st.booleans(), share=st.sampled_from([0.0, 0.02, 0.3, 0.7, 1.0]), seed=st.integers(0, 2**32 - 1),
+    most=st.sampled_from([aligned.MOST, 0]),
+)  # fmt: skip
+def test_an_answer_is_that_of_the_naive_join(path: list[Given], backward: bool, share: float, seed: int, most: int) -> None:
+    """Whether bitmaps go through few rows as slices, or through none."""
+    with mock.patch.object(aligned, "MOST", most):
+        check_answers(path, backward, share, seed)
+
+
+def check_answers(path: list[Given], backward: bool, share: float, seed: int) -> None:
     shape = path[-1].output if backward else path[0].source
     mask = np.random.default_rng(seed).random(shape) < share
     steps = [link(one.pairs, one.output, one.source, "exact").step(backward) for one in path]

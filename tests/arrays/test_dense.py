@@ -1,0 +1,103 @@
+"""Hops by bitmaps over relations whose rows are of every kind, against their pairs; and when bitmaps are taken."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from airflow_lineage_provider.arrays import Relation, compress, dense, expand, rules
+from airflow_lineage_provider.arrays.boxes import Boxes, to_mask
+from airflow_lineage_provider.arrays.compress import concatenated
+from airflow_lineage_provider.arrays.path import Step, follow, is_dense
+from airflow_lineage_provider.arrays.region import Region
+
+SIDE = 40
+
+
+def shuffled(side: int, seed: int) -> Relation:
+    """Cells in another order."""
+    order = np.random.default_rng(seed).permutation(side * side)
+    at = np.indices((side, side)).reshape(2, -1)
+    return compress(np.concatenate([at, at[:, order]]).T, (side, side), (side, side))
+
+
+def through(relation: Relation, mask: np.ndarray, backward: bool) -> np.ndarray:
+    """By its pairs."""
+    rank = len(relation.out_shape)
+    pairs = expand(relation)
+    starts, ends = (pairs[:, :rank], pairs[:, rank:]) if backward else (pairs[:, rank:], pairs[:, :rank])
+    found = np.zeros(relation.in_shape if backward else relation.out_shape, dtype=bool)
+    found[tuple(ends[mask[tuple(starts.T)]].T)] = True
+    return found
+
+
+@pytest.mark.parametrize("backward", [False, True])
+@pytest.mark.parametrize("share", [0.0, 0.01, 0.6])
+def test_rows_of_every_kind_are_gone_through(backward: bool, share: float) -> None:
+    one = shuffled(SIDE, 4)
+    box = rules.all_to_all((SIDE, SIDE), (SIDE, SIDE))
+    narrow = Relation(
+        box.out_shape, box.in_shape, box.out_lo + 3, box.out_hi - 30, box.in_lo + 30, box.in_hi - 2, box.lo_moves, box.hi_moves
+    )
+    relation = concatenated([one, narrow, rules.windows((SIDE, SIDE), (3, 1), "same")])
+    assert [len(part) > 0 for part in relation.parted] == [True] * 3
+    mask = np.random.default_rng(1).random((SIDE, SIDE)) < share
+    way = dense.backward if backward else dense.forward
+    assert np.array_equal(way(relation, mask), through(relation, mask, backward))
+
+
+@pytest.mark.parametrize(
+    ("relation", "rows"),
+    [
+        (rules.elementwise((5, 6))[0], 1),
+        (rules.elementwise((4, 5, 6), (5, 1))[1], 1),
+        (rules.einsum("ijk->kij", (3, 4, 5))[0], 1),
+        (rules.sliced((7, 8), [slice(5, 1, -1), slice(2, 8)]), 1),
+        (rules.reduction((3, 4, 5), 1), 1),
+        (rules.matmul((3, 4), (4, 5))[1], 1),
+        (rules.reshape((4, 6), (24,)), 4),
+        (rules.all_to_all((2, 3), ()), 1),
+    ],
+)  # fmt: skip
+def test_slices_are_what_pairs_say(relation: Relation, rows: int) -> None:
+    assert relation.aligned is not None
+    assert len(relation.aligned) == rows
+    for backward, shape in ((True, relation.out_shape), (False, relation.in_shape)):
+        for share in (0.1, 0.5, 1.0):
+            mask = np.asarray(np.random.default_rng(2).random(shape) < share)
+            way = dense.backward if backward else dense.forward
+            assert np.array_equal(way(relation, mask), through(relation, mask, backward))
+
+
+def test_what_no_slice_is_goes_otherwise() -> None:
+    diagonal = rules.einsum("ii->i", (4, 4))[0]
+    assert diagonal.aligned is None
+    assert rules.windows((6,), (3,)).aligned is None
+    assert rules.scan((6,), 0).aligned is None
+    assert shuffled(SIDE, 1).aligned is None
+
+
+def test_bitmaps_are_taken_for_scattered_cells_and_boxes_for_few() -> None:
+    step = Step(shuffled(300, 2), True)
+    few, many = np.zeros((300, 300), dtype=bool), np.random.default_rng(3).random((300, 300)) < 0.1
+    few[7, 8:20] = True
+    for mask, wanted in ((few, False), (many, True)):
+        region = Region(mask.shape, bits=mask)
+        assert is_dense(step, region) == wanted
+        found, (hop,) = follow([step], ("a", "b"), region)
+        assert hop.execution == ("dense" if wanted else "boxes")
+        assert np.array_equal(found.mask, through(step.relation, mask, True))
+
+
+def test_the_cost_is_never_beneath_the_least() -> None:
+    for relation in (shuffled(SIDE, 1), rules.windows((SIDE, SIDE), (3, 3), "same"), rules.elementwise((SIDE,))[0]):
+        assert dense.cost(relation) >= dense.least_cost(relation)
+
+
+def test_crowded_boxes_are_counted_and_told_apart_by_a_bitmap() -> None:
+    cells = np.argwhere(np.random.default_rng(5).random((60, 60)) < 0.2).T
+    twice = np.concatenate([cells, cells], axis=1)
+    region = Region((60, 60), parts=Boxes(twice, twice))
+    assert region.count == cells.shape[1]
+    assert int(region.boxes.volumes().sum()) == cells.shape[1]
+    assert np.array_equal(to_mask(region.boxes, (60, 60)), region.mask)
