@@ -167,7 +167,8 @@ class Lineage(LineageOfStreams, LineageOfWrites, ProfileOfTables, StoredArrays, 
         by `Run.index`, or raised (`settings.capture_required`). ``context`` is kept with the run: who runs it, a task of Airflow's for one
         (``airflow`` is its old name).
         ``sketches`` says what is done with provenance sketches: ``use`` reads each source through a sketch that fits, if there is one;
-        ``eager`` also captures some after a run for which there was none; ``capture`` reads everything, and captures some. ``sketch_on``
+        ``eager`` also captures some after a run for which there was none, ``auto`` if that will pay (`sketches.policy`); ``capture`` reads
+        everything, and captures some. ``sketch_on``
         names the column of a table that a sketch is to be of (a `SketchOn` says how it is cut). `Run.sketches` says what became of each
         source. With ``verify_sketches`` a run through sketches is compared with the plain run, and where rows differ the sketches are
         dropped, and the result is the plain one.

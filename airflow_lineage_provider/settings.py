@@ -77,6 +77,12 @@ def capture_required() -> bool:
     return _flag("AIRFLOW_LINEAGE_CAPTURE_REQUIRED", "0")
 
 
+def sketch_after() -> int:
+    """So many earlier runs a sketch must have served before ``sketches="auto"`` captures one (``AIRFLOW_LINEAGE_SKETCH_AFTER``, default
+    2)."""
+    return _whole("SKETCH_AFTER", 2)
+
+
 def target_limit() -> int:
     """The most rows that a target may match (``AIRFLOW_LINEAGE_TARGET_LIMIT``, default 10,000)."""
     return _whole("TARGET_LIMIT", 10_000)

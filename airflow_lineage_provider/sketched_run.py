@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from airflow_lineage_provider.deriving.asked_run import AskedRun
     from airflow_lineage_provider.pipeline import Lineage
     from airflow_lineage_provider.records.run import RunRecord
-    from airflow_lineage_provider.records.sketches import StoredSketch
     from airflow_lineage_provider.running.sketching import Sketching
 
 log = logging.getLogger(__name__)
@@ -40,17 +40,19 @@ class SketchesOfRun:
 
         The result stands without sketches: what keeps one from being captured is kept with the run (`sketches`).
         """
-        from airflow_lineage_provider.deriving.sketching import sketched
+        from airflow_lineage_provider.deriving.sketching import Sketched, sketched
         from airflow_lineage_provider.running.sketching import not_captured
 
-        def found(run: AskedRun) -> tuple[list[StoredSketch], tuple[SketchUse, ...]]:
+        def asked(run: AskedRun) -> Sketched:
             return sketched(run, wanted, settings.capture_limit())
 
+        started = time.perf_counter()
         try:
-            made, told = self._asking.answered("sketching", secret_params, progress, found)
+            found = self._asking.answered("sketching", secret_params, progress, asked)
         except LineageError as problem:
             log.warning("no sketch was captured of run %s: %s", self.record.id, problem)
-            made, told = [], not_captured(wanted, problem)
-        self._lineage.lasting(lambda: self._lineage.store.save_sketches(self.record.id, made, told))
-        self.record = replace(self.record, sketches=told)
+            found = Sketched((), not_captured(wanted, problem))
+        took, run_id = time.perf_counter() - started, self.record.id
+        self._lineage.lasting(lambda: self._lineage.store.save_sketches(run_id, found.made, found.told, seconds=took, share=found.share))
+        self.record = replace(self.record, sketches=found.told)
         self._asking = Asking(self._lineage, self.record)

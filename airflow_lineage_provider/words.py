@@ -33,9 +33,9 @@ CaptureWhen = Literal["lazy", "eager"]
 CaptureDirection = Literal["both", "backward", "forward"]
 """Which way captured lineage may be asked: from the result to the sources, from the sources to the result."""
 
-SketchesWhen = Literal["off", "use", "eager", "capture"]
-"""What a run does with provenance sketches: nothing; it reads through one that fits; it also captures some where none fits; it reads
-everything, and captures some."""
+SketchesWhen = Literal["off", "use", "auto", "eager", "capture"]
+"""What a run does with provenance sketches: nothing; it reads through one that fits; where none fits it also captures some if that will
+pay, or always; it reads everything, and captures some."""
 
 OutputKind = Literal["path", "table", "postgres"]
 OutputMode = Literal["error", "overwrite", "append"]

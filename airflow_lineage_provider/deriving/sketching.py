@@ -6,7 +6,7 @@ again but what the run's strategy did not store.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -17,10 +17,12 @@ from airflow_lineage_provider.errors import SketchError, SparkRequired
 from airflow_lineage_provider.plan.expressions import TRUE
 from airflow_lineage_provider.plan.guarantees import EXACT, Guarantee, weakest
 from airflow_lineage_provider.records.sketches import SketchUse, StoredSketch
+from airflow_lineage_provider.records.versions import FilesVersion
 from airflow_lineage_provider.rewrite.unique_names import unique_names
 from airflow_lineage_provider.sketches import cuts, kept_cuts
 from airflow_lineage_provider.sketches.cuts import RowGroup
 from airflow_lineage_provider.sketches.partition import Partition
+from airflow_lineage_provider.sketches.policy import share_read
 from airflow_lineage_provider.sketches.sketch import WORTH, Sketch, SketchKind
 from airflow_lineage_provider.sketches.ties import limit_to_count, rows_in_place
 from airflow_lineage_provider.sketches.use import selection
@@ -59,8 +61,17 @@ class _Behind:
         return distinct_rows(pa.concat_tables(self.parts))
 
 
-def sketched(run: AskedRun, wanted: Sketching, most: int) -> tuple[list[StoredSketch], tuple[SketchUse, ...]]:
-    """The sketches of a run's result, and what is said of each source.
+@dataclass(frozen=True)
+class Sketched:
+    """The sketches of a run's result, and what is said of each source; ``share`` is the part of the sources' bytes that they have."""
+
+    made: Sequence[StoredSketch]
+    told: tuple[SketchUse, ...]
+    share: float | None = None
+
+
+def sketched(run: AskedRun, wanted: Sketching, most: int) -> Sketched:
+    """What is captured of a run.
 
     :raises SourceUnavailable: a source is no longer what the run read. :raises SparkRequired: there is no session.
     :raises SketchError: more than ``most`` rows stand behind the result.
@@ -92,18 +103,25 @@ def sketched(run: AskedRun, wanted: Sketching, most: int) -> tuple[list[StoredSk
             told.append(_unused(column, problem))
             continue
         made.append(one)
-        told.append(_captured(one))
-    return made, tuple(sorted(told, key=lambda use: use.leaf))
+        told.append(_captured(one, wanted.because))
+    return Sketched(made, tuple(sorted(told, key=lambda use: use.leaf)), _share(run, made))
+
+
+def _share(run: AskedRun, made: Sequence[StoredSketch]) -> float:
+    """Which part of the bytes of its sources a run through the sketches reads."""
+    parts = {one.leaf: one.rows / max(1, one.total) for one in made}
+    versions = {leaf: source.version for leaf, source in run.recorded.sources.items()}
+    return share_read([(parts.get(leaf, 1.0), one.bytes if isinstance(one, FilesVersion) else None) for leaf, one in versions.items()])
 
 
 def _unused(column: ChosenColumn, because: str) -> SketchUse:
     return SketchUse(leaf=column.safe.leaf, table=column.safe.table, column=column.safe.column, state="unused", because=because)
 
 
-def _captured(one: StoredSketch) -> SketchUse:
-    sketch = Sketch.from_bytes(one.content)
+def _captured(one: StoredSketch, decided: str) -> SketchUse:
+    sketch, because = Sketch.from_bytes(one.content), "; ".join(filter(None, (one.proof, decided)))
     return SketchUse(
-        leaf=one.leaf, table=one.table, column=one.column, state="captured", sketch=one.id, run_id=one.run_id, because=one.proof,
+        leaf=one.leaf, table=one.table, column=one.column, state="captured", sketch=one.id, run_id=one.run_id, because=because,
         fragments=len(sketch.fragments), count=sketch.count, rows=one.rows, total=one.total,
     )  # fmt: skip
 

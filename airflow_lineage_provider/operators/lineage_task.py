@@ -63,8 +63,8 @@ class LineageTask(KillableOperator):
         (``AIRFLOW_LINEAGE_ENABLED=0``, ``[lineage] enabled``). Reasoned UDFs decide as ever.
     :param capture: ``lazy`` traces the lineage of the result's rows when it is asked for; ``eager``, or a `Capture`, captures it at the end
         of the task (`CaptureLineageOperator` does it in a task of its own). (templated)
-    :param sketches: what is done with provenance sketches when the DataFrame is computed: ``off``, ``use``, ``eager`` or ``capture``
-        (`Lineage.run`). (templated)
+    :param sketches: what is done with provenance sketches when the DataFrame is computed: ``off``, ``use``, ``auto``, ``eager`` or
+        ``capture`` (`Lineage.run`). (templated)
     :param sketch_on: the columns that sketches are to be of, ``{table: column}``. (templated)
     :param verify_sketches: whether a result through sketches is compared with the plain one.
     :param store_conn_id: Airflow connection to the results store's PostgreSQL. (templated)

@@ -38,6 +38,7 @@ from airflow_lineage_provider.running.given_pipeline import frame_of
 from airflow_lineage_provider.running.journal import Journal
 from airflow_lineage_provider.running.keeping import Keeping, keeping
 from airflow_lineage_provider.running.output import Output, Written
+from airflow_lineage_provider.running.sketch_policy import note_sketches
 from airflow_lineage_provider.running.sketched_result import check_result
 from airflow_lineage_provider.running.sketching import Sketching, sketching
 from airflow_lineage_provider.secrecy import Secrets, recorded_params
@@ -153,7 +154,7 @@ def execute(spark: SparkSession, store: RunStore, request: Request, progress: Pr
         execution.timings["total"] = time.perf_counter() - started
         output = request.output.recorded(written.version) if request.output and written else None
         record = replace(record, output=output, timings=execution.timings, row_counts=execution.rows, finished=datetime.now(UTC))
-        record = _publish(store, record, written.places if written else {}, prepared, journal)
+        record = _publish(store, record, written.places if written else {}, prepared, journal, request.verify_sketches)
     except BaseException as error:
         raised = told(explained_failure(error, prepared.recorded, prepared.programs), request.secrets.message)
         if record_failure(store, record.id, raised) and request.output is not None and journal.own:
@@ -165,7 +166,9 @@ def execute(spark: SparkSession, store: RunStore, request: Request, progress: Pr
     return Executed(record=record, execution=execution, result=result, sketching=prepared.sketching)
 
 
-def _publish(store: RunStore, record: RunRecord, places: Mapping[str, str], prepared: _Prepared, journal: Journal) -> RunRecord:
+def _publish(
+    store: RunStore, record: RunRecord, places: Mapping[str, str], prepared: _Prepared, journal: Journal, compared: bool
+) -> RunRecord:
     """Make the run visible: complete, or, where its lineage is lost, incomplete."""
 
     def publish(opened: Store, again: bool = False) -> None:
@@ -175,10 +178,8 @@ def _publish(store: RunStore, record: RunRecord, places: Mapping[str, str], prep
         )  # fmt: skip
 
     store.ask(f"publishing run {record.id}", publish, None, lambda opened: publish(opened, True))
-    if prepared.sketching.used:
-        store.ask(
-            f"noting the sketches of run {record.id}", lambda opened: opened.note_sketch_uses(record.id, prepared.sketching.used), None
-        )
+    if prepared.sketching.instance is not None:
+        note_sketches(store, record, prepared.sketching, compared=compared)
     if not store.lost:
         return replace(record, status="complete")
     incomplete = replace(record, status="incomplete", error=f"lineage incomplete: {store.lost}")

@@ -17,12 +17,15 @@ from airflow_lineage_provider.errors import EnvironmentProblem, LineageError, Pl
 from airflow_lineage_provider.plan.digest import digest_of
 from airflow_lineage_provider.records.sketches import SketchUse, StoredSketch
 from airflow_lineage_provider.records.versions import FilesVersion, SnapshotVersion, SourceVersion
+from airflow_lineage_provider.running.sketch_policy import measured, to_capture
 from airflow_lineage_provider.sketches import cuts, kept_cuts
 from airflow_lineage_provider.sketches.choice import ChosenColumn, chosen, why_not
 from airflow_lineage_provider.sketches.columns import canonical, safe_columns
 from airflow_lineage_provider.sketches.cuts import RowGroup
+from airflow_lineage_provider.sketches.policy import whether_to_use
 from airflow_lineage_provider.sketches.reuse import why_not_reused
 from airflow_lineage_provider.sketches.sketch import Sketch
+from airflow_lineage_provider.sketches.solver import z3_module
 from airflow_lineage_provider.sketches.template import Binding, Instance, instance_of, why_another_time
 from airflow_lineage_provider.sketches.ties import limit_to_count
 from airflow_lineage_provider.sketches.use import selection
@@ -51,7 +54,7 @@ MOST_TRIED = 20
 class Sketching:
     """``uses`` says of each source what became of it; ``selections`` are the conditions of the sketches that are used, ``capture`` the
     columns that are to be captured, by leaf, of which those of ``tied`` leaves are good only if no rows tie at the limit; ``versions`` are
-    digests of the versions of the sources that the run reads."""
+    digests of the versions of the sources that the run reads, ``because`` is why some are captured, where that was decided."""
 
     uses: tuple[SketchUse, ...] = ()
     selections: Mapping[int, Expression] = field(default_factory=dict)
@@ -59,6 +62,7 @@ class Sketching:
     tied: frozenset[int] = frozenset()
     instance: Instance | None = None
     versions: Mapping[int, str] = field(default_factory=dict)
+    because: str = ""
 
     @property
     def used(self) -> tuple[str, ...]:
@@ -84,10 +88,25 @@ def sketching(
         return Sketching(uses=tuple(_unused(one, against) for one in _sources(recorded)))
     instance = instance_of(captured.pipeline, _others(captured, udfs))
     asked = _Asked(request, captured, recorded, named, instance, {leaf: _digest(one) for leaf, one in recorded.sources.items()})
+    if request.sketches == "auto":
+        return _by_policy(asked, store)
     found = asked.used(store) if request.sketches in ("use", "eager") else Sketching()
     if found.used or request.sketches == "use":
         return found
     return asked.to_capture()
+
+
+def _by_policy(asked: _Asked, store: RunStore) -> Sketching:
+    """Through sketches that fit, and what is captured where none does, if that pays."""
+    z3_module()  # a run that needs it would else fail some day
+    found, runs = asked.used(store), measured(store, asked.instance)
+    if found.used:
+        decision = whether_to_use(runs)
+        return found if decision.yes else asked.unused(decision.because)
+    decision = to_capture(runs, asked.captured.pipeline, asked.instance, asked.versions)
+    if decision.yes:
+        return replace(asked.to_capture(), because=decision.because)
+    return replace(found, uses=tuple(replace(one, because=f"{one.because}; {decision.because}") for one in found.uses))
 
 
 def _sources(recorded: RecordedPlan) -> list[RecordedSource]:
@@ -172,6 +191,11 @@ class _Asked:
     """Why an instance's sketches do not serve, by its constants."""
     safe: dict[tuple[int, str], str] = field(default_factory=dict)
     """Why a column is not safe for this instance, by leaf and name."""
+
+    def unused(self, because: str) -> Sketching:
+        """No source is read through a sketch."""
+        uses = tuple(_unused(one, because) for one in _sources(self.recorded))
+        return Sketching(uses=uses, instance=self.instance, versions=self.versions)
 
     # --- use -----------------------------------------------------------------------------------------------------------
 

@@ -38,7 +38,19 @@ def why_not_reused(pipeline: Pipeline, binding: Binding, timeout_ms: int = TIMEO
     :raises EnvironmentProblem: z3 is not installed. :raises UnsupportedOperator: an operator has no defined lineage.
     """
     new = canonical(pipeline.plan)
-    old = with_binding(new, binding)
+    return _why_not(new, with_binding(new, binding), pipeline, timeout_ms)
+
+
+def why_not_serving(pipeline: Pipeline, binding: Binding, timeout_ms: int = TIMEOUT_MS) -> str:
+    """The other way round: why nobody can say that a sketch of this instance has all that stands behind that with another ``binding``.
+
+    :raises EnvironmentProblem, UnsupportedOperator: as `why_not_reused`. :raises SketchError: the binding is no instance's.
+    """
+    old = canonical(pipeline.plan)
+    return _why_not(with_binding(old, binding), old, pipeline, timeout_ms)
+
+
+def _why_not(new: o.Plan, old: o.Plan, pipeline: Pipeline, timeout_ms: int) -> str:
     with ONE_AT_A_TIME:
         proof = Proof(formulas_of([new, old], pipeline).again(), frozenset(), -1, timeout_ms=timeout_ms)
         try:

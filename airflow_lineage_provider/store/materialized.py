@@ -12,7 +12,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from airflow_lineage_provider.errors import LoadFailed
-from airflow_lineage_provider.store import catalog, discarded, kept_sketches, schema
+from airflow_lineage_provider.store import catalog, discarded, kept_sketches, schema, sketch_runs
 from airflow_lineage_provider.store.kinds import KINDS, Kind
 from airflow_lineage_provider.store.layout import Column, Layout, cut, make_layout
 from airflow_lineage_provider.store.materialization import ExecutorUrls, Materialization
@@ -207,6 +207,7 @@ def drop_data(connection: sa.Connection, run_id: str) -> None:
     for one in (table, schema.kept_udfs, schema.captured_parts, schema.reason_relations):
         connection.execute(one.delete().where(one.c.run_id == run_id))
     kept_sketches.forget(connection, run_id)
+    sketch_runs.forget(connection, run_id)
 
 
 def size(connection: sa.Connection) -> int:

@@ -298,6 +298,21 @@ sketch_uses = sa.Table(
 )
 """Which runs read a source through which sketch."""
 
+sketch_runs = sa.Table(
+    "sketch_runs",
+    metadata,
+    sa.Column("run_id", sa.Text, sa.ForeignKey("lineage.runs.id", ondelete="CASCADE"), primary_key=True),
+    sa.Column("template", sa.Text, nullable=False),
+    sa.Column("binding", JsonText, nullable=False),
+    sa.Column("versions", JsonText, nullable=False),
+    sa.Column("seconds", sa.Double),
+    sa.Column("through", sa.Boolean, nullable=False),
+    sa.Column("capture", sa.Double),
+    sa.Column("share", sa.Double),
+    sa.Index("sketch_runs_template", "template"),
+)
+"""What runs with sketches took (`sketches.policy`), by their templates; dropped with the runs."""
+
 arrays = sa.Table(
     "arrays",
     metadata,

@@ -5,20 +5,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from airflow_lineage_provider.records.sketches import SketchUse, StoredSketch
-from airflow_lineage_provider.store import kept_sketches
+from airflow_lineage_provider.sketches.policy import MeasuredRun
+from airflow_lineage_provider.store import kept_sketches, sketch_runs
 from airflow_lineage_provider.store.open_store import OpenStore
 
 
 class Sketches(OpenStore):
     """What a store knows of sketches."""
 
-    def save_sketches(self, run_id: str, made: Sequence[StoredSketch], told: Sequence[SketchUse]) -> None:
-        """Keep the sketches of a complete run, in place of what there was of it, and what its record says of them.
+    def save_sketches(
+        self, run_id: str, made: Sequence[StoredSketch], told: Sequence[SketchUse], *, seconds: float = 0.0, share: float | None = None
+    ) -> None:
+        """Keep the sketches of a complete run, in place of what there was of it, and what its record says of them; capturing them took so
+        many ``seconds``, and they have a ``share`` of the sources' bytes.
 
         :raises RunNotFound: there is no such run. :raises RunNotComplete: it was dropped meanwhile.
         """
         with self._transaction(f"keeping the sketches of run {run_id}") as connection:
             kept_sketches.save(connection, run_id, made, told)
+            sketch_runs.note_capture(connection, run_id, seconds, share)
 
     def sketches_of(self, template: str) -> list[StoredSketch]:
         """The sketches of a template (`sketches.template`), the newest first; damaged ones are left out, with a warning."""
@@ -30,10 +35,16 @@ class Sketches(OpenStore):
         with self._transaction("listing sketches") as connection:
             return kept_sketches.listed(connection, pipeline, limit)
 
-    def note_sketch_uses(self, run_id: str, sketches: Sequence[str]) -> None:
-        """That a run has read sources through these sketches."""
-        with self._transaction(f"noting the sketches of run {run_id}") as connection:
-            kept_sketches.note_uses(connection, run_id, sketches)
+    def note_sketch_run(self, template: str, run: MeasuredRun, sketches: Sequence[str]) -> None:
+        """What a run of a template took, and that it has read sources through these sketches."""
+        with self._transaction(f"noting the sketches of run {run.run_id}") as connection:
+            kept_sketches.note_uses(connection, run.run_id, sketches)
+            sketch_runs.note(connection, template, run)
+
+    def measured_runs(self, template: str) -> list[MeasuredRun]:
+        """What the newest runs of a template took, the newest first."""
+        with self._transaction("reading what runs took") as connection:
+            return sketch_runs.of_template(connection, template)
 
     def drop_sketches(self, sketches: Sequence[str]) -> int:
         """Forget sketches, by their ids; how many there were."""

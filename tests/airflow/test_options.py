@@ -95,7 +95,7 @@ WRONG_TO_RUN = [
     ({"output": "postgresql://me:hunter2@host:port/db#t"}, "is not of PostgreSQL"),
     ({"output": Output.path("/data/{{ ds }}")}, "an Output is not rendered"),
     ({"capture": "always"}, "capture='always' is not known; it can be lazy, eager, or Capture(direction=…, tables=[…])"),
-    ({"sketches": "always"}, "sketches='always' is not known; it can be off, use, eager, capture"),
+    ({"sketches": "always"}, "sketches='always' is not known; it can be off, use, auto, eager, capture"),
     ({"sketch_on": ["loans"]}, "sketch_on=['loans'] is not understood; it can be {table: column}"),
     ({"sketch_on": {"loans": 3}}, "sketch_on: column=3 is no name of a column"),
     ({"verify_sketches": "yes"}, "verify_sketches='yes' is not known; it can be True, False"),

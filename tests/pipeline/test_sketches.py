@@ -416,7 +416,7 @@ def test_what_cannot_be_sketched_by_name(lineage: Lineage) -> None:
         ({"sketch_on": {"line": "l_price"}}, PlanError, "sketch_on names table line, which the pipeline does not read; it reads lineitem"),
         ({"sketch_on": {"lineitem": "price"}}, PlanError, "the table has l_orderkey, l_line, l_quantity, l_price, l_mode"),
         ({"sketch_on": ["l_price"]}, InvalidOption, "sketch_on"),
-        ({"sketches": "always"}, InvalidOption, "it can be off, use, eager, capture"),
+        ({"sketches": "always"}, InvalidOption, "it can be off, use, auto, eager, capture"),
         ({"verify_sketches": "yes"}, InvalidOption, "verify_sketches"),
     ):
         with pytest.raises(error, match=told):

@@ -1,0 +1,66 @@
+"""Whether sketches pay that fit, or that could be captured: what the store knows of earlier runs, and the policy's decision."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from airflow_lineage_provider import settings
+from airflow_lineage_provider.errors import SketchError
+from airflow_lineage_provider.sketches.policy import Decision, MeasuredRun, served_by, whether_to_capture
+from airflow_lineage_provider.sketches.reuse import why_not_serving
+
+if TYPE_CHECKING:
+    from airflow_lineage_provider.plan.pipeline import Pipeline
+    from airflow_lineage_provider.records.run import RunRecord
+    from airflow_lineage_provider.running.sketching import Sketching
+    from airflow_lineage_provider.sketches.template import Binding, Instance
+    from airflow_lineage_provider.store.run_store import RunStore
+
+SECONDS = 1.0
+"""So long is asked which earlier runs a sketch would have served; those that are left count as not served."""
+
+
+def measured(store: RunStore, instance: Instance) -> list[MeasuredRun]:
+    """What the newest runs of the template took, the newest first."""
+    nothing: list[MeasuredRun] = []
+    return store.ask("reading what runs took", lambda opened: opened.measured_runs(instance.template), nothing)
+
+
+def to_capture(runs: Sequence[MeasuredRun], pipeline: Pipeline, instance: Instance, versions: Mapping[int, str]) -> Decision:
+    """Whether sketches of this instance, over these versions of its sources, are captured after its run.
+
+    :raises EnvironmentProblem: z3 is not installed.
+    """
+    served = served_by(runs, versions, _Serves(pipeline, instance.binding))
+    return whether_to_capture(runs, served, settings.sketch_after())
+
+
+def note_sketches(store: RunStore, record: RunRecord, sketching: Sketching, *, compared: bool) -> None:
+    """Keep what a complete run took, and which sketches it has read through; ``compared``: it ran both ways."""
+    assert sketching.instance is not None
+    template, binding, through = sketching.instance.template, sketching.instance.binding, bool(sketching.used)
+    seconds = None if through and compared else record.timings["total"]
+    run = MeasuredRun(run_id=record.id, binding=binding, versions=sketching.versions, seconds=seconds, through=through)
+    store.ask(f"noting the sketches of run {record.id}", lambda opened: opened.note_sketch_run(template, run, sketching.used), None)
+
+
+@dataclass
+class _Serves:
+    """Whether a sketch of this instance would serve one with other constants. (That the column is safe for those is not asked.)"""
+
+    pipeline: Pipeline
+    binding: Binding
+    until: float = field(default_factory=lambda: time.monotonic() + SECONDS)
+
+    def __call__(self, other: Binding) -> bool:
+        if other == self.binding:
+            return True
+        if time.monotonic() > self.until:
+            return False
+        try:
+            return not why_not_serving(self.pipeline, other)
+        except SketchError:
+            return False
