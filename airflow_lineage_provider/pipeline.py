@@ -25,6 +25,7 @@ from airflow_lineage_provider.recorded_run import Run
 from airflow_lineage_provider.renamed import renamed
 from airflow_lineage_provider.render.progress import watched
 from airflow_lineage_provider.requested import requested
+from airflow_lineage_provider.running.lineage_sources import lineage_sources
 from airflow_lineage_provider.running.output import Output
 from airflow_lineage_provider.store import Store, pending
 from airflow_lineage_provider.store.data_place import DataPlace
@@ -150,6 +151,7 @@ class Lineage(LineageOfStreams, LineageOfWrites, ProfileOfTables, StoredArrays, 
         sketches: SketchesWhen = "off",
         sketch_on: Mapping[str, str | SketchOn] | None = None,
         verify_sketches: bool = False,
+        sources: Mapping[str, LineageRows] | None = None,
         context: Mapping[str, Any] | None = None,
         progress: Progress | bool | None = None,
         airflow: Mapping[str, Any] | None = None,
@@ -172,6 +174,8 @@ class Lineage(LineageOfStreams, LineageOfWrites, ProfileOfTables, StoredArrays, 
         names the column of a table that a sketch is to be of (a `SketchOn` says how it is cut). `Run.sketches` says what became of each
         source. With ``verify_sketches`` a run through sketches is compared with the plain run, and where rows differ the sketches are
         dropped, and the result is the plain one.
+        ``sources`` are rows of lineage that the pipeline reads: a SQL text as ``{name}``, a function as arguments that are frames. The run
+        reads these rows of their table alone, in the version that the run that was asked has read, and lineage leads to that.
         ``progress`` is called with each stage; without one the stages are shown where there is a terminal or a notebook (False: nowhere;
         True: on standard error, whatever it is).
 
@@ -187,6 +191,7 @@ class Lineage(LineageOfStreams, LineageOfWrites, ProfileOfTables, StoredArrays, 
         :raises InvalidOutput: the result could not be written to ``output`` (the place exists and the mode is ``error``, say). All three
             are found out before the pipeline is computed.
         :raises PlanError: the pipeline cannot be understood.
+        :raises SourceUnavailable: the table of one of ``sources`` is no longer what the run that was asked has read.
         :raises ParameterError: a parameter cannot be recorded as it was asked.
         :raises LineageError: the run failed; it is recorded as failed and nothing else of it is kept.
         """
@@ -198,8 +203,10 @@ class Lineage(LineageOfStreams, LineageOfWrites, ProfileOfTables, StoredArrays, 
             reasons=reasons, keys=keys, append_key=append_key, context=context, capture=capture, sketches=sketches, sketch_on=sketch_on,
             verify_sketches=verify_sketches,
         )  # fmt: skip
+        read = lineage_sources(sources, pipeline, request.params, lambda run_id: self.get_run(run_id, whole=True).plan)
         if self.spark is None:
             raise SparkRequired("running a pipeline needs a Spark session: Lineage(spark)")
+        request = replace(request, sources=read)
         return self._executed(request, self.spark, self._run_store(on_failure), progress)
 
     def safe_columns(

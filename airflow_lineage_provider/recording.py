@@ -16,7 +16,7 @@ from airflow_lineage_provider.plan.names import free_name
 from airflow_lineage_provider.plan.operators import Plan, Source
 from airflow_lineage_provider.plan.segments import SegmentedPlan
 from airflow_lineage_provider.plan.walk import operators, transform_up
-from airflow_lineage_provider.records.run import RecordedInput, RunRecord
+from airflow_lineage_provider.records.run import RecordedInput, RowsOfLineage, RunRecord
 from airflow_lineage_provider.records.versions import SourceVersion
 from airflow_lineage_provider.tracing.trace import TracedRun
 
@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 class RecordedSource:
     """A source leaf as it was read: the version of what was read, and the files behind the file hashes of its lineage keys.
 
-    ``of_batch``: they are a batch's of a stream, and other batches have the same plan over other files.
+    ``of_batch``: they are a batch's of a stream, and other batches have the same plan over other files. ``rows_of``: the rows that alone
+    were read of it, where it was not all.
     """
 
     source: Source
@@ -36,6 +37,7 @@ class RecordedSource:
     version: SourceVersion
     files: Mapping[str, str]
     of_batch: bool = False
+    rows_of: RowsOfLineage | None = None
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -89,7 +91,13 @@ def recorded_inputs(recorded: RecordedPlan) -> tuple[RecordedInput, ...]:
     """The sources that were read, as the run record keeps them."""
     return tuple(
         RecordedInput(
-            leaf=leaf, name=one.source.relation.name, identity=one.identity, version=one.version, files=dict(one.files), paths=one.paths
+            leaf=leaf,
+            name=one.source.relation.name,
+            identity=one.identity,
+            version=one.version,
+            files=dict(one.files),
+            paths=one.paths,
+            rows_of=one.rows_of,
         )
         for leaf, one in recorded.sources.items()
     )
@@ -109,7 +117,12 @@ def read(record: RunRecord, plan: str | None = None) -> RecordedPlan:
         raise RecordDamaged(f"the record of run {record.id} has input {strange[0]}, and its plan has no such source")
     sources = {
         one.leaf: RecordedSource(
-            source=leaves[one.leaf], identity=one.identity, version=one.version, files=one.files, of_batch=bool(one.paths)
+            source=leaves[one.leaf],
+            identity=one.identity,
+            version=one.version,
+            files=one.files,
+            of_batch=bool(one.paths),
+            rows_of=one.rows_of,
         )
         for one in record.inputs
     }
@@ -120,9 +133,9 @@ def tables_of(recorded: RecordedPlan) -> dict[str, list[RecordedSource]]:
     """The source leaves by table; different tables of the same name are told apart by a number."""
     groups: dict[Any, list[RecordedSource]] = {}
     for one in recorded.sources.values():
-        # Two leaves are one table when they read the same thing by the same key; a session's own data only with itself.
+        # Two leaves are one table when they read the same rows by the same key; a session's own data only with itself.
         own = one.source.leaf if one.identity.kind == "snapshot" else -1
-        groups.setdefault((one.source.relation, one.source.columns, one.identity, own), []).append(one)
+        groups.setdefault((one.source.relation, one.source.columns, one.identity, one.rows_of, own), []).append(one)
     named: dict[str, list[RecordedSource]] = {}
     for group in groups.values():
         named[free_name(group[0].source.relation.name, named)] = group

@@ -48,7 +48,8 @@ class LineageRows(Shown):
     which of them (``row``, counted from 0) answers to which of the rows that were asked about (``asked``, counted from 0 in the order of
     the result, or of the source rows' lineage keys). ``guarantee`` is what the answer is worth, ``engine`` who gave it: ``lazy: …`` where
     the rows were looked for when they were asked for. ``stale`` says what has changed since the run. ``asked_rows`` is how
-    many rows were asked about. ``numbers`` are those of rows of the result, as `Run.numbered` takes them.
+    many rows were asked about. ``numbers`` are those of rows of the result, as `Run.numbered` takes them; ``keys`` the lineage keys of rows
+    of a source table.
     """
 
     run: RunSummary
@@ -61,6 +62,7 @@ class LineageRows(Shown):
     stale: tuple[str, ...] = ()
     asked_rows: int = 0
     numbers: tuple[int, ...] = ()
+    keys: pa.Table | None = None
     seconds: float = 0.0
 
     def __len__(self) -> int:
@@ -100,7 +102,8 @@ class LineageRows(Shown):
 
         kept, links = places_where(condition, params, self._numbered(), self.links)
         numbers = tuple(self.numbers[at] for at in kept.to_pylist()) if self.numbers else ()
-        return replace(self, rows=self.rows.take(kept), links=links, numbers=numbers)
+        keys = None if self.keys is None else self.keys.take(kept)
+        return replace(self, rows=self.rows.take(kept), links=links, numbers=numbers, keys=keys)
 
     def aggregate(self, by: Sequence[str] | str = (), measures: Sequence[str] | str = ("count(*)",)) -> pa.Table:
         """The rows aggregated in DuckDB's SQL: a row for each value of ``by``, in their order, or one row of all.

@@ -14,11 +14,13 @@ if TYPE_CHECKING:
     from airflow_lineage_provider.store import Materialization, RunRecord, Store
 
 SNAPSHOT = "only the run's session held its rows"
+ROWS_OF_LINEAGE = "the lineage keys of the rows that alone the run read of it"
 
 
 @dataclass(frozen=True, kw_only=True)
 class StoredTable:
-    """The stored output of a segment; or, where ``segment`` is None, the copy of a source table that only the session held.
+    """The stored output of a segment; or, where ``segment`` is None, the copy of a source table that only the session held, or the lineage
+    keys of the rows that alone were read of one.
 
     ``operator`` is the segment's top operator as people read it, or the source's name; ``bytes`` are those on disk, with indexes;
     ``because`` is empty for runs of releases that did not record it. ``folder`` is the URI of the files that have the rows; None where
@@ -91,8 +93,10 @@ def stored_tables(store: Store, record: RunRecord, recorded: RecordedPlan) -> tu
         )
         for number, one in sorted(recorded.materialized.items())
     ]  # fmt: skip
-    copies = [_copy(one, tables, sizes) for _, one in sorted(recorded.sources.items()) if one.identity.kind == "snapshot"]
-    return (*made, *copies)
+    held = [one for _, one in sorted(recorded.sources.items()) if one.identity.kind == "snapshot"]
+    copies = [_beside(f"source_{one.source.leaf}", one, SNAPSHOT, tables, sizes) for one in held]
+    read = {one.rows_of.stored: one for _, one in sorted(recorded.sources.items()) if one.rows_of is not None}
+    return (*made, *copies, *(_beside(name, one, ROWS_OF_LINEAGE, tables, sizes) for name, one in read.items()))
 
 
 def segments_not_stored(record: RunRecord, recorded: RecordedPlan) -> tuple[SegmentNotStored, ...]:
@@ -105,11 +109,10 @@ def segments_not_stored(record: RunRecord, recorded: RecordedPlan) -> tuple[Segm
     )
 
 
-def _copy(one: RecordedSource, tables: dict[str, Materialization], sizes: dict[str, int]) -> StoredTable:
-    name = f"source_{one.source.leaf}"
+def _beside(name: str, one: RecordedSource, because: str, tables: dict[str, Materialization], sizes: dict[str, int]) -> StoredTable:
     return StoredTable(
         segment=None, kind=None, name=name, operator=one.source.relation.name, rows=tables[name].rows, bytes=sizes.get(name, 0),
-        because=SNAPSHOT, folder=tables[name].folder,
+        because=because, folder=tables[name].folder,
     )  # fmt: skip
 
 

@@ -90,6 +90,11 @@ class UnreadRows(LineageRows):
         return self._whole.asked_rows
 
     @property
+    def keys(self) -> pa.Table | None:
+        """Their lineage keys."""
+        return self._whole.keys
+
+    @property
     def seconds(self) -> float:
         """How long reading them took."""
         return self._whole.seconds

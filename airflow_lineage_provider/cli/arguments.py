@@ -9,6 +9,7 @@ from typing import Any
 
 from airflow_lineage_provider import __version__
 from airflow_lineage_provider.cli.argument_types import columns, json_or_text, natural, pair
+from airflow_lineage_provider.cli.shared_arguments import html, json, keys, max_rows, one_run, secrets, shown, spark, the_pipeline, yes
 from airflow_lineage_provider.cli.verb_help import DESCRIPTION, VERBS, epilog
 from airflow_lineage_provider.cli.verb_parser import VerbParser
 from airflow_lineage_provider.words import (
@@ -75,13 +76,13 @@ def _common(made: argparse.ArgumentParser, *, top: bool = False) -> None:
 
 
 def _run(made: argparse.ArgumentParser) -> None:
-    _pipeline(made)
+    the_pipeline(made)
     made.add_argument(
         "--clear-param", action="append", default=[], metavar="NAME",
         help="record this parameter's value as it is; of values other than dates and true or false only a digest is recorded "
         "(may be repeated)",
     )  # fmt: skip
-    _secret(made)
+    secrets(made)
     made.add_argument("--name", metavar="NAME", help="the pipeline's name (default: the function's or the file's)")
     made.add_argument(
         "--output", metavar="PLACE",
@@ -92,7 +93,7 @@ def _run(made: argparse.ArgumentParser) -> None:
         "--append-key", metavar="KEY",
         help="with +append: a name for what is appended; a later run with the same key and place replaces these rows",
     )  # fmt: skip
-    _key(made)
+    keys(made)
     made.add_argument(
         "--strategy", default=words(Strategy)[0], choices=words(Strategy),
         help="what to store: segments with UDFs and the result; nothing; every segment; what takes longer to make than to store "
@@ -107,6 +108,11 @@ def _run(made: argparse.ArgumentParser) -> None:
         help="trace the lineage of the result's rows when somebody asks, or capture it at the end of the run (default: %(default)s)",
     )  # fmt: skip
     made.add_argument(
+        "--source", nargs=3, action="append", default=[], metavar=("NAME", "RUN", "ROWS"),
+        help="let the pipeline read, as {NAME} of its text or as this argument of its function, the rows of the source table NAME that "
+        "stand behind rows of a recorded run's result, which a predicate tells (may be repeated)",
+    )  # fmt: skip
+    made.add_argument(
         "--sketches", default=words(SketchesWhen)[0], choices=words(SketchesWhen),
         help="read sources through provenance sketches that fit, and capture some; run without (default: %(default)s)",
     )  # fmt: skip
@@ -119,16 +125,16 @@ def _run(made: argparse.ArgumentParser) -> None:
         "--on-store-failure", default=words(OnStoreFailure)[0], choices=words(OnStoreFailure),
         help="if the store is missing, slow, or dies during the run: fail, or make the result without lineage (default: %(default)s)",
     )  # fmt: skip
-    _spark(made)
-    _shown(made, "rows of the result", 10)
+    spark(made)
+    shown(made, "rows of the result", 10)
 
 
 def _safe(made: argparse.ArgumentParser) -> None:
-    _pipeline(made)
-    _secret(made)
-    _key(made)
-    _spark(made)
-    _json(made)
+    the_pipeline(made)
+    secrets(made)
+    keys(made)
+    spark(made)
+    json(made)
 
 
 def _sketches(made: argparse.ArgumentParser) -> None:
@@ -138,7 +144,7 @@ def _sketches(made: argparse.ArgumentParser) -> None:
         "--check", action="store_true", help="look whether the sources of each are still the same, as far as that needs no Spark"
     )
     made.add_argument("--limit", type=natural, default=50, metavar="N", help="list at most N sketches (default: %(default)s)")
-    _json(made)
+    json(made)
 
 
 def _profile(made: argparse.ArgumentParser) -> None:
@@ -149,19 +155,19 @@ def _profile(made: argparse.ArgumentParser) -> None:
         "--nulls", default=words(ProfileNulls)[0], choices=words(ProfileNulls),
         help="a row with a NULL takes no part, or NULL is a value like others (default: %(default)s)",
     )  # fmt: skip
-    _max_rows(made, "TABLE may have at most N rows; more are an error (default: 10000000)")
-    _spark(made)
-    _html(_shown(made, "violating values of each dependency", 10))
+    max_rows(made, "TABLE may have at most N rows; more are an error (default: 10000000)")
+    spark(made)
+    html(shown(made, "violating values of each dependency", 10))
 
 
 def _list(made: argparse.ArgumentParser) -> None:
     made.add_argument("--pipeline", metavar="NAME", help="only runs of this pipeline")
     made.add_argument("--limit", type=natural, default=20, metavar="N", help="list at most N runs (default: %(default)s)")
-    _json(made)
+    json(made)
 
 
 def _explain(made: argparse.ArgumentParser) -> None:
-    _one_run(made)
+    one_run(made)
     made.add_argument("target", metavar="TARGET", nargs="?", help="a SQL predicate over the result's columns, or a JSON array of rows")
     made.add_argument("--at", metavar="N[,N]", help="in place of TARGET: positions of rows in the result, counted from 0")
     made.add_argument(
@@ -169,7 +175,7 @@ def _explain(made: argparse.ArgumentParser) -> None:
         metavar="RUN",
         help="of the rows of TARGET, or of all, those that this earlier run's result has not: new and changed",
     )
-    _max_rows(made, "TARGET may match at most N rows; more are an error (default: AIRFLOW_LINEAGE_TARGET_LIMIT, 10000)")
+    max_rows(made, "TARGET may match at most N rows; more are an error (default: AIRFLOW_LINEAGE_TARGET_LIMIT, 10000)")
     made.add_argument("--verify", action="store_true", help="run the pipeline over the source rows found, and check that it gives the same")
     made.add_argument(
         "--difference", default=words(Difference)[0], choices=words(Difference),
@@ -181,18 +187,18 @@ def _explain(made: argparse.ArgumentParser) -> None:
     )
     made.add_argument("--no-save", dest="save", action="store_false", help="write nothing into the store, not the answer either")
     made.add_argument("--cells", action="store_true", help="show the cells of source rows (pixels, characters) that reasons are about")
-    _secret(made)
-    _spark(made)
-    _html(_shown(made, "rows of each table", 20))
+    secrets(made)
+    spark(made)
+    html(shown(made, "rows of each table", 20))
 
 
 def _show(made: argparse.ArgumentParser) -> None:
-    _one_run(made)
-    _json(made)
+    one_run(made)
+    json(made)
 
 
 def _capture(made: argparse.ArgumentParser) -> None:
-    _one_run(made)
+    one_run(made)
     made.add_argument(
         "--direction", default=words(CaptureDirection)[0], choices=words(CaptureDirection),
         help="which way it may be asked later: from the result to the sources, from the sources to the result (default: %(default)s)",
@@ -202,32 +208,32 @@ def _capture(made: argparse.ArgumentParser) -> None:
         help="only lineage of these source tables; that of others is traced when it is asked for (default: all)",
     )  # fmt: skip
     made.add_argument("--forget", action="store_true", help="drop what was captured; the lineage is traced again when it is asked for")
-    _secret(made)
-    _spark(made)
-    _json(made)
+    secrets(made)
+    spark(made)
+    json(made)
 
 
 def _source_rows(made: argparse.ArgumentParser) -> None:
-    _one_run(made)
+    one_run(made)
     made.add_argument("rows", metavar="ROWS", nargs="?", help="a SQL predicate over a source table's columns, or a JSON array of rows")
     made.add_argument("--at", metavar="N[,N]", help="in place of ROWS: positions of rows in the source table, counted from 0")
     made.add_argument("--table", metavar="NAME", help="the source table (default: the one that has all the columns)")
-    _max_rows(made, "ROWS may match at most N rows; more are an error (default: 100)")
-    _secret(made)
-    _spark(made)
-    _shown(made, "source rows", 20, dest="show_rows")
+    max_rows(made, "ROWS may match at most N rows; more are an error (default: 100)")
+    secrets(made)
+    spark(made)
+    shown(made, "source rows", 20, dest="show_rows")
 
 
 def _backward(made: argparse.ArgumentParser) -> None:
-    _one_run(made)
+    one_run(made)
     made.add_argument("rows", metavar="TARGET", nargs="?", help="a SQL predicate over the result's columns, or a JSON array of rows")
     made.add_argument("--at", metavar="N[,N]", help="in place of TARGET: positions of rows in the result, counted from 0")
     made.add_argument("--table", metavar="NAME", help="the source table whose rows are wanted (default: every one)")
-    _max_rows(made, "TARGET may match at most N rows; more are an error (default: 100)")
+    max_rows(made, "TARGET may match at most N rows; more are an error (default: 100)")
     _no_lazy(made)
-    _secret(made)
-    _spark(made)
-    _shown(made, "rows of each table", 20, dest="show_rows")
+    secrets(made)
+    spark(made)
+    shown(made, "rows of each table", 20, dest="show_rows")
 
 
 def _forward(made: argparse.ArgumentParser) -> None:
@@ -257,24 +263,24 @@ def _brush(made: argparse.ArgumentParser) -> None:
                       help="a view, by an expression of DuckDB's SQL over a row; may be given several times")  # fmt: skip
     made.add_argument("--brush", type=pair(json_or_text), action="append", default=[], metavar="NAME=VALUE",
                       help="a value of a view's bars, or a JSON array of them; may be given several times")  # fmt: skip
-    _max_rows(made, "a page (--html) may have at most N rows; more are an error (default: 1000000)")
+    max_rows(made, "a page (--html) may have at most N rows; more are an error (default: 1000000)")
     made.add_argument("--bars", type=natural, default=20, metavar="N", help="show at most N bars of each view (default: %(default)s)")
-    _json(made)
-    _html(made)
+    json(made)
+    html(made)
 
 
 def _columns_of(made: argparse.ArgumentParser) -> None:
-    _one_run(made)
+    one_run(made)
     made.add_argument("--column", metavar="NAME", help="only this column of the result")
     made.add_argument(
         "--across", action="store_true", help="go on into the runs that wrote what this run read, to the tables that no recorded run wrote"
     )
-    _json(made)
+    json(made)
 
 
 def _derivation(made: argparse.ArgumentParser) -> None:
     made.add_argument("id", metavar="DERIVATION", help="the answer's id, which explain tells")
-    _html(_shown(made, "rows of each table", 20))
+    html(shown(made, "rows of each table", 20))
 
 
 def _letters(made: argparse.ArgumentParser) -> None:
@@ -289,12 +295,12 @@ def _letters(made: argparse.ArgumentParser) -> None:
         help="what a person is told where a feature counted against them (may be repeated; default: what the UDF's author says)",
     )  # fmt: skip
     made.add_argument("--most", type=natural, default=4, metavar="N", help="tell the N reasons that counted most (default: %(default)s)")
-    _html(_shown(made, "letters", 20))
+    html(shown(made, "letters", 20))
 
 
 def _drop(made: argparse.ArgumentParser) -> None:
     made.add_argument("runs", metavar="RUN", nargs="+", help="a run's whole id; neither a beginning of it nor latest will do")
-    _yes(made)
+    yes(made)
 
 
 def _store(made: argparse.ArgumentParser) -> None:
@@ -315,12 +321,8 @@ def _arrays(made: argparse.ArgumentParser) -> None:
     made.add_argument("names", metavar="NAME", nargs="*", help=names)
     made.add_argument("--index", metavar="INDEX", help="with query: cells of the first array, as NumPy has them: '0:2, 1' (default: all)")
     made.add_argument("--limit", type=natural, default=50, metavar="N", help="show at most N arrays, or boxes (default: %(default)s)")
-    _yes(made)
-    _json(made)
-
-
-def _yes(made: argparse.ArgumentParser) -> None:
-    made.add_argument("--yes", "-y", action="store_true", help="do not ask first")
+    yes(made)
+    json(made)
 
 
 _ARGUMENTS: Mapping[str, Callable[[argparse.ArgumentParser], None]] = {
@@ -332,69 +334,3 @@ _ARGUMENTS: Mapping[str, Callable[[argparse.ArgumentParser], None]] = {
     "drop": _drop, "arrays": _arrays, "store": _store,
     "brush": _brush,
 }  # fmt: skip
-
-
-def _one_run(made: argparse.ArgumentParser) -> None:
-    made.add_argument("run", metavar="RUN", help="the run's id, a beginning of it that no other run has, or latest")
-    made.add_argument("--pipeline", metavar="NAME", help="the pipeline that the run is of; with latest, its newest complete run")
-
-
-def _pipeline(made: argparse.ArgumentParser) -> None:
-    made.add_argument(
-        "pipeline", metavar="PIPELINE", help="MODULE:FUNCTION or FILE.py:FUNCTION, called with the session and the parameters; or FILE.sql"
-    )
-    made.add_argument(
-        "--param", type=pair(json_or_text), action="append", default=[], metavar="NAME=VALUE",
-        help="a parameter of the pipeline: VALUE is JSON, else text (may be repeated)",
-    )  # fmt: skip
-
-
-def _key(made: argparse.ArgumentParser) -> None:
-    made.add_argument(
-        "--key", type=pair(columns), action="append", default=[], metavar="TABLE=COLUMN[,COLUMN]",
-        help="the primary key of a source table (may be repeated)",
-    )  # fmt: skip
-
-
-def _secret(made: argparse.ArgumentParser) -> None:
-    made.add_argument(
-        "--secret-param", dest="secret_params", action="append", default=[], metavar="NAME[=VARIABLE]",
-        help="a parameter that is never stored, from an environment variable, or typed unseen; explain and why-not need it again "
-        "(may be repeated)",
-    )  # fmt: skip
-
-
-def _spark(made: argparse.ArgumentParser) -> None:
-    group = made.add_argument_group("Spark, where it is needed")
-    group.add_argument("--master", metavar="URL", help="Spark's master (default: local[*])")
-    group.add_argument("--conf", type=pair(str), action="append", default=[], metavar="NAME=VALUE", help="a setting (may be repeated)")
-    group.add_argument(
-        "--import", dest="imports", action="append", default=[], metavar="MODULE",
-        help="import this module, or FILE.py, first: one that declares UDFs (may be repeated)",
-    )  # fmt: skip
-
-
-def _max_rows(made: argparse.ArgumentParser, help: str) -> None:
-    made.add_argument("--max-rows", type=natural, metavar="N", help=help)
-    made.add_argument("--limit", dest="max_rows", type=natural, help=argparse.SUPPRESS)  # its name in the release before
-
-
-def _shown(made: argparse.ArgumentParser, what: str, rows: int, dest: str = "rows") -> argparse._ArgumentGroup:
-    """What every answer with rows can be told about showing them."""
-    group = made.add_argument_group("what is shown")
-    group.add_argument("--rows", dest=dest, type=natural, default=rows, metavar="N", help=f"show at most N {what} (default: %(default)s)")
-    for option, told in (("hide", "leave out columns"), ("mask", "show columns without their values")):
-        group.add_argument(
-            f"--{option}", action="append", default=[], metavar="PATTERN",
-            help=f"{told}: NAME or TABLE.NAME, with * and ? (may be repeated)",
-        )  # fmt: skip
-    _json(group)
-    return group
-
-
-def _html(group: argparse._ActionsContainer) -> None:
-    group.add_argument("--html", metavar="FILE", help="also write the answer as a page")
-
-
-def _json(made: argparse._ActionsContainer) -> None:
-    made.add_argument("--json", action="store_true", help="print the answer as JSON")

@@ -25,6 +25,7 @@ VERBS: Mapping[str, VerbHelp] = {
             "airflow-lineage run examination.py:pipeline --param month=2025-12 --output parquet:/tmp/judged",
             "airflow-lineage run judged.sql --import udfs.credit --key client=client_id",
             "airflow-lineage run examination.py:pipeline --secret-param key=BANK_KEY --strategy rerun --json",
+            "airflow-lineage run by_month.sql --source loans latest \"judge = 'Reject'\" --capture eager",
         ),
     ),
     "safe": VerbHelp(

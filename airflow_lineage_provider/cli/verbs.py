@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from airflow_lineage_provider.answers.impact import Impact
     from airflow_lineage_provider.answers.lineage_rows import LineageRows, RowsOfTables
     from airflow_lineage_provider.answers.why_not import WhyNot
+    from airflow_lineage_provider.pipeline import Lineage
     from airflow_lineage_provider.recorded_run import Run
 
 
@@ -54,6 +55,8 @@ def run(options: Namespace, out: Streams) -> int:
         if isinstance(pipeline, str):
             register_udfs(spark)
         lineage = stack.enter_context(opened(options, spark))
+        if options.source:
+            further["sources"] = _rows_of_lineage(lineage, options.source)
         made = lineage.run(
             pipeline, name=options.name or name, params=params, output=options.output, strategy=options.strategy,
             reasons=options.reasons, keys=_once(options.key, "--key"), on_store_failure=options.on_store_failure, capture=options.capture,
@@ -68,6 +71,12 @@ def run(options: Namespace, out: Streams) -> int:
         if made.lineage_lost:
             out.say(f"warning: {made.lineage_lost}")
     return 0
+
+
+def _rows_of_lineage(lineage: Lineage, given: list[list[str]]) -> dict[str, LineageRows]:
+    """The rows that stand behind rows of recorded runs' results, by the names of their tables."""
+    runs = {table: found_run(lineage, Namespace(run=run, pipeline=None)) for table, run, _ in given}
+    return _once([(table, runs[table].backward(rows, table=table)) for table, _, rows in given], "--source")
 
 
 def _once(pairs: list[tuple[str, Any]], option: str) -> dict[str, Any]:

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, ClassVar
 
 from airflow_lineage_provider.deriving import csv_files
 from airflow_lineage_provider.deriving.postgres_engine import TARGET_KEY, PostgresEngine
-from airflow_lineage_provider.deriving.stored_files import may_skip, paths_of, view
+from airflow_lineage_provider.deriving.stored_files import first, may_skip, paths_of, view
 from airflow_lineage_provider.errors import SparkRequired
 from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.datatypes import to_arrow
 from airflow_lineage_provider.plan.walk import operators
 from airflow_lineage_provider.recording import RecordedPlan, RecordedSource
 from airflow_lineage_provider.records.versions import FilesVersion
+from airflow_lineage_provider.sources.duckdb_connection import name as quoted
 from airflow_lineage_provider.sources.duckdb_query import fetched
 from airflow_lineage_provider.sources.duckdb_source import duckdb_source
 from airflow_lineage_provider.sources.files import CannotReadHere
@@ -100,9 +101,19 @@ class DuckDbEngine:
             inputs.rows[name] = csv_files.all_rows(recorded, self.settings).select(columns)
             return
         inputs.may_skip = False
-        read = duckdb_source(recorded.source, recorded.identity, columns, recorded.files, self.settings)
+        keys = [column.name for column in recorded.identity.columns] if recorded.rows_of is not None else []
+        read = duckdb_source(recorded.source, recorded.identity, [*dict.fromkeys([*columns, *keys])], recorded.files, self.settings)
         inputs.views[name] = read.query
         inputs.paths += read.paths
+        if recorded.rows_of is not None:
+            inputs.rows[f"keys_{number}"] = self._keys(recorded.rows_of.stored, keys)
+            listed, by = (", ".join(map(quoted, names)) for names in (columns or keys, keys))
+            inputs.views[name] = f"SELECT {listed} FROM ({read.query}) SEMI JOIN keys_{number} USING ({by})"
+
+    def _keys(self, name: str, columns: list[str]) -> pa.Table:
+        """The stored lineage keys of the rows that alone were read of a source."""
+        made = self.stored.stored[name]
+        return first(made, columns, None) if made.in_files else self.stored.session.read(made, columns=columns)
 
     def _in_files(self, key: Key, made: Materialization, leaves: list[o.Source | o.SegmentOutput], inputs: _Inputs) -> LeafTable:
         """A view over the files that have the rows, with the columns that the query reads."""

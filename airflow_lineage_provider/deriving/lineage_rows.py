@@ -74,6 +74,7 @@ def _read(
         engine=behind.engine,
         stale=found.stale,
         asked_rows=asked_rows,
+        keys=found.keys.keys,
         seconds=time.perf_counter() - started,
     )
 

@@ -22,6 +22,24 @@ RunStatus = Literal["running", "complete", "incomplete", "failed", "dropped"]
 
 
 @dataclass(frozen=True, kw_only=True)
+class RowsOfLineage:
+    """Rows of a table that were the answer to a question about a run, and that alone another run read of the table.
+
+    :ivar run: the run that was asked.
+    :ivar table: the table, as that run calls it.
+    :ivar asked: what was asked.
+    :ivar rows: how many they are.
+    :ivar stored: what their lineage keys are stored as.
+    """
+
+    run: str
+    table: str
+    asked: str
+    rows: int
+    stored: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class RecordedInput:
     """A source leaf of the plan as it was read.
 
@@ -31,6 +49,7 @@ class RecordedInput:
     :ivar version: what was read.
     :ivar files: the paths behind the file hashes of its lineage keys, by the hashes.
     :ivar paths: its paths, where the plan leaves them out, as it does for files of a stream: other batches share the plan, not the files.
+    :ivar rows_of: the rows that alone were read of it, where it was not all.
     """
 
     leaf: int
@@ -39,6 +58,7 @@ class RecordedInput:
     version: SourceVersion
     files: Mapping[str, str] = field(default_factory=dict)
     paths: tuple[str, ...] = ()
+    rows_of: RowsOfLineage | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

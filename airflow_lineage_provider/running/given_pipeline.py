@@ -36,15 +36,21 @@ def _place(function: Any) -> str:
     return f"lambda@{PurePath(code.co_filename).name}:{code.co_firstlineno}"
 
 
-def frame_of(spark: SparkSession, pipeline: Callable[..., Any] | str | DataFrame, params: Mapping[str, Any], name: str) -> DataFrame:
-    """The frame that the pipeline gives.
+def frame_of(
+    spark: SparkSession,
+    pipeline: Callable[..., Any] | str | DataFrame,
+    params: Mapping[str, Any],
+    name: str,
+    sources: Mapping[str, DataFrame] | None = None,
+) -> DataFrame:
+    """The frame that the pipeline gives; ``sources`` are further arguments of a function, and what a text reads as ``{name}``.
 
     :raises PlanError: it gives none, is no pipeline, does not take these parameters, or Spark cannot read its SQL.
     """
     if isinstance(pipeline, str):
         from airflow_lineage_provider.spark.capturing.sql_text import frame_of_text
 
-        return frame_of_text(spark, pipeline, params, name)
+        return frame_of_text(spark, pipeline, params, name, sources)
     if is_frame(pipeline):
         if params:
             raise PlanError(
@@ -54,8 +60,9 @@ def frame_of(spark: SparkSession, pipeline: Callable[..., Any] | str | DataFrame
         return _spark_frame(pipeline)
     if not callable(pipeline):
         raise PlanError(f"{shown(pipeline)} is not a pipeline; give a function (spark, **params) -> DataFrame, a SQL text, or a DataFrame")
-    check_parameters(pipeline, params, name)
-    made = pipeline(spark, **params)
+    given = {**params, **(sources or {})}
+    check_parameters(pipeline, given, name)
+    made = pipeline(spark, **given)
     if not is_frame(made):
         raise PlanError(f"pipeline {name} returned {what_it_is(made)}; {_FORMS}")
     return _spark_frame(made)

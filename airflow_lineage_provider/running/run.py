@@ -20,7 +20,6 @@ from airflow_lineage_provider.progress import Progress
 from airflow_lineage_provider.reasons.description import UdfDescription
 from airflow_lineage_provider.recording import (
     RecordedPlan,
-    RecordedSource,
     plan_text,
     recorded_inputs,
     recorded_segments,
@@ -37,7 +36,9 @@ from airflow_lineage_provider.running.given_output import GivenOutput
 from airflow_lineage_provider.running.given_pipeline import frame_of
 from airflow_lineage_provider.running.journal import Journal
 from airflow_lineage_provider.running.keeping import Keeping, keeping
+from airflow_lineage_provider.running.lineage_sources import check_rows_are_read
 from airflow_lineage_provider.running.output import Output, Written
+from airflow_lineage_provider.running.recorded_sources import recorded_sources
 from airflow_lineage_provider.running.sketch_policy import note_sketches
 from airflow_lineage_provider.running.sketched_result import check_result
 from airflow_lineage_provider.running.sketching import Sketching, sketching
@@ -55,11 +56,10 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from airflow_lineage_provider.capture.wanted import Capture
-    from airflow_lineage_provider.plan.operators import Source
     from airflow_lineage_provider.reasons import ReasonedUdf
-    from airflow_lineage_provider.records.versions import SourceVersion
     from airflow_lineage_provider.sketches.wanted import SketchOn
     from airflow_lineage_provider.spark.capturing.capture import CapturedPipeline
+    from airflow_lineage_provider.spark.capturing.lineage_sources import LineageSource
     from airflow_lineage_provider.spark.capturing.micro_batch import MicroBatch
     from airflow_lineage_provider.spark.executing.run import Execution
     from airflow_lineage_provider.store.data_place import DataPlace
@@ -88,6 +88,7 @@ class Request:
     sketches: SketchesWhen = "off"
     sketch_on: Mapping[str, SketchOn] = field(default_factory=dict)
     verify_sketches: bool = False
+    sources: Sequence[LineageSource] = ()
     sketches_refused: str = ""
     """Why a run that was asked to use sketches is made without: another one found them wrong."""
     shared_keys: bool = False
@@ -209,6 +210,7 @@ def _captured(spark: SparkSession, request: Request) -> tuple[DataFrame, Capture
     from airflow_lineage_provider.spark.capturing.capture import capture
     from airflow_lineage_provider.spark.capturing.variables import values_now, values_of
     from airflow_lineage_provider.spark.ready import require_ready
+    from airflow_lineage_provider.spark.rereading.lineage_sources import frame_of_rows
     from airflow_lineage_provider.spark.session import SETTINGS
 
     require_ready(spark)
@@ -220,13 +222,15 @@ def _captured(spark: SparkSession, request: Request) -> tuple[DataFrame, Capture
 
     with guarded(message):
         with SETTINGS:  # a derivation in another thread runs under the settings of its own run
-            frame = frame_of(spark, request.pipeline, request.params, request.name)
+            rows = {one.name: frame_of_rows(spark, one) for one in request.sources}
+            frame = frame_of(spark, request.pipeline, request.params, request.name, rows)
             if frame.sparkSession is not spark:  # of newSession(), say
                 require_ready(frame.sparkSession)
                 sessions.append(frame.sparkSession)
-            captured = capture(frame, request.batch)
+            captured = capture(frame, request.batch, request.sources)
             if request.batch is not None:
                 _check_batch_is_read(request, captured)
+            check_rows_are_read(request.name, request.sources, captured.rows_of.values())
         secrets = request.secrets.with_variables(values_of(captured.variables, request.secrets.names))
     variables = {name: secrets.values[name] for name in request.secrets.variables}
     recorded = {**request.recorded_params, **recorded_params(variables, secret=variables)}
@@ -246,7 +250,7 @@ def _check_batch_is_read(request: Request, captured: CapturedPipeline) -> None:
 
 def _prepare(spark: SparkSession, store: RunStore, request: Request, frame: DataFrame, captured: CapturedPipeline) -> _Prepared:
     from airflow_lineage_provider.spark.executing.run import sources_of
-    from airflow_lineage_provider.spark.identity import file_hashes, source_identity
+    from airflow_lineage_provider.spark.identity import source_identity
 
     if request.output is not None:
         request.output.check(frame)
@@ -256,6 +260,7 @@ def _prepare(spark: SparkSession, store: RunStore, request: Request, frame: Data
     if request.reasons == "eager":
         plan = with_reasons(plan, frozenset(number for number, udf in udfs.items() if udf.has_reason))
     identities = {source.leaf: source_identity(source, request.keys) for source in sources_of(plan)}
+    identities |= {leaf: one.source.identity for leaf, one in captured.rows_of.items() if leaf in identities}
     readable = {source.relation.name for source in sources_of(plan)} | functions_of_batches(pipeline.plan)
     if not request.shared_keys:
         check_named(request.keys, readable)
@@ -264,19 +269,7 @@ def _prepare(spark: SparkSession, store: RunStore, request: Request, frame: Data
     choices = choose(plan, request.strategy, _not_repeatable(plan, udfs), costs)
     made = programs(plan, identities, stored_segments(choices), frozenset(udfs), whole=request.strategy == "full_materialization")
 
-    def is_output(place: str) -> bool:
-        return store.ask("finding the runs that wrote a table", lambda opened: bool(opened.written([place])), False)
-
-    sources = {
-        source.leaf: RecordedSource(
-            source=source,
-            identity=identities[source.leaf],
-            version=_version(spark, captured, source, is_output),
-            files=file_hashes(captured.leaves[source.leaf]) if identities[source.leaf].kind == "file_position" else {},
-            of_batch=request.batch is not None and request.batch.has(source.relation),
-        )
-        for source in sources_of(plan)
-    }
+    sources = recorded_sources(spark, store, request.batch, captured, plan, identities)
     recorded = RecordedPlan(plan=plan, materialized={p.segment.number: p.materialized for p in made}, sources=sources)
     if request.capture is not None:
         checked_tables(recorded, request.capture)
@@ -291,14 +284,6 @@ def _called_again(recorded: RecordedPlan, udfs: Mapping[int, ReasonedUdf]) -> fr
     """The function operators that a derivation calls: for reasons that the run does not record, and for segments that it does not store."""
     stored = {f.function: f for s in recorded.plan.segments if s.number in recorded.materialized for f in s.functions}
     return frozenset(number for number, udf in udfs.items() if number not in stored or (udf.has_reason and stored[number].reason is None))
-
-
-def _version(spark: SparkSession, captured: CapturedPipeline, source: Source, is_output: Callable[[str], bool]) -> SourceVersion:
-    """The version of a source that the run reads, and whether the session keeps rows of it that may be others."""
-    from airflow_lineage_provider.spark.rereading.sources import version_of
-
-    version = version_of(spark, captured.leaves[source.leaf], source.relation, is_output)
-    return replace(version, kept_rows="doubtful") if source.leaf in captured.doubtful else version
 
 
 def _not_repeatable(plan: SegmentedPlan, udfs: Mapping[int, ReasonedUdf]) -> frozenset[int]:
@@ -329,7 +314,7 @@ def _compute(execution: Execution, prepared: _Prepared) -> DataFrame:
     plan = prepared.recorded.plan
     identities = {leaf: one.identity for leaf, one in prepared.recorded.sources.items()}
     leaves = dict(enumerate(prepared.captured.leaves))
-    tables = source_views(execution, plan, leaves, identities, prepared.sketching.selections)
+    tables = source_views(execution, plan, leaves, identities, prepared.sketching.selections, prepared.captured.rows_of)
     if not prepared.programs and not prepared.sketching.selections:
         return prepared.frame  # nothing is stored but the session's own data: the pipeline runs as it is
     names = _register_udfs(execution, prepared)

@@ -149,6 +149,8 @@ def _why_none(request: Request, captured: CapturedPipeline, recorded: RecordedPl
         return "full_materialization stores every segment, and over a sketch they would have parts of groups"
     if request.batch is not None:
         return "each batch of a stream is read once"
+    if request.sources:
+        return "the pipeline reads rows of lineage, and a sketch is of the rows behind a result of whole tables"
     functions = {f.function for segment in recorded.plan.segments for f in segment.functions}
     if functions - set(udfs) or captured.operators or not all(map(reasoned_udf_of, captured.udfs.values())):
         return "the pipeline calls a function whose version nobody knows: declare it as a reasoned UDF"

@@ -69,6 +69,12 @@ def with_identity(frame: DataFrame, identity: SourceIdentity) -> DataFrame:
         return with_columns(frame, _key_columns(frame, identity))
 
 
+def among(frame: DataFrame, identity: SourceIdentity, keys: DataFrame) -> DataFrame:
+    """Those rows of a source with its lineage key (`with_identity`) whose keys are these, in columns that have other names."""
+    same = [frame[quoted(column.name)].eqNullSafe(keys[quoted(name)]) for column, name in zip(identity.columns, keys.columns, strict=True)]
+    return frame.join(keys.hint("broadcast"), same, "left_semi")
+
+
 def _key_columns(frame: DataFrame, identity: SourceIdentity) -> dict[str, str]:
     match identity.kind:
         case "file_position":

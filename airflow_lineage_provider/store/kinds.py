@@ -43,7 +43,15 @@ class Words:
             raise StoreError(f"{of} has the {self._what} {word!r}; there are {', '.join(self._known)}")
 
 
-KINDS = Words("kind", {"result": "the rows of a run's result", "segment": "a segment's rows", "source": "a copy of a source's rows"})
+KINDS = Words(
+    "kind",
+    {
+        "result": "the rows of a run's result",
+        "segment": "a segment's rows",
+        "source": "a copy of a source's rows",
+        "keys": "the lineage keys of rows that alone were read of a source",
+    },
+)
 
 ROLES = Words(
     "role",

@@ -96,7 +96,8 @@ class FakeRun:
 
     def backward(self, rows: Any = None, table: str | None = None, *, progress: Any = None, **options: Any) -> Any:
         FakeLineage.calls.append(("backward", self.id, rows, table, options))
-        progress("tracing")
+        if progress is not None:
+            progress("tracing")
         found = {name: lineage_rows(self.summary, name) for name in ("client", "loans") if table in (None, name)}
         return found if table is None else found[table]
 

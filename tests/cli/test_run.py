@@ -72,6 +72,18 @@ def test_sketches_are_handed_on_and_shown(
     assert "invalid choice: 'always'" in capfd.readouterr().err
 
 
+def test_rows_of_lineage_are_found_and_handed_on(calls: list[tuple[Any, ...]], capfd: pytest.CaptureFixture[str]) -> None:
+    Path("further.sql").write_text("SELECT * FROM {loans}")
+    command = ["run", "further.sql", "--source", "loans", "latest", "judge = 'Reject'"]
+    assert main(command) == 0
+    (run,) = named(calls, "run")
+    assert {name: rows.table for name, rows in run[2]["sources"].items()} == {"loans": "loans"}
+    assert named(calls, "backward") == [("backward", "latest", "judge = 'Reject'", "loans", {})]
+    assert main([*command, "--source", "loans", "run-2", "true"]) == 2
+    assert "--source gives loans more than once" in capfd.readouterr().err
+    assert main(["run", "further.sql", "--source", "loans", "nobody", "true"]) == 2
+
+
 def test_run_a_function_of_a_module_and_a_sql_file(calls: list[tuple[Any, ...]], capfd: pytest.CaptureFixture[str]) -> None:
     Path("cli_pack").mkdir()
     Path("cli_pack/exam.py").write_text("def judged(spark):\n    return 1\n")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +25,7 @@ from airflow_lineage_provider.spark.capturing.captured_udf import CapturedUdf, c
 from airflow_lineage_provider.spark.capturing.document import Completion
 from airflow_lineage_provider.spark.capturing.function_names import function_names
 from airflow_lineage_provider.spark.capturing.kept_rows import as_read, is_doubtful, past_kept_rows
+from airflow_lineage_provider.spark.capturing.lineage_sources import LineageSource, read_as, whole_tables
 from airflow_lineage_provider.spark.capturing.once_per_query import has_ctes, refuse_shared_random_ctes, with_current_time
 from airflow_lineage_provider.spark.capturing.recursion import without_recursion
 from airflow_lineage_provider.spark.capturing.relations import relation_of
@@ -49,7 +50,7 @@ class CapturedPipeline:
     read, with columns in the order of ``Source.columns``. ``sources`` are the plan's sources in the same order.
     ``udfs`` are the Python UDF calls by their result id (``UdfCall.call``). ``doubtful`` are the sources of which the session keeps rows
     that may be others than these. ``variables`` are the plan's references to session variables, ``operators`` what only Spark
-    can run of it.
+    can run of it; ``rows_of`` has the rows of lineage that alone are read of a source.
     """
 
     pipeline: Pipeline
@@ -59,12 +60,14 @@ class CapturedPipeline:
     doubtful: frozenset[int] = frozenset()
     variables: tuple[JavaObject, ...] = ()
     operators: Mapping[int, JavaObject] = field(default_factory=dict)
+    rows_of: Mapping[int, LineageSource] = field(default_factory=dict)
 
 
-def capture(df: DataFrame, batch: MicroBatch | None = None) -> CapturedPipeline:
+def capture(df: DataFrame, batch: MicroBatch | None = None, sources: Sequence[LineageSource] = ()) -> CapturedPipeline:
     """The operator tree of a DataFrame, as analyzed under the session's current settings.
 
-    Of a ``batch`` of a stream it has numbers of its own: those of the session would be others for each batch.
+    Of a ``batch`` of a stream it has numbers of its own: those of the session would be others for each batch. Rows of lineage that it may
+    read (``sources``) are in it as their tables.
 
     :raises SparkConnectUnsupported: the DataFrame is of a Spark Connect session.
     :raises UnsupportedOperator: something in the plan has no defined lineage; the message names it, its place and a way out.
@@ -74,7 +77,7 @@ def capture(df: DataFrame, batch: MicroBatch | None = None) -> CapturedPipeline:
 
     require_classic(df.sparkSession)
     try:
-        return _captured(df, batch)
+        return _captured(df, batch, sources)
     except (Py4JJavaError, PySparkException) as problem:
         # Spark has analyzed the plan; what it refuses now is a form that it would refuse when the plan is run, or that it cannot rewrite.
         raise UnsupportedOperator(f"Spark cannot rewrite this plan: {first_line(problem)}") from problem
@@ -88,15 +91,19 @@ def _leaf(spark: SparkSession, leaf: JavaObject, source: Source) -> DataFrame:
     return frame.toDF(*source.columns) if source.relation.kind == "local" and "" in frame.columns else frame
 
 
-def _captured(df: DataFrame, batch: MicroBatch | None) -> CapturedPipeline:
+def _captured(df: DataFrame, batch: MicroBatch | None, given: Sequence[LineageSource]) -> CapturedPipeline:
     spark = df.sparkSession
     shall = as_read(spark, without_recursion(spark, df._jdf.queryExecution().analyzed()))
-    document, completion, names = read(spark, shall.plan)
+    document, completion, names = read(spark, shall.plan, given)
     conf = sql_conf(spark)
+    rows_of = [read_as(spark, leaf, given) for leaf in completion.leaves]
     converted = convert(
         document,
         function_names=function_names(spark),
-        relations=[_described(spark, leaf, names[number], batch) for number, leaf in enumerate(completion.leaves)],
+        relations=[
+            _described(spark, leaf, names[number], batch) if of is None else of.source.source.relation
+            for number, (leaf, of) in enumerate(zip(completion.leaves, rows_of, strict=True))
+        ],
         settings=settings_of(conf),
     )
     sources = {node.leaf: node for node in all_operators(converted.plan) if isinstance(node, Source)}
@@ -109,6 +116,7 @@ def _captured(df: DataFrame, batch: MicroBatch | None) -> CapturedPipeline:
         doubtful=frozenset(number for number, one in sources.items() if is_doubtful(one.relation, shall.doubtful)),
         variables=tuple(completion.variables),
         operators=completion.operators,
+        rows_of={at: of for at, number in enumerate(converted.leaves) if (of := rows_of[number]) is not None},
     )
     return captured if batch is None else _renumbered(captured)
 
@@ -147,7 +155,9 @@ def _makes_index(plan: Plan) -> bool:
     return any(isinstance(part, Call) and part.function == SEQUENCE for part in parts)
 
 
-def read(spark: SparkSession, analyzed: JavaObject) -> tuple[list[dict[str, Any]], Completion, Mapping[int, str]]:
+def read(
+    spark: SparkSession, analyzed: JavaObject, given: Sequence[LineageSource] = ()
+) -> tuple[list[dict[str, Any]], Completion, Mapping[int, str]]:
     """The document of a plan, its subqueries as joins; the JVM objects met on the way; the names of the leaves by their numbers.
 
     A plan without subqueries is read as it is, but for the current time, which is one in the whole plan, as in a query of Spark's.
@@ -158,13 +168,13 @@ def read(spark: SparkSession, analyzed: JavaObject) -> tuple[list[dict[str, Any]
     if has_ctes(spark, analyzed):
         refuse_shared_random_ctes(decode(json.loads(analyzed.toJSON())))
     if not has_subqueries(spark, analyzed):
-        document, completion = analyzed_document(spark, analyzed)
+        document, completion = analyzed_document(spark, whole_tables(spark, analyzed, given))
         return document, completion, leaf_names(decode(document))
     whole = inlined(spark, analyzed)
     written = json.loads(whole.toJSON())
     names = names_by_columns(decode(written))
     joined, domains = without_subqueries(spark, whole)
-    document, completion = analyzed_document(spark, joined)
+    document, completion = analyzed_document(spark, whole_tables(spark, joined, given))
     _mark_domains(document, domains)
     _mark_limits(document, frozenset(_window_columns(written)))
     leaves = [node for node in all_nodes(decode(document)) if "leaf" in node.fields]

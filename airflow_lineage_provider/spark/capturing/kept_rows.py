@@ -162,8 +162,7 @@ def _another(spark: SparkSession, leaf: JavaObject) -> JavaObject:
     if class_name(leaf) == "LogicalRelation":
         relation = leaf.relation()
         if class_name(relation) == "HadoopFsRelation":
-            fields = fields_of(relation, options=_marked(spark, relation.options()))
-            return with_fields(spark, leaf, relation=relation.copy(*fields, relation.sparkSession()))
+            return with_fields(spark, leaf, relation=marked(spark, relation, _MARK, uuid.uuid4().hex))
         if class_name(relation) == "JDBCRelation":
             parts = array_of(spark, java_class(spark, "org.apache.spark.Partition"), list(relation.parts()))
             return with_fields(spark, leaf, relation=relation.copy(*fields_of(relation, parts=parts), relation.sparkSession()))
@@ -174,7 +173,9 @@ def _another(spark: SparkSession, leaf: JavaObject) -> JavaObject:
     return leaf
 
 
-def _marked(spark: SparkSession, options: JavaObject) -> JavaObject:
-    marked = java_class(spark, "java.util.HashMap")(java_class(spark, "scala.jdk.javaapi.CollectionConverters").asJava(options))
-    marked.put(_MARK, uuid.uuid4().hex)
-    return java_class(spark, "org.apache.spark.api.python.PythonUtils").toScalaMap(marked)
+def marked(spark: SparkSession, relation: JavaObject, name: str, value: str) -> JavaObject:
+    """A relation of files with an option more, which no reader knows."""
+    options = java_class(spark, "java.util.HashMap")(java_class(spark, "scala.jdk.javaapi.CollectionConverters").asJava(relation.options()))
+    options.put(name, value)
+    fields = fields_of(relation, options=java_class(spark, "org.apache.spark.api.python.PythonUtils").toScalaMap(options))
+    return relation.copy(*fields, relation.sparkSession())

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Mapping
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 from py4j.protocol import Py4JError
@@ -20,13 +22,30 @@ _ON_THE_WAY = (TypeError, ValueError, AttributeError, ArithmeticError, Py4JError
 _LONGEST = 3_000
 
 
-def frame_of_text(spark: SparkSession, text: str, params: Mapping[str, Any], name: str) -> DataFrame:
-    """The frame that the text gives with these parameters.
+def frame_of_text(
+    spark: SparkSession, text: str, params: Mapping[str, Any], name: str, sources: Mapping[str, DataFrame] | None = None
+) -> DataFrame:
+    """The frame that the text gives with these parameters, and ``sources`` for its ``{name}``.
 
     :raises PlanError: Spark cannot read it, or not take it.
     """
     if not text.strip():
         raise PlanError(f"pipeline {name} is an empty SQL text: it needs one SELECT")
+    with ExitStack() as stack:
+        for source, frame in (sources or {}).items():
+            text = text.replace(f"{{{source}}}", _view(frame, source, stack))
+        return _frame_of_text(spark, text, params, name)
+
+
+def _view(frame: DataFrame, name: str, stack: ExitStack) -> str:
+    """A view over the frame for as long as the text is read."""
+    view = f"{name}_{uuid.uuid4().hex[:12]}"
+    stack.callback(frame.sparkSession.catalog.dropTempView, view)
+    frame.createOrReplaceTempView(view)
+    return view
+
+
+def _frame_of_text(spark: SparkSession, text: str, params: Mapping[str, Any], name: str) -> DataFrame:
     try:
         return spark.sql(text, args=dict(params)) if params else of_sql(spark, text)
     except PySparkException as problem:

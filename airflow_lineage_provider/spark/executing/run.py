@@ -20,6 +20,7 @@ from airflow_lineage_provider.plan.segments import SegmentedPlan
 from airflow_lineage_provider.plan.walk import children, operators, transform_up
 from airflow_lineage_provider.progress import Progress
 from airflow_lineage_provider.spark.arrow_border import carried
+from airflow_lineage_provider.spark.capturing.lineage_sources import LineageSource, keys_frame
 from airflow_lineage_provider.spark.executing.by_driver import brought
 from airflow_lineage_provider.spark.executing.loading import load
 from airflow_lineage_provider.spark.executing.on_executors import WRITTEN, writing_partitions
@@ -27,7 +28,7 @@ from airflow_lineage_provider.spark.executing.python_maps import applied
 from airflow_lineage_provider.spark.executing.python_windows import with_window_functions
 from airflow_lineage_provider.spark.executing.table_functions import generated, of_tables
 from airflow_lineage_provider.spark.frames import columns_named, of_sql, persisted, renamed, with_columns
-from airflow_lineage_provider.spark.identity import with_identity
+from airflow_lineage_provider.spark.identity import among, with_identity
 from airflow_lineage_provider.spark.reach import are_kept_out
 from airflow_lineage_provider.spark.session import KEPT_ROWS, PARSER, SETTINGS, apply_conf, carefully
 from airflow_lineage_provider.sql import ColumnRef, lower, lower_expression
@@ -116,14 +117,18 @@ def source_views(
     leaves: Mapping[int, DataFrame],
     identities: Mapping[int, SourceIdentity],
     selections: Mapping[int, Expression] | None = None,
+    rows_of: Mapping[int, LineageSource] | None = None,
 ) -> dict[Key, LeafTable]:
-    """A view for every source leaf, with its lineage key, and the rows alone that ``selections`` leave of it. Data that only this session
-    holds is stored on the way."""
+    """A view for every source leaf, with its lineage key, and the rows alone that ``selections`` leave of it, or that are ``rows_of``
+    lineage. Data that only this session holds is stored on the way, and so are the keys of these rows."""
     tables: dict[Key, LeafTable] = {}
+    keys = {mark: _stored_keys(execution, one) for mark, one in {one.mark: one for one in (rows_of or {}).values()}.items()}
     for source in sources_of(plan):
         frame = with_identity(_plain_names(leaves[source.leaf], source), identities[source.leaf])
         if selections and source.leaf in selections:
             frame = _selected(frame, source, selections[source.leaf])
+        if rows_of and source.leaf in rows_of:
+            frame = among(frame, identities[source.leaf], keys[rows_of[source.leaf].mark])
         if identities[source.leaf].kind == "snapshot":
             frame = execution.keep(frame)
             _snapshot(execution, source, frame)
@@ -155,6 +160,21 @@ def _selected(frame: DataFrame, source: o.Source, condition: Expression) -> Data
 def _snapshot(execution: Execution, source: o.Source, frame: DataFrame) -> None:
     columns = [Column(name=name, type=a.type) for name, a in zip(source.columns, source.output, strict=True)]
     load(execution, frame, f"source_{source.leaf}", "source", [*columns, Column(name=ROW, type="bigint", role="row", nullable=False)])
+
+
+def _stored_keys(execution: Execution, source: LineageSource) -> DataFrame:
+    """The lineage keys of rows that alone are read of a source, which are stored: reading them again reads the same rows."""
+    keys, identity = keys_frame(execution.spark, source), source.source.identity
+    numbered = with_columns(renamed(keys, [one.name for one in identity.columns]), {ROW: "monotonically_increasing_id()"})
+    columns = [Column(name=one.name, type=one.type, role="lineage") for one in identity.columns]
+    load(
+        execution,
+        execution.keep(numbered),
+        source.of.stored,
+        "keys",
+        [*columns, Column(name=ROW, type="bigint", role="row", nullable=False)],
+    )
+    return keys
 
 
 def run_program(

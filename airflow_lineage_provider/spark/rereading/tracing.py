@@ -15,8 +15,8 @@ from airflow_lineage_provider.shown import first_line
 from airflow_lineage_provider.spark.arrow_border import arrow_frame, to_arrow
 from airflow_lineage_provider.spark.executing.run import under_settings
 from airflow_lineage_provider.spark.executing.stored_rows import read_materialization
-from airflow_lineage_provider.spark.frames import columns_named
-from airflow_lineage_provider.spark.identity import with_identity
+from airflow_lineage_provider.spark.frames import columns_named, renamed
+from airflow_lineage_provider.spark.identity import among, with_identity
 from airflow_lineage_provider.spark.rereading.sources import files_as_read, reopen
 from airflow_lineage_provider.spark.session import carefully
 from airflow_lineage_provider.sql import ColumnRef, lower
@@ -86,6 +86,15 @@ class SparkTracing:
         files = files_as_read(recorded.source.relation, recorded.version, self.spark)
         return with_identity(reopen(self.spark, recorded.source, files=files), recorded.identity)
 
+    def _rows_read(self, recorded: RecordedSource) -> DataFrame:
+        """The same, and of a source of which some rows alone were read, these."""
+        whole, rows_of = self._as_read(recorded), recorded.rows_of
+        if rows_of is None:
+            return whole
+        stored = read_materialization(self.spark, self.store, self.stored[rows_of.stored])
+        keys = columns_named(stored, [column.name for column in recorded.identity.columns])
+        return among(whole, recorded.identity, renamed(keys, [f"lineage_key_{at}" for at in range(len(keys.columns))]))
+
     def filter(self, materialization: Materialization, frame_filter: Callable[[DataFrame], DataFrame]) -> pa.Table:
         """The stored rows that a filter leaves.
 
@@ -141,7 +150,7 @@ class SparkTracing:
         if recorded.identity.kind == "snapshot":
             frame = read_materialization(self.spark, self.store, self.stored[f"source_{number}"])
         else:
-            frame = self._as_read(recorded)
+            frame = self._rows_read(recorded)
         return LeafTable(name=(views.add(frame, f"source_{number}"),), label=recorded.source.relation.name)
 
 
