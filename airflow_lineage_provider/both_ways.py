@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, overload
 
@@ -12,6 +13,7 @@ from airflow_lineage_provider.errors import InvalidOption
 from airflow_lineage_provider.options import check_options
 from airflow_lineage_provider.recording import meant_tables, tables_of
 from airflow_lineage_provider.shown import shown
+from airflow_lineage_provider.words import Subqueries
 
 if TYPE_CHECKING:
     from airflow_lineage_provider.answers.descendants import Descendants
@@ -51,6 +53,7 @@ class LineageOfRows(ABC):
         at: int | Sequence[int] | str | None = ...,
         max_rows: int | None = ...,
         lazy: bool = ...,
+        subqueries: Subqueries = ...,
         params: Mapping[str, Any] | None = ...,
         progress: Progress | bool | None = ...,
     ) -> dict[str, LineageRows]: ...
@@ -64,6 +67,7 @@ class LineageOfRows(ABC):
         at: int | Sequence[int] | str | None = ...,
         max_rows: int | None = ...,
         lazy: bool = ...,
+        subqueries: Subqueries = ...,
         params: Mapping[str, Any] | None = ...,
         progress: Progress | bool | None = ...,
     ) -> LineageRows: ...
@@ -76,6 +80,7 @@ class LineageOfRows(ABC):
         at: int | Sequence[int] | str | None = None,
         max_rows: int | None = None,
         lazy: bool = True,
+        subqueries: Subqueries = "partners",
         params: Mapping[str, Any] | None = None,
         progress: Progress | bool | None = None,
     ) -> LineageRows | dict[str, LineageRows]:
@@ -83,9 +88,9 @@ class LineageOfRows(ABC):
 
         ``rows``, or ``at``, are rows of the result as `explain` takes them, at most ``max_rows`` (`settings.target_limit`). ``table`` names
         a source table of this run, as `why_not` does; without it the answer has every one, by name. Other runs are not traced through,
-        reasons are not read, and nothing is written into the store. Without ``lazy`` captured lineage answers (`Run.capture`), or nobody.
-        The rows of a table that was captured for conditions on them (`CaptureTable`) are read when they are first needed, and what is
-        raised for reading them is raised then. ``params`` gives secret parameters of the run again.
+        reasons are not read, and nothing is written into the store. ``subqueries`` is as of `explain`. Without ``lazy`` captured lineage
+        answers (`Run.capture`), or nobody. The rows of a table that was captured for conditions on them (`CaptureTable`) are read when they
+        are first needed, and what is raised for reading them is raised then. ``params`` gives secret parameters of the run again.
 
         :raises InvalidTarget, EmptyTarget, TargetTooLarge, ResultNotStored: the rows, or the table, cannot be meant so.
         :raises AnswerTooLarge: there are more source rows than `settings.source_limit`.
@@ -96,9 +101,12 @@ class LineageOfRows(ABC):
         from airflow_lineage_provider.deriving.lineage_rows import rows_behind
         from airflow_lineage_provider.deriving.unread import UnreadBehind, divided_tables
 
-        check_options({"table": table, "max_rows": max_rows, "lazy": lazy, "params": params})
+        check_options({"table": table, "max_rows": max_rows, "lazy": lazy, "subqueries": subqueries, "params": params})
         most = settings.target_limit() if max_rows is None else max_rows
-        ask = partial(self._asking.answered, "backward,", params, progress)
+
+        def ask(question: Callable[[AskedRun], Any]) -> Any:
+            return self._asking.answered("backward,", params, progress, lambda run: question(replace(run, subqueries=subqueries)))
+
         if divided := divided_tables(self._asking.record, self.plan, table):
             names = meant_tables(table, tables_of(self.plan))
             found = UnreadBehind(ask=ask, divided=divided, plan=self.plan, summary=self.summary, limit=most, lazy=lazy).of(rows, at, names)
@@ -174,6 +182,7 @@ class LineageOfRows(ABC):
         at: int | Sequence[int] | str | None = ...,
         max_rows: int | None = ...,
         lazy: bool = ...,
+        subqueries: Subqueries = ...,
         across: Literal[False] = ...,
         params: Mapping[str, Any] | None = ...,
         progress: Progress | bool | None = ...,
@@ -188,6 +197,7 @@ class LineageOfRows(ABC):
         at: int | Sequence[int] | str | None = ...,
         max_rows: int | None = ...,
         lazy: bool = ...,
+        subqueries: Subqueries = ...,
         across: Literal[True],
         params: Mapping[str, Any] | None = ...,
         progress: Progress | bool | None = ...,
@@ -201,6 +211,7 @@ class LineageOfRows(ABC):
         at: int | Sequence[int] | str | None = None,
         max_rows: int | None = None,
         lazy: bool = True,
+        subqueries: Subqueries = "partners",
         across: bool = False,
         params: Mapping[str, Any] | None = None,
         progress: Progress | bool | None = None,
@@ -208,15 +219,16 @@ class LineageOfRows(ABC):
         """The rows of the result that descend from rows of a source table: the inverse of `backward`, and nothing else.
 
         ``rows``, ``at`` and ``table`` say which source rows are meant, as `why_not` takes them, at most ``max_rows``
-        (`settings.target_limit`). A row of the result descends from a source row when the source row is among those that stand behind
-        it; what would be in the result if the source row were another is a different question. With ``across`` the rows are followed on,
-        into the results of all later recorded runs that read them in the version that this run wrote, and so on: the other direction of
-        what `explain` does. Without ``lazy`` captured lineage answers, as from `backward`. ``params`` gives secret parameters of the run
-        (and of the others) again.
+        (`settings.target_limit`), and ``subqueries`` is as of `explain`. A row of the result descends from a source row when the source row
+        is among those that stand behind it; what would be in the result if the source row were another is a different question. With
+        ``across`` the rows are followed on, into the results of all later recorded runs that read them in the version that this run wrote,
+        and so on: the other direction of what `explain` does. Without ``lazy`` captured lineage answers, as from `backward`. ``params``
+        gives secret parameters of the run (and of the others) again.
 
         :raises InvalidTarget, EmptyTarget, TargetTooLarge: the rows cannot be meant so.
         :raises AnswerTooLarge: more rows of a result descend from them than `settings.source_limit`.
-        :raises NotCaptured: without ``lazy``, what was not captured. :raises InvalidOption: ``across`` without ``lazy``.
+        :raises NotCaptured: without ``lazy``, what was not captured. :raises InvalidOption: ``across`` without ``lazy``, or with
+            ``subqueries``.
         :raises SparkRequired: there is no session. :raises SourceUnavailable: a source has vanished.
         :raises UnsupportedOperator, TracingError: an operator does not tell what it makes of which row, or the run did not store it. (Of a
             later run the answer's ``remarks`` say it.)
@@ -224,13 +236,15 @@ class LineageOfRows(ABC):
         """
         from airflow_lineage_provider.deriving.lineage_rows import rows_from
 
-        check_options({"table": table, "max_rows": max_rows, "across": across, "lazy": lazy, "params": params})
+        check_options({"table": table, "max_rows": max_rows, "across": across, "lazy": lazy, "subqueries": subqueries, "params": params})
         if across and not lazy:
             raise InvalidOption("lazy=False asks what was captured of one run, and across=True asks other runs: take one of them")
+        if across and subqueries != "partners":
+            raise InvalidOption(f"subqueries={subqueries!r} is asked of one run, and across=True asks other runs: take one of them")
         most = settings.target_limit() if max_rows is None else max_rows
 
         def followed(run: AskedRun, onward: Onward) -> LineageRows | Descendants:
-            here = rows_from(run, rows, table, at=at, summary=self.summary, limit=most, lazy=lazy)
+            here = rows_from(replace(run, subqueries=subqueries), rows, table, at=at, summary=self.summary, limit=most, lazy=lazy)
             return onward.follow(here) if across else here
 
         return self._asking.answered_onward("forward,", params, progress, followed)

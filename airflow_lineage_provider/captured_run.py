@@ -17,7 +17,7 @@ from airflow_lineage_provider.capture.wanted import Capture, CaptureTable
 from airflow_lineage_provider.errors import LineageError
 from airflow_lineage_provider.options import check_options
 from airflow_lineage_provider.progress import Progress
-from airflow_lineage_provider.words import CaptureDirection
+from airflow_lineage_provider.words import CaptureDirection, Subqueries
 
 if TYPE_CHECKING:
     from airflow_lineage_provider.capture.writing import BuiltIndex
@@ -48,6 +48,7 @@ class CapturedLineageOfRun:
         direction: CaptureDirection = "both",
         *,
         tables: Sequence[str] | Mapping[str, CaptureTable] | None = None,
+        subqueries: Subqueries = "partners",
         params: Mapping[str, Any] | None = None,
         progress: Progress | bool | None = None,
     ) -> CapturedIndex:
@@ -55,7 +56,8 @@ class CapturedLineageOfRun:
 
         Questions that come later look it up: `explain`, `backward`, and with ``direction`` ``both`` or ``forward`` also `forward`, which
         needs no Spark then. The answers are the same; who gave them is said in their ``engine``. With ``tables`` only lineage of these
-        source tables is kept, of each what its `CaptureTable` says; what is not kept is traced when it is asked for. ``params`` gives
+        source tables is kept, of each what its `CaptureTable` says; what is not kept is traced when it is asked for. What the rows
+        of ``subqueries`` are is what `explain` says: questions that say something else are traced, where the plan has any. ``params`` gives
         secret parameters of the run again.
 
         :raises InvalidCapture: the direction is not known, the run has not read one of the tables, or what is to be captured of one cannot
@@ -67,8 +69,8 @@ class CapturedLineageOfRun:
         :raises StoreNotPermitted: the store's user may only read.
         :raises RunNotComplete: the run failed, was dropped, or is still going.
         """
-        check_options({"direction": direction, "params": params})
-        self._capture(Capture(direction=direction, tables=tables), params, progress)
+        check_options({"direction": direction, "subqueries": subqueries, "params": params})
+        self._capture(Capture(direction=direction, tables=tables, subqueries=subqueries), params, progress)
         return self.index  # type: ignore[return-value]
 
     def _capture(

@@ -18,7 +18,7 @@ from airflow_lineage_provider.progress import Progress
 from airflow_lineage_provider.records.derivation_sets import ChunkPlace, DerivationSetRecord
 from airflow_lineage_provider.render.progress import watched
 from airflow_lineage_provider.secrecy.failures import guarded
-from airflow_lineage_provider.words import LAST_DERIVATION, Difference
+from airflow_lineage_provider.words import LAST_DERIVATION, Difference, Subqueries
 
 MOST = (1 << 31) - 2
 """Rows that a target may match where nothing bounds it: what Spark can still be asked for."""
@@ -39,6 +39,7 @@ class ExplanationsInChunks(ExplanationsOfRun):
         max_rows: int | None = None,
         verify: bool = False,
         difference: Difference = "control",
+        subqueries: Subqueries = "partners",
         across: bool = True,
         params: Mapping[str, Any] | None = None,
         context: Mapping[str, Any] | None = None,
@@ -62,10 +63,10 @@ class ExplanationsInChunks(ExplanationsOfRun):
         :raises LineageError: any other that `explain` raises; the chunks until then are stored.
         """
         check_options({"max_rows": max_rows, "verify": verify, "difference": difference, "across": across, "chunk_rows": chunk_rows})
-        check_options({"since": since, "params": params, "context": context})
+        check_options({"subqueries": subqueries, "since": since, "params": params, "context": context})
         wanted = Wanted(
-            target=target, at=at, since=since, most=self._most(max_rows, chunk_rows), verify=verify, difference=difference, across=across,
-            save=True, params=params or {}, context=context or {},
+            target=target, at=at, since=since, most=self._most(max_rows, chunk_rows), verify=verify, difference=difference,
+            subqueries=subqueries, across=across, save=True, params=params or {}, context=context or {},
         )  # fmt: skip
         question = question_text(asked_by, self.record.pipeline, wanted)
         with watched(progress, f"explain {self.record.pipeline} in chunks") as told:
@@ -138,6 +139,8 @@ def question_text(asked_by: str, pipeline: str, wanted: Wanted) -> str:
         raise InvalidTarget(f"a target of type {type(target).__name__} is not known again: give a predicate as text, or rows as mappings")
     at = None if wanted.at is None else re.sub(r"\s", "", str(wanted.at))
     said = [asked_by, pipeline, repr(given), at, wanted.since, wanted.difference, wanted.across, wanted.verify]
+    # What an option is without being given changes no question that was asked before there was one.
+    said += [wanted.subqueries] if wanted.subqueries != "partners" else []
     return hashlib.sha256(json.dumps(said).encode()).hexdigest()
 
 

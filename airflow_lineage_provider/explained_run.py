@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from airflow_lineage_provider import settings
@@ -19,7 +19,7 @@ from airflow_lineage_provider.render.progress import watched
 from airflow_lineage_provider.secrecy import Secrets
 from airflow_lineage_provider.secrecy.failures import guarded
 from airflow_lineage_provider.secrecy.showing import without_secrets
-from airflow_lineage_provider.words import LAST_DERIVATION, Difference
+from airflow_lineage_provider.words import LAST_DERIVATION, Difference, Subqueries
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -51,11 +51,20 @@ class Wanted:
     most: int
     verify: bool
     difference: Difference
+    subqueries: Subqueries
     across: bool
     save: bool
     params: Mapping[str, Any]
     context: Mapping[str, Any]
     place: ChunkPlace | None = None
+
+    def __post_init__(self) -> None:
+        """:raises InvalidOption: the rows that are found could not be verified."""
+        if self.verify and self.subqueries == "data":
+            raise InvalidOption(
+                "verify=True runs the pipeline over the rows found, and with subqueries='data' those are missing that let rows pass: take "
+                "'partners', or 'rows'"
+            )
 
 
 class ExplanationsOfRun(ABC):
@@ -78,6 +87,7 @@ class ExplanationsOfRun(ABC):
         max_rows: int | None = None,
         verify: bool = False,
         difference: Difference = "control",
+        subqueries: Subqueries = "partners",
         across: bool = True,
         save: bool = True,
         params: Mapping[str, Any] | None = None,
@@ -100,7 +110,9 @@ class ExplanationsOfRun(ABC):
         ``max_rows`` is the most rows that the target may match (`settings.target_limit`). ``verify`` runs the pipeline over
         the derived source rows and checks that it gives the target again (definition 5, condition 1). ``difference`` says what the
         right side of a difference (EXCEPT, NOT IN, NOT EXISTS) is in the answer: ``control``, one entry for the whole of it (the paper's
-        T₂); ``data``, nothing; ``rows``, all its rows. ``across`` traces source rows that other recorded runs wrote through these runs,
+        T₂); ``data``, nothing; ``rows``, all its rows. ``subqueries`` says which rows of a subquery (IN, EXISTS; INTERSECT and LEFT SEMI
+        JOIN are the same) stand behind a row that it let pass: ``partners``, those that matched it; ``data``, none; ``rows``, all that the
+        subquery has, for whatever row. ``across`` traces source rows that other recorded runs wrote through these runs,
         to the real sources, and has the rows between in the explanation's ``intermediate``; without it a derivation ends at the tables that
         this run read. ``save`` keeps the answer, and reasons that are computed for it, in
         the store; the explanation's ``id`` finds it again. Without it nothing is written: a user of role ``lineage_reader`` may ask, too.
@@ -119,14 +131,14 @@ class ExplanationsOfRun(ABC):
         :raises SecretRequired, SecretMismatch: a secret parameter of the run is not given, or another value.
         """
         max_rows, context = renamed("max_rows", max_rows, "limit", limit), renamed("context", context, "airflow", airflow)
-        check_options({"max_rows": max_rows, "verify": verify, "difference": difference, "across": across})
+        check_options({"max_rows": max_rows, "verify": verify, "difference": difference, "subqueries": subqueries, "across": across})
         check_options({"since": since, "save": save, "params": params, "context": context})
         if since == LAST_DERIVATION:
             raise InvalidOption(f"since={since!r} is known to explain_in_chunks alone, which knows who asks again; give the id of a run")
         most = settings.target_limit() if max_rows is None else max_rows
         wanted = Wanted(
-            target=target, at=at, since=since, most=most, verify=verify, difference=difference, across=across, save=save,
-            params=params or {}, context=context or {},
+            target=target, at=at, since=since, most=most, verify=verify, difference=difference, subqueries=subqueries, across=across,
+            save=save, params=params or {}, context=context or {},
         )  # fmt: skip
         return self._explained(wanted, progress)
 
@@ -155,7 +167,8 @@ class ExplanationsOfRun(ABC):
         from airflow_lineage_provider.deriving.verify import verified
 
         check_may_derive(wanted, runs)
-        run = self._asking.asked(told, secrets, runs, across=wanted.across, save=wanted.save)
+        asked = self._asking.asked(told, secrets, runs, across=wanted.across, save=wanted.save)
+        run = replace(asked, subqueries=wanted.subqueries)
         derived = derive_rows(run, self._chosen(wanted, run, runs, told), summary=self.summary, difference=wanted.difference)
         explanation = derived.explanation
         if wanted.verify:
@@ -165,10 +178,12 @@ class ExplanationsOfRun(ABC):
             explanation = verified(explanation, run.udfs, run.recorded, self._lineage.spark)
             explanation = with_blanking(explanation, run.udfs, run.recorded)
         if wanted.across:
-            further = Across(
-                runs, lambda one: self._asking.other(one, runs, told, wanted.save, wanted.params), summary_of, wanted.difference,
-                wanted.most, self._lineage.may_read,
-            )  # fmt: skip
+
+            def other(run_id: str) -> AskedRun:
+                found = self._asking.other(run_id, runs, told, wanted.save, wanted.params)
+                return replace(found, subqueries=wanted.subqueries)
+
+            further = Across(runs, other, summary_of, wanted.difference, wanted.most, self._lineage.may_read)
             explanation = further.trace(derived, explanation)
         return explanation
 

@@ -19,7 +19,7 @@ from airflow_lineage_provider.requested import requested
 from airflow_lineage_provider.running.given_pipeline import check_parameters
 from airflow_lineage_provider.running.output import Output
 from airflow_lineage_provider.shown import shown
-from airflow_lineage_provider.words import Difference, OnStoreFailure, Reasons, Strategy
+from airflow_lineage_provider.words import Difference, OnStoreFailure, Reasons, Strategy, Subqueries
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -136,6 +136,7 @@ class LineageOfStreams(AsksStore):
         max_batches: int = BATCH_LIMIT,
         max_rows: int | None = None,
         difference: Difference = "control",
+        subqueries: Subqueries = "partners",
         across: bool = True,
         save: bool = True,
         params: Mapping[str, Any] | None = None,
@@ -151,7 +152,7 @@ class LineageOfStreams(AsksStore):
         :raises LineageError: as `Run.explain`.
         """
         check_options({"name": pipeline, "query": query, "max_batches": max_batches, "max_rows": max_rows, "difference": difference})
-        check_options({"across": across, "save": save, "params": params, "context": context})
+        check_options({"subqueries": subqueries, "across": across, "save": save, "params": params, "context": context})
         recorded = self.lasting(lambda: self.store.batches(pipeline, query, "complete"))
         explained: list[ExplainedBatch] = []
         for one, run in self._with_target(recorded, target):
@@ -162,6 +163,7 @@ class LineageOfStreams(AsksStore):
                     target,
                     max_rows=max_rows,
                     difference=difference,
+                    subqueries=subqueries,
                     across=across,
                     save=save,
                     params=params,

@@ -24,6 +24,9 @@ OnStoreFailure = Literal["fail", "keep_result"]
 Difference = Literal["control", "data", "rows"]
 """What the right side of a difference is in an answer: one entry for the whole table, nothing, or all its rows."""
 
+Subqueries = Literal["partners", "data", "rows"]
+"""What the rows of a subquery (IN, EXISTS) are to a row that it let pass: those that matched stand behind it, none does, or all do."""
+
 LAST_DERIVATION = "last_derivation"
 """In place of a run that is compared with: that of the last derivation."""
 
@@ -88,6 +91,7 @@ ProfileMethod = Literal["auto", "cd", "ug"]
 
 OPTIONS: Mapping[str, Any] = {
     "strategy": Strategy, "reasons": Reasons, "on_store_failure": OnStoreFailure, "difference": Difference, "capture": CaptureWhen,
+    "subqueries": Subqueries,
     "direction": CaptureDirection, "on_unsupported": OnUnsupported, "nulls": ProfileNulls,
     "method": ProfileMethod, "sketches": SketchesWhen,
 }  # fmt: skip

@@ -9,6 +9,8 @@ from typing import Literal
 
 from airflow_lineage_provider.capture.rids import SpaceKind
 from airflow_lineage_provider.capture.shape import Shape
+from airflow_lineage_provider.plan.segments import SegmentedPlan
+from airflow_lineage_provider.words import Subqueries
 
 Direction = Literal["backward", "forward"]
 Side = Literal["segment", "source", "control"]
@@ -117,6 +119,7 @@ class RecordedIndex:
     :ivar pruned: for each stored segment the source leaves that were not wanted, and that its inputs which were left out lead to.
     :ivar classes: the source leaves whose rows are captured in part, or class by class.
     :ivar cubes: aggregates that are kept. :ivar problem: why nothing was captured, though it was to be.
+    :ivar subqueries: what the rows of IN and EXISTS are to it.
     """
 
     id: str
@@ -130,6 +133,11 @@ class RecordedIndex:
     classes: tuple[RecordedClasses, ...] = ()
     cubes: tuple[RecordedCube, ...] = ()
     problem: str = ""
+    subqueries: Subqueries = "partners"
+
+    def is_of(self, subqueries: Subqueries, plan: SegmentedPlan) -> bool:
+        """Whether it is the lineage that is asked about, where the rows of subqueries are this."""
+        return self.subqueries == subqueries or not plan.has_subqueries
 
     @property
     def pruned_leaves(self) -> frozenset[int]:

@@ -10,7 +10,7 @@ from airflow_lineage_provider.errors import InvalidCapture
 from airflow_lineage_provider.shown import shown
 from airflow_lineage_provider.sql.asked_sql import UnbalancedSql
 from airflow_lineage_provider.sql.measures import FUNCTIONS, measure_of
-from airflow_lineage_provider.words import CaptureDirection, CaptureWhen, is_one_of, words
+from airflow_lineage_provider.words import CaptureDirection, CaptureWhen, Subqueries, check_word, is_one_of, words
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,11 +78,11 @@ class Capture:
 
     direction: CaptureDirection = "both"
     tables: Sequence[str] | Mapping[str, CaptureTable] | None = None
+    subqueries: Subqueries = "partners"
 
     def __post_init__(self) -> None:
-        if not is_one_of(self.direction, CaptureDirection):
-            known = ", ".join(words(CaptureDirection))
-            raise InvalidCapture(f"capture: direction={shown(self.direction)} is not known; it can be {known}")
+        check_word("capture: direction", self.direction, CaptureDirection, InvalidCapture)
+        check_word("capture: subqueries", self.subqueries, Subqueries, InvalidCapture)
         given = self.tables
         if given is None:
             return
@@ -107,7 +107,7 @@ class Capture:
         """What an option says: ``lazy`` for nothing, ``eager`` for everything, or what exactly.
 
         >>> Capture.of("eager")
-        Capture(direction='both', tables=None)
+        Capture(direction='both', tables=None, subqueries='partners')
 
         :raises InvalidCapture: it says something else.
         """

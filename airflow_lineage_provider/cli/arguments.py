@@ -21,6 +21,7 @@ from airflow_lineage_provider.words import (
     Reasons,
     SketchesWhen,
     Strategy,
+    Subqueries,
     words,
 )
 
@@ -182,6 +183,7 @@ def _explain(made: argparse.ArgumentParser) -> None:
         help="what to show of the right side of EXCEPT, NOT IN and NOT EXISTS: one entry for the whole table, nothing, or all its rows "
         "(default: %(default)s)",
     )  # fmt: skip
+    _subqueries(made)
     made.add_argument(
         "--no-across", dest="across", action="store_false", help="end at the tables that this run read, even where other runs wrote them"
     )
@@ -197,6 +199,14 @@ def _show(made: argparse.ArgumentParser) -> None:
     json(made)
 
 
+def _subqueries(made: argparse.ArgumentParser) -> None:
+    made.add_argument(
+        "--subqueries", default=words(Subqueries)[0], choices=words(Subqueries),
+        help="which rows of a subquery (IN, EXISTS) stand behind a row that it let pass: those that matched it, none, or all "
+        "(default: %(default)s)",
+    )  # fmt: skip
+
+
 def _capture(made: argparse.ArgumentParser) -> None:
     one_run(made)
     made.add_argument(
@@ -207,6 +217,7 @@ def _capture(made: argparse.ArgumentParser) -> None:
         "--tables", type=columns, metavar="NAME[,NAME]",
         help="only lineage of these source tables; that of others is traced when it is asked for (default: all)",
     )  # fmt: skip
+    _subqueries(made)
     made.add_argument("--forget", action="store_true", help="drop what was captured; the lineage is traced again when it is asked for")
     secrets(made)
     spark(made)
@@ -252,6 +263,7 @@ def _impact(made: argparse.ArgumentParser) -> None:
 
 
 def _no_lazy(made: argparse.ArgumentParser) -> None:
+    _subqueries(made)
     made.add_argument(
         "--no-lazy", dest="lazy", action="store_false", help="answer from captured lineage alone; what it does not say is an error"
     )

@@ -168,7 +168,7 @@ def capture(options: Namespace, out: Streams) -> int:
         if options.forget:
             made.forget_captured()
         else:
-            made.capture(options.direction, tables=options.tables, progress=out.progress, **_given(options))
+            made.capture(options.direction, tables=options.tables, subqueries=options.subqueries, progress=out.progress, **_given(options))
         _show_captured(made, options, out)
     return 0
 
@@ -225,7 +225,7 @@ def _given(options: Namespace) -> dict[str, Any]:
 
 def _explained(options: Namespace, out: Streams, target: Any, stack: ExitStack) -> Explanation:
     found = found_run(asking(options, out, stack), options)
-    names = ("at", "since", "max_rows", "verify", "difference", "across", "save")
+    names = ("at", "since", "max_rows", "verify", "difference", "subqueries", "across", "save")
     asked = {name: getattr(options, name) for name in names} | _given(options)
     return found.explain(target, **asked, progress=out.progress)
 
@@ -265,6 +265,7 @@ def _asked(options: Namespace, out: Streams, what: str, question: str, **further
         run = found_run(asking(options, out, stack), options)
         asked = {"at": options.at, "table": options.table, "max_rows": options.max_rows, "progress": out.progress}
         further |= {} if getattr(options, "lazy", True) else {"lazy": False}
+        further |= {} if getattr(options, "subqueries", "partners") == "partners" else {"subqueries": options.subqueries}
         return getattr(run, question)(rows, **asked, **further, **_given(options))
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from airflow_lineage_provider import settings
 from airflow_lineage_provider.deriving.stored_tables import StoredTables
+from airflow_lineage_provider.words import Subqueries
 
 if TYPE_CHECKING:
     from airflow_lineage_provider.deriving.sources import KeptRows
@@ -25,7 +26,7 @@ class AskedRun:
 
     ``session`` is where the question's queries of the store run. ``on_demand`` has the Spark session, or starts one. ``kept`` has rows of
     sources that are no longer there. Without ``keep_reasons`` nothing is written into the store.
-    An answer has ``most_sources`` source rows at most.
+    An answer has ``most_sources`` source rows at most. ``subqueries`` says what the rows of IN and EXISTS are to it.
     """
 
     store: Store
@@ -39,6 +40,7 @@ class AskedRun:
     kept: KeptRows | None = None
     keep_reasons: bool = True
     most_sources: int = field(default_factory=settings.source_limit)
+    subqueries: Subqueries = "partners"
 
     @property
     def spark(self) -> SparkTracing | None:

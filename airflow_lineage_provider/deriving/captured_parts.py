@@ -49,9 +49,9 @@ _parts = KeptParts()
 
 
 def looked_up(run: AskedRun) -> LookedUpLineage | None:
-    """The captured lineage of a run; None where none was."""
+    """The captured lineage of a run; None where none was, or the rows of subqueries were something else to it than to the question."""
     index = run.record.captured
-    if index is None or index.problem:
+    if index is None or index.problem or not index.is_of(run.subqueries, run.recorded.plan):
         return None
 
     def fetch(number: int, wanted: Sequence[int]) -> Mapping[int, pa.Array]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -50,7 +51,7 @@ def captured(run: AskedRun, wanted: Capture, most: int, *, sets_alone: bool = Fa
     tables = checked_tables(run.recorded, wanted)
     leaves = None if tables is None else frozenset(tables)
     building = Building(counts=_counts(run), most=most, wanted=leaves, leads_to=_leads_to(run.recorded.plan))
-    with derivation(run, TRUE) as made:
+    with derivation(replace(run, subqueries=wanted.subqueries), TRUE) as made:
         while waiting:
             # The lowest number first: what stands behind its rows has greater ones.
             segment = min(waiting)
@@ -60,7 +61,8 @@ def captured(run: AskedRun, wanted: Capture, most: int, *, sets_alone: bool = Fa
         in_parts = {leaf: one for leaf, one in (tables or {}).items() if one != CaptureTable()}
         run.progress("writing indexes")
         captured, seconds, engine = datetime.now(UTC), time.perf_counter() - started, ", ".join(sorted(engines))
-        return building.indexes(wanted.direction, captured, seconds, engine, DividedRows(made, in_parts) if in_parts else None)
+        built = building.indexes(wanted.direction, captured, seconds, engine, DividedRows(made, in_parts) if in_parts else None)
+    return replace(built, index=replace(built.index, subqueries=wanted.subqueries))
 
 
 def _leads_to(plan: SegmentedPlan) -> Mapping[int, frozenset[int]]:
@@ -91,7 +93,7 @@ def _captured(made: Derivation, segment: int, building: Building) -> Iterator[st
     while first < len(numbers):
         part = numbers.slice(first, size)
         target = pa.table({TAG: pa.array(range(len(part)), pa.int64()), "key_0": part})
-        found, queries = step(made.recorded.traced, segment, target, made.executor)
+        found, queries = step(made.recorded.traced, segment, target, made.executor, subqueries=made.run.subqueries)
         building.add(segment, first, found)
         yield from (query.engine for query in queries)
         first += len(part)

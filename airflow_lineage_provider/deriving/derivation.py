@@ -70,6 +70,7 @@ def derivation(run: AskedRun, condition: Expression, *, lazy: bool = True, narro
             executor=refusing or engines,
             follower=refusing or descents,
             captured=captured if rows.recorded is run.recorded else None,
+            subqueries=run.subqueries,
         )
         yield Derivation(run=run, rows=rows, spark=spark, lineage=lineage, executor=engines)
 

@@ -18,6 +18,7 @@ from airflow_lineage_provider.tracing.forward.tags import Tags
 from airflow_lineage_provider.tracing.key_index import KeyIndex
 from airflow_lineage_provider.tracing.maps import Rows, RowSet
 from airflow_lineage_provider.tracing.reserved import TAG, asked_table
+from airflow_lineage_provider.words import Subqueries
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -42,14 +43,18 @@ class Descent:
 
     @staticmethod
     def of(
-        recorded: RecordedPlan, known: Mapping[int, MaterializedSegment | None], leaves: AbstractSet[int], numbered: int | None = None
+        recorded: RecordedPlan,
+        known: Mapping[int, MaterializedSegment | None],
+        leaves: AbstractSet[int],
+        numbered: int | None = None,
+        subqueries: Subqueries = "partners",
     ) -> Descent:
         """From these leaves upward; the rows of segment ``numbered`` are to have their numbers. ``known`` as `readings` takes it.
 
         :raises UnsupportedOperator, TracingError: an operator does not tell what it makes of which row, or the run did not store it.
         """
         sources = {leaf: one.identity for leaf, one in recorded.sources.items()}
-        plan = forward(recorded.plan, sources, known.keys(), Tags(leaves))
+        plan = forward(recorded.plan, sources, known.keys(), Tags(leaves), subqueries)
         return Descent(plan=plan, readings=readings(plan, known, numbered))
 
     def following(self, spark: SparkTracing, known: Mapping[int, MaterializedSegment | None], stack: ExitStack) -> Following:
@@ -103,7 +108,7 @@ class Descents:
         (number,) = output.numbers
         known = self.rows.recorded.materialized
         stale = stale_sources(self.run.recorded, spark)
-        made = Descent.of(self.run.recorded, known, frozenset(rows.of.numbers), number)
+        made = Descent.of(self.run.recorded, known, frozenset(rows.of.numbers), number, self.run.subqueries)
         keys, tags = _by_key(rows)
         with ExitStack() as stack:
             following = made.following(spark, known, stack)

@@ -42,6 +42,11 @@ class OnlyCaptured:
             what = "was not captured: Run.capture(), or `airflow-lineage capture`, captures it"
         elif found.problem:
             what = f"was to be captured, and was not: {found.problem}"
+        elif record.captured is not None and not record.captured.is_of(self.asked.subqueries, recorded.plan):
+            what = (
+                f"was captured with subqueries={record.captured.subqueries!r}, and is asked about with {self.asked.subqueries!r}: "
+                "Run.capture(subqueries=…) captures that in its place"
+            )
         elif found.not_captured:
             left_out = ", ".join(found.not_captured)
             what = f"was captured without {left_out}: Run.capture(), or Capture(tables=…) with them, captures theirs"

@@ -11,7 +11,7 @@ from airflow_lineage_provider.operators.outlet_events import tell_derivation
 from airflow_lineage_provider.operators.recorded_run import RecordedRunOperator
 from airflow_lineage_provider.operators.run_context import airflow_context, task_instance_key, task_key
 from airflow_lineage_provider.renamed import renamed
-from airflow_lineage_provider.words import LAST_DERIVATION, Difference
+from airflow_lineage_provider.words import LAST_DERIVATION, Difference, Subqueries
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -51,6 +51,8 @@ class DeriveAugmentedLineageOperator(RecordedRunOperator):
     :param verify: run the pipeline over the derived source rows and check that it gives the target again (needs Spark).
     :param difference: what the right side of EXCEPT, NOT IN and NOT EXISTS is in the answer: ``control``, one entry for the whole table;
         ``data``, nothing; ``rows``, all its rows. (templated)
+    :param subqueries: which rows of a subquery (IN, EXISTS) stand behind a row that it let pass: ``partners``, those that matched it;
+        ``data``, none; ``rows``, all. (templated)
     :param across: trace source rows that other recorded runs wrote through these runs, to the real sources; without it a derivation ends at
         the tables that the run read.
     :param secret_params: secret parameters of the run (and of runs that are traced through), given again; Airflow masks them. (templated)
@@ -66,9 +68,9 @@ class DeriveAugmentedLineageOperator(RecordedRunOperator):
     :raises LineageError: any other failure (see `airflow_lineage_provider.errors`).
     """
 
-    template_fields: Sequence[str] = ("target", "at", "since", "difference", *RecordedRunOperator.template_fields)
+    template_fields: Sequence[str] = ("target", "at", "since", "difference", "subqueries", *RecordedRunOperator.template_fields)
     template_fields_renderers: ClassVar[dict[str, str]] = {"target": "sql", **RecordedRunOperator.template_fields_renderers}
-    templated_options = frozenset({"difference", "since"})
+    templated_options = frozenset({"difference", "since", "subqueries"})
     ui_color = "#f3e6d8"
 
     def __init__(
@@ -83,6 +85,7 @@ class DeriveAugmentedLineageOperator(RecordedRunOperator):
         max_rows: int | None = None,
         verify: bool = False,
         difference: Difference = "control",
+        subqueries: Subqueries = "partners",
         across: bool = True,
         allow_empty: bool = False,
         run_id: str | None = None,
@@ -102,12 +105,16 @@ class DeriveAugmentedLineageOperator(RecordedRunOperator):
         self.max_rows = max_rows
         self.verify = verify
         self.difference = difference
+        self.subqueries = subqueries
         self.across = across
         self.allow_empty = allow_empty
         check_when_read(self.task_id, {"chunk_rows": chunk_rows, **self._options()}, self.templated_options)
 
     def _options(self) -> dict[str, Any]:
-        return {"since": self.since, "max_rows": self.max_rows, "verify": self.verify, "difference": self.difference, "across": self.across}
+        return {
+            "since": self.since, "max_rows": self.max_rows, "verify": self.verify, "difference": self.difference,
+            "subqueries": self.subqueries, "across": self.across,
+        }  # fmt: skip
 
     def execute(self, context: Context) -> dict[str, Any]:
         """Derive, store, and give the XCom result."""

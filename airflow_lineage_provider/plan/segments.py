@@ -35,6 +35,11 @@ class Segment:
         return tuple(node for node in operators(self.plan) if isinstance(node, Source | SegmentOutput))
 
     @property
+    def has_partners(self) -> bool:
+        """Whether rows of its right side let those of its left side pass, or set a flag."""
+        return self.kind in ("semi_join", "existence")
+
+    @property
     def functions(self) -> tuple[FunctionOperator, ...]:
         """The function operators of the segment, the top one first."""
         return functions_of(self.plan)
@@ -66,6 +71,11 @@ class SegmentedPlan:
     def numbering(self) -> Numbering:
         """The operators by number."""
         return Numbering(self)
+
+    @property
+    def has_subqueries(self) -> bool:
+        """Whether rows of the result can go back to partners that let them pass (IN, EXISTS)."""
+        return any(self.segments[number].has_partners for number in self.traceable)
 
     @cached_property
     def traceable(self) -> frozenset[int]:

@@ -10,6 +10,7 @@ from airflow_lineage_provider.tracing.looked_up import LookedUp
 from airflow_lineage_provider.tracing.maps import LineageMap, Rows, RowSet
 from airflow_lineage_provider.tracing.python_guarantees import opaque
 from airflow_lineage_provider.tracing.trace import INDEX, Captured, Executor, Trace, TracedRun, trace
+from airflow_lineage_provider.words import Subqueries
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -36,6 +37,7 @@ class LazyLineage:
     executor: Executor
     follower: Follower
     captured: CapturedLineage | None = None
+    subqueries: Subqueries = "partners"
     _known: dict[tuple[int, bool, frozenset[int] | None], tuple[Rows, Trace]] = field(default_factory=dict, init=False, repr=False)
     _looked_up: LookedUp = field(default_factory=LookedUp, init=False, repr=False)
 
@@ -55,8 +57,8 @@ class LazyLineage:
         if asked not in self._known:
             (start,) = rows.of.numbers
             found = trace(
-                self.run, start, rows.keys, self.executor, enumerate_differences=differences, known=self._looked_up, captured=self.captured,
-                wanted=leaves,
+                self.run, start, rows.keys, self.executor, enumerate_differences=differences, subqueries=self.subqueries,
+                known=self._looked_up, captured=self.captured, wanted=leaves,
             )  # fmt: skip
             self._known[asked] = (rows, found)
         return self._known[asked][1]

@@ -2,7 +2,8 @@
 
 ===============  ==============================================================================================================
 aggregation      the rows of the group (definition 5; section 5.3 of the augmented-lineage paper)
-semi-join        the right rows for which the condition is true with the left row (the left row is carried as one row)
+semi-join        the right rows for which the condition is true with the left row (the left row is carried as one row); on request
+                 none, or all (``subqueries``: F 3.4's data and control lineage)
 existence join   the same; a row whose flag is false has the whole right side as a control
 difference       nothing: the right side is a control, named as a whole. On request all its rows: ``TQ(T₁, T₂) = {Ō, T₂}`` (5.3)
 window           the rows of the frames (`tracing.frames`), besides the row itself
@@ -52,7 +53,8 @@ def link_queries(segment: Segment, context: Context, stored: MaterializedSegment
 
 
 def whole_side_query(segment: Segment, context: Context) -> Annotated:
-    """All rows of the right side of a difference, for every target: ``T₂`` of ``TQ(T₁, T₂)``. The target is that of `link_query`."""
+    """All rows of the right side of a difference (or of a semi-join, an existence join), for every target: ``T₂`` of ``TQ(T₁, T₂)``. The
+    target is that of `link_query`."""
     assert isinstance(segment.plan, o.Join)
     body = annotate(segment.plan.right, context)
     leaf, _ = _target(body.plan, link_attributes(segment.plan))

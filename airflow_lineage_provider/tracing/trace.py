@@ -24,6 +24,7 @@ from airflow_lineage_provider.tracing.maps import Rows, RowSet, distinct_rows
 from airflow_lineage_provider.tracing.python_guarantees import opaque
 from airflow_lineage_provider.tracing.reserved import STORED_ROW, TAG, TAG_ATTRIBUTE, TARGET, TARGET_PRESENT, TARGET_ROW
 from airflow_lineage_provider.tracing.row_sets import link_queries, whole_side_query
+from airflow_lineage_provider.words import Subqueries
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -139,6 +140,7 @@ def trace(
     executor: Executor,
     *,
     enumerate_differences: bool = False,
+    subqueries: Subqueries = "partners",
     known: LookedUp | None = None,
     captured: Captured | None = None,
     wanted: frozenset[int] | None = None,
@@ -147,8 +149,8 @@ def trace(
 
     What stored rows hold is looked up where ``known`` has it not, and what stands behind them where ``captured`` does not say it. Segments
     are taken in the order of their numbers: all targets of a segment are known when its turn comes, and each segment's tracing query is
-    run once (proposition 3). The right sides of differences are gone into only when asked; what was captured goes into none. Where only
-    some source leaves are ``wanted``, the trace may lack rows of others.
+    run once (proposition 3). The right sides of differences are gone into only when asked; what was captured goes into none. What was
+    captured is of the same ``subqueries``. Where only some source leaves are ``wanted``, the trace may lack rows of others.
     """
     found, known = Trace(run=run), known or LookedUp()
     found.segments[start] = target
@@ -157,11 +159,13 @@ def trace(
         if asked and (enumerate_differences or not _looked_up(segment, found, captured, wanted)):
             _trace_rows(run, segment, found, executor, known)
         if segment.number in found.links and found.links[segment.number].num_rows:
-            _trace_link(run, segment, found, executor, known, enumerate_differences=enumerate_differences)
+            _trace_link(run, segment, found, executor, known, enumerate_differences=enumerate_differences, subqueries=subqueries)
     return found
 
 
-def step(run: TracedRun, start: int, target: pa.Table, executor: Executor) -> tuple[Step, list[TracingQuery]]:
+def step(
+    run: TracedRun, start: int, target: pa.Table, executor: Executor, *, subqueries: Subqueries = "partners"
+) -> tuple[Step, list[TracingQuery]]:
     """What stands behind rows of a stored segment, as `trace` finds it, down to the next stored segments and sources."""
     found = Trace(run=run)
     found.segments[start] = target
@@ -169,7 +173,7 @@ def step(run: TracedRun, start: int, target: pa.Table, executor: Executor) -> tu
         if segment.number == start:
             _trace_rows(run, segment, found, executor, LookedUp())
         if segment.number in found.links and found.links[segment.number].num_rows:
-            _trace_link(run, segment, found, executor, LookedUp(), enumerate_differences=False)
+            _trace_link(run, segment, found, executor, LookedUp(), enumerate_differences=False, subqueries=subqueries)
     del found.segments[start]
     return Step(sources=found.sources, segments=found.segments, controls=found.controls, met=tuple(sorted(found.met))), found.queries
 
@@ -204,6 +208,11 @@ def _controlled(segment: Segment, link: pa.Table) -> pa.Table:
     return link.filter(pc.invert(link.column(2))) if segment.kind == "existence" else link.slice(0, 0)
 
 
+def _passed(segment: Segment, link: pa.Table) -> pa.Table:
+    """The targets of a link that partners let pass, or whose flag they set."""
+    return link.filter(link.column(2)) if segment.kind == "existence" else link
+
+
 def _trace_rows(run: TracedRun, segment: Segment, found: Trace, executor: Executor, known: LookedUp) -> None:
     """Rows of a materialized segment: their lineage keys are stored; of a segment with an aggregation, the grouping keys."""
     target, stored = found.segments[segment.number], run.materialized[segment.number]
@@ -223,10 +232,18 @@ def _leads_on(query: Annotated) -> bool:
 
 
 def _trace_link(
-    run: TracedRun, segment: Segment, found: Trace, executor: Executor, known: LookedUp, *, enumerate_differences: bool
+    run: TracedRun,
+    segment: Segment,
+    found: Trace,
+    executor: Executor,
+    known: LookedUp,
+    *,
+    enumerate_differences: bool,
+    subqueries: Subqueries,
 ) -> None:
     target, stored = found.links[segment.number], run.materialized.get(segment.number)
-    for number, query in enumerate(link_queries(segment, run.context, stored, target)):
+    by_partners = subqueries == "partners" or not segment.has_partners
+    for number, query in enumerate(link_queries(segment, run.context, stored, target) if by_partners else ()):
         if _leads_on(query):
             # Written for the whole target: a key that is never NULL in it is never NULL in the part that is asked about.
             ask = partial(_execute, segment, query.plan, found=found, executor=executor)
@@ -234,10 +251,12 @@ def _trace_link(
     whole = _controlled(segment, target)
     if whole.num_rows:
         found.controls[segment.number] = tuple(sorted({*found.controls.get(segment.number, ()), *whole.column(0).to_pylist()}))
-    if enumerate_differences and whole.num_rows:
+    asked = [whole] if enumerate_differences else []
+    asked += [_passed(segment, target)] if subqueries == "rows" and segment.has_partners else []
+    for rows in (one for one in asked if one.num_rows):
         query = whole_side_query(segment, run.context)
         if _leads_on(query):
-            _record(segment, query, whole, found, executor)
+            _record(segment, query, rows, found, executor)
 
 
 def _record(segment: Segment, query: Annotated, target: pa.Table, found: Trace, executor: Executor) -> None:

@@ -104,6 +104,7 @@ WRONG_TO_RUN = [
 ]
 WRONG_TO_DERIVE = [
     ({"difference": "all"}, "difference='all' is not known; it can be control, data, rows"),
+    ({"subqueries": "all"}, "subqueries='all' is not known; it can be partners, data, rows"),
     ({"max_rows": 0}, "max_rows=0 is not a number of rows"),
     ({"max_rows": "{{ params.limit }}"}, "is not a number of rows"),
     ({"max_rows": True}, "max_rows=True is not a number of rows"),

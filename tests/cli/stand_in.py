@@ -80,12 +80,14 @@ class FakeRun:
         max_rows: int | None = None,
         verify: bool = False,
         difference: str = "control",
+        subqueries: str = "partners",
         across: bool = True,
         save: bool = True,
         progress: Any = None,
     ) -> Explanation:
         FakeLineage.calls.append(("explain", self.id, target, max_rows, verify, self.lineage.spark))
         FakeLineage.calls.append(("difference", difference))
+        FakeLineage.calls.append(("subqueries", subqueries))
         FakeLineage.calls.append(("at", at))
         FakeLineage.calls.append(("since", since))
         progress("tracing")

@@ -89,6 +89,7 @@ def test_options(name: Any, value: Any) -> None:
         "keys",
         "params",
         "difference",
+        "subqueries",
         "across",
         "verify",
         "max_rows",

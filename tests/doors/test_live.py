@@ -25,7 +25,7 @@ ROWS = "SELECT id, name, score, price, day, moment, raw, tags FROM doors"
 COLUMNS = st.sampled_from([one.split()[0] for one in SCHEMA.split(", ")])
 CELLS = st.dictionaries(st.one_of(COLUMNS, texts), anything, max_size=3)
 TARGETS = st.one_of(predicates, CELLS, st.lists(CELLS, max_size=2), anything)
-OPTIONS = ("at", "max_rows", "verify", "difference", "across", "save", "params", "context")
+OPTIONS = ("at", "max_rows", "verify", "difference", "subqueries", "across", "save", "params", "context")
 RUN_OPTIONS = (
     "name", "params", "clear_params", "secret_params", "output", "strategy", "reasons", "keys", "on_store_failure", "context", "progress",
 )  # fmt: skip

@@ -5,17 +5,37 @@
   UDF calls neither) is behind the row;
 - existence flag: the partners where there are any, else the control; the flag of NOT IN counts unknown as a partner, as NOT IN does;
 - INTERSECT: all equal rows of both sides; EXCEPT: all equal left rows, and the control; copies share what is behind them;
+- by the data definition (`data_lineage`) no right row of a semi-join, a flag or INTERSECT is behind a row;
 - scalar subquery: an uncorrelated one's rows are behind every row; a correlated one is a left join with its aggregation.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 from tests.oracle import query as q
 from tests.oracle.row import Ambiguous, Row, controlled, united, with_calls, with_values
 from tests.oracle.sides import at_sides
 from tests.oracle.values import aggregate, compare, same, value
+
+_HAS_PARTNERS = ContextVar("has_partners", default=True)
+
+
+@contextmanager
+def data_lineage() -> Iterator[None]:
+    """Lineage by the data definition of the forward-lineage paper (3.4): the left row alone stands behind a row that partners let pass."""
+    before = _HAS_PARTNERS.set(False)
+    try:
+        yield
+    finally:
+        _HAS_PARTNERS.reset(before)
+
+
+def _behind(partners: list[Row]) -> list[Row]:
+    return partners if _HAS_PARTNERS.get() else []
 
 
 def met(node: q.Semi | q.In, left: list[Row], right: list[Row], widths: tuple[int, int]) -> list[Row]:
@@ -47,11 +67,11 @@ def _condition(node: q.Semi | q.In, width: int) -> q.Expr:
 def _met(row: Row, node: q.Semi | q.In, partners: list[Row]) -> list[Row]:
     match node.kind:
         case "semi":
-            return [united(row.values, (row, *partners))] if partners else []
+            return [united(row.values, (row, *_behind(partners)))] if partners else []
         case "anti":
             return [] if partners else [controlled(row, node, node.right)]
     flagged = with_values(row, (*row.values, bool(partners) == (node.kind == "flag")))
-    return [united(flagged.values, (flagged, *partners)) if partners else controlled(flagged, node, node.right)]
+    return [united(flagged.values, (flagged, *_behind(partners))) if partners else controlled(flagged, node, node.right)]
 
 
 def set_operation(node: q.SetOp, left: list[Row], right: list[Row]) -> list[Row]:
@@ -59,7 +79,7 @@ def set_operation(node: q.SetOp, left: list[Row], right: list[Row]) -> list[Row]
     for ours, theirs in ((_like(row, left), _like(row, right)) for row in _firsts(left)):
         if node.kind == "intersect":
             copies = min(len(ours), len(theirs)) if node.all else int(bool(theirs))
-            made = united(ours[0].values, ours + theirs)
+            made = united(ours[0].values, ours + (theirs if node.all else _behind(theirs)))
         else:
             copies = max(len(ours) - len(theirs), 0) if node.all else int(not theirs)
             made = controlled(united(ours[0].values, ours), node, node.right)

@@ -9,7 +9,7 @@ sort, limit, generator  the rows that are left, or made, descend from what their
 join                   from what both partners do; an unmatched row of an outer join has no partner
 union                  as in its branch
 aggregation, distinct  a row in a group lives on as the group; a domain has no part in it
-semi-join, existence   the left row, and every right row for which the condition is true with it
+semi-join, existence   the left row, and every right row for which the condition is true with it; on request none, or all
 difference             the left row; the right side has no descendants: it only says what to take away
 window                 the row itself, and the rows of its frames
 function operator      as its input row
@@ -50,6 +50,7 @@ from airflow_lineage_provider.tracing.annotate import domain_identity, group_key
 from airflow_lineage_provider.tracing.forward.algebra import Algebra
 from airflow_lineage_provider.tracing.frames import frames
 from airflow_lineage_provider.tracing.reserved import row_number
+from airflow_lineage_provider.words import Subqueries
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,12 +107,18 @@ class ForwardPlan:
         return self.made[at.number]
 
 
-def forward(plan: SegmentedPlan, sources: Mapping[int, SourceIdentity], stored: AbstractSet[int], algebra: Algebra) -> ForwardPlan:
+def forward(
+    plan: SegmentedPlan,
+    sources: Mapping[int, SourceIdentity],
+    stored: AbstractSet[int],
+    algebra: Algebra,
+    subqueries: Subqueries = "partners",
+) -> ForwardPlan:
     """The plan's segments with what the algebra carries. ``stored`` are the segments whose rows are (or can be made) known by number.
 
     :raises UnsupportedOperator: what an operator makes of a row cannot be followed.
     """
-    rewriter = _Rewriter(plan, sources, stored, algebra)
+    rewriter = _Rewriter(plan, sources, stored, algebra, subqueries)
     for segment in reversed(plan.segments):
         rewriter.segments[segment.number] = rewriter.segment(segment)
     return ForwardPlan(plan=plan, segments=rewriter.segments, made=rewriter.made)
@@ -154,7 +161,15 @@ def _way(plan: SegmentedPlan, at: NumberedOperator, leaf: int) -> Iterator[Place
 
 
 class _Rewriter:
-    def __init__(self, plan: SegmentedPlan, sources: Mapping[int, SourceIdentity], stored: AbstractSet[int], algebra: Algebra) -> None:
+    def __init__(
+        self,
+        plan: SegmentedPlan,
+        sources: Mapping[int, SourceIdentity],
+        stored: AbstractSet[int],
+        algebra: Algebra,
+        subqueries: Subqueries,
+    ) -> None:
+        self.subqueries = subqueries
         self.sources = sources
         self.stored = stored
         self.algebra = algebra
@@ -287,9 +302,11 @@ class _Rewriter:
 
     def _semi_join(self, node: o.Join, left: Forward, right: Forward) -> Forward:
         made = replace(left, plan=replace(node, left=left.plan, right=right.plan))
-        if right.tags is None:
+        if right.tags is None or self.subqueries == "data":
             return made
-        found = self.algebra.of_partners(right.plan, right.tags, node.condition, self.fresh)
+        # Of all rows of a subquery a row descends that it let pass, or whose flag it set.
+        condition = node.condition if self.subqueries == "partners" else node.exists
+        found = self.algebra.of_partners(right.plan, right.tags, condition, self.fresh)
         made = replace(made, plan=o.Join(left=made.plan, right=found.plan, kind="cross"))
         return self._with_tags(made, node.output, found.value if left.tags is None else self.algebra.both(left.tags, found.value))
 
