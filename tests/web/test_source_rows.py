@@ -143,7 +143,8 @@ def test_what_source_rows_touched_in_later_runs(client: Client, runs: dict[str, 
     assert 49 in explained.sources["client"].rows.column("client_id").to_pylist()
     assert "--across" in later["ask"]["command"]
     assert ", across=True" in later["ask"]["python"]
-    (remark,) = found["remarks"]
+    # (Of runs that were dropped since, other tests' among them, it is said that nobody knows what they read.)
+    (remark,) = [one for one in found["remarks"] if one["level"] != "exact"]
     assert remark["level"] == "unavailable"
     assert f"{runs['again']} of loans.again" in remark["cause"]
     assert "needs a Spark session" in remark["cause"]
