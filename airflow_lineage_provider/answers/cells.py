@@ -16,8 +16,6 @@ from typing import TYPE_CHECKING, Any
 from airflow_lineage_provider.answers.values import links_by_row, rows_of
 from airflow_lineage_provider.errors import PlanError
 from airflow_lineage_provider.plan.guarantees import ORDER
-from airflow_lineage_provider.reasons.apart import filled
-from airflow_lineage_provider.reasons.payload import from_json
 from airflow_lineage_provider.reasons.traced import ArrayPath, ArraySource, Traced
 from airflow_lineage_provider.tracing.columns.arguments import argument_lineage
 from airflow_lineage_provider.tracing.columns.lineage import ColumnInput
@@ -118,11 +116,9 @@ class CellsOf:
         """The decisions whose reasons are traced to cells, with each argument that they are about, and where its value stands."""
         made = self.explanation.reasons[self.udf]
         for row in rows_of(made.rows):
-            reason = None if row[-1] is None else filled(from_json(row[-1]), made.relations)
-            if isinstance(reason, Traced):
-                for source in reason.sources:
-                    if source.position is not None and source.position < len(row) - 3:
-                        yield row, reason, source, self._places(row[0], source.position, row[1 + source.position])
+            for reason, source in made.traced(row[-1]):
+                position = source.position or 0
+                yield row, reason, source, self._places(row[0], position, row[1 + position])
 
     def _places(self, row: int, position: int, value: Any) -> list[Place]:
         """Where the value of an argument of a decision stands."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from airflow_lineage_provider.answers.tables import UNRECORDED, AnswerTable
 from airflow_lineage_provider.reasons.apart import NOTHING_APART, Relations, filled
 from airflow_lineage_provider.reasons.features import NOTHING_SAID, Names
-from airflow_lineage_provider.reasons.payload import Attributions, Payload, TextSpans, from_json, untraced
+from airflow_lineage_provider.reasons.payload import ArraySource, Attributions, Payload, TextSpans, Traced, from_json, untraced
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -58,6 +58,17 @@ class Reasons(AnswerTable):
         """
         texts = self.rows.column(self.rows.num_columns - 1).to_pylist()
         return [None if text is None else filled(from_json(text), self.relations) for text in texts]
+
+    def traced(self, text: str | None) -> list[tuple[Traced, ArraySource]]:
+        """The arguments whose cells one of the reasons is traced to, with it, its relations filled in; none of any other reason.
+
+        :raises PayloadError: the reason is of a later release.
+        """
+        reason = None if text is None else filled(from_json(text), self.relations)
+        if not isinstance(reason, Traced):
+            return []
+        arguments = self.rows.num_columns - 3
+        return [(reason, one) for one in reason.sources if one.position is not None and one.position < arguments]
 
     def attributions(self) -> pd.DataFrame:
         """One row for each feature (each marked part of a text) of each decision, with the columns `COLUMNS`.

@@ -19,37 +19,37 @@ from airflow_lineage_provider.arrays.side import Side
 
 def backward(relation: Relation, mask: Bools) -> Bools:
     """The input cells behind the output cells of a bitmap."""
-    found = np.zeros(relation.in_shape, dtype=np.bool_)
-    if relation.aligned is not None:
-        for row in relation.aligned:
-            row.backward(mask, found)
-        return found
-    points, wide, moving = relation.parted
-    if len(points):
-        _look_up(points.out_side, points.in_side, mask, found)
-    if len(wide):
-        found |= to_mask(wide.in_boxes.take(_met(wide.out_boxes, mask)), relation.in_shape)
-    if len(moving):
-        found |= backward(moving, mask) if moving.aligned else to_mask(join.backward(moving, from_mask(mask)), relation.in_shape)
-    return found
+    return _hop(relation, mask, is_backward=True)
 
 
 def forward(relation: Relation, mask: Bools) -> Bools:
     """The output cells that the input cells of a bitmap stand behind."""
-    found = np.zeros(relation.out_shape, dtype=np.bool_)
+    return _hop(relation, mask, is_backward=False)
+
+
+def _hop(relation: Relation, mask: Bools, is_backward: bool) -> Bools:
+    found = np.zeros(relation.in_shape if is_backward else relation.out_shape, dtype=np.bool_)
     if relation.aligned is not None:
         for row in relation.aligned:
-            row.forward(mask, found)
+            (row.backward if is_backward else row.forward)(mask, found)
         return found
     points, wide, moving = relation.parted
     if len(points):
-        _look_up(points.in_side, points.out_side, mask, found)
+        _look_up(*_sides(points, is_backward), mask, found)
     if len(wide):
-        found |= to_mask(wide.out_boxes.take(_met(wide.in_boxes, mask)), relation.out_shape)
-    if len(moving):
-        # Of their boxes, which cells they are depends on which are asked about: a join of boxes, if they are no slices.
-        found |= forward(moving, mask) if moving.aligned else to_mask(join.forward(moving, from_mask(mask)), relation.out_shape)
+        asked, behind = _sides(wide, is_backward)
+        found |= to_mask(behind.boxes.take(_met(asked.boxes, mask)), found.shape)
+    if len(moving) and moving.aligned:
+        found |= _hop(moving, mask, is_backward)
+    elif len(moving):
+        # Which cells their boxes are depends on which are asked about: a join of boxes.
+        found |= to_mask((join.backward if is_backward else join.forward)(moving, from_mask(mask)), found.shape)
     return found
+
+
+def _sides(relation: Relation, is_backward: bool) -> tuple[Side, Side]:
+    """The side that is asked about, and the one that is found."""
+    return (relation.out_side, relation.in_side) if is_backward else (relation.in_side, relation.out_side)
 
 
 def cost(relation: Relation) -> float:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -20,9 +21,7 @@ from airflow_lineage_provider.deriving.blank_copies import NotBlankable, copies
 from airflow_lineage_provider.deriving.images import with_images
 from airflow_lineage_provider.deriving.reasons import named_functions
 from airflow_lineage_provider.errors import LineageError, PayloadError, UdfFailed
-from airflow_lineage_provider.reasons.apart import filled
-from airflow_lineage_provider.reasons.payload import from_json
-from airflow_lineage_provider.reasons.traced import ArraySource, Traced
+from airflow_lineage_provider.reasons.traced import ArraySource
 from airflow_lineage_provider.reasons.values import same_values
 
 if TYPE_CHECKING:
@@ -64,12 +63,8 @@ def _tried(explanation: Explanation, udfs: UdfsOfRun, recorded: RecordedPlan) ->
 def _sources(made: Reasons) -> Iterator[tuple[int, ArraySource]]:
     """The arguments that reasons are traced to, and where the decisions stand in the table."""
     for at, text in enumerate(made.rows.column(made.rows.num_columns - 1).to_pylist()):
-        try:
-            reason = None if text is None else filled(from_json(text), made.relations)
-        except PayloadError:
-            continue  # of a later release: whoever reads it says so
-        for source in reason.sources if isinstance(reason, Traced) else ():
-            if source.position is not None and source.position < made.rows.num_columns - 3:
+        with suppress(PayloadError):  # of a later release: whoever reads it says so
+            for _, source in made.traced(text):
                 yield at, source
 
 

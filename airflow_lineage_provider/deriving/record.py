@@ -15,7 +15,7 @@ from airflow_lineage_provider.deriving.reasons import worth_of
 from airflow_lineage_provider.errors import RecordDamaged
 from airflow_lineage_provider.plan import codec
 from airflow_lineage_provider.plan.guarantees import Guarantee, weakest
-from airflow_lineage_provider.reasons.apart import Relations, names_in
+from airflow_lineage_provider.reasons.apart import Relations, named_by
 from airflow_lineage_provider.reasons.features import Names
 from airflow_lineage_provider.records.derivation_sets import ChunkPlace, DerivationSetRecord
 from airflow_lineage_provider.store import DerivationRecord, DerivationTable, Store
@@ -134,8 +134,7 @@ class _Kept:
     def reasons(self, name: str, table: pa.Table) -> Reasons:
         worth, names = _guarantee(self._worth("reasons", name), table), Names.of(self.details.names.get(name, {}))
         run_id = self.details.caller(name, self.run.id)
-        links, of = self._links("reasons", name), names_in(table.column(table.num_columns - 1).to_pylist())
-        relations = {name: self.relations[name] for name in of if name in self.relations}
+        links, relations = self._links("reasons", name), named_by(table.column(table.num_columns - 1).to_pylist(), self.relations)
         return Reasons(table, guarantee=worth, links=links, names=names, run_id=run_id, relations=relations)
 
     def intermediate(self, name: str, table: pa.Table) -> Intermediate:

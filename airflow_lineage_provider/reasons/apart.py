@@ -70,6 +70,11 @@ def names_in(texts: Iterable[str | None]) -> list[str]:
     return list(dict.fromkeys(path.relation for path in paths if path.relation.startswith(NAMED)))
 
 
+def named_by(texts: Iterable[str | None], relations: Relations) -> Relations:
+    """Those of the relations that these reasons name."""
+    return {name: relations[name] for name in names_in(texts) if name in relations} if relations else NOTHING_APART
+
+
 def filled(reason: Payload, relations: Relations) -> Payload:
     """A reason with its relations in it: those that there are, and are what their names say."""
 

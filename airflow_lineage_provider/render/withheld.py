@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider.errors import PayloadError
-from airflow_lineage_provider.reasons.apart import names_in
+from airflow_lineage_provider.reasons.apart import named_by
 from airflow_lineage_provider.reasons.discretion import MASK, Discretion, Redaction
 from airflow_lineage_provider.reasons.features import Names
 from airflow_lineage_provider.reasons.payload import Attribution, Attributions, Json, TextSpans, from_json, to_json, untraced
@@ -174,8 +174,8 @@ def reasons_shown(made: Reasons, discretion: Discretion) -> Reasons:
     judged = table_shown(rows.select(kept), discretion) if kept else rows.select([])
     columns = [rows.column(0), *judged.columns, rows.column(rows.num_columns - 2), pa.array(texts, pa.string())]
     named = pa.table(columns, names=[rows.column_names[0], *judged.column_names, *rows.column_names[-2:]])
-    relations = {name: made.relations[name] for name in names_in(texts) if name in made.relations}
-    return made.replaced(rows=named, names=_names_shown(made.names, kept, discretion, rows.column_names), relations=relations)
+    names = _names_shown(made.names, kept, discretion, rows.column_names)
+    return made.replaced(rows=named, names=names, relations=named_by(texts, made.relations))
 
 
 def _withheld(made: Reasons, discretion: Discretion) -> list[list[Any]]:

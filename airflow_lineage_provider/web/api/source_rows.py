@@ -175,7 +175,7 @@ def _answer(question: Question, asked: SourceRowsAsked, rows: pa.Table | None, f
 
 
 def _descendants(question: Question, one: _Followed, found: LineageRows) -> DescendantsAnswer:
-    run, worth = question.run(found.run.id), _worth(one, found)
+    run, worth = one.meant.run if found is one.here else question.run(found.run.id), _worth(one, found)
     return DescendantsAnswer(
         run=run_answer(run.record, 0),
         table=one.meant.table if found is one.here else None,
