@@ -52,6 +52,7 @@ OPTIONS: Mapping[str, Option] = {
     "reason_bytes": Option("integer", "The longest reason that is traced to cells of arrays", "1000000", "1,000,000"),
     "capture_limit": Option("integer", "The most pairs of rows that captured lineage may have", "100000000", "100,000,000"),
     "capture_required": Option("boolean", "Whether a run fails whose lineage cannot be captured", "true", "no"),
+    "sketch_after": Option("integer", "So many earlier runs a sketch must have served before auto captures one", "3", "2"),
     "connect_timeout": Option("integer", "The most seconds that a connection to the store may take", "10", "10"),
     "store_silence": Option("float", "After so many seconds without an answer it is asked whether the store lives", "30", "30"),
     "store_limit": Option("float", "The most seconds that a slow store may take for one step of a run", "600"),
