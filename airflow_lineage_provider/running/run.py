@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider import __version__
-from airflow_lineage_provider.errors import BatchError, PlanCheckError
+from airflow_lineage_provider.errors import PlanCheckError
 from airflow_lineage_provider.plan import codec
 from airflow_lineage_provider.plan.digest import plan_digest
 from airflow_lineage_provider.plan.lineage_keys import ROW
@@ -29,20 +29,20 @@ from airflow_lineage_provider.records.run import RunRecord
 from airflow_lineage_provider.rewrite.passed_keys import functions_of_batches, with_passed_keys
 from airflow_lineage_provider.rewrite.pipeline import rewrite
 from airflow_lineage_provider.running.capture_options import checked_tables
+from airflow_lineage_provider.running.captured_pipeline import captured_pipeline
 from airflow_lineage_provider.running.costs import measured_costs
 from airflow_lineage_provider.running.failing import explained_failure, forget, record_failure, take_back
 from airflow_lineage_provider.running.given_keys import check_named
 from airflow_lineage_provider.running.given_output import GivenOutput
-from airflow_lineage_provider.running.given_pipeline import frame_of
 from airflow_lineage_provider.running.journal import Journal
 from airflow_lineage_provider.running.keeping import Keeping, keeping
-from airflow_lineage_provider.running.lineage_sources import check_rows_are_read
+from airflow_lineage_provider.running.many_rows import probably_many
 from airflow_lineage_provider.running.output import Output, Written
 from airflow_lineage_provider.running.recorded_sources import recorded_sources
 from airflow_lineage_provider.running.sketch_policy import note_sketches
 from airflow_lineage_provider.running.sketched_result import check_result
 from airflow_lineage_provider.running.sketching import Sketching, sketching
-from airflow_lineage_provider.secrecy import Secrets, recorded_params
+from airflow_lineage_provider.secrecy import Secrets
 from airflow_lineage_provider.secrecy.failures import guarded, told
 from airflow_lineage_provider.secrecy.known import AIRFLOW
 from airflow_lineage_provider.secrecy.parameters import recorded_value, texts_of
@@ -110,6 +110,7 @@ class _Prepared:
     keeping: Keeping
     frame: DataFrame
     sketching: Sketching
+    many: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -136,7 +137,7 @@ def execute(spark: SparkSession, store: RunStore, request: Request, progress: Pr
 
     started = time.perf_counter()
     progress("reading the plan")
-    frame, captured, request = _captured(spark, request)
+    frame, captured, request = captured_pipeline(spark, request)
     spark = frame.sparkSession  # whose views, functions and settings the pipeline means
     with guarded(request.secrets.message):
         prepared = _prepare(spark, store, request, frame, captured)
@@ -144,7 +145,7 @@ def execute(spark: SparkSession, store: RunStore, request: Request, progress: Pr
     record = replace(record, id=store.begin(record, request.batch_key))
     execution = Execution(
         spark=spark, run_id=record.id, store=store, progress=progress, conf=record.conf, data=request.data, looked_up=_looked_up(prepared),
-        lost_before=lost_executors(spark),
+        many=prepared.many, lost_before=lost_executors(spark),
     )  # fmt: skip
     journal = Journal(store, record.id, request.append_key)
     try:
@@ -205,49 +206,6 @@ def _result(execution: Execution, prepared: _Prepared, request: Request, journal
     return result, None
 
 
-def _captured(spark: SparkSession, request: Request) -> tuple[DataFrame, CapturedPipeline, Request]:
-    """The user's frame and its plan, and the request with the values of secret session variables, which the plan has."""
-    from airflow_lineage_provider.spark.capturing.capture import capture
-    from airflow_lineage_provider.spark.capturing.variables import values_now, values_of
-    from airflow_lineage_provider.spark.ready import require_ready
-    from airflow_lineage_provider.spark.rereading.lineage_sources import frame_of_rows
-    from airflow_lineage_provider.spark.session import SETTINGS
-
-    require_ready(spark)
-    sessions = [spark]
-
-    def message(text: str) -> str:
-        found = values_now(sessions[-1], request.secrets.variables) if request.secrets.variables else {}
-        return replace(request.secrets, withheld=(*request.secrets.withheld, *texts_of(list(found.values())))).message(text)
-
-    with guarded(message):
-        with SETTINGS:  # a derivation in another thread runs under the settings of its own run
-            rows = {one.name: frame_of_rows(spark, one) for one in request.sources}
-            frame = frame_of(spark, request.pipeline, request.params, request.name, rows)
-            if frame.sparkSession is not spark:  # of newSession(), say
-                require_ready(frame.sparkSession)
-                sessions.append(frame.sparkSession)
-            captured = capture(frame, request.batch, request.sources)
-            if request.batch is not None:
-                _check_batch_is_read(request, captured)
-            check_rows_are_read(request.name, request.sources, captured.rows_of.values())
-        secrets = request.secrets.with_variables(values_of(captured.variables, request.secrets.names))
-    variables = {name: secrets.values[name] for name in request.secrets.variables}
-    recorded = {**request.recorded_params, **recorded_params(variables, secret=variables)}
-    return frame, captured, replace(request, secrets=secrets, recorded_params=recorded)
-
-
-def _check_batch_is_read(request: Request, captured: CapturedPipeline) -> None:
-    """:raises BatchError: the pipeline does not read the batch that it is given: each batch would have the same result."""
-    assert request.batch is not None
-    if not any(request.batch.has(source.relation) for source in captured.sources):
-        read = ", ".join(sorted({source.relation.name for source in captured.sources})) or "nothing"
-        raise BatchError(
-            f"pipeline {request.name} does not read the batch that it is given, but {read}: start from the frame that is its first "
-            "argument (in SQL text, from the view batch), and not from what was collected from it"
-        )
-
-
 def _prepare(spark: SparkSession, store: RunStore, request: Request, frame: DataFrame, captured: CapturedPipeline) -> _Prepared:
     from airflow_lineage_provider.spark.executing.run import sources_of
     from airflow_lineage_provider.spark.identity import source_identity
@@ -276,8 +234,18 @@ def _prepare(spark: SparkSession, store: RunStore, request: Request, frame: Data
     kept = keeping(udfs, _called_again(recorded, udfs), [text for one in request.secrets.values.values() for text in texts_of(one)])
     return _Prepared(
         captured=captured, recorded=recorded, choices=choices, programs=made, udfs=udfs, keeping=kept, frame=frame,
-        sketching=sketching(request, captured, recorded, udfs, store),
+        sketching=sketching(request, captured, recorded, udfs, store), many=_many(request, recorded, made, costs),
     )  # fmt: skip
+
+
+def _many(request: Request, recorded: RecordedPlan, made: Sequence[Program], costs: Mapping[int, SegmentCost]) -> frozenset[str]:
+    """The tables that are likely to be so large that they go straight into files.
+
+    None where the strategy `auto` has yet to learn what they cost: making and storing are measured apart then.
+    """
+    if request.data is None or (request.strategy == "auto" and not costs):
+        return frozenset()
+    return probably_many(recorded, made, request.data.rows)
 
 
 def _called_again(recorded: RecordedPlan, udfs: Mapping[int, ReasonedUdf]) -> frozenset[int]:

@@ -87,6 +87,12 @@ def enter_files(connection: sa.Connection, made: Materialization, files: Mapping
     connection.execute(stored_there.update().where(stored_there.c.id == made.id).values(files=dict(files)))
 
 
+def withdraw(connection: sa.Connection, made: Materialization) -> None:
+    """Take back a materialization in files that nobody has read: its rows stand elsewhere, and its folder is to be removed."""
+    discarded.enter(connection, made.run_id, [made.folder] if made.folder is not None else [])
+    connection.execute(schema.materializations.delete().where(schema.materializations.c.id == made.id))
+
+
 def _by_name(run_id: str, name: str) -> sa.Select[tuple[int]]:
     table = schema.materializations
     return sa.select(table.c.id).where(table.c.run_id == run_id, table.c.name == name)

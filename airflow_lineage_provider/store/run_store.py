@@ -100,6 +100,10 @@ class RunStore:
         """Enter the files that a materialization's rows stand in (`Store.enter_files`)."""
         self.ask(f"entering the files of {made.name!r}", lambda store: store.enter_files(made, files, partitions), None)
 
+    def withdraw(self, made: Materialization) -> None:
+        """Take back a materialization in files (`Store.withdraw`)."""
+        self.ask(f"taking back the files of {made.name!r}", lambda store: store.withdraw(made), None)
+
     @property
     def mends_loads(self) -> bool:
         """Whether a load that the store does not take is told to the driver (`load_again`), and is no failure of the task."""

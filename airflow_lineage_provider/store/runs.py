@@ -98,6 +98,12 @@ class Runs(OpenStore):
                 discarded.enter(connection, made.run_id, [one for one in (made.folder,) if one is not None])
             raise
 
+    def withdraw(self, made: Materialization) -> None:
+        """Take back a materialization in files, whose rows the run stores in another way; the folder is removed, here or by Spark."""
+        with self._transaction(f"taking back the files of {made.name!r}") as connection:
+            materialized.withdraw(connection, made)
+        discarded.sweep(self._engine)
+
     def discarded_folders(self) -> list[tuple[str, str]]:
         """Folders of stored rows whose runs are gone, which nobody has removed yet, each with its run."""
         with self._transaction("listing folders of runs that are gone") as connection:

@@ -113,20 +113,19 @@ def _into_files(
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
 
-    assert execution.data is not None
     name, kind, columns = what
     asked, names = time.perf_counter(), [column.name for column in columns]
     execution.rows[name] = sum(partitions.values())
     looked_up = [names.index(one) for one in execution.looked_up.get(name, ())]
     try:
-        folder = f"{qualified(execution.spark, execution.data.folder)}/{execution.run_id}/{name}"
+        folder = table_folder(execution, name)
         made = execution.store.create_materialization(execution.run_id, name, kind, columns, folder=folder)
         if made is None:
             return
         files = write(columns_named(frame, names), folder, looked_up)
         check(execution.spark, made, files, partitions)
     except (Py4JError, PySparkException, LoadFailed) as problem:
-        failure = f"storing {name!r} of run {execution.run_id} below {execution.data.folder} failed: {first_line(problem)}"
+        failure = not_written(execution, name, problem)
         if not execution.store.keeps_result:
             raise LoadFailed(failure) from problem
         execution.store.lose(failure)
@@ -135,6 +134,21 @@ def _into_files(
     execution.stored.append((columns_named(frame, names), replace(made, files=files)))
     done = time.perf_counter()
     execution.timings |= {name: done - started, f"{name}.compute": asked - started, f"{name}.store": done - asked}
+
+
+def table_folder(execution: Execution, name: str) -> str:
+    """Where the files of a table stand.
+
+    :raises py4j.protocol.Py4JError: Spark has no such file system.
+    """
+    assert execution.data is not None
+    return f"{qualified(execution.spark, execution.data.folder)}/{execution.run_id}/{name}"
+
+
+def not_written(execution: Execution, name: str, problem: Exception) -> str:
+    """What is said of a folder that cannot be written."""
+    place = execution.data.folder if execution.data is not None else ""
+    return f"storing {name!r} of run {execution.run_id} below {place} failed: {first_line(problem)}"
 
 
 def _tried(execution: Execution, made: Materialization, attempt: _Try) -> list[list[_Told]]:

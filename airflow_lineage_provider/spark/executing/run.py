@@ -1,8 +1,8 @@
 """Running a pipeline under function materialization: one pass over the data, segment by segment.
 
 Each materialized segment is computed once, kept by Spark (memory, then disk), loaded into the store from the executors, and
-read by the segments above from what Spark keeps: the UDFs are called once for a row, and the rows that are stored are the
-rows that the result was made from.
+read by the segments above from what Spark keeps, or, where it is large, written into files and read from there (`straight`): the
+UDFs are called once for a row, and the rows that are stored are the rows that the result was made from.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from airflow_lineage_provider.spark.executing.loading import load
 from airflow_lineage_provider.spark.executing.on_executors import WRITTEN, writing_partitions
 from airflow_lineage_provider.spark.executing.python_maps import applied
 from airflow_lineage_provider.spark.executing.python_windows import with_window_functions
+from airflow_lineage_provider.spark.executing.straight import straight_into_files
 from airflow_lineage_provider.spark.executing.table_functions import generated, of_tables
 from airflow_lineage_provider.spark.frames import columns_named, of_sql, persisted, renamed, with_columns
 from airflow_lineage_provider.spark.identity import among, with_identity
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
     from airflow_lineage_provider.spark.capturing.capture import CapturedPipeline
     from airflow_lineage_provider.spark.capturing.captured_udf import CapturedUdf
     from airflow_lineage_provider.store.data_place import DataPlace
-    from airflow_lineage_provider.store.kinds import Role
+    from airflow_lineage_provider.store.kinds import Kind, Role
     from airflow_lineage_provider.store.materialization import Materialization
     from airflow_lineage_provider.store.note import Notes
     from airflow_lineage_provider.store.run_store import RunStore
@@ -60,6 +61,7 @@ class Execution:
     """A run in the making: what Spark keeps for it, and what was measured.
 
     :ivar data: where stored rows go that are many.
+    :ivar many: the names of the tables that are likely to have so many rows that they go there.
     :ivar looked_up: the columns of a stored segment by which the segments above look its rows up.
     :ivar stored: kept frames, with where their rows are stored.
     :ivar lost_before: the executors that the application had lost when the run began.
@@ -71,6 +73,7 @@ class Execution:
     progress: Progress
     conf: Mapping[str, str] = field(default_factory=dict)
     data: DataPlace | None = None
+    many: frozenset[str] = frozenset()
     looked_up: Mapping[str, Sequence[str]] = field(default_factory=dict)
     views: list[str] = field(default_factory=list)
     kept: list[DataFrame] = field(default_factory=list)
@@ -190,9 +193,17 @@ def run_program(
     plan = with_window_functions(execution.spark, program.plan, captured.udfs, owner, execution.functions)
     plan = _with_python_maps(execution, plan, tables, udfs, captured)
     text = lower(plan, bind(plan, tables), dialect="spark", udfs=udfs)
-    with under_settings(execution.spark, execution.conf):
-        frame = carefully(execution.spark, lambda: execution.keep(numbered(of_sql(execution.spark, text), execution.run_id)))
-    load(execution, frame, program.materialized.name, "result" if number == 0 else "segment", stored_columns(program))
+    name, columns = program.materialized.name, stored_columns(program)
+    kind: Kind = "result" if number == 0 else "segment"
+    frame = None
+    if name in execution.many:
+        with under_settings(execution.spark, execution.conf):
+            made = of_sql(execution.spark, text)
+        frame = straight_into_files(execution, made, name, kind, columns)
+    if frame is None:
+        with under_settings(execution.spark, execution.conf):
+            frame = carefully(execution.spark, lambda: execution.keep(numbered(of_sql(execution.spark, text), execution.run_id)))
+        load(execution, frame, name, kind, columns)
     spelled = {a.id: ColumnRef(text=a.name) for a in program.plan.output}
     tables["segment", number] = LeafTable(name=(execution.view(frame, f"segment_{number}"),), by_id=spelled)
     return frame

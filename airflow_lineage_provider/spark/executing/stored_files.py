@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from py4j.java_gateway import JavaObject
     from pyspark.sql import DataFrame, SparkSession
 
-    from airflow_lineage_provider.store import Materialization, Store
+    from airflow_lineage_provider.store import Column, Materialization, Store
 
 log = logging.getLogger(__name__)
 
@@ -86,6 +86,14 @@ def qualified(spark: SparkSession, folder: str) -> str:
     return str(_file_system(spark, folder).makeQualified(java_class(spark, "org.apache.hadoop.fs.Path")(folder)).toString())
 
 
+def make_folder(spark: SparkSession, folder: str) -> None:
+    """Make an empty folder: where that is not possible, no row is made for it.
+
+    :raises py4j.protocol.Py4JError: it is not possible.
+    """
+    _file_system(spark, folder).mkdirs(java_class(spark, "org.apache.hadoop.fs.Path")(folder))
+
+
 def rows_of_partitions(frame: DataFrame, row: str) -> dict[int, int]:
     """How many rows each partition has whose rows' numbers (partition << 33 | n) stand in a column. It makes the rows."""
     counted = selected(frame, [f"shiftright({quoted(row)}, 33) AS partition"]).groupBy("partition").count()
@@ -139,12 +147,16 @@ def read(spark: SparkSession, made: Materialization) -> DataFrame:
 
 
 def _files_read(spark: SparkSession, made: Materialization, files: Mapping[str, int]) -> DataFrame:
-    # In full: TIMESTAMP alone is what a setting of the session says.
-    schema = ", ".join(f"c{at} {spark_type(column.type)}" for at, column in enumerate(made.columns))
+    schema = schema_read(made.columns)
     if not files:
         return spark.createDataFrame([], schema)
     options = {"mergeSchema": "false", "ignoreMissingFiles": "false", "ignoreCorruptFiles": "false", "datetimeRebaseMode": "CORRECTED"}
     return spark.read.schema(schema).options(**options).parquet(*(f"{made.folder}/{name}" for name in files))
+
+
+def schema_read(columns: Sequence[Column]) -> str:
+    """The columns of the files, with their types in full: TIMESTAMP alone is what a setting of the session says."""
+    return ", ".join(f"c{at} {spark_type(column.type)}" for at, column in enumerate(columns))
 
 
 def columns_read(types: Sequence[str]) -> list[str]:
