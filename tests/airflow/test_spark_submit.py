@@ -168,7 +168,7 @@ def test_a_task_that_is_killed_ends_its_application_and_leaves_no_running_run(
     given = context()
     thread = threading.Thread(target=task)
     thread.start()
-    while not list(tmp_path.glob("going*")):
+    while not (tmp_path / "going").exists():
         time.sleep(0.1)
         assert thread.is_alive()
     (run,) = [one for one in store.runs("data") if one.status == "running"]

@@ -65,11 +65,11 @@ def rejected(error: Exception) -> str | None:
 
 
 @pytest.mark.timeout(0)
-@pytest.mark.parametrize("block", blocks(10, at_once=5))
+@pytest.mark.parametrize("block", blocks(8, at_once=4))
 def test_random_pipelines(block: int, lineage: Lineage, spark: SparkSession) -> None:
     with told("test_fuzz", block, FURTHER + (" in files" if DATA else "")) as counted:
 
-        @drawn(block, at_once=5)
+        @drawn(block, at_once=4)
         @given(case=cases(further=FURTHER == "all"))
         def hold(case: Case) -> None:
             note(described(case))

@@ -33,7 +33,7 @@ def lineage(spark: SparkSession, store: Store) -> Lineage:
 
 
 @pytest.mark.timeout(0)
-@pytest.mark.parametrize("block", blocks(12, at_once=12))
+@pytest.mark.parametrize("block", blocks(8, at_once=8))
 def test_random_pipelines(block: int, lineage: Lineage, spark: SparkSession, store: Store) -> None:
     answered: Counter[str] = Counter()
     with told("test_without_spark", block) as counted:

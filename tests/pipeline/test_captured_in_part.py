@@ -14,6 +14,7 @@ from pyspark.sql import SparkSession
 from airflow_lineage_provider import Capture, CaptureTable, Cube, Lineage, LineageRows, Run
 from airflow_lineage_provider.errors import IndexTooLarge, InvalidCapture, InvalidOption, NotCaptured
 from airflow_lineage_provider.store import Store
+from tests.in_turn import EVERY
 
 pytestmark = pytest.mark.spark
 
@@ -25,6 +26,7 @@ SESSION = "SELECT flag, count(*) AS n FROM part_session GROUP BY flag"
 LINES = "SELECT flag, count(*) AS n FROM part_lines GROUP BY flag"
 JOINED = "SELECT t.k, s.flag, count(*) AS n FROM part_sales s JOIN VALUES (1), (2) AS t(k) ON s.kind >= t.k GROUP BY t.k, s.flag"
 QUERIES = {"joined": JOINED, "groups": GROUPS, "above": ABOVE, "twice": TWICE, "session": SESSION, "lines": LINES}
+CONDITIONS = 12 if EVERY else 3
 TABLES = {"session": "part_session", "lines": "part_lines"}
 PARTS = [CaptureTable(where="tax > 0.02 AND kind IS NOT NULL"), CaptureTable(partition_by=["mode", "year(day)"]),
          CaptureTable(where="mode = 'AIR'", partition_by=["kind", "(tax > 0.04)"])]  # fmt: skip
@@ -84,8 +86,9 @@ def test_answers_are_those_that_are_traced(runs: dict[str, Run], store: Store, n
     assert made.tables == {table: part}
     looked_up = 0
     for target, rows in traced.items():
-        for _ in range(12):
+        for turn in range(CONDITIONS):
             condition = " AND ".join(chance.sample([*ATOMS, *([part.where] if part.where else [])], chance.randint(1, 3)))
+            condition = condition if turn or not part.where else f"{part.where} AND kind > 0"  # once sure to be looked up
             given: dict[str, Any] = {"kind": chance.choice([1, 3, None])} if ":kind" in condition else {}
             found = run.backward(target, table).where(condition, **given)
             assert told(found) == told(rows.where(condition, **given)), condition
@@ -97,7 +100,7 @@ def test_answers_are_those_that_are_traced(runs: dict[str, Run], store: Store, n
         assert (told(whole), whole.guarantee) == (told(rows), rows.guarantee)
         assert whole.engine.startswith("lazy: " if part.where else "index: ")
         assert told(whole.where("kind = 2")) == told(rows.where("kind = 2"))
-    assert 0 < looked_up <= 36
+    assert 0 < looked_up <= 3 * CONDITIONS
     assert (told(run.forward("true", table)), told(run.forward("mode = 'AIR' AND tax > 0.02 AND kind IS NOT NULL", table))) == forward
     # Of rows that were captured it is looked up what descends from them; of others traced.
     spark = run._lineage.spark
@@ -152,17 +155,18 @@ def test_aggregates_that_are_kept(runs: dict[str, Run], name: str, where: str | 
     assert made.tables[table].cube == tuple(CUBES)
     looked_up = set()
     for target, rows in traced.items():
-        for _ in range(20):
+        for turn in range(20 if EVERY else 6):
             condition = chance.choice(
                 [where, where, f"{where or 'true'} AND kind = :kind", "mode = 'AIR' AND year(day) = 2024", "tax > 0", None]
             )
             given = {"kind": 2} if condition and ":kind" in condition else {}
             by, measures = chance.choice(BY), chance.sample(MEASURES, chance.randint(1, 3))
+            condition, given, by, measures = (condition, given, by, measures) if turn else (where, {}, list(CUBES[0].by), ["count(*)"])
             found, wanted = (one.where(condition, **given) if condition else one for one in (run.backward(target, table), rows))
             got = found.aggregate(by, measures)
             assert near(got, wanted.aggregate(by, measures)), (target, condition, by, measures)
             looked_up.add(got.schema.metadata[b"engine"].decode().split(" by ")[0])
-    assert "index: cube" in looked_up
+    assert "index: cube" in looked_up or (name == "joined" and not EVERY)  # whose rows of several targets no cube adds up
     assert len(looked_up) > 1
 
 

@@ -10,6 +10,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -50,7 +51,8 @@ def server(home: Path) -> Iterator[Any]:
     running = embedded.ensure_running(home)
     yield running
     for pid in family(running.pid):
-        os.kill(pid, signal.SIGCONT)
+        with suppress(ProcessLookupError):  # of a connection that has just been closed
+            os.kill(pid, signal.SIGCONT)
 
 
 def family(pid: int) -> list[int]:

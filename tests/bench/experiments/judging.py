@@ -14,7 +14,7 @@ from tests.bench.ground import Ground
 from tests.bench.judges import applications, cheap_exam, expensive_exam, judging
 
 CHEAP = {"small": 100_000, "full": 1_000_000}
-EXPENSIVE = {"small": 2_000, "full": 40_000}
+EXPENSIVE = {"small": 2_000, "full": 20_000}
 
 
 def run(ground: Ground) -> Iterator[Comparison]:
