@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from airflow_lineage_provider.answers.lineage_rows import LineageRows
+    from airflow_lineage_provider.answers.served_crossfilter import ServedCrossfilter
     from airflow_lineage_provider.crossfilter.brushes import Counted
     from airflow_lineage_provider.sources.view_values import ParquetRows, TableRows
 
@@ -117,6 +118,25 @@ class Crossfilter:
             masks[name][[code for _, code in codes if code is not None]] = True
             if missing := tuple(value for value, code in codes if code is None):
                 unknown[name] = missing
+        return self._brushed(masks, unknown)
+
+    def brush_bars(self, bars: Mapping[str, Sequence[int]]) -> Brushed:
+        """The same, of each view that has a brush, by the numbers of its bars, from 0.
+
+        :raises InvalidOption: there is no such view, or no bar of such a number.
+        """
+        import numpy as np
+
+        masks = {}
+        for name, numbers in bars.items():
+            size = len(self.views[name].values) if name in self.views else 0
+            if any(type(one) is not int or not 0 <= one < size for one in numbers):
+                raise InvalidOption(f"brush {shown(name)}: there is no such view, or a number that is none of its {size:,} bars")
+            masks[name] = np.zeros(size, bool)
+            masks[name][list(numbers)] = True
+        return self._brushed(masks, {})
+
+    def _brushed(self, masks: dict[str, Any], unknown: dict[str, tuple[Any, ...]]) -> Brushed:
         # An answer is never changed: what another thread has put here meanwhile is as good to start from.
         self._last = counted = self._brushing.counted(masks, self._last)
         return Brushed(of=self, counted=counted, unknown=unknown)
@@ -124,6 +144,10 @@ class Crossfilter:
     def codes(self, view: str) -> npt.NDArray[Any]:
         """The bar of each row in a view, counted from 0."""
         return self._brushing.views[view].codes
+
+    def totals(self, view: str) -> npt.NDArray[Any]:
+        """How many rows each bar of a view has."""
+        return self._brushing.views[view].totals
 
     def numbers(self, counted: Counted) -> npt.NDArray[Any]:
         """The numbers of the rows that all brushes leave, ascending."""
@@ -140,6 +164,18 @@ class Crossfilter:
         from airflow_lineage_provider.render.crossfilter_page import to_html
 
         return to_html(self, path, max_rows)
+
+    def serve(self, port: int = 0) -> ServedCrossfilter:
+        """The same page, whose counts this process makes, for a browser on this machine: for tables of any size. It also shows rows.
+
+        ``port``: of 127.0.0.1; 0 takes one that is free. Whoever knows the address may brush; it has a secret, and ends with the process,
+        or with ``close()``, also at the end of a ``with`` block.
+
+        :raises AnswerTooLarge: a view has very many bars. :raises EnvironmentProblem: the port is taken.
+        """
+        from airflow_lineage_provider.answers.served_crossfilter import ServedCrossfilter
+
+        return ServedCrossfilter(self, port)
 
 
 @dataclass(frozen=True, repr=False)
@@ -173,8 +209,7 @@ class Brushed:
         """The bars of a view: ``value``, ``count``, and ``total``, which is the count where nothing is brushed."""
         import pyarrow as pa
 
-        total = self.of._brushing.views[view].totals
-        return pa.table({"value": self.of.views[view].values, "count": self.counted.counts[view], "total": total})
+        return pa.table({"value": self.of.views[view].values, "count": self.counted.counts[view], "total": self.of.totals(view)})
 
     def rows(self, limit: int = 100) -> pa.Table:
         """The first rows of the table, with all columns, that all brushes leave.

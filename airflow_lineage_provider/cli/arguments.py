@@ -277,6 +277,8 @@ def _brush(made: argparse.ArgumentParser) -> None:
                       help="a value of a view's bars, or a JSON array of them; may be given several times")  # fmt: skip
     max_rows(made, "a page (--html) may have at most N rows; more are an error (default: 1000000)")
     made.add_argument("--bars", type=natural, default=20, metavar="N", help="show at most N bars of each view (default: %(default)s)")
+    made.add_argument("--serve", type=natural, nargs="?", const=0, metavar="PORT",
+                      help="serve them to a browser on this machine until Ctrl-C, from tables of any size (default: any port)")  # fmt: skip
     json(made)
     html(made)
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from contextlib import ExitStack
-from typing import Any
+from contextlib import ExitStack, suppress
+from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider.cli.opened import asking, found_run
 from airflow_lineage_provider.cli.shown_answers import give
 from airflow_lineage_provider.cli.streams import Streams
 from airflow_lineage_provider.errors import InvalidOption
+
+if TYPE_CHECKING:
+    from airflow_lineage_provider.answers.crossfilter import Crossfilter
 
 
 def brush(options: Namespace, out: Streams) -> int:
@@ -25,12 +28,25 @@ def brush(options: Namespace, out: Streams) -> int:
         brushes.setdefault(name, []).extend(value if isinstance(value, list) else [value])
     out.progress("reading the values of the views")
     made = Crossfilter.over(options.paths, views)
+    if options.serve is not None:
+        return _serve(made, options, out)
     found = made.brush(brushes)
     most = MOST_PAGE_ROWS if options.max_rows is None else options.max_rows
     give(
         options, out, page=lambda path: made.to_html(path, max_rows=most), to_dict=lambda: to_dict(found),
         show=lambda: show(found, out.console, bars=options.bars),
     )  # fmt: skip
+    return 0
+
+
+def _serve(made: Crossfilter, options: Namespace, out: Streams) -> int:
+    """Until the person ends it."""
+    if options.brush or options.json or options.html:
+        raise InvalidOption("--serve: brush in the browser; --brush, --json and --html are not for it")
+    with made.serve(options.serve) as served, suppress(KeyboardInterrupt):
+        out.console.print(served.url, markup=False, soft_wrap=True)
+        out.progress("serving until Ctrl-C")
+        served.wait()
     return 0
 
 

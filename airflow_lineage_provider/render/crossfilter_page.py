@@ -1,9 +1,12 @@
-"""Linked views as one self-contained HTML page: the bar of each row in each view as a typed array, and nothing else of the table."""
+"""Linked views as one self-contained HTML page: the bar of each row in each view as a typed array, and nothing else of the table.
+
+Or without these: then a server counts."""
 
 from __future__ import annotations
 
 import base64
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,33 +33,56 @@ def to_html(found: Crossfilter, path: str | Path | None, max_rows: int) -> str:
             f"{found.title} has {found.rows:,} rows, more than the {max_rows:,} that a page may have: make the views of fewer rows, or "
             "raise max_rows (a page has a byte or two of each row and view)"
         )
+    _check_bars(found)
+    return _page(found, path, {name: _codes(found, name) for name in found.views})
+
+
+def served_page(found: Crossfilter) -> str:
+    """The page of a server that counts (`answers.served_crossfilter`): it has nothing of the table's rows.
+
+    :raises AnswerTooLarge: a view has more bars than a page may, or the table more rows than can be counted in 32 bits.
+    """
+    if found.rows >= 2**32:
+        raise AnswerTooLarge(f"{found.title} has {found.rows:,} rows, more than can be counted in a page: make the views of fewer rows")
+    _check_bars(found)
+    return _page(found, None, {name: {"totals": found.totals(name).tolist()} for name in found.views})
+
+
+def _check_bars(found: Crossfilter) -> None:
+    """:raises AnswerTooLarge: a view has more bars than a page may."""
     for name, view in found.views.items():
         if len(view.values) > MOST_BARS:
             raise AnswerTooLarge(f"view {name} has {len(view.values):,} bars, more than the {MOST_BARS:,} of a page: bin {view.expression}")
+
+
+def _page(found: Crossfilter, path: str | Path | None, counted_by: Mapping[str, Mapping[str, Any]]) -> str:
+    is_served = all("totals" in one for one in counted_by.values())
     return written(
-        "crossfilter.html.j2", path, title=visible(found.title), rows=found.rows, data=_data(found), css=asset("crossfilter.css"),
-        script=asset("crossfilter.js"), script_hash=asset_hash("crossfilter.js"),
+        "crossfilter.html.j2", path, title=visible(found.title), rows=found.rows, data=_data(found, counted_by), is_served=is_served,
+        css=asset("crossfilter.css"), script=asset("crossfilter.js"), script_hash=asset_hash("crossfilter.js"),
     )  # fmt: skip
 
 
-def _data(found: Crossfilter) -> Any:
-    """The views as JSON that no text in it can leave: ``{"rows", "views": [{"name", "expression", "labels", "bytes", "codes"}]}``.
+def _data(found: Crossfilter, counted_by: Mapping[str, Mapping[str, Any]]) -> Any:
+    """The views as JSON that no text in it can leave: ``{"rows", "views": [{"name", "expression", "labels", …}]}``.
 
-    ``codes`` are the base64 of unsigned numbers of so many ``bytes``, the least significant first.
+    Each has either ``bytes`` and ``codes`` (`_codes`) or, where a server counts, the ``totals`` of its bars.
     """
     from markupsafe import Markup
 
-    views = []
-    for name, view in found.views.items():
-        codes = found.codes(name)
-        little = codes.astype(codes.dtype.newbyteorder("<"), copy=False).tobytes()
-        encoded = base64.b64encode(little).decode("ascii")
-        views.append({
-            "name": visible(name), "expression": visible(view.expression), "labels": _labels(view.values), "bytes": codes.dtype.itemsize,
-            "codes": encoded,
-        })  # fmt: skip
+    views = [
+        {"name": visible(name), "expression": visible(view.expression), "labels": _labels(view.values), **counted_by[name]}
+        for name, view in found.views.items()
+    ]
     text = json.dumps({"rows": found.rows, "views": views}, ensure_ascii=True)
     return Markup(text.replace("<", "\\u003c").replace("&", "\\u0026"))
+
+
+def _codes(found: Crossfilter, name: str) -> dict[str, Any]:
+    """The bar of each row: the base64 of unsigned numbers of so many ``bytes``, the least significant first."""
+    codes = found.codes(name)
+    little = codes.astype(codes.dtype.newbyteorder("<"), copy=False).tobytes()
+    return {"bytes": codes.dtype.itemsize, "codes": base64.b64encode(little).decode("ascii")}
 
 
 _NULL, _EMPTY = "NULL", "(empty)"

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
+import sys
+import urllib.request
 from pathlib import Path
 
 import pyarrow as pa
@@ -47,6 +51,17 @@ def test_a_page(flights: str, tmp_path: Path, capfd: pytest.CaptureFixture[str])
     assert "the page cannot be written" in capfd.readouterr().err
 
 
+def test_served_until_it_is_ended(flights: str) -> None:
+    command = [sys.executable, "-m", "airflow_lineage_provider.cli", "brush", flights, *VIEWS, "--serve"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
+        assert process.stdout is not None
+        url = process.stdout.readline().strip()
+        with urllib.request.urlopen(url, timeout=10) as page:
+            assert b"delay // 10" in page.read()
+        process.send_signal(signal.SIGINT)
+        assert process.wait(20) == 0
+
+
 def test_what_is_wrong_is_said(flights: str, capfd: pytest.CaptureFixture[str]) -> None:
     assert main(["brush", flights, "--view", "x=colour"]) == 2
     assert "view x: " in capfd.readouterr().err
@@ -54,5 +69,9 @@ def test_what_is_wrong_is_said(flights: str, capfd: pytest.CaptureFixture[str]) 
     assert "two views have one name" in capfd.readouterr().err
     assert main(["brush", flights, *VIEWS, "--brush", "day=1"]) == 2
     assert "the views are carrier, delay" in capfd.readouterr().err
+    assert main(["brush", flights, *VIEWS, "--serve", "--json"]) == 2
+    assert "brush in the browser" in capfd.readouterr().err
+    assert main(["brush", flights, *VIEWS, "--serve", "70000"]) == 1
+    assert "port 70000 of 127.0.0.1 cannot be listened on" in capfd.readouterr().err
     assert main(["brush", flights + ".gone", *VIEWS]) == 1
     assert "no Parquet file" in capfd.readouterr().err

@@ -102,7 +102,7 @@ class Onward:
             self._waiting.remove(run_id)
             self._look_at(run_id, here)
         if self._dropped:
-            text = f"{len(self._dropped):,} later runs were dropped: whether they read any of these rows is not known"
+            text = f"dropped: {count(len(self._dropped), 'later run')}; whether any of these rows were read there is not known"
             self._remarks.append(Guarantee(level="exact", cause=text))
         if self._withheld:
             text = f"withheld: {count(self._withheld, 'later run')} that may have read rows of it, whose rows may not be shown to who asks"

@@ -167,7 +167,7 @@ def test_what_cannot_be_followed_is_said(lineage: Lineage, tables: Path, store: 
     monkeypatch.delenv("AIRFLOW_LINEAGE_SOURCE_LIMIT")
     lineage.drop(b.id)
     found = a.forward("rid = 1", "orders", across=True)
-    assert [one.cause for one in found.remarks] == ["1 later runs were dropped: whether they read any of these rows is not known"]
+    assert [one.cause for one in found.remarks] == ["dropped: 1 later run; whether any of these rows were read there is not known"]
     assert found.guarantee.level == "exact"
 
 

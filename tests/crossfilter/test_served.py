@@ -1,0 +1,183 @@
+"""Linked views that are served: the counts of Python in a browser, rows on demand, and nothing for who has not the address."""
+
+from __future__ import annotations
+
+import http.client
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from airflow_lineage_provider.answers.crossfilter import Crossfilter
+from airflow_lineage_provider.answers.served_crossfilter import ServedCrossfilter
+from airflow_lineage_provider.errors import AnswerTooLarge, EnvironmentProblem
+from tests.crossfilter.flights import VIEWS, flights
+from tests.crossfilter.test_page import CHROMIUM, OPTIONS, SHOTS, data_of
+
+
+@pytest.fixture(scope="module")
+def view() -> Crossfilter:
+    return Crossfilter.over(flights(2_000), VIEWS)
+
+
+@pytest.fixture(scope="module")
+def served(view: Crossfilter) -> Iterator[ServedCrossfilter]:
+    with view.serve() as made:
+        yield made
+
+
+def ask(
+    served: ServedCrossfilter, path: str = "", asked: Any = None, *, method: str = "", headers: dict[str, str] | None = None
+) -> tuple[int, bytes, dict[str, str]]:
+    place = urlsplit(served.url)
+    assert place.port
+    connection = http.client.HTTPConnection("127.0.0.1", place.port, timeout=10)
+    body = None if asked is None else asked if isinstance(asked, bytes) else json.dumps(asked).encode()
+    given = {"Content-Type": "application/json", **(headers or {})}
+    connection.request(method or ("GET" if body is None else "POST"), path if path.startswith("/") else place.path + path, body, given)
+    answer = connection.getresponse()
+    found = answer.status, answer.read(), dict(answer.getheaders())
+    connection.close()
+    return found
+
+
+def test_the_page_has_totals_and_nothing_of_the_rows(view: Crossfilter, served: ServedCrossfilter) -> None:
+    status, page, headers = ask(served)
+    assert (status, headers["Cache-Control"], headers["Referrer-Policy"]) == (200, "no-store", "no-referrer")
+    assert "default-src 'none'" in page.decode()
+    assert "connect-src 'self'" in page.decode()
+    assert "connect-src" not in view.to_html()
+    data = data_of(page.decode())
+    for one in data["views"]:
+        assert one["totals"] == view.totals(one["name"]).tolist()
+        assert "codes" not in one
+
+
+def test_counts_are_those_of_python(view: Crossfilter, served: ServedCrossfilter) -> None:
+    chance = np.random.default_rng(3)
+    for _ in range(20):
+        brushes: dict[str, list[int]] = {}
+        for name, one in view.views.items():
+            if chance.random() < 0.5:
+                brushes[name] = chance.choice(len(one.values), chance.integers(0, 4), replace=False).tolist()
+        status, content, _ = ask(served, "brush", [brushes.get(name) for name in view.views])
+        wanted = view.brush({name: view.views[name].values.take(pa.array(bars, pa.int64())).to_pylist() for name, bars in brushes.items()})
+        assert status == 200
+        counts = [n for each in wanted.counts.values() for n in each.values()]
+        assert np.frombuffer(content, "<u4").tolist() == [wanted.selected, *counts]
+
+
+def test_rows_are_told_as_texts() -> None:
+    table = pa.table({"x": [1, 2, 2], "text": ["a", "<b>\n", None], "data": [b"\0", None, b"x"]})
+    with Crossfilter.over(table, {"x": "x"}).serve() as served:
+        told = json.loads(ask(served, "rows", [[1]])[1])
+        assert told == {"columns": ["x", "text", "data"], "rows": [["2", "<b>↵", "NULL"], ["2", "NULL", "1 byte 78"]], "of": 2}
+        assert json.loads(ask(served, "rows", [[]])[1])["rows"] == []
+
+
+@pytest.mark.parametrize("asked", [
+    b"", b"{", b"\xff", {}, None, [], [None], [[0], None], [["0"], None, None, None], [[True], None, None, None], [[0.0], None, None, None],
+    [[-1], None, None, None], [[10**6], None, None, None], [[[0]], None, None, None], b"[" * 100_000,
+])  # fmt: skip
+def test_what_is_no_brush_is_refused(served: ServedCrossfilter, asked: Any) -> None:
+    for path in ("brush", "rows"):
+        status, told, _ = ask(served, path, b"null" if asked is None else asked)
+        assert (status, told != b"") == (400, True)
+    assert ask(served)[0] == 200
+
+
+def test_nobody_else_gets_anything(served: ServedCrossfilter) -> None:
+    port = urlsplit(served.url).port
+    assert port is not None
+    for path in ("/", "/brush", "/x/brush", "/x/", f"{served.url}/..", f"{urlsplit(served.url).path}page"):
+        assert ask(served, path if path.startswith("/") else "/" + path)[0] == 404
+    for headers in ({"Host": f"evil.example:{port}"}, {"Host": "127.0.0.1"}, {"Origin": "http://evil.example"}, {"Origin": "null"}):
+        assert ask(served, headers=headers)[0] == 404
+        assert ask(served, "brush", [None] * 4, headers=headers)[0] == 404
+    for headers in ({"Content-Type": "text/plain"}, {"Content-Length": "9000000"}, {"Content-Length": "-1"}):
+        assert ask(served, "brush", [None] * 4, headers=headers)[0] == 400
+    assert ask(served, method="PUT")[0] == 501
+    assert ask(served, "brush", [None] * 4, headers={"Origin": f"http://127.0.0.1:{port}"})[0] == 200
+
+
+def test_files_that_changed_are_told(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"x": [1, 2]}), tmp_path / "t.parquet")
+    with Crossfilter.over(tmp_path / "t.parquet", {"x": "x"}).serve() as served:
+        assert ask(served, "rows", [None])[0] == 200
+        pq.write_table(pa.table({"x": [1, 2, 3]}), tmp_path / "t.parquet")
+        status, told, _ = ask(served, "rows", [None])
+        assert status == 409
+        assert b"t.parquet" in told
+        assert ask(served, "brush", [[0]])[0] == 200
+
+
+def test_its_end_and_its_beginning(view: Crossfilter) -> None:
+    with view.serve() as served:
+        port = urlsplit(served.url).port
+        assert port
+        assert served.url in repr(served)
+        assert served.url in served._repr_html_()
+        with pytest.raises(EnvironmentProblem, match=f"port {port} of 127.0.0.1 cannot be listened on: .*port=0"):
+            view.serve(port)
+    with pytest.raises(OSError, match="refused"):
+        ask(served)
+    with pytest.raises(EnvironmentProblem, match="port 70000"):
+        view.serve(70_000)
+    with pytest.raises(AnswerTooLarge, match="view n has 100,001 bars"):
+        Crossfilter.over(pa.table({"n": range(100_001)}), {"n": "n"}).serve()
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium: apt-get install chromium")
+def test_in_a_browser(view: Crossfilter) -> None:
+    from playwright.sync_api import expect, sync_playwright
+
+    with view.serve() as served, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=OPTIONS)
+        page = browser.new_page(viewport={"width": 1200, "height": 900}, color_scheme="light")
+        problems: list[str] = []
+        page.on("pageerror", lambda error: problems.append(str(error)))
+        page.on("console", lambda told: problems.append(told.text) if told.type == "error" and "favicon" not in told.text else None)
+        page.on("request", lambda asked: problems.append(asked.url) if not asked.url.startswith(served.url) else None)
+        page.goto(served.url)
+
+        def agrees(**brushes: list[Any]) -> None:
+            found = view.brush(**brushes)
+            expect(page.locator("#selected")).to_have_text(f"{found.selected:,}")
+            expect(page.locator('section[aria-label="carrier"] .count')).to_have_text([f"{n:,}" for n in found.counts["carrier"].values()])
+
+        agrees()
+        page.click('section[aria-label="carrier"] .bar:has-text("C1") >> nth=0')
+        agrees(carrier=["C1"])
+        canvas = page.locator('section[aria-label="place"] canvas').bounding_box()
+        assert canvas
+        page.mouse.move(canvas["x"] + canvas["width"] * 0.25, canvas["y"] + 20)
+        page.mouse.down()
+        page.mouse.move(canvas["x"] + canvas["width"] * 0.75, canvas["y"] + 20, steps=20)  # brushes that come faster than answers
+        page.mouse.up()
+        inputs = page.locator('section[aria-label="place"] input')
+        first, last = (int(one) for one in inputs.evaluate_all("all => all.map(one => one.value)"))
+        place = view.views["place"].values.to_pylist()[first : last + 1]
+        agrees(carrier=["C1"], place=place)
+        page.click("#show")
+        found = view.brush(carrier=["C1"], place=place)
+        expect(page.locator("#rows-title")).to_have_text(f"{min(100, found.selected):,} of {found.selected:,} rows")
+        assert page.locator("#rows tbody tr").count() == found.rows(100).num_rows
+        if SHOTS:
+            page.screenshot(path=f"{SHOTS}/served-light.png", full_page=True)
+            page.emulate_media(color_scheme="dark")
+            page.set_viewport_size({"width": 390, "height": 800})
+            page.screenshot(path=f"{SHOTS}/served-dark.png", full_page=True)
+        page.click("#clear")
+        agrees()
+        expect(page.locator("#rows")).to_be_hidden()
+        served.close()
+        page.click('section[aria-label="carrier"] .bar >> nth=0')
+        expect(page.locator("#problem")).to_contain_text("The counts are those of an earlier brush")
+        assert [one for one in problems if "ERR_CONNECTION_REFUSED" not in one] == []
+        browser.close()
