@@ -8,7 +8,8 @@ from importlib import import_module
 from typing import Any
 
 from airflow_lineage_provider import __version__
-from airflow_lineage_provider.cli.argument_types import columns, json_or_text, natural, pair
+from airflow_lineage_provider.cli import captured_tables
+from airflow_lineage_provider.cli.argument_types import json_or_text, natural, pair
 from airflow_lineage_provider.cli.shared_arguments import html, json, keys, max_rows, one_run, secrets, shown, spark, the_pipeline, yes
 from airflow_lineage_provider.cli.verb_help import DESCRIPTION, VERBS, epilog
 from airflow_lineage_provider.cli.verb_parser import VerbParser
@@ -213,10 +214,7 @@ def _capture(made: argparse.ArgumentParser) -> None:
         "--direction", default=words(CaptureDirection)[0], choices=words(CaptureDirection),
         help="which way it may be asked later: from the result to the sources, from the sources to the result (default: %(default)s)",
     )  # fmt: skip
-    made.add_argument(
-        "--tables", type=columns, metavar="NAME[,NAME]",
-        help="only lineage of these source tables; that of others is traced when it is asked for (default: all)",
-    )  # fmt: skip
+    captured_tables.add_to(made)
     _subqueries(made)
     made.add_argument("--forget", action="store_true", help="drop what was captured; the lineage is traced again when it is asked for")
     secrets(made)

@@ -53,7 +53,11 @@ VERBS: Mapping[str, VerbHelp] = {
     ),
     "capture": VerbHelp(
         "find what stands behind every row of a run now, and keep it as indexes that questions look up later",
-        ("airflow-lineage capture latest", "airflow-lineage capture 01JG3Q --direction backward --json"),
+        (
+            "airflow-lineage capture latest",
+            "airflow-lineage capture 01JG3Q --direction backward --json",
+            "airflow-lineage capture latest --where 'loans=debt>0' --partition-by loans=month --cube 'loans={\"by\": [\"month\"]}'",
+        ),
     ),
     "index": VerbHelp(
         "show what was captured of a run's lineage, how large it is, and how it is written",

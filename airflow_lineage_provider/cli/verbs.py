@@ -8,6 +8,7 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider.cli.array_verbs import arrays as arrays
+from airflow_lineage_provider.cli.captured_tables import wanted_tables
 from airflow_lineage_provider.cli.opened import agreed, asking, found_run, opened
 from airflow_lineage_provider.cli.pipelines import load_imports, load_pipeline, register_udfs
 from airflow_lineage_provider.cli.secret_params import secret_params
@@ -168,7 +169,9 @@ def capture(options: Namespace, out: Streams) -> int:
         if options.forget:
             made.forget_captured()
         else:
-            made.capture(options.direction, tables=options.tables, subqueries=options.subqueries, progress=out.progress, **_given(options))
+            made.capture(
+                options.direction, tables=wanted_tables(options), subqueries=options.subqueries, progress=out.progress, **_given(options)
+            )
         _show_captured(made, options, out)
     return 0
 

@@ -1,0 +1,69 @@
+"""What a shell says of tables whose lineage is captured: ``--tables``; of one by its name ``--where``, ``--partition-by``, ``--cube``."""
+
+from __future__ import annotations
+
+import argparse
+from argparse import Namespace
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from airflow_lineage_provider.cli.argument_types import columns, json_or_text, pair
+from airflow_lineage_provider.errors import InvalidCapture
+from airflow_lineage_provider.shown import shown
+
+if TYPE_CHECKING:
+    from airflow_lineage_provider.capture.wanted import CaptureTable, Cube
+
+
+def add_to(made: argparse.ArgumentParser) -> None:
+    """The options of a verb."""
+    made.add_argument(
+        "--tables", type=columns, metavar="NAME[,NAME]",
+        help="only lineage of these source tables; that of others is traced when it is asked for (default: all)",
+    )  # fmt: skip
+    made.add_argument(
+        "--where", type=pair(str), action="append", default=[], metavar="TABLE=CONDITION",
+        help="of a table, only rows that meet a condition; questions about others are traced",
+    )  # fmt: skip
+    made.add_argument(
+        "--partition-by", type=pair(str), action="append", default=[], metavar="TABLE=EXPRESSION",
+        help="order a table's rows behind each row by an expression: conditions on it leave most unread; may be given several times",
+    )  # fmt: skip
+    made.add_argument(
+        "--cube", type=pair(json_or_text), action="append", default=[], metavar="TABLE=CUBE",
+        help='keep aggregates of a table\'s rows behind each row: {"by": ["mode"], "measures": ["count(*)", "sum(tax)"]}; may be given '
+        "several times",
+    )  # fmt: skip
+
+
+def wanted_tables(options: Namespace) -> Sequence[str] | dict[str, CaptureTable] | None:
+    """The tables that are asked for, and what of each.
+
+    :raises InvalidCapture: a cube cannot be meant so, or two conditions are given for a table.
+    """
+    from airflow_lineage_provider.capture.wanted import CaptureTable
+
+    conditions: dict[str, str] = {}
+    for table, condition in options.where:
+        if table in conditions:
+            raise InvalidCapture(f"--where: two conditions are given for {table}; join them by AND")
+        conditions[table] = condition
+    named = [table for given in (options.where, options.partition_by, options.cube) for table, _ in given]
+    if not named:
+        return options.tables  # type: ignore[no-any-return]
+    return {
+        table: CaptureTable(
+            where=conditions.get(table),
+            partition_by=[one for name, one in options.partition_by if name == table],
+            cube=[_cube(one) for name, one in options.cube if name == table],
+        )
+        for table in dict.fromkeys([*(options.tables or ()), *named])
+    }
+
+
+def _cube(given: Any) -> Cube:
+    from airflow_lineage_provider.capture.wanted import Cube
+
+    if not isinstance(given, dict) or not given.keys() <= {"by", "measures"}:
+        raise InvalidCapture(f'--cube: {shown(given)} is not understood; it can be {{"by": ["mode"], "measures": ["count(*)"]}}')
+    return Cube(**given)
