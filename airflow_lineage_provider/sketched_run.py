@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from airflow_lineage_provider.deriving.asked_run import AskedRun
     from airflow_lineage_provider.pipeline import Lineage
     from airflow_lineage_provider.records.run import RunRecord
-    from airflow_lineage_provider.running.sketching import Sketching
+    from airflow_lineage_provider.running.asked_sketches import Sketching
 
 log = logging.getLogger(__name__)
 
@@ -41,7 +41,7 @@ class SketchesOfRun:
         The result stands without sketches: what keeps one from being captured is kept with the run (`sketches`).
         """
         from airflow_lineage_provider.deriving.sketching import Sketched, sketched
-        from airflow_lineage_provider.running.sketching import not_captured
+        from airflow_lineage_provider.running.captured_sketches import not_captured
 
         def asked(run: AskedRun) -> Sketched:
             return sketched(run, wanted, settings.capture_limit())

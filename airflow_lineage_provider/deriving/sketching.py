@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from airflow_lineage_provider.deriving.asked_run import AskedRun
     from airflow_lineage_provider.deriving.derivation import Derivation
     from airflow_lineage_provider.recording import RecordedSource
-    from airflow_lineage_provider.running.sketching import Sketching
+    from airflow_lineage_provider.running.asked_sketches import Sketching
     from airflow_lineage_provider.sketches.choice import ChosenColumn
     from airflow_lineage_provider.spark.rereading.sketched import SketchedColumn
     from airflow_lineage_provider.spark.rereading.tracing import SparkTracing

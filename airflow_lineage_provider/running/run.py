@@ -41,7 +41,7 @@ from airflow_lineage_provider.running.output import Output, Written
 from airflow_lineage_provider.running.recorded_sources import recorded_sources
 from airflow_lineage_provider.running.sketch_policy import note_sketches
 from airflow_lineage_provider.running.sketched_result import check_result
-from airflow_lineage_provider.running.sketching import Sketching, sketching
+from airflow_lineage_provider.running.sketching import sketching
 from airflow_lineage_provider.secrecy import Secrets
 from airflow_lineage_provider.secrecy.failures import guarded, told
 from airflow_lineage_provider.secrecy.known import AIRFLOW
@@ -57,6 +57,7 @@ if TYPE_CHECKING:
 
     from airflow_lineage_provider.capture.wanted import Capture
     from airflow_lineage_provider.reasons import ReasonedUdf
+    from airflow_lineage_provider.running.asked_sketches import Sketching
     from airflow_lineage_provider.sketches.wanted import SketchOn
     from airflow_lineage_provider.spark.capturing.capture import CapturedPipeline
     from airflow_lineage_provider.spark.capturing.lineage_sources import LineageSource

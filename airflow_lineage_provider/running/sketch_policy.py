@@ -15,7 +15,7 @@ from airflow_lineage_provider.sketches.reuse import why_not_serving
 if TYPE_CHECKING:
     from airflow_lineage_provider.plan.pipeline import Pipeline
     from airflow_lineage_provider.records.run import RunRecord
-    from airflow_lineage_provider.running.sketching import Sketching
+    from airflow_lineage_provider.running.asked_sketches import Sketching
     from airflow_lineage_provider.sketches.template import Binding, Instance
     from airflow_lineage_provider.store.run_store import RunStore
 
@@ -29,7 +29,7 @@ def measured(store: RunStore, instance: Instance) -> list[MeasuredRun]:
     return store.ask("reading what runs took", lambda opened: opened.measured_runs(instance.template), nothing)
 
 
-def to_capture(runs: Sequence[MeasuredRun], pipeline: Pipeline, instance: Instance, versions: Mapping[int, str]) -> Decision:
+def whether_captured(runs: Sequence[MeasuredRun], pipeline: Pipeline, instance: Instance, versions: Mapping[int, str]) -> Decision:
     """Whether sketches of this instance, over these versions of its sources, are captured after its run.
 
     :raises EnvironmentProblem: z3 is not installed.

@@ -1,0 +1,95 @@
+"""A run that is asked for provenance sketches: its sources, and what it does with each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from airflow_lineage_provider.errors import PlanError
+from airflow_lineage_provider.records.sketches import SketchUse
+from airflow_lineage_provider.sketches.choice import ChosenColumn
+from airflow_lineage_provider.sketches.template import Instance
+
+if TYPE_CHECKING:
+    from airflow_lineage_provider.plan.expressions import Expression
+    from airflow_lineage_provider.plan.operators import Source
+    from airflow_lineage_provider.recording import RecordedPlan, RecordedSource
+    from airflow_lineage_provider.running.run import Request
+    from airflow_lineage_provider.sketches.wanted import SketchOn
+    from airflow_lineage_provider.spark.capturing.capture import CapturedPipeline
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sketching:
+    """``uses`` says of each source what became of it; ``selections`` are the conditions of the sketches that are used, ``capture`` the
+    columns that are to be captured, by leaf, of which those of ``tied`` leaves are good only if no rows tie at the limit; ``versions`` are
+    digests of the versions of the sources that the run reads, ``because`` is why some are captured, where that was decided."""
+
+    uses: tuple[SketchUse, ...] = ()
+    selections: Mapping[int, Expression] = field(default_factory=dict)
+    capture: Mapping[int, ChosenColumn] = field(default_factory=dict)
+    tied: frozenset[int] = frozenset()
+    instance: Instance | None = None
+    versions: Mapping[int, str] = field(default_factory=dict)
+    because: str = ""
+
+    @property
+    def used(self) -> tuple[str, ...]:
+        """The ids of the sketches that are used."""
+        return tuple(one.sketch for one in self.uses if one.state == "used")
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A run that may use sketches, or capture them; ``versions`` are digests of the versions of its sources."""
+
+    request: Request
+    captured: CapturedPipeline
+    recorded: RecordedPlan
+    named: Mapping[int, SketchOn]
+    instance: Instance
+    versions: Mapping[int, str]
+
+    @property
+    def sources(self) -> list[RecordedSource]:
+        """The sources, in the order of their leaves."""
+        return sources_of(self.recorded)
+
+    @property
+    def keys(self) -> dict[int, tuple[str, ...]]:
+        """The primary keys that the user names, by leaf."""
+        keys = self.request.keys
+        return {
+            one.source.leaf: tuple(column_of(one.source, name) for name in keys[one.source.relation.name])
+            for one in self.sources if one.source.relation.name in keys
+        }  # fmt: skip
+
+    def unused(self, because: str) -> Sketching:
+        """No source is read through a sketch."""
+        return self.sketching(tuple(unused(one, because) for one in self.sources))
+
+    def sketching(self, uses: tuple[SketchUse, ...], **what: Any) -> Sketching:
+        """What the run does."""
+        return Sketching(uses=uses, instance=self.instance, versions=self.versions, **what)
+
+
+def sources_of(recorded: RecordedPlan) -> list[RecordedSource]:
+    """The sources of a run, in the order of their leaves."""
+    return [recorded.sources[leaf] for leaf in sorted(recorded.sources)]
+
+
+def unused(one: RecordedSource, because: str, column: str = "") -> SketchUse:
+    """That a source is not read through a sketch, and why."""
+    return SketchUse(leaf=one.source.leaf, table=one.source.relation.name, column=column, state="unused", because=because)
+
+
+def column_of(source: Source, name: str) -> str:
+    """A column of a source, in the table's own letters.
+
+    :raises PlanError: there is none of this name.
+    """
+    same = [one for one in source.columns if one == name] or [one for one in source.columns if one.casefold() == name.casefold()]
+    if len(same) != 1:
+        raise PlanError(f"sketch_on names column {name} of {source.relation.name}; the table has {', '.join(source.columns)}")
+    return same[0]
