@@ -18,7 +18,8 @@ class KeptSketch:
     ``run_id`` is the run that it was captured of, ``template`` and ``constants`` what that run was an instance of; runs of other templates
     cannot use it. ``fragments`` of ``count`` are in it, with ``rows`` of ``total`` rows of the source; ``bytes`` are those in the store,
     the cuts aside, which sketches share. ``uses`` are the runs that have read through it. ``outdated`` says how the sources of the run are
-    others now, so that it is not used; empty while they are the same, and None where that was not asked, or only Spark could tell.
+    others now, so that it is not used, or only with the rows of new files; empty while they are the same, and None where that was not
+    asked, or only Spark could tell.
     """
 
     id: str

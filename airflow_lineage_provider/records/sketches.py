@@ -17,7 +17,9 @@ class SketchUse:
     :ivar because: one sentence, with numbers where there are any.
     :ivar sketch: the sketch's id, where there is one; ``run_id`` is the run that it was captured of.
     :ivar fragments, count: the fragments that are in the sketch, and how many there are.
-    :ivar rows, total: the rows that are in them, and how many the source has.
+    :ivar rows, total: the rows that are in them, and how many the source has. Where it was appended to since the sketch was captured, new
+        rows that are read are counted, too.
+    :ivar new_files: how many files came since, whose rows are all read.
     """
 
     leaf: int
@@ -31,6 +33,7 @@ class SketchUse:
     count: int = 0
     rows: int | None = None
     total: int | None = None
+    new_files: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)

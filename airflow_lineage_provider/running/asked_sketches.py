@@ -22,12 +22,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Sketching:
-    """``uses`` says of each source what became of it; ``selections`` are the conditions of the sketches that are used, ``capture`` the
-    columns that are to be captured, by leaf, of which those of ``tied`` leaves are good only if no rows tie at the limit; ``versions`` are
-    digests of the versions of the sources that the run reads, ``because`` is why some are captured, where that was decided."""
+    """``uses`` says of each source what became of it.
+
+    By leaf: ``selections`` are the conditions of the sketches that are used, ``in_full`` files that are read whole, whatever these say, and
+    ``capture`` the columns that are to be captured, of which those of ``tied`` leaves are good only if no rows tie at the limit.
+    ``versions`` are digests of the versions of the sources that the run reads, ``because`` is why some are captured, where it was decided.
+    """
 
     uses: tuple[SketchUse, ...] = ()
     selections: Mapping[int, Expression] = field(default_factory=dict)
+    in_full: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
     capture: Mapping[int, ChosenColumn] = field(default_factory=dict)
     tied: frozenset[int] = frozenset()
     instance: Instance | None = None

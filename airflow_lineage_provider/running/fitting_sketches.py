@@ -2,26 +2,33 @@
 
 A sketch is used where all sources are of the very versions that it was captured of, and for the very instance of the pipeline
 (`sketches.template`): then what the proof said when it was captured holds. For an instance with other constants it is proved anew that the
-column is safe, and that the sketch has all that stands behind the result. Whatever stands against it is said of each source.
+column is safe, and that the sketch has all that stands behind the result. Where its own source was appended to since, and no other has
+changed, a rule must say that it serves with the new rows (`sketches.appends`); then all other sources are read in full. Whatever stands
+against a sketch is said of each source.
 """
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from airflow_lineage_provider.errors import EnvironmentProblem, SketchError
+from airflow_lineage_provider.errors import EnvironmentProblem, LineageError, SketchError
+from airflow_lineage_provider.plan.digest import digest_of
 from airflow_lineage_provider.records.sketches import SketchUse, StoredSketch
+from airflow_lineage_provider.running.appended_source import AppendedRead, AppendedSource, added_files
 from airflow_lineage_provider.running.asked_sketches import Asked, Sketching, unused
 from airflow_lineage_provider.sketches import kept_cuts
+from airflow_lineage_provider.sketches.appends import AppendRule, append_rule
 from airflow_lineage_provider.sketches.choice import why_not
 from airflow_lineage_provider.sketches.columns import safe_columns
+from airflow_lineage_provider.sketches.partition import Partition
 from airflow_lineage_provider.sketches.reuse import why_not_reused
 from airflow_lineage_provider.sketches.sketch import Sketch
 from airflow_lineage_provider.sketches.template import Binding
 from airflow_lineage_provider.sketches.use import selection
+from airflow_lineage_provider.typed_json import written
 
 if TYPE_CHECKING:
     from airflow_lineage_provider.plan.expressions import Expression
@@ -37,54 +44,80 @@ MOST_TRIED = 20
 
 
 def fitting(asked: Asked, store: RunStore) -> Sketching:
-    """The sketches that fit, one for each source."""
-    return _Fitting(asked).used(store)
+    """The sketches that fit, one for each source; of a source that was appended to that one alone."""
+    nothing: list[StoredSketch] = []
+    stored = store.ask("finding sketches", lambda opened: opened.sketches_of(asked.instance.template), nothing)
+    return _Fitting(asked, store).used(stored)
+
+
+@dataclass(frozen=True)
+class _Fit:
+    """What becomes of a source: where a sketch is used, the condition of the rows that are read, and files that are read whole."""
+
+    use: SketchUse
+    condition: Expression | None = None
+    in_full: tuple[str, ...] = ()
+
+    @property
+    def is_used(self) -> bool:
+        return self.use.state == "used"
 
 
 @dataclass(frozen=True)
 class _Fitting:
     asked: Asked
+    store: RunStore
     contained: dict[Binding, str] = field(default_factory=dict)
     """Why an instance's sketches do not serve, by its constants."""
     safe: dict[tuple[int, str], str] = field(default_factory=dict)
     """Why a column is not safe for this instance, by leaf and name."""
+    rules: dict[tuple[int, str], AppendRule | str] = field(default_factory=dict)
+    """By which rule a sketch serves after an append, or why by none, by leaf and column."""
 
-    def used(self, store: RunStore) -> Sketching:
-        """The sketches that fit, one for each source."""
-        nothing: list[StoredSketch] = []
-        stored = store.ask("finding sketches", lambda opened: opened.sketches_of(self.asked.instance.template), nothing)
-        uses, selections = [], {}
+    def used(self, stored: Sequence[StoredSketch]) -> Sketching:
+        """What becomes of the sources."""
+        of_leaf = {source.source.leaf: [one for one in stored if self._is_of(source, one)] for source in self.asked.sources}
+        fits = {source.source.leaf: self._fresh(source, of_leaf[source.source.leaf]) for source in self.asked.sources}
         for source in self.asked.sources:
-            use, condition = self._used(source, [one for one in stored if one.leaf == source.source.leaf])
-            uses.append(use)
-            if condition is not None:
-                selections[source.source.leaf] = condition
-        return self.asked.sketching(tuple(uses), selections=selections)
+            appended = [one for one in of_leaf[source.source.leaf] if self._changed_leaves(one) == {source.source.leaf}]
+            if appended and not fits[source.source.leaf].is_used:
+                others = any(one.is_used for one in fits.values())
+                fits[source.source.leaf] = self._appended(source, appended, fits[source.source.leaf].use, others)
+        return self.asked.sketching(
+            tuple(one.use for one in fits.values()),
+            selections={leaf: one.condition for leaf, one in fits.items() if one.condition is not None},
+            in_full={leaf: one.in_full for leaf, one in fits.items() if one.in_full},
+        )
 
-    def _used(self, source: RecordedSource, stored: Sequence[StoredSketch]) -> tuple[SketchUse, Expression | None]:
+    def _is_of(self, source: RecordedSource, one: StoredSketch) -> bool:
         on = self.asked.named.get(source.source.leaf)
-        on_it = [one for one in stored if on is None or one.column == on.column]
+        return one.leaf == source.source.leaf and (on is None or one.column == on.column)
+
+    # --- of the same versions ------------------------------------------------------------------------------------------
+
+    def _fresh(self, source: RecordedSource, on_it: Sequence[StoredSketch]) -> _Fit:
+        on = self.asked.named.get(source.source.leaf)
         column = "" if on is None else on.column
         if not on_it:
-            return unused(source, "no sketch was captured of a run of this pipeline", column), None
-        fresh = [one for one in on_it if one.versions == dict(self.asked.versions)]
+            return _Fit(unused(source, "no sketch was captured of a run of this pipeline", column))
+        fresh = [one for one in on_it if not self._changed_leaves(one)]
         if not fresh:
-            return unused(source, f"a source has changed since the sketch was captured: {self._changed(on_it[0])}", on_it[0].column), None
+            return _Fit(unused(source, f"a source has changed since the sketch was captured: {self._changed(on_it[0])}", on_it[0].column))
         small = sorted(fresh, key=lambda one: one.rows)
         same = next((one for one in small if one.binding == self.asked.instance.binding), None)
         return self._reused(source, small[:MOST_TRIED]) if same is None else self._selected(source, same, _SAME)
 
-    def _reused(self, source: RecordedSource, stored: Sequence[StoredSketch]) -> tuple[SketchUse, Expression | None]:
+    def _reused(self, source: RecordedSource, stored: Sequence[StoredSketch]) -> _Fit:
         """The smallest sketch of another instance that surely serves this one."""
         problem = ""
         for one in stored:
             try:
                 problem = self._why_not_reused(one)
             except EnvironmentProblem as missing:
-                return unused(source, f"the sketches that there are ({len(stored)}) are of other constants: {missing}", one.column), None
+                return _Fit(unused(source, f"the sketches that there are ({len(stored)}) are of other constants: {missing}", one.column))
             if not problem:
                 return self._selected(source, one, _OTHER)
-        return unused(source, f"the sketches that there are ({len(stored)}) are of other constants: {problem}", stored[-1].column), None
+        return _Fit(unused(source, f"the sketches that there are ({len(stored)}) are of other constants: {problem}", stored[-1].column))
 
     def _why_not_reused(self, one: StoredSketch) -> str:
         if one.binding not in self.contained:
@@ -97,28 +130,101 @@ class _Fitting:
             self.safe[column] = why_not(judged) or ("it is safe only for a result that has rows" if judged.needs_rows else "")
         return self.safe[column]
 
+    def _changed_leaves(self, one: StoredSketch) -> set[int]:
+        """The sources that are of other versions than the sketch's."""
+        versions = self.asked.versions
+        return {leaf for leaf in versions.keys() | one.versions.keys() if versions.get(leaf) != one.versions.get(leaf)}
+
     def _changed(self, one: StoredSketch) -> str:
-        names = [
-            s.source.relation.name for s in self.asked.sources if one.versions.get(s.source.leaf) != self.asked.versions[s.source.leaf]
-        ]
+        leaves = self._changed_leaves(one)
+        names = [source.source.relation.name for source in self.asked.sources if source.source.leaf in leaves]
         return ", ".join(dict.fromkeys(names)) or "another table was read"
 
-    def _selected(self, source: RecordedSource, stored: StoredSketch, of: str) -> tuple[SketchUse, Expression | None]:
+    def _selected(self, source: RecordedSource, stored: StoredSketch, of: str) -> _Fit:
         attributes = dict(zip(source.source.columns, source.source.output, strict=True))
         try:
-            sketch, partition = Sketch.from_bytes(stored.content), kept_cuts.from_bytes(stored.cuts)
-            if (sketch.leaf, sketch.column, sketch.count) != (
-                stored.leaf,
-                stored.column,
-                partition.count,
-            ) or stored.column not in attributes:
-                raise SketchError("its parts do not belong together")
+            sketch, partition = _parts(source, stored)
             condition = selection(partition, sketch.fragments, attributes[stored.column])
         except SketchError as problem:
-            log.warning("sketch %s is not used: %s", stored.id, problem)
-            return unused(source, f"sketch {stored.id} cannot be read: {problem}", stored.column), None
+            return _unreadable(source, stored, problem)
         told = f"sketch of run {stored.run_id}, {of}: {stored.rows:,} of {stored.total:,} rows"
-        return SketchUse(
-            leaf=stored.leaf, table=source.source.relation.name, column=stored.column, state="used", because=told, sketch=stored.id,
-            run_id=stored.run_id, fragments=len(sketch.fragments), count=sketch.count, rows=stored.rows, total=stored.total,
-        ), condition  # fmt: skip
+        return _Fit(_used(source, stored, told, len(sketch.fragments), sketch.count, stored.rows, stored.total), condition)
+
+    # --- of a version from before an append ----------------------------------------------------------------------------
+
+    def _appended(self, source: RecordedSource, stored: Sequence[StoredSketch], before: SketchUse, others: bool) -> _Fit:
+        """The first sketch that serves with the new rows, of the same constants before others, the newest first."""
+        name, problem = source.source.relation.name, "another source is read through a sketch"
+        candidates = sorted(stored, key=lambda one: one.binding != self.asked.instance.binding)[: 0 if others else MOST_TRIED]
+        for one in candidates:
+            try:
+                rule = self._rule(one)
+                files = self._new_files(source, one)
+                return self._read(source, one, files, rule)
+            except (LineageError, OverflowError, ValueError) as found:  # of values that Python has not
+                problem = str(found)
+        told = f"{name} was appended to since the sketch was captured, and it is not used: {problem}"
+        return _Fit(replace(before, because=told, column=stored[0].column))
+
+    def _rule(self, one: StoredSketch) -> AppendRule:
+        """:raises SketchError: there is none. :raises EnvironmentProblem: z3 is not installed."""
+        if one.binding != self.asked.instance.binding:
+            problem = self._why_not_reused(one)
+            if problem:
+                raise SketchError(f"it is of other constants: {problem}")
+        at = (one.leaf, one.column)
+        if at not in self.rules:
+            self.rules[at] = append_rule(self.asked.captured.pipeline, *at, keys=self.asked.keys)
+        found = self.rules[at]
+        if isinstance(found, str):
+            raise SketchError(found)
+        return found
+
+    def _new_files(self, source: RecordedSource, one: StoredSketch) -> tuple[str, ...]:
+        """:raises SketchError: the source was not only appended to, or nobody can tell."""
+        record = self.store.ask(f"reading run {one.run_id}", lambda opened: opened.run(one.run_id), None)
+        then = next((each.version for each in record.inputs if each.leaf == one.leaf), None) if record else None
+        if then is None or digest_of(written(then)) != one.versions.get(one.leaf):
+            raise SketchError("what its run has read is no longer known")
+        found = added_files(then, source.version)
+        if isinstance(found, str):
+            raise SketchError(found)
+        return found
+
+    def _read(self, source: RecordedSource, one: StoredSketch, files: tuple[str, ...], rule: AppendRule) -> _Fit:
+        """:raises SketchError: it is not worth it, or cannot be read. :raises TracingError: Spark failed to look at the new rows."""
+        from airflow_lineage_provider.spark.rereading.tracing import spark_errors
+
+        frame = self.asked.captured.leaves[one.leaf]
+        with spark_errors(f"looking at the new rows of {source.source.relation.name}"):
+            found = AppendedSource(source.source, frame, files, one, *_parts(source, one)).read(rule)
+        return _Fit(_used_with_new(source, one, found, len(files), rule), found.condition, found.in_full)
+
+
+def _parts(source: RecordedSource, stored: StoredSketch) -> tuple[Sketch, Partition]:
+    """:raises SketchError: it cannot be read."""
+    sketch, partition = Sketch.from_bytes(stored.content), kept_cuts.from_bytes(stored.cuts)
+    here = (stored.leaf, stored.column, partition.count)
+    if (sketch.leaf, sketch.column, sketch.count) != here or stored.column not in source.source.columns:
+        raise SketchError("its parts do not belong together")
+    return sketch, partition
+
+
+def _unreadable(source: RecordedSource, stored: StoredSketch, problem: SketchError) -> _Fit:
+    log.warning("sketch %s is not used: %s", stored.id, problem)
+    return _Fit(unused(source, f"sketch {stored.id} cannot be read: {problem}", stored.column))
+
+
+def _used(source: RecordedSource, stored: StoredSketch, told: str, fragments: int, count: int, rows: int, total: int) -> SketchUse:
+    return SketchUse(
+        leaf=stored.leaf, table=source.source.relation.name, column=stored.column, state="used", because=told, sketch=stored.id,
+        run_id=stored.run_id, fragments=fragments, count=count, rows=rows, total=total,
+    )  # fmt: skip
+
+
+def _used_with_new(source: RecordedSource, stored: StoredSketch, found: AppendedRead, files: int, rule: AppendRule) -> SketchUse:
+    old, before = found.rows - found.new, found.total - found.new
+    came = f"{files:,} {'files' if files > 1 else 'file'} with {found.new:,} rows"
+    told = f"sketch of run {stored.run_id}, from before {came} came, which are read, and {old:,} of {before:,} others; {rule.because}"
+    count = Sketch.from_bytes(stored.content).count
+    return replace(_used(source, stored, told, found.fragments, count, found.rows, found.total), new_files=files)

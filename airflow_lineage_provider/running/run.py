@@ -283,8 +283,9 @@ def _compute(execution: Execution, prepared: _Prepared) -> DataFrame:
     plan = prepared.recorded.plan
     identities = {leaf: one.identity for leaf, one in prepared.recorded.sources.items()}
     leaves = dict(enumerate(prepared.captured.leaves))
-    tables = source_views(execution, plan, leaves, identities, prepared.sketching.selections, prepared.captured.rows_of)
-    if not prepared.programs and not prepared.sketching.selections:
+    through = prepared.sketching
+    tables = source_views(execution, plan, leaves, identities, through.selections, prepared.captured.rows_of, through.in_full)
+    if not prepared.programs and not through.selections:
         return prepared.frame  # nothing is stored but the session's own data: the pipeline runs as it is
     names = _register_udfs(execution, prepared)
     frame = None

@@ -97,13 +97,18 @@ def row_digest(columns: Sequence[str]) -> str:
 
 def file_hashes(frame: DataFrame) -> dict[str, str]:
     """Hash (as text) to path, of every file of a Parquet source: what `with_identity` writes as ``lineage_file``."""
-    # inputFiles() writes local paths with three slashes, _metadata.file_path with one.
-    found = texts_of_array(frame.sparkSession, frame._jdf.inputFiles())
-    paths = [re.sub("^file:///", "file:/", path) for path in sorted(found)]
+    paths = input_files(frame)
     hashes = {str(xxhash64(path.encode())): path for path in paths}
     if len(hashes) < len(paths):
         raise PlanError("two files of a source have the same 64-bit hash; name a primary key for this table with keys={…}")
     return hashes
+
+
+def input_files(frame: DataFrame) -> list[str]:
+    """The files that a frame reads, as ``_metadata.file_path`` names them."""
+    # inputFiles() writes local paths with three slashes, _metadata.file_path with one.
+    found = texts_of_array(frame.sparkSession, frame._jdf.inputFiles())
+    return [re.sub("^file:///", "file:/", path) for path in sorted(found)]
 
 
 def is_local(relation: Relation) -> bool:

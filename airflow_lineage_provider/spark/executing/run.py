@@ -23,6 +23,7 @@ from airflow_lineage_provider.spark.arrow_border import carried
 from airflow_lineage_provider.spark.capturing.lineage_sources import LineageSource, keys_frame
 from airflow_lineage_provider.spark.executing.by_driver import brought
 from airflow_lineage_provider.spark.executing.loading import load
+from airflow_lineage_provider.spark.executing.new_files import of_files, of_other_files
 from airflow_lineage_provider.spark.executing.on_executors import WRITTEN, writing_partitions
 from airflow_lineage_provider.spark.executing.python_maps import applied
 from airflow_lineage_provider.spark.executing.python_windows import with_window_functions
@@ -121,15 +122,17 @@ def source_views(
     identities: Mapping[int, SourceIdentity],
     selections: Mapping[int, Expression] | None = None,
     rows_of: Mapping[int, LineageSource] | None = None,
+    in_full: Mapping[int, Sequence[str]] | None = None,
 ) -> dict[Key, LeafTable]:
-    """A view for every source leaf, with its lineage key, and the rows alone that ``selections`` leave of it, or that are ``rows_of``
-    lineage. Data that only this session holds is stored on the way, and so are the keys of these rows."""
+    """A view for every source leaf, with its lineage key, and the rows alone that ``selections`` leave of it (but of files that are read
+    ``in_full``, which have all theirs), or that are ``rows_of`` lineage. Data that only this session holds is stored on the way, and so are
+    the keys of these rows."""
     tables: dict[Key, LeafTable] = {}
     keys = {mark: _stored_keys(execution, one) for mark, one in {one.mark: one for one in (rows_of or {}).values()}.items()}
     for source in sources_of(plan):
         frame = with_identity(_plain_names(leaves[source.leaf], source), identities[source.leaf])
         if selections and source.leaf in selections:
-            frame = _selected(frame, source, selections[source.leaf])
+            frame = _selected(frame, source, selections[source.leaf], (in_full or {}).get(source.leaf, ()))
         if rows_of and source.leaf in rows_of:
             frame = among(frame, identities[source.leaf], keys[rows_of[source.leaf].mark])
         if identities[source.leaf].kind == "snapshot":
@@ -154,10 +157,14 @@ def _plain_names(frame: DataFrame, source: o.Source) -> DataFrame:
     return frame
 
 
-def _selected(frame: DataFrame, source: o.Source, condition: Expression) -> DataFrame:
+def _selected(frame: DataFrame, source: o.Source, condition: Expression, in_full: Sequence[str]) -> DataFrame:
+    whole = of_files(frame, in_full) if in_full else None
+    if whole is not None:
+        frame = of_other_files(frame, in_full)
     names = {a.id: ColumnRef(text=name) for name, a in zip(source.columns, source.output, strict=True)}
     with apply_conf(frame.sparkSession, PARSER):
-        return frame.where(lower_expression(condition, names, dialect="spark"))
+        selected = frame.where(lower_expression(condition, names, dialect="spark"))
+    return selected if whole is None else selected.unionAll(whole)
 
 
 def _snapshot(execution: Execution, source: o.Source, frame: DataFrame) -> None:
@@ -264,7 +271,7 @@ def compute_result(execution: Execution, frame: DataFrame) -> DataFrame:
         columns = frame.columns
         numbers = [f"c{at}" for at in range(len(columns))]
         own = with_columns(renamed(frame, numbers), {"lineage_kept_for": f"'{execution.run_id}'"})
-        kept = renamed(columns_named(execution.keep(own), numbers), columns)
+        kept = carefully(execution.spark, lambda: renamed(columns_named(execution.keep(own), numbers), columns))
     execution.rows["result"] = kept.count()
     return kept
 

@@ -1,0 +1,118 @@
+"""A source that was only appended to since a sketch of it was captured: its new files, and what a run reads of it beside them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from airflow_lineage_provider.errors import SketchError
+from airflow_lineage_provider.records.versions import FilesVersion, SourceVersion
+from airflow_lineage_provider.sketches.appends import AppendRule
+from airflow_lineage_provider.sketches.partition import Partition
+from airflow_lineage_provider.sketches.sketch import WORTH, Sketch
+from airflow_lineage_provider.sketches.use import selection
+from airflow_lineage_provider.sql import ColumnRef, lower_expression
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from airflow_lineage_provider.plan.expressions import Attribute, Expression
+    from airflow_lineage_provider.plan.operators import Source
+    from airflow_lineage_provider.records.sketches import StoredSketch
+
+MOST_VALUES = 1_000_000
+"""So many different values of the column are fetched of new files, to know the fragments that they are in."""
+
+
+def added_files(then: SourceVersion, now: SourceVersion) -> tuple[str, ...] | str:
+    """The files that came since, where all others are there as they were; else why it was not only appended to, or nobody can tell."""
+    if not isinstance(then, FilesVersion) or not isinstance(now, FilesVersion) or not (then.complete and now.complete):
+        return "a version does not tell which of its rows are new"
+    if then.files is None or now.files is None:
+        return "of so many files only a digest is recorded, which does not tell which are new"
+    if any(now.files.get(file) != status for file, status in then.files.items()):
+        return "files are gone, or were written again"
+    return tuple(file for file in now.files if file not in then.files)
+
+
+@dataclass(frozen=True)
+class AppendedRead:
+    """What is read of a source: the rows that meet a condition, and all of the files ``in_full``, where it does not have all new rows.
+
+    ``fragments`` are those that are read of the old files, ``rows`` of ``total`` the rows that are read; ``new`` rows came since.
+    """
+
+    condition: Expression
+    in_full: tuple[str, ...]
+    fragments: int
+    rows: int
+    total: int
+    new: int
+
+
+@dataclass(frozen=True)
+class AppendedSource:
+    """A source as the run reads it, the files that came since, and a sketch from before.
+
+    Spark's errors come out as they are.
+    """
+
+    source: Source
+    frame: DataFrame
+    files: tuple[str, ...]
+    stored: StoredSketch
+    sketch: Sketch
+    partition: Partition
+
+    def read(self, rule: AppendRule) -> AppendedRead:
+        """What is read by a rule.
+
+        :raises SketchError: new files cannot be told from the others, or have too many values, or what is read is not worth it.
+        """
+        from airflow_lineage_provider.spark.executing.new_files import named_as_read
+
+        files = named_as_read(self.frame, self.files)
+        if files is None:
+            raise SketchError("Spark lists its files by other names")
+        found = self._with_fragments(files) if rule.fragments else self._beside_the_sketch(files)
+        if found.rows > WORTH * found.total:
+            raise SketchError(f"{found.rows:,} of {found.total:,} rows would be read: too many to be worth it")
+        return found
+
+    def _beside_the_sketch(self, files: tuple[str, ...]) -> AppendedRead:
+        """The new files, whatever their rows are, and the sketch of the old ones."""
+        from airflow_lineage_provider.spark.executing.new_files import counted, of_files
+
+        new = counted(of_files(self.frame, files))
+        return self._of(self.sketch.fragments, files, new, self.stored.rows)
+
+    def _with_fragments(self, files: tuple[str, ...]) -> AppendedRead:
+        """The sketch with the fragments that new rows are in, of all files: so all new rows are in it, and one scan reads them."""
+        from airflow_lineage_provider.spark.executing.new_files import counted, counted_values, of_files, of_other_files
+
+        found = counted_values(of_files(self.frame, files), self.sketch.column, MOST_VALUES)
+        if found is None:
+            raise SketchError(f"its new rows have more than {MOST_VALUES:,} different values of {self.sketch.column}")
+        values, new = found
+        fragments = self.sketch.fragments | self.partition.fragments_of(values)
+        if fragments == self.sketch.fragments:
+            return self._of(fragments, (), new, self.stored.rows)
+        return self._of(fragments, (), new, counted(of_other_files(self.frame, files), self._text(fragments)))
+
+    def _of(self, fragments: frozenset[int], in_full: tuple[str, ...], new: int, old: int) -> AppendedRead:
+        condition = self._condition(fragments)
+        return AppendedRead(condition, in_full, len(fragments), old + new, self.stored.total + new, new)
+
+    @property
+    def _attribute(self) -> Attribute:
+        return dict(zip(self.source.columns, self.source.output, strict=True))[self.sketch.column]
+
+    def _condition(self, fragments: frozenset[int]) -> Expression:
+        found = selection(self.partition, fragments, self._attribute)
+        if found is None:
+            raise SketchError("all fragments would be read: it is not worth it")
+        return found
+
+    def _text(self, fragments: frozenset[int]) -> str:
+        names = {self._attribute.id: ColumnRef(text=self.sketch.column)}
+        return lower_expression(self._condition(fragments), names, dialect="spark")
