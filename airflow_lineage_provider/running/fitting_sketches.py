@@ -154,16 +154,20 @@ class _Fitting:
 
     def _appended(self, source: RecordedSource, stored: Sequence[StoredSketch], before: SketchUse, others: bool) -> _Fit:
         """The first sketch that serves with the new rows, of the same constants before others, the newest first."""
-        name, problem = source.source.relation.name, "another source is read through a sketch"
+        problem = "another source is read through a sketch"
         candidates = sorted(stored, key=lambda one: one.binding != self.asked.instance.binding)[: 0 if others else MOST_TRIED]
         for one in candidates:
             try:
-                rule = self._rule(one)
-                files = self._new_files(source, one)
+                rule, files = self._rule(one), self._new_files(source, one)
+            except LineageError as found:
+                problem = str(found)
+                continue
+            try:
                 return self._read(source, one, files, rule)
             except (LineageError, OverflowError, ValueError) as found:  # of values that Python has not
                 problem = str(found)
-        told = f"{name} was appended to since the sketch was captured, and it is not used: {problem}"
+                break  # of an older one there are more new rows, and looking at them takes time
+        told = f"{source.source.relation.name} was appended to since the sketch was captured, and it is not used: {problem}"
         return _Fit(replace(before, because=told, column=stored[0].column))
 
     def _rule(self, one: StoredSketch) -> AppendRule:

@@ -167,6 +167,32 @@ def traced(run: Run) -> dict[str, Counter[Any]]:
     }
 
 
+def test_partitions_that_came(spark: SparkSession, lineage: Lineage, tmp_path: Path) -> None:
+    """A day's directory, and a file in one that was there."""
+    place = str(tmp_path / "days")
+
+    def add(first: int, last: int, day: str) -> None:
+        rows = spark.range(first, last).selectExpr("id AS k", "id % 7 AS v", f"'{day}' AS day")
+        rows.coalesce(1).write.mode("append").partitionBy("day").parquet(place)
+        spark.read.parquet(place).createOrReplaceTempView("days")
+
+    add(0, 300, "2025-12-01")
+    add(300, 600, "2025-12-02 à 10%")
+    read = {
+        "SELECT k, day FROM days WHERE k < 20 AND v = 3": 3 + 6,
+        "SELECT k, sum(v) AS s FROM days GROUP BY k HAVING sum(v) > 5 AND k < 20": 2 + 6 + 3,
+    }
+    for sql in read:
+        first = lineage.run(sql, name=sql, sketches="capture", sketch_on={"days": "k"})
+        assert [one.state for one in first.sketches] == ["captured"]
+    add(10, 13, "2025-12-02 à 10%")
+    add(10, 13, "2025-12-03")
+    for sql, rows in read.items():
+        run = lineage.run(sql, name=sql, sketches="use", verify_sketches=True)
+        assert [(one.state, one.new_files, one.rows, one.total) for one in run.sketches] == [("used", 2, rows, 606)], run.sketches
+        assert bag(run.result) == bag(spark.sql(sql))
+
+
 # --- when it is not used -----------------------------------------------------------------------------------------------
 
 NO_RULE = {

@@ -216,7 +216,8 @@ def checked(seed: int, told: Counter[str]) -> Iterator[str]:
     except NoPlan:
         return
     told["plans"] += 1
-    found = {column: append_rule(pipeline, leaf_of(name), column) for column, _ in COLUMNS}
+    keys = {leaf_of(one): ("rid",) for one in names} if random.random() < 0.3 else {}
+    found = {column: append_rule(pipeline, leaf_of(name), column, keys=keys) for column, _ in COLUMNS}
     rules = {column: rule for column, rule in found.items() if isinstance(rule, AppendRule)}
     told["with a rule"] += bool(rules)
     told.update({rule.name: 1 for rule in rules.values()})
