@@ -10,7 +10,7 @@ from airflow_lineage_provider.records.versions import FilesVersion, SourceVersio
 from airflow_lineage_provider.sketches.appends import AppendRule
 from airflow_lineage_provider.sketches.partition import Partition
 from airflow_lineage_provider.sketches.sketch import WORTH, Sketch
-from airflow_lineage_provider.sketches.use import selection
+from airflow_lineage_provider.sketches.use import let_pass, selection
 from airflow_lineage_provider.sql import ColumnRef, lower_expression
 
 if TYPE_CHECKING:
@@ -88,16 +88,26 @@ class AppendedSource:
 
     def _with_fragments(self, files: tuple[str, ...]) -> AppendedRead:
         """The sketch with the fragments that new rows are in, of all files: so all new rows are in it, and one scan reads them."""
-        from airflow_lineage_provider.spark.executing.new_files import counted, counted_values, of_files, of_other_files
+        from airflow_lineage_provider.spark.executing.new_files import counted_values, of_files, of_other_files
 
         found = counted_values(of_files(self.frame, files), self.sketch.column, MOST_VALUES)
         if found is None:
             raise SketchError(f"its new rows have more than {MOST_VALUES:,} different values of {self.sketch.column}")
         values, new = found
-        fragments = self.sketch.fragments | self.partition.fragments_of(values)
-        if fragments == self.sketch.fragments:
-            return self._of(fragments, (), new, self.stored.rows)
-        return self._of(fragments, (), new, counted(of_other_files(self.frame, files), self._text(fragments)))
+        before = let_pass(self.partition, self.sketch.fragments, self._attribute)
+        fragments = before | self.partition.fragments_of(values)
+        return self._of(fragments, (), new, self._old_rows(before, fragments, of_other_files(self.frame, files)))
+
+    def _old_rows(self, before: frozenset[int], fragments: frozenset[int], old: DataFrame) -> int:
+        """The rows of the other files that are read. Those of the sketch were counted when it was captured: few remain to be looked at."""
+        from airflow_lineage_provider.spark.executing.new_files import counted
+
+        more = let_pass(self.partition, fragments, self._attribute) - before
+        if not more:
+            return self.stored.rows
+        if let_pass(self.partition, more, self._attribute) == more:
+            return self.stored.rows + counted(old, self._text(more))
+        return counted(old, self._text(fragments))
 
     def _of(self, fragments: frozenset[int], in_full: tuple[str, ...], new: int, old: int) -> AppendedRead:
         condition = self._condition(fragments)

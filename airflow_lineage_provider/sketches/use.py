@@ -53,6 +53,14 @@ def selection(partition: Partition, fragments: frozenset[int], column: Attribute
     return conjunction((coarse, made.exact()))
 
 
+def let_pass(partition: Partition, fragments: frozenset[int], column: Attribute) -> frozenset[int]:
+    """The fragments whose rows meet the `selection` of these: they, and where they are many some that stand between."""
+    made = _Selection(partition, fragments, column)
+    if made.intervals(FOR_READER) == made.intervals(partition.count) or made.is_numbered:
+        return fragments
+    return fragments | {number for one in made.intervals(IN_TREE) for number in range(one.first, one.last + 1)}
+
+
 @dataclass(frozen=True)
 class _Selection:
     partition: Partition
@@ -101,6 +109,11 @@ class _Selection:
             cases += [_call("isnan", self.column), self._has(self.partition.nan_fragment)]
         step = self._step()
         return _call("when", *cases, self._tree(self.intervals(IN_TREE)) if step is None else self._by_number(step))
+
+    @property
+    def is_numbered(self) -> bool:
+        """Whether a row's fragment is computed, so that it is told exactly, however many there are."""
+        return self._step() is not None
 
     def _has(self, fragment: int) -> Literal:
         return _TRUE if fragment in self.fragments else _FALSE

@@ -18,7 +18,7 @@ from airflow_lineage_provider.sketches import cuts
 from airflow_lineage_provider.sketches.cuts import RowGroup
 from airflow_lineage_provider.sketches.intervals import intervals_of
 from airflow_lineage_provider.sketches.partition import Partition
-from airflow_lineage_provider.sketches.use import FOR_READER, IN_TREE, selection
+from airflow_lineage_provider.sketches.use import FOR_READER, IN_TREE, let_pass, selection
 from airflow_lineage_provider.sql import ColumnRef, lower_expression
 
 if TYPE_CHECKING:
@@ -149,8 +149,10 @@ def test_the_rows_of_the_fragments_are_selected(kind: str, seed: int) -> None:
     numbers = [partition.fragment_of(value) for value in values]
     assert all(chosen for chosen, number in zip(found, numbers, strict=True) if number in fragments)
     assert len({(number, chosen) for chosen, number in zip(found, numbers, strict=True)}) == len(set(numbers)), "part of a fragment"
+    passed = let_pass(partition, fragments, column(kind))
+    assert found == [number in passed for number in numbers]
     if len(intervals_of(fragments, partition.null_fragment, partition.count)) <= IN_TREE:
-        assert found == [number in fragments for number in numbers]
+        assert passed == fragments
 
 
 def test_all_and_no_fragments() -> None:
