@@ -185,7 +185,7 @@ class Grouping(Drawer):
             return super().query(depth)
         if shape < 0.45:
             rows = self.random.choice((self.filter, self.join, self.semi))(2)
-            return rows if self.random.random() < 0.5 else self.first_of(rows)
+            return rows if self.random.random() < 0.4 else self.first_of(rows if self.random.random() < 0.3 else self.node(0))
         child: q.Node = self.node(self.random.choice((0, 0, 1, 2)))
         argument = self.column(child, "int")
         if self.random.random() < 0.7:

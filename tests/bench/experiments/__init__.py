@@ -21,5 +21,6 @@ EXPERIMENTS = (
     "at_once",
     "arrays",
     "array_queries",
+    "sketches",
 )
 """The names of the files, in the order in which all are run."""
