@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from rich.console import Console
 
+    from airflow_lineage_provider.answers.fates import Fates
+
 
 @dataclass(frozen=True, kw_only=True)
 class Step:
@@ -103,8 +105,9 @@ class WhyNot:
     """What became of source rows.
 
     ``rows`` are the rows of ``table`` that were asked about, with all their columns; ``copies`` how many identical rows each stands for
-    (rows that nothing tells apart are followed together). ``fates`` has one entry a row and way. ``guarantee`` is ``exact``;
-    ``superset`` where a row stands for several; ``unavailable`` where the answer cannot be relied on, with the cause.
+    (rows that nothing tells apart are followed together). ``fates`` is a sequence with one entry a row and way, row by row: a `Fate` is
+    made when it is looked at, since there may be a million. ``guarantee`` is ``exact``; ``superset`` where a row stands for several;
+    ``unavailable`` where the answer cannot be relied on, with the cause.
     """
 
     run: RunSummary
@@ -112,18 +115,23 @@ class WhyNot:
     table: str
     rows: pa.Table
     copies: tuple[int, ...]
-    fates: tuple[Fate, ...]
+    fates: Fates
     guarantee: Guarantee = EXACT
     stale: tuple[str, ...] = ()
     seconds: float = 0.0
 
     def of(self, row: int) -> tuple[Fate, ...]:
         """The fates of one row, a way each."""
-        return tuple(fate for fate in self.fates if fate.row == row)
+        return self.fates.of(row)
 
     def survived(self, row: int) -> bool:
         """Whether the row is in the lineage of a row of the result, on any way."""
-        return any(fate.survived for fate in self.of(row))
+        return 0 <= row < self.fates.rows and bool(self.fates.survived[row])
+
+    @property
+    def surviving(self) -> int:
+        """How many rows are in the lineage of a row of the result, on any way."""
+        return int(self.fates.survived.sum())
 
     def show(self, console: Console | None = None, *, rows: int = 20, hide: Sequence[str] = (), mask: Sequence[str] = ()) -> None:
         """Print the answer in the terminal, for at most ``rows`` source rows; ``hide`` and ``mask`` as of `Explanation.show`."""

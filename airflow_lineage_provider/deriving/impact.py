@@ -9,11 +9,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider.answers.impact import Impact
+from airflow_lineage_provider.deriving.compared_rows import places_without
 from airflow_lineage_provider.deriving.descent import stale_sources, worth_of_following
 from airflow_lineage_provider.deriving.given_rows import given_rows
 from airflow_lineage_provider.deriving.lineage_rows import rows_from
 from airflow_lineage_provider.deriving.links import pairs
-from airflow_lineage_provider.deriving.verify import can_be_repeated, places_without, whole_plan
+from airflow_lineage_provider.deriving.verify import can_be_repeated, whole_plan
 from airflow_lineage_provider.deriving.why_not.found_rows import found_rows
 from airflow_lineage_provider.deriving.why_not.question import asked_of
 from airflow_lineage_provider.errors import InvalidTarget, SparkRequired, TracingError
@@ -149,13 +150,15 @@ def _typed(attribute: Attribute, value: Any) -> Any:
 def _instead(given: Sequence[Mapping[int, Any]], found: pa.Table, columns: Sequence[tuple[str, Attribute]], *, in_each: bool) -> pa.Table:
     """The rows that are there instead of those that were found, with the table's columns: the given ones, or, with ``in_each``, the same
     ones with the values of the only row that is given."""
+    import numpy as np
     import pyarrow as pa
 
     names, first = [str(at) for at in range(len(columns))], found.num_columns - len(columns)
     if not in_each:
         return pa.table([_column([row[a.id] for row in given], a) for _, a in columns], names=names)
     old, (said,) = _repeated(found), given
-    arrays = [_column([said[a.id]] * old.num_rows, a) if a.id in said else old.column(first + at) for at, (_, a) in enumerate(columns)]
+    each = pa.array(np.zeros(old.num_rows, np.int64))
+    arrays = [_column([said[a.id]], a).take(each) if a.id in said else old.column(first + at) for at, (_, a) in enumerate(columns)]
     return pa.table(arrays, names=names)
 
 
@@ -195,7 +198,7 @@ def _kept(touched: LineageRows, gone: pa.Table) -> LineageRows:
     places[kept.to_numpy()] = np.arange(len(kept))
     row = places[touched.links.column("row").to_numpy()]
     asked = touched.links.column("asked").to_numpy()
-    numbers = tuple(touched.numbers[at] for at in kept.to_pylist()) if touched.numbers else ()
+    numbers = tuple(np.array(touched.numbers)[kept.to_numpy()].tolist()) if touched.numbers else ()
     return replace(touched, rows=touched.rows.take(kept), links=pairs(asked[row >= 0], row[row >= 0]), numbers=numbers)
 
 

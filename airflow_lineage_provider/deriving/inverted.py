@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -29,21 +28,20 @@ WHOLE_RESULT = 100_000
 _WITHOUT = "following source rows to the result runs the pipeline's operators again: give a Spark session, Lineage(spark)"
 
 
-def keys_asked(run: AskedRun, asked: Asked, limit: int) -> tuple[pa.Table, Sequence[int]]:
-    """The lineage keys of the source rows that are asked about, and how many rows have each.
+def keys_asked(run: AskedRun, asked: Asked, limit: int) -> tuple[pa.Table, pa.ChunkedArray | None]:
+    """The lineage keys of the source rows that are asked about, and how many rows have each (None: one).
 
     :raises EmptyTarget, TargetTooLarge, InvalidTarget: they cannot be meant so. :raises SparkRequired: Spark alone can find them.
     """
     if asked.keys is not None:
-        once = distinct_rows(asked.keys)
-        return once, [1] * once.num_rows
+        return distinct_rows(asked.keys), None
     if run.on_demand.session is None and (found := _found_here(run, asked, limit)) is not None:
         return found
     rows = found_rows(asked, run.on_demand.needed(SparkRequired(_WITHOUT)), limit)
-    return rows.select([name for name in rows.column_names if name.startswith("key_")]), rows.column("copies").to_pylist()
+    return rows.select([name for name in rows.column_names if name.startswith("key_")]), rows.column("copies")
 
 
-def _found_here(run: AskedRun, asked: Asked, limit: int) -> tuple[pa.Table, Sequence[int]] | None:
+def _found_here(run: AskedRun, asked: Asked, limit: int) -> tuple[pa.Table, pa.ChunkedArray] | None:
     """The rows that meet a condition, where an engine other than Spark has the table, and means what Spark means; None where none does."""
     import pyarrow as pa
 
@@ -71,7 +69,7 @@ def _found_here(run: AskedRun, asked: Asked, limit: int) -> tuple[pa.Table, Sequ
         raise EmptyTarget(f"no row of {asked.table} matches {asked.text}; it has columns {', '.join(asked.leaves[0].source.columns)}")
     if each.num_rows > limit:
         raise TargetTooLarge(f"{asked.text} matches more than {limit:,} rows of {asked.table}; narrow it, or raise max_rows (--max-rows)")
-    return each.select(keys.column_names), each.column("count_all").to_pylist()
+    return each.select(keys.column_names), each.column("count_all")
 
 
 def descendants(made: Derivation, rows: Rows) -> Rows:

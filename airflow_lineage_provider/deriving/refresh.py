@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider.answers.refreshed import Refreshed
+from airflow_lineage_provider.deriving.compared_rows import places_without
 from airflow_lineage_provider.deriving.derivation import derivation
 from airflow_lineage_provider.deriving.derive import chosen_target, result_rows
 from airflow_lineage_provider.deriving.lineage_rows import rows_behind
-from airflow_lineage_provider.deriving.verify import can_be_repeated, places_without, rerun
+from airflow_lineage_provider.deriving.verify import can_be_repeated, rerun
 from airflow_lineage_provider.errors import SparkRequired, TracingError
 from airflow_lineage_provider.plan.guarantees import weakest
 
@@ -39,7 +40,7 @@ def refreshed(run: AskedRun, target: Any, *, at: Any, summary: RunSummary, limit
     return Refreshed(
         stored=stored,
         recomputed=recomputed,
-        missing=tuple(missing),
+        missing=tuple(missing.tolist()),
         others=recomputed.num_rows - (stored.num_rows - len(missing)),
         guarantee=weakest(*(one.guarantee for one in behind.values())),
         stale=tuple(dict.fromkeys(text for one in behind.values() for text in one.stale)),

@@ -1,7 +1,7 @@
 """Rows of a result that an earlier run's result has not: those that are new, and those that have changed.
 
 No key is needed for that: a row that has changed has values that no row had. Results are bags: of three equal rows, where the earlier
-result has two, one is new. Rows are compared as `verify.comparable_rows` has them, so that the rounding of sums changes none.
+result has two, one is new. Rows are compared as `compared_rows` has them, so that the rounding of sums changes none.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from airflow_lineage_provider.deriving.compared_rows import places_without
 from airflow_lineage_provider.deriving.derivation import derivation
 from airflow_lineage_provider.deriving.derive import Target, chosen_target, result_rows
 from airflow_lineage_provider.deriving.target import checked
 from airflow_lineage_provider.deriving.target_rows import CANDIDATES
-from airflow_lineage_provider.deriving.verify import places_without
 from airflow_lineage_provider.errors import EmptyTarget, InvalidTarget, NothingChanged, TargetTooLarge
 
 if TYPE_CHECKING:

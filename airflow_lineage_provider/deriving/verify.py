@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from airflow_lineage_provider.answers.explanation import Explanation
+from airflow_lineage_provider.deriving.compared_rows import first_of_its_kind, places_without, text_of_row
 from airflow_lineage_provider.errors import SparkRequired
 from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.walk import operators
@@ -40,12 +40,12 @@ def verified(explanation: Explanation, udfs: UdfsOfRun, recorded: RecordedPlan, 
         text = "not verified: the pipeline has a limit, a random function or one that depends on the order of rows, and cannot be repeated"
         return replace(explanation, verified=None, verification=text)
     rows = rerun({name: one.rows for name, one in explanation.sources.items()}, udfs, recorded, spark)
-    wanted, given = Counter(comparable_rows(explanation.target)), Counter(comparable_rows(rows))
-    missing = wanted - given
-    others = sum((given - wanted).values())
-    if missing:
-        row = next(iter(missing))
-        text = f"{sum(missing.values())} of {sum(wanted.values())} target rows do not come out of the derived source rows, {row} for one"
+    wanted = explanation.target
+    missing = places_without(wanted, rows)
+    others = rows.num_rows - (wanted.num_rows - len(missing))
+    if len(missing):
+        row = text_of_row(wanted, first_of_its_kind(wanted, missing))
+        text = f"{len(missing)} of {wanted.num_rows} target rows do not come out of the derived source rows, {row} for one"
         return replace(explanation, verified=False, verification=text)
     more = f"; the same source rows also give {others} other rows" if others else ""
     return replace(
@@ -99,27 +99,3 @@ def _source_tables(rows: Mapping[str, pa.Table], recorded: RecordedPlan, spark: 
             frame = arrow_frame(spark, rows[name], [a.type for a in one.source.output]).toDF(*one.source.columns)
             tables["source", one.source.leaf] = LeafTable(name=(views.add(frame, f"source_{one.source.leaf}"),))
     return tables
-
-
-def places_without(one: pa.Table, other: pa.Table) -> list[int]:
-    """The places of the rows that are left of one bag without the other; rows are the same as `comparable_rows` has them."""
-    left, found = Counter(comparable_rows(other)), []
-    for place, row in enumerate(comparable_rows(one)):
-        if left[row]:
-            left[row] -= 1
-        else:
-            found.append(place)
-    return found
-
-
-def comparable_rows(table: pa.Table) -> list[str]:
-    """The rows as texts to compare. Sums of floating-point numbers depend on the order of rows: 12 digits count."""
-    return [repr(_rounded(row)) for row in zip(*(column.to_pylist() for column in table.columns), strict=True)]
-
-
-def _rounded(value: Any) -> Any:
-    if isinstance(value, float):
-        return float(f"{value:.12g}") + 0.0  # -0.0 is 0.0
-    if isinstance(value, list | tuple):
-        return tuple(map(_rounded, value))
-    return {name: _rounded(one) for name, one in value.items()} if isinstance(value, dict) else value

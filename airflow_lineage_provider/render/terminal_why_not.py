@@ -30,8 +30,8 @@ def _parts(found: WhyNot, rows: int) -> Iterator[RenderableType]:
     yield Text()
     what = f"What became of {count(found.rows.num_rows, 'row')} of {visible(found.table)}: {visible(found.asked)}"
     yield Text(what, style="bold")
-    survived = sum(found.survived(row) for row in range(found.rows.num_rows))
-    yield Text(f"{survived:,} in the lineage of the result, {found.rows.num_rows - survived:,} not (run {visible(found.run.id)})")
+    lost = found.rows.num_rows - found.surviving
+    yield Text(f"{found.surviving:,} in the lineage of the result, {lost:,} not (run {visible(found.run.id)})")
     yield guarantee_line(found.guarantee, "Rows are told together")
     if found.stale:
         yield Text("The sources have changed since the run:", style="bold yellow")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider.errors import PayloadError
@@ -84,15 +85,15 @@ def _judged(explanation: Explanation, one: Blanked) -> str:
 def why_not_shown(found: WhyNot, hide: Sequence[str] = (), mask: Sequence[str] = ()) -> WhyNot:
     """The answer to a why-not question without what is withheld."""
     discretion = Discretion.of(hide, mask)
-    names = [*found.rows.column_names, *(name for fate in found.fates for row in _rows(fate) for name in _named_values(row))]
-    redaction = _redaction([(name, found.table) for name in names], discretion) if discretion else Redaction()
+    names = [*((name, "") for name in found.rows.column_names), *found.fates.names]
+    redaction = _redaction([(name, table or found.table) for name, table in names], discretion) if discretion else Redaction()
     if not redaction:
         return found
     return replace(
         found,
         asked=redaction.text(found.asked),
         rows=table_shown(found.rows, discretion, found.table),
-        fates=tuple(_fate(fate, discretion, redaction) for fate in found.fates),
+        fates=replace(found.fates, told=(*found.fates.told, partial(_fate, table=found.table, discretion=discretion, redaction=redaction))),
         guarantee=_guarantee(found.guarantee, redaction),
         stale=tuple(redaction.text(one) for one in found.stale),
     )
@@ -268,33 +269,29 @@ def _queries(queries: tuple[TracingQuery, ...], redaction: Redaction) -> tuple[T
 # --- why not ------------------------------------------------------------------------------------------------------------
 
 
-def _rows(fate: Fate) -> tuple[Descendant, ...]:
-    return fate.drop.rows if fate.drop is not None else ()
-
-
-def _named_values(row: Descendant) -> Iterator[str]:
-    for values in (row.values, *row.others):
-        yield from values
-
-
-def _fate(fate: Fate, discretion: Discretion, redaction: Redaction) -> Fate:
+def _fate(fate: Fate, table: str, discretion: Discretion, redaction: Redaction) -> Fate:
     path = tuple(replace(step, operator=redaction.text(step.operator)) for step in fate.path)
     if fate.drop is None:
         return replace(fate, path=path)
-    rows = tuple(_descendant(row, discretion, redaction) for row in fate.drop.rows)
+    rows = tuple(_descendant(row, table, discretion, redaction) for row in fate.drop.rows)
     return replace(fate, path=path, drop=replace(fate.drop, text=redaction.text(fate.drop.text), rows=rows))
 
 
-def _descendant(row: Descendant, discretion: Discretion, redaction: Redaction) -> Descendant:
+def _descendant(row: Descendant, table: str, discretion: Discretion, redaction: Redaction) -> Descendant:
+    """Values that the plan computes may be those of a column of any of the tables."""
+    tables = ("", table, *dict.fromkeys(name for each in row.other_rows for name in each))
     return replace(
         row,
-        values=_of_plan(row.values, discretion),
+        values=_told_of(row.values, discretion, tables),
         terms=tuple(replace(term, text=redaction.text(term.text)) for term in row.terms),
-        others=tuple(_of_plan(other, discretion) for other in row.others),
+        others=tuple(_told_of(other, discretion, tables) for other in row.others),
+        other_rows=tuple({name: _told_of(values, discretion, (name,)) for name, values in each.items()} for each in row.other_rows),
     )
 
 
-def _of_plan(values: Mapping[str, Any], discretion: Discretion) -> dict[str, Any]:
-    """Values by name; plans tell columns of the same name apart by a number."""
-    kept = {name: value for name, value in values.items() if not discretion.hides(_PLAIN.sub("", name)) and not discretion.hides(name)}
-    return {name: MASK if discretion.masks(_PLAIN.sub("", name)) or discretion.masks(name) else value for name, value in kept.items()}
+def _told_of(values: Mapping[str, Any], discretion: Discretion, tables: Sequence[str]) -> dict[str, Any]:
+    """Values by name; plans tell columns of the same name, and tables, apart by a number."""
+    of = [table for each in tables for table in (each, _PLAIN.sub("", each))]
+    meant = {name: [(one, table) for one in (name, _PLAIN.sub("", name)) for table in of] for name in values}
+    kept = {name: value for name, value in values.items() if not any(discretion.hides(*one) for one in meant[name])}
+    return {name: MASK if any(discretion.masks(*one) for one in meant[name]) else value for name, value in kept.items()}

@@ -7,6 +7,7 @@ Arrow does not tell apart by itself, are compared by their texts.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -101,6 +102,31 @@ class KeyIndex:
             # Both are below the number of rows, of which no table of this machine has 2³¹.
             codes, many = (part, parts) if many == 1 else _dense(codes * parts + part)
         return codes[:rows], codes[rows:], many
+
+
+def same_bits(columns: Sequence[pa.ChunkedArray], rows: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """A number below n for each of the rows of columns, the same only for rows that nothing tells apart, and for each number the first row
+    that has it. (-0.0 is not 0.0 here; rows with arrays, maps or structs in them are all taken for different ones.)
+    """
+    import numpy as np
+    import pyarrow as pa
+
+    if any(pa.types.is_nested(column.type) for column in columns):
+        return np.arange(rows), np.arange(rows)
+    if not columns:
+        return np.zeros(rows, np.int64), np.zeros(min(rows, 1), np.int64)
+    told = pa.table([_bits(column) for column in columns], names=[str(at) for at in range(len(columns))])
+    _, first, number = np.unique(KeyIndex(told).number, return_index=True, return_inverse=True)
+    return number, first
+
+
+def _bits(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    import pyarrow as pa
+
+    if not pa.types.is_floating(column.type):
+        return column
+    kind = {2: pa.int16(), 4: pa.int32(), 8: pa.int64()}[column.type.bit_width // 8]
+    return pa.chunked_array([chunk.view(kind) for chunk in column.chunks], kind)
 
 
 def key_tuples(keys: pa.Table) -> list[Key]:

@@ -7,12 +7,14 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
 from airflow_lineage_provider.answers.decided import Reasons
 from airflow_lineage_provider.answers.explanation import Control, Explanation, Image
-from airflow_lineage_provider.answers.why_not import Descendant, Drop, Fate, Step, Term, WhyNot
+from airflow_lineage_provider.answers.fates import Fates, Way
+from airflow_lineage_provider.answers.why_not import Descendant, Drop, Term, WhyNot
 from airflow_lineage_provider.plan import expressions as e
 from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.expressions import Attribute
@@ -140,16 +142,47 @@ def test_only_texts_that_name_a_column_lose_their_literals() -> None:
     assert redaction.text("blackbird = 1") == "blackbird = 1"
 
 
-def test_why_not() -> None:
-    step = Step(segment=0, operator=f"σ (black = {SECRET})", descendants=1)
-    row = Descendant(values={"black_2": SECRET, "id": 1}, terms=(Term(text=f"black = {SECRET}"),), others=({"ssn": SECRET},))
+class _Dropped:
+    """What an operator dropped, of one row (`answers.fates.Drops`)."""
+
+    names = (("black_2", ""), ("id", ""), ("ssn", ""), ("ssn", "others"), ("income", "others"))
+
+    def __init__(self, drop: Drop) -> None:
+        self.drop = drop
+
+    def of(self, tag: int) -> Drop:
+        return self.drop
+
+
+def _dropped() -> WhyNot:
+    term = Term(text=f"black = {SECRET}")
+    behind = {"others": {"ssn": SECRET, "income": 7}}
+    row = Descendant(values={"black_2": SECRET, "id": 1}, terms=(term,), others=({"ssn": SECRET},), other_rows=(behind,))
     drop = Drop(reason="selection", text=f"(black = {SECRET}) is false (black = {SECRET})", rows=(row,))
-    found = WhyNot(
+    operators = ((0, f"σ (black = {SECRET})"),) * 2
+    way = Way(leaf=0, operators=operators, descendants=np.array([[1], [0]]), drops={1: _Dropped(drop)})
+    return WhyNot(
         run=examples.run(), asked=f"ssn = {SECRET}", table="client", rows=pa.table({"id": [1], "black": [SECRET], "ssn": [SECRET]}),
-        copies=(1,), fates=(Fate(row=0, leaf=0, path=(step, step), lost=1, drop=drop),),
+        copies=(1,), fates=Fates(ways=(way,), rows=1),
     )  # fmt: skip
+
+
+def test_why_not() -> None:
+    found = _dropped()
     assert str(SECRET) in json.dumps(found.to_dict())
     without = json.dumps(found.to_dict(hide=["black"], mask=["ssn"]))
     assert str(SECRET) not in without
     assert "black" not in without
     assert why_not_shown(found) is found
+
+
+@pytest.mark.parametrize(
+    ("pattern", "left"), [("others.income", {"ssn": SECRET}), ("ssn", {"income": 7}), ("client.ssn", {"ssn": SECRET, "income": 7})]
+)
+def test_the_source_rows_that_took_a_row_away_lose_their_own_columns(pattern: str, left: dict[str, int]) -> None:
+    (fate,) = why_not_shown(_dropped(), hide=[pattern]).fates
+    assert fate.drop is not None
+    (row,) = fate.drop.rows
+    assert row.other_rows == ({"others": left},)
+    # What the plan computed may be of either table.
+    assert row.others == (({"ssn": SECRET},) if pattern == "others.income" else ({},))

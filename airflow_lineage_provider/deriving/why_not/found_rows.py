@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from airflow_lineage_provider.deriving.target_rows import CANDIDATES, GivenRows, missing_text, refuse_too_many, rows_alike
 from airflow_lineage_provider.deriving.why_not.question import Asked
 from airflow_lineage_provider.errors import EmptyTarget, InvalidTarget, TargetTooLarge
 from airflow_lineage_provider.plan.guarantees import EXACT, Guarantee
+from airflow_lineage_provider.tracing.key_index import KeyIndex
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -48,9 +48,11 @@ def found_rows(asked: Asked, spark: SparkTracing, limit: int) -> pa.Table:
     return found
 
 
-def worth_of_copies(table: str, copies: Sequence[int]) -> Guarantee:
-    """What an answer about rows is worth each of which stands for so many."""
-    if any(number > 1 for number in copies):
+def worth_of_copies(table: str, copies: pa.ChunkedArray | None) -> Guarantee:
+    """What an answer about rows is worth each of which stands for so many (None: for one)."""
+    import pyarrow.compute as pc
+
+    if copies is not None and (pc.max(copies).as_py() or 0) > 1:
         return Guarantee(level="superset", cause=f"{table} has rows that nothing tells apart: they are followed together")
     return EXACT
 
@@ -76,8 +78,7 @@ def _like(given: GivenRows, asked: Asked, spark: SparkTracing, limit: int) -> pa
 
 def _each_once(rows: pa.Table) -> pa.Table:
     """Rows that are found by several of the given ones, once: their lineage keys tell."""
-    keys = [rows.column(name).to_pylist() for name in rows.column_names if name.startswith("key_")]
-    first: dict[tuple[Any, ...], int] = {}
-    for at, key in enumerate(zip(*keys, strict=True)):
-        first.setdefault(key, at)
-    return rows.take(list(first.values())) if len(first) < rows.num_rows else rows
+    import pyarrow as pa
+
+    index = KeyIndex(rows.select([name for name in rows.column_names if name.startswith("key_")]))
+    return rows.filter(pa.array(index.earlier == 0)) if index.repeated else rows

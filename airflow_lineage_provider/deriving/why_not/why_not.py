@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider.answers.explanation import RunSummary
-from airflow_lineage_provider.answers.why_not import Fate, Step, WhyNot
+from airflow_lineage_provider.answers.fates import Fates, Way
+from airflow_lineage_provider.answers.why_not import WhyNot
 from airflow_lineage_provider.deriving.descent import Descent, stale_sources, worth_of_following
 from airflow_lineage_provider.deriving.why_not.drops import drops_of
 from airflow_lineage_provider.deriving.why_not.found_rows import found_rows, worth_of_copies
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from airflow_lineage_provider.deriving.asked_run import AskedRun
+    from airflow_lineage_provider.deriving.links import Numbers
     from airflow_lineage_provider.plan.lineage_keys import MaterializedSegment
     from airflow_lineage_provider.spark.rereading.tracing import SparkTracing
 
@@ -77,7 +79,7 @@ def why_not(run: AskedRun, rows: Any, table: str | None, *, at: Any = None, summ
         follower.follow()
         fates = follower.fates()
         doubts = follower.descent.doubts(follower.following)
-    copies = tuple(found.column("copies").to_pylist())
+    copies = found.column("copies")
     source = asked.leaves[0].source
     table_rows = found.drop_columns([*keys, "copies"]).rename_columns(list(source.columns))
     return WhyNot(
@@ -85,7 +87,7 @@ def why_not(run: AskedRun, rows: Any, table: str | None, *, at: Any = None, summ
         asked=asked.text,
         table=asked.table,
         rows=with_interval_types(table_rows, [a.type for a in source.output]),
-        copies=copies,
+        copies=tuple(copies.to_pylist()),
         fates=fates,
         guarantee=weakest(worth_of_following(stale, doubts), worth_of_copies(asked.table, copies)),
         stale=stale,
@@ -109,15 +111,17 @@ class _Follower:
         if any(reading.joined and number in missing for number, reading in self.descent.readings.items()):
             spark, known = _restored(run, spark, stack)
         self.following = self.descent.following(spark, known, stack)
-        self.found: dict[OperatorNumber, dict[int, int]] = {}
-        """Rows with each tag, by the operator's number."""
+        self.found: dict[OperatorNumber, Numbers] = {}
+        """How many rows have each tag, by the operator's number."""
 
     def ask(self, keys: pa.Table) -> None:
         """Tags for the rows with these lineage keys, at every place where the plan reads the table."""
+        import numpy as np
         import pyarrow as pa
 
+        each = pa.array(np.arange(self.rows + 1, dtype=np.int32))
         for one in self.ways:
-            tags = pa.array([[one.first + row] for row in range(self.rows)], pa.list_(pa.int64()))
+            tags = pa.ListArray.from_arrays(each, pa.array(np.arange(one.first, one.first + self.rows)))
             self.descent.ask(one.leaf, tags, keys, self.following)
 
     def follow(self) -> None:
@@ -128,7 +132,7 @@ class _Follower:
             self.following.segment(number)
             places = {p.at.number: p.at for one in self.ways for p in one.places if p.segment == number and one.leaf in alive}
             wanted = {key: made for key, at in places.items() if (made := counted(self.plan, at)) is not None}
-            self.found |= self.following.counts(wanted)
+            self.found |= self.following.counts(wanted, self.rows * len(self.ways))
             alive = {one.leaf for one in self.ways if one.leaf in alive and self._goes_on(one, number)}
             if not alive:
                 return
@@ -136,40 +140,57 @@ class _Follower:
     def _goes_on(self, one: _Way, number: int) -> bool:
         """Whether a row has a descendant at the last operator of a way that has been counted."""
         last = [place for place in one.places if place.segment >= number and place.at.number in self.found]
-        return not last or any(self.found[last[-1].at.number].get(one.first + row, 0) for row in range(self.rows))
+        return not last or bool(self._of(one, self.found[last[-1].at.number]).any())
 
-    def fates(self) -> tuple[Fate, ...]:
+    def _of(self, one: _Way, counts: Numbers) -> Numbers:
+        """Of the counts of all tags those of a way's rows."""
+        return counts[one.first : one.first + self.rows]
+
+    def fates(self) -> Fates:
         """What became of every row on every way, and why."""
-        fates = [self._fate(one, row) for row in range(self.rows) for one in self.ways]
-        lost: dict[tuple[OperatorNumber, int], list[int]] = {}
+        import numpy as np
+
+        counts = [self._descendants(one) for one in self.ways]
+        made = [Way(leaf=one.leaf, operators=_told(one), descendants=found, drops={}) for one, found in zip(self.ways, counts, strict=True)]
+        lost: dict[tuple[OperatorNumber, int], list[Numbers]] = {}
         places: dict[tuple[OperatorNumber, int], Place] = {}
-        tags: dict[int, Fate] = {}
-        for fate in fates:
-            one = next(each for each in self.ways if each.leaf == fate.leaf)
-            tags[one.first + fate.row] = fate
-            if fate.lost is not None:
-                place = one.places[fate.lost]
+        for one, way_made in zip(self.ways, made, strict=True):
+            for at in np.unique(way_made.lost[way_made.lost >= 0]).tolist():
                 # A self-join may drop rows that come from either side.
-                key = (place.at.number, place.side)
-                places[key] = place
-                lost.setdefault(key, []).append(one.first + fate.row)
+                key = (one.places[at].at.number, one.places[at].side)
+                places[key] = one.places[at]
+                lost.setdefault(key, []).append(one.first + np.flatnonzero(way_made.lost == at))
         if lost:
             self.progress("looking at the rows that were dropped")
-        for key, some in lost.items():
-            for tag, drop in drops_of(self.plan, places[key], some, self.following).items():
-                tags[tag] = replace(tags[tag], drop=drop)
-        return tuple(tags[one.first + row] for row in range(self.rows) for one in self.ways)
+        drops = {key: drops_of(self.plan, places[key], np.sort(np.concatenate(some)), self.following) for key, some in lost.items()}
+        ways = [
+            replace(
+                way_made,
+                first=one.first,
+                drops={at: drops[key] for at, place in enumerate(one.places) if (key := (place.at.number, place.side)) in drops},
+            )
+            for one, way_made in zip(self.ways, made, strict=True)
+        ]
+        return Fates(ways=tuple(ways), rows=self.rows)
 
-    def _fate(self, one: _Way, row: int) -> Fate:
-        steps: list[Step] = []
-        for place in one.places:
+    def _descendants(self, one: _Way) -> Numbers:
+        """For each operator of a way a line with the number of rows that descend from each row."""
+        import numpy as np
+
+        found = np.zeros((len(one.places), self.rows), np.int64)
+        for at, place in enumerate(one.places):
             known = self.found.get(place.at.number)
             # A projection has as many rows as its input; what was not counted stands above where all were lost.
-            before = steps[-1].descendants if steps else 0
-            rows = before if known is None else known.get(one.first + row, 0)
-            steps.append(Step(segment=place.segment, operator=operator_text(place.node), descendants=rows))
-        lost = next((at for at, step in enumerate(steps) if not step.descendants), None)
-        return Fate(row=row, leaf=one.leaf, path=tuple(steps), lost=lost)
+            if known is not None:
+                found[at] = self._of(one, known)
+            elif at:
+                found[at] = found[at - 1]
+        return found
+
+
+def _told(one: _Way) -> tuple[tuple[int, str], ...]:
+    """The operators of a way as people read them, with their segments."""
+    return tuple((place.segment, operator_text(place.node)) for place in one.places)
 
 
 def _restored(run: AskedRun, spark: SparkTracing, stack: ExitStack) -> tuple[SparkTracing, dict[int, MaterializedSegment | None]]:

@@ -11,7 +11,7 @@ from pyspark.sql import functions as F
 
 from airflow_lineage_provider.plan.expressions import Expression
 from airflow_lineage_provider.recording import RecordedSource
-from airflow_lineage_provider.spark.arrow_border import to_arrow
+from airflow_lineage_provider.spark.arrow_border import arrow_frame, to_arrow
 from airflow_lineage_provider.spark.executing.run import under_settings
 from airflow_lineage_provider.spark.rereading.tracing import SparkTracing, Views, spark_errors
 from airflow_lineage_provider.sql import ColumnRef, lower_expression
@@ -41,6 +41,8 @@ def rows_at(tracing: SparkTracing, source: RecordedSource, positions: Sequence[i
 
     :raises SourceUnavailable: the source has vanished or cannot be read. :raises TracingError: Spark failed otherwise.
     """
+    import pyarrow as pa
+
     with ExitStack() as stack:
         frame, keys = source_frame(tracing, source, stack)
         chosen, names = _by_key(frame, keys, source), _named_keys(keys)
@@ -49,7 +51,9 @@ def rows_at(tracing: SparkTracing, source: RecordedSource, positions: Sequence[i
             chosen, order = chosen.join(F.broadcast(_ranks(tracing, source)), names[0], "left"), ["rank", *names[1:]]
         first = chosen.orderBy(*order).limit(max(positions) + 1)
         numbered = first.withColumn("place", F.row_number().over(Window.orderBy(*order)) - 1)
-        found = numbered.where(F.col("place").isin(list(positions))).orderBy("place")
+        # (A table, and no list of constants: there may be very many.)
+        wanted = arrow_frame(tracing.spark, pa.table({"place": pa.array(positions, pa.int64())}), ["bigint"]).toDF("place")
+        found = numbered.join(wanted, "place", "left_semi").orderBy("place")
         return to_arrow(found.drop("place", "rank"))
 
 

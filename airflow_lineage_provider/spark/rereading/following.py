@@ -6,7 +6,7 @@ segments below gave.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from functools import reduce
 from typing import TYPE_CHECKING, TypeVar
@@ -30,8 +30,12 @@ from airflow_lineage_provider.tracing.forward.plans import Forward, ForwardPlan,
 from airflow_lineage_provider.tracing.reserved import TAG, asked_table, is_reserved
 
 if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
     import pyarrow as pa
     from pyspark.sql import Column, DataFrame
+
+    Numbers = npt.NDArray[np.int64]
 
 Number = TypeVar("Number", bound=int)
 
@@ -92,20 +96,24 @@ class Following:
         by_id = {a.id: ColumnRef(text=name_of(a)) for a in columns}
         self._tables["segment", number] = LeafTable(name=(self._views.add(frame, f"segment_{number}"),), by_id=by_id)
 
-    def counts(self, places: Mapping[Number, Forward]) -> dict[Number, dict[int, int]]:
-        """For each place the number of rows with each tag; a place may be anything that has a number."""
+    def counts(self, places: Mapping[Number, Forward], tags: int) -> dict[Number, Numbers]:
+        """For each place the number of rows with each tag, of which there are so many; a place may be anything that has a number."""
+        import numpy as np
+
         frames = []
         for number, one in places.items():
             if one.tags is not None:
                 found = self._frame(one.plan, (one.tags,)).toDF("tags").where("tags IS NOT NULL")
                 tagged = found.select(F.lit(number).cast("bigint").alias("place"), F.explode("tags").alias("tag"))
                 frames.append(tagged.groupBy("place", "tag").count())
-        counts: dict[Number, dict[int, int]] = {number: {} for number in places}
+        counts = {number: np.zeros(tags, np.int64) for number in places}
         if frames:
             with spark_errors(_DOING):
                 rows = reduce(lambda a, b: a.unionAll(b), frames).toArrow()
-            for place, tag, count in zip(*(column.to_pylist() for column in rows.columns), strict=True):
-                counts[place][tag] = count
+            place, tag, count = (column.to_numpy() for column in rows.columns)
+            for number, own in counts.items():
+                of = place == number
+                own[tag[of]] = count[of]
         return counts
 
     def descendants(self, number: int) -> pa.Table:
@@ -124,22 +132,32 @@ class Following:
             found = self._frames[number].where(F.col(name_of(row)).isNotNull())
             return to_arrow(found.select(F.explode(name_of(tags)).alias(TAG), F.col(name_of(row)).alias("key_0")).distinct())
 
-    def samples(self, plan: o.Plan, tags: Attribute, columns: Sequence[Attribute], wanted: Iterable[int], most: int) -> pa.Table:
-        """For each of the wanted tags at most ``most`` different rows of a plan that have it: the tag, and the columns."""
+    def samples(self, plan: o.Plan, tags: Attribute, columns: Sequence[Attribute], wanted: Numbers, most: int) -> pa.Table:
+        """For each of the wanted tags at most ``most`` different rows of a plan that have it: the tag, ascending, and the columns."""
+        import pyarrow as pa
+
         with spark_errors("looking at the rows that were dropped"):
             frame = self._frame(plan, tuple(dict.fromkeys((tags, *columns))))
             names = [name_of(a) for a in columns]
             exploded = frame.where(F.col(name_of(tags)).isNotNull()).select(F.explode(name_of(tags)).alias("tag"), *names)
-            chosen = exploded.where(F.col("tag").isin(list(wanted)))
-            numbered = chosen.withColumn("number", F.row_number().over(Window.partitionBy("tag").orderBy("tag")))
-            return to_arrow(numbered.where(F.col("number") <= most).select("tag", *names).orderBy("tag"))
+            # (A table, and no list of constants: there may be very many.)
+            known = arrow_frame(self.spark, pa.table([pa.array(wanted, pa.int64())], names=["tag"]), ["bigint"]).toDF("tag")
+            return _first_of_each(exploded.join(known, "tag", "left_semi"), most)
 
     def table(self, plan: o.Plan, uploaded: pa.Table | None = None, output: Sequence[Attribute] = ()) -> pa.Table:
         """The rows of a plan, one of whose leaves (`UPLOADED`) may be a table that is given, by position."""
         with spark_errors("looking at the rows that were dropped"):
-            if uploaded is not None:
-                self._tables[UPLOADED] = self._uploaded(uploaded, output, f"given_{len(self._tables)}")
-            return to_arrow(self._query(plan))
+            return to_arrow(self._over(plan, uploaded, output))
+
+    def first_of_each(self, plan: o.Plan, uploaded: pa.Table, output: Sequence[Attribute], most: int) -> pa.Table:
+        """The rows of `table`, of those with the same value in the first column at most ``most``, in the order of that value."""
+        with spark_errors("looking at the rows that were dropped"):
+            return _first_of_each(self._over(plan, uploaded, output), most)
+
+    def _over(self, plan: o.Plan, uploaded: pa.Table | None, output: Sequence[Attribute]) -> DataFrame:
+        if uploaded is not None:
+            self._tables[UPLOADED] = self._uploaded(uploaded, output, f"given_{len(self._tables)}")
+        return self._query(plan)
 
     def _uploaded(self, rows: pa.Table, output: Sequence[Attribute], name: str) -> LeafTable:
         frame = arrow_frame(self.spark, rows, [a.type for a in output])
@@ -214,6 +232,13 @@ class Following:
             self.problems.append(
                 f"segment {one.segment.number}, computed again, has {here} rows, {known} of them among the {there:,} that the run stored"
             )
+
+
+def _first_of_each(frame: DataFrame, most: int) -> pa.Table:
+    """Of the rows with the same value in the first column at most so many, in the order of that value."""
+    numbered = frame.toDF("key", *(f"c{at}" for at in range(1, len(frame.columns))))
+    numbered = numbered.withColumn("place", F.row_number().over(Window.partitionBy("key").orderBy("key")))
+    return to_arrow(numbered.where(F.col("place") <= most).drop("place").orderBy("key"))
 
 
 def name_of(attribute: Attribute) -> str:

@@ -145,19 +145,16 @@ def partners(node: o.Join, other: Forward, read: tuple[Attribute, ...], given_le
     return Partners(plan=unique_names(plan), given=leaf.output, terms=terms)
 
 
-def excluding(
-    node: o.Join, other: Forward, read: tuple[Attribute, ...], given_leaf: int, most: int
-) -> tuple[o.Plan, tuple[Attribute, ...]]:
-    """The first rows of a difference's right side that take given rows away: the number of the given row, the right side's columns, and
-    the lineage keys of the source rows that they are made of (`source_keys`).
+def excluding(node: o.Join, other: Forward, read: tuple[Attribute, ...], given_leaf: int) -> tuple[o.Plan, tuple[Attribute, ...]]:
+    """The rows of a difference's right side that take given rows away: the number of the given row, the right side's columns, and the
+    lineage keys of the source rows that they are made of (`source_keys`).
     """
     leaf, copies, _ = _given(other, read, given_leaf)
     shown = tuple(dict.fromkeys((*node.right.output, *(a for one in source_keys(other) for a in one.attributes))))
     right = prune(other.plan, shown)
     condition = None if node.condition is None else replace_attributes(node.condition, copies)
     joined = o.Join(left=leaf, right=right, kind="cross" if condition is None else "inner", condition=condition)
-    limited = o.Limit(child=o.Project(child=joined, columns=(leaf.output[0], *shown)), count=most)
-    return unique_names(limited), leaf.output
+    return unique_names(o.Project(child=joined, columns=(leaf.output[0], *shown))), leaf.output
 
 
 def source_keys(one: Forward) -> tuple[InputIdentity, ...]:
