@@ -17,7 +17,7 @@ from airflow_lineage_provider.plan.expressions import Attribute
 from airflow_lineage_provider.plan.interval_columns import shown_as
 from airflow_lineage_provider.plan.text import expression_text
 from airflow_lineage_provider.tracing.forward.columns import child_of
-from airflow_lineage_provider.tracing.forward.dropped import Judged, excluding, judged, partners, seen_by, source_keys
+from airflow_lineage_provider.tracing.forward.dropped import Judged, Partners, excluding, judged, partners, seen_by, source_keys
 from airflow_lineage_provider.tracing.forward.plans import Forward, ForwardPlan, Place
 from airflow_lineage_provider.tracing.key_index import same_bits
 from airflow_lineage_provider.tracing.reserved import GIVEN
@@ -147,7 +147,6 @@ def _partners(plan: ForwardPlan, place: Place, found: Evidence, following: Follo
     Dropped rows of which the join reads the same are asked about once. Where that cannot be evaluated (a term that fails on rows that it
     never met), the row's values stand alone.
     """
-    import numpy as np
 
     node = place.node
     assert isinstance(node, o.Join)
@@ -155,19 +154,34 @@ def _partners(plan: ForwardPlan, place: Place, found: Evidence, following: Follo
     number, given = _each_once(found)
     try:
         query = partners(node, other, found.read, GIVEN)
-        counted = following.table(query.plan, given, query.given)
+        following.give(given, query.given)
+        counts = _counts(query, given.num_rows, following)
     except TracingError:
         return None
-    counts = np.empty((counted.num_rows, counted.num_columns - 1), np.int64)
-    counts[counted.column(0).to_numpy()] = np.column_stack([column.to_numpy() for column in counted.columns[1:]])
     made = _Partners(number=number, counts=counts, terms=tuple(map(expression_text, query.terms)), conditional=node.condition is not None)
     return replace(made, others=_others(node, other, found.read, given, following)) if node.kind == "left_anti" else made
+
+
+def _counts(query: Partners, given: int, following: Following) -> Numbers:
+    """A line for each given row; in it a number for each query."""
+    import numpy as np
+
+    told = following.together([one.plan for one in query.queries])
+    at, number, count = (column.to_numpy() for column in told.columns)
+    found = np.zeros((given, len(query.queries)), np.int64)
+    for place, one in enumerate(query.queries):
+        of = at == place
+        found[number[of] if one.of_each else slice(None), place] = count[of]
+        if one.all_or_none:
+            found[:, place] *= found[:, 0]
+    return found
 
 
 def _others(node: o.Join, other: Forward, read: tuple[Attribute, ...], given: pa.Table, following: Following) -> _Others | None:
     try:
         chosen, leaf = excluding(node, other, read, GIVEN)
-        rows = following.first_of_each(chosen, given, leaf, MOST_OTHERS)
+        following.give(given, leaf)
+        rows = following.first_of_each(chosen, MOST_OTHERS)
     except TracingError:
         return None
     values = rows.select(range(1, rows.num_columns))

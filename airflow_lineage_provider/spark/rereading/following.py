@@ -41,7 +41,7 @@ Number = TypeVar("Number", bound=int)
 
 _DOING = "following rows forwards"
 UPLOADED: Key = ("segment", -5)
-"""The leaf under which `Following.table` reads the rows that it is given."""
+"""The leaf under which plans read the rows of `Following.give`."""
 
 
 class Following:
@@ -144,20 +144,26 @@ class Following:
             known = arrow_frame(self.spark, pa.table([pa.array(wanted, pa.int64())], names=["tag"]), ["bigint"]).toDF("tag")
             return _first_of_each(exploded.join(known, "tag", "left_semi"), most)
 
-    def table(self, plan: o.Plan, uploaded: pa.Table | None = None, output: Sequence[Attribute] = ()) -> pa.Table:
-        """The rows of a plan, one of whose leaves (`UPLOADED`) may be a table that is given, by position."""
+    def table(self, plan: o.Plan) -> pa.Table:
+        """The rows of a plan."""
         with spark_errors("looking at the rows that were dropped"):
-            return to_arrow(self._over(plan, uploaded, output))
+            return to_arrow(self._query(plan))
 
-    def first_of_each(self, plan: o.Plan, uploaded: pa.Table, output: Sequence[Attribute], most: int) -> pa.Table:
-        """The rows of `table`, of those with the same value in the first column at most ``most``, in the order of that value."""
+    def give(self, rows: pa.Table, output: Sequence[Attribute]) -> None:
+        """The rows that plans read in their leaf `UPLOADED`, by position."""
         with spark_errors("looking at the rows that were dropped"):
-            return _first_of_each(self._over(plan, uploaded, output), most)
+            self._tables[UPLOADED] = self._uploaded(rows, output, f"given_{len(self._tables)}")
 
-    def _over(self, plan: o.Plan, uploaded: pa.Table | None, output: Sequence[Attribute]) -> DataFrame:
-        if uploaded is not None:
-            self._tables[UPLOADED] = self._uploaded(uploaded, output, f"given_{len(self._tables)}")
-        return self._query(plan)
+    def together(self, plans: Sequence[o.Plan]) -> pa.Table:
+        """The rows of several plans with columns of the same types: the place of each row's plan, and its columns."""
+        with spark_errors("looking at the rows that were dropped"):
+            frames = [self._query(plan).toDF("c1", "c2").select(F.lit(at).alias("c0"), "c1", "c2") for at, plan in enumerate(plans)]
+            return to_arrow(reduce(lambda a, b: a.unionAll(b), frames))
+
+    def first_of_each(self, plan: o.Plan, most: int) -> pa.Table:
+        """The rows of a plan, of those with the same value in the first column at most ``most``, in the order of that value."""
+        with spark_errors("looking at the rows that were dropped"):
+            return _first_of_each(self._query(plan), most)
 
     def _uploaded(self, rows: pa.Table, output: Sequence[Attribute], name: str) -> LeafTable:
         frame = arrow_frame(self.spark, rows, [a.type for a in output])

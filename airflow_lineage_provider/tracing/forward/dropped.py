@@ -113,36 +113,61 @@ def _unless_false(before: Sequence[Expression], term: Expression) -> Expression:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Partners:
-    """For each given row how many rows the other side of a join has (``total``), and for how many of them each term is true."""
+class Counted:
+    """A query that counts rows of a join's other side.
+
+    ``of_each``: its columns are a given row's number and its count; a row that is not there has none. Else it counts for all of them
+    alike, and its number is -1; with ``all_or_none`` a given row has all rows of the side where it is there.
+    """
 
     plan: o.Plan
+    of_each: bool = True
+    all_or_none: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Partners:
+    """For given rows how many rows the other side of a join has, how many of them meet the whole condition (where there is one), and for
+    how many of them each term of it is true: queries in this order."""
+
+    queries: tuple[Counted, ...]
     given: tuple[Attribute, ...]
     terms: tuple[Expression, ...]
 
 
 def partners(node: o.Join, other: Forward, read: tuple[Attribute, ...], given_leaf: int) -> Partners:
-    """The query; the leaf ``given_leaf`` gives a number for each row, and the columns that the join reads of it.
+    """The queries; the leaf ``given_leaf`` gives a number for each row, and the columns that the join reads of it.
 
-    Its columns: the row's number; how many rows the other side has, how many meet the whole condition (where there is one), and each term.
+    There is one for each term, not one over all pairs of rows: a term that compares for equality is a join that needs to look at few.
     """
     leaf, copies, fresh = _given(other, read, given_leaf)
     terms = () if node.condition is None else conjuncts(node.condition)
     conditions = (*(() if node.condition is None else (node.condition,)), *terms)
     tests = [replace_attributes(term, copies) for term in conditions]
-    present = fresh.attribute("lineage_present", "boolean", nullable=False)
-    needed = tuple(dict.fromkeys(a for test in tests for a in references(test) if a not in leaf.output))
-    there = o.Project(child=prune(other.plan, needed), columns=(*needed, Alias(child=TRUE, attribute=present)))
-    joined = o.Join(left=leaf, right=there, kind="left")
-    one = Literal(value="1", type="int")
-    # A term may read the given row alone: it is true for no row of a side that has none.
-    met = [Call(function="and", arguments=(present, test), type="boolean") for test in tests]
-    counted: list[Expression] = [present, *(Call(function="when", arguments=(test, one), type="int") for test in met)]
-    calls = [AggregateCall(function="count", arguments=(value,), type="bigint") for value in counted]
-    named = [Alias(child=call, attribute=fresh.attribute(f"lineage_count_{i}", "bigint")) for i, call in enumerate(calls)]
-    number = leaf.output[0]
-    plan = o.Aggregate(child=joined, keys=(number,), columns=(number, *named))
-    return Partners(plan=unique_names(plan), given=leaf.output, terms=terms)
+    queries = (_count(leaf, other, TRUE, fresh), *(_count(leaf, other, test, fresh) for test in tests))
+    return Partners(queries=queries, given=leaf.output, terms=terms)
+
+
+def _count(leaf: o.SegmentOutput, other: Forward, test: Expression, fresh: FreshAttributes) -> Counted:
+    """For how many rows of the other side a test is true."""
+    number, one = leaf.output[0], Literal(value="1", type="int")
+    theirs = tuple(dict.fromkeys(a for a in references(test) if a not in leaf.output))
+    reads_given = any(a in leaf.output for a in references(test))
+    count = fresh.attribute("lineage_count", "bigint")
+    if reads_given and not theirs:
+        chosen = o.Filter(child=leaf, condition=test)
+        columns: tuple[Named, ...] = (number, Alias(child=Literal(value="1", type="bigint"), attribute=count))
+        return Counted(plan=unique_names(o.Project(child=chosen, columns=columns)), all_or_none=True)
+    present = Alias(child=TRUE, attribute=fresh.attribute("lineage_present", "boolean", nullable=False))
+    there: o.Plan = o.Project(child=prune(other.plan, theirs), columns=(*theirs, present))
+    counted = Alias(child=AggregateCall(function="count", arguments=(one,), type="bigint"), attribute=count)
+    if reads_given:
+        met = o.Join(left=leaf, right=there, kind="inner", condition=test)
+        return Counted(plan=unique_names(o.Aggregate(child=met, keys=(number,), columns=(number, counted))))
+    there = there if test == TRUE else o.Filter(child=there, condition=test)
+    every = Alias(child=Literal(value="-1", type="bigint"), attribute=fresh.attribute("lineage_given", "bigint"))
+    plan = o.Project(child=o.Aggregate(child=there, keys=(), columns=(counted,)), columns=(every, count))
+    return Counted(plan=unique_names(plan), of_each=False)
 
 
 def excluding(node: o.Join, other: Forward, read: tuple[Attribute, ...], given_leaf: int) -> tuple[o.Plan, tuple[Attribute, ...]]:
