@@ -80,6 +80,8 @@ class LookedUpLineage:
 
         :raises RecordDamaged: a part is missing, or cannot be what was written.
         """
+        import numpy as np
+
         leads_to = {one.input for one in self.index.maps if one.segment == segment and one.side == "source"}
         left_out = {*self.index.pruned.get(str(segment), ()), *(leads_to & self._left_out)}
         if str(segment) not in self.index.met or (left_out and (wanted is None or not wanted.isdisjoint(left_out))):
@@ -92,7 +94,7 @@ class LookedUpLineage:
         for one in maps:
             edges = self._edges(one, rids, "backward")
             if one.side == "control":
-                controls[one.input] = tuple(sorted({*tags[edges.asked].tolist()}))
+                controls[one.input] = tuple(np.unique(tags[edges.asked]).tolist())
             elif len(edges.rid):
                 found[one.side][one.input] = self._tagged(one.side, one.input, tags, edges)
         controls = {number: own for number, own in controls.items() if own}

@@ -22,9 +22,10 @@ def listed(columns: Sequence[tuple[Attribute, pa.ChunkedArray]]) -> Expression:
 
 
 def _listed(attribute: Attribute, column: pa.ChunkedArray) -> Expression | None:
-    values = list(dict.fromkeys(column.to_pylist()))
-    if len(values) > _LISTED:
+    unique = column.unique()
+    if len(unique) > _LISTED:
         return None
+    values = unique.to_pylist()
     terms: list[Expression] = []
     known = [value for value in values if value is not None]
     if known:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from airflow_lineage_provider.deriving import stored_files
@@ -84,12 +82,18 @@ def positions_of(partitions: Sequence[tuple[int, int]], numbers: Sequence[int]) 
     >>> positions_of([(0, 2), (3, 1)], [3 << 33, 1])
     [2, 1]
     """
-    before = dict(zip((one for one, _ in partitions), accumulate((rows for _, rows in partitions), initial=0), strict=False))
-    rows_of = dict(partitions)
-    places = [(one >> PARTITION_BITS, one & ((1 << PARTITION_BITS) - 1)) for one in numbers]
-    if any(place >= rows_of.get(partition, 0) for partition, place in places):
+    import numpy as np
+
+    known, rows = np.array(partitions, np.int64).reshape(-1, 2).T
+    wanted = np.asarray(numbers, np.int64)
+    partition, place = wanted >> PARTITION_BITS, wanted & ((1 << PARTITION_BITS) - 1)
+    at = np.searchsorted(known, partition)
+    there = at < len(known)
+    there[there] = (known[at[there]] == partition[there]) & (place[there] < rows[at[there]])
+    if not there.all():
         raise InvalidTarget("the result has no row of one of these numbers")
-    return [before[partition] + place for partition, place in places]
+    found: list[int] = ((np.cumsum(rows) - rows)[at] + place).tolist()
+    return found
 
 
 def numbers_at(partitions: Sequence[tuple[int, int]], positions: Sequence[int]) -> list[int]:
@@ -98,13 +102,13 @@ def numbers_at(partitions: Sequence[tuple[int, int]], positions: Sequence[int]) 
     >>> numbers_at([(0, 2), (3, 1)], [1, 2, 3]) == [1, 3 << 33]
     True
     """
-    ends = list(accumulate(rows for _, rows in partitions))
-    found = []
-    for position in sorted(set(positions)):
-        at = bisect_right(ends, position)
-        if at < len(partitions):
-            partition, rows = partitions[at]
-            found.append((partition << PARTITION_BITS) + position - (ends[at] - rows))
+    import numpy as np
+
+    known, rows = np.array(partitions, np.int64).reshape(-1, 2).T
+    ends, wanted = np.cumsum(rows), np.unique(np.asarray(positions, np.int64))
+    at = np.searchsorted(ends, wanted, "right")
+    wanted, at = wanted[at < len(known)], at[at < len(known)]
+    found: list[int] = ((known[at] << PARTITION_BITS) + wanted - (ends - rows)[at]).tolist()
     return found
 
 

@@ -17,6 +17,11 @@ from airflow_lineage_provider.store.sqltext import identifier
 if TYPE_CHECKING:
     import pyarrow as pa
 
+_FEW = 100
+"""So many numbers are written one by one."""
+_RANGES = 8
+"""So many ranges of numbers are looked for one by one."""
+
 
 @dataclass(frozen=True)
 class Order:
@@ -65,16 +70,34 @@ def _order(one: str | Order, layout: Layout) -> str:
 
 def numbered(layout: Layout, row: str, numbers: Sequence[int]) -> str:
     """The condition that a row's number is one of these."""
-    # One constant, which is parsed faster than a list of thousands.
-    return f"{layout.sql_column(row)} = ANY ('{{{','.join(str(int(one)) for one in numbers)}}}'::int8[])" if numbers else "false"
+    return _among(layout.sql_column(row), numbers)
 
 
 def at_positions(table: str, layout: Layout, row: str, positions: Sequence[int]) -> str:
     """The condition that a row stands at one of these positions, counted from 0 in the order of the rows' numbers."""
     number = layout.sql_column(row)
     ranked = f"SELECT {number} AS number, row_number() OVER (ORDER BY {number}) - 1 AS place FROM {table}"
-    places = ", ".join(str(int(one)) for one in positions) or "NULL"
-    return f"{number} IN (SELECT number FROM ({ranked}) AS ranked WHERE place IN ({places}))"
+    return f"{number} IN (SELECT number FROM ({ranked}) AS ranked WHERE {_among('place', positions)})"
+
+
+def _among(value: str, numbers: Sequence[int]) -> str:
+    """The condition that a value is one of these numbers: in one constant, which is parsed faster than a list of thousands, or, where they
+    are many without gaps, between two.
+    """
+    if len(numbers) <= _FEW:
+        return f"{value} = ANY ('{{{','.join(str(int(one)) for one in numbers)}}}'::int8[])" if len(numbers) else "false"
+    import numpy as np
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    ordered = np.unique(np.asarray(numbers, np.int64))
+    begins = np.flatnonzero(np.diff(ordered, prepend=ordered[0] - 2) != 1)
+    if len(begins) <= _RANGES:
+        lasts = ordered[np.append(begins[1:], len(ordered)) - 1]
+        between = (f"{value} BETWEEN {first} AND {last}" for first, last in zip(ordered[begins].tolist(), lasts.tolist(), strict=True))
+        return f"({' OR '.join(between)})"
+    texts = pa.ListArray.from_arrays(pa.array([0, len(ordered)], pa.int32()), pa.array(ordered).cast(pa.string()))
+    return f"{value} = ANY ('{{{pc.binary_join(texts, ',')[0].as_py()}}}'::int8[])"
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ pass over many targets still tells which source row stands behind which of them.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Protocol
@@ -189,13 +189,20 @@ def _looked_up(segment: Segment, found: Trace, captured: Captured | None, wanted
         for number, rows in tables.items():
             own[number] = rows if number not in own else _together(own[number], rows)
     for number, tags in one.controls.items():
-        found.controls[number] = tuple(sorted({*found.controls.get(number, ()), *tags}))
+        found.controls[number] = _tags_of(found.controls.get(number, ()), tags)
     found.met.update(one.met)
     rows = sum(table.num_rows for table in (*one.sources.values(), *one.segments.values()))
     told = f"-- looked up in what was captured of segment {segment.number}: {name}"
     seconds = time.perf_counter() - started
     found.queries.append(TracingQuery(segment=segment.number, engine=INDEX + name, sql=told, seconds=seconds, rows=rows))
     return True
+
+
+def _tags_of(*parts: Collection[int]) -> tuple[int, ...]:
+    """The tags, each once, ascending."""
+    import numpy as np
+
+    return tuple(np.unique(np.concatenate([np.asarray(one, np.int64) for one in parts])).tolist())
 
 
 def _controlled(segment: Segment, link: pa.Table) -> pa.Table:
@@ -250,7 +257,7 @@ def _trace_link(
             _add_inputs(query, known.rows((segment.number, "link", number), target, ask), found)
     whole = _controlled(segment, target)
     if whole.num_rows:
-        found.controls[segment.number] = tuple(sorted({*found.controls.get(segment.number, ()), *whole.column(0).to_pylist()}))
+        found.controls[segment.number] = _tags_of(found.controls.get(segment.number, ()), whole.column(0).to_numpy())
     asked = [whole] if enumerate_differences else []
     asked += [_passed(segment, target)] if subqueries == "rows" and segment.has_partners else []
     for rows in (one for one in asked if one.num_rows):
