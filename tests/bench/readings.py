@@ -10,12 +10,13 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import psutil
 from py4j.clientserver import JavaClient
 
-from tests.bench.memory import most_memory
+from tests.bench.memory import most_memory, most_memory_of_trees
 from tests.bench.opened_files import opened_files
 
 if TYPE_CHECKING:
@@ -35,7 +36,8 @@ class Reading:
     """``cpu``: seconds by driver, JVM, workers and PostgreSQL.
 
     ``counts``: calls into the JVM, Spark's jobs, the store's transactions, files opened, and bytes that the processes read, from wherever
-    (page cache, pipes; not the network, nor what is mapped into memory). ``memory``: MB that driver and JVM had at most.
+    (page cache, pipes; not the network, nor what is mapped into memory). ``memory``: MB that driver and JVM had at most, and workers and
+    PostgreSQL where it was looked at (`Meter.looks_at_trees`).
     """
 
     wall: float = 0.0
@@ -50,7 +52,13 @@ class Reading:
 
 
 class Meter:
-    """Reads what a session and a store on an embedded server do with a folder's files. One a process: it counts at py4j's client."""
+    """Reads what a session and a store on an embedded server do with a folder's files. One a process: it counts at py4j's client.
+
+    ``looks_at_trees``: whether the memory of workers and PostgreSQL is read, too. They come and go, so that one has to look again and
+    again, which takes this process a hundredth of a second each time.
+    """
+
+    looks_at_trees = False
 
     def __init__(self, spark: SparkSession | None, store: Store | None, folder: Path | None = None) -> None:
         self._spark, self._store, self._folder = spark, store, folder
@@ -63,13 +71,14 @@ class Meter:
     def reading(self) -> Iterator[Reading]:
         """Read what happens within."""
         found = Reading()
-        with opened_files(self._folder) as opened, most_memory(self._measured) as most:
+        trees = most_memory_of_trees(self._trees if self.looks_at_trees else {})
+        with opened_files(self._folder) as opened, most_memory(self._measured) as most, trees as most_of_trees:
             # (Reading them reads files of the system's: the driver's own bytes are read last, and first.)
             counts, cpu, read = self._counts(), self._cpu(), self._read_by_servers() + _read_by(psutil.Process())
             started = time.perf_counter()
             yield found
             found.wall = time.perf_counter() - started
-            found.memory = most()
+            found.memory = most() | (most_of_trees() if self.looks_at_trees else {})
             files = {"bytes read": _read_by(psutil.Process()) + self._read_by_servers() - read, "files opened": opened()}
             found.cpu = {name: max(seconds - cpu[name], 0.0) for name, seconds in self._cpu().items()}
         calls = {name: number - counts[name] for name, number in self._counts().items()}
@@ -95,6 +104,17 @@ class Meter:
     @property
     def _measured(self) -> dict[str, int]:
         return {"driver": os.getpid()} | ({"JVM": self._java.pid} if self._java is not None else {})
+
+    @property
+    def _trees(self) -> dict[str, Callable[[], list[psutil.Process]]]:
+        """The workers of the JVM, and PostgreSQL with its backends."""
+        found: dict[str, Callable[[], list[psutil.Process]]] = {}
+        if self._java is not None:
+            found["workers"] = partial(_descendants, self._java)
+        if self._server is not None:
+            server = self._server
+            found["PostgreSQL"] = lambda: [server, *_descendants(server)]
+        return found
 
     def _count_calls(self) -> None:
         send = JavaClient.send_command
@@ -131,6 +151,12 @@ class Meter:
         if self._server is not None:
             cpu["PostgreSQL"] = _of_tree(self._server)
         return cpu
+
+
+def _descendants(process: psutil.Process) -> list[psutil.Process]:
+    with suppress(psutil.Error):
+        return list(process.children(recursive=True))
+    return []
 
 
 def _of_tree(process: psutil.Process) -> float:

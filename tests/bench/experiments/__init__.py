@@ -11,6 +11,7 @@ EXPERIMENTS = (
     "questions",
     "deriving",
     "large_answers",
+    "forward_answers",
     "strategies",
     "peers",
     "loading",
