@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from airflow_lineage_provider import settings
 from airflow_lineage_provider.answers.descendants import Descendants
 from airflow_lineage_provider.answers.lineage_rows import LineageRows
 from airflow_lineage_provider.answers.values import count
@@ -22,10 +21,12 @@ from airflow_lineage_provider.deriving.across.stored_outputs import UNKNOWN, col
 from airflow_lineage_provider.deriving.across.writers import MadeBy, file_uri, made_by
 from airflow_lineage_provider.deriving.derivation import derivation
 from airflow_lineage_provider.deriving.derive import result_rows, row_set_of, source_reader
+from airflow_lineage_provider.deriving.given_rows import MOST_ROWS as MOST_GIVEN
 from airflow_lineage_provider.deriving.inverted import descendants, keys_asked
 from airflow_lineage_provider.deriving.links import different, each_once, joined, pairs, same
-from airflow_lineage_provider.deriving.why_not.question import asked_of
-from airflow_lineage_provider.errors import AnswerTooLarge, EmptyTarget, LineageError, SparkRequired, StoreUnavailable, TargetTooLarge
+from airflow_lineage_provider.deriving.listed import listed
+from airflow_lineage_provider.deriving.why_not.question import Asked, asked_of
+from airflow_lineage_provider.errors import AnswerTooLarge, EmptyTarget, LineageError, SparkRequired, StoreUnavailable
 from airflow_lineage_provider.plan.expressions import TRUE
 from airflow_lineage_provider.plan.guarantees import EXACT, Guarantee, weakest
 from airflow_lineage_provider.plan.lineage_keys import PARTITION_BITS
@@ -34,7 +35,7 @@ from airflow_lineage_provider.recording import tables_of
 from airflow_lineage_provider.records.run import RunRecord
 from airflow_lineage_provider.records.versions import UnknownVersion
 from airflow_lineage_provider.spark.executing.outputs import partition_of
-from airflow_lineage_provider.tracing.maps import Rows
+from airflow_lineage_provider.tracing.maps import Rows, distinct_rows
 from airflow_lineage_provider.tracing.reserved import TAG
 
 if TYPE_CHECKING:
@@ -239,25 +240,29 @@ class Onward:
 
     def _by_value(self, made: Derivation, name: str, wanted: Numbers, behind: Derivation) -> _Read | None:
         """Rows with the values of the result's rows; None where there are none."""
-        import numpy as np
-
         group = tables_of(made.recorded)[name]
-        source = group[0].source
-        if len(wanted) > (most := settings.target_limit()):
-            raise TargetTooLarge(
-                f"{len(wanted):,} rows of its input {name} are known by their values alone, more than {most:,}: ask about fewer rows, or "
-                "raise AIRFLOW_LINEAGE_TARGET_LIMIT"
-            )
-        values = _as_read(result_rows(behind.rows, wanted.tolist()), behind, source)
+        values = _as_read(result_rows(behind.rows, wanted.tolist()), behind, group[0].source)
         if not values.num_columns:
             return None
+        many = values.num_rows > MOST_GIVEN
         try:
-            asked = asked_of(values, name, made.recorded, made.run.on_demand.session)
+            asked = _alike(values, name, group, behind) if many else asked_of(values, name, made.recorded, made.run.on_demand.session)
             keys, _ = keys_asked(made.run, asked, self.most)
         except EmptyTarget:
             return None
-        rows = source_reader(made).read(group[0], keys)
-        place, number = _matched(rows.table, np.full(rows.table.num_rows, UNKNOWN), source, behind)
+        found = self._with_values(made, group[0], keys, wanted, behind)
+        if many and len(found.place) and len(different(found.place)) < found.keys.num_rows:
+            # What other rows are worth that looked like them is not what these are worth.
+            keys = distinct_rows(found.keys.take(_int64(different(found.place))))
+            found = self._with_values(made, group[0], keys, wanted, behind)
+        return found
+
+    def _with_values(self, made: Derivation, source: RecordedSource, keys: pa.Table, wanted: Numbers, behind: Derivation) -> _Read:
+        """Of the rows with these keys those that have the values of wanted rows of the result."""
+        import numpy as np
+
+        rows = source_reader(made).read(source, keys)
+        place, number = _matched(rows.table, np.full(rows.table.num_rows, UNKNOWN), source.source, behind)
         own = np.isin(number, wanted)
         worth = rows.guarantee if rows.guarantee.level == "superset" else EXACT
         return _Read(rows.keys.keys, place[own], number[own], worth)
@@ -287,6 +292,18 @@ def _as_read(values: pa.Table, behind: Derivation, source: Source) -> pa.Table:
         typed = {name: as_type(column, types[name]) for name, column in found.items()}
         found = {name: column for name, column in typed.items() if column is not None}
     return pa.table(found)
+
+
+def _alike(values: pa.Table, name: str, group: Sequence[RecordedSource], behind: Derivation) -> Asked:
+    """Rows that look like very many at hand: they have one of their values in every column that has few, and the same type at both ends."""
+    result, source = columns_as_read(behind.recorded, group[0].source), group[0].source
+    is_csv = source.relation.format.lower() == "csv"  # whose values have their reader's types already
+    same_type = [
+        (a, values.column(column))
+        for column, a in zip(source.columns, source.output, strict=True)
+        if column in values.column_names and (is_csv or result[column].type == a.type)
+    ]
+    return Asked(table=name, leaves=tuple(group), text=f"{values.num_rows:,} rows given by their values", condition=listed(same_type))
 
 
 def _matched(rows: pa.Table, told: Numbers, source: Source, behind: Derivation) -> tuple[Numbers, Numbers]:

@@ -1,4 +1,7 @@
-"""Stored rows in files against stored rows in PostgreSQL: what storing them costs, and what one of them costs to explain, without Spark."""
+"""Stored rows in files against stored rows in PostgreSQL: what storing them costs, and what one of them costs to explain, without Spark.
+
+A run may have any number of rows: driver, JVM, workers and PostgreSQL have no more of memory for a hundred million than for one.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,8 @@ SQL = "SELECT id, amount * 2 AS doubled, team FROM bench_rows WHERE amount >= 0"
 
 
 def run(ground: Ground) -> Iterator[Comparison]:
-    """Two comparisons for each number of rows."""
+    """Two comparisons for each number of rows; with what each process has of memory at most."""
+    ground.meter.looks_at_trees = True
     for rows in SIZES[ground.size]:
         _source(ground, rows)
         places = {"files": _lineage(ground, 0)} | ({"PostgreSQL": _lineage(ground, 2**62)} if rows <= IN_POSTGRESQL else {})

@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 
 from airflow_lineage_provider import Lineage, Run
 from airflow_lineage_provider.answers.descendants import Descendants
+from airflow_lineage_provider.deriving.across import onward
 from airflow_lineage_provider.errors import AnswerTooLarge, InvalidOption, SparkRequired
 from airflow_lineage_provider.store import Store
 from airflow_lineage_provider.store.outputs import _in_common
@@ -93,19 +94,26 @@ def test_rows_that_are_known_by_their_values(lineage: Lineage, tables: Path, for
     assert sorted(row["rid"] for row in found.later[b.id].rows.to_pylist()) == [3, 6]
     assert found.guarantee.level == "exact", found.guarantee
     is_inverse(a, b, 2, spark=format == "json")
-    monkeypatch.setenv("AIRFLOW_LINEAGE_TARGET_LIMIT", "1")
-    too_many = a.forward("rid IN (3, 6)", "orders", across=True, max_rows=5)
-    assert dict(too_many.later) == {}
-    assert [one.level for one in too_many.remarks] == ["unavailable"]
-    assert "2 rows of its input out are known by their values alone, more than 1" in str(too_many.remarks[0].cause)
+    # Where they are very many, rows are looked for that have one of their values in each column.
+    monkeypatch.setattr(onward, "MOST_GIVEN", 1)
+    many = a.forward("rid IN (3, 6)", "orders", across=True)
+    assert many.later[b.id].rows.equals(found.later[b.id].rows)
+    assert many.later[b.id].links.equals(found.later[b.id].links)
+    assert many.guarantee == found.guarantee
 
 
-def test_duplicates_that_cannot_be_told_apart_are_marked(lineage: Lineage, tables: Path) -> None:
+def test_duplicates_that_cannot_be_told_apart_are_marked(lineage: Lineage, tables: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     out = str(tables / "amounts")
     a = lineage.run(sql("SELECT amount FROM {orders}", orders=str(tables / "orders")), name="a", output=f"json:{out}")
     b = lineage.run(lambda spark: spark.read.schema("amount int").json(out).selectExpr("amount AS x"), name="b")
     found = a.forward("rid = 5", "orders", across=True)
     assert found.later[b.id].rows.to_pylist() == [{"x": 7}, {"x": 7}]
+    for asked in ("rid = 5", "rid = 3"):
+        monkeypatch.setattr(onward, "MOST_GIVEN", 0)
+        many = a.forward(asked, "orders", across=True)
+        monkeypatch.setattr(onward, "MOST_GIVEN", 10)
+        few = a.forward(asked, "orders", across=True)
+        assert (many.guarantee, many.later[b.id].rows) == (few.guarantee, few.later[b.id].rows)
     assert (found.later[b.id].guarantee.level, found.here.guarantee.level) == ("superset", "exact")
     assert a.forward("rid = 3", "orders", across=True).guarantee.level == "exact"
 
