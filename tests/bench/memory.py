@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-import threading
+import json
+import select
+import subprocess
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -37,30 +40,50 @@ def _most(number: int) -> int:
 
 
 @contextmanager
-def most_memory_of_trees(trees: Mapping[str, Callable[[], list[psutil.Process]]]) -> Iterator[Callable[[], dict[str, float]]]:
-    """Of groups of processes that come and go, by name, MB at most of all together, as a look four times a second sees them.
+def most_memory_of_trees(trees: Mapping[str, tuple[int, bool]]) -> Iterator[Callable[[], dict[str, float]]]:
+    """Of trees of processes that come and go, by name, MB at most of all together, as a look four times a second sees them.
 
-    Each has its share of what it has in common with others: what servers share counts once.
+    A tree is the number of its root, and whether that counts, too. Each process has its share of what it has in common with others: what
+    servers share counts once. Another process looks, whose time is nobody's.
     """
-    most, done = dict.fromkeys(trees, 0.0), threading.Event()
+    looking = subprocess.Popen([sys.executable, __file__, json.dumps(trees)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert looking.stdout is not None
+    looking.stdout.readline()  # it has begun
 
-    def look() -> None:
-        while not done.wait(_EVERY):
-            for name, processes in trees.items():
-                most[name] = max(most[name], sum(map(_share, processes())))
+    def told() -> dict[str, float]:
+        return {name: float(most) for name, most in json.loads(looking.communicate()[0]).items()}
 
-    looking = threading.Thread(target=look, daemon=True)
-    looking.start()
     try:
-        yield lambda: {name: round(one / 1024, 1) for name, one in most.items()}
+        yield told
     finally:
-        done.set()
-        looking.join()
+        looking.kill()
+        looking.wait()
 
 
-def _share(process: psutil.Process) -> int:
+def _look(trees: Mapping[str, tuple[int, bool]]) -> None:
+    """Until nobody is there any more who asks."""
+    most = dict.fromkeys(trees, 0)
+    print(flush=True)
+    while not select.select([sys.stdin], [], [], _EVERY)[0]:
+        for name, (root, counts) in trees.items():
+            most[name] = max(most[name], sum(map(_share, _processes(root, counts))))
+    print(json.dumps({name: round(one / 1024, 1) for name, one in most.items()}))
+
+
+def _processes(root: int, counts: bool) -> list[int]:
+    with suppress(psutil.Error):
+        below = psutil.Process(root).children(recursive=True)
+        return [*([root] if counts else []), *(one.pid for one in below)]
+    return []
+
+
+def _share(number: int) -> int:
     """kB; 0 where the process has ended, or is another one's."""
     with suppress(OSError):
-        lines = Path(f"/proc/{process.pid}/smaps_rollup").read_text().splitlines()
+        lines = Path(f"/proc/{number}/smaps_rollup").read_text().splitlines()
         return next((int(line.split()[1]) for line in lines if line.startswith("Pss:")), 0)
     return 0
+
+
+if __name__ == "__main__":
+    _look(json.loads(sys.argv[1]))

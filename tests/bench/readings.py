@@ -8,9 +8,8 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import psutil
@@ -54,8 +53,8 @@ class Reading:
 class Meter:
     """Reads what a session and a store on an embedded server do with a folder's files. One a process: it counts at py4j's client.
 
-    ``looks_at_trees``: whether the memory of workers and PostgreSQL is read, too. They come and go, so that one has to look again and
-    again, which takes this process a hundredth of a second each time.
+    ``looks_at_trees``: whether the memory of workers and PostgreSQL is read, too. They come and go, so that a process of its own has to
+    look at them again and again.
     """
 
     looks_at_trees = False
@@ -71,16 +70,17 @@ class Meter:
     def reading(self) -> Iterator[Reading]:
         """Read what happens within."""
         found = Reading()
-        trees = most_memory_of_trees(self._trees if self.looks_at_trees else {})
+        trees = most_memory_of_trees(self._trees) if self.looks_at_trees else nullcontext(dict)
         with opened_files(self._folder) as opened, most_memory(self._measured) as most, trees as most_of_trees:
             # (Reading them reads files of the system's: the driver's own bytes are read last, and first.)
             counts, cpu, read = self._counts(), self._cpu(), self._read_by_servers() + _read_by(psutil.Process())
             started = time.perf_counter()
             yield found
             found.wall = time.perf_counter() - started
-            found.memory = most() | (most_of_trees() if self.looks_at_trees else {})
+            found.memory = most()
             files = {"bytes read": _read_by(psutil.Process()) + self._read_by_servers() - read, "files opened": opened()}
             found.cpu = {name: max(seconds - cpu[name], 0.0) for name, seconds in self._cpu().items()}
+            found.memory |= most_of_trees()
         calls = {name: number - counts[name] for name, number in self._counts().items()}
         found.counts = calls | {name: number for name, number in files.items() if number is not None}
 
@@ -106,15 +106,10 @@ class Meter:
         return {"driver": os.getpid()} | ({"JVM": self._java.pid} if self._java is not None else {})
 
     @property
-    def _trees(self) -> dict[str, Callable[[], list[psutil.Process]]]:
+    def _trees(self) -> dict[str, tuple[int, bool]]:
         """The workers of the JVM, and PostgreSQL with its backends."""
-        found: dict[str, Callable[[], list[psutil.Process]]] = {}
-        if self._java is not None:
-            found["workers"] = partial(_descendants, self._java)
-        if self._server is not None:
-            server = self._server
-            found["PostgreSQL"] = lambda: [server, *_descendants(server)]
-        return found
+        found = {"workers": (self._java.pid, False)} if self._java is not None else {}
+        return found | ({"PostgreSQL": (self._server.pid, True)} if self._server is not None else {})
 
     def _count_calls(self) -> None:
         send = JavaClient.send_command
@@ -151,12 +146,6 @@ class Meter:
         if self._server is not None:
             cpu["PostgreSQL"] = _of_tree(self._server)
         return cpu
-
-
-def _descendants(process: psutil.Process) -> list[psutil.Process]:
-    with suppress(psutil.Error):
-        return list(process.children(recursive=True))
-    return []
 
 
 def _of_tree(process: psutil.Process) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import time
@@ -16,6 +17,7 @@ from tests.bench.comparison import AnswersDiffer, Arm, Comparison, compared
 from tests.bench.experiments import EXPERIMENTS
 from tests.bench.gate import bounds, passed_bounds
 from tests.bench.goals import Goal, goals, missed
+from tests.bench.memory import most_memory_of_trees
 from tests.bench.opened_files import opened_files
 from tests.bench.outcomes import goals_table, outcomes
 from tests.bench.peers.environment import HERE, NoEnvironment, PeerFailed, PeerPackage, conversation, started
@@ -255,3 +257,17 @@ def test_a_peer_whose_python_is_not_here(tmp_path: Path) -> None:
         started(PeerPackage("none", "9.9", ("none",), "none.py"), tmp_path),
     ):
         pass
+
+
+def test_memory_of_processes_that_come_and_go() -> None:
+    """Of a tree with its root or without it, while there is one more process in it, which has 60 MB of its own."""
+    taking = "import time; held = bytearray(60_000_000); print(flush=True); time.sleep(60)"
+    with most_memory_of_trees({"all": (os.getpid(), True), "below": (os.getpid(), False)}) as most:
+        with subprocess.Popen([sys.executable, "-c", taking], stdout=subprocess.PIPE) as held:
+            assert held.stdout is not None
+            held.stdout.readline()
+            time.sleep(1)
+            held.kill()
+        found = most()
+    assert found["below"] > 50
+    assert found["all"] > found["below"]
