@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
     import pyarrow as pa
 
 
@@ -20,17 +21,19 @@ class KeyedRows:
 
     run_id: str
     table: str
-    at: tuple[int, ...]
+    at: npt.NDArray[np.int64]
     keys: pa.Table
 
     @staticmethod
-    def of(run_id: str, table: str, keys: pa.Table, at: Sequence[int]) -> KeyedRows:
+    def of(run_id: str, table: str, keys: pa.Table, at: npt.NDArray[np.int64]) -> KeyedRows:
         """With the columns of the key under the names that a question has for them."""
-        return KeyedRows(run_id=run_id, table=table, at=tuple(at), keys=keys.rename_columns([f"key_{i}" for i in range(keys.num_columns)]))
+        return KeyedRows(run_id=run_id, table=table, at=at, keys=keys.rename_columns([f"key_{i}" for i in range(keys.num_columns)]))
 
     def only(self, row: int) -> KeyedRows | None:
         """The row at this place of the answer's table, with those that share its key; None where this run did not read it."""
-        if row not in self.at:
+        import numpy as np
+
+        places = np.flatnonzero(self.at == row)
+        if not len(places):
             return None
-        place = self.at.index(row)
-        return KeyedRows(run_id=self.run_id, table=self.table, at=(row,), keys=self.keys.slice(place, 1))
+        return KeyedRows(run_id=self.run_id, table=self.table, at=self.at[places[:1]], keys=self.keys.slice(int(places[0]), 1))

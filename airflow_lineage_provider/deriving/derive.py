@@ -170,6 +170,8 @@ def source_reader(made: Derivation) -> SourceReader:
 
 def _sources(made: Derivation, traced: Trace, answer: _Answer) -> FoundSources:
     """Every source table once, whatever number of leaves read it (a self-join reads one table twice)."""
+    import numpy as np
+
     reader, tables = source_reader(made), tables_of(made.recorded)
     rows: dict[str, SourceRows] = {}
     leaves: dict[int, str] = {}
@@ -180,7 +182,7 @@ def _sources(made: Derivation, traced: Trace, answer: _Answer) -> FoundSources:
         rows[name] = reader.read(group[0], wanted[name])
         leaves |= {one.source.leaf: name for one in group}
         worth = weakest(rows[name].guarantee, behind[name].guarantee)
-        keyed = KeyedRows.of(made.run.record.id, name, rows[name].keys.keys, range(rows[name].table.num_rows))
+        keyed = KeyedRows.of(made.run.record.id, name, rows[name].keys.keys, np.arange(rows[name].table.num_rows))
         answer.sources[name] = SourceTable(rows[name].table, guarantee=worth, stale=tuple(rows[name].stale), keyed=(keyed,))
     return FoundSources(rows=rows, leaves=leaves, tables={name: group[0] for name, group in tables.items()})
 

@@ -136,7 +136,7 @@ class _Merger:
         at[ending] = places
         self.rows[run_id, table] = name, at
         if len(ending):
-            made.keyed.append(KeyedRows.of(run_id, table, rows.keys.keys.take(chosen), places.tolist()))
+            made.keyed.append(KeyedRows.of(run_id, table, rows.keys.keys.take(chosen), places))
         part = rows.table.take(pa.array(ending[new]))
         made.parts.append(part.cast(made.parts[0].schema) if made.parts else part)
 

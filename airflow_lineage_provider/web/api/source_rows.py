@@ -100,6 +100,8 @@ def _forward(question: Question, run_id: str, asked: ForwardAsked, form: Format)
 
 
 def _why_not(question: Question, run_id: str, asked: SourceRowsAsked) -> WhyNotAnswer:
+    import pyarrow.compute as pc
+
     run = question.run(run_id)
     rows, meant = _meant(question, run, asked)
     found = []
@@ -107,7 +109,7 @@ def _why_not(question: Question, run_id: str, asked: SourceRowsAsked) -> WhyNotA
         lines = why_not_lines(one.run.id, one.like, one.table)
         followed = _followed(question, one, lines)
         here = followed.here
-        lost = one.keyed is None and len(set(here.links.column("asked").to_pylist())) < here.asked_rows
+        lost = one.keyed is None and pc.count_distinct(here.links.column("asked")).as_py() < here.asked_rows
         if lost or not len(here):
             text = (
                 "not all of these source rows are in the result; which operator dropped them is found by running the pipeline's operators"
