@@ -1,7 +1,7 @@
 """Stored rows in files against stored rows in PostgreSQL: what storing them costs, and what one of them costs to explain, without Spark.
 
-A run may have any number of rows: none goes through the driver, or into PostgreSQL, whose memory is that of a run of one row, and the JVM has
-what its heap may be.
+A run may have any number of rows: none goes through the driver, or into PostgreSQL, whose memory is that of a run of one row, and the JVM
+has what its heap may be.
 """
 
 from __future__ import annotations
