@@ -37,14 +37,17 @@ MOST_OTHERS = 5
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Others:
-    """The rows of a difference's right side that took rows away: the ``number`` of what was taken, ascending, and what is behind each."""
+    """The rows of a difference's right side that took rows away: the ``number`` of what was taken, ascending, and what is behind each.
+    ``taken`` is the number of each dropped row."""
 
+    taken: Numbers
     number: Numbers
     rows: pa.Table
     shown: tuple[Attribute, ...]
     behind: RowsBehind
 
-    def told(self, one: Descendant, number: int) -> Descendant:
+    def told(self, one: Descendant, row: int) -> Descendant:
+        number = self.taken[row]
         first, end = self.number.searchsorted(number, "left"), self.number.searchsorted(number, "right")
         values = _rows(self.rows.slice(first, end - first))
         others = tuple(_named(self.shown, row) for row in values)
@@ -53,21 +56,19 @@ class _Others:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Partners:
-    """How many rows of a join's other side would have done. ``number`` says of each dropped row which line of ``counts`` is its own: what
-    the other side has in all, what meets the whole condition (where there is one), and what meets each term."""
+    """How many rows of a join's other side would have done: ``counts`` has a line for each dropped row, with what the other side has in
+    all, what meets the whole condition (where there is one), and what meets each term."""
 
-    number: Numbers
     counts: Numbers
     terms: tuple[str, ...]
     conditional: bool
     others: _Others | None = None
 
     def told(self, one: Descendant, row: int) -> Descendant:
-        number = int(self.number[row])
-        total, *met = self.counts[number].tolist()
+        total, *met = self.counts[row].tolist()
         made = tuple(Term(text=text, met=count) for text, count in zip(self.terms, met[1:], strict=True)) if self.conditional else ()
         one = replace(one, terms=made, others_count=met[0] if self.conditional else total, others_total=total)
-        return one if self.others is None else self.others.told(one, number)
+        return one if self.others is None else self.others.told(one, row)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -151,41 +152,43 @@ def _partners(plan: ForwardPlan, place: Place, found: Evidence, following: Follo
     node = place.node
     assert isinstance(node, o.Join)
     other = child_of(plan, place.at, 1 - place.side)
-    number, given = _each_once(found)
     try:
         query = partners(node, other, found.read, GIVEN)
-        following.give(given, query.given)
-        counts = _counts(query, given.num_rows, following)
+        counts = _counts(query, found, following)
     except TracingError:
         return None
-    made = _Partners(number=number, counts=counts, terms=tuple(map(expression_text, query.terms)), conditional=node.condition is not None)
-    return replace(made, others=_others(node, other, found.read, given, following)) if node.kind == "left_anti" else made
+    made = _Partners(counts=counts, terms=tuple(map(expression_text, query.terms)), conditional=node.condition is not None)
+    return replace(made, others=_others(node, other, found, following)) if node.kind == "left_anti" else made
 
 
-def _counts(query: Partners, given: int, following: Following) -> Numbers:
-    """A line for each given row; in it a number for each query."""
+def _counts(query: Partners, found: Evidence, following: Following) -> Numbers:
+    """A line for each dropped row; in it a number for each query."""
     import numpy as np
 
-    told = following.together([one.plan for one in query.queries])
+    given = [_each_once(found, one.read) for one in query.queries]
+    told = following.counted([(one, rows) for one, (_, rows) in zip(query.queries, given, strict=True)])
     at, number, count = (column.to_numpy() for column in told.columns)
-    found = np.zeros((given, len(query.queries)), np.int64)
-    for place, one in enumerate(query.queries):
-        of = at == place
-        found[number[of] if one.of_each else slice(None), place] = count[of]
+    counts = np.zeros((len(found.tags), len(query.queries)), np.int64)
+    for place, (one, (own, rows)) in enumerate(zip(query.queries, given, strict=True)):
+        each = np.zeros(max(rows.num_rows, 1), np.int64)
+        each[number[at == place]] = count[at == place]
+        counts[:, place] = each[own]
         if one.all_or_none:
-            found[:, place] *= found[:, 0]
-    return found
+            counts[:, place] *= counts[:, 0]
+    return counts
 
 
-def _others(node: o.Join, other: Forward, read: tuple[Attribute, ...], given: pa.Table, following: Following) -> _Others | None:
+def _others(node: o.Join, other: Forward, found: Evidence, following: Following) -> _Others | None:
+    taken, given = _each_once(found, found.read)
     try:
-        chosen, leaf = excluding(node, other, read, GIVEN)
+        chosen, leaf = excluding(node, other, found.read, GIVEN)
         following.give(given, leaf)
         rows = following.first_of_each(chosen, MOST_OTHERS)
     except TracingError:
         return None
     values = rows.select(range(1, rows.num_columns))
     return _Others(
+        taken=taken,
         number=rows.column(0).to_numpy(),
         rows=values.select(range(len(node.right.output))),
         shown=node.right.output,
@@ -193,14 +196,14 @@ def _others(node: o.Join, other: Forward, read: tuple[Attribute, ...], given: pa
     )
 
 
-def _each_once(found: Evidence) -> tuple[Numbers, pa.Table]:
-    """For each dropped row a number, and for each number, in their order, what the join reads of such a row."""
+def _each_once(found: Evidence, read: Sequence[Attribute]) -> tuple[Numbers, pa.Table]:
+    """For each dropped row a number, and for each number, in their order, what is read of such a row."""
     import numpy as np
     import pyarrow as pa
 
     from airflow_lineage_provider.plan.datatypes import to_arrow
 
-    columns = [found.rows.column(1 + at).cast(to_arrow(a.type)) for at, a in enumerate(found.read)]
+    columns = [found.rows.column(1 + found.read.index(a)).cast(to_arrow(a.type)) for a in read]
     number, first = same_bits(columns, len(found.tags))
     chosen = [column.take(pa.array(first)) for column in columns]
     return number, pa.table([pa.array(np.arange(len(first))), *chosen], names=[f"c{at}" for at in range(1 + len(columns))])

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from functools import reduce
+from itertools import count
 from typing import TYPE_CHECKING, TypeVar
 
 from pyspark import StorageLevel
@@ -26,6 +27,7 @@ from airflow_lineage_provider.spark.rereading.tracing import SparkTracing, Views
 from airflow_lineage_provider.sql import ColumnRef, lower
 from airflow_lineage_provider.tracing.binding import Key, LeafTable, bind, leaf_keys
 from airflow_lineage_provider.tracing.forward.columns import Reading, pruned, stored_keys
+from airflow_lineage_provider.tracing.forward.dropped import Counted
 from airflow_lineage_provider.tracing.forward.plans import Forward, ForwardPlan, ForwardSegment
 from airflow_lineage_provider.tracing.reserved import TAG, asked_table, is_reserved
 
@@ -68,6 +70,7 @@ class Following:
         self.reached: set[int] = set()
         """The segments that were computed; what is above the last row's end is not."""
         self._stack = stack
+        self._numbers = count()
         self._views = Views(self.spark, "following", stack)
         self._tables: dict[Key, LeafTable] = {}
         self._frames: dict[int, DataFrame] = {}
@@ -110,10 +113,10 @@ class Following:
         if frames:
             with spark_errors(_DOING):
                 rows = reduce(lambda a, b: a.unionAll(b), frames).toArrow()
-            place, tag, count = (column.to_numpy() for column in rows.columns)
+            place, tag, many = (column.to_numpy() for column in rows.columns)
             for number, own in counts.items():
                 of = place == number
-                own[tag[of]] = count[of]
+                own[tag[of]] = many[of]
         return counts
 
     def descendants(self, number: int) -> pa.Table:
@@ -152,12 +155,17 @@ class Following:
     def give(self, rows: pa.Table, output: Sequence[Attribute]) -> None:
         """The rows that plans read in their leaf `UPLOADED`, by position."""
         with spark_errors("looking at the rows that were dropped"):
-            self._tables[UPLOADED] = self._uploaded(rows, output, f"given_{len(self._tables)}")
+            self._tables[UPLOADED] = self._uploaded(rows, output, f"given_{next(self._numbers)}")
 
-    def together(self, plans: Sequence[o.Plan]) -> pa.Table:
-        """The rows of several plans with columns of the same types: the place of each row's plan, and its columns."""
+    def counted(self, queries: Sequence[tuple[Counted, pa.Table]]) -> pa.Table:
+        """What queries count of the rows that each is given: the place of the query, a given row's number, and the count."""
+        frames = []
+        for at, (one, rows) in enumerate(queries):
+            if one.read:
+                self.give(rows, one.given)
+            with spark_errors("looking at the rows that were dropped"):
+                frames.append(self._query(one.plan).toDF("number", "count").select(F.lit(at).alias("query"), "number", "count"))
         with spark_errors("looking at the rows that were dropped"):
-            frames = [self._query(plan).toDF("c1", "c2").select(F.lit(at).alias("c0"), "c1", "c2") for at, plan in enumerate(plans)]
             return to_arrow(reduce(lambda a, b: a.unionAll(b), frames))
 
     def first_of_each(self, plan: o.Plan, most: int) -> pa.Table:

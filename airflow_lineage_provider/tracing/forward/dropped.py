@@ -114,14 +114,15 @@ def _unless_false(before: Sequence[Expression], term: Expression) -> Expression:
 
 @dataclass(frozen=True, kw_only=True)
 class Counted:
-    """A query that counts rows of a join's other side.
+    """A query that counts rows of a join's other side for given rows, of which it reads ``read``: ``given`` are a number and these.
 
-    ``of_each``: its columns are a given row's number and its count; a row that is not there has none. Else it counts for all of them
-    alike, and its number is -1; with ``all_or_none`` a given row has all rows of the side where it is there.
+    Its columns are a given row's number and its count; a row that is not there has none. With ``all_or_none`` a row that is there has all
+    rows of the side. What reads nothing of a given row counts for all of them alike.
     """
 
     plan: o.Plan
-    of_each: bool = True
+    read: tuple[Attribute, ...]
+    given: tuple[Attribute, ...]
     all_or_none: bool = False
 
 
@@ -131,43 +132,43 @@ class Partners:
     how many of them each term of it is true: queries in this order."""
 
     queries: tuple[Counted, ...]
-    given: tuple[Attribute, ...]
     terms: tuple[Expression, ...]
 
 
 def partners(node: o.Join, other: Forward, read: tuple[Attribute, ...], given_leaf: int) -> Partners:
-    """The queries; the leaf ``given_leaf`` gives a number for each row, and the columns that the join reads of it.
+    """The queries; the leaf ``given_leaf`` gives a number for each row, and the columns that a query reads of it.
 
-    There is one for each term, not one over all pairs of rows: a term that compares for equality is a join that needs to look at few.
+    There is one for each term, not one over all pairs of rows: a term that compares for equality is a join that needs to look at few, and
+    of rows of which a term reads the same it needs to look at one.
     """
-    leaf, copies, fresh = _given(other, read, given_leaf)
     terms = () if node.condition is None else conjuncts(node.condition)
-    conditions = (*(() if node.condition is None else (node.condition,)), *terms)
-    tests = [replace_attributes(term, copies) for term in conditions]
-    queries = (_count(leaf, other, TRUE, fresh), *(_count(leaf, other, test, fresh) for test in tests))
-    return Partners(queries=queries, given=leaf.output, terms=terms)
+    tests = (TRUE, *(() if node.condition is None else (node.condition,)), *terms)
+    return Partners(queries=tuple(_count(other, read, test, given_leaf) for test in tests), terms=terms)
 
 
-def _count(leaf: o.SegmentOutput, other: Forward, test: Expression, fresh: FreshAttributes) -> Counted:
+def _count(other: Forward, read: tuple[Attribute, ...], test: Expression, given_leaf: int) -> Counted:
     """For how many rows of the other side a test is true."""
-    number, one = leaf.output[0], Literal(value="1", type="int")
-    theirs = tuple(dict.fromkeys(a for a in references(test) if a not in leaf.output))
-    reads_given = any(a in leaf.output for a in references(test))
-    count = fresh.attribute("lineage_count", "bigint")
-    if reads_given and not theirs:
-        chosen = o.Filter(child=leaf, condition=test)
-        columns: tuple[Named, ...] = (number, Alias(child=Literal(value="1", type="bigint"), attribute=count))
-        return Counted(plan=unique_names(o.Project(child=chosen, columns=columns)), all_or_none=True)
+    needed = references(test)
+    own = tuple(a for a in read if a in needed)
+    theirs = tuple(a for a in dict.fromkeys(needed) if a not in own)
+    leaf, copies, fresh = _given(other, own, given_leaf)
+    test, number, count = replace_attributes(test, copies), leaf.output[0], fresh.attribute("lineage_count", "bigint")
+    if own and not theirs:
+        one = Alias(child=Literal(value="1", type="bigint"), attribute=count)
+        chosen = o.Project(child=o.Filter(child=leaf, condition=test), columns=(number, one))
+        return Counted(plan=unique_names(chosen), read=own, given=leaf.output, all_or_none=True)
     present = Alias(child=TRUE, attribute=fresh.attribute("lineage_present", "boolean", nullable=False))
     there: o.Plan = o.Project(child=prune(other.plan, theirs), columns=(*theirs, present))
-    counted = Alias(child=AggregateCall(function="count", arguments=(one,), type="bigint"), attribute=count)
-    if reads_given:
+    call = AggregateCall(function="count", arguments=(Literal(value="1", type="int"),), type="bigint")
+    counted = Alias(child=call, attribute=count)
+    if own:
         met = o.Join(left=leaf, right=there, kind="inner", condition=test)
-        return Counted(plan=unique_names(o.Aggregate(child=met, keys=(number,), columns=(number, counted))))
-    there = there if test == TRUE else o.Filter(child=there, condition=test)
-    every = Alias(child=Literal(value="-1", type="bigint"), attribute=fresh.attribute("lineage_given", "bigint"))
-    plan = o.Project(child=o.Aggregate(child=there, keys=(), columns=(counted,)), columns=(every, count))
-    return Counted(plan=unique_names(plan), of_each=False)
+        plan: o.Plan = o.Aggregate(child=met, keys=(number,), columns=(number, counted))
+    else:
+        there = there if test == TRUE else o.Filter(child=there, condition=test)
+        zero = Alias(child=Literal(value="0", type="bigint"), attribute=fresh.attribute("lineage_all", "bigint"))
+        plan = o.Project(child=o.Aggregate(child=there, keys=(), columns=(counted,)), columns=(zero, count))
+    return Counted(plan=unique_names(plan), read=own, given=leaf.output)
 
 
 def excluding(node: o.Join, other: Forward, read: tuple[Attribute, ...], given_leaf: int) -> tuple[o.Plan, tuple[Attribute, ...]]:
