@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import urllib.request
+from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
@@ -53,13 +54,18 @@ def test_a_page(flights: str, tmp_path: Path, capfd: pytest.CaptureFixture[str])
 
 def test_served_until_it_is_ended(flights: str) -> None:
     command = [sys.executable, "-m", "airflow_lineage_provider.cli", "brush", flights, *VIEWS, "--serve"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
-        assert process.stdout is not None
-        url = process.stdout.readline().strip()
-        with urllib.request.urlopen(url, timeout=10) as page:
-            assert b"delay // 10" in page.read()
-        process.send_signal(signal.SIGINT)
-        assert process.wait(20) == 0
+    # (What is started in the background of a shell is deaf to Ctrl-C, and so is what it starts.)
+    heard = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, preexec_fn=heard) as process:
+        try:
+            assert process.stdout is not None
+            url = process.stdout.readline().strip()
+            with urllib.request.urlopen(url, timeout=10) as page:
+                assert b"delay // 10" in page.read()
+            process.send_signal(signal.SIGINT)
+            assert process.wait(30) == 0
+        finally:
+            process.kill()
 
 
 def test_what_is_wrong_is_said(flights: str, capfd: pytest.CaptureFixture[str]) -> None:

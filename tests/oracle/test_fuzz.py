@@ -65,11 +65,11 @@ def rejected(error: Exception) -> str | None:
 
 
 @pytest.mark.timeout(0)
-@pytest.mark.parametrize("block", blocks(8, at_once=4))
+@pytest.mark.parametrize("block", blocks(5, at_once=5))
 def test_random_pipelines(block: int, lineage: Lineage, spark: SparkSession) -> None:
     with told("test_fuzz", block, FURTHER + (" in files" if DATA else "")) as counted:
 
-        @drawn(block, at_once=4)
+        @drawn(block, at_once=5)
         @given(case=cases(further=FURTHER == "all"))
         def hold(case: Case) -> None:
             note(described(case))
@@ -79,7 +79,7 @@ def test_random_pipelines(block: int, lineage: Lineage, spark: SparkSession) -> 
         hold()
 
 
-@pytest.mark.parametrize("name", sampled(EXAMPLES))
+@pytest.mark.parametrize("name", sampled(EXAMPLES, one_in=6))
 def test_every_operator(name: str, lineage: Lineage, spark: SparkSession) -> None:
     """The random sample misses some operators: each once, written and run in turn in every way."""
     turn = list(EXAMPLES).index(name)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 from datetime import date
+from itertools import product
 from typing import Any
 
 import pyarrow as pa
@@ -14,7 +15,7 @@ from pyspark.sql import SparkSession
 from airflow_lineage_provider import Capture, CaptureTable, Cube, Lineage, LineageRows, Run
 from airflow_lineage_provider.errors import IndexTooLarge, InvalidCapture, InvalidOption, NotCaptured
 from airflow_lineage_provider.store import Store
-from tests.in_turn import EVERY
+from tests.in_turn import EVERY, sampled
 
 pytestmark = pytest.mark.spark
 
@@ -74,8 +75,7 @@ def told(found: LineageRows) -> list[Any]:
     return list(zip(rows, asked, strict=True))
 
 
-@pytest.mark.parametrize("name", ["groups", "above", "twice", "session", "lines"])
-@pytest.mark.parametrize("part", PARTS, ids=["where", "partitions", "both"])
+@pytest.mark.parametrize(("part", "name"), sampled(product(PARTS, ["groups", "above", "twice", "session", "lines"]), one_in=4))
 def test_answers_are_those_that_are_traced(runs: dict[str, Run], store: Store, name: str, part: CaptureTable) -> None:
     run, table, chance = runs[name], TABLES.get(name, "part_sales"), random.Random(f"{name} {part}")
     run.forget_captured()
@@ -144,8 +144,9 @@ def near(one: pa.Table, other: pa.Table) -> bool:
                for left, right in rows for a, b in zip(left.values(), right.values(), strict=True))  # fmt: skip
 
 
-@pytest.mark.parametrize("name", ["groups", "above", "session", "joined"])
-@pytest.mark.parametrize("where", [None, "tax > 0.02 AND kind IS NOT NULL"])
+@pytest.mark.parametrize(
+    ("where", "name"), sampled(product([None, "tax > 0.02 AND kind IS NOT NULL"], ["groups", "above", "session", "joined"]), one_in=3)
+)
 def test_aggregates_that_are_kept(runs: dict[str, Run], name: str, where: str | None) -> None:
     run, table, chance = runs[name], TABLES.get(name, "part_sales"), random.Random(f"{name} {where}")
     run.forget_captured()

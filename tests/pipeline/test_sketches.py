@@ -141,7 +141,7 @@ def test_a_run_through_sketches_gives_the_plain_rows(spark: SparkSession, lineag
     assert again.result_table().num_rows == plain.total()
 
 
-@pytest.mark.parametrize("name", REFUSED)
+@pytest.mark.parametrize("name", sampled(REFUSED))
 def test_what_could_go_wrong_is_refused_and_says_why(spark: SparkSession, lineage: Lineage, name: str) -> None:
     sql, told = REFUSED[name]
     first = lineage.run(sql, name=f"refused {name}", sketches="eager")
@@ -171,7 +171,7 @@ def links(behind: Any) -> list[tuple[int, int]]:
     return [tuple(pair.values()) for pair in behind.links.to_pylist()]
 
 
-@pytest.mark.parametrize("strategy", ["function_materialization", "rerun", "auto"])
+@pytest.mark.parametrize("strategy", sampled(["function_materialization", "rerun", "auto"], 2))
 def test_lineage_through_a_sketch_is_that_of_the_plain_run(spark: SparkSession, lineage: Lineage, strategy: Any) -> None:
     """Files and positions are the rows' own when pages are skipped; a model is called for the rows of the sketch alone."""
     calls = spark.sparkContext.accumulator(0)

@@ -16,6 +16,7 @@ from airflow_lineage_provider.records.sketches import SketchUse
 from airflow_lineage_provider.records.versions import FilesVersion, NoVersion, SourceVersion
 from airflow_lineage_provider.running.appended_source import added_files
 from airflow_lineage_provider.store.schema import sketches
+from tests.in_turn import sampled
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -87,7 +88,7 @@ def of_items(run: Run) -> SketchUse:
     return found
 
 
-@pytest.mark.parametrize("name", SERVED)
+@pytest.mark.parametrize("name", sampled(SERVED))
 def test_a_sketch_serves_with_new_files(spark: SparkSession, lineage: Lineage, tables: Tables, name: str) -> None:
     """Some of the new rows are of old orders, some of new ones."""
     sql = SERVED[name]
@@ -215,7 +216,7 @@ NO_RULE = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", NO_RULE)
+@pytest.mark.parametrize("name", sampled(NO_RULE))
 def test_without_a_rule_everything_is_read(spark: SparkSession, lineage: Lineage, tables: Tables, name: str) -> None:
     sql, told = NO_RULE[name]
     first = lineage.run(sql, name=name, sketches="capture", sketch_on=ON_KEY)

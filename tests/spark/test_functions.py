@@ -68,10 +68,10 @@ def test_every_function_means_the_same(spark: SparkSession) -> None:
     refused: set[str] = set()
     for example in alone:
         captured_of(spark, [example], refused)
-    together = list(sampled(together))
+    together = list(sampled(together, one_in=4))
     said = [one for start in range(0, len(together), _BATCH) for one in captured_of(spark, together[start : start + _BATCH], refused)]
     assert refused <= _REFUSED
-    assert len(said) > 0.9 * len(together) > 300
+    assert len(said) > 0.9 * len(together) > 200
     for start in range(0, len(said), _BATCH):
         assert_same(spark, said[start : start + _BATCH])
 

@@ -13,6 +13,7 @@ from airflow_lineage_provider.plan import expressions as e
 from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.sources.files import CannotReadHere
 from airflow_lineage_provider.sql import ColumnRef, Dialect, PortabilityProblem, lower_expression
+from tests.in_turn import sampled
 from tests.sql.all_engines import INTEGERS, VALUES, Pairs
 from tests.sql.build import aggregate, attribute, call, literal, named, text
 
@@ -201,7 +202,7 @@ CASTS = [
 ]
 
 
-@pytest.mark.parametrize(("kind", "target"), CASTS)
+@pytest.mark.parametrize(("kind", "target"), sampled(CASTS))
 def test_casts(pairs: Pairs, kind: str, target: str) -> None:
     pairs.evaluate(kind, lambda a, _b: [e.Cast(child=a, type=target)])
 

@@ -16,7 +16,7 @@ from tests.tpch.workloads import QUERIES, Workload, is_same_row, sql
 pytestmark = pytest.mark.spark
 pytest.importorskip("z3")
 
-CASES = sampled([one for one in QUERIES if one[0] == "tpch"], 5)
+CASES = sampled([one for one in QUERIES if one[0] == "tpch"], 8)
 
 
 def keys_of(text: str) -> dict[str, list[str]]:
