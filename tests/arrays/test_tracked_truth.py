@@ -16,7 +16,7 @@ from airflow_lineage_provider.arrays.tracking.tracing import record
 from tests.arrays.drawing import LONG
 from tests.arrays.numpy_functions import CASES, COUNTS, Case
 
-INPUTS = 20 if LONG else 4
+INPUTS = 20 if LONG else 2
 FUNCTIONS = 168
 """How many of numpy's functions are taken, ufuncs aside."""
 CHANGES = (lambda cell: cell + 0.371, lambda cell: cell * -3.3, lambda cell: np.float64(0.0))

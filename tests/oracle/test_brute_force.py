@@ -12,6 +12,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from tests.in_turn import EVERY
 from tests.oracle import brute_force, evaluate
 from tests.oracle import query as q
 from tests.oracle import row as annotated
@@ -24,7 +25,7 @@ Tables: TypeAlias = dict[str, q.Data]
 L, R = q.Table("t0"), q.Table("t1")
 EQUAL = q.Op("=", (q.Col(1), q.Col(4)))
 
-SAMPLE = settings(max_examples=60, derandomize=True, database=None, deadline=None)
+SAMPLE = settings(max_examples=600 if EVERY else 30, derandomize=True, database=None, deadline=None)
 
 
 class OfTables(FurtherMaker):

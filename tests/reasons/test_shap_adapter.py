@@ -34,6 +34,7 @@ from airflow_lineage_provider.reasons import ReasonedUdf, shap_explainers
 from airflow_lineage_provider.reasons.payload import Attributions, from_json
 from airflow_lineage_provider.reasons.shap_adapter import shap_udf
 from airflow_lineage_provider.reasons.shap_explainers import shaped
+from tests.in_turn import sampled
 
 FEATURES = ["a", "b", "c", "d"]
 
@@ -87,7 +88,9 @@ UNITS = [
 ]
 
 
-@pytest.mark.parametrize(("model", "unit", "explainer"), UNITS, ids=lambda each: each if isinstance(each, str) else type(each).__name__)
+@pytest.mark.parametrize(
+    ("model", "unit", "explainer"), sampled(UNITS, 2), ids=lambda each: each if isinstance(each, str) else type(each).__name__
+)
 def test_the_unit_is_the_users_choice(data: Any, model: Any, unit: Any, explainer: str) -> None:
     frame, target = data
     model.fit(frame, np.where(target > 0, "yes", "no"))
@@ -140,7 +143,7 @@ def test_no_call_of_shap_is_so_long_that_it_draws_a_progress_bar(data: Any, monk
     assert sizes == [1, 6, 6, 6, 1]
 
 
-@pytest.mark.parametrize(("model", "binary", "several", "space"), CLASSIFIERS, ids=lambda each: type(each).__name__)
+@pytest.mark.parametrize(("model", "binary", "several", "space"), sampled(CLASSIFIERS, 2), ids=lambda each: type(each).__name__)
 def test_classifiers(data: Any, model: Any, binary: str, several: str | None, space: str) -> None:
     frame, target = data
     model.fit(frame, np.where(target > 0, "yes", "no"))
