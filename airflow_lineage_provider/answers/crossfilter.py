@@ -103,9 +103,7 @@ class Crossfilter:
 
         :raises InvalidOption: there is no such view, or a brush is no list of values.
         """
-        import numpy as np
-
-        masks, unknown = {}, {}
+        bars, unknown = {}, {}
         for name, values in {**(brushes or {}), **named}.items():
             if name not in self.views:
                 raise InvalidOption(f"there is no view {shown(name)}: the views are {', '.join(self.views)}")
@@ -114,29 +112,28 @@ class Crossfilter:
             if isinstance(values, str | bytes | Mapping) or not hasattr(values, "__iter__"):
                 raise InvalidOption(f"{name}={shown(values)} is no list of values: {name}=[{shown(values)}]")
             codes = [(value, code_of(value, self.views[name].values)) for value in values]
-            masks[name] = np.zeros(len(self.views[name].values), bool)
-            masks[name][[code for _, code in codes if code is not None]] = True
+            bars[name] = [code for _, code in codes if code is not None]
             if missing := tuple(value for value, code in codes if code is None):
                 unknown[name] = missing
-        return self._brushed(masks, unknown)
+        return self._brushed(bars, unknown)
 
     def brush_bars(self, bars: Mapping[str, Sequence[int]]) -> Brushed:
         """The same, of each view that has a brush, by the numbers of its bars, from 0.
 
         :raises InvalidOption: there is no such view, or no bar of such a number.
         """
-        import numpy as np
-
-        masks = {}
         for name, numbers in bars.items():
             size = len(self.views[name].values) if name in self.views else 0
             if any(type(one) is not int or not 0 <= one < size for one in numbers):
                 raise InvalidOption(f"brush {shown(name)}: there is no such view, or a number that is none of its {size:,} bars")
-            masks[name] = np.zeros(size, bool)
-            masks[name][list(numbers)] = True
-        return self._brushed(masks, {})
+        return self._brushed(bars, {})
 
-    def _brushed(self, masks: dict[str, Any], unknown: dict[str, tuple[Any, ...]]) -> Brushed:
+    def _brushed(self, bars: Mapping[str, Sequence[int]], unknown: Mapping[str, tuple[Any, ...]]) -> Brushed:
+        import numpy as np
+
+        masks = {name: np.zeros(len(self.views[name].values), bool) for name in bars}
+        for name, numbers in bars.items():
+            masks[name][list(numbers)] = True
         # An answer is never changed: what another thread has put here meanwhile is as good to start from.
         self._last = counted = self._brushing.counted(masks, self._last)
         return Brushed(of=self, counted=counted, unknown=unknown)

@@ -90,8 +90,6 @@ class Fates(Sequence[Fate]):
             return False
         return all(one == each for one, each in zip(self, other, strict=True))
 
-    __hash__ = None  # type: ignore[assignment]
-
     def of(self, row: int) -> tuple[Fate, ...]:
         """The fates of one row, a way each; none where there is no such row."""
         return self[row * len(self.ways) : (row + 1) * len(self.ways)] if 0 <= row < self.rows else ()

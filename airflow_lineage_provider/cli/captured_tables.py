@@ -50,7 +50,8 @@ def wanted_tables(options: Namespace) -> Sequence[str] | dict[str, CaptureTable]
         conditions[table] = condition
     named = [table for given in (options.where, options.partition_by, options.cube) for table, _ in given]
     if not named:
-        return options.tables  # type: ignore[no-any-return]
+        tables: Sequence[str] | None = options.tables
+        return tables
     return {
         table: CaptureTable(
             where=conditions.get(table),

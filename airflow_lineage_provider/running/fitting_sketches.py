@@ -199,10 +199,10 @@ class _Fitting:
         """:raises SketchError: it is not worth it, or cannot be read. :raises TracingError: Spark failed to look at the new rows."""
         from airflow_lineage_provider.spark.rereading.tracing import spark_errors
 
-        frame = self.asked.captured.leaves[one.leaf]
+        frame, (sketch, partition) = self.asked.captured.leaves[one.leaf], _parts(source, one)
         with spark_errors(f"looking at the new rows of {source.source.relation.name}"):
-            found = AppendedSource(source.source, frame, files, one, *_parts(source, one)).read(rule)
-        return _Fit(_used_with_new(source, one, found, len(files), rule), found.condition, found.in_full)
+            found = AppendedSource(source.source, frame, files, one, sketch, partition).read(rule)
+        return _Fit(_used_with_new(source, one, sketch.count, found, len(files), rule), found.condition, found.in_full)
 
 
 def _parts(source: RecordedSource, stored: StoredSketch) -> tuple[Sketch, Partition]:
@@ -226,9 +226,10 @@ def _used(source: RecordedSource, stored: StoredSketch, told: str, fragments: in
     )  # fmt: skip
 
 
-def _used_with_new(source: RecordedSource, stored: StoredSketch, found: AppendedRead, files: int, rule: AppendRule) -> SketchUse:
+def _used_with_new(
+    source: RecordedSource, stored: StoredSketch, count: int, found: AppendedRead, files: int, rule: AppendRule
+) -> SketchUse:
     old, before = found.rows - found.new, found.total - found.new
     came = f"{files:,} {'files' if files > 1 else 'file'} with {found.new:,} rows"
     told = f"sketch of run {stored.run_id}, from before {came} came, which are read, and {old:,} of {before:,} others; {rule.because}"
-    count = Sketch.from_bytes(stored.content).count
     return replace(_used(source, stored, told, found.fragments, count, found.rows, found.total), new_files=files)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import TYPE_CHECKING
 
 from airflow_lineage_provider.plan import operators as o
@@ -28,10 +29,12 @@ def probably_many(recorded: RecordedPlan, programs: Sequence[Program], least: in
         return frozenset()
     expected: dict[int, int] = {}
 
+    @cache  # several segments may read a source
+    def of_source(leaf: int) -> int:
+        return _rows_of(recorded.sources[leaf], least)
+
     def of_leaf(leaf: Leaf) -> int:
-        if isinstance(leaf, o.SegmentOutput):
-            return expected.get(leaf.segment, 0)
-        return _rows_of(recorded.sources[leaf.leaf], least)
+        return expected.get(leaf.segment, 0) if isinstance(leaf, o.SegmentOutput) else of_source(leaf.leaf)
 
     for program in programs:
         expected[program.segment.number] = expected_rows(program.plan, of_leaf)

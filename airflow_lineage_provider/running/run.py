@@ -111,7 +111,7 @@ class _Prepared:
     keeping: Keeping
     frame: DataFrame
     sketching: Sketching
-    many: frozenset[str] = frozenset()
+    many: frozenset[str]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -235,16 +235,19 @@ def _prepare(spark: SparkSession, store: RunStore, request: Request, frame: Data
     kept = keeping(udfs, _called_again(recorded, udfs), [text for one in request.secrets.values.values() for text in texts_of(one)])
     return _Prepared(
         captured=captured, recorded=recorded, choices=choices, programs=made, udfs=udfs, keeping=kept, frame=frame,
-        sketching=sketching(request, captured, recorded, udfs, store), many=_many(request, recorded, made, costs),
+        sketching=sketching(request, captured, recorded, udfs, store), many=_many(request, store, recorded, made, costs),
     )  # fmt: skip
 
 
-def _many(request: Request, recorded: RecordedPlan, made: Sequence[Program], costs: Mapping[int, SegmentCost]) -> frozenset[str]:
+def _many(
+    request: Request, store: RunStore, recorded: RecordedPlan, made: Sequence[Program], costs: Mapping[int, SegmentCost]
+) -> frozenset[str]:
     """The tables that are likely to be so large that they go straight into files.
 
-    None where the strategy `auto` has yet to learn what they cost: making and storing are measured apart then.
+    None where the strategy `auto` has yet to learn what they cost: making and storing are measured apart then. And none where the run goes
+    on without its store: it must have its rows if the folder fails, and no function is called twice for that.
     """
-    if request.data is None or (request.strategy == "auto" and not costs):
+    if request.data is None or store.keeps_result or (request.strategy == "auto" and not costs):
         return frozenset()
     return probably_many(recorded, made, request.data.rows)
 

@@ -148,7 +148,6 @@ def _partners(plan: ForwardPlan, place: Place, found: Evidence, following: Follo
     Dropped rows of which the join reads the same are asked about once. Where that cannot be evaluated (a term that fails on rows that it
     never met), the row's values stand alone.
     """
-
     node = place.node
     assert isinstance(node, o.Join)
     other = child_of(plan, place.at, 1 - place.side)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from airflow_lineage_provider.store.materialization import Materialization
 
 
-def straight_into_files(execution: Execution, frame: DataFrame, name: str, kind: Kind, columns: Sequence[Column]) -> DataFrame | None:
+def straight_into_files(execution: Execution, frame: DataFrame, name: str, kind: Kind, columns: list[Column]) -> DataFrame | None:
     """The rows, stored, with their numbers, which are the last of these columns; None where they are to be kept first, and none was made.
 
     :raises LoadFailed: the folder cannot be written, or driver and executors see different ones there.
@@ -36,8 +36,7 @@ def straight_into_files(execution: Execution, frame: DataFrame, name: str, kind:
     from py4j.protocol import Py4JError
 
     place = execution.data
-    # A run that goes on without its store must have its rows if the folder fails: no function is called twice for that.
-    if place is None or execution.store.keeps_result or not are_taken([column.type for column in columns]):
+    if place is None or not are_taken([column.type for column in columns]):
         return None
     execution.progress(f"making and storing {name}")
     started, names = time.perf_counter(), [column.name for column in columns]
@@ -59,7 +58,7 @@ def straight_into_files(execution: Execution, frame: DataFrame, name: str, kind:
     _check(made, partitions, told)
     found = described(renamed(there, names), rows.schema)
     if sum(partitions.values()) < place.rows:
-        return _few(execution, found, made, list(columns))
+        return _few(execution, found, made, columns)
     execution.store.enter_files(made, files, partitions)
     execution.rows[name] = sum(partitions.values())
     # What making them took, and what writing them, nobody can tell: no costs for the strategy `auto` to go by.
@@ -104,8 +103,8 @@ def _check(made: Materialization, partitions: Mapping[int, int], told: int | Non
 
 
 def _few(execution: Execution, found: DataFrame, made: Materialization, columns: list[Column]) -> DataFrame:
-    """Rows that are fewer than was thought: kept, and the folder is nobody's any more."""
-    kept = execution.keep(with_columns(found, {f"lineage_kept_for_{execution.run_id}": f"'{execution.run_id}'"}))
+    """Rows that are fewer than was thought: kept, and the folder is nobody's any more. (No other run has a plan that reads these files.)"""
+    kept = execution.keep(found)
     kept.count()
     execution.store.withdraw(made)
     load(execution, kept, made.name, made.kind, columns)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from airflow_lineage_provider import SketchOn
@@ -45,7 +46,7 @@ def run(ground: Ground) -> Iterator[Comparison]:
         for name, query in APPENDED.items():
             table = _copied(ground, f"clustered_{scale.replace('.', '_')}", f"appended_{name.replace(' ', '_')}_{scale.replace('.', '_')}")
             title = f"{name}, clustered, 1 % appended, scale factor {scale}"
-            yield _of(ground, title, query.format(table=table), table, lambda table=table: _append(ground, table))  # type: ignore[misc]
+            yield _of(ground, title, query.format(table=table), table, partial(_append, ground, table))
 
 
 def _written(ground: Ground, lineitem: Any, table: str, clustered: bool) -> str:
