@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
-import os
 import re
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +14,8 @@ import pytest
 
 from airflow_lineage_provider.answers.crossfilter import Crossfilter
 from airflow_lineage_provider.errors import AnswerTooLarge
+from tests.chromium import needs_chromium, opened, wide_and_narrow
 from tests.crossfilter.flights import VIEWS, flights
-
-CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-SHOTS = os.environ.get("WEB_SHOTS")
-OPTIONS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"]
 
 
 def data_of(page: str) -> dict[str, Any]:
@@ -66,20 +61,11 @@ def test_what_is_too_large_for_a_page_is_refused() -> None:
         many.to_html()
 
 
-@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium: apt-get install chromium")
+@needs_chromium
 def test_a_browser_counts_as_python_does(tmp_path: Path) -> None:
-    from playwright.sync_api import sync_playwright
-
     view = Crossfilter.over(flights(20_000), VIEWS)
     view.to_html(tmp_path / "flights.html")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=OPTIONS)
-        page = browser.new_page(viewport={"width": 1200, "height": 900}, color_scheme="light")
-        problems: list[str] = []
-        page.on("pageerror", lambda error: problems.append(str(error)))
-        page.on("console", lambda told: problems.append(told.text) if told.type == "error" else None)
-        page.on("request", lambda asked: problems.append(asked.url) if not asked.url.startswith("file:") else None)
-        page.goto((tmp_path / "flights.html").as_uri())
+    with opened((tmp_path / "flights.html").as_uri(), "file:") as (page, problems):
 
         def left() -> str:
             return str(page.inner_text("#selected"))
@@ -116,14 +102,9 @@ def test_a_browser_counts_as_python_does(tmp_path: Path) -> None:
         place = view.views["place"].values.to_pylist()[first : last + 1]
         assert 0 < first < last
         assert (left(), counts("carrier")) == python(carrier=["C1"], delay=[delay], day=day, place=place)
-        if SHOTS:
-            page.screenshot(path=f"{SHOTS}/crossfilter-light.png", full_page=True)
-            page.emulate_media(color_scheme="dark")
-            page.set_viewport_size({"width": 390, "height": 800})
-            page.screenshot(path=f"{SHOTS}/crossfilter-dark.png", full_page=True)
+        wide_and_narrow(page, "crossfilter")
         page.click('[aria-label="Clear the brush on carrier"]')
         assert (left(), counts("carrier")) == python(delay=[delay], day=day, place=place)
         page.click("#clear")
         assert (left(), counts("carrier")) == python()
         assert problems == []
-        browser.close()

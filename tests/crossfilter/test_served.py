@@ -17,8 +17,9 @@ import pytest
 from airflow_lineage_provider.answers.crossfilter import Crossfilter
 from airflow_lineage_provider.answers.served_crossfilter import ServedCrossfilter
 from airflow_lineage_provider.errors import AnswerTooLarge, EnvironmentProblem
+from tests.chromium import needs_chromium, opened, wide_and_narrow
 from tests.crossfilter.flights import VIEWS, flights
-from tests.crossfilter.test_page import CHROMIUM, OPTIONS, SHOTS, data_of
+from tests.crossfilter.test_page import data_of
 
 
 @pytest.fixture(scope="module")
@@ -133,18 +134,11 @@ def test_its_end_and_its_beginning(view: Crossfilter) -> None:
         Crossfilter.over(pa.table({"n": range(100_001)}), {"n": "n"}).serve()
 
 
-@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium: apt-get install chromium")
+@needs_chromium
 def test_in_a_browser(view: Crossfilter) -> None:
-    from playwright.sync_api import expect, sync_playwright
+    from playwright.sync_api import expect
 
-    with view.serve() as served, sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=OPTIONS)
-        page = browser.new_page(viewport={"width": 1200, "height": 900}, color_scheme="light")
-        problems: list[str] = []
-        page.on("pageerror", lambda error: problems.append(str(error)))
-        page.on("console", lambda told: problems.append(told.text) if told.type == "error" and "favicon" not in told.text else None)
-        page.on("request", lambda asked: problems.append(asked.url) if not asked.url.startswith(served.url) else None)
-        page.goto(served.url)
+    with view.serve() as served, opened(served.url, served.url) as (page, problems):
 
         def agrees(**brushes: list[Any]) -> None:
             found = view.brush(**brushes)
@@ -168,11 +162,7 @@ def test_in_a_browser(view: Crossfilter) -> None:
         found = view.brush(carrier=["C1"], place=place)
         expect(page.locator("#rows-title")).to_have_text(f"{min(100, found.selected):,} of {found.selected:,} rows")
         assert page.locator("#rows tbody tr").count() == found.rows(100).num_rows
-        if SHOTS:
-            page.screenshot(path=f"{SHOTS}/served-light.png", full_page=True)
-            page.emulate_media(color_scheme="dark")
-            page.set_viewport_size({"width": 390, "height": 800})
-            page.screenshot(path=f"{SHOTS}/served-dark.png", full_page=True)
+        wide_and_narrow(page, "served")
         page.click("#clear")
         agrees()
         expect(page.locator("#rows")).to_be_hidden()
@@ -180,4 +170,3 @@ def test_in_a_browser(view: Crossfilter) -> None:
         page.click('section[aria-label="carrier"] .bar >> nth=0')
         expect(page.locator("#problem")).to_contain_text("The counts are those of an earlier brush")
         assert [one for one in problems if "ERR_CONNECTION_REFUSED" not in one] == []
-        browser.close()

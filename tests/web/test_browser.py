@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import shutil
 import socket
 import threading
 import time
@@ -15,18 +13,14 @@ from urllib.parse import quote
 
 import pytest
 
+from tests.chromium import SHOTS, needs_chromium, started
 from tests.web.conftest import TAB
 
 ROOT = Path(__file__).resolve().parents[2]
 AXE = ROOT / "airflow_lineage_provider" / "web" / "frontend" / "node_modules" / "axe-core" / "axe.min.js"
-CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-SHOTS = os.environ.get("WEB_SHOTS")
-OPTIONS = (
-    "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking --disable-component-update --disable-sync"
-)
 
 pytestmark = [
-    pytest.mark.skipif(CHROMIUM is None, reason="no Chromium: apt-get install chromium"),
+    needs_chromium,
     pytest.mark.skipif(not (TAB / "index.html").is_file(), reason="the tab was not built: make web, with Node.js 20 or newer"),
 ]
 
@@ -51,12 +45,8 @@ def address(application: Any, runs: dict[str, str]) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=CHROMIUM, args=OPTIONS.split())
-        yield started
-        started.close()
+    with started() as made:
+        yield made
 
 
 @pytest.fixture
