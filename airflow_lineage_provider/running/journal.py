@@ -10,15 +10,21 @@ where it said itself that it failed; where its driver is gone, its rows stay.
 
 An append that has a key (who asked for it: a task of a DAG run, say) is made once: its note stays when the run is recorded, and a later run
 that appends as the same key takes out what the earlier one appended, as a part of its own append.
+
+Runs that write to one folder take turns. Spark's writers have one working folder in it, which the first that ends takes away with the
+others' files; and two that overwrite it at once may leave the rows of both.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from airflow_lineage_provider.progress import Progress, unwatched
 from airflow_lineage_provider.records.appends import KnownBy
 from airflow_lineage_provider.secrecy.urls import shown_place
 from airflow_lineage_provider.store.note import Note
@@ -32,6 +38,9 @@ log = logging.getLogger(__name__)
 
 Undo = Callable[[Note], int]
 
+_LOOK_AGAIN = (0.05, 2.0)
+"""Seconds after which a run looks whether a place is free: at first, and at most."""
+
 
 @dataclass(frozen=True)
 class Journal:
@@ -40,6 +49,7 @@ class Journal:
     :ivar store: the store as the run uses it.
     :ivar run_id: the run that is going to append.
     :ivar key: what identifies its appends; empty where nothing does.
+    :ivar progress: is told whom the run waits for.
     :ivar own: where it appends, and how its rows there are known.
     :ivar instead_of: the runs whose rows it has replaced.
     """
@@ -47,8 +57,27 @@ class Journal:
     store: RunStore
     run_id: str
     key: str = ""
+    progress: Progress = unwatched
     own: list[tuple[str, KnownBy]] = field(default_factory=list)
     instead_of: list[str] = field(default_factory=list)
+
+    @contextmanager
+    def turn(self, places: Sequence[str]) -> Iterator[None]:
+        """While it lasts no other run of this store writes to the place, by any of its names; others are waited for, however long.
+
+        :raises StoreError: the store fails, and the result is not to be kept without it.
+        """
+        doing, wait, told = f"waiting to write the output of run {self.run_id}", _LOOK_AGAIN[0], ""
+        nobody: str | None = None
+        while (other := self.store.ask(doing, lambda opened: opened.take_places(self.run_id, places), nobody)) is not None:
+            if other != told:
+                self.progress(f"{other} writes to {shown_place(places[0])} now: waiting until it has ended")
+            told, wait = other, min(2 * wait, _LOOK_AGAIN[1])
+            time.sleep(wait)
+        try:
+            yield
+        finally:
+            self.store.leave_places(self.run_id, places)
 
     def intend(self, places: Sequence[str], how: KnownBy) -> list[Note]:
         """Note that the run appends to a place, by all its names, and how its rows there are known; what it replaces of earlier runs.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -129,15 +130,22 @@ class Output:
         """Write the result; which version of the output that made. ``journal`` makes an append and the run's record one step.
 
         What cannot be known of it (a catalog table that is not of files, another job that wrote there at the same time) is said in the
-        version, and runs that read the output are then not traced through it.
+        version, and runs that read the output are then not traced through it. With a journal, runs of one store that write to one folder
+        take turns.
 
         :raises LoadFailed, StoreUnavailable: a PostgreSQL table could not be written; what was there before is unchanged. Spark
             raises its own errors for files and catalog tables (the place exists and the mode is ``error``, say).
         """
-        if self.mode == "append" and journal is not None:
-            self.take_back(frame.sparkSession, journal)
-        if self.kind == "postgres":
+        if self.kind == "postgres":  # whose tables are replaced by a transaction
+            if self.mode == "append" and journal is not None:
+                self.take_back(frame.sparkSession, journal)
             return self._write_postgres(frame, journal)
+        with nullcontext() if journal is None else journal.turn(self._places(frame.sparkSession)):
+            if self.mode == "append" and journal is not None:
+                self.take_back(frame.sparkSession, journal)
+            return self._write_files(frame, journal)
+
+    def _write_files(self, frame: DataFrame, journal: Journal | None) -> Written:
         spark = frame.sparkSession
         before = self._files(spark) if self.mode == "append" else {}
         self._save(frame, journal if self.mode == "append" else None)

@@ -148,7 +148,7 @@ def execute(spark: SparkSession, store: RunStore, request: Request, progress: Pr
         spark=spark, run_id=record.id, store=store, progress=progress, conf=record.conf, data=request.data, looked_up=_looked_up(prepared),
         many=prepared.many, lost_before=lost_executors(spark),
     )  # fmt: skip
-    journal = Journal(store, record.id, request.append_key)
+    journal = Journal(store, record.id, request.append_key, progress)
     try:
         with apply_conf(spark, KEPT_ROWS):
             result, written = _result(execution, prepared, request, journal)

@@ -6,6 +6,8 @@ connection dies, however it dies; whoever can take the lock of a running run kno
 A server that dies forgets its locks, while the drivers live. So the owner of a run in the embedded store also holds the lock of a file in
 the server's home folder, which the kernel releases when the owner's process ends: its run is its own until it has taken the other lock
 again. Whoever uses the embedded server knows the folder from the server, by whatever URL it came.
+
+While a run writes its output it also holds the output's place, on the same connection: runs that write to one place take turns.
 """
 
 from __future__ import annotations
@@ -22,8 +24,9 @@ from typing import TYPE_CHECKING
 import sqlalchemy as sa
 
 from airflow_lineage_provider.errors import EnvironmentProblem, StoreError
+from airflow_lineage_provider.secrecy.urls import shown_place
 from airflow_lineage_provider.store import forks, server_life
-from airflow_lineage_provider.store.connection import psycopg2_connect
+from airflow_lineage_provider.store.connection import psycopg2_connect, store_errors
 from airflow_lineage_provider.store.home_files import open_private, try_lock
 
 if TYPE_CHECKING:
@@ -32,12 +35,24 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _FOLDER = "runs"
+_APPLICATION = "lineage-run:"
+# Advisory locks with a number of 64 bits are listed by its two halves.
+_HOLDER = """SELECT application_name FROM pg_stat_activity JOIN pg_locks USING (pid)
+    WHERE locktype = 'advisory' AND objsubid = 1 AND granted AND (classid::bigint << 32) | objid::bigint = %s"""
 _HOME = f"SELECT current_setting('{server_life.HOME_SETTING}', true)"
 
 
 def lock_key(run_id: str) -> int:
     """The advisory lock's number for a run: 64 bits, so that two runs do not meet."""
-    return int.from_bytes(hashlib.sha256(f"airflow-lineage run {run_id}".encode()).digest()[:8], "big", signed=True)
+    return _key(f"airflow-lineage run {run_id}")
+
+
+def _place_key(place: str) -> int:
+    return _key(f"airflow-lineage output {place}")
+
+
+def _key(text: str) -> int:
+    return int.from_bytes(hashlib.sha256(text.encode("utf-8", "backslashreplace")).digest()[:8], "big", signed=True)
 
 
 class RunLock:
@@ -46,6 +61,7 @@ class RunLock:
     def __init__(self, url: str, run_id: str) -> None:
         self.run_id = run_id
         self._taking = threading.Lock()
+        self._places: set[str] = set()
         self._connection, home = _take(url, run_id)
         self._sign = _sign_of_life(home, run_id)
 
@@ -63,6 +79,39 @@ class RunLock:
             except psycopg2.Error:
                 _hang_up(self._connection)
                 self._connection, _ = _take(url, self.run_id)
+                for place in self._places:
+                    if not self._try(_place_key(place)):
+                        told = "while the store was away another run has begun to write to %s, where run %s writes"
+                        log.warning(told, shown_place(place), self.run_id)
+
+    def take_place(self, place: str) -> str | None:
+        """Hold a place that the run is going to write to; where another one writes there, what it is (a run's id, if that can be known).
+
+        :raises StoreUnavailable: the connection is lost.
+        """
+        key = _place_key(place)
+        with self._taking, store_errors(f"waiting to write to {shown_place(place)}"):
+            if self._try(key):
+                self._places.add(place)
+                return None
+            with self._connection.cursor() as cursor:
+                cursor.execute(_HOLDER, (key,))
+                (name,) = cursor.fetchone() or (None,)
+        return f"run {name.removeprefix(_APPLICATION)}" if name and name.startswith(_APPLICATION) else "another run"
+
+    def leave_place(self, place: str) -> None:
+        """Others may write there. (A connection that is lost holds nothing any more.)"""
+        import psycopg2
+
+        with self._taking, contextlib.suppress(psycopg2.Error):
+            self._places.discard(place)
+            with self._connection.cursor() as cursor:
+                cursor.execute("SELECT pg_advisory_unlock(%s)", (_place_key(place),))
+
+    def _try(self, key: int) -> bool:
+        with self._connection.cursor() as cursor:
+            cursor.execute("SELECT pg_try_advisory_lock(%s)", (key,))
+            return bool(cursor.fetchone() == (True,))
 
     def release(self) -> None:
         """Give the run up, even while another thread waits on the connection for a server that has stopped."""
@@ -74,7 +123,7 @@ class RunLock:
 
 def _take(url: str, run_id: str) -> tuple[psycopg2.extensions.connection, str | None]:
     """A connection that holds the run's lock, and the home of the server."""
-    connection = psycopg2_connect(url, f"lineage-run:{run_id}")
+    connection = psycopg2_connect(url, f"{_APPLICATION}{run_id}")
     connection.autocommit = True
     with connection.cursor() as cursor:
         cursor.execute(_HOME)

@@ -3,8 +3,9 @@ that fails takes the run's lineage, not its result."""
 
 from __future__ import annotations
 
+import contextlib
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -125,6 +126,11 @@ class RunStore:
                 raise
             self.lose(str(problem))
             return None
+
+    def leave_places(self, run_id: str, places: Sequence[str]) -> None:
+        """Let others write where the run has written; a store that is away holds nothing for it."""
+        with contextlib.suppress(*FAILURES):
+            self._open().leave_places(run_id, places)
 
     def fail(self, run_id: str, error: str) -> None:
         """Say that the run failed.

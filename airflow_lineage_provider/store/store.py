@@ -37,6 +37,7 @@ from airflow_lineage_provider.store.runs import Runs
 from airflow_lineage_provider.store.selecting import Select, by_connection, by_session
 from airflow_lineage_provider.store.session import Session
 from airflow_lineage_provider.store.sketches import Sketches
+from airflow_lineage_provider.store.write_turns import WriteTurns
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
     from airflow_lineage_provider.capture.recorded import RecordedIndex
 
 
-class Store(Runs, Appends, Arrays, Batches, Sketches, DerivationSets, Reading):
+class Store(Runs, Appends, WriteTurns, Arrays, Batches, Sketches, DerivationSets, Reading):
     """PostgreSQL with the catalog and the materializations. Open it with `Store.open`; it may be shared between threads.
 
     Every method raises StoreUnavailable when the server does not answer and StoreError when it refuses.
