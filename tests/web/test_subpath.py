@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import socket
-import subprocess
-import sys
-import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from airflow_lineage_provider.store import Store
+from tests.web.served import served
 from tests.web.test_browser import browser, pytestmark  # noqa: F401
 
 PATH = "/some/where"
@@ -22,34 +16,8 @@ PATH = "/some/where"
 
 @pytest.fixture(scope="module")
 def base(application: Any, store: Store, runs: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of a server in a process of its own, on the database, the secret and the store of these tests."""
-    import httpx
-
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        port = taken.getsockname()[1]
-    address = f"http://127.0.0.1:{port}{PATH}"
-    environment = os.environ | {"AIRFLOW__API__BASE_URL": address, "AIRFLOW_LINEAGE_STORE": store.url}
-    command = [str(Path(sys.executable).parent / "airflow"), "api-server", "--host", "127.0.0.1", "--port", str(port), "--workers", "1"]
-    log = tmp_path_factory.mktemp("server") / "log"
-    with log.open("w") as output:
-        server = subprocess.Popen(
-            command, env=environment, stdout=output, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, start_new_session=True
-        )
-        try:
-            ends = time.monotonic() + 120
-            while True:
-                try:
-                    httpx.get(f"{address}/lineage/icon.svg", timeout=5).raise_for_status()
-                    break
-                except httpx.HTTPError:
-                    assert server.poll() is None, log.read_text()[-3000:]
-                    assert time.monotonic() < ends, log.read_text()[-3000:]
-                    time.sleep(0.3)
-            yield address
-        finally:
-            os.killpg(server.pid, signal.SIGTERM)
-            server.wait(30)
+    with served(store.url, tmp_path_factory.mktemp("server") / "log", PATH) as server:
+        yield server.address
 
 
 def test_the_tab_stands_below_a_path(

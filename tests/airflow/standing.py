@@ -1,0 +1,157 @@
+"""A whole Airflow that stands: API server, scheduler, DAG processor, each a process with its own log, and tasks in further ones."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+DAGS = Path(__file__).parent / "standing_dags"
+AIRFLOW = str(Path(sys.executable).parent / "airflow")
+PARTS = ("scheduler", "dag-processor")
+MARK = "LINEAGE_TEST_STANDING"
+"""A variable of all its processes, tasks and their JVMs among them."""
+
+
+@dataclass(frozen=True)
+class Standing:
+    """An Airflow: its address, and a token for its API."""
+
+    address: str
+    token: str
+    home: Path
+
+    def asked(self, method: str, path: str, body: Any = None) -> Any:
+        """What the API says; DAGs and runs are below ``/dags``."""
+        import httpx
+
+        headers = {"Authorization": f"Bearer {self.token}"}
+        answer = httpx.request(method, f"{self.address}/api/v2{path}", json=body, headers=headers, timeout=60)
+        assert answer.status_code < 300, (method, path, answer.status_code, answer.text)
+        return answer.json() if answer.content else None
+
+    def trigger(self, dag_id: str, run_id: str, **conf: Any) -> None:
+        self.asked("POST", f"/dags/{dag_id}/dagRuns", {"dag_run_id": run_id, "logical_date": None, "conf": conf})
+
+    def state(self, dag_id: str, run_id: str) -> str:
+        return str(self.asked("GET", f"/dags/{dag_id}/dagRuns/{run_id}")["state"])
+
+    def ended(self, dag_id: str, run_id: str, seconds: float = 300) -> str:
+        """The state that a DAG run ends in."""
+        return str(until(lambda: (found := self.state(dag_id, run_id)) in ("success", "failed") and found, seconds))
+
+    def log_of(self, dag_id: str, run_id: str) -> str:
+        """The logs of a run's tasks."""
+        return "\n".join(path.read_text() for path in sorted((self.home / "logs").glob(f"dag_id={dag_id}/run_id={run_id}/**/*.log")))
+
+    def processes(self) -> dict[int, str]:
+        """The processes that belong to it and are no part of it: those of tasks."""
+        import psutil
+
+        found = {}
+        for process in psutil.process_iter():
+            try:
+                mine = process.environ().get(MARK) == str(self.home) and process.status() != psutil.STATUS_ZOMBIE
+                command = " ".join(process.cmdline())
+            except psutil.Error:
+                continue
+            if mine and ("java" in command or "pyspark" in command or "worker_daemon" in command):
+                found[process.pid] = command
+        return found
+
+
+def until(found: Callable[[], Any], seconds: float = 120) -> Any:
+    """What is found once there is something.
+
+    :raises AssertionError: there is nothing after so many seconds.
+    """
+    ends = time.monotonic() + seconds
+    while not (last := found()):
+        assert time.monotonic() < ends, f"nothing after {seconds} s"
+        time.sleep(0.2)
+    return last
+
+
+@contextmanager
+def standing(home: Path, store_url: str) -> Iterator[Standing]:
+    """An Airflow in a home of its own, whose tasks record in a store; it is taken down at the end."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        port = taken.getsockname()[1]
+    address, passwords = f"http://127.0.0.1:{port}", home / "passwords.json"
+    home.mkdir(parents=True, exist_ok=True)
+    passwords.write_text(json.dumps({"admin": (password := secrets.token_urlsafe(9))}))
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("AIRFLOW")} | _settings(home, port, address)
+    environment |= {"AIRFLOW_LINEAGE_STORE": store_url, "PYTHONPATH": str(ROOT), MARK: str(home)}
+    subprocess.run([AIRFLOW, "db", "migrate"], env=environment, check=True, capture_output=True)
+    with ExitStack() as parts:
+        for part in ("api-server", *PARTS):
+            parts.enter_context(_part(part, home, environment))
+        token = until(lambda: _token(address, password))
+        made = Standing(address, token, home)
+        until(lambda: {one["dag_id"] for one in made.asked("GET", "/dags")["dags"]} >= {path.stem for path in DAGS.glob("*.py")})
+        for path in DAGS.glob("*.py"):
+            made.asked("PATCH", f"/dags/{path.stem}", {"is_paused": False})
+        yield made
+
+
+def _settings(home: Path, port: int, address: str) -> dict[str, str]:
+    return {
+        "AIRFLOW_HOME": str(home),
+        "AIRFLOW__CORE__DAGS_FOLDER": str(DAGS),
+        "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
+        "AIRFLOW__CORE__PARALLELISM": "4",
+        "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_USERS": "admin:admin",
+        "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_PASSWORDS_FILE": str(home / "passwords.json"),
+        "AIRFLOW__CORE__EXECUTION_API_SERVER_URL": f"{address}/execution/",
+        "AIRFLOW__API__HOST": "127.0.0.1",
+        "AIRFLOW__API__PORT": str(port),
+        "AIRFLOW__API__BASE_URL": address,
+        "AIRFLOW__API__WORKERS": "1",
+        "AIRFLOW__API_AUTH__JWT_SECRET": secrets.token_urlsafe(64),
+        "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN": f"sqlite:///{home}/airflow.db",
+        "AIRFLOW__SCHEDULER__TASK_INSTANCE_HEARTBEAT_TIMEOUT": "30",
+        "AIRFLOW__SCHEDULER__TASK_INSTANCE_HEARTBEAT_TIMEOUT_DETECTION_INTERVAL": "5",
+        "AIRFLOW__SCHEDULER__TASK_INSTANCE_HEARTBEAT_SEC": "3",
+        "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")]),
+    }
+
+
+def _token(address: str, password: str) -> str | None:
+    import httpx
+
+    try:
+        answer = httpx.post(f"{address}/auth/token", json={"username": "admin", "password": password}, timeout=10)
+        answer.raise_for_status()
+    except httpx.HTTPError:
+        return None
+    return str(answer.json()["access_token"])
+
+
+@contextmanager
+def _part(name: str, home: Path, environment: dict[str, str]) -> Iterator[None]:
+    """One of Airflow's own processes, and what it starts."""
+    with (home / f"{name}.log").open("w") as log:
+        process = subprocess.Popen(
+            [AIRFLOW, name], env=environment, stdout=log, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, start_new_session=True
+        )
+    try:
+        yield
+    finally:
+        for number in (signal.SIGTERM, signal.SIGKILL):
+            try:
+                os.killpg(process.pid, number)
+                process.wait(20)
+            except (ProcessLookupError, subprocess.TimeoutExpired):
+                continue
