@@ -24,6 +24,9 @@ DAG_ID = "lineage_derivation"
 class AskedDerivationOperator(DeriveAugmentedLineageOperator):
     """A derivation whose question are the parameters of the DAG run: ``lineage_run_id``, and ``target`` or ``at``.
 
+    With ``chunk_rows`` the answer comes in chunks, but about a run that did not store its result: rows that are made again have no lasting
+    order, and are one answer.
+
     The question is no template. What `AIRFLOW_LINEAGE_HIDE` and the settings beside it withhold may be in none.
 
     :raises InvalidTarget: the target reads a column that is withheld, or not exactly one of ``target`` and ``at`` is given.
@@ -37,6 +40,9 @@ class AskedDerivationOperator(DeriveAugmentedLineageOperator):
         params = context["params"]
         self.target, self.at = params["target"] or None, params["at"] or None
         return super().execute(context)
+
+    def _is_in_chunks(self, run: Run) -> bool:
+        return super()._is_in_chunks(run) and 0 in run.plan.materialized
 
     def _named_run(self, lineage: Lineage) -> Run:
         from airflow_lineage_provider.deriving.target import target_columns
@@ -57,13 +63,15 @@ def derivation_dag(
     store_conn_id: str | None = None,
     conn_id: str | None = None,
     config_kwargs: dict[str, Any] | None = None,
-    max_rows: int | None = None,
+    max_rows: int | None = 100_000,
+    chunk_rows: int | None = 1_000,
     **options: Any,
 ) -> DAG:
     """The DAG. ``options`` are those of any DAG.
 
     :param dag_id: its id; the tab looks for that of ``AIRFLOW_LINEAGE_DERIVATION_DAG``.
     :param store_conn_id, conn_id, config_kwargs, max_rows: as of `DeriveAugmentedLineageOperator`.
+    :param chunk_rows: so many rows have an answer of their own, which can be opened while the others are derived; with None all have one.
     """
     given = {
         "schedule": None,
@@ -79,6 +87,7 @@ def derivation_dag(
     }
     with DAG(dag_id, **{**given, **options}) as dag:
         AskedDerivationOperator(
-            task_id="derive", store_conn_id=store_conn_id, conn_id=conn_id, config_kwargs=config_kwargs, max_rows=max_rows
-        )
+            task_id="derive", store_conn_id=store_conn_id, conn_id=conn_id, config_kwargs=config_kwargs, max_rows=max_rows,
+            chunk_rows=chunk_rows,
+        )  # fmt: skip
     return dag

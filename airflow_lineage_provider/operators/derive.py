@@ -135,21 +135,21 @@ class DeriveAugmentedLineageOperator(RecordedRunOperator):
             return of_nothing(self.lineage_run_id, self.pipeline, self.target or "")
 
     def _derived(self, lineage: Lineage, context: Context) -> dict[str, Any]:
-        if self.since == LAST_DERIVATION or self.chunk_rows is not None:
-            return of_set(self._explain_in_chunks(lineage, context))
-        return of_explanation(self._explain(lineage, airflow_context(context)), self.since)
-
-    def _explain(self, lineage: Lineage, airflow: dict[str, Any]) -> Explanation:
-        return self._announced(lineage).explain(self.target, **self._question(airflow))
-
-    def _explain_in_chunks(self, lineage: Lineage, context: Context) -> ExplanationSet:
-        asked = self._question(airflow_context(context)) | {"asked_by": task_key(context), "occasion": task_instance_key(context)}
-        return self._announced(lineage).explain_in_chunks(self.target, chunk_rows=self.chunk_rows, **asked)
-
-    def _announced(self, lineage: Lineage) -> Run:
         run = self._run(lineage)
         self.log.info("deriving from %r", run)
-        return run
+        if self._is_in_chunks(run):
+            return of_set(self._explain_in_chunks(run, context))
+        return of_explanation(self._explain(run, airflow_context(context)), self.since)
+
+    def _is_in_chunks(self, run: Run) -> bool:
+        return self.since == LAST_DERIVATION or self.chunk_rows is not None
+
+    def _explain(self, run: Run, airflow: dict[str, Any]) -> Explanation:
+        return run.explain(self.target, **self._question(airflow))
+
+    def _explain_in_chunks(self, run: Run, context: Context) -> ExplanationSet:
+        asked = self._question(airflow_context(context)) | {"asked_by": task_key(context), "occasion": task_instance_key(context)}
+        return run.explain_in_chunks(self.target, chunk_rows=self.chunk_rows, **asked)
 
     def _question(self, airflow: dict[str, Any]) -> dict[str, Any]:
         """The options as `Run.explain` takes them."""

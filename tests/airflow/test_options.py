@@ -68,7 +68,7 @@ def test_differences_are_taken_and_handed_on(difference: Any) -> None:
     operator = DeriveAugmentedLineageOperator(task_id="why", target="true", pipeline="loans", difference=difference)
     assert "difference" in operator.template_fields
     facade: Any = Facade()
-    assert operator._explain(facade, {}) == "an explanation"  # type: ignore[comparison-overlap]
+    assert operator._explain(operator._run(facade), {}) == "an explanation"  # type: ignore[comparison-overlap]
     assert facade.options["difference"] == difference
 
 
@@ -76,7 +76,7 @@ def test_differences_are_taken_and_handed_on(difference: Any) -> None:
 def test_whether_other_runs_are_traced_through_is_handed_on(across: bool) -> None:
     operator = DeriveAugmentedLineageOperator(task_id="why", target="true", pipeline="loans", across=across)
     facade: Any = Facade()
-    operator._explain(facade, {})
+    operator._explain(operator._run(facade), {})
     assert facade.options["across"] is across
 
 

@@ -26,7 +26,7 @@ def test_a_template_that_renders_to_nothing_explains_no_other_run(given: dict[st
         setattr(operator, name, rendered)
         facade: Any = Facade()
         with pytest.raises(RunNotFound, match=f"task 'why': {name} is .*did its template render to nothing"):
-            operator._explain(facade, {})
+            operator._explain(operator._run(facade), {})
         assert not hasattr(facade, "asked")
 
 
@@ -47,7 +47,7 @@ def test_no_run_at_all_is_refused_when_the_dag_is_read(given: dict[str, Any]) ->
 def test_the_run_that_is_named_is_asked(given: dict[str, str], asked: tuple[str, str | None]) -> None:
     operator = DeriveAugmentedLineageOperator(task_id="why", target="true", **given)  # type: ignore[arg-type]
     facade: Any = Facade()
-    operator._explain(facade, {})
+    operator._explain(operator._run(facade), {})
     assert facade.asked == asked
 
 

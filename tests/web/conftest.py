@@ -100,6 +100,16 @@ def derived(dags: dict[str, Any], application: Any, store: Store, runs: dict[str
         del os.environ["AIRFLOW_LINEAGE_STORE"]
 
 
+@pytest.fixture(scope="session")
+def derived_in_chunks(derived: DagResult, dags: dict[str, Any], store: Store, runs: dict[str, str]) -> DagResult:  # noqa: F811
+    """The same about five rows, of which two have an answer of their own."""
+    task = dags["lineage_derivation"].get_task("derive")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("AIRFLOW_LINEAGE_STORE", store.url)
+        patch.setattr(task, "chunk_rows", 2)
+        return DagResult(dags["lineage_derivation"].test(run_conf={"lineage_run_id": runs["judged"], "target": None, "at": "0,1,2,3,4"}))
+
+
 @pytest.fixture
 def only_dag(application: Any, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str], None]:
     """Airflow's auth manager with one more rule: this user may read this DAG alone."""

@@ -283,6 +283,14 @@ def test_what_needs_spark_is_asked_by_the_derivation_dag(
     page.frame_locator("iframe").get_by_text("credit_exam").first.wait_for()
 
 
+def test_an_answer_in_chunks_is_opened_chunk_by_chunk(opened: Callable[..., Any], runs: dict[str, str], derived_in_chunks: Any) -> None:
+    page = opened(f"lineage/tab#run={runs['judged']}&part=answers&dag=lineage_derivation&asked={quote(derived_in_chunks.run_id)}")
+    page.get_by_text("3 of 3 chunks stored").wait_for()
+    look(page, "asked-in-chunks")
+    page.get_by_role("link", name="rows 3 to 4 of 5").click()
+    page.frame_locator("iframe").get_by_text("credit_exam").first.wait_for()
+
+
 def test_a_viewer_is_told_what_asking_spark_needs(opened: Callable[..., Any], runs: dict[str, str]) -> None:
     page = opened(f"lineage/tab#run={runs['again']}&part=rows", role="viewer")
     page.goto(f"{page.url.partition('#')[0]}#run={runs['judged']}&where=client_id+%3D+49&why=where")

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from airflow.sdk import DAG
 
+from airflow_lineage_provider.operators.derivation_dag import AskedDerivationOperator
 from tests.airflow.conftest import DagResult
 
 API = "/lineage/api/v1"
@@ -20,6 +23,22 @@ def test_the_dag_keeps_the_answer_where_the_tab_finds_it(client: Client, runs: d
     assert (mine["id"], mine["asked"]) == (derived.result("derive")["derivation_id"], "client_id = 49")
     document = client().get(f"{API}/derivations/{mine['id']}").json()["document"]
     assert document["source"]["client"]["rows"] == [[49, "client 49", 35.0, 0.0]]
+
+
+def test_many_rows_are_answered_in_chunks(client: Client, runs: dict[str, str], derived_in_chunks: DagResult) -> None:
+    found = client().get(f"{API}/runs/{runs['judged']}/derivations").json()["derivations"]
+    mine = [one for one in found if one["dag_run_id"] == derived_in_chunks.run_id]
+    assert [(one["chunk"]["number"], one["chunk"]["of"], one["counts"]["target"]) for one in mine] == [(3, 3, 1), (2, 3, 2), (1, 3, 2)]
+    told = derived_in_chunks.result("derive")
+    assert (told["derivation_id"], told["derivation_ids"]) == (None, [one["id"] for one in reversed(mine)])
+
+
+@pytest.mark.parametrize(("stores", "chunk_rows", "in_chunks"), [(True, 2, True), (False, 2, False), (True, None, False)])
+def test_rows_that_have_no_lasting_order_are_one_answer(stores: bool, chunk_rows: int | None, in_chunks: bool) -> None:
+    with DAG("asked"):
+        task = AskedDerivationOperator(task_id="derive", chunk_rows=chunk_rows)
+    run: Any = SimpleNamespace(plan=SimpleNamespace(materialized={0: "result"} if stores else {}))
+    assert task._is_in_chunks(run) is in_chunks
 
 
 def test_the_dag_is_paused_until_somebody_unpauses_it(

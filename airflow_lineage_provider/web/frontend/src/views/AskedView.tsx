@@ -1,12 +1,13 @@
 import { useQuery } from "@tanstack/react-query";
 
 import { Trouble, Waiting } from "../Trouble";
-import { api } from "../api";
+import { api, type Derivation } from "../api";
 import { hashOf } from "../place";
+import { count } from "../words";
 
 const ENDED = ["success", "failed"];
 
-/** A question that Spark is answering: how far it is, and then the answer. */
+/** A question that Spark is answering: how far it is, and what there is of the answer. */
 export function AskedView({ id, dagId, dagRunId }: { id: string; dagId: string; dagRunId: string }) {
   const run = useQuery({
     queryKey: ["dag run", dagId, dagRunId],
@@ -15,8 +16,14 @@ export function AskedView({ id, dagId, dagRunId }: { id: string; dagId: string; 
     refetchInterval: (query) => (query.state.error || ENDED.includes(query.state.data?.state ?? "") ? false : 2_000),
   });
   const state = run.data?.state;
-  const stored = useQuery({ queryKey: ["derivations", id, dagRunId], queryFn: ({ signal }) => api.derivations(id, signal), enabled: state === "success" });
-  const answer = stored.data?.derivations.find((one) => one.dag_run_id === dagRunId);
+  const ended = ENDED.includes(state ?? "");
+  const stored = useQuery({
+    queryKey: ["derivations", id, dagRunId, ended],
+    queryFn: ({ signal }) => api.derivations(id, signal),
+    enabled: run.isSuccess,
+    refetchInterval: ended ? false : 5_000,
+  });
+  const mine = stored.data?.derivations.filter((one) => one.dag_run_id === dagRunId) ?? [];
   if (run.error) return <Trouble error={run.error} />;
   return (
     <section className="answer" aria-label="A question to Spark">
@@ -24,10 +31,33 @@ export function AskedView({ id, dagId, dagRunId }: { id: string; dagId: string; 
       <p role="status">
         DAG run {dagRunId} of {dagId}: <span className={`badge ${state === "success" ? "complete" : state === "failed" ? "failed" : "running"}`}>{state ?? "…"}</span>
       </p>
-      {!ENDED.includes(state ?? "") && <Waiting what={state === "queued" ? "Waiting for its turn" : "Deriving"} />}
-      {state === "failed" && <p>It failed: the log of its task derive says why.</p>}
-      {answer && <a href={hashOf({ run: id, part: "answers", answer: answer.id })}>Open the answer</a>}
-      {stored.isSuccess && !answer && <p>Its answer is not among the newest that are stored.</p>}
+      {!ended && <Waiting what={state === "queued" ? "Waiting for its turn" : "Deriving"} />}
+      {state === "failed" && <p>It failed: the log of its task derive says why.{mine.length > 0 && " Tried again, it goes on with what is stored."}</p>}
+      {mine.length > 0 && <Stored id={id} found={mine} />}
+      {ended && state === "success" && stored.isSuccess && !mine.length && <p>Its answer is not among the newest that are stored.</p>}
     </section>
+  );
+}
+
+/** What is stored of an answer: the whole, or its chunks so far, which come in the order of the result's rows. */
+function Stored({ id, found }: { id: string; found: Derivation[] }) {
+  const last = found[0]?.chunk;
+  if (!last || last.of === 1) return <a href={hashOf({ run: id, part: "answers", answer: found[0]!.id })}>Open the answer</a>;
+  return (
+    <>
+      <p>
+        <label>
+          {last.number.toLocaleString("en")} of {count(last.of, "chunk")} stored <progress max={last.of} value={last.number} />
+        </label>
+      </p>
+      <ol>
+        {[...found].reverse().map((one) => (
+          <li key={one.id}>
+            <a href={hashOf({ run: id, part: "answers", answer: one.id })}>{one.asked || one.id}</a>
+          </li>
+        ))}
+      </ol>
+      {found.length < last.number && <p>The newest {count(found.length, "chunk")} of them.</p>}
+    </>
   );
 }
