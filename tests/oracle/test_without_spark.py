@@ -38,7 +38,7 @@ def test_random_pipelines(block: int, lineage: Lineage, spark: SparkSession, sto
     answered: Counter[str] = Counter()
     with told("test_without_spark", block) as counted:
         # With the paper's operators alone: most others take Spark.
-        @drawn(block, at_once=24)
+        @drawn(block, at_once=12)
         @given(case=cases(depth=4, further=False, storages=("parquet",)))
         def hold(case: Case) -> None:
             # A run that stores nothing is made again, by Spark.

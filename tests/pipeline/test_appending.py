@@ -16,11 +16,13 @@ from airflow_lineage_provider import Lineage
 from airflow_lineage_provider.errors import InvalidOption, LoadFailed
 from airflow_lineage_provider.running import run as running
 from airflow_lineage_provider.store import Store
+from tests.in_turn import in_turn
 from tests.pipeline.small_files import view
 from tests.store.conftest import sql
 
 pytestmark = pytest.mark.spark
 PIPELINE = "SELECT rid, g FROM w"
+PLACES = ("files", "table", "postgres")
 
 
 class Place:
@@ -31,7 +33,7 @@ class Place:
         self.count = count
 
 
-@pytest.fixture(params=["files", "table", "postgres"])
+@pytest.fixture(params=PLACES)
 def place(request: pytest.FixtureRequest, spark: SparkSession, store: Store, tmp_path: Path) -> Iterator[Place]:
     name = f"appended_{tmp_path.name}"
     match request.param:
@@ -137,7 +139,7 @@ def test_what_is_appended_as_one_key_is_replaced(lineage: Lineage, spark: SparkS
     assert place.count() == 7, "rows of other keys, and of none, stay"
 
 
-@pytest.mark.parametrize("at", ["publish_run", "settle_append"])
+@pytest.mark.parametrize(("place", "at"), in_turn(PLACES, ["publish_run", "settle_append"]), indirect=["place"])
 def test_a_try_that_dies_while_it_replaces(lineage: Lineage, spark: SparkSession, place: Place, w: None, at: str) -> None:
     lineage.run(PIPELINE, output=place.output, append_key="k").close()
     killed(spark, lineage.store.url, place.output, at, append_key="k")
