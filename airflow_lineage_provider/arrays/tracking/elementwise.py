@@ -7,10 +7,15 @@ from typing import Any
 
 import numpy as np
 
+from airflow_lineage_provider.arrays import rules
+from airflow_lineage_provider.arrays.boxes import Shape
 from airflow_lineage_provider.arrays.compose import compose
-from airflow_lineage_provider.arrays.tracking.array import made
+from airflow_lineage_provider.arrays.compress import compress
+from airflow_lineage_provider.arrays.relation import Relation
+from airflow_lineage_provider.arrays.tracking.array import WAYS_OUT, Tracked, Values, made, plain
 from airflow_lineage_provider.arrays.tracking.call import Call, Rule
 from airflow_lineage_provider.arrays.tracking.relations import all_to_all, broadcast, elementwise, only, ruled
+from airflow_lineage_provider.errors import NotTracked
 
 
 def _elementwise(call: Call) -> Any:
@@ -35,6 +40,37 @@ def _where(call: Call) -> Any:
     return made(call.name, found, operands)
 
 
+def _interpolated(call: Call) -> Any:
+    """From the point, and from both neighbours of it or, beyond all, from the nearest; the other places were compared with it."""
+    points, found = call.arguments["x"], np.asarray(call.result())
+    operands = [elementwise(points, found.shape)] if isinstance(points, Tracked) else []
+    places, known = (call.tracked(name) for name in ("xp", "fp"))
+    if places is not None or known is not None:
+        if call.get("period") is not None:
+            raise NotTracked(f"numpy.interp of tracked xp or fp with period= has no known lineage: {WAYS_OUT}")
+        of_places, of_known = _neighbours(call, np.asarray(plain(points)).reshape(-1), found.shape)
+        operands += [] if places is None else [ruled(places, of_places), all_to_all(places, found.shape, influence=True)]
+        operands += [] if known is None else [ruled(known, of_known)]
+    return made(call.name, found, operands)
+
+
+def _neighbours(call: Call, points: Values, output: Shape) -> tuple[Relation, Relation]:
+    """The places between which each point lies, and the values that are read there or, for those outside, at the end."""
+    places = np.asarray(plain(call.arguments["xp"]))
+    if (np.diff(places) < 0).any():
+        raise NotTracked("numpy.interp of tracked xp or fp whose places are not in order has no known lineage: sort them")
+    before = np.searchsorted(places, points, side="right") - 1
+    cell, last = np.arange(len(points)), len(places) - 1
+    between = (before >= 0) & (before < last)
+    low = (before < 0) & (call.get("left") is None)
+    high = (before == last) & ((points == places[-1]) | (call.get("right") is None))
+    pairs = np.concatenate([np.stack([cell, before + step], axis=1)[between] for step in (0, 1)])
+    ends = [np.stack([cell, np.full_like(cell, at)], axis=1)[where] for at, where in ((0, low), (last, high))]
+    shape = rules.reshape((len(points),), output)
+    inside, read = (compress(one, (len(points),), places.shape) for one in (pairs, np.concatenate([pairs, *ends])))
+    return compose(shape, inside), compose(shape, read)
+
+
 def _rules() -> Iterator[tuple[Any, Rule]]:
     by_names: dict[tuple[str, ...], tuple[Any, ...]] = {
         ("a", "a_min", "a_max", "min", "max"): (np.clip,),
@@ -50,7 +86,7 @@ def _rules() -> Iterator[tuple[Any, Rule]]:
     yield np.where, Rule(_where, ("condition", "x", "y"))
     yield np.digitize, Rule(_elementwise, ("x",))
     yield np.isin, Rule(_elementwise, ("element",))
-    yield np.interp, Rule(_elementwise, ("x",))
+    yield np.interp, Rule(_interpolated, ("x", "xp", "fp"))
 
 
 ELEMENTWISE = dict(_rules())

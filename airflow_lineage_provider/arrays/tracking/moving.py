@@ -112,7 +112,10 @@ def _rules() -> Iterator[tuple[Any, Rule]]:
         "a": (
             np.transpose, np.permute_dims, np.moveaxis, np.rollaxis, np.expand_dims, np.squeeze, np.repeat, np.roll,
             np.take, np.diagonal, np.resize, np.copy, np.compress, np.swapaxes,
+            # These are asked for by like=, without which numpy makes a plain array.
+            np.asarray, np.asanyarray, np.ascontiguousarray, np.asfortranarray, np.require,
         ),
+        "object": (np.array,),
         "m": (np.flip, np.fliplr, np.flipud, np.rot90, np.tril, np.triu),
         "A": (np.tile,), "array": (np.broadcast_to,), "arr": (np.delete, np.take_along_axis, np.extract),
         "v": (np.diag, np.diagflat),

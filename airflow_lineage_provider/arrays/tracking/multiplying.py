@@ -10,10 +10,13 @@ import numpy as np
 
 from airflow_lineage_provider.arrays import rules
 from airflow_lineage_provider.arrays.boxes import Shape
+from airflow_lineage_provider.arrays.compose import compose
+from airflow_lineage_provider.arrays.compress import merge
 from airflow_lineage_provider.arrays.relation import Relation
-from airflow_lineage_provider.arrays.tracking.array import WAYS_OUT, Tracked, made
+from airflow_lineage_provider.arrays.rules.spans import Span, moving_with, of_rows
+from airflow_lineage_provider.arrays.tracking.array import WAYS_OUT, Tracked, made, plain
 from airflow_lineage_provider.arrays.tracking.call import Call, Rule
-from airflow_lineage_provider.arrays.tracking.relations import across, along, ruled
+from airflow_lineage_provider.arrays.tracking.relations import along, ruled
 from airflow_lineage_provider.errors import NotTracked
 
 
@@ -99,19 +102,65 @@ def _trace(call: Call) -> Any:
     return np.sum(diagonal(array, **options), axis=-1, dtype=call.get("dtype"))
 
 
+def _kron(call: Call, one: Shape, other: Shape) -> Sequence[Relation]:
+    """Every cell of the one with every cell of the other, in blocks."""
+    rank = max(len(one), len(other))
+    padded = [(1,) * (rank - len(shape)) + shape for shape in (one, other)]
+    letters = _letters(rank, rank)
+    blocks = rules.einsum(f"{letters[0]},{letters[1]}->{''.join(map(''.join, zip(*letters, strict=True)))}", *padded)
+    joined = rules.reshape(blocks[0].out_shape, [side * along for side, along in zip(*padded, strict=True)])
+    return [
+        compose(compose(joined, block), rules.reshape(shape, wide)) for block, shape, wide in zip(blocks, (one, other), padded, strict=True)
+    ]
+
+
+def _multi_dot(call: Call) -> Any:
+    """A chain of products of matrices, of which the first and the last may be vectors."""
+    arrays = list(call.arguments["arrays"])
+    shapes = [array.shape if isinstance(array, Tracked) else np.asarray(array).shape for array in arrays]
+    operands = [string.ascii_letters[at : at + 2] for at in range(len(arrays))]
+    if len(shapes[0]) == 1:
+        operands[0] = operands[0][1]
+    if len(shapes[-1]) == 1:
+        operands[-1] = operands[-1][0]
+    output = operands[0][: len(shapes[0]) - 1] + operands[-1][-1] * (len(shapes[-1]) - 1)
+    return _made(call, arrays, rules.einsum(f"{','.join(operands)}->{output}", *shapes))
+
+
 def _cross(call: Call) -> Any:
-    """Of vectors of three: each cell from both others, and its own stands in the answer."""
+    """Of vectors of three, or of two whose third cell is nought: each cell from the others of both."""
     found = np.asarray(call.result())
-    operands = []
-    for name in call.rule.arrays:
-        array = call.tracked(name)
-        if array is not None:
-            if array.shape != found.shape or any(call.get(axis, -1) not in (-1, None) for axis in ("axisa", "axisb", "axisc", "axis")):
-                raise NotTracked(
-                    f"numpy.{call.name} of vectors of other than three cells, in the last axis, has no known lineage: {WAYS_OUT}"
-                )
-            operands.append(across(array, found.shape, -1))
-    return made(call.name, found, operands)
+    arrays = [call.arguments[name] for name in call.rule.arrays]
+    shapes = [np.shape(plain(one)) for one in arrays]
+    common = call.get("axis")
+    axes = [call.get(name, -1) if common is None else common for name in ("axisa", "axisb")]
+    places = [int(axis) % len(shape) for axis, shape in zip(axes, shapes, strict=True)]
+    own, other = (shape[place] for shape, place in zip(shapes, places, strict=True))
+    into = int(call.get("axisc", -1) if common is None else common) % found.ndim if 3 in (own, other) else None
+    relations = [
+        _of_vectors(found.shape, into, shape, place, further) for shape, place, further in zip(shapes, places, (other, own), strict=True)
+    ]
+    return made(call.name, found, [ruled(one, relation) for one, relation in _tracked(arrays, relations)])
+
+
+def _of_vectors(output: Shape, into: int | None, shape: Shape, place: int, other: int) -> Relation:
+    """Of one of the operands of `cross`.
+
+    :param into: the output's axis of vectors; None where there is but their third cell.
+    :param place: the operand's.
+    :param other: how many cells the other operand's vectors have.
+    """
+    boxes = [(0, side - 1) for side in output]
+    others = [axis for axis in range(len(output)) if axis != into]
+    moving = iter(others[len(others) - len(shape) + 1 :])
+    spans = [Span(0, 0) if axis == place else moving_with(next(moving), side) for axis, side in enumerate(shape)]
+    rows = []
+    for cell in (2,) if into is None else (0, 1, 2):
+        box = [(cell, cell) if axis == into else one for axis, one in enumerate(boxes)]
+        for at in range(shape[place]):
+            if at != cell and 3 - cell - at < other:
+                rows.append((box, [Span(at, at) if axis == place else one for axis, one in enumerate(spans)]))
+    return merge(of_rows(output, shape, rows))
 
 
 def _rules() -> Iterator[tuple[Any, Rule]]:
@@ -127,6 +176,8 @@ def _rules() -> Iterator[tuple[Any, Rule]]:
     yield np.einsum, Rule(_einsum, ("operands",))
     yield np.trace, Rule(_trace, ("a",))
     yield np.linalg.trace, Rule(_trace, ("x",))
+    yield np.kron, Rule(_of_two(_kron), ("a", "b"))
+    yield np.linalg.multi_dot, Rule(_multi_dot, ("arrays",), in_lists=True)
     yield np.cross, Rule(_cross, ("a", "b"))
     yield np.linalg.cross, Rule(_cross, ("x1", "x2"))
 

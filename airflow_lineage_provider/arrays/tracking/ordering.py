@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from airflow_lineage_provider.arrays import rules
 from airflow_lineage_provider.arrays.tracking.array import Tracked, made
 from airflow_lineage_provider.arrays.tracking.call import Call, Rule
 from airflow_lineage_provider.arrays.tracking.moving import moved_operands
-from airflow_lineage_provider.arrays.tracking.relations import across, all_to_all
+from airflow_lineage_provider.arrays.tracking.relations import across, all_to_all, along, ruled
 
 
 def _ordered(call: Call) -> Any:
@@ -50,6 +51,21 @@ def _unique(call: Call) -> Any:
     return made(call.name, found, [*operands, all_to_all(array, found.shape, influence=True)])
 
 
+def _trimmed(call: Call) -> Any:
+    """What stays is a slice; where it begins and ends all cells decide."""
+    array = _array(call)
+    found = np.asarray(call.result())
+    influence = all_to_all(array, found.shape, influence=True)
+    if not found.size:
+        return made(call.name, found, [influence])
+    trim, counted = call.get("trim", "fb").lower(), np.argwhere(array.values)
+    kept = [slice(None)] * array.ndim
+    for axis in along(call.get("axis"), array.ndim):
+        first = int(counted[:, axis].min()) if "f" in trim else 0
+        kept[axis] = slice(first, first + found.shape[axis])
+    return made(call.name, found, [ruled(array, rules.sliced(array.shape, kept)), influence])
+
+
 def _found(call: Call) -> Any:
     """Positions of cells that are not zero."""
     array = _array(call)
@@ -73,6 +89,7 @@ def _rules() -> Iterator[tuple[Any, Rule]]:
         np.unique,
         Rule(_unique, ("ar",), {"return_index": False, "return_inverse": False, "return_counts": False, "axis": None, "sorted": True}),
     )
+    yield np.trim_zeros, Rule(_trimmed, ("filt",))
     yield np.unique_values, Rule(_unique, ("x",))
     for function in (np.nonzero, np.argwhere, np.flatnonzero):
         yield function, Rule(_found, ("a",))

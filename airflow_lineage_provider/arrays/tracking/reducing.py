@@ -10,6 +10,7 @@ import numpy as np
 
 from airflow_lineage_provider.arrays import rules
 from airflow_lineage_provider.arrays.compose import compose
+from airflow_lineage_provider.arrays.invert import invert
 from airflow_lineage_provider.arrays.relation import Relation
 from airflow_lineage_provider.arrays.tracking.array import WAYS_OUT, Tracked, made
 from airflow_lineage_provider.arrays.tracking.call import Call, Rule
@@ -82,6 +83,18 @@ def _difference(call: Call) -> Any:
     axis = along(call.get("axis", -1), array.ndim)[0]
     size = [order + 1 if one == axis else 1 for one in range(array.ndim)]
     return made(call.name, found, [ruled(array, rules.windows(array.shape, size))] if found.size else [])
+
+
+def _flat_difference(call: Call) -> Any:
+    """Of neighbours in C order, between what is put before and behind them."""
+    array = _first(call)
+    found = np.asarray(call.result())
+    if array.size < 2:
+        return made(call.name, found, [])
+    before = 0 if call.get("to_begin") is None else np.size(call.get("to_begin"))
+    placed = invert(rules.sliced(found.shape, [slice(before, before + array.size - 1)]))
+    flat = rules.reshape(array.shape, (array.size,))
+    return made(call.name, found, [ruled(array, compose(placed, compose(rules.windows((array.size,), (2,)), flat)))])
 
 
 def _gradient(call: Call) -> Any:
@@ -157,6 +170,7 @@ def _rules() -> Iterator[tuple[Any, Rule]]:
     yield np.nancumprod, Rule(partial(_scan, skips_nan=True), ("a",))
     yield np.unwrap, Rule(_unwrapped, ("p",))
     yield np.diff, Rule(_difference, ("a",), {"prepend": np._NoValue, "append": np._NoValue})
+    yield np.ediff1d, Rule(_flat_difference, ("ary",))
     yield np.gradient, Rule(_gradient, ("f",), {"edge_order": 1})
     yield np.convolve, Rule(_smoothed, ("a", "v"))
     yield np.correlate, Rule(_smoothed, ("a", "v"))

@@ -19,7 +19,7 @@ from airflow_lineage_provider.arrays.grouping import Ints
 from airflow_lineage_provider.arrays.relation import extent
 from airflow_lineage_provider.arrays.tracking.tracing import record
 from tests.bench.cells.given import Given
-from tests.bench.cells.numpy_functions import FUNCTIONS
+from tests.bench.cells.numpy_functions import OF_WORKFLOWS
 from tests.bench.cells.workloads import counties, lime_weights, photograph
 
 Step = Callable[[Any], Any]
@@ -75,7 +75,7 @@ def relational(rows: int) -> Workflow:
     relations = []
     for step in steps:
         made = step(arrays.frame("own", table))
-        relations.append(_relation(made, "own"))
+        relations.append(relation_of(made, "own"))
         table = made.values
     return Workflow(("join", "dropna", "add", "one-hot", "add constant"), tuple(relations))
 
@@ -93,8 +93,8 @@ def random_workflow(shape: Shape, operations: int, seed: int, most_pairs: int) -
     names: list[str] = []
     relations: list[Relation] = []
     while len(names) < operations:
-        name = str(random.choice(list(FUNCTIONS)))
-        found = _applied(FUNCTIONS[name], values, random, most_pairs)
+        name = str(random.choice(list(OF_WORKFLOWS)))
+        found = _applied(OF_WORKFLOWS[name], values, random, most_pairs)
         if found is not None:
             relation, made = found
             values = np.where(np.isfinite(made), made, random.random(made.shape)).astype(np.float64)
@@ -115,7 +115,7 @@ def _applied(function: Callable[..., Any], values: Any, random: np.random.Genera
     recorded = record(made, ..., influence=False)
     if "own" not in recorded.sources:
         return None
-    relation = _relation(made, "own")
+    relation = relation_of(made, "own")
     return (relation, made.values) if _pairs(relation) <= most_pairs else None
 
 
@@ -130,12 +130,12 @@ def _followed(values: Any, steps: list[tuple[str, Step]]) -> tuple[list[Relation
     relations = []
     for _, step in steps:
         made = step(arrays.source("own", values))
-        relations.append(_relation(made, "own"))
+        relations.append(relation_of(made, "own"))
         values = made.values
     return relations, values
 
 
-def _relation(made: Any, source: str) -> Relation:
+def relation_of(made: Any, source: str) -> Relation:
     """Of what was made of a source, by the path to it; of several paths, all pairs."""
     ways = record(made, ..., influence=False).ways(source)
     if len(ways) == 1:

@@ -22,6 +22,7 @@ EXPERIMENTS = (
     "at_once",
     "arrays",
     "array_queries",
+    "array_coverage",
     "sketches",
 )
 """The names of the files, in the order in which all are run."""
