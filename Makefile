@@ -70,7 +70,7 @@ bench: setup ## Measure what the product costs and gains on this machine (BENCH=
 	.venv/bin/python -m tests.bench $(BENCH)
 
 bench-arrays: setup ## Measure the lineage of arrays alone, against Parquet and DuckDB (BENCH="--size full")
-	.venv/bin/python -m tests.bench --only arrays --only array_queries --only array_coverage $(BENCH)
+	.venv/bin/python -m tests.bench --only arrays --only array_queries --only array_coverage --only array_reasons $(BENCH)
 
 bench-gate: setup ## Measure, and fail where a figure is beyond its bound (tests/bench/bounds.toml)
 	.venv/bin/python -m tests.bench --gate $(BENCH)

@@ -232,6 +232,9 @@ def from_mask(mask: Bools) -> Boxes:
     """The cells of a bitmap as boxes that do not overlap: runs along the last axis, merged along the others."""
     if not mask.ndim:
         return Boxes(np.zeros((0, int(mask)), dtype=np.int64), np.zeros((0, int(mask)), dtype=np.int64))
+    if mask.all():
+        sides = np.array(mask.shape, dtype=np.int64).reshape(-1, 1)
+        return Boxes(np.zeros_like(sides), sides - 1) if mask.size else nothing(mask.ndim)
     padded = np.zeros((*mask.shape[:-1], mask.shape[-1] + 2), dtype=np.int8)
     padded[..., 1:-1] = mask
     steps = np.diff(padded, axis=-1)

@@ -21,10 +21,8 @@ from airflow_lineage_provider.arrays.grouping import (
     runs,
     sorting,
 )
-from airflow_lineage_provider.arrays.relation import Moves, Relation, sorted_pairs
-
-Pattern = tuple[int, ...]
-"""For each end of each input interval (all beginnings, then all ends): how it moves with the output axis that is merged, −1, 0 or 1."""
+from airflow_lineage_provider.arrays.neighbours import between_neighbours
+from airflow_lineage_provider.arrays.relation import Moves, Pattern, Relation, sorted_pairs
 
 _OBSERVED = 8
 """How many patterns are taken from neighbours, the most frequent first."""
@@ -206,6 +204,9 @@ def _seen(relation: Relation, axis: int, pattern: Pattern) -> tuple[Relation, Bo
 
 def _patterns(relation: Relation, axis: int) -> list[Pattern]:
     """What is tried: the patterns in which neighbours differ, the most frequent first, then the paper's."""
+    seen = between_neighbours(relation, axis)
+    if seen is not None:
+        return [one for at, one in enumerate(seen) if at < _OBSERVED or min(one, default=0) >= 0]
     rank = len(relation.in_shape)
     free = [bool((relation.lo_moves[own] == 0).any() | (relation.hi_moves[own] == 0).any()) for own in range(rank)]
     papers = itertools.product(*((0, 1) if one and rank <= _PAPERS else (0,) for one in free))

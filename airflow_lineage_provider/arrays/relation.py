@@ -24,6 +24,9 @@ from airflow_lineage_provider.settings import cell_limit
 
 Moves = npt.NDArray[np.int8]
 
+Pattern = tuple[int, ...]
+"""For each end of each input interval (all beginnings, then all ends): how it moves with one output axis, −1, 0 or 1."""
+
 
 class Motion(NamedTuple):
     """One way in which ends of intervals move.

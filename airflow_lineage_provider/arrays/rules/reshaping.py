@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from airflow_lineage_provider.arrays.boxes import Shape
+from airflow_lineage_provider.arrays.boxes import Boxes, Shape
 from airflow_lineage_provider.arrays.compress import merge
 from airflow_lineage_provider.arrays.grouping import Ints
 from airflow_lineage_provider.arrays.relation import Moves, Relation
@@ -24,12 +24,18 @@ def reshape(shape: Sequence[int], output: Sequence[int]) -> Relation:
 
     :raises InvalidRelation: the shapes have not as many cells.
     """
+    return reshape_within(shape, output, None)
+
+
+def reshape_within(shape: Sequence[int], output: Sequence[int], boxes: Boxes | None) -> Relation:
+    """The same, of the runs that may meet some boxes of the output; of all where these are None."""
     source, result = shape_of(shape), shape_of(output)
     if math.prod(source) != math.prod(result):
         raise InvalidRelation(f"an array of shape {source} has not as many cells as one of shape {result}")
-    if 0 in source:
+    if 0 in source or (boxes is not None and not len(boxes)):
         return of_rows(result, source, [])
-    columns = [_of_block(source, result, *block) for block in _blocks(source, result)]
+    bounds = None if boxes is None else (boxes.lo.min(axis=1), boxes.hi.max(axis=1))
+    columns = [_of_block(source, result, *block, bounds) for block in _blocks(source, result)]
     sides = [len(one[0]) for one in columns]
     rows = math.prod(sides)
     grid = np.indices(sides).reshape(len(columns), rows)
@@ -37,7 +43,10 @@ def reshape(shape: Sequence[int], output: Sequence[int]) -> Relation:
     offset, moves = np.zeros((len(source), rows), dtype=np.int64), np.zeros((len(source), rows), dtype=np.int8)
     for (starts, length, block), at in zip(columns, grid, strict=True):
         _fill(source, result, block, starts[at], length, (first, last, offset, moves))
-    return merge(Relation(result, source, first, last, offset, offset.copy(), moves, moves.copy()))
+    found = Relation(result, source, first, last, offset, offset.copy(), moves, moves.copy())
+    # A run of several cells that is a whole line on either side goes on nowhere.
+    is_least = all(1 < length == min(source[own[-1]], result[made[-1]]) for _, length, (own, made) in columns)
+    return found if is_least else merge(found)
 
 
 Block = tuple[range, range]
@@ -53,11 +62,22 @@ def _blocks(source: Shape, result: Shape) -> Iterator[Block]:
         yield range(lasts[0][before], ends[0][after]), range(lasts[1][before], ends[1][after])
 
 
-def _of_block(source: Shape, result: Shape, own: range, made: range) -> tuple[Ints, int, Block]:
-    """Where the runs of cells begin that stay together, and how long they are."""
+def _of_block(source: Shape, result: Shape, own: range, made: range, bounds: tuple[Ints, Ints] | None) -> tuple[Ints, int, Block]:
+    """Where the runs of cells begin that stay together, and how long they are.
+
+    :param bounds: those that lie between these positions of the result, along the axes of the block.
+    """
     sides = [[shape[axis] for axis in axes] for shape, axes in ((source, own), (result, made))]
     length = math.gcd(sides[0][-1], sides[1][-1])
-    return np.arange(0, math.prod(sides[0]), length), length, (own, made)
+    starts = np.arange(0, math.prod(sides[0]), length)
+    if bounds is None:
+        return starts, length, (own, made)
+    first = np.array(np.unravel_index(starts, sides[1]))
+    last = first.copy()
+    last[-1] += length - 1
+    axes = list(made)
+    met = (last >= bounds[0][axes, None]).all(axis=0) & (first <= bounds[1][axes, None]).all(axis=0)
+    return starts[met], length, (own, made)
 
 
 def _fill(

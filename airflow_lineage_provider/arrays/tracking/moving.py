@@ -5,17 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 
-from airflow_lineage_provider.arrays import rules
-from airflow_lineage_provider.arrays.boxes import Boxes, Shape, cells_of
+from airflow_lineage_provider.arrays.boxes import Boxes, Shape, cells_of, numbered
 from airflow_lineage_provider.arrays.compose import restrict
 from airflow_lineage_provider.arrays.compress import compress
 from airflow_lineage_provider.arrays.grouping import Ints
+from airflow_lineage_provider.arrays.region import Region
 from airflow_lineage_provider.arrays.relation import Relation
+from airflow_lineage_provider.arrays.rules.reshaping import reshape_within
 from airflow_lineage_provider.arrays.tracking.array import WAYS_OUT, Tracked, made
 from airflow_lineage_provider.arrays.tracking.call import Call, Rule, arrays_of
 from airflow_lineage_provider.arrays.tracking.results import Operand
@@ -60,12 +61,18 @@ class Numbered:
         inputs = np.array(np.unravel_index(number[own], shape) if shape else [], dtype=np.int64).reshape(len(shape), len(own))
         return compress(np.concatenate([outputs[:, own], inputs]).T, self.output, shape)
 
+    def region(self, which: int, given: Region) -> Region:
+        """Those cells of one of the arrays that are among some of the result."""
+        shape, first = self.shapes[which], sum(map(math.prod, self.shapes[:which]))
+        number = self.numbers[given.mask.reshape(-1)] - first
+        return Region(shape, bits=numbered(number[(number >= 0) & (number < math.prod(shape))], shape))
+
 
 def moved_operands(arrays: Sequence[Any], function: Callable[..., Any], output: Shape) -> list[Operand]:
     """The tracked ones of the arrays that a function moves cells of."""
-    numbered = Numbered(function, tuple(np.shape(one) for one in arrays), output)
+    cells = Numbered(function, tuple(np.shape(one) for one in arrays), output)
     return [
-        Operand(one.result, lambda boxes, which=which: numbered.within(which, boxes))  # type: ignore[misc]
+        Operand(one.result, partial(cells.within, which), region=partial(cells.region, which))
         for which, one in enumerate(arrays)
         if isinstance(one, Tracked)
     ]
@@ -94,7 +101,15 @@ def _reshaped(call: Call) -> Any:
     if call.get("order", "C") != "C":
         return moved(call)
     found = call.result()
-    return made(call.name, found, [Operand(array.result, lambda boxes: restrict(rules.reshape(array.shape, found.shape), boxes))])
+    shape, output = array.shape, np.shape(found)
+
+    def within(boxes: Boxes) -> Relation:
+        return restrict(reshape_within(shape, output, boxes), boxes)
+
+    def region(given: Region) -> Region:
+        return Region(shape, bits=given.mask.reshape(shape))
+
+    return made(call.name, found, [Operand(array.result, within, region=region)])
 
 
 _PADDING = ("constant", "edge", "reflect", "symmetric", "wrap")

@@ -18,7 +18,7 @@ from airflow_lineage_provider.arrays.tracking.results import Operand, whole
 
 def ruled(array: Tracked, relation: Relation, guarantee: str = "exact", *, influence: bool = False) -> Operand:
     """An operand whose relation is known."""
-    return Operand(array.result, whole(relation), guarantee, influence)
+    return Operand(array.result, whole(relation), guarantee, influence, relation)
 
 
 def elementwise(array: Tracked, output: Shape, guarantee: str = "exact", *, influence: bool = False) -> Operand:

@@ -5,11 +5,13 @@ A result keeps no values but those that its lineage needs, so what a person thro
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from airflow_lineage_provider.arrays.boxes import Boxes, Shape
 from airflow_lineage_provider.arrays.compose import restrict
+from airflow_lineage_provider.arrays.region import Region
 from airflow_lineage_provider.arrays.relation import Relation
 
 Within = Callable[[Boxes], Relation]
@@ -24,12 +26,16 @@ class Operand:
     :ivar within: the pairs of some cells. Nothing is computed before.
     :ivar guarantee: what these are worth.
     :ivar influence: the cells were only compared, or selected by; the result was not computed from them.
+    :ivar relation: all pairs, where they are known from the shapes.
+    :ivar region: all cells behind some, where these are found without the pairs.
     """
 
     result: Result
     within: Within
     guarantee: str = "exact"
     influence: bool = False
+    relation: Relation | None = None
+    region: Callable[[Region], Region] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +50,11 @@ class Result:
     shape: Shape
     operands: tuple[Operand, ...] = ()
     is_source: bool = False
+
+    @property
+    def cells(self) -> int:
+        """How many it has."""
+        return math.prod(self.shape)
 
 
 def whole(relation: Relation) -> Within:

@@ -12,7 +12,8 @@ from airflow_lineage_provider.arrays.boxes import Shape
 from airflow_lineage_provider.arrays.selection import selected
 from airflow_lineage_provider.arrays.tracking.array import tracked_array
 from airflow_lineage_provider.arrays.tracking.marks import IMAGE_AXES, marks_cells, of_reason, together
-from airflow_lineage_provider.arrays.tracking.tracing import Way, record_result
+from airflow_lineage_provider.arrays.tracking.tracing import record_result
+from airflow_lineage_provider.arrays.tracking.ways import Way
 from airflow_lineage_provider.errors import InvalidArray
 
 

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from airflow_lineage_provider.arrays.boxes import Boxes, joined, nothing
-from airflow_lineage_provider.arrays.compose import compose, restrict
 from airflow_lineage_provider.arrays.compress import concatenated
 from airflow_lineage_provider.arrays.link import weakest
 from airflow_lineage_provider.arrays.log import Log, Traced
 from airflow_lineage_provider.arrays.path import Step, follow
 from airflow_lineage_provider.arrays.region import Region
-from airflow_lineage_provider.arrays.relation import Relation
 from airflow_lineage_provider.arrays.selection import selected
 from airflow_lineage_provider.arrays.tracking.array import tracked_array
-from airflow_lineage_provider.arrays.tracking.relations import broadcast
 from airflow_lineage_provider.arrays.tracking.results import Followed, Operand, Result, followed, in_order
+from airflow_lineage_provider.arrays.tracking.ways import Between, Way, Ways
 from airflow_lineage_provider.errors import InvalidArray, UnknownArray
 from airflow_lineage_provider.shown import shown
 
@@ -46,52 +46,54 @@ def trace(array: Any, cells: Any, *, to: str, influence: bool = False) -> Traced
 class Recorded:
     """The lineage of some cells of a tracked array.
 
-    :ivar log: has a name for each result: a source's own, the operation's, and a number where it has several.
-    :ivar name: of the array itself.
+    :ivar last: the array's result.
     :ivar region: the cells asked about.
-    :ivar sources: by name.
+    :ivar names: of each result behind it, and of itself: a source's own, the operation's, and a number where it has several.
+    :ivar between: (output, source): how the one hangs on the other. None stands before those that its source stands in as an output.
     """
 
-    log: Log
-    name: str
+    last: Result
     region: Region
-    sources: Mapping[str, Result]
+    names: Mapping[Result, str]
+    between: Between
+
+    @cached_property
+    def sources(self) -> Mapping[str, Result]:
+        """By name."""
+        return {name: one for one, name in self.names.items() if one.is_source}
+
+    @cached_property
+    def log(self) -> Log:
+        """The results by their names, with the pairs that lie behind the cells asked about, and no others."""
+        log = Log()
+        for result, name in self.names.items():
+            log.array(name, result.shape)
+        reached: dict[Result, list[Boxes]] = {self.last: [self.region.boxes]}
+        for output, pairs in itertools.groupby(self.between, key=lambda pair: pair[0]):
+            boxes = Region(output.shape, parts=joined([nothing(len(output.shape)), *reached.pop(output, [])])).boxes
+            for pair in pairs:
+                relation = concatenated([one.within(boxes) for one in self.between[pair]])
+                guarantee = weakest(one.guarantee for one in self.between[pair])
+                log.lineage(self.names[pair[1]], self.names[output], relation, guarantee=guarantee)
+                found, _ = follow([Step(relation, True)], ("", ""), Region(output.shape, parts=boxes))
+                reached.setdefault(pair[1], []).append(found.boxes)
+        return log
 
     def traced(self, source: str) -> Traced:
         """The cells of a source, by path."""
         boxes = self.region.boxes
-        return self.log.trace(self.name, np.stack([boxes.lo.T, boxes.hi.T + 1], axis=-1), to=source)
+        return self.log.trace(self.names[self.last], np.stack([boxes.lo.T, boxes.hi.T + 1], axis=-1), to=source)
+
+    @cached_property
+    def _ways(self) -> Ways:
+        return Ways(self.last, self.region, self.names, self.between)
 
     def ways(self, source: str) -> list[Way]:
-        """The paths to a source, each as one relation, by the cells that they lead to, the fewest first."""
-        own = restrict(broadcast(self.region.shape, self.region.shape), self.region.boxes)
-        relations: dict[tuple[str, ...], Relation] = {(self.name,): own}
-        found = []
-        for path in self.log.paths(self.name, to=source):
-            for end in range(2, len(path) + 1):
-                if path[:end] not in relations:
-                    last = self.log.relation(path[end - 1], path[end - 2])
-                    relations[path[:end]] = last if end == 2 else compose(relations[path[: end - 1]], last)
-            found.append(Way(path[:-1], relations[path], self.log.guarantee(path)))
-        return sorted(found, key=lambda one: (one.count, one.names))
+        """The paths to a source, each as one relation, by the cells that they lead to, the fewest first.
 
-
-@dataclass(frozen=True, eq=False)
-class Way:
-    """A path from a tracked array to one of its sources.
-
-    :ivar names: of the results on it, the array's own first; the source is not among them.
-    :ivar relation: between the cells asked about and the source's.
-    """
-
-    names: tuple[str, ...]
-    relation: Relation
-    guarantee: str
-
-    @property
-    def count(self) -> int:
-        """How many cells of the source there are at most."""
-        return Region(self.relation.in_shape, parts=self.relation.in_boxes).count
+        :raises TooManyCells: there are too many paths.
+        """
+        return self._ways.to(self.sources[source])
 
 
 def record(array: Any, cells: Any, *, influence: bool) -> Recorded:
@@ -107,29 +109,11 @@ def record(array: Any, cells: Any, *, influence: bool) -> Recorded:
 def record_result(last: Result, region: Region, *, influence: bool) -> Recorded:
     """The same, of a result."""
     results = in_order(last, influence=influence)
-    names = _names(results)
-    log = Log()
-    for result in results:
-        log.array(names[result], result.shape)
-    reached: dict[Result, list[Boxes]] = {last: [region.boxes]}
-    for result in reversed(results):
-        boxes = Region(result.shape, parts=joined([nothing(len(result.shape)), *reached.pop(result, [])])).boxes
-        for source, relation, guarantee in _behind(result, boxes, influence):
-            log.lineage(names[source], names[result], relation, guarantee=guarantee)
-            found, _ = follow([Step(relation, True)], ("", ""), Region(result.shape, parts=boxes))
-            reached.setdefault(source, []).append(found.boxes)
-    return Recorded(log, names[last], region, {one.name: one for one in results if one.is_source})
-
-
-def _behind(result: Result, boxes: Boxes, influence: bool) -> list[tuple[Result, Relation, str]]:
-    """One relation with each array; an array that stands in several places has the pairs of all."""
-    operands: dict[Result, list[Operand]] = {}
-    for one in followed(result, influence=influence):
-        operands.setdefault(one.result, []).append(one)
-    return [
-        (source, concatenated([one.within(boxes) for one in found]), weakest(one.guarantee for one in found))
-        for source, found in operands.items()
-    ]
+    between: dict[tuple[Result, Result], list[Operand]] = {}
+    for output in reversed(results):
+        for one in followed(output, influence=influence):
+            between.setdefault((output, one.result), []).append(one)
+    return Recorded(last, region, _names(results), between)
 
 
 def _names(results: list[Result]) -> dict[Result, str]:

@@ -23,6 +23,7 @@ EXPERIMENTS = (
     "arrays",
     "array_queries",
     "array_coverage",
+    "array_reasons",
     "sketches",
 )
 """The names of the files, in the order in which all are run."""
