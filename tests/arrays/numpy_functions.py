@@ -51,6 +51,11 @@ def _some_zero(values: Any) -> Any:
 
 
 _A, _V = (3, 4), (5,)
+METHODS = (
+    "inverted_cdf", "averaged_inverted_cdf", "closest_observation", "interpolated_inverted_cdf", "hazen", "weibull", "linear",
+    "median_unbiased", "normal_unbiased", "lower", "higher", "midpoint", "nearest",
+)  # fmt: skip
+"""Of quantiles, all of numpy's."""
 _MASK = np.array([True, False, True, True, False])
 
 MOVED: list[Case] = [
@@ -63,6 +68,12 @@ MOVED: list[Case] = [
     *_cases(np.expand_dims, True, (lambda a: np.expand_dims(a, (0, 2)), [_A])),
     *_cases(np.squeeze, True, (np.squeeze, [(1, 3, 1)]), (lambda a: np.squeeze(a, 0), [(1, 3)])),
     *_cases(np.repeat, True, (lambda a: np.repeat(a, 2), [_A]), (lambda a: np.repeat(a, [1, 0, 2], axis=0), [_A])),
+    *_cases(np.repeat, False, (lambda a, b: np.repeat(a, np.abs(b * 2).astype(int)), [_V, _V])),
+    *_cases(np.take, False, (lambda a, b: np.take(a, (b * 2).astype(int)), [_V, (3,)])),
+    *_cases(np.compress, False, (lambda a, b: np.compress(b > 1.5, a), [_V, _V])),
+    *_cases(np.extract, False, (lambda a, b: np.extract(b > 1.5, a), [_A, _A]), (lambda b: np.extract(b > 1.5, np.arange(5.0)), [_V])),
+    *_cases(np.take_along_axis, False, (lambda a, b: np.take_along_axis(a, b.argsort(axis=1), 1), [_A, _A])),
+    *_cases(np.select, False, (lambda a, b: np.select([a > 1.6, b > 1.5], [a, b], 7), [_V, _V])),
     *_cases(np.roll, True, (lambda a: np.roll(a, 2), [_A]), (lambda a: np.roll(a, (1, -1), axis=(0, 1)), [_A])),
     *_cases(np.take, True, (lambda a: np.take(a, [2, 0, 0]), [_V]), (lambda a: np.take(a, [[1, 9]], axis=1, mode="clip"), [_A])),
     *_cases(np.diagonal, True, (np.diagonal, [_A]), (lambda a: np.diagonal(a, 1), [_A])),
@@ -169,8 +180,25 @@ COMPUTED: list[Case] = [
     *_cases(np.isreal, False, (np.isreal, [_A])),
     *_cases(np.astype, True, (lambda a: np.astype(a, np.float32), [_A]), (lambda a: a.astype(np.complex128), [_A])),
     *_cases(np.isclose, False, (lambda a, b: np.isclose(a, b, atol=0.2), [_A, (4,)])),
-    *_cases(np.digitize, False, (lambda a: np.digitize(a, [1.2, 1.5, 1.7]), [_A])),
-    *_cases(np.isin, False, (lambda a: np.isin(np.round(a, 1), [1.3, 1.5]), [_A])),
+    *_cases(
+        np.digitize,
+        False,
+        (lambda a: np.digitize(a, [1.2, 1.5, 1.7]), [_A]),
+        (lambda a, b: np.digitize(a, np.sort(b)), [_A, (3,)]),
+    ),
+    *_cases(
+        np.searchsorted,
+        False,
+        (lambda a: np.searchsorted([1.2, 1.5, 1.7], a), [_A]),
+        (lambda a, b: np.searchsorted(np.sort(a), b, side="right"), [(6,), _V]),
+        (lambda a: np.searchsorted(a, [1.3, 1.6], sorter=a.argsort()), [_V]),
+    ),
+    *_cases(
+        np.isin,
+        False,
+        (lambda a: np.isin(np.round(a, 1), [1.3, 1.5]), [_A]),
+        (lambda a, b: np.isin(np.round(a, 1), np.round(b, 1)), [_A, (3,)]),
+    ),
     *_cases(
         np.interp,
         False,
@@ -226,6 +254,14 @@ REDUCED: list[Case] = [
     *(case for one in (np.median, np.nanmedian) for case in _reductions(one, False)),
     *_cases(np.percentile, False, (lambda a: np.percentile(a, 30), [_A]), (lambda a: np.percentile(a, [25, 75], axis=1), [_A])),
     *_cases(np.quantile, False, (lambda a: np.quantile(a, [[0.2, 0.5]], axis=0, keepdims=True), [_A])),
+    *_cases(
+        np.quantile,
+        False,
+        *((lambda a, method=method: np.quantile(a, [0.0, 0.37, 0.5, 1.0], method=method), [_V]) for method in METHODS),
+        (lambda a: np.quantile(a, 0.3), [()]),
+        (lambda a: np.quantile(a.astype(np.float32), 0.3, axis=0), [(7, 2)]),
+    ),
+    *_cases(np.percentile, False, (lambda a: np.percentile(a, 50, axis=(0, 2)), [(3, 2, 3)]), make=_some_nan),
     *_cases(np.nanpercentile, False, (lambda a: np.nanpercentile(a, [30, 60], axis=0), [_A]), make=_some_nan),
     *_cases(np.nanquantile, False, (lambda a: np.nanquantile(a, 0.4), [_A])),
     *_cases(
@@ -353,7 +389,12 @@ ORDERED: list[Case] = [
     ),
     *_cases(np.argsort, False, (np.argsort, [_A]), (lambda a: np.argsort(a, axis=None), [_A])),
     *_cases(np.argpartition, False, (lambda a: np.argpartition(a, 1), [_A])),
-    *_cases(np.unique, False, (lambda a: np.unique(np.round(a, 1)), [_V])),
+    *_cases(
+        np.unique,
+        False,
+        (lambda a: np.unique(np.round(a, 1)), [_V]),
+        *((lambda a, at=at: np.unique(np.round(a, 1), True, True, True)[at], [(2, 3)]) for at in range(4)),
+    ),
     *_cases(
         np.trim_zeros,
         False,

@@ -148,7 +148,7 @@ def test_a_large_image_costs_what_is_asked() -> None:
         lambda a: np.diff(a, prepend=0),
         lambda a: np.percentile(a.values, a[0, :1]),
         lambda a: np.average(a, axis=0, weights=a[:, 0]),
-        lambda a: np.unique(a, return_index=True),
+        lambda a: np.unique(a, axis=0),
         lambda a: np.einsum("...i->...", a),
         lambda a: np.interp(0.5, [0, 1], a[0, :2], period=2),
         lambda a: np.interp(0.5, [1, 0], a[0, :2]),

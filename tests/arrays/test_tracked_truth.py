@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from tests.arrays.drawing import LONG
 from tests.arrays.numpy_functions import CASES, COUNTS, Case
 
 INPUTS = 20 if LONG else 2
-FUNCTIONS = 178
+FUNCTIONS = 179
 """How many of numpy's functions are taken, ufuncs aside."""
 CHANGES = (lambda cell: cell + 0.371, lambda cell: cell * -3.3, lambda cell: np.float64(0.0))
 
@@ -84,6 +84,36 @@ def test_what_changes_is_in_the_answer(case: Case) -> None:
             assert changes <= computed | told(found, f"source {which}", influence=True)
             if case.is_exact:
                 assert changes == computed
+
+
+READING: Mapping[Any, Any] = {
+    function: [one for one in CASES if one.covers is function]
+    for function in (
+        np.median, np.nanmedian, np.percentile, np.nanpercentile, np.quantile, np.nanquantile, np.sort, np.partition, np.where, np.take,
+        np.extract, np.compress, np.select, np.take_along_axis,
+    )
+}  # fmt: skip
+"""By what they read of the cells: what they only compare has influence."""
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("case", [one for some in READING.values() for one in some], ids=lambda case: case.name)
+def test_a_change_that_reorders_nothing_changes_what_is_computed_from_the_cell(case: Case) -> None:
+    """Of cells that are far enough from one another, and from what they are compared with."""
+    values = inputs(case, 3)
+    found, before = tracked(case, values), plain(case, values)
+    if before.dtype.kind != "f":
+        pytest.skip("places of cells do not change with them")
+    for which, shape in enumerate(case.shapes):
+        changes = set()
+        for at in np.ndindex(*shape):
+            given = [one.copy() for one in values]
+            given[which][at] += 3e-5
+            after = plain(case, given)
+            assert after.shape == before.shape
+            changes |= {(*map(int, output), *at) for output in np.argwhere(~same(before, after))}
+        missing = {pair for pair in told(found, f"source {which}", influence=False) if np.isnan(values[which][pair[before.ndim :]])}
+        assert told(found, f"source {which}", influence=False) - missing == changes
 
 
 def test_every_function_that_is_taken_has_a_case() -> None:

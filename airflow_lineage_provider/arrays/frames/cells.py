@@ -4,32 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from airflow_lineage_provider.arrays.compose import restrict
 from airflow_lineage_provider.arrays.compress import compress, concatenated, merge
 from airflow_lineage_provider.arrays.relation import Relation
 from airflow_lineage_provider.arrays.rules import all_to_all
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from airflow_lineage_provider.arrays.boxes import Boxes
     from airflow_lineage_provider.arrays.grouping import Ints
-    from airflow_lineage_provider.arrays.tracking.results import Within
-
-
-def later(make: Callable[[], Relation]) -> Within:
-    """The pairs behind some cells, of a relation that is made when they are asked for first."""
-    made = cache(make)
-
-    def within(boxes: Boxes) -> Relation:
-        return restrict(made(), boxes)
-
-    return within
 
 
 def taken(places: Ints | Sequence[int], side: int) -> Relation:

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 
-from airflow_lineage_provider.arrays.frames.cells import column_of, crossed, into_column, later, of_columns, taken
+from airflow_lineage_provider.arrays.frames.cells import column_of, crossed, into_column, of_columns, taken
 from airflow_lineage_provider.arrays.tracking.array import WAYS_OUT, Tracked, made, plain
 from airflow_lineage_provider.arrays.tracking.relations import all_to_all
-from airflow_lineage_provider.arrays.tracking.results import Followed, Operand, Result
+from airflow_lineage_provider.arrays.tracking.results import Followed, Operand, Result, later
 from airflow_lineage_provider.errors import InvalidArray, InvalidCells, NotTracked
 from airflow_lineage_provider.shown import shown
 from airflow_lineage_provider.words import FrameAggregate

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from airflow_lineage_provider.arrays.compress import merge
-from airflow_lineage_provider.arrays.frames.cells import crossed, grouped, later, taken, together
+from airflow_lineage_provider.arrays.frames.cells import crossed, grouped, taken, together
 from airflow_lineage_provider.arrays.frames.frame import Framed
 from airflow_lineage_provider.arrays.tracking.array import WAYS_OUT
-from airflow_lineage_provider.arrays.tracking.results import Operand, Result
+from airflow_lineage_provider.arrays.tracking.results import Operand, Result, later
 from airflow_lineage_provider.errors import InvalidArray, NotTracked
 from airflow_lineage_provider.shown import shown
 from airflow_lineage_provider.words import FrameAggregate, words

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from airflow_lineage_provider.arrays.frames.cells import crossed, later, taken, together
+from airflow_lineage_provider.arrays.frames.cells import crossed, taken, together
 from airflow_lineage_provider.arrays.frames.frame import Framed, hidden_label, labelled
-from airflow_lineage_provider.arrays.tracking.results import Operand, Result
+from airflow_lineage_provider.arrays.tracking.results import Operand, Result, later
 from airflow_lineage_provider.errors import InvalidArray, NotTracked
 from airflow_lineage_provider.shown import shown
 from airflow_lineage_provider.words import FrameJoin, check_word

@@ -24,12 +24,14 @@ class Rule:
     :ivar arrays: names of parameters.
     :ivar fixed: of further parameters, the only value whose lineage is known.
     :ivar in_lists: whether they may also stand in lists.
+    :ivar deciding: further parameters that may be tracked arrays, whose cells decide which cells are taken: they have influence.
     """
 
     made: Callable[[Call], Any]
     arrays: tuple[str, ...]
     fixed: Mapping[str, Any] | None = None
     in_lists: bool = False
+    deciding: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -64,6 +66,11 @@ class Call:
         value = self.arguments.get(name)
         return value if isinstance(value, Tracked) else None
 
+    @property
+    def deciding(self) -> list[Tracked]:
+        """The tracked arrays among what decides."""
+        return [one for name in self.rule.deciding for one in tracked_in(self.arguments.get(name))]
+
     def result(self) -> Any:
         """What the function gives for the values."""
         return self.function(*plain(self.args), **plain(dict(self.options)))
@@ -76,7 +83,7 @@ class Call:
         for name, value in self.arguments.items():
             if name in ("out", "a_out") and any(one is not None for one in (value if isinstance(value, tuple) else (value,))):
                 raise NotTracked(f"numpy.{self.name} with out= writes into an array; leave it out")
-            if name not in self.rule.arrays and tracked_in(value):
+            if name not in (*self.rule.arrays, *self.rule.deciding) and tracked_in(value):
                 raise NotTracked(f"numpy.{self.name}: the lineage of a tracked array as {name} is not known: {WAYS_OUT}")
             if not self.rule.in_lists and any(hidden_in(one) for one in (value if _is_many(self, name) else (value,))):
                 raise NotTracked(f"numpy.{self.name}: the lineage of a list with tracked arrays as {name} is not known: stack() them")
@@ -104,6 +111,9 @@ def arrays_of(call: Call) -> tuple[list[Any], Callable[[Sequence[Any]], Rebuilt]
         return _Place(len(found) - 1)
 
     bound = inspect.signature(call.function).bind(*call.args, **call.options)
+    for name in call.rule.deciding:
+        if name in bound.arguments:
+            bound.arguments[name] = plain(bound.arguments[name])
     # Numbers of cells need a type of their own.
     for name in ("dtype", "casting"):
         bound.arguments.pop(name, None)

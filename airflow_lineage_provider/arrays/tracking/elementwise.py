@@ -21,7 +21,8 @@ from airflow_lineage_provider.errors import NotTracked
 def _elementwise(call: Call) -> Any:
     found = call.result()
     tracked = [array for name in call.rule.arrays if (array := call.tracked(name)) is not None]
-    return made(call.name, found, [elementwise(one, np.shape(found)) for one in tracked])
+    deciding = [all_to_all(one, np.shape(found), influence=True) for one in call.deciding]
+    return made(call.name, found, [*(elementwise(one, np.shape(found)) for one in tracked), *deciding])
 
 
 def _where(call: Call) -> Any:
@@ -84,8 +85,9 @@ def _rules() -> Iterator[tuple[Any, Rule]]:
         for function in functions:
             yield function, Rule(_elementwise, names)
     yield np.where, Rule(_where, ("condition", "x", "y"))
-    yield np.digitize, Rule(_elementwise, ("x",))
-    yield np.isin, Rule(_elementwise, ("element",))
+    yield np.digitize, Rule(_elementwise, ("x",), deciding=("bins",))
+    yield np.searchsorted, Rule(_elementwise, ("v",), deciding=("a", "sorter"))
+    yield np.isin, Rule(_elementwise, ("element",), deciding=("test_elements",))
     yield np.interp, Rule(_interpolated, ("x", "xp", "fp"))
 
 

@@ -13,6 +13,7 @@ from airflow_lineage_provider.arrays.tracking.elementwise import ELEMENTWISE
 from airflow_lineage_provider.arrays.tracking.moving import MOVING
 from airflow_lineage_provider.arrays.tracking.multiplying import MULTIPLYING
 from airflow_lineage_provider.arrays.tracking.ordering import ORDERING
+from airflow_lineage_provider.arrays.tracking.quantiles import QUANTILES
 from airflow_lineage_provider.arrays.tracking.reducing import REDUCING
 from airflow_lineage_provider.arrays.tracking.transforming import TRANSFORMING
 from airflow_lineage_provider.errors import NotTracked
@@ -22,7 +23,7 @@ _OF_SHAPES = frozenset(
 )
 """What hangs on shapes and types alone is a plain value."""
 
-RULES: Mapping[Any, Rule] = {**MOVING, **ELEMENTWISE, **REDUCING, **MULTIPLYING, **ORDERING, **TRANSFORMING}
+RULES: Mapping[Any, Rule] = {**MOVING, **ELEMENTWISE, **REDUCING, **QUANTILES, **MULTIPLYING, **ORDERING, **TRANSFORMING}
 
 
 def called(function: Callable[..., Any], args: Sequence[Any], options: Mapping[str, Any]) -> Any:

@@ -19,6 +19,7 @@ from airflow_lineage_provider.arrays.relation import Relation
 from airflow_lineage_provider.arrays.rules.reshaping import reshape_within
 from airflow_lineage_provider.arrays.tracking.array import WAYS_OUT, Tracked, made
 from airflow_lineage_provider.arrays.tracking.call import Call, Rule, arrays_of
+from airflow_lineage_provider.arrays.tracking.relations import all_to_all
 from airflow_lineage_provider.arrays.tracking.results import Operand
 from airflow_lineage_provider.errors import NotTracked
 
@@ -87,7 +88,8 @@ def moved(call: Call) -> Any:
         return call.function(*rebuilt(numbers)[0], **rebuilt(numbers)[1])
 
     if not isinstance(found, list | tuple):
-        return made(call.name, found, moved_operands(arrays, on_numbers, np.shape(found)))
+        deciding = [all_to_all(one, np.shape(found), influence=True) for one in call.deciding]
+        return made(call.name, found, [*moved_operands(arrays, on_numbers, np.shape(found)), *deciding])
     parts = [
         made(call.name, one, moved_operands(arrays, lambda *numbers, at=at: on_numbers(*numbers)[at], np.shape(one)))
         for at, one in enumerate(found)
@@ -125,14 +127,14 @@ def _rules() -> Iterator[tuple[Any, Rule]]:
     function: Any
     by_names = {
         "a": (
-            np.transpose, np.permute_dims, np.moveaxis, np.rollaxis, np.expand_dims, np.squeeze, np.repeat, np.roll,
-            np.take, np.diagonal, np.resize, np.copy, np.compress, np.swapaxes,
+            np.transpose, np.permute_dims, np.moveaxis, np.rollaxis, np.expand_dims, np.squeeze, np.roll, np.diagonal, np.resize,
+            np.copy, np.swapaxes,
             # These are asked for by like=, without which numpy makes a plain array.
             np.asarray, np.asanyarray, np.ascontiguousarray, np.asfortranarray, np.require,
         ),
         "object": (np.array,),
         "m": (np.flip, np.fliplr, np.flipud, np.rot90, np.tril, np.triu),
-        "A": (np.tile,), "array": (np.broadcast_to,), "arr": (np.delete, np.take_along_axis, np.extract),
+        "A": (np.tile,), "array": (np.broadcast_to,), "arr": (np.delete,),
         "v": (np.diag, np.diagflat),
         "x": (np.matrix_transpose, np.linalg.matrix_transpose, np.linalg.diagonal, np.fft.fftshift, np.fft.ifftshift, np.unstack,
               np.lib.stride_tricks.sliding_window_view),
@@ -140,11 +142,17 @@ def _rules() -> Iterator[tuple[Any, Rule]]:
         "arrays": (np.concatenate, np.concat, np.stack, np.block),
         "tup": (np.hstack, np.vstack, np.dstack, np.column_stack),
         "arys": (np.atleast_1d, np.atleast_2d, np.atleast_3d),
-        "args": (np.broadcast_arrays,), "xi": (np.meshgrid,), "choicelist": (np.select,),
+        "args": (np.broadcast_arrays,), "xi": (np.meshgrid,),
     }  # fmt: skip
     for name, functions in by_names.items():
         for function in functions:
             yield function, Rule(moved, (name,), in_lists=True)
+    by_deciding = {
+        (np.repeat, "a"): "repeats", (np.take, "a"): "indices", (np.compress, "a"): "condition", (np.take_along_axis, "arr"): "indices",
+        (np.extract, "arr"): "condition", (np.select, "choicelist"): "condlist",
+    }  # fmt: skip
+    for (function, name), deciding in by_deciding.items():
+        yield function, Rule(moved, (name,), in_lists=True, deciding=(deciding,))
     for function in (np.reshape, np.ravel):
         yield function, Rule(_reshaped, ("a",))
     yield np.append, Rule(moved, ("arr", "values"), in_lists=True)

@@ -44,11 +44,15 @@ def _places(call: Call) -> Any:
 
 
 def _unique(call: Call) -> Any:
-    """The first of equal cells."""
+    """The first of equal cells; where they are, and how often, all tell."""
     array = _array(call)
     found, first = np.unique(array.values, return_index=True, equal_nan=call.get("equal_nan", True))
     operands = moved_operands([array], lambda numbers: numbers.reshape(-1)[first], found.shape)
-    return made(call.name, found, [*operands, all_to_all(array, found.shape, influence=True)])
+    values = made(call.name, found, [*operands, all_to_all(array, found.shape, influence=True)])
+    given = call.result()
+    if not isinstance(given, tuple):
+        return values
+    return (values, *(made(call.name, one, [all_to_all(array, np.shape(one))]) for one in given[1:]))
 
 
 def _trimmed(call: Call) -> Any:
@@ -87,7 +91,7 @@ def _rules() -> Iterator[tuple[Any, Rule]]:
     yield np.argpartition, Rule(_places, ("a",), {"order": None})
     yield (
         np.unique,
-        Rule(_unique, ("ar",), {"return_index": False, "return_inverse": False, "return_counts": False, "axis": None, "sorted": True}),
+        Rule(_unique, ("ar",), {"axis": None, "sorted": True}),
     )
     yield np.trim_zeros, Rule(_trimmed, ("filt",))
     yield np.unique_values, Rule(_unique, ("x",))

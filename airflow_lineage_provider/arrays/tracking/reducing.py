@@ -19,16 +19,16 @@ from airflow_lineage_provider.arrays.tracking.results import Operand
 from airflow_lineage_provider.errors import NotTracked
 
 
-def _reduction(call: Call, *, guarantee: str = "exact", skips_nan: bool = False) -> Any:
+def _reduction(call: Call, *, skips_nan: bool = False) -> Any:
     """Of a sum, say: all cells of the range, without those that ``where=`` leaves out, or that are no numbers and skipped.
 
     What was skipped has influence: had it been a number it would count.
     """
-    array = _first(call)
+    array = first_array(call)
     found = np.asarray(call.result())
     counts = _counted(array, call.get("where", True), skips_nan)
     operand = partial(reduced, array, call.get("axis"), call.get("keepdims", False), found.shape)
-    return made(call.name, found, [operand(counts, guarantee), *([operand(influence=True)] if skips_nan else [])])
+    return made(call.name, found, [operand(counts), *([operand(influence=True)] if skips_nan else [])])
 
 
 def _counted(array: Tracked, where: Any, skips_nan: bool) -> Any:
@@ -40,7 +40,7 @@ def _counted(array: Tracked, where: Any, skips_nan: bool) -> Any:
 
 def _average(call: Call) -> Any:
     """With weights of the array's own shape, or along one axis: each is computed with."""
-    array, weights = _first(call), call.get("weights")
+    array, weights = first_array(call), call.get("weights")
     found = np.asarray(call.result())
     axes, keepdims = call.get("axis"), call.get("keepdims", False)
     operands = [reduced(array, axes, keepdims, found.shape)]
@@ -53,13 +53,13 @@ def _average(call: Call) -> Any:
 
 
 def _norm(call: Call, *, axes: Any = None) -> Any:
-    array = _first(call)
+    array = first_array(call)
     found = np.asarray(call.result())
     return made(call.name, found, [reduced(array, call.get("axis", axes), call.get("keepdims", False), found.shape)])
 
 
 def _scan(call: Call, *, skips_nan: bool = False) -> Any:
-    array = _first(call)
+    array = first_array(call)
     counts = _counted(array, True, skips_nan)
     axis = _scan_axis(call, array)
     return made(call.name, call.result(), [scanned(array, axis, counts), *([scanned(array, axis, influence=True)] if skips_nan else [])])
@@ -72,13 +72,13 @@ def _scan_axis(call: Call, array: Tracked) -> Any:
 
 def _unwrapped(call: Call) -> Any:
     """Whether a jump is taken back hangs on the cells before."""
-    array = _first(call)
+    array = first_array(call)
     axis = along(call.get("axis", -1), array.ndim)[0]
     return made(call.name, call.result(), [ruled(array, rules.scan(array.shape, axis), "superset")])
 
 
 def _difference(call: Call) -> Any:
-    array, order = _first(call), call.get("n", 1)
+    array, order = first_array(call), call.get("n", 1)
     found = np.asarray(call.result())
     axis = along(call.get("axis", -1), array.ndim)[0]
     size = [order + 1 if one == axis else 1 for one in range(array.ndim)]
@@ -87,7 +87,7 @@ def _difference(call: Call) -> Any:
 
 def _flat_difference(call: Call) -> Any:
     """Of neighbours in C order, between what is put before and behind them."""
-    array = _first(call)
+    array = first_array(call)
     found = np.asarray(call.result())
     if array.size < 2:
         return made(call.name, found, [])
@@ -99,7 +99,7 @@ def _flat_difference(call: Call) -> Any:
 
 def _gradient(call: Call) -> Any:
     """Of each axis; the cell itself is not read within the array, and stands in the answer."""
-    array = _first(call)
+    array = first_array(call)
     found = call.result()
     axes = along(call.get("axis"), array.ndim)
     results = found if isinstance(found, tuple | list) else [found]
@@ -133,7 +133,11 @@ def _middle(length: int, size: int) -> Relation:
     return rules.sliced((length + size - 1,), [slice(first, first + length)])
 
 
-def _first(call: Call) -> Tracked:
+def first_array(call: Call) -> Tracked:
+    """The array that is reduced.
+
+    :raises NotTracked: another argument is the tracked one.
+    """
     array = call.arguments[call.rule.arrays[0]]
     if not isinstance(array, Tracked):
         raise NotTracked(
@@ -151,10 +155,6 @@ def _rules() -> Iterator[tuple[Any, Rule]]:
         yield function, Rule(_reduction, ("a",), {"mean": np._NoValue, "correction": np._NoValue})
     for function in skipping:
         yield function, Rule(partial(_reduction, skips_nan=True), ("a",))
-    for function in (np.median, np.percentile, np.quantile):
-        yield function, Rule(partial(_reduction, guarantee="superset"), ("a",), {"weights": None})
-    for function in (np.nanmedian, np.nanpercentile, np.nanquantile):
-        yield function, Rule(partial(_reduction, guarantee="superset", skips_nan=True), ("a",), {"weights": None})
     for function in (np.nanargmax, np.nanargmin):
         yield function, Rule(_reduction, ("a",))
     yield np.average, Rule(_average, ("a", "weights"), {"returned": False})

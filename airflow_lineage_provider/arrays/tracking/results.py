@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 
 from airflow_lineage_provider.arrays.boxes import Boxes, Shape
 from airflow_lineage_provider.arrays.compose import restrict
@@ -60,6 +61,16 @@ class Result:
 def whole(relation: Relation) -> Within:
     """Of a relation that is known for all cells."""
     return lambda boxes: restrict(relation, boxes)
+
+
+def later(make: Callable[[], Relation]) -> Within:
+    """Of a relation that is made when it is asked for first."""
+    made = cache(make)
+
+    def within(boxes: Boxes) -> Relation:
+        return restrict(made(), boxes)
+
+    return within
 
 
 def in_order(last: Result, *, influence: bool) -> list[Result]:
