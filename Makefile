@@ -3,7 +3,7 @@
 # One process more than processors, since a test that asks Spark waits half of its time; each may take 3 GB (make test PROCESSES=1).
 PROCESSES ?= $(shell n=$$(getconf _NPROCESSORS_ONLN); echo $$((n < 4 ? n + 1 : 4)))
 PARALLEL := --numprocesses $(PROCESSES) --dist worksteal
-.PHONY: help setup web demo airflow test quick pairs test-install fuzz fuzz-arrays fuzz-sketches fuzz-changes fuzz-inputs tpch tpcds chaos check docs bench bench-arrays bench-gate bench-compare clean
+.PHONY: help setup web demo airflow test quick pairs test-install faults fuzz fuzz-arrays fuzz-sketches fuzz-changes fuzz-inputs tpch tpcds chaos check docs bench bench-arrays bench-web bench-gate bench-compare clean
 
 help: ## Show this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -66,11 +66,17 @@ check: setup ## Lint, check the format, the spelling and the types
 docs: setup ## Draw the picture of the architecture anew, from the imports
 	.venv/bin/python -m tests.package_graph
 
+faults: setup ## Kill and clear tasks of a whole Airflow, run one DAG twice at once, and FAULTS_RUNS (100) times in a row: minutes
+	FAULTS=1 FAULTS_RUNS=$${FAULTS_RUNS:-100} .venv/bin/pytest tests/airflow/test_standing.py
+
 bench: setup ## Measure what the product costs and gains on this machine (BENCH="--size full --only loading"): bench/results.json, report.html
 	.venv/bin/python -m tests.bench $(BENCH)
 
 bench-arrays: setup ## Measure the lineage of arrays alone, against Parquet and DuckDB (BENCH="--size full")
 	.venv/bin/python -m tests.bench --only arrays --only array_queries --only array_coverage --only array_reasons $(BENCH)
+
+bench-web: setup ## Measure what the lineage tab's views wait for, one person asking and fifty (BENCH="--size full": 1,000 runs, 10 million rows)
+	.venv/bin/python -m tests.bench --only web $(BENCH)
 
 bench-gate: setup ## Measure, and fail where a figure is beyond its bound (tests/bench/bounds.toml)
 	.venv/bin/python -m tests.bench --gate $(BENCH)

@@ -10,7 +10,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +19,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[2]
 DAGS = Path(__file__).parent / "standing_dags"
 AIRFLOW = str(Path(sys.executable).parent / "airflow")
-PARTS = ("scheduler", "dag-processor")
+PARTS = ("api-server", "scheduler", "dag-processor")
 MARK = "LINEAGE_TEST_STANDING"
 """A variable of all its processes, tasks and their JVMs among them."""
 
@@ -84,8 +84,8 @@ def until(found: Callable[[], Any], seconds: float = 120) -> Any:
 
 
 @contextmanager
-def standing(home: Path, store_url: str) -> Iterator[Standing]:
-    """An Airflow in a home of its own, whose tasks record in a store; it is taken down at the end."""
+def standing(home: Path, store_url: str, parts: Sequence[str] = PARTS) -> Iterator[Standing]:
+    """An Airflow in a home of its own, or its API server alone, whose tasks record in a store; it is taken down at the end."""
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         port = taken.getsockname()[1]
@@ -95,11 +95,13 @@ def standing(home: Path, store_url: str) -> Iterator[Standing]:
     environment = {name: value for name, value in os.environ.items() if not name.startswith("AIRFLOW")} | _settings(home, port, address)
     environment |= {"AIRFLOW_LINEAGE_STORE": store_url, "PYTHONPATH": str(ROOT), MARK: str(home)}
     subprocess.run([AIRFLOW, "db", "migrate"], env=environment, check=True, capture_output=True)
-    with ExitStack() as parts:
-        for part in ("api-server", *PARTS):
-            parts.enter_context(_part(part, home, environment))
-        token = until(lambda: _token(address, password))
-        made = Standing(address, token, home)
+    with ExitStack() as started:
+        for part in parts:
+            started.enter_context(_part(part, home, environment))
+        made = Standing(address, until(lambda: _token(address, password)), home)
+        if "dag-processor" not in parts:
+            yield made
+            return
         until(lambda: {one["dag_id"] for one in made.asked("GET", "/dags")["dags"]} >= {path.stem for path in DAGS.glob("*.py")})
         for path in DAGS.glob("*.py"):
             made.asked("PATCH", f"/dags/{path.stem}", {"is_paused": False})

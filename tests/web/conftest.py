@@ -15,7 +15,6 @@ from tests.airflow.conftest import DagResult, airflow_home, dags  # noqa: F401
 from tests.web.recorded_runs import restore
 
 os.environ["AIRFLOW__API_AUTH__JWT_SECRET"] = "of the tests, " * 5
-TAB = Path(__file__).resolve().parents[2] / "airflow_lineage_provider" / "web" / "built"
 NAMES = ("judged", "reported", "again", "alone")
 
 

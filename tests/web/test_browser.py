@@ -14,7 +14,7 @@ from urllib.parse import quote
 import pytest
 
 from tests.chromium import SHOTS, needs_chromium, started
-from tests.web.conftest import TAB
+from tests.web.front_end import TAB, large
 
 ROOT = Path(__file__).resolve().parents[2]
 AXE = ROOT / "airflow_lineage_provider" / "web" / "frontend" / "node_modules" / "axe-core" / "axe.min.js"
@@ -238,24 +238,6 @@ def test_the_picture_by_keyboard(opened: Callable[..., Any]) -> None:
     page.get_by_text("3 of 5 runs and tables are shown.").wait_for()
     faded = page.locator(".box.faded").count()
     assert faded == 0  # all that is shown comes from it, or goes to it
-
-
-def large(runs: int) -> dict[str, Any]:
-    """A picture of three nodes for each run: it, its segment, and the table that it writes for two others."""
-    node = dict.fromkeys(("parent", "segment_kind", "rows", "status", "run_id", "task_id", "dag_id", "dag_run_id"))
-    node |= {"detail": "", "kind_name": "", "stored": False, "is_own": True, "withheld": False}
-    nodes, edges = [], []
-    for at in range(runs):
-        name = f"{at:05}"
-        nodes += [
-            node | {"id": name, "kind": "run", "label": f"run {at}", "run_id": name},
-            node
-            | {"id": f"{name}/0", "kind": "segment", "label": "result", "parent": name, "segment_kind": "d" if at % 5 == 0 else "non_d"},
-            node | {"id": f"{name}/output", "kind": "table", "label": f"table {at}"},
-        ]
-        edges += [{"source": f"{name}/0", "target": f"{name}/output"}]
-        edges += [{"source": f"{of:05}/output", "target": f"{name}/0"} for of in {(at - 1) // 2, (at - 1) // 3} if 0 <= of < at]
-    return {"nodes": nodes, "edges": edges, "problems": []}
 
 
 def test_a_picture_of_two_thousand_nodes_draws_what_is_in_the_window(opened: Callable[..., Any]) -> None:

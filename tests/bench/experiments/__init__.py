@@ -25,5 +25,6 @@ EXPERIMENTS = (
     "array_coverage",
     "array_reasons",
     "sketches",
+    "web",
 )
 """The names of the files, in the order in which all are run."""

@@ -1,0 +1,165 @@
+"""A whole Airflow whose tasks are killed and cleared, with others beside them, and many in a row: `make faults`, in minutes."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from airflow_lineage_provider import Lineage
+from airflow_lineage_provider.store import Store
+from tests.airflow.standing import Standing, standing, until
+from tests.airflow.submitting import tables
+from tests.store.conftest import sql
+
+pytestmark = [
+    pytest.mark.skipif("FAULTS" not in os.environ, reason="make faults"),
+    pytest.mark.timeout(0),
+    pytest.mark.spark,
+]
+CLEAN = {number: 2 * number for number in range(8)}
+MANY = int(os.environ.get("FAULTS_RUNS", "20"))
+
+
+@pytest.fixture(scope="module")
+def airflow(store: Store, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Standing]:
+    with standing(tmp_path_factory.mktemp("airflow"), store.url) as made:
+        yield made
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Where the source is, in two files, and the output goes."""
+    (tmp_path / "numbers").mkdir()
+    for part in range(2):
+        numbers = pa.table({"id": pa.array(range(4 * part, 4 * part + 4), pa.int64())})
+        pq.write_table(numbers, tmp_path / "numbers" / f"part-{part}.parquet")
+    return tmp_path
+
+
+def going(folder: Path, so_many: int = 1) -> list[int]:
+    """The Python workers of Spark that are in the middle of their work."""
+    found: list[Path] = until(lambda: len(there := sorted(folder.glob("going-*"))) >= so_many and there)
+    return [int(one.name.removeprefix("going-")) for one in found]
+
+
+def go_on(folder: Path) -> None:
+    (folder / "go").touch()
+
+
+def written(folder: Path) -> dict[int, int]:
+    rows = pq.read_table(folder / "out").to_pylist()
+    assert len(rows) == len(CLEAN), rows
+    return {row["id"]: row["judged"] for row in rows}
+
+
+def recorded(store: Store, dag_run: str) -> list[Any]:
+    """The runs of a DAG run, the first first."""
+    return sorted((one for one in store.runs("judged", 1_000) if (one.airflow or {}).get("run_id") == dag_run), key=lambda one: one.id)
+
+
+def check_clean(store: Store, airflow: Standing, before: list[str], made: list[Any]) -> None:
+    """What runs that are complete stored is there, answers, and nothing else is: no table, session, lock or process."""
+    until(lambda: not airflow.processes())
+    until(lambda: not sessions(store))
+    names = {one.table.split(".", 1)[1].strip('"') for run in made for one in store.materializations(run.id).values()}
+    assert set(tables(store)) == {*before, *names}
+    with Lineage(store=store) as lineage:
+        for run in made:
+            found = lineage.get_run(run.id).explain("id = 7", save=False)
+            assert [row["id"] for row in found.sources["numbers"].rows.to_pylist()] == [7]
+            (reasons,) = found.reasons.values()
+            assert len(reasons.rows) == 1
+            assert found.guarantee.level == "exact"
+
+
+def sessions(store: Store) -> list[tuple[object, ...]]:
+    """Those of runs, which hold locks, and those that are in the middle of something."""
+    return sql(
+        store.url,
+        "SELECT pid, application_name FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        " AND (application_name LIKE 'lineage-%' OR state LIKE 'idle in transaction%')",
+    )
+
+
+def test_a_task_that_is_cleared_while_it_runs(airflow: Standing, store: Store, folder: Path) -> None:
+    before = tables(store)
+    airflow.trigger("judged", "cleared", folder=str(folder))
+    (first,) = going(folder)
+    airflow.asked(
+        "POST", "/dags/judged/clearTaskInstances",
+        {"dry_run": False, "dag_run_id": "cleared", "task_ids": ["judge"], "only_failed": False},
+    )  # fmt: skip
+    until(lambda: [worker for worker in going(folder) if worker != first])
+    go_on(folder)
+    assert airflow.ended("judged", "cleared") == "success"
+    ended, complete = recorded(store, "cleared")
+    assert (ended.status, complete.status) == ("failed", "complete"), ended.error
+    assert written(folder) == CLEAN
+    check_clean(store, airflow, before, [complete])
+
+
+def test_a_task_whose_process_is_killed(airflow: Standing, store: Store, folder: Path) -> None:
+    import psutil
+
+    before = tables(store)
+    airflow.trigger("judged", "killed", folder=str(folder))
+    (worker,) = going(folder)
+    above = psutil.Process(worker).parents()
+    driver = next(above[at + 1] for at, one in enumerate(above) if one.name() == "java")
+    driver.send_signal(signal.SIGKILL)
+    until(lambda: [other for other in going(folder) if other != worker])
+    go_on(folder)
+    assert airflow.ended("judged", "killed") == "success"
+    ended, complete = recorded(store, "killed")
+    assert (ended.status, complete.status) == ("failed", "complete"), ended.error
+    assert written(folder) == CLEAN
+    check_clean(store, airflow, before, [complete])
+
+
+def test_two_runs_of_one_dag_at_once(airflow: Standing, store: Store, folder: Path) -> None:
+    before = tables(store)
+    for name in ("one", "other"):
+        airflow.trigger("judged", name, folder=str(folder))
+    going(folder, 2)
+    go_on(folder)
+    assert [airflow.ended("judged", name) for name in ("one", "other")] == ["success", "success"]
+    made = [*recorded(store, "one"), *recorded(store, "other")]
+    assert [run.status for run in made] == ["complete", "complete"]
+    assert {type(output.version).__name__ for run in made if (output := store.run(run.id).output)} == {"FilesVersion"}
+    assert written(folder) == CLEAN
+    check_clean(store, airflow, before, made)
+
+
+def test_many_in_a_row(airflow: Standing, store: Store, folder: Path) -> None:
+    before = tables(store)
+    sizes = []
+    for number in range(MANY):
+        airflow.trigger("judged", f"row-{number}", folder=str(folder), wait=False)
+        assert airflow.ended("judged", f"row-{number}") == "success"
+        until(lambda: not airflow.processes())
+        sizes.append(catalog(store))
+    until(lambda: not sessions(store))
+    made = [run for number in range(MANY) for run in recorded(store, f"row-{number}")]
+    assert len(made) == MANY
+    grown = {tuple(after - earlier for earlier, after in zip(*one, strict=True)) for one in itertools.pairwise(sizes)}
+    assert len(grown) == 1, "each run adds as much as the one before"
+    check_clean(store, airflow, before, made)
+    with Lineage(store=store) as lineage:
+        for run in made:
+            lineage.drop(run.id)
+    assert tables(store) == before
+
+
+def catalog(store: Store) -> tuple[int, ...]:
+    """Rows of the catalog's tables that runs add to, and tables of stored rows."""
+    names = ("runs", "materializations", "loads", "outputs")
+    counts = [store.query(f"SELECT count(*) AS n FROM lineage.{name}").to_pylist()[0]["n"] for name in names]
+    return (*counts, len(tables(store)))
