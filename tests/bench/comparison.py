@@ -57,7 +57,8 @@ class Comparison:
 
     def _of(self, arm: str) -> dict[str, float]:
         own, base = self._medians(arm), self._medians(self.baseline)
-        ratios = {"wall ÷": _ratio(own["wall, s"], base["wall, s"]), "CPU ÷": _ratio(own["CPU, s"], base["CPU, s"])}
+        both = {"wall ÷": (own["wall, s"], base["wall, s"]), "CPU ÷": (own["CPU, s"], base["CPU, s"])}
+        ratios = {name: _ratio(*one) for name, one in both.items() if one[1]}  # what is in a process of its own has no CPU seconds here
         return own | ratios | self.facts.get(arm, {})
 
     def _medians(self, arm: str) -> dict[str, float]:
@@ -115,7 +116,7 @@ def _rounded(value: float) -> float:
 
 def _ratio(one: float, other: float) -> float:
     # So many digits that count: what is a thousand times quicker is no 0.001.
-    return float(f"{one / other:.4g}") if other else float("nan")
+    return float(f"{one / other:.4g}")
 
 
 def _short(answer: Any) -> str:
