@@ -1,4 +1,5 @@
-"""The picture of a DAG run: its pipelines' runs joined at the tables that pass between them, with the segments of their plans."""
+"""The picture of a DAG run: its pipelines' runs joined at the tables that pass between them, with the segments of their plans; the runs
+that wrote what they read, and those that read what they wrote."""
 
 from __future__ import annotations
 
@@ -19,6 +20,8 @@ from airflow_lineage_provider.web.rights import Rights, dag_of
 from airflow_lineage_provider.web.withheld import redaction_of
 
 MOST_NODES = 4_000
+MOST_READERS = 20
+"""Later runs that are looked at whether they read what a run wrote, the newest of them; five times as many for a picture."""
 _CAPTION = 200
 
 
@@ -85,20 +88,24 @@ def _try(run: RunHead) -> int:
 
 
 def picture(records: Sequence[RunRecord], known: KnownRuns, rights: Rights, in_time: Callable[[], None]) -> Picture:
-    """The picture of these runs, and of the runs that wrote what they read, as far as this person may know of them.
+    """The picture of these runs, of the runs that wrote what they read, and of those that read what they wrote, as far as this person may
+    know of them.
 
     :raises QueryTooSlow: by ``in_time``, which is called for each run.
     """
     made = Picture()
     for record in records:
         made.add(_run(record))
+    looks = 5 * MOST_READERS
     for at, record in enumerate(records):
         in_time()
         if len(made.nodes) > MOST_NODES:
             made.problems.append(f"the picture has {len(made.nodes):,} nodes: the plans of {len(records) - at:,} further runs are left out")
             break
         try:
-            _Drawer(made, record, known, rights).draw()
+            drawer = _Drawer(made, record, known, rights)
+            drawer.draw()
+            looks -= drawer.draw_readers(min(looks, MOST_READERS))
         except StoreUnavailable:
             raise
         except LineageError as problem:
@@ -120,8 +127,13 @@ def _text(value: object) -> str | None:
     return value if isinstance(value, str) else None
 
 
+_WITHHELD_READER = Node(
+    id="", kind="run", label="other runs", detail="runs that you may not read have read this", is_own=False, withheld=True
+)
+
+
 class _Drawer:
-    """Draws one run: its segments, what they read, and what was written."""
+    """Draws one run: its segments, what they read, what was written, and who read that later."""
 
     def __init__(self, made: Picture, record: RunRecord, known: KnownRuns, rights: Rights) -> None:
         self.made, self.record, self.known, self.rights = made, record, known, rights
@@ -142,6 +154,38 @@ class _Drawer:
         if self.record.output is not None:
             self.made.add(_output(self.record))
             self.made.join(f"{self.record.id}/0", f"{self.record.id}/output")
+
+    def draw_readers(self, most: int) -> int:
+        """The runs that read what the run wrote, of the newest ``most`` that may have; how many were looked at."""
+        if self.record.output is None or self.record.status not in ("complete", "incomplete"):
+            return 0
+        may_have = [one for one in self.known.store.readers(self.record.id).runs if not self._is_own(one)]
+        chosen = may_have[len(may_have) - min(most, len(may_have)) :]
+        for run_id in chosen:
+            self._draw_reader(run_id)
+        if len(chosen) < len(may_have):
+            left = (
+                f"of {len(may_have):,} later runs that may have read what {self.record.pipeline} wrote the newest {len(chosen):,} are here"
+            )
+            self.made.problems.append(visible(left))
+        return len(chosen)
+
+    def _is_own(self, run_id: str) -> bool:
+        return run_id in self.made.nodes and self.made.nodes[run_id].is_own
+
+    def _draw_reader(self, run_id: str) -> None:
+        try:
+            reader = self.known.run(run_id)
+            sources = [group[0] for group in tables_of(read(reader)).values()]
+        except StoreUnavailable:
+            raise
+        except LineageError:  # its record cannot be read: nobody knows what it read
+            return
+        if any(self.record.id in made_by(self.known, one, run_id).runs for one in sources):
+            told = _run(reader, is_own=False) if self.rights.may_see(reader) else _WITHHELD_READER
+            node = replace(told, id=f"{self.record.id}/readers") if told.withheld else told
+            self.made.add(node)
+            self.made.join(f"{self.record.id}/output", node.id)
 
     def _segment(self, number: int) -> Node:
         segment = self.plan.plan.segments[number]

@@ -212,30 +212,30 @@ DAG_RUN = "lineage/tab?dag_id={}&dag_run_id=manual__2025-12-31T06%3A00%3A00%2B00
 @SIZES
 def test_the_picture_of_a_dag_run(opened: Callable[..., Any], width: int, scheme: str) -> None:
     page = opened(DAG_RUN.format("loan_examination"), width=width, scheme=scheme)
-    page.get_by_text("2 of 5 runs and tables are shown.").wait_for()  # the newest run, and what it reads
+    page.get_by_text("2 of 6 runs and tables are shown.").wait_for()  # the newest run, and what it reads
     page.get_by_role("group", name="Table judged").click()
-    page.get_by_text("3 of 5 runs and tables are shown.").wait_for()
+    page.get_by_text("4 of 6 runs and tables are shown.").wait_for()
     page.get_by_role("group", name="Run loans.examine").click()
-    page.get_by_text("5 of 5 runs and tables are shown.").wait_for()
+    page.get_by_text("6 of 6 runs and tables are shown.").wait_for()
     page.get_by_role("button", name="Show its segments").click()
     page.get_by_role("group", name="segment 1, Non-D · stored").wait_for()
     page.get_by_role("button", name="Fit View").click()
     page.wait_for_timeout(400)
     look(page, f"picture-{width}")
     page.get_by_role("link", name="As a list").click()
-    page.get_by_text("which loans.examine wrote").wait_for()
+    page.get_by_text("which loans.examine wrote").first.wait_for()
     look(page, f"picture-list-{width}")
 
 
 def test_the_picture_by_keyboard(opened: Callable[..., Any]) -> None:
     page = opened(DAG_RUN.format("loan_examination"))
-    page.get_by_text("2 of 5 runs and tables are shown.").wait_for()
+    page.get_by_text("2 of 6 runs and tables are shown.").wait_for()
     for _ in range(40):
         page.keyboard.press("Tab")
         if (page.evaluate("document.activeElement.getAttribute('aria-label')") or "").startswith("Table judged"):
             break
     page.keyboard.press("Enter")
-    page.get_by_text("3 of 5 runs and tables are shown.").wait_for()
+    page.get_by_text("4 of 6 runs and tables are shown.").wait_for()
     faded = page.locator(".box.faded").count()
     assert faded == 0  # all that is shown comes from it, or goes to it
 

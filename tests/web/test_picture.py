@@ -33,13 +33,13 @@ def parts(answer: Any) -> tuple[dict[str, dict[str, Any]], set[tuple[str, str]]]
 def test_tasks_are_joined_at_the_table_that_passes_between_them(client: Client, runs: dict[str, str]) -> None:
     nodes, edges = parts(picture(client(), "loan_examination"))
     judged, again = runs["judged"], runs["again"]
-    assert {one["label"] for one in nodes.values() if one["kind"] == "run"} == {"loans.examine", "loans.again"}
+    assert {one["label"] for one in nodes.values() if one["kind"] == "run" and one["is_own"]} == {"loans.examine", "loans.again"}
     written = nodes[f"{judged}/output"]
     assert (written["kind"], written["label"], written["stored"], written["rows"]) == ("table", "judged", True, 120)
     assert (f"{judged}/0", f"{judged}/output") in edges
     readers = {target for source, target in edges if source == f"{judged}/output"}
     assert readers
-    assert {nodes[one]["parent"] for one in readers} == {again}
+    assert {nodes[one]["parent"] for one in readers} == {again, None}
     sources = {one["label"] for one in nodes.values() if one["kind"] == "table"} - {"judged"}
     assert sources == {"client", "loan"}
 
@@ -64,6 +64,33 @@ def test_a_run_of_another_dag_stands_behind(client: Client, runs: dict[str, str]
     assert (behind["is_own"], nodes[runs["reported"]]["is_own"]) == (False, True)
     assert (runs["judged"], f"{runs['judged']}/output") in edges
     assert not any(one["parent"] == runs["judged"] for one in nodes.values())
+
+
+def test_a_run_of_another_dag_that_read_what_was_written(client: Client, runs: dict[str, str]) -> None:
+    nodes, edges = parts(picture(client(), "loan_examination"))
+    reader = nodes[runs["reported"]]
+    assert (reader["kind"], reader["is_own"], reader["dag_id"]) == ("run", False, "loan_report")
+    assert (f"{runs['judged']}/output", reader["id"]) in edges
+    assert not any(one["parent"] == reader["id"] for one in nodes.values())
+
+
+def test_readers_that_one_may_not_read_are_only_said_to_be_there(
+    client: Client, runs: dict[str, str], only_dag: Callable[[str, str], None]
+) -> None:
+    only_dag("bob", "loan_examination")
+    nodes, edges = parts(picture(client("viewer", "bob"), "loan_examination"))
+    assert runs["reported"] not in nodes
+    (told,) = [nodes[target] for source, target in edges if source == f"{runs['judged']}/output" and nodes[target]["withheld"]]
+    assert (told["kind"], told["run_id"], told["dag_id"], told["rows"]) == ("run", None, None, None)
+
+
+def test_of_many_later_readers_the_newest_are_looked_at(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    from airflow_lineage_provider.web import picture as drawing
+
+    monkeypatch.setattr(drawing, "MOST_READERS", 0)
+    found = picture(client(), "loan_examination").json()
+    assert found["problems"] == ["of 1 later runs that may have read what loans.examine wrote the newest 0 are here"]
+    assert {one["label"] for one in found["nodes"] if one["kind"] == "run"} == {"loans.examine", "loans.again"}
 
 
 def test_what_one_may_not_read_is_not_told(client: Client, runs: dict[str, str], only_dag: Callable[[str, str], None]) -> None:

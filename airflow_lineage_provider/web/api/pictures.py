@@ -23,7 +23,8 @@ Text = Annotated[str, Query(min_length=1, max_length=500)]
 
 @router.get("/picture")
 async def picture_of(question: Asked, dag_id: Text, dag_run_id: Text) -> PictureAnswer:
-    """A DAG run's pipelines joined at the tables that pass between them, with segments; and the runs that wrote what they read."""
+    """A DAG run's pipelines joined at the tables that pass between them, with segments; the runs that wrote what they read, and those
+    that read what they wrote."""
     return await question.answered(lambda: _drawn(question, dag_id, dag_run_id))
 
 
