@@ -164,10 +164,8 @@ class _Drawer:
         for run_id in chosen:
             self._draw_reader(run_id)
         if len(chosen) < len(may_have):
-            left = (
-                f"of {len(may_have):,} later runs that may have read what {self.record.pipeline} wrote the newest {len(chosen):,} are here"
-            )
-            self.made.problems.append(visible(left))
+            told = f"later runs that may have read what {self.record.pipeline} wrote, but for the newest {len(chosen):,}, are not looked at"
+            self.made.problems.append(visible(f"{told}: {len(may_have) - len(chosen):,}"))
         return len(chosen)
 
     def _is_own(self, run_id: str) -> bool:

@@ -89,7 +89,7 @@ def test_of_many_later_readers_the_newest_are_looked_at(client: Client, monkeypa
 
     monkeypatch.setattr(drawing, "MOST_READERS", 0)
     found = picture(client(), "loan_examination").json()
-    assert found["problems"] == ["of 1 later runs that may have read what loans.examine wrote the newest 0 are here"]
+    assert found["problems"] == ["later runs that may have read what loans.examine wrote, but for the newest 0, are not looked at: 1"]
     assert {one["label"] for one in found["nodes"] if one["kind"] == "run"} == {"loans.examine", "loans.again"}
 
 
