@@ -6,9 +6,12 @@ Intervals are kept as beginning and length, and the moves of an end as the diffe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from airflow_lineage_provider.arrays.boxes import Shape
 from airflow_lineage_provider.arrays.columns import deflated, packed, pcoded, read
@@ -75,17 +78,17 @@ def _relation(source: Source) -> Relation:
     rows = source.number()
     if rows > cell_limit():
         raise TooManyCells(f"the relation has {rows:,} rows, and {cell_limit():,} may be read (AIRFLOW_LINEAGE_CELL_LIMIT)")
-    outputs = _block(source, 2 * len(out_shape), rows).reshape(len(out_shape), 2, rows)
-    inputs = _block(source, 4 * len(in_shape), rows).reshape(len(in_shape), 4, rows)
+    outputs = [_Column.of(source, rows) for _ in range(2 * len(out_shape))]
+    inputs = [_Column.of(source, rows) for _ in range(4 * len(in_shape))]
     if not source.ended:
         raise RelationDamaged("a relation's bytes go on where it ends")
-    out_lo, in_lo = outputs[:, 0], inputs[:, 0]
-    lo_moves, hi_moves = inputs[:, 2], inputs[:, 2] + inputs[:, 3]
-    if max(np.abs(lo_moves).max(initial=0), np.abs(hi_moves).max(initial=0)) > len(out_shape):
+    lo_moves, hi_moves = inputs[2::4], [one + other for one, other in zip(inputs[2::4], inputs[3::4], strict=True)]
+    if any(one.most > len(out_shape) for one in (*lo_moves, *hi_moves)):
         raise InvalidRelation(f"an interval moves with an axis that an output of shape {out_shape} has not")
-    found = Relation(
-        out_shape, in_shape, out_lo, out_lo + outputs[:, 1], in_lo, in_lo + inputs[:, 1], lo_moves.astype(np.int8), hi_moves.astype(np.int8)
-    )
+    out_lo, in_lo = _stacked(outputs[::2], rows), _stacked(inputs[::4], rows)
+    out_hi, in_hi = _lengthened(out_lo, outputs[1::2]), _lengthened(in_lo, inputs[1::4])
+    moves = (_stacked(some, rows, np.int8) for some in (lo_moves, hi_moves))
+    found = Relation(out_shape, in_shape, out_lo, out_hi, in_lo, in_hi, *moves)
     check_relation(found)
     return found
 
@@ -95,8 +98,34 @@ def _shape(source: Source) -> Shape:
     return check_shape("in bytes", [source.number() for _ in range(min(rank, 64))])
 
 
-def _block(source: Source, columns: int, rows: int) -> Ints:
-    found = np.empty((columns, rows), dtype=np.int64)
-    for at in range(columns):
-        found[at] = read(source, rows)
+@dataclass(frozen=True)
+class _Column:
+    """Numbers of a column; one where all are the same, which most columns are."""
+
+    numbers: Ints | int
+
+    @classmethod
+    def of(cls, source: Source, rows: int) -> _Column:
+        return cls(read(source, rows))
+
+    def __add__(self, other: _Column) -> _Column:
+        return _Column(self.numbers + other.numbers)
+
+    @property
+    def most(self) -> int:
+        """Of their sizes."""
+        return int(np.abs(self.numbers).max(initial=0))
+
+
+def _stacked(columns: Sequence[_Column], rows: int, kind: type[np.signedinteger[Any]] = np.int64) -> npt.NDArray[Any]:
+    found = np.empty((len(columns), rows), dtype=kind)
+    for at, column in enumerate(columns):
+        found[at] = column.numbers
     return found
+
+
+def _lengthened(ends: Ints, lengths: Sequence[_Column]) -> Ints:
+    """Further ends; the same where there is nothing to add."""
+    if all(isinstance(one.numbers, int) and not one.numbers for one in lengths):
+        return ends
+    return np.asarray(ends + _stacked(lengths, ends.shape[1]))

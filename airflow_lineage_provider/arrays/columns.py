@@ -61,8 +61,8 @@ def pcoded(column: Ints) -> bytes:
     return min(found, deflated(column), key=len) if likely < len(found) else found
 
 
-def read(source: Source, rows: int) -> Ints:
-    """A column of so many rows.
+def read(source: Source, rows: int) -> Ints | int:
+    """A column of so many rows; one number where all are the same.
 
     :raises RelationDamaged: it is none.
     """
@@ -70,7 +70,7 @@ def read(source: Source, rows: int) -> Ints:
     if kind >= 2 * _BITS or kind & (_PLANES | _BITS) == _PLANES | _BITS:
         raise RelationDamaged(f"a relation's column is of no kind that this release knows ({kind})")
     if kind & 3 == CONSTANT:
-        return np.full(rows, _int64(source.signed()), dtype=np.int64)
+        return _int64(source.signed())
     first = _int64(source.signed()) if kind & _DIFFERENCES else 0
     least, width, length = _int64(source.signed()), source.number(), source.number()
     if not 0 < width <= 64 or (kind & _DIFFERENCES and not rows):

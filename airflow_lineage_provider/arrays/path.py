@@ -7,10 +7,14 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from airflow_lineage_provider.arrays import dense, join
-from airflow_lineage_provider.arrays.boxes import DENSE_CELLS
+from airflow_lineage_provider.arrays.boxes import DENSE_CELLS, Boxes, nothing
 from airflow_lineage_provider.arrays.region import Region
 from airflow_lineage_provider.arrays.relation import Relation
+from airflow_lineage_provider.arrays.side import Side
+from airflow_lineage_provider.arrays.single import Single
 
 _DENSE_RANK = 8
 """A bitmap's prefix sums are read at 2 ** rank corners for each row."""
@@ -23,9 +27,14 @@ class Step:
     relation: Relation
     backward: bool
 
+    @property
+    def side(self) -> Side:
+        """The relation's, which is asked about."""
+        return self.relation.out_side if self.backward else self.relation.in_side
+
     def candidates(self, region: Region) -> int:
         """How many pairs of a row and a box have to be looked at."""
-        return join.candidates(region.boxes, self.relation.out_side if self.backward else self.relation.in_side)[0]
+        return join.candidates(region.boxes, self.side)[0]
 
 
 @dataclass(frozen=True)
@@ -53,14 +62,19 @@ def is_dense(step: Step, region: Region) -> bool:
     if sum(map(math.prod, shapes)) > DENSE_CELLS or max(map(len, shapes)) > _DENSE_RANK:
         return False
     size = region.size
+    if len(relation) == 1 and size <= 1:
+        return False
     # What has to be looked at to tell more costs more than many a hop.
     if size * (_BOX + _CANDIDATE * len(relation)) <= dense.least_cost(relation):
         return False
-    bitmaps = dense.cost(relation)
-    return _BOX * size > bitmaps or _BOX * size + _CANDIDATE * step.candidates(region) > bitmaps
+    bitmaps, boxes = dense.cost(relation), _BOX * size
+    if boxes + _SORTED * step.side.index_rows > bitmaps:
+        step.side.passed_by += 1
+        return True
+    return boxes + _CANDIDATE * step.candidates(region) > bitmaps
 
 
-_BOX, _CANDIDATE = 150, 250
+_BOX, _CANDIDATE, _SORTED = 150, 250, 60
 """Nanoseconds, measured, as `dense.cost` has its own."""
 
 
@@ -94,9 +108,22 @@ def _by_bitmaps(step: Step, region: Region) -> Region:
 
 
 def _by_boxes(step: Step, region: Region, merge: bool) -> Region:
+    if merge and len(region.boxes) <= 1 and step.relation.single is not None and not (step.backward and step.relation.shared_axes):
+        return _by_numbers(step, step.relation.single, region)
     way = join.backward if step.backward else join.forward
     boxes = region.boxes if merge or region.parts is None else region.parts
     return Region(_reached(step), parts=way(step.relation, boxes))
+
+
+def _by_numbers(step: Step, row: Single, region: Region) -> Region:
+    """One row, and one box, or none."""
+    box = region.boxes
+    found = None if not len(box) else (row.backward if step.backward else row.forward)(box.lo[:, 0].tolist(), box.hi[:, 0].tolist())
+    shape = _reached(step)
+    if found is None:
+        return Region(shape, parts=nothing(len(shape)))
+    lo, hi = (np.array(ends, dtype=np.int64).reshape(len(shape), 1) for ends in found)
+    return Region(shape, parts=Boxes(lo, hi))
 
 
 def _reached(step: Step) -> tuple[int, ...]:

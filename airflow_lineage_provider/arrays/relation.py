@@ -19,6 +19,7 @@ from airflow_lineage_provider.arrays.aligned import Aligned, aligned
 from airflow_lineage_provider.arrays.boxes import Boxes, Shape, cells_of
 from airflow_lineage_provider.arrays.grouping import Bools, Ints, keys, sorting
 from airflow_lineage_provider.arrays.side import Side
+from airflow_lineage_provider.arrays.single import Single
 from airflow_lineage_provider.errors import InvalidRelation, TooManyCells
 from airflow_lineage_provider.settings import cell_limit
 
@@ -90,6 +91,8 @@ class Relation:
 
     def inputs(self, where: Boxes) -> Boxes:
         """The same, of rows whose output boxes are cut down to ``where``."""
+        if not self.motions:
+            return Boxes(self.in_lo, self.in_hi)
         found = Boxes(self.in_lo.copy(), self.in_hi.copy())
         for one in self.motions:
             # A beginning that moves ahead is least where the output begins, one that moves against it where that ends.
@@ -114,9 +117,13 @@ class Relation:
         """How ends move, in any row."""
         found, rank = [], len(self.out_shape)
         for own, of_lo in itertools.product(range(len(self.in_shape)), (True, False)):
-            counts = np.bincount((self.lo_moves if of_lo else self.hi_moves)[own].astype(np.int64) + rank, minlength=2 * rank + 1)
-            moves = [int(at) - rank for at in counts.nonzero()[0] if at != rank]
-            found += [Motion(own, of_lo, abs(move) - 1, move > 0, bool(counts[move + rank] == len(self))) for move in moves]
+            moves = (self.lo_moves if of_lo else self.hi_moves)[own]
+            if len(moves) and (moves == moves[0]).all():
+                counts = {int(moves[0]): len(moves)}
+            else:
+                binned = np.bincount(moves.astype(np.int64) + rank, minlength=2 * rank + 1)
+                counts = {int(at) - rank: int(binned[at]) for at in binned.nonzero()[0]}
+            found += [Motion(own, of_lo, abs(one) - 1, one > 0, rows == len(moves)) for one, rows in counts.items() if one]
         return tuple(found)
 
     def rows_of(self, motion: Motion) -> Bools:
@@ -140,6 +147,11 @@ class Relation:
         return self.take(points), self.take(~points & ~moving), self.take(moving)
 
     @cached_property
+    def single(self) -> Single | None:
+        """Its row in plain numbers, where it has but one."""
+        return Single.of(self)
+
+    @cached_property
     def aligned(self) -> tuple[Aligned, ...] | None:
         """Its rows, if there are few of them and bitmaps go through each as a whole."""
         return aligned(self)
@@ -156,7 +168,9 @@ class Relation:
 
 
 def extent(offset: Ints, moves: Moves, where: Boxes) -> tuple[Ints, Ints]:
-    """The least and the largest value of ends, (m, n), while the output runs through the n boxes of ``where``."""
+    """The least and the largest value of ends, (m, n), while the output runs through the n boxes of ``where``; not to be written to."""
+    if not moves.any():
+        return offset, offset
     least, most = offset.copy(), offset.copy()
     for axis in range(where.rank):
         lo, hi = where.lo[axis], where.hi[axis]
@@ -223,6 +237,8 @@ def check_relation(relation: Relation) -> None:
         wanted = (len(getattr(relation, axes)), rows)
         if not isinstance(column, np.ndarray) or column.shape != wanted or column.dtype != kind:
             raise InvalidRelation(f"{name} of a compressed relation is an array of {np.dtype(kind)} and shape {wanted}, (axes, rows)")
+    if relation.single is not None and relation.single.fits(relation.out_shape, relation.in_shape):
+        return
     for moves in (relation.lo_moves, relation.hi_moves):
         _refuse_rows((moves > rank) | (moves < -rank), relation, f"moves with an axis that an output of shape {relation.out_shape} has not")
     outputs, inputs = relation.out_boxes, relation.in_boxes
@@ -251,6 +267,8 @@ def _gaps(relation: Relation) -> Bools:
     least_hi, _ = extent(relation.in_hi, relation.hi_moves, relation.out_boxes)
     together = (np.abs(relation.lo_moves) == np.abs(relation.hi_moves)) & (relation.lo_moves != 0)
     gap = ~together & (largest_lo > least_hi)
+    if not together.any():
+        return np.asarray(gap)
     for ends in (relation.out_lo, relation.out_hi):
         lo, _ = extent(relation.in_lo, relation.lo_moves, Boxes(ends, ends))
         hi, _ = extent(relation.in_hi, relation.hi_moves, Boxes(ends, ends))

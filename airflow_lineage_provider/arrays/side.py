@@ -9,12 +9,16 @@ from airflow_lineage_provider.arrays.boxes import Boxes, Shape, flat
 from airflow_lineage_provider.arrays.grouping import IntervalIndex, Ints
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Side:
-    """n boxes of cells of an array of this shape."""
+    """n boxes of cells of an array of this shape.
+
+    :ivar passed_by: how often they were gone through without an index, as it costs more to make.
+    """
 
     boxes: Boxes
     shape: Shape
+    passed_by: int = 0
 
     def __len__(self) -> int:
         return len(self.boxes)
@@ -23,6 +27,11 @@ class Side:
     def index(self) -> tuple[IntervalIndex, ...]:
         """For each axis, the boxes by their interval."""
         return tuple(IntervalIndex.of(lo, hi) for lo, hi in zip(self.boxes.lo, self.boxes.hi, strict=True))
+
+    @property
+    def index_rows(self) -> float:
+        """How many rows have yet to be sorted for the index, spread over as many hops as would have had a use of it."""
+        return 0.0 if "index" in vars(self) else len(self) * self.boxes.rank / (1 + self.passed_by)
 
     @cached_property
     def cells(self) -> Ints | None:

@@ -79,6 +79,7 @@ def test_what_no_slice_is_goes_otherwise() -> None:
 
 def test_bitmaps_are_taken_for_scattered_cells_and_boxes_for_few() -> None:
     step = Step(shuffled(300, 2), True)
+    assert step.side.index  # sorted, which a first question would not be worth
     few, many = np.zeros((300, 300), dtype=bool), np.random.default_rng(3).random((300, 300)) < 0.1
     few[7, 8:20] = True
     for mask, wanted in ((few, False), (many, True)):

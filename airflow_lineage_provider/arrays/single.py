@@ -1,0 +1,98 @@
+"""A relation of one row in plain numbers: what most operations have, where the machinery for many rows costs more than the answer.
+
+The same rules as of `join`, `relation.inputs` and `relation.check_relation`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from airflow_lineage_provider.arrays.relation import Relation
+
+Box = tuple[list[int], list[int]]
+"""First and last position along each axis."""
+
+
+@dataclass(frozen=True)
+class Single:
+    """One row, as of a `Relation`.
+
+    :ivar outputs: its box of output cells.
+    :ivar offsets: of where the intervals of input positions begin, and of where they end.
+    :ivar moves: of the beginnings, and of the ends.
+    """
+
+    outputs: Box
+    offsets: Box
+    moves: tuple[list[int], list[int]]
+
+    @classmethod
+    def of(cls, relation: Relation) -> Single | None:
+        """None of a relation of several rows, or none."""
+        if len(relation) != 1:
+            return None
+        names = ("out_lo", "out_hi", "in_lo", "in_hi", "lo_moves", "hi_moves")
+        first, last, low, high, lo_moves, hi_moves = (getattr(relation, name)[:, 0].tolist() for name in names)
+        return cls((first, last), (low, high), (lo_moves, hi_moves))
+
+    def backward(self, first: Sequence[int], last: Sequence[int]) -> Box | None:
+        """The input cells behind a box of output cells; None where there are none.
+
+        They are a box where no two input axes hang on one output axis.
+        """
+        first, last = [*map(max, first, self.outputs[0])], [*map(min, last, self.outputs[1])]
+        return self._inputs(first, last) if all(one <= other for one, other in zip(first, last, strict=True)) else None
+
+    def forward(self, first: Sequence[int], last: Sequence[int]) -> Box | None:
+        """The output cells that a box of input cells stands behind; None where there are none."""
+        (low, high), (begin, end) = self.offsets, (self.outputs[0].copy(), self.outputs[1].copy())
+        for own, (of_lo, of_hi) in enumerate(zip(*self.moves, strict=True)):
+            # ±b + offset ≤ last, or ≥ first where the interval's end is concerned.
+            if (not of_lo and low[own] > last[own]) or (not of_hi and high[own] < first[own]):
+                return None
+            if of_lo > 0:
+                end[of_lo - 1] = min(end[of_lo - 1], last[own] - low[own])
+            elif of_lo:
+                begin[-of_lo - 1] = max(begin[-of_lo - 1], low[own] - last[own])
+            if of_hi > 0:
+                begin[of_hi - 1] = max(begin[of_hi - 1], first[own] - high[own])
+            elif of_hi:
+                end[-of_hi - 1] = min(end[-of_hi - 1], high[own] - first[own])
+        return (begin, end) if all(one <= other for one, other in zip(begin, end, strict=True)) else None
+
+    def fits(self, output: Sequence[int], source: Sequence[int]) -> bool:
+        """Whether it has output cells of the output, and behind each of them input cells of the input."""
+        rank = len(output)
+        if any(abs(move) > rank for moves in self.moves for move in moves) or not _within(self.outputs, output):
+            return False
+        return _within(self._inputs(*self.outputs), source) and all(self._lengths())
+
+    def _inputs(self, first: Sequence[int], last: Sequence[int]) -> Box:
+        low, high = self.offsets[0].copy(), self.offsets[1].copy()
+        for own, (of_lo, of_hi) in enumerate(zip(*self.moves, strict=True)):
+            if of_lo:
+                low[own] += first[of_lo - 1] if of_lo > 0 else -last[-of_lo - 1]
+            if of_hi:
+                high[own] += last[of_hi - 1] if of_hi > 0 else -first[-of_hi - 1]
+        return low, high
+
+    def _lengths(self) -> Iterator[bool]:
+        """Of each interval, whether it is nowhere empty: its ends come nearest at a corner of the box."""
+        first, last = self.outputs
+        for low, high, of_lo, of_hi in zip(*self.offsets, *self.moves, strict=True):
+            corners = [(_at(of_lo, first, last), _at(of_hi, last, first))]
+            if of_lo and abs(of_lo) == abs(of_hi):
+                corners = [(_at(of_lo, ends, ends), _at(of_hi, ends, ends)) for ends in self.outputs]
+            yield all(low + begin <= high + end for begin, end in corners)
+
+
+def _at(move: int, against: Sequence[int], ahead: Sequence[int]) -> int:
+    """How far an end has moved at the farther side of a box."""
+    return 0 if not move else ahead[move - 1] if move > 0 else -against[-move - 1]
+
+
+def _within(box: Box, shape: Sequence[int]) -> bool:
+    return all(0 <= low <= high < side for low, high, side in zip(*box, shape, strict=True))
