@@ -74,10 +74,10 @@ WindowMode = Literal["valid", "same", "full"]
 ArrayLineage = Literal["elementwise", "all", "axis"]
 """What a function's result is declared to come from (`arrays.apply`)."""
 
-FrameJoin = Literal["inner", "left", "right", "outer"]
+FrameJoin = Literal["inner", "left", "right", "outer", "cross"]
 """How two tracked frames are joined (`arrays.frames.joining`)."""
 
-FrameAggregate = Literal["sum", "mean", "prod", "min", "max", "std", "var", "nunique", "count", "size", "first", "last"]
+FrameAggregate = Literal["sum", "mean", "prod", "min", "max", "std", "var", "median", "nunique", "count", "size", "first", "last"]
 """What is made of the values of a group (`arrays.frames.groups`)."""
 
 ArrayOwner = Literal["task", "run", "derivation"]

@@ -36,8 +36,8 @@ class Groups:
         """One row for each group, in the order of the keys: the keys, and aggregates of columns by names of your own.
 
         A key is computed from the key's cells of all rows of its group, an aggregate from the cells that it reads: those that are not
-        missing, of ``first`` and ``last`` that one, of ``count`` and ``size`` all. The keys of all rows have influence, and so have the
-        cells that an aggregate leaves out.
+        missing, of ``first`` and ``last`` that one, of ``median`` the one or two in the middle, of ``count`` and ``size`` all. The keys of
+        all rows have influence, and so have the cells that an aggregate leaves out.
 
         :raises NotTracked: an aggregate is another one than `words.FrameAggregate`.
         :raises InvalidArray: an aggregate has the name of a key.
@@ -89,14 +89,29 @@ def _read(numbers: Ints, how: str, values: pd.Series) -> Ints:
     if how in ("count", "size"):
         return numbers
     there = np.where(values.notna().to_numpy(), numbers, -1)
-    if how not in ("first", "last"):
-        return there
     kept = np.flatnonzero(there >= 0)
-    order = kept if how == "first" else kept[::-1]
-    _, chosen = np.unique(there[order], return_index=True)
+    if how not in ("first", "last", "median"):
+        return there
+    if how == "median":
+        kept = kept[np.asarray(values.iloc[kept].argsort(kind="stable"))]
+        kept = kept[np.argsort(there[kept], kind="stable")]
+        kept = kept[_middle(there[kept])]
+    else:
+        order = kept if how == "first" else kept[::-1]
+        kept = order[np.unique(there[order], return_index=True)[1]]
     only = np.full(len(there), -1, dtype=np.int64)
-    only[order[chosen]] = there[order[chosen]]
+    only[kept] = there[kept]
     return only
+
+
+def _middle(groups: Ints) -> Ints:
+    """Of groups one after the other, the places of the one row in the middle of each, or of both.
+
+    >>> _middle(np.array([0, 0, 0, 2, 2])).tolist()
+    [1, 3, 4]
+    """
+    _, starts, counts = np.unique(groups, return_index=True, return_counts=True)
+    return np.unique(np.concatenate([starts + (counts - 1) // 2, starts + counts // 2]))
 
 
 def pivot(frame: Framed, index: str, columns: str, values: str) -> Framed:

@@ -34,7 +34,8 @@ def merge(
     """Two frames joined by columns, as pandas joins them.
 
     A cell is computed from the cell of its row; a key that both have (``on``) from the left one's, where there is no left row from the
-    right one's. All keys of both have influence. A row without a partner has cells without lineage.
+    right one's. All keys of both have influence; where each row meets each (``cross``) there is none. A row without a partner has cells
+    without lineage.
 
     :raises InvalidOption: ``how`` is another one.
     :raises InvalidArray: the other is no tracked frame, or no columns to join by are named.
@@ -43,17 +44,21 @@ def merge(
     check_word("how", how, FrameJoin)
     if not isinstance(right, Framed):
         raise InvalidArray(f"{shown(right)} is no tracked frame to join with; arrays.frame(name, table) makes one")
-    if on is None and (left_on is None or right_on is None):
+    if how == "cross":
+        if any(one is not None for one in (on, left_on, right_on)):
+            raise InvalidArray("merge with how='cross' joins each row with each, and takes no columns to join by")
+    elif on is None and (left_on is None or right_on is None):
         raise InvalidArray("merge needs the columns to join by: on=, or left_on= and right_on=")
     keys = _labels(on) if on is not None else []
     hidden = [hidden_label(left.columns, right.columns, [*keys, "row"])]
     hidden.append(hidden_label(left.columns, right.columns, ["row", *hidden]))
     tables = [labelled(one.values, label, np.arange(len(one))) for one, label in zip((left, right), hidden, strict=True)]
-    options = {"on": keys} if on is not None else {"left_on": _labels(left_on), "right_on": _labels(right_on)}
+    apart = {"left_on": _labels(left_on), "right_on": _labels(right_on)}
+    options = {} if how == "cross" else {"on": keys} if on is not None else apart
     joined = tables[0].merge(tables[1], how=how, suffixes=suffixes, **options)
     rows = [np.asarray(joined[label].fillna(-1).to_numpy(), dtype=np.int64) for label in hidden]
     made = joined.drop(columns=hidden)
-    decided = [keys, keys] if on is not None else [_labels(left_on), _labels(right_on)]
+    decided = [keys, keys] if on is not None else [*apart.values()]
     return _joined((left, right), made, (rows[0], rows[1]), keys, suffixes, decided)
 
 
@@ -88,7 +93,7 @@ def _joined(
     operands = [
         Operand(left.result, later(lambda: crossed(taken(rows[0], len(left)), taken(of_left, left.shape[1])))),
         Operand(right.result, later(behind_right)),
-        *(one.decided((len(made), width), labels) for one, labels in zip(frames, decided, strict=True)),
+        *(one.decided((len(made), width), labels) for one, labels in zip(frames, decided, strict=True) if labels),
     ]
     return Framed(made, Result("merge", made.shape, tuple(operands)))
 
