@@ -199,6 +199,10 @@ def _not_null_count(node: TreeNode, context: Context) -> e.Expression:
     return functions.at_least_non_nulls(int(node.fields["n"]), arguments(node, context))
 
 
+def _place_in_array(node: TreeNode, context: Context) -> e.Expression:
+    return functions.place_in_array(*arguments(node, context))
+
+
 def _replaced(node: TreeNode, context: Context) -> e.Expression:
     """A function that Spark replaced by others: what it was replaced by, since only that was analyzed.
 
@@ -257,6 +261,7 @@ _SPECIAL: Mapping[str, Converter] = {
     "AggregateExpression": _aggregate,
     "With": _with,
     "AtLeastNNonNulls": _not_null_count,
+    "ArrayBinarySearch": _place_in_array,
     "ExtractANSIIntervalDays": _interval_days,
     "Alias": _unwrapped,  # inside an expression a name has no meaning
     "KnownNullable": _unwrapped,

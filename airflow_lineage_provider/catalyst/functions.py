@@ -9,7 +9,7 @@ from airflow_lineage_provider.catalyst.context import Context
 from airflow_lineage_provider.catalyst.datatypes import ddl
 from airflow_lineage_provider.catalyst.state import function_for
 from airflow_lineage_provider.catalyst.tree import TreeNode, decode, is_tree, nodes
-from airflow_lineage_provider.plan.expressions import Call, Expression, Literal
+from airflow_lineage_provider.plan.expressions import Call, Cast, Expression, Lambda, LambdaVariable, Literal
 
 # The registry knows these by their builders, whose names are not the expressions'.
 _BUILT = {
@@ -149,6 +149,24 @@ def at_least_non_nulls(count: int, arguments: tuple[Expression, ...]) -> Express
         one = Call(function="if", arguments=(term, Literal(value="1", type="int"), Literal(value="0", type="int")), type="int")
         total = Call(function="+", arguments=(total, one), type="int")
     return Call(function=">=", arguments=(total, Literal(value=str(count), type="int")), type="boolean")
+
+
+def place_in_array(array: Expression, value: Expression) -> Expression:
+    """Where Java's binary search finds a value in a sorted array, in functions that SQL has: its place from 0; ``-1 - n`` where it is not
+    there, and ``n`` items are below it, NULLs among them. (The selection of a run that read through a sketch has it.)"""
+    item = LambdaVariable(name="item", type=value.type)
+    null = Call(function="isnull", arguments=(item,), type="boolean")
+    below = Call(function="or", arguments=(null, Call(function="<", arguments=(item, value), type="boolean")), type="boolean")
+    items = Lambda(parameters=(item,), body=below, type="boolean")
+    count = Call(function="size", arguments=(Call(function="filter", arguments=(array, items), type=array.type),), type="int")
+    there = Call(function="array_contains", arguments=(array, value), type="boolean")
+    place = Cast(child=Call(function="array_position", arguments=(array, value), type="bigint"), type="int")
+    one = Literal(value="1", type="int")
+    found = Call(function="-", arguments=(place, one), type="int")
+    missing = Call(function="-", arguments=(Literal(value="-1", type="int"), count), type="int")
+    either = Call(function="if", arguments=(there, found, missing), type="int")
+    nothing = Call(function="isnull", arguments=(value,), type="boolean")
+    return Call(function="if", arguments=(nothing, Literal(value=None, type="int"), either), type="int")
 
 
 def _known(argument: Expression) -> Expression:

@@ -25,9 +25,8 @@ from airflow_lineage_provider.sketches.partition import Partition
 from airflow_lineage_provider.sketches.policy import share_read
 from airflow_lineage_provider.sketches.sketch import WORTH, Sketch, SketchKind
 from airflow_lineage_provider.sketches.ties import limit_to_count, rows_in_place
-from airflow_lineage_provider.sketches.use import selection
+from airflow_lineage_provider.sketches.use import Selection, selection
 from airflow_lineage_provider.sources.row_groups import bounds_of_row_groups
-from airflow_lineage_provider.sql import ColumnRef, lower_expression
 from airflow_lineage_provider.store.ids import new_id
 from airflow_lineage_provider.tracing.maps import RESULT, RowSet, distinct_rows, numbered_rows
 from airflow_lineage_provider.tracing.program import rest_of_plan
@@ -98,7 +97,7 @@ def sketched(run: AskedRun, wanted: Sketching, most: int) -> Sketched:
             except (SketchError, OverflowError, ValueError) as error:  # a value that Python has not
                 told.append(_unused(column, f"not captured: {error}"))
                 continue
-        problem = _too_large(one) or (_ties(run, spark, leaf, maker.condition) if leaf in wanted.tied else "")
+        problem = _too_large(one) or (_ties(run, spark, leaf, maker) if leaf in wanted.tied else "")
         if problem:
             told.append(_unused(column, problem))
             continue
@@ -138,14 +137,14 @@ def _too_large(one: StoredSketch) -> str:
     return f"it would have {one.rows:,} of {one.total:,} rows: too many to be worth it" if one.rows > WORTH * one.total else ""
 
 
-def _ties(run: AskedRun, spark: SparkTracing, leaf: int, condition: str) -> str:
-    """Why the limit could cut other rows over a sketch, that has the rows which meet a condition."""
+def _ties(run: AskedRun, spark: SparkTracing, leaf: int, made: _Made) -> str:
+    """Why the limit could cut other rows over a sketch."""
     from airflow_lineage_provider.spark.rereading.counted import counted
 
     limit = limit_to_count(rest_of_plan(run.recorded.plan, frozenset()), leaf)
     if limit is None or limit.count is None:
         return "rows may tie at the limit"
-    found = counted(spark, unique_names(rows_in_place(limit)), {leaf: condition}, run.udfs)
+    found = counted(spark, unique_names(rows_in_place(limit)), {leaf: (made.column.safe.column, made.selection)}, run.udfs)
     if found <= limit.count:
         return ""
     return f"rows tie at the limit: over the sketch {found:,} are in its first {limit.count:,} places, and another run may take others"
@@ -186,13 +185,13 @@ def _parts(made: Derivation) -> Iterator[list[int]]:
 
 @dataclass
 class _Made:
-    """A sketch in the making; ``condition`` is its selection, once it is made."""
+    """A sketch in the making; ``selection`` has its rows, once it is made."""
 
     source: RecordedSource
     column: ChosenColumn
     behind: _Behind
     values: SketchedColumn
-    condition: str = ""
+    selection: Selection | None = None
 
     def stored(self, wanted: Sketching, run: AskedRun) -> StoredSketch:
         partition = self._partition()
@@ -202,20 +201,14 @@ class _Made:
         versions = tuple(wanted.versions[leaf] for leaf in sorted(wanted.versions))
         kind: SketchKind = "accurate" if self.behind.guarantee == EXACT else "superset"
         sketch = Sketch(leaf=self.column.safe.leaf, column=column, count=partition.count, fragments=inside, versions=versions, kind=kind)
-        self.condition = self._condition(partition, inside)
-        rows, total = self.values.counted(self.condition)
+        self.selection = selection(partition, inside, dict(zip(self.source.source.columns, self.source.source.output, strict=True))[column])
+        rows, total = self.values.counted(self.selection)
         assert wanted.instance is not None
         return StoredSketch(
             id=new_id(), run_id=run.record.id, pipeline=run.record.pipeline, template=wanted.instance.template,
             binding=wanted.instance.binding, leaf=sketch.leaf, table=self.column.safe.table, column=column, versions=wanted.versions,
             content=sketch.to_bytes(), cuts=kept_cuts.to_bytes(partition), rows=rows, total=total, proof=self.column.proof,
         )  # fmt: skip
-
-    def _condition(self, partition: Partition, inside: frozenset[int]) -> str:
-        by_name = dict(zip(self.source.source.columns, self.source.source.output, strict=True))
-        attribute = by_name[self.column.safe.column]
-        condition = selection(partition, inside, attribute)
-        return lower_expression(condition or TRUE, {attribute.id: ColumnRef(text=self.column.safe.column)}, dialect="spark")
 
     def _partition(self) -> Partition:
         """The user's cuts; else those at the bounds of row groups, a value a fragment, or percentiles of a sample."""

@@ -10,13 +10,12 @@ from airflow_lineage_provider.records.versions import FilesVersion, SourceVersio
 from airflow_lineage_provider.sketches.appends import AppendRule
 from airflow_lineage_provider.sketches.partition import Partition
 from airflow_lineage_provider.sketches.sketch import WORTH, Sketch
-from airflow_lineage_provider.sketches.use import let_pass, selection
-from airflow_lineage_provider.sql import ColumnRef, lower_expression
+from airflow_lineage_provider.sketches.use import Selection, selection
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from airflow_lineage_provider.plan.expressions import Attribute, Expression
+    from airflow_lineage_provider.plan.expressions import Attribute
     from airflow_lineage_provider.plan.operators import Source
     from airflow_lineage_provider.records.sketches import StoredSketch
 
@@ -37,12 +36,12 @@ def added_files(then: SourceVersion, now: SourceVersion) -> tuple[str, ...] | st
 
 @dataclass(frozen=True)
 class AppendedRead:
-    """What is read of a source: the rows that meet a condition, and all of the files ``in_full``, where it does not have all new rows.
+    """What is read of a source: the rows that are selected, and all of the files ``in_full``, where it does not have all new rows.
 
     ``fragments`` are those that are read of the old files, ``rows`` of ``total`` the rows that are read; ``new`` rows came since.
     """
 
-    condition: Expression
+    selection: Selection
     in_full: tuple[str, ...]
     fragments: int
     rows: int
@@ -81,9 +80,9 @@ class AppendedSource:
 
     def _beside_the_sketch(self, files: tuple[str, ...]) -> AppendedRead:
         """The new files, whatever their rows are, and the sketch of the old ones."""
-        from airflow_lineage_provider.spark.executing.new_files import counted, of_files
+        from airflow_lineage_provider.spark.executing.new_files import of_files
 
-        new = counted(of_files(self.frame, files))
+        new = of_files(self.frame, files).count()
         return self._of(self.sketch.fragments, files, new, self.stored.rows)
 
     def _with_fragments(self, files: tuple[str, ...]) -> AppendedRead:
@@ -94,35 +93,24 @@ class AppendedSource:
         if found is None:
             raise SketchError(f"its new rows have more than {MOST_VALUES:,} different values of {self.sketch.column}")
         values, new = found
-        before = let_pass(self.partition, self.sketch.fragments, self._attribute)
-        fragments = before | self.partition.fragments_of(values)
-        return self._of(fragments, (), new, self._old_rows(before, fragments, of_other_files(self.frame, files)))
+        more = self.partition.fragments_of(values) - self.sketch.fragments
+        old = self.stored.rows + self._rows_in(more, of_other_files(self.frame, files))
+        return self._of(self.sketch.fragments | more, (), new, old)
 
-    def _old_rows(self, before: frozenset[int], fragments: frozenset[int], old: DataFrame) -> int:
-        """The rows of the other files that are read. Those of the sketch were counted when it was captured: few remain to be looked at."""
-        from airflow_lineage_provider.spark.executing.new_files import counted
+    def _rows_in(self, fragments: frozenset[int], old: DataFrame) -> int:
+        """The rows of the other files that are read beside the sketch's, which were counted when it was captured."""
+        from airflow_lineage_provider.spark.selected import selected
 
-        more = let_pass(self.partition, fragments, self._attribute) - before
-        if not more:
-            return self.stored.rows
-        if let_pass(self.partition, more, self._attribute) == more:
-            return self.stored.rows + counted(old, self._text(more))
-        return counted(old, self._text(fragments))
+        if not fragments:
+            return 0
+        return selected(old, selection(self.partition, fragments, self._attribute), self.sketch.column).count()
 
     def _of(self, fragments: frozenset[int], in_full: tuple[str, ...], new: int, old: int) -> AppendedRead:
-        condition = self._condition(fragments)
-        return AppendedRead(condition, in_full, len(fragments), old + new, self.stored.total + new, new)
+        found = selection(self.partition, fragments, self._attribute)
+        if found is None:
+            raise SketchError("all fragments would be read: it is not worth it")
+        return AppendedRead(found, in_full, len(fragments), old + new, self.stored.total + new, new)
 
     @property
     def _attribute(self) -> Attribute:
         return dict(zip(self.source.columns, self.source.output, strict=True))[self.sketch.column]
-
-    def _condition(self, fragments: frozenset[int]) -> Expression:
-        found = selection(self.partition, fragments, self._attribute)
-        if found is None:
-            raise SketchError("all fragments would be read: it is not worth it")
-        return found
-
-    def _text(self, fragments: frozenset[int]) -> str:
-        names = {self._attribute.id: ColumnRef(text=self.sketch.column)}
-        return lower_expression(self._condition(fragments), names, dialect="spark")

@@ -12,10 +12,10 @@ from airflow_lineage_provider.sketches.choice import ChosenColumn
 from airflow_lineage_provider.sketches.template import Instance
 
 if TYPE_CHECKING:
-    from airflow_lineage_provider.plan.expressions import Expression
     from airflow_lineage_provider.plan.operators import Source
     from airflow_lineage_provider.recording import RecordedPlan, RecordedSource
     from airflow_lineage_provider.running.run import Request
+    from airflow_lineage_provider.sketches.use import Selection
     from airflow_lineage_provider.sketches.wanted import SketchOn
     from airflow_lineage_provider.spark.capturing.capture import CapturedPipeline
 
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 class Sketching:
     """``uses`` says of each source what became of it.
 
-    By leaf: ``selections`` are the conditions of the sketches that are used, ``in_full`` files that are read whole, whatever these say, and
+    By leaf: ``selections`` are those of the sketches that are used, ``in_full`` files that are read whole, whatever these say, and
     ``capture`` the columns that are to be captured, of which those of ``tied`` leaves are good only if no rows tie at the limit.
     ``versions`` are digests of the versions of the sources that the run reads, ``because`` is why some are captured, where it was decided.
     """
 
     uses: tuple[SketchUse, ...] = ()
-    selections: Mapping[int, Expression] = field(default_factory=dict)
+    selections: Mapping[int, Selection] = field(default_factory=dict)
     in_full: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
     capture: Mapping[int, ChosenColumn] = field(default_factory=dict)
     tied: frozenset[int] = frozenset()

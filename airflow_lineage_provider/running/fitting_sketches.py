@@ -27,11 +27,10 @@ from airflow_lineage_provider.sketches.partition import Partition
 from airflow_lineage_provider.sketches.reuse import why_not_reused
 from airflow_lineage_provider.sketches.sketch import Sketch
 from airflow_lineage_provider.sketches.template import Binding
-from airflow_lineage_provider.sketches.use import selection
+from airflow_lineage_provider.sketches.use import Selection, selection
 from airflow_lineage_provider.typed_json import written
 
 if TYPE_CHECKING:
-    from airflow_lineage_provider.plan.expressions import Expression
     from airflow_lineage_provider.recording import RecordedSource
     from airflow_lineage_provider.store.run_store import RunStore
 
@@ -52,10 +51,10 @@ def fitting(asked: Asked, store: RunStore) -> Sketching:
 
 @dataclass(frozen=True)
 class _Fit:
-    """What becomes of a source: where a sketch is used, the condition of the rows that are read, and files that are read whole."""
+    """What becomes of a source: where a sketch is used, the selection of the rows that are read, and files that are read whole."""
 
     use: SketchUse
-    condition: Expression | None = None
+    selection: Selection | None = None
     in_full: tuple[str, ...] = ()
 
     @property
@@ -85,7 +84,7 @@ class _Fitting:
                 fits[source.source.leaf] = self._appended(source, appended, fits[source.source.leaf].use, others)
         return self.asked.sketching(
             tuple(one.use for one in fits.values()),
-            selections={leaf: one.condition for leaf, one in fits.items() if one.condition is not None},
+            selections={leaf: one.selection for leaf, one in fits.items() if one.selection is not None},
             in_full={leaf: one.in_full for leaf, one in fits.items() if one.in_full},
         )
 
@@ -144,11 +143,11 @@ class _Fitting:
         attributes = dict(zip(source.source.columns, source.source.output, strict=True))
         try:
             sketch, partition = _parts(source, stored)
-            condition = selection(partition, sketch.fragments, attributes[stored.column])
+            found = selection(partition, sketch.fragments, attributes[stored.column])
         except SketchError as problem:
             return _unreadable(source, stored, problem)
         told = f"sketch of run {stored.run_id}, {of}: {stored.rows:,} of {stored.total:,} rows"
-        return _Fit(_used(source, stored, told, len(sketch.fragments), sketch.count, stored.rows, stored.total), condition)
+        return _Fit(_used(source, stored, told, len(sketch.fragments), sketch.count, stored.rows, stored.total), found)
 
     # --- of a version from before an append ----------------------------------------------------------------------------
 
@@ -202,7 +201,7 @@ class _Fitting:
         frame, (sketch, partition) = self.asked.captured.leaves[one.leaf], _parts(source, one)
         with spark_errors(f"looking at the new rows of {source.source.relation.name}"):
             found = AppendedSource(source.source, frame, files, one, sketch, partition).read(rule)
-        return _Fit(_used_with_new(source, one, sketch.count, found, len(files), rule), found.condition, found.in_full)
+        return _Fit(_used_with_new(source, one, sketch.count, found, len(files), rule), found.selection, found.in_full)
 
 
 def _parts(source: RecordedSource, stored: StoredSketch) -> tuple[Sketch, Partition]:

@@ -1,9 +1,10 @@
 """A sketch as a selection over its leaf: which rows a run that uses it reads (the paper's Q[P], Sec. 5).
 
-Two conditions in one. The reader of Parquet files is given at most 16 intervals, whose bounds it compares with the files' statistics; more
-of them, written as a disjunction, take Spark longer than reading everything (100 of them 8 times as long as the plain scan, 384 of them
-35 times). Which of the rows that are left belong to the sketch is then told by the number of their fragment, by a set of numbers where the
-cuts are equally far from each other, or by a balanced tree of comparisons.
+Two conditions in one. The reader of Parquet files is given intervals, whose bounds it compares with the files' statistics: all of the
+sketch's where they are few, else some in which the smallest gaps are closed. Spark asks each row that was read whether it is in one of
+them, by code that Java does not compile when it is long (128 intervals over rows in random order take 3 times as long as reading
+everything); where closed gaps leave more than half of the fragments it is given none. Whether a row belongs to the sketch is then found by
+searching its value among all bounds in order, in the same time for ten of them and for thousands.
 """
 
 from __future__ import annotations
@@ -12,19 +13,23 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import ROUND_CEILING, Context, Decimal
-from itertools import pairwise
+from functools import cached_property
 from typing import Any
 
 from airflow_lineage_provider.errors import SketchError
-from airflow_lineage_provider.plan.expressions import Attribute, Call, Cast, Expression, Literal, conjunction
+from airflow_lineage_provider.plan.expressions import Attribute, Call, Expression, Literal
 from airflow_lineage_provider.sketches.intervals import Interval, intervals_of
 from airflow_lineage_provider.sketches.kinds import digits, is_whole, kind_of
 from airflow_lineage_provider.sketches.partition import Partition
 
-FOR_READER = 16
-"""So many intervals the reader is given."""
-IN_TREE = 128
-"""So many intervals the tree of comparisons tells apart: it is compiled for every query."""
+FEW = 16
+"""So many intervals are the whole selection: asking a row for each costs less than a search."""
+FOR_READER = 64
+"""At most so many intervals the reader is given where they are all of the sketch's."""
+CLOSED = 32
+"""So many it is given where there are more, and gaps are closed."""
+SPARED = 0.5
+"""With closed gaps they are given only if they have at most this share of the fragments."""
 
 _FALSE, _TRUE = Literal(value="false", type="boolean"), Literal(value="true", type="boolean")
 _MOST_BIGINT = (1 << 63) - 1
@@ -32,10 +37,35 @@ _EXACT = Context(prec=80)
 _WHOLE_BITS = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}
 
 
-def selection(partition: Partition, fragments: frozenset[int], column: Attribute) -> Expression | None:
-    """The condition that the rows of a leaf in these fragments meet, and few others; None where all rows do.
+@dataclass(frozen=True, kw_only=True)
+class Membership:
+    """Whether a value is in one of several intervals, told by its place among their bounds, which open and close intervals in turn.
 
-    What it lets pass besides are whole fragments. It is never NULL and never fails, whatever the value.
+    :ivar column: the value. It is compared as the ``type`` of the bounds, which all its values have.
+    :ivar bounds: constants of that type, as texts that Spark casts back to it, ascending, each once.
+    :ivar before: whether values below all bounds are inside; then the first bound closes an interval.
+    :ivar null: whether NULL is; ``nan``: whether NaN is, None where no value is that.
+    """
+
+    column: Attribute
+    type: str
+    bounds: tuple[str, ...]
+    before: bool
+    null: bool
+    nan: bool | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Selection:
+    """The rows of a leaf that meet ``intervals`` and are in a ``membership``, where there are these. Neither is ever NULL, or fails."""
+
+    column: Attribute
+    intervals: Expression | None = None
+    membership: Membership | None = None
+
+
+def selection(partition: Partition, fragments: frozenset[int], column: Attribute) -> Selection | None:
+    """The selection of a leaf's rows that are in these fragments; None where all rows are.
 
     :raises SketchError: the column is of another type than the partition; a cut cannot be written as a constant of Spark's.
     """
@@ -44,25 +74,15 @@ def selection(partition: Partition, fragments: frozenset[int], column: Attribute
     if len(fragments) == partition.count:
         return None
     if not fragments:
-        return _FALSE
-    made = _Selection(partition, fragments, column)
-    few = made.intervals(FOR_READER)
-    coarse = made.within(few)
-    if few == made.intervals(partition.count):
-        return coarse
-    return conjunction((coarse, made.exact()))
-
-
-def let_pass(partition: Partition, fragments: frozenset[int], column: Attribute) -> frozenset[int]:
-    """The fragments whose rows meet the `selection` of these: they, and where they are many some that stand between."""
-    made = _Selection(partition, fragments, column)
-    if made.intervals(FOR_READER) == made.intervals(partition.count) or made.is_numbered:
-        return fragments
-    return fragments | {number for one in made.intervals(IN_TREE) for number in range(one.first, one.last + 1)}
+        return Selection(column=column, intervals=_FALSE)
+    made = _Selected(partition, fragments, column)
+    if len(made.intervals) <= FEW:
+        return Selection(column=column, intervals=made.within(made.intervals))
+    return Selection(column=column, intervals=made.for_reader(), membership=made.membership())
 
 
 @dataclass(frozen=True)
-class _Selection:
+class _Selected:
     partition: Partition
     fragments: frozenset[int]
     column: Attribute
@@ -72,83 +92,71 @@ class _Selection:
         """How many fragments are ranges of values."""
         return self.partition.null_fragment
 
+    @cached_property
+    def intervals(self) -> tuple[Interval, ...]:
+        """All intervals that the fragments are."""
+        return intervals_of(self.fragments, self.ranges, self.ranges)
+
+    @property
+    def null(self) -> bool:
+        return self.partition.null_fragment in self.fragments
+
+    @property
+    def nan(self) -> bool | None:
+        return None if self.partition.nan_fragment is None else self.partition.nan_fragment in self.fragments
+
     def cut(self, at: int) -> Literal:
         """A cut as a constant, which compares with the column's values as the cut does."""
         return _constant(self.partition.cuts[at], self.partition.type)
 
-    def intervals(self, most: int) -> tuple[Interval, ...]:
-        return intervals_of(self.fragments, self.ranges, most)
-
     # --- for the reader ------------------------------------------------------------------------------------------------
 
+    def for_reader(self) -> Expression | None:
+        """Intervals by which it skips pages; None where they would be of little use."""
+        if len(self.intervals) <= FOR_READER:
+            return self.within(self.intervals)
+        closed = intervals_of(self.fragments, self.ranges, CLOSED)
+        read = sum(one.last - one.first + 1 for one in closed)
+        return self.within(closed) if read <= SPARED * self.ranges else None
+
     def within(self, intervals: Sequence[Interval]) -> Expression:
-        """A disjunction of intervals, and of what is in none."""
-        terms = [self._between(one) for one in intervals]
-        if self.partition.null_fragment in self.fragments:
-            terms.append(_call("isnull", self.column))
-        if self.partition.nan_fragment in self.fragments:
-            terms.append(_both(_call("isnotnull", self.column), _call("isnan", self.column)))
-        return _balanced("or", terms)
+        """A disjunction of intervals, and of what is in none. That the value is not NULL is said once: so Spark asks no interval for it."""
+        beside = [_call("isnull", self.column)] if self.null else []
+        if self.nan:
+            beside.append(_both(_call("isnotnull", self.column), _call("isnan", self.column)))
+        among = [self._between(one) for one in intervals]
+        if not among:
+            return _balanced("or", beside) if beside else _FALSE
+        inside = _both(_call("isnotnull", self.column), _balanced("or", among))
+        return _balanced("or", [inside, *beside])
 
     def _between(self, one: Interval) -> Expression:
-        terms = [_call("isnotnull", self.column)]
+        terms = []
         if one.first > 0:
             terms.append(_call(">=", self.column, self.cut(one.first - 1)))
         if one.last < self.ranges - 1:
             terms.append(_call("<", self.column, self.cut(one.last)))
-        elif self.partition.nan_fragment is not None:  # NaN is the largest of Spark's numbers
+        elif self.nan is not None:  # NaN is the largest of Spark's numbers
             terms.append(_call("not", _call("isnan", self.column)))
-        return _balanced("and", terms)
+        return _balanced("and", terms) if terms else _TRUE
 
     # --- exactly -------------------------------------------------------------------------------------------------------
 
-    def exact(self) -> Expression:
-        """Whether a row's fragment is one of these, asked in this order, so that no condition meets a value that it cannot be asked of."""
-        cases: list[Expression] = [_call("isnull", self.column), self._has(self.partition.null_fragment)]
-        if self.partition.nan_fragment is not None:
-            cases += [_call("isnan", self.column), self._has(self.partition.nan_fragment)]
-        step = self._step()
-        return _call("when", *cases, self._tree(self.intervals(IN_TREE)) if step is None else self._by_number(step))
-
-    @property
-    def is_numbered(self) -> bool:
-        """Whether a row's fragment is computed, so that it is told exactly, however many there are."""
-        return self._step() is not None
-
-    def _has(self, fragment: int) -> Literal:
-        return _TRUE if fragment in self.fragments else _FALSE
-
-    def _step(self) -> int | None:
-        """How far apart the cuts of whole numbers are, where they are equally far, so that a number is divided by it."""
-        cuts = self.partition.cuts
-        if not is_whole(self.partition.type) or len(cuts) < 2 or not all(isinstance(cut, int) for cut in cuts):
-            return None
-        steps = {after - before for before, after in pairwise(cuts)}
-        fits = max(-cuts[0], cuts[-1], cuts[-1] - cuts[0]) <= _MOST_BIGINT
-        return steps.pop() if len(steps) == 1 and fits else None
-
-    def _by_number(self, step: int) -> Expression:
-        first, last = self.partition.cuts[0], self.partition.cuts[-1]
-        wide = Cast(child=self.column, type="bigint")
-        passed = Call(function="-", arguments=(wide, _whole(first)), type="bigint")
-        number = Call(function="div", arguments=(passed, _whole(step)), type="bigint")
-        between = [_whole(one - 1) for one in sorted(self.fragments) if 0 < one < self.ranges - 1]
-        inside = _call("in", number, *between) if between else _FALSE
-        below, above = _call("<", wide, _whole(first)), _call(">=", wide, _whole(last))
-        return _call("when", below, self._has(0), above, self._has(self.ranges - 1), inside)
-
-    def _tree(self, intervals: Sequence[Interval]) -> Expression:
-        """Comparisons with the bounds of intervals, halved each time."""
-        starts = [one.first for one in intervals]
-        bounds = sorted({0, *starts, *(one.last + 1 for one in intervals if one.last < self.ranges - 1)})
-        return self._halved(bounds, [bound in set(starts) for bound in bounds])
-
-    def _halved(self, bounds: Sequence[int], inside: Sequence[bool]) -> Expression:
-        if len(bounds) == 1:
-            return _TRUE if inside[0] else _FALSE
-        middle = len(bounds) // 2
-        left, right = self._halved(bounds[:middle], inside[:middle]), self._halved(bounds[middle:], inside[middle:])
-        return _call("when", _call("<", self.column, self.cut(bounds[middle] - 1)), left, right)
+    def membership(self) -> Membership:
+        """Cuts that are one constant (there may be no value of the type between them) have nothing between them, and cancel out."""
+        bounds: list[Literal] = []
+        for one in self.intervals:
+            for at in (one.first - 1, one.last):
+                if not 0 <= at < len(self.partition.cuts):
+                    continue
+                bound = self.cut(at)
+                if bounds and bounds[-1].value == bound.value:
+                    bounds.pop()
+                else:
+                    bounds.append(bound)
+        texts = tuple(one.value or "" for one in bounds)
+        type_ = _type_of(bounds, self.partition.type)
+        return Membership(column=self.column, type=type_, bounds=texts, before=0 in self.fragments, null=self.null, nan=self.nan)
 
 
 # --- expressions -------------------------------------------------------------------------------------------------------
@@ -170,8 +178,19 @@ def _balanced(function: str, terms: Sequence[Expression]) -> Expression:
     return _call(function, _balanced(function, terms[:middle]), _balanced(function, terms[middle:]))
 
 
-def _whole(value: int) -> Literal:
-    return Literal(value=str(value), type="bigint")
+def _type_of(bounds: Sequence[Literal], type_: str) -> str:
+    """A type that has all these constants, and all values of a column of a type."""
+    match kind_of(type_):
+        case "number" if is_whole(type_):
+            return "decimal(38,0)" if any(one.type.startswith("decimal") for one in bounds) else "bigint"
+        case "number":
+            whole, scale = digits(type_) or (0, 0)
+            return f"decimal({max([whole, *((digits(one.type) or (0, 0))[0] for one in bounds)]) + scale},{scale})"
+        case "float":
+            return "double"
+        case "text":
+            return "string"
+    return type_
 
 
 def _constant(cut: Any, type_: str) -> Literal:
@@ -183,7 +202,7 @@ def _constant(cut: Any, type_: str) -> Literal:
         case "number":
             return _number(Decimal(cut), type_)
         case "float":  # a float is compared as the double that it is
-            text = repr(float(cut)).removeprefix("+")
+            text = repr(float(cut) + 0.0)  # -0.0 is 0.0
             return Literal(value={"inf": "Infinity", "-inf": "-Infinity"}.get(text, text), type="double")
         case "boolean":
             return _TRUE if cut else _FALSE
@@ -197,6 +216,7 @@ def _constant(cut: Any, type_: str) -> Literal:
 def _number(cut: Decimal, type_: str) -> Literal:
     whole, scale = digits(type_) or (0, 0)
     least = cut.quantize(Decimal(1).scaleb(-scale), rounding=ROUND_CEILING, context=_EXACT)
+    least = _EXACT.add(least, 0)  # -0 is 0
     bits = _WHOLE_BITS.get(type_)
     if bits is not None:
         fits, large = -(1 << bits - 1) <= least < 1 << bits - 1, abs(least) <= _MOST_BIGINT

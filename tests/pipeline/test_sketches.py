@@ -18,8 +18,7 @@ from airflow_lineage_provider.errors import InvalidOption, PlanError, ReadThroug
 from airflow_lineage_provider.plan.expressions import Attribute
 from airflow_lineage_provider.sketches.partition import Partition
 from airflow_lineage_provider.sketches.sketch import Sketch
-from airflow_lineage_provider.sketches.use import selection
-from airflow_lineage_provider.sql import ColumnRef, lower_expression
+from airflow_lineage_provider.sketches.use import FEW, FOR_READER, selection
 from airflow_lineage_provider.store.schema import sketch_cuts, sketch_uses, sketches
 from tests.in_turn import sampled
 
@@ -205,17 +204,37 @@ def test_lineage_through_a_sketch_is_that_of_the_plain_run(spark: SparkSession, 
 
 
 def test_pages_are_skipped_and_positions_stay(spark: SparkSession, tables: Path) -> None:
+    from airflow_lineage_provider.spark.selected import selected
+
     place = str(tables / "lineitem")
     partition = Partition(type="int", cuts=tuple(range(0, ORDERS, 5)))
-    condition = selection(partition, frozenset({3, 50, 51, 110}), Attribute(id=0, name="l_orderkey", type="int"))
-    text = lower_expression(condition, {0: ColumnRef(text="l_orderkey")}, dialect="spark")  # type: ignore[arg-type]
+    asked = selection(partition, frozenset({3, 50, 51, 110}), Attribute(id=0, name="l_orderkey", type="int"))
     columns = ["l_orderkey", "l_line", "_metadata.row_index"]
     everything = {(row[0], row[1]): row[2] for row in spark.read.parquet(place).select(*columns).collect()}
-    chosen = spark.read.parquet(place).select(*columns).where(text)
+    chosen = spark.read.parquet(place).select(*columns)
+    chosen = selected(chosen, asked, "l_orderkey")
     found = {(row[0], row[1]): row[2] for row in chosen.collect()}
     assert found == {key: at for key, at in everything.items() if partition.fragment_of(key[0]) in {3, 50, 51, 110}}
     read = chosen._jdf.queryExecution().executedPlan().collectLeaves().apply(0).metrics().apply("numOutputRows").value()
     assert len(found) <= read < len(everything) / 2
+
+
+def test_scattered_fragments_are_searched_and_the_result_is_a_source(spark: SparkSession, lineage: Lineage) -> None:
+    """The selection is a search among bounds then, which a pipeline over the run's result has in its plan."""
+    sql = "SELECT l_orderkey, sum(l_quantity) AS total FROM lineitem WHERE l_orderkey % 10 = 3 GROUP BY l_orderkey"
+    on = {"lineitem": SketchOn(column="l_orderkey", cuts=sorted({at * 3 + at % 2 for at in range(ORDERS // 3)}))}
+    plain = lineage.run(sql, name="scattered", sketches="capture", sketch_on=on)
+    through = lineage.run(sql, name="scattered", sketches="use", sketch_on=on)
+    (use,) = through.sketches
+    assert use.state == "used"
+    assert FOR_READER > use.fragments > FEW
+    assert bag(through.result) == bag(plain.result)
+    above = lineage.run(through.result.where("total > 100"), name="above")
+    assert bag(above.result) == bag(plain.result.where("total > 100"))
+    (row, *_) = above.result.collect()
+    explained = above.explain(f"l_orderkey = {row.l_orderkey}").sources["lineitem"]
+    expected = spark.table("lineitem").where(f"l_orderkey = {row.l_orderkey}").count()
+    assert len(explained.rows) == expected
 
 
 # --- when a sketch is not used -----------------------------------------------------------------------------------------

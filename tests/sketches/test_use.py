@@ -18,8 +18,7 @@ from airflow_lineage_provider.sketches import cuts
 from airflow_lineage_provider.sketches.cuts import RowGroup
 from airflow_lineage_provider.sketches.intervals import intervals_of
 from airflow_lineage_provider.sketches.partition import Partition
-from airflow_lineage_provider.sketches.use import FOR_READER, IN_TREE, let_pass, selection
-from airflow_lineage_provider.sql import ColumnRef, lower_expression
+from airflow_lineage_provider.sketches.use import CLOSED, FEW, FOR_READER, Membership, Selection, selection
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -61,24 +60,42 @@ KINDS = (
 )  # fmt: skip
 
 
-def cut(kind: str, values: Sequence[Any], random: Random) -> Partition:
-    """Cuts at some of the values, few or many."""
+def cut(kind: str, values: Sequence[Any], random: Random, every: bool = False) -> Partition:
+    """Cuts at some of the values, few or many, or at every one."""
     found = sorted({one for one in values if one is not None and one == one}, key=lambda one: one.encode() if isinstance(one, str) else one)
-    chosen = random.sample(range(len(found)), random.choice((0, 1, len(found) // 2, len(found))))
+    chosen = random.sample(range(len(found)), len(found) if every else random.choice((0, 1, len(found) // 2, len(found))))
     return Partition(type=kind, cuts=tuple(found[at] for at in sorted(chosen)))
 
 
-def told(condition: e.Expression | None, value: Any) -> bool | None:
+def chosen(found: Selection | None, value: Any) -> bool:
+    """Whether a selection has a value: both of its conditions say so, in two values."""
+    if found is None:
+        return True
+    said = [] if found.intervals is None else [told(found.intervals, value)]
+    assert None not in said
+    return all([*said, *([] if found.membership is None else [is_member(found.membership, value)])])
+
+
+def is_member(membership: Membership, value: Any) -> bool:
+    """By the number of bounds that are not above the value."""
+    assert list(map(computed, constants(membership))) == sorted(set(map(computed, constants(membership))))
+    if value is None:
+        return membership.null
+    if value != value:
+        return bool(membership.nan)
+    passed = sum(computed(bound) <= computed(membership.column, value) for bound in constants(membership))
+    return bool(membership.before == (passed % 2 == 0))
+
+
+def constants(membership: Membership) -> list[e.Literal]:
+    return [e.Literal(value=text, type=membership.type) for text in membership.bounds]
+
+
+def told(condition: e.Expression, value: Any) -> bool | None:
     """What a condition says of a value: SQL's three values."""
     match condition:
-        case None:
-            return True
         case e.Literal():
             return condition.value == "true"
-        case e.Call(function="when"):
-            *pairs, last = condition.arguments
-            found = next((then for test, then in zip(pairs[::2], pairs[1::2], strict=True) if told(test, value)), last)
-            return told(found, value)
         case e.Call(function="and" | "or"):
             values = [told(one, value) for one in condition.arguments]
             decides = condition.function == "or"
@@ -90,9 +107,6 @@ def told(condition: e.Expression | None, value: Any) -> bool | None:
             return (value is None) == (condition.function == "isnull")
         case e.Call(function="isnan"):
             return value is not None and math.isnan(value)
-        case e.Call(function="in"):
-            number = computed(condition.arguments[0], value)
-            return None if number is None else number in [computed(one, value) for one in condition.arguments[1:]]
         case e.Call(function="<" | ">="):
             one, other = (computed(argument, value) for argument in condition.arguments)
             if one is None or other is None:
@@ -102,18 +116,11 @@ def told(condition: e.Expression | None, value: Any) -> bool | None:
     raise AssertionError(condition)
 
 
-def computed(expression: e.Expression, value: Any) -> Any:
-    """The value of what is compared; a number too large for a bigint would be an error in Spark, and is one here."""
+def computed(expression: e.Expression, value: Any = None) -> Any:
+    """The value of what is compared."""
     match expression:
         case e.Attribute():
             return value.encode() if isinstance(value, str) else value
-        case e.Cast(child=child):
-            return computed(child, value)
-        case e.Call(function="-" | "div"):
-            one, other = (computed(argument, value) for argument in expression.arguments)
-            made = None if one is None else one - other if expression.function == "-" else abs(one) // other * (1 if one >= 0 else -1)
-            assert made is None or abs(made) < 1 << 63, "an overflow"
-            return made
         case e.Literal(value=text, type=kind):
             assert text is not None
             read: dict[str, Callable[[str], Any]] = {
@@ -130,47 +137,61 @@ def column(kind: str) -> e.Attribute:
     return e.Attribute(id=0, name="a", type=kind)
 
 
-def as_told(condition: e.Expression | None, values: Sequence[Any]) -> list[bool]:
-    """The oracle's own three values, where a condition is to have two."""
-    found = [told(condition, value) for value in values]
-    return [bool(one) for one in found]
-
-
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("seed", range(12))
 def test_the_rows_of_the_fragments_are_selected(kind: str, seed: int) -> None:
-    """All of them; and where intervals are few, or numbers are counted, no others. A closed gap lets whole fragments in."""
     random = Random(f"{kind} {seed}")
     values = [drawn(kind, random) for _ in range(400)]
     partition = cut(kind, values, random)
     share = random.choice((0.02, 0.3, 0.9))
     fragments = frozenset(one for one in range(partition.count) if random.random() < share)
-    found = as_told(selection(partition, fragments, column(kind)), values)
-    numbers = [partition.fragment_of(value) for value in values]
-    assert all(chosen for chosen, number in zip(found, numbers, strict=True) if number in fragments)
-    assert len({(number, chosen) for chosen, number in zip(found, numbers, strict=True)}) == len(set(numbers)), "part of a fragment"
-    passed = let_pass(partition, fragments, column(kind))
-    assert found == [number in passed for number in numbers]
-    if len(intervals_of(fragments, partition.null_fragment, partition.count)) <= IN_TREE:
-        assert passed == fragments
+    found = selection(partition, fragments, column(kind))
+    assert [chosen(found, value) for value in values] == [partition.fragment_of(value) in fragments for value in values]
 
 
 def test_all_and_no_fragments() -> None:
     partition = Partition(type="int", cuts=(0, 10))
     assert selection(partition, frozenset(range(4)), column("int")) is None
-    assert selection(partition, frozenset(), column("int")) == e.Literal(value="false", type="boolean")
+    assert selection(partition, frozenset(), column("int")) == Selection(
+        column=column("int"), intervals=e.Literal(value="false", type="boolean")
+    )
     nulls = selection(partition, frozenset({3}), column("int"))
-    assert [told(nulls, value) for value in (None, 5)] == [True, False]
+    assert [chosen(nulls, value) for value in (None, 5)] == [True, False]
 
 
-def test_numbers_are_counted_where_cuts_are_equally_far() -> None:
-    """Thousands of scattered fragments stay exact, and no number overflows."""
-    partition = Partition(type="bigint", cuts=tuple(range(-50_000, 50_000, 10)))
+def test_thousands_of_scattered_fragments_stay_exact() -> None:
+    """At the ends of the type, too."""
+    partition = Partition(type="bigint", cuts=(-(1 << 63), *range(-50_000, 50_000, 10), 1 << 62))
     fragments = frozenset(range(0, partition.count, 3))
-    condition = selection(partition, fragments, column("bigint"))
+    found = selection(partition, fragments, column("bigint"))
     random = Random(1)
     values = [-(1 << 63), (1 << 63) - 1, None, *(random.randint(-60_000, 60_000) for _ in range(300))]
-    assert as_told(condition, values) == [partition.fragment_of(value) in fragments for value in values]
+    assert [chosen(found, value) for value in values] == [partition.fragment_of(value) in fragments for value in values]
+
+
+@pytest.mark.parametrize(
+    ("every", "count", "given", "searched"),
+    [(100, FEW, FEW, False), (100, FEW + 1, FEW + 1, True), (100, FOR_READER, FOR_READER, True), (50, 3 * FOR_READER, 0, True),
+     (2, FOR_READER + 1, CLOSED, True)],
+)  # fmt: skip
+def test_intervals_for_the_reader(every: int, count: int, given: int, searched: bool) -> None:
+    """All where they are few, with the search where that is cheaper than asking a row for each; of more the gaps are closed, and where that
+    leaves most of the fragments the reader is given none."""
+    partition = Partition(type="int", cuts=tuple(range(10_000)))
+    found = selection(partition, frozenset(range(1, every * count, every)), column("int"))
+    assert found is not None
+    assert (found.membership is not None) == searched
+    assert ("" if found.intervals is None else str(found.intervals)).count("'>='") == given
+
+
+def test_cuts_that_are_one_constant_have_nothing_between_them() -> None:
+    partition = Partition(type="int", cuts=(*(Decimal(at) for at in range(0, 100, 2)), Decimal("98.25"), Decimal("98.75"), Decimal(200)))
+    fragments = frozenset({*range(1, 50, 2), 51})  # the last: from 98.25 to below 98.75
+    found = selection(partition, fragments, column("int"))
+    assert found is not None
+    assert found.membership is not None
+    assert "99" not in found.membership.bounds
+    assert [chosen(found, value) for value in (96, 97, 98, 99)] == [partition.fragment_of(value) in fragments for value in (96, 97, 98, 99)]
 
 
 def test_intervals_are_few() -> None:
@@ -207,8 +228,8 @@ def test_a_sketch_of_another_type() -> None:
 
 
 def test_a_cut_between_the_values_of_a_type() -> None:
-    condition = selection(Partition(type="int", cuts=(Decimal("1.5"), 1 << 40)), frozenset({1}), column("int"))
-    assert [told(condition, value) for value in (1, 2, (1 << 31) - 1)] == [False, True, True]
+    found = selection(Partition(type="int", cuts=(Decimal("1.5"), 1 << 40)), frozenset({1}), column("int"))
+    assert [chosen(found, value) for value in (1, 2, (1 << 31) - 1)] == [False, True, True]
 
 
 # --- in Spark ----------------------------------------------------------------------------------------------------------
@@ -217,6 +238,7 @@ def test_a_cut_between_the_values_of_a_type() -> None:
 @pytest.mark.parametrize("zone", ["UTC", "America/New_York"])
 def test_spark_selects_the_same_rows(spark: SparkSession, zone: str) -> None:
     """Of every type, in one frame; few and many fragments."""
+    from airflow_lineage_provider.spark.selected import counted, selected
     from airflow_lineage_provider.spark.session import apply_conf
 
     random = Random(zone)
@@ -225,16 +247,19 @@ def test_spark_selects_the_same_rows(spark: SparkSession, zone: str) -> None:
     with apply_conf(spark, {"spark.sql.session.timeZone": zone}):
         given = [tuple(one.astimezone() if isinstance(one, datetime) and one.tzinfo else one for one in row) for row in rows]
         frame = spark.createDataFrame([(at, *row) for at, row in enumerate(given)], f"number int, {schema}")
+        searched = 0
         for at, kind in enumerate(KINDS):
             values = [row[at] for row in rows]
             for share in (0.05, 0.5):
-                partition = cut(kind, values, random)
+                partition = cut(kind, values, random, every=share == 0.5)
                 fragments = frozenset(one for one in range(partition.count) if random.random() < share)
-                condition = selection(partition, fragments, e.Attribute(id=at, name=f"c{at}", type=kind))
-                text = "true" if condition is None else lower_expression(condition, {at: ColumnRef(text=f"c{at}")}, dialect="spark")
-                found = {row.number for row in frame.where(text).collect()}
-                expected = {number for number, value in enumerate(values) if told(condition, value)}
-                assert found == expected, (kind, zone, text)
+                asked = selection(partition, fragments, e.Attribute(id=at, name=f"c{at}", type=kind))
+                found = {row.number for row in selected(frame, asked, f"c{at}").collect()}
+                expected = {number for number, value in enumerate(values) if partition.fragment_of(value) in fragments}
+                assert found == expected, (kind, zone, asked)
+                searched += asked is not None and asked.membership is not None
+        assert searched >= 8, "of most types there are many intervals"
+        assert counted(frame, asked, f"c{at}") == (len(expected), len(rows))
 
 
 # --- cuts --------------------------------------------------------------------------------------------------------------

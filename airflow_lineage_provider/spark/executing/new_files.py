@@ -47,9 +47,3 @@ def counted_values(frame: DataFrame, column: str, most: int) -> tuple[list[Any],
     with apply_conf(frame.sparkSession, PARSER):
         found = to_arrow(frame.groupBy(F.col(quoted(column)).alias("value")).agg(F.count(F.lit(1)).alias("rows")).limit(most + 1))
     return None if found.num_rows > most else (found.column(0).to_pylist(), sum(found.column(1).to_pylist()))
-
-
-def counted(frame: DataFrame, condition: str = "true") -> int:
-    """How many rows meet a condition (Spark's SQL)."""
-    with apply_conf(frame.sparkSession, PARSER):
-        return frame.where(condition).count()

@@ -32,8 +32,9 @@ from airflow_lineage_provider.spark.executing.table_functions import generated, 
 from airflow_lineage_provider.spark.frames import columns_named, of_sql, persisted, renamed, with_columns
 from airflow_lineage_provider.spark.identity import among, with_identity
 from airflow_lineage_provider.spark.reach import are_kept_out
-from airflow_lineage_provider.spark.session import KEPT_ROWS, PARSER, SETTINGS, apply_conf, carefully
-from airflow_lineage_provider.sql import ColumnRef, lower, lower_expression
+from airflow_lineage_provider.spark.selected import selected
+from airflow_lineage_provider.spark.session import KEPT_ROWS, SETTINGS, apply_conf, carefully
+from airflow_lineage_provider.sql import ColumnRef, lower
 from airflow_lineage_provider.store import Column, ResultTable
 from airflow_lineage_provider.tracing.binding import Key, LeafTable, bind
 from airflow_lineage_provider.tracing.program import Program
@@ -41,8 +42,8 @@ from airflow_lineage_provider.tracing.program import Program
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from airflow_lineage_provider.plan.expressions import Expression
     from airflow_lineage_provider.reasons import ReasonedUdf
+    from airflow_lineage_provider.sketches.use import Selection
     from airflow_lineage_provider.spark.capturing.capture import CapturedPipeline
     from airflow_lineage_provider.spark.capturing.captured_udf import CapturedUdf
     from airflow_lineage_provider.store.data_place import DataPlace
@@ -120,7 +121,7 @@ def source_views(
     plan: SegmentedPlan,
     leaves: Mapping[int, DataFrame],
     identities: Mapping[int, SourceIdentity],
-    selections: Mapping[int, Expression] | None = None,
+    selections: Mapping[int, Selection] | None = None,
     rows_of: Mapping[int, LineageSource] | None = None,
     in_full: Mapping[int, Sequence[str]] | None = None,
 ) -> dict[Key, LeafTable]:
@@ -157,14 +158,13 @@ def _plain_names(frame: DataFrame, source: o.Source) -> DataFrame:
     return frame
 
 
-def _selected(frame: DataFrame, source: o.Source, condition: Expression, in_full: Sequence[str]) -> DataFrame:
+def _selected(frame: DataFrame, source: o.Source, selection: Selection, in_full: Sequence[str]) -> DataFrame:
     whole = of_files(frame, in_full) if in_full else None
     if whole is not None:
         frame = of_other_files(frame, in_full)
-    names = {a.id: ColumnRef(text=name) for name, a in zip(source.columns, source.output, strict=True)}
-    with apply_conf(frame.sparkSession, PARSER):
-        selected = frame.where(lower_expression(condition, names, dialect="spark"))
-    return selected if whole is None else selected.unionAll(whole)
+    names = {a.id: name for name, a in zip(source.columns, source.output, strict=True)}
+    found = selected(frame, selection, names[selection.column.id])
+    return found if whole is None else found.unionAll(whole)
 
 
 def _snapshot(execution: Execution, source: o.Source, frame: DataFrame) -> None:

@@ -11,12 +11,14 @@ from airflow_lineage_provider.spark.arrow_border import arrow_frame, to_arrow
 from airflow_lineage_provider.spark.executing.run import under_settings
 from airflow_lineage_provider.spark.frames import quoted
 from airflow_lineage_provider.spark.rereading.tracing import Views, spark_errors
+from airflow_lineage_provider.spark.selected import counted
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame
 
     from airflow_lineage_provider.recording import RecordedSource
+    from airflow_lineage_provider.sketches.use import Selection
     from airflow_lineage_provider.spark.rereading.tracing import SparkTracing
 
 _SEED = 1
@@ -54,10 +56,9 @@ class SketchedColumn:
         share = min(1.0, most / max(1, self._frame.count()))
         return _values(self._frame.sample(fraction=share, seed=_SEED).select(self._column.alias("value")))
 
-    def counted(self, condition: str) -> tuple[int, int]:
-        """How many rows meet a condition (Spark's SQL), and how many there are."""
-        (found,) = self._frame.agg(F.count_if(F.expr(condition)), F.count(F.lit(1))).collect()
-        return int(found[0]), int(found[1])
+    def counted(self, selection: Selection | None) -> tuple[int, int]:
+        """How many rows are selected by their values, and how many there are."""
+        return counted(self._frame, selection, self._name)
 
 
 def _values(frame: DataFrame) -> list[Any]:

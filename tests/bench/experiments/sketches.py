@@ -2,6 +2,7 @@
 
 The table is clustered by the order's key, of which the sketch is, in pages of a thousand rows; or in random order, where every page is read
 and what follows the scan is saved; or clustered, and one per cent of new orders came in a file of its own since the sketch was captured.
+Semi-joins with few and with many orders, each in a fragment of its own, show what the selection of scattered fragments costs.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from tests.bench.ground import Ground
 from tests.tpch.data import write_tpch
 
 SCALES = {"small": ("0.01",), "full": ("1",)}
+SCATTERED = {"small": {"random order": (10, 400)}, "full": dict.fromkeys(("random order", "clustered"), (10, 100, 400, 1_000))}
+"""So many scattered orders, by layout."""
 PAGES = {"parquet.block.size": str(16 << 20), "parquet.page.row.count.limit": "1000"}
 QUERIES: Mapping[str, str] = {
     "HAVING": "SELECT l_orderkey, sum(l_quantity) AS total FROM {table} GROUP BY l_orderkey HAVING sum(l_quantity) > 300",
@@ -32,6 +35,10 @@ APPENDED = {
         WHERE l_orderkey IN (SELECT o_orderkey FROM orders WHERE o_totalprice > 520000 OR o_orderkey < 100)""",
 }
 
+SEMI_JOIN = (
+    "SELECT l_orderkey, sum(l_quantity) AS total FROM {table} WHERE l_orderkey IN (SELECT o_orderkey FROM {chosen}) GROUP BY l_orderkey"
+)
+
 
 def run(ground: Ground) -> Iterator[Comparison]:
     """By layout; plain Spark stands beside the runs."""
@@ -43,6 +50,9 @@ def run(ground: Ground) -> Iterator[Comparison]:
             table = _written(ground, lineitem, layout.replace(" ", "_") + "_" + scale.replace(".", "_"), layout == "clustered")
             for name, query in QUERIES.items():
                 yield _of(ground, f"{name}, {layout}, scale factor {scale}", query.format(table=table), table, lambda: None)
+            for count in SCATTERED[ground.size].get(layout, ()):
+                title = f"{count:,} scattered fragments, {layout}, scale factor {scale}"
+                yield _of(ground, title, SEMI_JOIN.format(table=table, chosen=_chosen(ground, count, scale)), table, lambda: None)
         for name, query in APPENDED.items():
             table = _copied(ground, f"clustered_{scale.replace('.', '_')}", f"appended_{name.replace(' ', '_')}_{scale.replace('.', '_')}")
             title = f"{name}, clustered, 1 % appended, scale factor {scale}"
@@ -55,6 +65,17 @@ def _written(ground: Ground, lineitem: Any, table: str, clustered: bool) -> str:
     key = F.col("l_orderkey") if clustered else F.xxhash64("l_orderkey", "l_linenumber")
     rows = lineitem.repartitionByRange(8, key).sortWithinPartitions(key)
     rows.write.options(**PAGES).parquet(_place(ground, table))
+    _view(ground, table)
+    return table
+
+
+def _chosen(ground: Ground, count: int, scale: str) -> str:
+    """A table with this many orders, as far from each other as any."""
+    table = f"chosen_{count}_{scale.replace('.', '_')}"
+    orders = ground.spark.table("orders").selectExpr("o_orderkey", "row_number() OVER (ORDER BY o_orderkey) AS place")
+    (rows,) = ground.spark.table("orders").selectExpr("count(*)").first() or (0,)
+    every = rows // count
+    orders.where(f"place % {every} = {every // 2} AND place <= {every * count}").coalesce(1).write.parquet(_place(ground, table))
     _view(ground, table)
     return table
 
