@@ -135,7 +135,7 @@ def test_what_is_cut_off_or_changed_is_refused(encoding: ArrayEncoding) -> None:
         decode(data + b"\0")
 
 
-@drawn(200, data=st.binary(max_size=200))
+@drawn(100, data=st.binary(max_size=200))
 def test_random_bytes_are_refused(data: bytes) -> None:
     with pytest.raises(RelationDamaged):
         decode(data)
@@ -146,7 +146,7 @@ def signed_off(body: bytes, version: int = 1) -> bytes:
     return b"PRVC" + bytes([version]) + zlib.crc32(body).to_bytes(4, "little") + body
 
 
-@drawn(300, at=st.integers(0, 2**16), bits=st.integers(1, 255), encoding=st.sampled_from(ENCODINGS))
+@drawn(150, at=st.integers(0, 2**16), bits=st.integers(1, 255), encoding=st.sampled_from(ENCODINGS))
 def test_what_was_changed_on_purpose_is_a_relation_or_refused(at: int, bits: int, encoding: ArrayEncoding) -> None:
     """Whoever makes the checksum right, too, gets a relation between two arrays, or an error by name."""
     body = bytearray(WRITTEN[encoding][9:])

@@ -202,7 +202,7 @@ FIXED = {
 }  # fmt: skip
 
 
-@drawn(60, one_in=20, name=st.sampled_from(sorted(FIXED)), data=st.data())
+@drawn(30, one_in=20, name=st.sampled_from(sorted(FIXED)), data=st.data())
 def test_nothing_is_ever_reused_wrongly(name: str, data: st.DataObject) -> None:
     """`Calls.call` compares with a capture each time."""
     calls, operation = Calls(), OPERATIONS[name]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import time
@@ -139,7 +140,7 @@ def sleeping(seconds: float) -> None:
 
 def test_a_profile_has_no_paths_of_the_machine() -> None:
     told = profile(lambda: sleeping(0.3))
-    assert told.startswith("4 times\n")
+    assert re.match(r"\d times\n", told)  # fewer on a busy machine
     assert "sleeping" in told
     assert str(Path.home()) not in told
     assert str(Path(__file__).parent) not in told

@@ -63,7 +63,7 @@ def two_bags(draw: st.DrawFn) -> tuple[pa.Table, pa.Table]:
     return table(), table()
 
 
-@settings(derandomize=True, deadline=None, database=None, max_examples=400)
+@settings(derandomize=True, deadline=None, database=None, max_examples=120)
 @given(two_bags())
 def test_as_row_by_row(bags: tuple[pa.Table, pa.Table]) -> None:
     one, other = bags
@@ -77,7 +77,7 @@ def test_as_row_by_row(bags: tuple[pa.Table, pa.Table]) -> None:
         assert text_of_row(one, first_of_its_kind(one, missing)) == row
 
 
-@settings(derandomize=True, deadline=None, database=None, max_examples=300)
+@settings(derandomize=True, deadline=None, database=None, max_examples=100)
 @given(st.lists(FLOATS | st.floats() | st.floats(1e11, 1e13) | st.floats(0, 1), max_size=20), st.lists(FLOATS, max_size=20))
 def test_numbers_to_twelve_digits(one: list[float | None], other: list[float | None]) -> None:
     bags = (pa.table({"a": pa.array(one, pa.float64())}), pa.table({"a": pa.array([*other, *one[:5]], pa.float64())}))

@@ -184,7 +184,7 @@ def bag(rows: list[tuple[object, ...]]) -> list[str]:
     return sorted(repr(tuple(row)) for row in rows)
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_the_merged_query_gives_the_same_rows(filled: cursor, duckdb: Any, data: st.DataObject) -> None:
     maker = Maker(data)

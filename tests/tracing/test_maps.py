@@ -122,7 +122,7 @@ def test_controls_are_part_of_the_answer() -> None:
     assert lineage.behind(rows, differences=True).rows(RowSet("source", (2,))).keys.num_rows == 1
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=80)
 @given(rows=st.lists(st.tuples(st.integers(0, 3), st.sampled_from([-(2**63), 2**63 - 1, 0, 7]), st.integers(-2, 2)), max_size=12))
 def test_large_tables_of_numbers_are_seen_to_be_different(rows: list[tuple[int, int, int]]) -> None:
     table = pa.table([pa.array([row[at] for row in rows], pa.int64()) for at in range(3)], names=["a", "b", "c"])
