@@ -140,28 +140,29 @@ class Output:
             if self.mode == "append" and journal is not None:
                 self.take_back(frame.sparkSession, journal)
             return self._write_postgres(frame, journal)
-        with nullcontext() if journal is None else journal.turn(self._places(frame.sparkSession)):
+        places = self._places(frame.sparkSession)
+        with nullcontext() if journal is None else journal.turn(places):
             if self.mode == "append" and journal is not None:
-                self.take_back(frame.sparkSession, journal)
-            return self._write_files(frame, journal)
+                self._take_back(frame.sparkSession, journal, places)
+            return self._write_files(frame, journal, places)
 
-    def _write_files(self, frame: DataFrame, journal: Journal | None) -> Written:
+    def _write_files(self, frame: DataFrame, journal: Journal | None, places: Sequence[str]) -> Written:
         spark = frame.sparkSession
-        before = self._files(spark) if self.mode == "append" else {}
-        self._save(frame, journal if self.mode == "append" else None)
+        before = self._files(spark, places) if self.mode == "append" else {}
+        self._save(frame, journal if self.mode == "append" else None, places)
         try:
-            return written_files(before, self._files(spark))
+            return written_files(before, self._files(spark, places))
         except Exception as problem:  # the result is written: that its files could not be listed is no failure of the run
             return not_known(f"the files that were written could not be listed: {problem}")
 
-    def _save(self, frame: DataFrame, appending: Journal | None) -> None:
+    def _save(self, frame: DataFrame, appending: Journal | None, places: Sequence[str]) -> None:
         """Write files. What is appended is known as the run's by its files' names; what it replaces is removed when it is there."""
         from airflow_lineage_provider.spark.executing.appended_files import files_named_after, naming
         from airflow_lineage_provider.spark.writing.watching import unwatched
 
         writer, replaced = frame.write.mode(self.mode), list["Note"]()
         if appending is not None:
-            replaced = appending.intend(self._places(frame.sparkSession), KnownBy())
+            replaced = appending.intend(places, KnownBy())
         if self.kind == "path":
             options = {} if appending is None else naming(appending.run_id)
             with unwatched():
@@ -202,10 +203,11 @@ class Output:
         :raises LoadFailed: somebody has changed their rows since, so that it is not known which they are.
         :raises StoreError: the store fails, and the result is not to be kept without it.
         """
+        self._take_back(spark, journal, self._places(spark), own=own)
+
+    def _take_back(self, spark: SparkSession, journal: Journal, places: Sequence[str], *, own: bool = False) -> None:
         from airflow_lineage_provider.spark.executing.appended_files import remove_files
         from airflow_lineage_provider.store.appended_rows import undo_append
-
-        places = self._places(spark)
 
         def undo(note: Note) -> int:
             if self.kind == "postgres":
@@ -222,10 +224,10 @@ class Output:
         if self.kind == "table" and spark.catalog.tableExists(self.target):
             spark.catalog.refreshTable(self.target)
 
-    def _files(self, spark: SparkSession) -> Mapping[str, tuple[int, int]] | None:
-        from airflow_lineage_provider.spark.executing.outputs import files_at, files_of_table
+    def _files(self, spark: SparkSession, places: Sequence[str]) -> Mapping[str, tuple[int, int]] | None:
+        from airflow_lineage_provider.spark.executing.outputs import files_in, files_of_table
 
-        return files_at(spark, self.target) if self.kind == "path" else files_of_table(spark, self.target)
+        return files_in(spark, places[0]) if self.kind == "path" else files_of_table(spark, self.target)
 
     def _write_postgres(self, frame: DataFrame, journal: Journal | None) -> Written:
         from airflow_lineage_provider.spark.executing.run import write_postgres

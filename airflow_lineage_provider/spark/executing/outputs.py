@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from airflow_lineage_provider.plan.relation import Relation
 from airflow_lineage_provider.spark import file_listing
-from airflow_lineage_provider.spark.jvm_classes import java_class
+from airflow_lineage_provider.spark.executing.appended_files import root_of_path
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -24,16 +24,17 @@ _PART = re.compile(
 
 def files_at(spark: SparkSession, path: str) -> Files:
     """The data files directly under a path now."""
-    place = java_class(spark, "org.apache.hadoop.fs.Path")(path)
-    root = str(place.getFileSystem(spark._jsparkSession.sessionState().newHadoopConf()).makeQualified(place).toString())
-    return file_listing.list_roots(spark, Relation(name=path, kind="files", paths=(root,)))
+    return files_in(spark, root_of_path(spark, path))
+
+
+def files_in(spark: SparkSession, root: str) -> Files:
+    """The same of a path that has its file system's name (`root_of_path`)."""
+    return file_listing.list_roots(spark, Relation(name=root, kind="files", paths=(root,)))
 
 
 def files_below(spark: SparkSession, path: str) -> Files:
     """The data files under a path now, those of partitions among them."""
-    place = java_class(spark, "org.apache.hadoop.fs.Path")(path)
-    root = str(place.getFileSystem(spark._jsparkSession.sessionState().newHadoopConf()).makeQualified(place).toString())
-    nested = Relation(name=path, kind="files", paths=(root,), options=(("recursiveFileLookup", "true"),))
+    nested = Relation(name=path, kind="files", paths=(root_of_path(spark, path),), options=(("recursiveFileLookup", "true"),))
     return file_listing.list_roots(spark, nested)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -120,11 +120,11 @@ def test_another_writer_at_the_same_time(lineage: Lineage, tables: Path, spark: 
     plain = Output._files
     seen: list[int] = []
 
-    def files(self: Output, session: SparkSession) -> Any:
+    def files(self: Output, session: SparkSession, places: Sequence[str]) -> Any:
         seen.append(1)
         if len(seen) == 2:
             spark.range(3).selectExpr("CAST(id AS int) AS rid").coalesce(1).write.mode("append").parquet(path)
-        return plain(self, session)
+        return plain(self, session, places)
 
     monkeypatch.setattr(Output, "_files", files)
     a = lineage.run(sql("SELECT rid FROM {orders}", orders=str(tables / "orders")), name="a", output=f"{path}+append")
