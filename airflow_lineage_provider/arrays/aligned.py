@@ -6,6 +6,7 @@ elementwise operations, slices, transposes, flips, rolls, copies and reductions 
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -59,16 +60,21 @@ def _across(mask: Bools, axes: list[int], rank: int) -> Bools:
     return ordered.reshape([ordered.shape[sorted(axes).index(axis)] if axis in axes else 1 for axis in range(rank)])
 
 
-def aligned(relation: Relation) -> tuple[Aligned, ...] | None:
-    """All rows; None where one is of another kind, or there are more than `MOST`."""
+def is_aligned(relation: Relation) -> bool:
+    """Whether all rows are of this kind, and there are no more than `MOST`."""
     if len(relation) > MOST or (relation.lo_moves != relation.hi_moves).any():
-        return None
+        return False
     moving = relation.lo_moves != 0
     if (moving & (relation.in_lo != relation.in_hi)).any():
-        return None
+        return False
+    with_axes = np.abs(relation.lo_moves)
+    pairs = itertools.combinations(range(len(with_axes)), 2)
+    return not any((moving[one] & (with_axes[one] == with_axes[other])).any() for one, other in pairs)
+
+
+def aligned(relation: Relation) -> tuple[Aligned, ...]:
+    """All rows of such a relation."""
     moves = [[(axis, move) for axis, move in enumerate(row) if move] for row in relation.lo_moves.T.tolist()]
-    if any(len({abs(move) for _, move in row}) < len(row) for row in moves):
-        return None
     outputs, inputs = relation.out_boxes, relation.in_boxes
     return tuple(
         Aligned(

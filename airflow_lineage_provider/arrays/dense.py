@@ -29,7 +29,7 @@ def forward(relation: Relation, mask: Bools) -> Bools:
 
 def _hop(relation: Relation, mask: Bools, is_backward: bool) -> Bools:
     found = np.zeros(relation.in_shape if is_backward else relation.out_shape, dtype=np.bool_)
-    if relation.aligned is not None:
+    if relation.is_aligned:
         for row in relation.aligned:
             (row.backward if is_backward else row.forward)(mask, found)
         return found
@@ -39,7 +39,7 @@ def _hop(relation: Relation, mask: Bools, is_backward: bool) -> Bools:
     if len(wide):
         asked, behind = _sides(wide, is_backward)
         found |= to_mask(behind.boxes.take(_met(asked.boxes, mask)), found.shape)
-    if len(moving) and moving.aligned:
+    if len(moving) and moving.is_aligned:
         found |= _hop(moving, mask, is_backward)
     elif len(moving):
         # Which cells their boxes are depends on which are asked about: a join of boxes.
@@ -56,13 +56,13 @@ def cost(relation: Relation) -> float:
     """Nanoseconds of a hop, about; the weights are those of numpy's operations, measured."""
     cells = math.prod(relation.in_shape) + math.prod(relation.out_shape)
     least = _HOP + _CELL * cells
-    if relation.aligned is not None:
+    if relation.is_aligned:
         return least + _SLICE * len(relation)
     points, wide, moving = relation.parted
     least += _POINT * len(points)
-    if len(wide) or moving.aligned is None:
+    if len(wide) or not moving.is_aligned:
         least += _BOXES + _SUMMED * cells + _ROW * len(wide)
-    return least + (_ROW if moving.aligned is None else _SLICE) * len(moving)
+    return least + (_ROW if not moving.is_aligned else _SLICE) * len(moving)
 
 
 def least_cost(relation: Relation) -> float:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from airflow_lineage_provider.arrays.aligned import Aligned, aligned
+from airflow_lineage_provider.arrays.aligned import Aligned, aligned, is_aligned
 from airflow_lineage_provider.arrays.boxes import Boxes, Shape, cells_of
 from airflow_lineage_provider.arrays.grouping import Bools, Ints, keys, sorting
 from airflow_lineage_provider.arrays.side import Side
@@ -98,8 +98,8 @@ class Relation:
             # A beginning that moves ahead is least where the output begins, one that moves against it where that ends.
             at = (where.lo if one.grows == one.of_lo else where.hi)[one.axis]
             end = (found.lo if one.of_lo else found.hi)[one.own]
-            moved = at if one.grows else -at
-            end += moved if one.everywhere else moved * self.rows_of(one)
+            rows = slice(None) if one.everywhere else np.flatnonzero(self.rows_of(one))
+            end[rows] += at[rows] if one.grows else -at[rows]
         return found
 
     @cached_property
@@ -152,8 +152,13 @@ class Relation:
         return Single.of(self)
 
     @cached_property
-    def aligned(self) -> tuple[Aligned, ...] | None:
-        """Its rows, if there are few of them and bitmaps go through each as a whole."""
+    def is_aligned(self) -> bool:
+        """Whether it has few rows, and bitmaps go through each as a whole."""
+        return is_aligned(self)
+
+    @cached_property
+    def aligned(self) -> tuple[Aligned, ...]:
+        """Its rows, where it `is_aligned`."""
         return aligned(self)
 
     @cached_property
@@ -263,12 +268,18 @@ def _outside(boxes: Boxes, shape: Shape) -> Bools:
 
 def _gaps(relation: Relation) -> Bools:
     """Where an interval is empty for some output cell: its ends come nearest at a corner of the box."""
+    gap = np.asarray(relation.in_lo > relation.in_hi)
+    if relation.motions:
+        moving = np.flatnonzero(relation.moving)
+        gap[:, moving] = _moving_gaps(relation.take(moving))
+    return gap
+
+
+def _moving_gaps(relation: Relation) -> Bools:
     _, largest_lo = extent(relation.in_lo, relation.lo_moves, relation.out_boxes)
     least_hi, _ = extent(relation.in_hi, relation.hi_moves, relation.out_boxes)
     together = (np.abs(relation.lo_moves) == np.abs(relation.hi_moves)) & (relation.lo_moves != 0)
     gap = ~together & (largest_lo > least_hi)
-    if not together.any():
-        return np.asarray(gap)
     for ends in (relation.out_lo, relation.out_hi):
         lo, _ = extent(relation.in_lo, relation.lo_moves, Boxes(ends, ends))
         hi, _ = extent(relation.in_hi, relation.hi_moves, Boxes(ends, ends))

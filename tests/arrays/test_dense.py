@@ -60,7 +60,7 @@ def test_rows_of_every_kind_are_gone_through(backward: bool, share: float) -> No
     ],
 )  # fmt: skip
 def test_slices_are_what_pairs_say(relation: Relation, rows: int) -> None:
-    assert relation.aligned is not None
+    assert relation.is_aligned
     assert len(relation.aligned) == rows
     for backward, shape in ((True, relation.out_shape), (False, relation.in_shape)):
         for share in (0.1, 0.5, 1.0):
@@ -71,10 +71,10 @@ def test_slices_are_what_pairs_say(relation: Relation, rows: int) -> None:
 
 def test_what_no_slice_is_goes_otherwise() -> None:
     diagonal = rules.einsum("ii->i", (4, 4))[0]
-    assert diagonal.aligned is None
-    assert rules.windows((6,), (3,)).aligned is None
-    assert rules.scan((6,), 0).aligned is None
-    assert shuffled(SIDE, 1).aligned is None
+    assert not diagonal.is_aligned
+    assert not rules.windows((6,), (3,)).is_aligned
+    assert not rules.scan((6,), 0).is_aligned
+    assert not shuffled(SIDE, 1).is_aligned
 
 
 def test_bitmaps_are_taken_for_scattered_cells_and_boxes_for_few() -> None:
