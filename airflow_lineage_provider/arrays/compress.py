@@ -22,7 +22,7 @@ from airflow_lineage_provider.arrays.grouping import (
     sorting,
 )
 from airflow_lineage_provider.arrays.neighbours import between_neighbours
-from airflow_lineage_provider.arrays.relation import Moves, Pattern, Relation, sorted_pairs
+from airflow_lineage_provider.arrays.relation import Moves, Pattern, Relation, in_order
 
 _OBSERVED = 8
 """How many patterns are taken from neighbours, the most frequent first."""
@@ -43,7 +43,7 @@ def compress(pairs: Ints, out_shape: Shape, in_shape: Shape) -> Relation:
     >>> found.out_lo.tolist(), found.out_hi.tolist(), found.lo_moves.tolist(), found.in_hi.tolist()
     ([[0]], [[1]], [[1], [0]], [[0], [1]])
     """
-    columns = np.ascontiguousarray(sorted_pairs(np.ascontiguousarray(pairs.T)).T)
+    columns = in_order(np.ascontiguousarray(pairs.T))
     outputs, inputs = columns[: len(out_shape)], columns[len(out_shape) :]
     still = np.zeros(inputs.shape, dtype=np.int8)
     return merge(_neighbours_merged(Relation(out_shape, in_shape, outputs, outputs, inputs, inputs, still, still)))
@@ -53,8 +53,9 @@ def merge(relation: Relation) -> Relation:
     """The same pairs in no more rows, in the order of their output boxes."""
     for axis in range(len(relation.out_shape)):
         relation = standing(relation, axis)
-    for axis in reversed(range(len(relation.in_shape))):
-        relation = merge_inputs(relation, axis)
+    if not _is_function(relation):
+        for axis in reversed(range(len(relation.in_shape))):
+            relation = merge_inputs(relation, axis)
     for axis in reversed(range(len(relation.out_shape))):
         relation = merge_outputs(relation, axis)
     order = sorting(
@@ -115,6 +116,12 @@ def standing(relation: Relation, axis: int) -> Relation:
         )
     (in_lo, lo_moves), (in_hi, hi_moves) = told
     return replace(relation, in_lo=in_lo, lo_moves=lo_moves, in_hi=in_hi, hi_moves=hi_moves)
+
+
+def _is_function(relation: Relation) -> bool:
+    """Whether no two output boxes are alike, so that no inputs merge; of rows in another order than theirs it says no."""
+    key = keys(_outputs(relation, range(len(relation.out_shape))), len(relation))
+    return bool((key[1:] > key[:-1]).all())
 
 
 def merge_inputs(relation: Relation, axis: int) -> Relation:
@@ -206,7 +213,8 @@ def _patterns(relation: Relation, axis: int) -> list[Pattern]:
     """What is tried: the patterns in which neighbours differ, the most frequent first, then the paper's."""
     seen = between_neighbours(relation, axis)
     if seen is not None:
-        return [one for at, one in enumerate(seen) if at < _OBSERVED or min(one, default=0) >= 0]
+        worth = [one for one, count in seen if not is_little(count, len(relation))]
+        return [one for at, one in enumerate(worth) if at < _OBSERVED or min(one, default=0) >= 0]
     rank = len(relation.in_shape)
     free = [bool((relation.lo_moves[own] == 0).any() | (relation.hi_moves[own] == 0).any()) for own in range(rank)]
     papers = itertools.product(*((0, 1) if one and rank <= _PAPERS else (0,) for one in free))

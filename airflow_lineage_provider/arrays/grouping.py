@@ -88,16 +88,22 @@ def runs(key: Ints, lo: Ints, hi: Ints) -> Runs:
     """
     if not len(key):
         return Runs(key, key, hi)
-    order = sorting(keys([key, lo], len(key)))
-    key, lo, hi = key[order], lo[order], hi[order]
+    together = keys([key, lo], len(key))
+    order = sorting(together)
+    if (order[1:] < order[:-1]).any():
+        key, lo, hi = key[order], lo[order], hi[order]
     fresh = np.append(True, key[1:] != key[:-1])
-    # The largest end so far, within the key: keys are put apart by more than all intervals are wide.
-    least, width = _span(hi)
-    apart = (np.cumsum(fresh) - 1) * width
-    top = np.maximum.accumulate(hi - least + apart) - apart + least
+    top = hi if bool((lo == hi).all()) else _tops(fresh, hi)
     fresh[1:] |= lo[1:] > top[:-1] + 1
     starts = np.flatnonzero(fresh)
     return Runs(order, starts, top[np.append(starts[1:], len(order)) - 1])
+
+
+def _tops(fresh: Bools, hi: Ints) -> Ints:
+    """The largest end so far, within the key: keys are put apart by more than all intervals are wide."""
+    least, width = _span(hi)
+    apart = (np.cumsum(fresh) - 1) * width
+    return np.asarray(np.maximum.accumulate(hi - least + apart) - apart + least)
 
 
 def about_adjacent(key: Ints, lo: Ints, hi: Ints) -> int:

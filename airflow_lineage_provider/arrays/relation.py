@@ -215,12 +215,17 @@ def expand(relation: Relation) -> Ints:
 
 def sorted_pairs(columns: Ints) -> Ints:
     """Columns of pairs, (l + m, n), as rows in their order, each once."""
+    return np.ascontiguousarray(in_order(columns).T)
+
+
+def in_order(columns: Ints) -> Ints:
+    """Columns of pairs in their order, each once."""
     key = keys(list(columns), columns.shape[1])
     if bool((key[1:] > key[:-1]).all()):
-        return np.ascontiguousarray(columns.T)
+        return columns
     order = sorting(key)
     fresh = np.append(True, np.diff(key[order]) != 0)[: len(order)]
-    return np.ascontiguousarray(columns[:, order[fresh]].T)
+    return columns[:, order[fresh]]
 
 
 def _check_count(count: int) -> None:
