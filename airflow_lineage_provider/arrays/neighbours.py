@@ -33,6 +33,8 @@ def between_neighbours(relation: Relation, axis: int) -> list[tuple[Pattern, int
         for one in (relation.out_lo[other], relation.out_hi[other] - relation.out_lo[other])
     ]
     around = keys(others, len(relation))
+    if len(relation) > _LARGE and _has_none(relation, axis, around):
+        return []
     order = sorting(keys([around, first], len(relation)))
     together = np.diff(around[order]) == 0
     gaps = first[order[1:]] - last[order[:-1]]
@@ -40,6 +42,19 @@ def between_neighbours(relation: Relation, axis: int) -> list[tuple[Pattern, int
         return None
     touching = np.flatnonzero(together & (gaps == 1))
     return _frequent(_Touching(relation, axis, order[touching], order[touching + 1]).steps())
+
+
+_LARGE, _SAMPLED, _ENOUGH = 2**18, 2**15, 2**12
+"""Of more rows about so many, on some lines along the axis, are looked at first, where these are enough."""
+
+
+def _has_none(relation: Relation, axis: int, around: Ints) -> bool:
+    """Whether next to none touch and fit on lines here and there, which in order cost little: all of them would have to be sorted."""
+    lines = np.flatnonzero(around % (len(relation) // _SAMPLED) == 0)
+    if not _ENOUGH < len(lines) < len(relation) // 4:
+        return False
+    found = between_neighbours(relation.take(lines), axis)
+    return found is not None and sum(count for _, count in found) < len(lines) // 256
 
 
 _MOST_AXES = 16
