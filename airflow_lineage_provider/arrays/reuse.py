@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -28,6 +29,8 @@ _SMALL = 3
 """A dimension of so few positions may be a case of its own: broadcast, empty, or shorter than a window."""
 _CALLS = 16
 """An operation is fitted to the last so many calls."""
+_LEAST_ROWS = 3
+"""Of fewer rows a step from one to the next says nothing."""
 _ENDS = ("out_lo", "out_hi", "in_lo", "in_hi")
 _MOVES = ("lo_moves", "hi_moves")
 
@@ -193,21 +196,50 @@ def _variables(seen: Ints, wanted: Ints) -> Ints | None:
 
 def _grown(calls: list[Relation], rows: Ints, output: Shape, source: Shape) -> Relation | None:
     """The relation of the new call; None where the calls' have not one form, or an end is no whole affine function."""
-    first = calls[0]
-    if any(len(one) != len(first) or any((getattr(one, name) != getattr(first, name)).any() for name in _MOVES) for one in calls):
-        return None
-    ends = [_affine(np.stack([getattr(one, name) for one in calls]), rows) for name in _ENDS]
     shape = _affine(np.array([one.out_shape for one in calls], dtype=np.int64), rows)
-    known = [one for one in ends if one is not None]
-    if shape is None or tuple(shape.tolist()) != output or len(known) < len(ends):
+    if shape is None or tuple(shape.tolist()) != output:
         return None
-    out_lo, out_hi, in_lo, in_hi = known
-    grown = Relation(output, source, out_lo, out_hi, in_lo, in_hi, first.lo_moves, first.hi_moves)
+    found = _of_rows_alike(calls, rows) if len({len(one) for one in calls}) == 1 else _of_more_rows(calls, rows)
+    if found is None:
+        return None
+    grown = Relation(output, source, *found)
     try:
         check_relation(grown)
     except InvalidRelation:
         return None
     return merge(grown)
+
+
+def _of_rows_alike(calls: list[Relation], rows: Ints) -> list[Any] | None:
+    """Where all have as many rows: the columns of the new call's."""
+    first = calls[0]
+    if any((getattr(one, name) != getattr(first, name)).any() for one in calls for name in _MOVES):
+        return None
+    ends = [_affine(np.stack([getattr(one, name) for one in calls]), rows) for name in _ENDS]
+    return None if any(one is None for one in ends) else [*ends, first.lo_moves, first.hi_moves]
+
+
+def _of_more_rows(calls: list[Relation], rows: Ints) -> list[Any] | None:
+    """Where their number grows, as of a flattened array, or a repeated one: each end goes on by the same step from row to row.
+
+    The number, the first row and the steps are affine functions of the dimensions.
+    """
+    count = _affine(np.array([len(one) for one in calls], dtype=np.int64), rows)
+    moves = [getattr(calls[0], name)[:, :1] for name in _MOVES]
+    alike = all((getattr(one, name) == move).all() for one in calls for name, move in zip(_MOVES, moves, strict=True))
+    if count is None or count < _LEAST_ROWS or not alike or min(map(len, calls)) < _LEAST_ROWS:
+        return None
+    ends = []
+    for name in _ENDS:
+        columns = [getattr(one, name) for one in calls]
+        steps = [np.diff(one, axis=1) for one in columns]
+        if any((one != one[:, :1]).any() for one in steps):
+            return None
+        found = _affine(np.stack([np.stack([one[:, 0], step[:, 0]]) for one, step in zip(columns, steps, strict=True)]), rows)
+        if found is None:
+            return None
+        ends.append(found[0][:, None] + found[1][:, None] * np.arange(int(count)))
+    return [*ends, *(np.repeat(one, int(count), axis=1) for one in moves)]
 
 
 def _affine(values: Ints, rows: Ints) -> Ints | None:

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import strategies as st
 
 from airflow_lineage_provider.arrays import Log, compress, expand
+from airflow_lineage_provider.arrays.grouping import Ints
 from airflow_lineage_provider.errors import CaptureFailed, CaptureNeeded, InvalidRelation, UnknownArray
 from tests.arrays.drawing import drawn
 from tests.arrays.operations import OPERATIONS, moved, multiplied, scanned, summed, windows
@@ -68,6 +69,8 @@ def test_more_confirmations_can_be_asked_for() -> None:
         (lambda shape: moved(np.rot90, shape), [(4, 9), (7, 5), (8, 6), (5, 11)], (12, 4)),
         (lambda shape: moved(np.roll, shape, 1), [(4,), (6,), (9,)], (30,)),
         (lambda shape: moved(np.tile, shape, 2), [(4,), (6,), (9,)], (30,)),
+        (lambda shape: moved(np.repeat, shape, 2), [(4,), (6,), (9,)], (30,)),
+        (lambda shape: moved(np.repeat, shape, 3, 1), [(4, 9), (7, 5), (8, 6), (5, 11)], (12, 4)),
         (lambda shape: windows(shape, 3, 1), [(6,), (7,), (9,)], (30,)),
         (lambda shape: multiplied(shape, 4, left=True), [(4, 9), (7, 5), (8, 6), (5, 11)], (12, 13)),
         (lambda shape: moved(lambda a: a[..., 0], shape), [(4, 3), (6, 3), (9, 3)], (30, 3)),
@@ -78,6 +81,12 @@ def test_other_shapes_are_known_once_their_number_determines_how_it_grows(made: 
     assert [calls.call("made", made, shape) for shape in shapes] == [False] * len(shapes)
     assert calls.call("made", made, further, is_given=False)
     assert calls.states()[None] == ("reused", 1)
+
+
+@pytest.mark.parametrize("made", [lambda a: a[np.arange(len(a)) % 4 != 3][::2], lambda a: a[np.arange(len(a)) ** 2 % len(a)]])
+def test_rows_that_do_not_go_on_by_one_step_are_captured(made: Callable[[Ints], Ints]) -> None:
+    calls = Calls()
+    assert [calls.call("odd", lambda shape: moved(made, shape), (length,)) for length in range(12, 96, 12)] == [False] * 7
 
 
 def test_squares_say_nothing_of_other_shapes() -> None:
