@@ -243,3 +243,10 @@ def test_what_is_declared_wrongly_is_refused(options: dict[str, Any], error: Any
         arrays.apply(options.pop("function", lambda a: a), image(), **options)
     with pytest.raises(NotTracked):
         arrays.apply(np.negative, np.zeros(3), lineage="elementwise")
+
+
+def test_interpolation_at_what_is_no_number_reads_no_value() -> None:
+    known = arrays.source("known", np.array([3.0, 7.0, 1.0]))
+    found = np.interp([np.nan, 0.5, 9.0], [0.0, 1.0, 2.0], known)
+    behind = [arrays.trace(found, at, to="known").cells.indices().reshape(-1).tolist() for at in range(3)]
+    assert behind == [[], [0, 1], [2]]

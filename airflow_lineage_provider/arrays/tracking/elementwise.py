@@ -64,7 +64,8 @@ def _neighbours(call: Call, points: Values, output: Shape) -> tuple[Relation, Re
     cell, last = np.arange(len(points)), len(places) - 1
     between = (before >= 0) & (before < last)
     low = (before < 0) & (call.get("left") is None)
-    high = (before == last) & ((points == places[-1]) | (call.get("right") is None))
+    # What is no number lies behind all places, and reads none.
+    high = (before == last) & ((points == places[-1]) | ((call.get("right") is None) & (points == points)))
     pairs = np.concatenate([np.stack([cell, before + step], axis=1)[between] for step in (0, 1)])
     ends = [np.stack([cell, np.full_like(cell, at)], axis=1)[where] for at, where in ((0, low), (last, high))]
     shape = rules.reshape((len(points),), output)
