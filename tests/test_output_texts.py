@@ -34,6 +34,38 @@ def test_what_is_understood(text: str | Path, kind: str, target: str, format: st
 
 
 @pytest.mark.parametrize(
+    ("text", "mode", "columns"),
+    [
+        ("/data/judged+cluster_by:client", "error", ("client",)),
+        ("/data/judged+append+cluster_by:client, day", "append", ("client", "day")),
+        ("parquet:/data/judged+cluster_by:client,day+overwrite", "overwrite", ("client", "day")),
+        ("table:judged+cluster_by:client", "error", ("client",)),
+        ("/data/cluster_by:x/judged", "error", ()),
+    ],
+)
+def test_columns_to_cluster_by(text: str, mode: str, columns: tuple[str, ...]) -> None:
+    found = Output.parse(text)
+    assert (found.mode, found.cluster_by) == (mode, columns)
+    assert found.target.endswith("judged")
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Output.path("/data/x", cluster_by="client"), "it can be a list of the names of columns"),
+        (lambda: Output.table("x", cluster_by=[""]), "it can be a list of the names of columns"),
+        (lambda: Output.path("/data/x", cluster_by=[7]), "it can be a list of the names of columns"),  # type: ignore[list-item]
+        (lambda: Output.parse("/data/x+cluster_by:"), "after .cluster_by: stand the names of columns"),
+        (lambda: Output.parse("/data/x+cluster_by:a,,b+append"), "after .cluster_by: stand the names of columns"),
+        (lambda: Output.parse("postgresql://me@host/db#t+cluster_by:a"), "a PostgreSQL table have no order"),
+    ],
+)
+def test_no_columns_to_cluster_by(make: Callable[[], Output], message: str) -> None:
+    with pytest.raises(InvalidOutput, match=message):
+        make()
+
+
+@pytest.mark.parametrize(
     ("text", "message"),
     [
         ("", "is not understood"),

@@ -89,7 +89,7 @@ def _run(made: argparse.ArgumentParser) -> None:
     made.add_argument(
         "--output", metavar="PLACE",
         help="where to write the result: PATH, parquet:PATH (csv:, json:, orc:), table:NAME or postgresql://…#TABLE; "
-        "end it with +overwrite or +append where something may be there",
+        "end it with +overwrite or +append where something may be there, and with +cluster_by:COLUMN,… for files of ranges of columns",
     )  # fmt: skip
     made.add_argument(
         "--append-key", metavar="KEY",

@@ -47,8 +47,8 @@ class LineageTask(KillableOperator):
     itself is Spark's: the next try appends it again.)
 
     :param output: where the result is written besides the store: an `Output`, or text such as ``/data/judged``, ``parquet:/data/judged``,
-        ``table:bank.judged``, each with ``+overwrite`` or ``+append`` behind it if wanted. A pipeline that gives no DataFrame can have
-        none. (templated)
+        ``table:bank.judged``, each with ``+overwrite`` or ``+append`` behind it if wanted, and ``+cluster_by:COLUMN,…`` for files of
+        ranges of columns. A pipeline that gives no DataFrame can have none. (templated)
     :param strategy: what the run stores: ``function_materialization`` (segments with UDFs, and the result), ``rerun`` (nothing),
         ``full_materialization`` (every segment) or ``auto`` (what takes longer to make than to store). (templated)
     :param reasons: ``lazy`` computes reasons when they are asked for, ``eager`` during the run. (templated)

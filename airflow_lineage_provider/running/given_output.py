@@ -21,9 +21,12 @@ class GivenOutput:
 
     Nothing of it is taken back when the run fails after it: what Spark has written is the program's.
 
+    :ivar reads_twice: whether rows are computed twice to be written, where Spark does not keep them.
     :ivar started: whether Spark was told to write.
     :ivar answer: what it said to that.
     """
+
+    reads_twice = False
 
     def __init__(self, given: GivenWrite) -> None:
         self._given = given

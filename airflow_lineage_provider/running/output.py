@@ -58,6 +58,8 @@ class Output:
     format: str = "parquet"
     mode: OutputMode = "error"
     url: str = field(default="", repr=False)  # it may hold a password
+    cluster_by: tuple[str, ...] = ()
+    """The columns by whose ranges files are made, and sorted: Spark reads few of them where it is asked for some of the values."""
 
     def __post_init__(self) -> None:
         check_word("output kind", self.kind, OutputKind, InvalidOutput)
@@ -65,16 +67,19 @@ class Output:
         for name, value in (("target", self.target), ("format", self.format)):
             if not isinstance(value, str) or not value.strip():
                 raise InvalidOutput(f"the {name} of an output is {shown(value)}; it must be a text")
+        object.__setattr__(self, "cluster_by", columns_to_cluster_by(self.cluster_by))
         if self.kind == "postgres":
             _check_table(self.url, self.target)
+            if self.cluster_by:
+                raise InvalidOutput("cluster_by is of files; rows of a PostgreSQL table have no order: make an index on them")
 
     @classmethod
-    def path(cls, path: str, format: str = "parquet", mode: OutputMode = "error") -> Output:
-        return cls(kind="path", target=path, format=format, mode=mode)
+    def path(cls, path: str, format: str = "parquet", mode: OutputMode = "error", cluster_by: Sequence[str] = ()) -> Output:
+        return cls(kind="path", target=path, format=format, mode=mode, cluster_by=tuple_of(cluster_by))
 
     @classmethod
-    def table(cls, name: str, mode: OutputMode = "error") -> Output:
-        return cls(kind="table", target=name, mode=mode)
+    def table(cls, name: str, mode: OutputMode = "error", cluster_by: Sequence[str] = ()) -> Output:
+        return cls(kind="table", target=name, mode=mode, cluster_by=tuple_of(cluster_by))
 
     @classmethod
     def postgres(cls, url: str, table: str, mode: OutputMode = "error") -> Output:
@@ -83,7 +88,7 @@ class Output:
     @classmethod
     def parse(cls, text: str | os.PathLike[str] | Output) -> Output:
         """``/some/path``, ``parquet:/some/path`` (or ``csv:``, ``json:``, ``orc:``), ``table:db.name``, ``postgresql://…/db#schema.table``;
-        with ``+overwrite`` or ``+append`` at the end.
+        with ``+overwrite`` or ``+append`` at the end, and ``+cluster_by:COLUMN,COLUMN`` before or after it.
 
         :raises InvalidOutput: for anything else.
         """
@@ -91,33 +96,37 @@ class Output:
             return text
         if not isinstance(text, str | os.PathLike):
             raise InvalidOutput(f"output is {shown(text)}; {_FORMS}")
-        place, mode = _with_mode(os.fspath(text))
+        place, mode, columns = with_suffixes(os.fspath(text))
         kind, colon, rest = place.partition(":")
         if kind == "table" and rest:
-            return cls(kind="table", target=rest, mode=mode)
+            return cls(kind="table", target=rest, mode=mode, cluster_by=columns)
         if kind in ("postgresql", "postgres", "postgresql+psycopg2"):
             url, sharp, name = place.rpartition("#")
             odd = odd_store_url(url) or ("its password has a #, which is written %23" if "@" in name and "@" not in url else None)
             if odd is not None:
                 raise InvalidOutput(f"output {shown_place(place)!r} is not understood: {odd}")
             if sharp and name:
-                return cls(kind="postgres", target=name, mode=mode, url=url)
+                return cls(kind="postgres", target=name, mode=mode, url=url, cluster_by=columns)
         elif colon and kind in FORMATS and rest:
-            return cls(kind="path", target=rest, format=kind, mode=mode)
+            return cls(kind="path", target=rest, format=kind, mode=mode, cluster_by=columns)
         elif "/" in place:
             _check_scheme(place)
-            return cls(kind="path", target=place, mode=mode)
+            return cls(kind="path", target=place, mode=mode, cluster_by=columns)
         raise InvalidOutput(f"output {shown(shown_place(str(text)))} is not understood; {_FORMS}")
 
     def check(self, frame: DataFrame) -> None:
         """Can this frame be written here? Nothing is computed; what is tried is undone.
 
         :raises InvalidOutput: the place exists and the mode is ``error``, it cannot be reached or written, the format is not known or
-            cannot hold a column, or rows of other columns are there and the mode is ``append``.
+            cannot hold a column, rows of other columns are there and the mode is ``append``, or ``cluster_by`` names what is no column,
+            or has no order.
         :raises StoreUnavailable: the PostgreSQL server does not answer.
         """
+        from airflow_lineage_provider.spark.executing.clustering import check_clustering
         from airflow_lineage_provider.spark.executing.output_check import check_path, check_postgres, check_table
 
+        if self.cluster_by:
+            check_clustering(frame, self.cluster_by)
         match self.kind:
             case "path":
                 check_path(frame, self.target, self.format, self.mode)
@@ -157,21 +166,23 @@ class Output:
 
     def _save(self, frame: DataFrame, appending: Journal | None, places: Sequence[str]) -> None:
         """Write files. What is appended is known as the run's by its files' names; what it replaces is removed when it is there."""
-        from airflow_lineage_provider.spark.executing.appended_files import files_named_after, naming
+        from airflow_lineage_provider.spark.executing.appended_files import file_names, files_named, naming
+        from airflow_lineage_provider.spark.executing.clustering import clustered
         from airflow_lineage_provider.spark.writing.watching import unwatched
 
-        writer, replaced = frame.write.mode(self.mode), list["Note"]()
+        rows = clustered(frame, self.cluster_by) if self.cluster_by else frame
+        names = file_names(None if appending is None else appending.run_id, bool(self.cluster_by))
+        writer, replaced = rows.write.mode(self.mode), list["Note"]()
         if appending is not None:
             replaced = appending.intend(places, KnownBy())
         if self.kind == "path":
-            options = {} if appending is None else naming(appending.run_id)
             with unwatched():
-                writer.format(self.format).options(**options).save(self.target)
-        elif appending is None:
+                writer.format(self.format).options(**naming(names)).save(self.target)
+        elif names is None:
             with unwatched():
                 writer.saveAsTable(self.target)
         else:  # no option: the table would keep it, and the files of later writers would bear this run's name
-            with unwatched(), files_named_after(frame.sparkSession, appending.run_id):
+            with unwatched(), files_named(frame.sparkSession, names):
                 writer.saveAsTable(self.target)
         if appending is not None and replaced:
             self._remove_replaced(frame.sparkSession, appending, replaced)
@@ -263,9 +274,44 @@ class Output:
         return found
 
     @property
+    def reads_twice(self) -> bool:
+        """Whether rows are computed twice to be written, where Spark does not keep them."""
+        return bool(self.cluster_by)
+
+    @property
     def shown(self) -> str:
         """Where the result goes, as it may be told."""
         return shown_place(self.target)
+
+
+def tuple_of(names: Sequence[str]) -> tuple[str, ...]:
+    """Names as a tuple; one text is a mistake that would be taken for its letters.
+
+    :raises InvalidOutput: they are no names.
+    """
+    if isinstance(names, str) or not isinstance(names, Sequence):
+        raise InvalidOutput(f"cluster_by={shown(names)} is not understood; it can be a list of the names of columns")
+    return tuple(names)
+
+
+def columns_to_cluster_by(given: Sequence[str]) -> tuple[str, ...]:
+    """:raises InvalidOutput: these are no names of columns."""
+    names = tuple_of(given)
+    if not all(isinstance(name, str) and name for name in names):
+        raise InvalidOutput(f"cluster_by={shown(given)} is not understood; it can be a list of the names of columns")
+    return names
+
+
+def with_suffixes(text: str) -> tuple[str, OutputMode, tuple[str, ...]]:
+    """The place, and at its end the mode and the columns that its files are clustered by."""
+    found = re.search(r"\+cluster_by:([^+]*)(\+[A-Za-z_]+)?$", text)
+    if found is None:
+        return (*_with_mode(text), ())
+    place, mode = _with_mode(text[: found.start()] + (found[2] or ""))
+    names = tuple(name.strip() for name in found[1].split(","))
+    if not all(names):
+        raise InvalidOutput(f"output {shown(shown_place(text))}: after +cluster_by: stand the names of columns, with commas between them")
+    return place, mode, names
 
 
 def _with_mode(text: str) -> tuple[str, OutputMode]:

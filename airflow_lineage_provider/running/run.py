@@ -195,7 +195,7 @@ def _result(execution: Execution, prepared: _Prepared, request: Request, journal
     from airflow_lineage_provider.spark.executing.run import compute_result
 
     result, through = _compute(execution, prepared), bool(prepared.sketching.used)
-    if 0 not in prepared.recorded.materialized and (request.output is None or through):
+    if 0 not in prepared.recorded.materialized and (request.output is None or through or request.output.reads_twice):
         execution.progress("computing result")
         result = compute_result(execution, result)
     if through:

@@ -1,4 +1,5 @@
-"""Files that runs append: their names begin with the run's id, so that those of a run that failed are found again."""
+"""The names of files that runs write: appended ones begin with the run's id, so that those of a run that failed are found again, and
+clustered ones say that their rows are in another order than the result's."""
 
 from __future__ import annotations
 
@@ -21,17 +22,23 @@ def file_prefix(run_id: str) -> str:
     return f"lineage-{run_id}"
 
 
-def naming(run_id: str) -> dict[str, str]:
-    """The option of a write that names its files so."""
-    return {_BASENAME: file_prefix(run_id)}
+def file_names(run_id: str | None, clustered: bool) -> str | None:
+    """What stands in place of Spark's ``part`` in the names of files: of those that a run appends its id; None where ``part`` stays."""
+    parts = [] if run_id is None else [file_prefix(run_id)]
+    return "-".join([*parts, *(["clustered"] if clustered else [])]) or None
+
+
+def naming(names: str | None) -> dict[str, str]:
+    """The option of a write that names its files so (`file_names`)."""
+    return {} if names is None else {_BASENAME: names}
 
 
 @contextmanager
-def files_named_after(spark: SparkSession, run_id: str) -> Iterator[None]:
-    """Files that Spark writes meanwhile are the run's by their names. It is a setting of the whole session: one thread at a time."""
+def files_named(spark: SparkSession, names: str) -> Iterator[None]:
+    """Files that Spark writes meanwhile have these names (`file_names`). It is a setting of the whole session: one thread at a time."""
     with SETTINGS:
         # Hadoop's setting, which Spark does not know: set as it is.
-        spark.conf.set(_BASENAME, file_prefix(run_id))
+        spark.conf.set(_BASENAME, names)
         try:
             yield
         finally:

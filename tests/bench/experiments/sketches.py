@@ -7,8 +7,9 @@ Semi-joins with few and with many orders, each in a fragment of its own, show wh
 
 from __future__ import annotations
 
+import re
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -19,7 +20,10 @@ from tests.bench.ground import Ground
 from tests.tpch.data import write_tpch
 
 SCALES = {"small": ("0.01",), "full": ("1",)}
-SCATTERED = {"small": {"random order": (10, 400)}, "full": dict.fromkeys(("random order", "clustered"), (10, 100, 400, 1_000))}
+SCATTERED: Mapping[str, Mapping[str, Sequence[int]]] = {
+    "small": {"random order": (10, 400)},
+    "full": dict.fromkeys(("random order", "clustered"), (10, 100, 400, 1_000)),
+}
 """So many scattered orders, by layout."""
 PAGES = {"parquet.block.size": str(16 << 20), "parquet.page.row.count.limit": "1000"}
 QUERIES: Mapping[str, str] = {
@@ -54,7 +58,8 @@ def run(ground: Ground) -> Iterator[Comparison]:
                 title = f"{count:,} scattered fragments, {layout}, scale factor {scale}"
                 yield _of(ground, title, SEMI_JOIN.format(table=table, chosen=_chosen(ground, count, scale)), table, lambda: None)
         for name, query in APPENDED.items():
-            table = _copied(ground, f"clustered_{scale.replace('.', '_')}", f"appended_{name.replace(' ', '_')}_{scale.replace('.', '_')}")
+            copy = re.sub("[^a-z0-9]", "_", f"appended_{name}_{scale}")
+            table = _copied(ground, f"clustered_{scale.replace('.', '_')}", copy)
             title = f"{name}, clustered, 1 % appended, scale factor {scale}"
             yield _of(ground, title, query.format(table=table), table, partial(_append, ground, table))
 
