@@ -12,6 +12,7 @@ from airflow_lineage_provider.deriving.descent import Descents
 from airflow_lineage_provider.deriving.engines import Engines
 from airflow_lineage_provider.deriving.narrowing import Narrowing
 from airflow_lineage_provider.deriving.only_captured import OnlyCaptured
+from airflow_lineage_provider.deriving.own_sketches import own_selections
 from airflow_lineage_provider.deriving.rows import RemadeRows, RowSource, StoredRows
 from airflow_lineage_provider.deriving.spark_on_demand import SparkOnDemand
 from airflow_lineage_provider.errors import SparkRequired
@@ -46,11 +47,14 @@ class Derivation:
 
 
 @contextmanager
-def derivation(run: AskedRun, condition: Expression, *, lazy: bool = True, narrowing: Narrowing | None = None) -> Iterator[Derivation]:
+def derivation(
+    run: AskedRun, condition: Expression, *, lazy: bool = True, narrowing: Narrowing | None = None, sketched: bool = False
+) -> Iterator[Derivation]:
     """A derivation about rows of the result that meet a condition: what the run did not store is made again for them alone.
 
     Without ``lazy`` captured lineage answers, or nobody. With a ``narrowing`` it is asked about source rows that meet it, and others may be
-    missing.
+    missing. ``sketched``: it is asked only what stands behind rows of the result, so that segments are made again over the run's own
+    sketches.
 
     :raises NotCaptured: nothing was captured, and it was to answer alone; what was captured in part says it when it is asked.
     :raises SparkRequired: something is to be made again, and there is no session.
@@ -61,7 +65,7 @@ def derivation(run: AskedRun, condition: Expression, *, lazy: bool = True, narro
     if not lazy and captured is None:
         OnlyCaptured(run).refuse()
     with ExitStack() as stack:
-        rows, spark = _rows(run, condition, stack)
+        rows, spark = _rows(run, condition, sketched, stack)
         engines = Engines(rows.recorded, run.stored, run.session, spark)
         descents = Descents(run=run, rows=rows, spark=spark, whole=rows.recorded is run.recorded or condition == TRUE)
         refusing = None if lazy else OnlyCaptured(run)
@@ -75,7 +79,7 @@ def derivation(run: AskedRun, condition: Expression, *, lazy: bool = True, narro
         yield Derivation(run=run, rows=rows, spark=spark, lineage=lineage, executor=engines)
 
 
-def _rows(run: AskedRun, condition: Expression, stack: ExitStack) -> tuple[RowSource, SparkOnDemand]:
+def _rows(run: AskedRun, condition: Expression, sketched: bool, stack: ExitStack) -> tuple[RowSource, SparkOnDemand]:
     """The rows of the run's segments, and who reads them in Spark."""
     from airflow_lineage_provider.spark.rereading.restore import missing_segments, restore
     from airflow_lineage_provider.spark.rereading.tracing import SparkTracing
@@ -86,8 +90,11 @@ def _rows(run: AskedRun, condition: Expression, stack: ExitStack) -> tuple[RowSo
     strategy = run.record.strategy
     text = f"the run was made under strategy {strategy}: a derivation makes again what it did not store, which needs a Spark session"
     spark = run.on_demand.needed(SparkRequired(text)).spark
+    through = own_selections(run, spark.version) if sketched else {}
+    for leaf, (column, _) in through.items():
+        run.progress(f"reading {run.recorded.sources[leaf].source.relation.name} through the run's own sketch of {column}")
     run.progress("computing segments again that were not stored")
     run.session.rest()
-    restored = restore(spark, run.store, run.recorded, run.stored, run.udfs, condition, stack)
-    tracing = SparkTracing(spark, run.store, restored.recorded, run.stored, restored.tables)
+    restored = restore(spark, run.store, run.recorded, run.stored, run.udfs, condition, stack, through)
+    tracing = SparkTracing(spark, run.store, restored.recorded, run.stored, restored.tables, through)
     return RemadeRows(restored, stored), SparkOnDemand(tracing)

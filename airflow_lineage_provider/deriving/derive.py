@@ -109,7 +109,7 @@ def derive_rows(run: AskedRun, target: Target, *, summary: RunSummary, differenc
     :raises SparkRequired: a part of the answer needs a Spark session, and there is none.
     """
     started = time.perf_counter()
-    with derivation(run, target.condition()) as made:
+    with derivation(run, target.condition(), sketched=True) as made:
         run.progress("finding the target rows")
         numbers = target.numbers(made.rows)
         target_rows = result_rows(made.rows, numbers)

@@ -59,6 +59,11 @@ def of_template(connection: sa.Connection, template: str) -> list[StoredSketch]:
     return _found(connection, _sketches.c.template == template)
 
 
+def of_run(connection: sa.Connection, run_id: str) -> list[StoredSketch]:
+    """The sketches that were captured of a run; one whose row is damaged is left out, with a warning."""
+    return _found(connection, _sketches.c.run_id == run_id)
+
+
 def _found(connection: sa.Connection, condition: sa.ColumnElement[bool], limit: int | None = None) -> list[StoredSketch]:
     texts = [sa.type_coerce(_sketches.c[name], sa.Text).label(name) for name in _DOCUMENTS]
     columns = [_sketches.c[name] for name in (*_PLAIN, "run_id", "created")]

@@ -30,6 +30,11 @@ class Sketches(OpenStore):
         with self._transaction("finding sketches") as connection:
             return kept_sketches.of_template(connection, template)
 
+    def sketches_of_run(self, run_id: str) -> list[StoredSketch]:
+        """The sketches that were captured of a run; damaged ones are left out, with a warning."""
+        with self._transaction(f"finding the sketches of run {run_id}") as connection:
+            return kept_sketches.of_run(connection, run_id)
+
     def list_sketches(self, pipeline: str | None, limit: int) -> list[tuple[StoredSketch, int]]:
         """The newest sketches, of one pipeline where one is named, each with the number of runs that have used it."""
         with self._transaction("listing sketches") as connection:

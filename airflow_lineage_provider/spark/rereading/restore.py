@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
+    from airflow_lineage_provider.spark.rereading.tracing import Selections
     from airflow_lineage_provider.store import Materialization, Store
     from airflow_lineage_provider.store.kept_udfs import UdfsOfRun
 
@@ -85,8 +86,10 @@ def restore(
     udfs: UdfsOfRun,
     condition: Expression,
     stack: ExitStack,
+    through: Selections | None = None,
 ) -> Restored:
-    """The missing segments, for the result's rows that meet ``condition``; Spark forgets them when the stack is closed.
+    """The missing segments, for the result's rows that meet ``condition``; Spark forgets them when the stack is closed. Of sources only the
+    rows are read that go ``through`` selections.
 
     :raises SourceUnavailable: a source is no longer what the run read: a rerun would be of other data.
     :raises UdfUnavailable, UdfVersionMismatch: the UDFs at hand are not those of the run.
@@ -99,7 +102,7 @@ def restore(
     materialized = {**recorded.materialized, **{p.segment.number: p.materialized for p in made}}
     views = Views(spark, "restore", stack)
     names = declared_functions(spark, [p.plan for p in made], udfs, views.prefix, stack)
-    tracing = SparkTracing(spark, store, recorded, stored)
+    tracing = SparkTracing(spark, store, recorded, stored, through=through)
     tables: dict[Key, LeafTable] = {}
     frames: dict[int, DataFrame] = {}
     for program in made:

@@ -18,6 +18,7 @@ from airflow_lineage_provider.spark.executing.stored_rows import read_materializ
 from airflow_lineage_provider.spark.frames import columns_named, renamed
 from airflow_lineage_provider.spark.identity import among, with_identity
 from airflow_lineage_provider.spark.rereading.sources import files_as_read, reopen
+from airflow_lineage_provider.spark.selected import selected
 from airflow_lineage_provider.spark.session import carefully
 from airflow_lineage_provider.sql import ColumnRef, lower
 from airflow_lineage_provider.tracing.binding import Key, LeafTable, bind, leaf_keys, target_leaf, target_table
@@ -28,7 +29,11 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
+    from airflow_lineage_provider.sketches.use import Selection
     from airflow_lineage_provider.store import Materialization, Store
+
+    Selections = Mapping[int, tuple[str, Selection]]
+    """By leaf, of which column."""
 
 
 class SparkTracing:
@@ -41,13 +46,16 @@ class SparkTracing:
         recorded: RecordedPlan,
         stored: Mapping[str, Materialization],
         restored: Mapping[int, LeafTable] | None = None,
+        through: Selections | None = None,
     ) -> None:
-        """``restored`` are views over the segments that the run did not store and that were made again (`spark.rereading.restore`)."""
+        """``restored`` are views over the segments that the run did not store and that were made again (`spark.rereading.restore`);
+        ``through`` are selections of all rows that tracing queries need of sources."""
         self.spark = spark
         self.store = store
         self.recorded = recorded
         self.stored = stored
         self.restored = restored or {}
+        self.through = through or {}
 
     def query(self, plan: o.Plan, target: pa.Table) -> tuple[pa.Table, str]:
         """Execute a tracing query: its rows and the SQL that was run.
@@ -151,6 +159,9 @@ class SparkTracing:
             frame = read_materialization(self.spark, self.store, self.stored[f"source_{number}"])
         else:
             frame = self._rows_read(recorded)
+            if number in self.through:
+                column, selection = self.through[number]
+                frame = selected(frame, selection, column)
         return LeafTable(name=(views.add(frame, f"source_{number}"),), label=recorded.source.relation.name)
 
 
