@@ -42,6 +42,7 @@ def get_provider_info() -> dict[str, Any]:
                     "airflow_lineage_provider.operators.lineage_spark_submit",
                     "airflow_lineage_provider.operators.derive",
                     "airflow_lineage_provider.operators.capture",
+                    "airflow_lineage_provider.operators.derive_sketch",
                     "airflow_lineage_provider.operators.retention",
                 ],
             }

@@ -10,12 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider import settings
 from airflow_lineage_provider.asking import Asking
-from airflow_lineage_provider.errors import LineageError
+from airflow_lineage_provider.errors import LineageError, SketchError
+from airflow_lineage_provider.options import check_options
 from airflow_lineage_provider.progress import Progress
 from airflow_lineage_provider.records.sketches import SketchUse
+from airflow_lineage_provider.sketches.wanted import SketchOn
 
 if TYPE_CHECKING:
     from airflow_lineage_provider.deriving.asked_run import AskedRun
+    from airflow_lineage_provider.deriving.sketching import Sketched
     from airflow_lineage_provider.pipeline import Lineage
     from airflow_lineage_provider.records.run import RunRecord
     from airflow_lineage_provider.running.asked_sketches import Sketching
@@ -35,24 +38,68 @@ class SketchesOfRun:
         """For each source of the run its sketch, or why there is none; nothing where the run was not asked for sketches."""
         return self.record.sketches
 
+    def capture_sketches(
+        self,
+        *,
+        sketch_on: Mapping[str, str | SketchOn] | None = None,
+        params: Mapping[str, Any] | None = None,
+        progress: Progress | bool | None = None,
+    ) -> tuple[SketchUse, ...]:
+        """Capture now what later runs of the pipeline can skip by, in place of what was captured of this run before: for each source the
+        sketch, or why there is none (`sketches` has it from then on).
+
+        The run must have been made with ``sketches`` (``"use"``, say): then it has noted which pipeline it is an instance of. ``sketch_on``
+        is what `Lineage.run` says. ``params`` gives secret parameters of the run again.
+
+        :raises SketchError: the run was made without sketches, has read through one, or nothing can be captured of it; more rows stand
+            behind the result than `settings.capture_limit`.
+        :raises SketchUnsafe: a column that ``sketch_on`` names is not proved safe.
+        :raises PlanError: it names what the pipeline does not read.
+        :raises SourceUnavailable: a source has vanished, or is no longer what the run read.
+        :raises SparkRequired: there is no session. :raises EnvironmentProblem: z3 is not installed.
+        :raises StoreNotPermitted: the store's user may only read.
+        :raises RunNotComplete: the run failed, was dropped, or is still going.
+        """
+        from airflow_lineage_provider.running.captured_sketches import capture_later
+
+        check_options({"sketch_on": sketch_on, "params": params})
+        plan, run_id = self._asking.plan, self.record.id
+        if any(one.state == "used" for one in self.record.sketches):
+            raise SketchError(f"run {run_id} has read through a sketch: there is one that serves")
+        noted = self._lineage.lasting(lambda: self._lineage.store.instance_of_run(run_id))
+        if noted is None:
+            because = "; ".join(dict.fromkeys(one.because for one in self.record.sketches)) or "it was made with sketches='off'"
+            raise SketchError(f"nothing tells which later runs are of the same pipeline as run {run_id}: {because}")
+        self._sketch(capture_later(plan, SketchOn.of(sketch_on), *noted), params or {}, progress)
+        return self.sketches
+
     def _capture_sketches(self, wanted: Sketching, secret_params: Mapping[str, Any], progress: Progress | bool | None) -> None:
         """Capture what the run was asked to, once it is complete.
 
         The result stands without sketches: what keeps one from being captured is kept with the run (`sketches`).
         """
-        from airflow_lineage_provider.deriving.sketching import Sketched, sketched
+        from airflow_lineage_provider.deriving.sketching import Sketched
         from airflow_lineage_provider.running.captured_sketches import not_captured
+
+        started = time.perf_counter()
+        try:
+            self._sketch(wanted, secret_params, progress)
+        except LineageError as problem:
+            log.warning("no sketch was captured of run %s: %s", self.record.id, problem)
+            self._keep(Sketched((), not_captured(wanted, problem)), time.perf_counter() - started)
+
+    def _sketch(self, wanted: Sketching, secret_params: Mapping[str, Any], progress: Progress | bool | None) -> None:
+        from airflow_lineage_provider.deriving.sketching import sketched
 
         def asked(run: AskedRun) -> Sketched:
             return sketched(run, wanted, settings.capture_limit())
 
         started = time.perf_counter()
-        try:
-            found = self._asking.answered("sketching", secret_params, progress, asked)
-        except LineageError as problem:
-            log.warning("no sketch was captured of run %s: %s", self.record.id, problem)
-            found = Sketched((), not_captured(wanted, problem))
-        took, run_id = time.perf_counter() - started, self.record.id
+        found = self._asking.answered("sketching", secret_params, progress, asked)
+        self._keep(found, time.perf_counter() - started)
+
+    def _keep(self, found: Sketched, took: float) -> None:
+        run_id = self.record.id
         self._lineage.lasting(lambda: self._lineage.store.save_sketches(run_id, found.made, found.told, seconds=took, share=found.share))
         self.record = replace(self.record, sketches=found.told)
         self._asking = Asking(self._lineage, self.record)

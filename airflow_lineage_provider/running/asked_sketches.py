@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider.errors import PlanError
@@ -81,6 +81,21 @@ class Asked:
 def sources_of(recorded: RecordedPlan) -> list[RecordedSource]:
     """The sources of a run, in the order of their leaves."""
     return [recorded.sources[leaf] for leaf in sorted(recorded.sources)]
+
+
+def named_columns(sketch_on: Mapping[str, SketchOn], recorded: RecordedPlan) -> dict[int, SketchOn]:
+    """What ``sketch_on`` says, by leaf, with the columns in the table's own letters.
+
+    :raises PlanError: there is no such table or column.
+    """
+    found: dict[int, SketchOn] = {}
+    for table, on in sketch_on.items():
+        read = [one.source for one in sources_of(recorded) if one.source.relation.name.casefold() == table.casefold()]
+        if not read:
+            tables = ", ".join(sorted({one.source.relation.name for one in sources_of(recorded)}))
+            raise PlanError(f"sketch_on names table {table}, which the pipeline does not read; it reads {tables}")
+        found |= {source.leaf: replace(on, column=column_of(source, on.column)) for source in read}
+    return found
 
 
 def unused(one: RecordedSource, because: str, column: str = "") -> SketchUse:

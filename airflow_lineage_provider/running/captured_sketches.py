@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
-from airflow_lineage_provider.errors import LineageError
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from airflow_lineage_provider.errors import LineageError, SketchError
+from airflow_lineage_provider.plan import operators as o
+from airflow_lineage_provider.plan.pipeline import Pipeline
+from airflow_lineage_provider.plan.walk import operators
 from airflow_lineage_provider.records.sketches import SketchUse
-from airflow_lineage_provider.running.asked_sketches import Asked, Sketching, unused
+from airflow_lineage_provider.running.asked_sketches import Asked, Sketching, named_columns, sources_of, unused
 from airflow_lineage_provider.sketches import cuts
 from airflow_lineage_provider.sketches.choice import chosen
 from airflow_lineage_provider.sketches.columns import canonical, safe_columns
@@ -12,6 +19,12 @@ from airflow_lineage_provider.sketches.cuts import RowGroup
 from airflow_lineage_provider.sketches.template import why_another_time
 from airflow_lineage_provider.sketches.ties import limit_to_count
 from airflow_lineage_provider.sources.row_groups import bounds_of_row_groups
+from airflow_lineage_provider.tracing.program import whole_plan
+
+if TYPE_CHECKING:
+    from airflow_lineage_provider.recording import RecordedPlan
+    from airflow_lineage_provider.sketches.template import Instance
+    from airflow_lineage_provider.sketches.wanted import SketchOn
 
 
 def to_capture(asked: Asked) -> Sketching:
@@ -19,24 +32,51 @@ def to_capture(asked: Asked) -> Sketching:
 
     :raises SketchUnsafe: a column was named that is not proved safe. :raises EnvironmentProblem: z3 is not installed.
     """
-    pipeline, sources = asked.captured.pipeline, asked.recorded.sources
-    judged = [one for one in safe_columns(pipeline, keys=asked.keys) if one.leaf in sources]
-    clustering = {} if asked.named.keys() >= sources.keys() else _clustering(asked)
+    found = columns_to_capture(asked.captured.pipeline, asked.recorded, asked.named, asked.keys)
+    return asked.sketching(found.uses, capture=found.capture, tied=found.tied)
+
+
+def columns_to_capture(
+    pipeline: Pipeline, recorded: RecordedPlan, named: Mapping[int, SketchOn], keys: Mapping[int, Sequence[str]]
+) -> Sketching:
+    """The same of a pipeline, and of what was recorded of its sources.
+
+    :raises SketchUnsafe, EnvironmentProblem: as `to_capture`.
+    """
+    sources = recorded.sources
+    judged = [one for one in safe_columns(pipeline, keys=keys) if one.leaf in sources]
+    clustering = {} if named.keys() >= sources.keys() else _clustering(recorded)
     plan = canonical(pipeline.plan)
     tied = {one.leaf for one in judged if one.ties and limit_to_count(plan, one.leaf) is not None}
     uses, capture = [], {}
-    for leaf, found in chosen(judged, asked.named, clustering, tied).items():
+    for leaf, found in chosen(judged, named, clustering, tied).items():
         problem = found if isinstance(found, str) else why_another_time(plan, frozenset({leaf}))
         if isinstance(found, str) or problem:
             uses.append(unused(sources[leaf], problem))
         else:
             capture[leaf] = found
-    return asked.sketching(tuple(uses), capture=capture, tied=frozenset(tied))
+    return Sketching(uses=tuple(uses), capture=capture, tied=frozenset(tied))
 
 
-def _clustering(asked: Asked) -> dict[tuple[int, str], float]:
+def capture_later(recorded: RecordedPlan, sketch_on: Mapping[str, SketchOn], instance: Instance, versions: Mapping[int, str]) -> Sketching:
+    """What is captured of a run that was recorded earlier, as the ``instance`` that it noted then: the proof is of the recorded plan, which
+    gives the rows of the pipeline.
+
+    :raises PlanError: ``sketch_on`` names a table or a column that the pipeline does not read.
+    :raises SketchError: the same segment is read twice, and rows of the one are not told from those of the other.
+    :raises SketchUnsafe, EnvironmentProblem: as `to_capture`.
+    """
+    plan, whole = recorded.plan, whole_plan(recorded.plan)
+    read = [a.id for node in operators(whole) if isinstance(node, o.Source) for a in node.output]
+    if len(set(read)) < len(read):
+        raise SketchError("a part of the pipeline is read twice: capture with the run")
+    pipeline = Pipeline(plan=whole, names=plan.names, conf=plan.conf)
+    return replace(columns_to_capture(pipeline, recorded, named_columns(sketch_on, recorded), {}), instance=instance, versions=versions)
+
+
+def _clustering(recorded: RecordedPlan) -> dict[tuple[int, str], float]:
     found = {}
-    for one in asked.sources:
+    for one in sources_of(recorded):
         for column, bounds in bounds_of_row_groups(one.source, one.files.values()).items():
             try:
                 found[one.source.leaf, column] = cuts.clustering([RowGroup(*each) for each in bounds])

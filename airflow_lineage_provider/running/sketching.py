@@ -8,10 +8,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from airflow_lineage_provider import __version__
-from airflow_lineage_provider.errors import PlanError
 from airflow_lineage_provider.plan.digest import digest_of
 from airflow_lineage_provider.records.versions import FilesVersion, SnapshotVersion, SourceVersion
-from airflow_lineage_provider.running.asked_sketches import Asked, Sketching, column_of, sources_of, unused
+from airflow_lineage_provider.running.asked_sketches import Asked, Sketching, named_columns, sources_of, unused
 from airflow_lineage_provider.running.captured_sketches import to_capture
 from airflow_lineage_provider.running.fitting_sketches import fitting
 from airflow_lineage_provider.running.sketch_policy import measured, whether_captured
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
     from airflow_lineage_provider.reasons import ReasonedUdf
     from airflow_lineage_provider.recording import RecordedPlan
     from airflow_lineage_provider.running.run import Request
-    from airflow_lineage_provider.sketches.wanted import SketchOn
     from airflow_lineage_provider.spark.capturing.capture import CapturedPipeline
     from airflow_lineage_provider.store.run_store import RunStore
 
@@ -41,7 +39,7 @@ def sketching(
         return Sketching(
             uses=tuple(unused(one, request.sketches_refused) for one in sources_of(recorded)) if request.sketches_refused else ()
         )
-    named = _named(request, recorded)
+    named = named_columns(request.sketch_on, recorded)
     against = _why_none(request, captured, recorded, udfs)
     if against:
         return Sketching(uses=tuple(unused(one, against) for one in sources_of(recorded)))
@@ -68,21 +66,6 @@ def _by_policy(asked: Asked, store: RunStore) -> Sketching:
     if decision.yes:
         return replace(to_capture(asked), because=decision.because)
     return replace(found, uses=tuple(replace(one, because=f"{one.because}; {decision.because}") for one in found.uses))
-
-
-def _named(request: Request, recorded: RecordedPlan) -> dict[int, SketchOn]:
-    """What ``sketch_on`` says, by leaf, with the columns in the table's own letters.
-
-    :raises PlanError: there is no such table or column.
-    """
-    found: dict[int, SketchOn] = {}
-    for table, on in request.sketch_on.items():
-        read = [one.source for one in sources_of(recorded) if one.source.relation.name.casefold() == table.casefold()]
-        if not read:
-            tables = ", ".join(sorted({one.source.relation.name for one in sources_of(recorded)}))
-            raise PlanError(f"sketch_on names table {table}, which the pipeline does not read; it reads {tables}")
-        found |= {source.leaf: replace(on, column=column_of(source, on.column)) for source in read}
-    return found
 
 
 def _why_none(request: Request, captured: CapturedPipeline, recorded: RecordedPlan, udfs: Mapping[int, ReasonedUdf]) -> str:

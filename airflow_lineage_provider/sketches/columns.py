@@ -15,7 +15,7 @@ from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.expression_walk import expressions_in
 from airflow_lineage_provider.plan.pipeline import Pipeline
 from airflow_lineage_provider.plan.text import operator_text
-from airflow_lineage_provider.plan.walk import operators, own_expressions
+from airflow_lineage_provider.plan.walk import functions_of, operators, own_expressions
 from airflow_lineage_provider.rewrite.canonical_aggregates import canonical_aggregates
 from airflow_lineage_provider.rewrite.canonical_windows import canonical_windows
 from airflow_lineage_provider.rewrite.pull_out_udfs import pull_out_udfs
@@ -61,11 +61,11 @@ class SafeColumn:
 
 
 def canonical(plan: o.Plan) -> o.Plan:
-    """The plan in the form that the rules are about.
+    """The plan in the form that the rules are about. One that has function operators was rewritten, and its attributes have their numbers.
 
     :raises UnsupportedOperator: for an operator without defined lineage.
     """
-    for one in PASSES:
+    for one in PASSES[1:] if functions_of(plan) else PASSES:
         plan = one(plan)
     return plan
 

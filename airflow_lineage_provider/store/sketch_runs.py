@@ -10,6 +10,7 @@ import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
 
 from airflow_lineage_provider.sketches.policy import MeasuredRun
+from airflow_lineage_provider.sketches.template import Instance
 from airflow_lineage_provider.store import schema
 
 log = logging.getLogger(__name__)
@@ -34,12 +35,26 @@ def note_capture(connection: sa.Connection, run_id: str, seconds: float, share: 
     connection.execute(_runs.update().where(_runs.c.run_id == run_id).values(capture=seconds, share=share))
 
 
+def instance_of(connection: sa.Connection, run_id: str) -> tuple[Instance, dict[int, str]] | None:
+    """The instance of its pipeline that a run was, and the versions of its sources, as it noted them; None where it did not, or where they
+    are damaged."""
+    rows = connection.execute(sa.select(_runs.c.template, *_columns()).where(_runs.c.run_id == run_id)).mappings()
+    for row in rows:
+        run = _read(row)
+        if run is not None:
+            return Instance(row["template"], run.binding), dict(run.versions)
+    return None
+
+
 def of_template(connection: sa.Connection, template: str) -> list[MeasuredRun]:
     """What the newest runs of a template took, the newest first; one whose row is damaged is left out, with a warning."""
-    texts = [sa.type_coerce(_runs.c[name], sa.Text).label(name) for name in _DOCUMENTS]
-    query = sa.select(*(_runs.c[name] for name in _PLAIN), *texts).where(_runs.c.template == template)
+    query = sa.select(*_columns()).where(_runs.c.template == template)
     rows = connection.execute(query.order_by(_runs.c.run_id.desc()).limit(MOST_READ)).mappings()
     return [one for row in rows if (one := _read(row)) is not None]
+
+
+def _columns() -> list[sa.ColumnElement[Any]]:
+    return [*(_runs.c[name] for name in _PLAIN), *(sa.type_coerce(_runs.c[name], sa.Text).label(name) for name in _DOCUMENTS)]
 
 
 def _read(row: Any) -> MeasuredRun | None:

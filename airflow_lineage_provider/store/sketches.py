@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from airflow_lineage_provider.records.sketches import SketchUse, StoredSketch
 from airflow_lineage_provider.sketches.policy import MeasuredRun
+from airflow_lineage_provider.sketches.template import Instance
 from airflow_lineage_provider.store import kept_sketches, sketch_runs
 from airflow_lineage_provider.store.open_store import OpenStore
 
@@ -34,6 +35,11 @@ class Sketches(OpenStore):
         """The sketches that were captured of a run; damaged ones are left out, with a warning."""
         with self._transaction(f"finding the sketches of run {run_id}") as connection:
             return kept_sketches.of_run(connection, run_id)
+
+    def instance_of_run(self, run_id: str) -> tuple[Instance, dict[int, str]] | None:
+        """The instance of its pipeline that a run was, and the versions of its sources by leaf; None where it did not note them."""
+        with self._transaction(f"finding what run {run_id} is an instance of") as connection:
+            return sketch_runs.instance_of(connection, run_id)
 
     def list_sketches(self, pipeline: str | None, limit: int) -> list[tuple[StoredSketch, int]]:
         """The newest sketches, of one pipeline where one is named, each with the number of runs that have used it."""

@@ -75,6 +75,12 @@ def rest_of_plan(plan: SegmentedPlan, stored: Set[int]) -> o.Plan:
     return unique_names(o.Project(child=body, columns=plan.output))
 
 
+def whole_plan(plan: SegmentedPlan) -> o.Plan:
+    """The segments in one, over all columns of the sources."""
+    body = inline(plan.root.plan, Context(plan=plan, materialized=frozenset(), sources={}))
+    return unique_names(o.Project(child=body, columns=plan.output))
+
+
 def _needed_to_make_again(context: Context) -> frozenset[int]:
     """The attributes of stored segments that the rest of the plan reads, arguments and values of its UDFs among them."""
     rest = inline(context.plan.root.plan, context)

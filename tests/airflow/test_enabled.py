@@ -17,6 +17,7 @@ from airflow_lineage_provider.hooks.enabled import lineage_enabled
 from airflow_lineage_provider.hooks.lineage import LineageHook
 from airflow_lineage_provider.operators.capture import CaptureLineageOperator
 from airflow_lineage_provider.operators.derive import DeriveAugmentedLineageOperator
+from airflow_lineage_provider.operators.derive_sketch import DeriveSketchOperator
 from airflow_lineage_provider.operators.lineage_pyspark import LineagePySparkOperator
 from airflow_lineage_provider.reasons import reasoned_udf
 
@@ -54,6 +55,7 @@ def test_a_wrong_word_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     [
         DeriveAugmentedLineageOperator(task_id="why", pipeline="p", target="true"),
         CaptureLineageOperator(task_id="capture", pipeline="p"),
+        DeriveSketchOperator(task_id="sketch", pipeline="p"),
     ],
 )
 def test_what_asks_about_runs_is_skipped(operator: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,6 +10,7 @@ import pytest
 from airflow_lineage_provider.hooks.lineage import LineageHook
 from airflow_lineage_provider.operators.capture import CaptureLineageOperator
 from airflow_lineage_provider.operators.derive import DeriveAugmentedLineageOperator
+from airflow_lineage_provider.operators.derive_sketch import DeriveSketchOperator
 from airflow_lineage_provider.operators.lineage_pyspark import LineagePySparkOperator
 from airflow_lineage_provider.operators.lineage_spark_sql import LineageSparkSqlOperator
 from airflow_lineage_provider.operators.lineage_spark_submit import LineageSparkSubmitOperator
@@ -181,6 +182,7 @@ def test_old_names_of_options_work_and_say_what_to_write() -> None:
 
 OPERATORS: tuple[Any, ...] = (
     LineagePySparkOperator, LineageSparkSqlOperator, LineageSparkSubmitOperator, DeriveAugmentedLineageOperator, CaptureLineageOperator,
+    DeriveSketchOperator,
 )  # fmt: skip
 OURS = {made: [each for each in made.__mro__ if each.__module__.startswith("airflow_lineage_provider.")] for made in OPERATORS}
 WITH_WORDS = [(made, option, kind) for made in OPERATORS for each in OURS[made] for option, kind in options_of(each.__init__)]
@@ -190,6 +192,7 @@ REST: dict[Any, dict[str, Any]] = {
     LineageSparkSubmitOperator: {"task_id": "one", "application": "judge.py"},
     DeriveAugmentedLineageOperator: {"task_id": "one", "target": "true", "pipeline": "loans"},
     CaptureLineageOperator: {"task_id": "one", "pipeline": "loans"},
+    DeriveSketchOperator: {"task_id": "one", "pipeline": "loans"},
 }
 
 
