@@ -237,6 +237,21 @@ def test_scattered_fragments_are_searched_and_the_result_is_a_source(spark: Spar
     assert len(explained.rows) == expected
 
 
+@pytest.mark.parametrize(("array", "of"), [("10,20,30,40", "bigint"), ("a,b,d", "string")])
+def test_a_search_is_said_in_functions_that_sql_has(spark: SparkSession, lineage: Lineage, array: str, of: str) -> None:
+    """Where it is found, else where it would be, and NULL for NULL: as Spark's own search says."""
+    from pyspark.sql import functions as F
+    from pyspark.sql.internal import InternalFunction
+
+    values = {"bigint": (5, 10, 15, 20, 40, 41, None), "string": ("", "a", "c", "d", "e", None)}[of]
+    frame = spark.createDataFrame([(one,) for one in values], f"v {of}")
+    constant = F.split(F.lit(array), ",").cast(f"array<{of}>")
+    frame = frame.select("v", InternalFunction.array_binary_search(constant, F.col("v")).alias("place"))
+    run = lineage.run(frame, name="searched")
+    stored = run.result_table().to_pylist()
+    assert Counter(map(str, stored)) == Counter(str(row.asDict()) for row in frame.collect())
+
+
 # --- when a sketch is not used -----------------------------------------------------------------------------------------
 
 TOP = "SELECT l_orderkey, sum(l_quantity) AS total FROM lineitem GROUP BY l_orderkey HAVING sum(l_quantity) > :least"
