@@ -70,7 +70,7 @@ def least_cost(relation: Relation) -> float:
     return _HOP + _CELL * (math.prod(relation.in_shape) + math.prod(relation.out_shape))
 
 
-_HOP, _CELL, _SLICE, _POINT, _BOXES, _SUMMED, _ROW = 20_000, 0.5, 8_000, 6, 100_000, 20, 60
+_HOP, _CELL, _SLICE, _POINT, _BOXES, _SUMMED, _ROW = 20_000, 0.5, 8_000, 2, 100_000, 20, 60
 
 
 def _look_up(asked: Side, found: Side, mask: Bools, into: Bools) -> None:

@@ -67,14 +67,14 @@ def is_dense(step: Step, region: Region) -> bool:
     # What has to be looked at to tell more costs more than many a hop.
     if size * (_BOX + _CANDIDATE * len(relation)) <= dense.least_cost(relation):
         return False
-    bitmaps, boxes = dense.cost(relation), _BOX * size
+    bitmaps, boxes = dense.cost(relation), _BOX * size + _BIT * region.unread
     if boxes + _SORTED * step.side.index_rows > bitmaps:
         step.side.passed_by += 1
         return True
     return boxes + _CANDIDATE * step.candidates(region) > bitmaps
 
 
-_BOX, _CANDIDATE, _SORTED = 150, 250, 60
+_BOX, _CANDIDATE, _SORTED, _BIT = 150, 250, 60, 7
 """Nanoseconds, measured, as `dense.cost` has its own."""
 
 

@@ -57,6 +57,11 @@ class Region:
         return run_count(self.mask) if "boxes" not in self.__dict__ and (self.bits is not None or self._is_crowded) else len(self.boxes)
 
     @property
+    def unread(self) -> int:
+        """How many cells of a bitmap have yet to be looked at for boxes."""
+        return self.cells if self.bits is not None and "boxes" not in self.__dict__ else 0
+
+    @property
     def count(self) -> int:
         """How many cells there are; none is enumerated."""
         return int(np.count_nonzero(self.mask)) if self.bits is not None or self._is_crowded else int(self.boxes.volumes().sum())

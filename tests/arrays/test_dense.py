@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from airflow_lineage_provider.arrays import Relation, compress, dense, expand, rules
-from airflow_lineage_provider.arrays.boxes import Boxes, to_mask
+from airflow_lineage_provider.arrays.boxes import Boxes, from_mask, to_mask
 from airflow_lineage_provider.arrays.compress import concatenated
 from airflow_lineage_provider.arrays.path import Step, follow, is_dense
 from airflow_lineage_provider.arrays.region import Region
@@ -83,7 +83,7 @@ def test_bitmaps_are_taken_for_scattered_cells_and_boxes_for_few() -> None:
     few, many = np.zeros((300, 300), dtype=bool), np.random.default_rng(3).random((300, 300)) < 0.1
     few[7, 8:20] = True
     for mask, wanted in ((few, False), (many, True)):
-        region = Region(mask.shape, bits=mask)
+        region = Region(mask.shape, parts=from_mask(mask))
         assert is_dense(step, region) == wanted
         found, (hop,) = follow([step], ("a", "b"), region)
         assert hop.execution == ("dense" if wanted else "boxes")

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from airflow_lineage_provider.arrays import Cells, Log, Relation, compress
+from airflow_lineage_provider.arrays.boxes import from_mask
 from airflow_lineage_provider.arrays.grouping import Ints
 from airflow_lineage_provider.arrays.path import Step, is_dense
 from airflow_lineage_provider.arrays.region import Region
@@ -347,10 +348,11 @@ def shuffled(cells: int) -> tuple[Ints, tuple[int, ...]]:
 @pytest.mark.parametrize(("share", "dense"), [(0.0001, False), (0.5, True)])
 def test_scattered_cells_behind_a_shuffle_go_by_bitmaps(share: float, dense: bool) -> None:
     pairs, shape = shuffled(50_000)
-    mask = np.random.default_rng(2).random(shape) < share
+    mask = np.asarray(np.random.default_rng(2).random(shape) < share)
     step = Step(compress(pairs, shape, shape), True)
     assert step.side.index  # sorted, which a first question would not be worth
-    assert is_dense(step, Region(shape, bits=np.asarray(mask))) is dense
+    assert is_dense(step, Region(shape, parts=from_mask(mask))) is dense
+    assert is_dense(step, Region(shape, bits=mask)), "a bitmap is read for boxes, or gone through"
 
 
 def test_a_large_array_goes_by_boxes() -> None:
