@@ -12,6 +12,7 @@ import pytest
 from airflow_lineage_provider import Lineage, reasoned_udf
 from airflow_lineage_provider.errors import PlanError, SketchError, SketchUnsafe, SourceUnavailable
 from airflow_lineage_provider.store.schema import sketch_runs, sketches
+from tests.in_turn import sampled
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -76,7 +77,7 @@ def said(found: Any) -> list[tuple[Any, ...]]:
     return [(one.leaf, one.table, one.column, one.state, one.fragments, one.count, one.rows, one.total) for one in found]
 
 
-@pytest.mark.parametrize("name", QUERIES)
+@pytest.mark.parametrize("name", sampled(QUERIES))
 def test_they_are_those_that_the_run_would_have_captured(lineage: Lineage, store: Store, name: str) -> None:
     with_it = lineage.run(QUERIES[name], name="with it", sketches="capture")
     forgotten(store)
