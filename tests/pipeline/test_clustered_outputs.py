@@ -157,6 +157,8 @@ def test_refused_before_the_run(lineage: Lineage, tmp_path: Path, columns: list[
     [
         (f"part-00003-{JOB}-c000.snappy.parquet", 3),
         (f"part-00003-{JOB}-c001.snappy.parquet", None),
+        (f"g=1/part-00003-{JOB}.c000.snappy.parquet", None),
+        (f"part-00003-{JOB}_00001.c000.snappy.parquet", None),
         (f"lineage-{RUN}-00003-{JOB}-c000.snappy.parquet", 3),
         (f"lineage-{RUN}-clustered-00003-{JOB}-c000.snappy.parquet", None),
         (f"clustered-00003-{JOB}-c000.snappy.parquet", None),
