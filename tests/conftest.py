@@ -8,6 +8,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,7 @@ import pytest
 from hypothesis import settings
 
 from tests.class_archive import OPTIONS, submit_options
+from tests.lacking import lacking
 from tests.local_session import local_session
 
 if TYPE_CHECKING:
@@ -45,12 +47,16 @@ _WRITES_NO_BYTECODE = pytest.StashKey[bool]()
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """What a test needs is read from its fixtures and its folder: a marker that somebody must remember is forgotten."""
+    pyspark = version("pyspark")
     for item in items:
         fixtures = getattr(item, "fixturenames", ())
         needed = {marker for fixture, marker in _MARKER_OF.items() if fixture in fixtures}
         folder = item.path.relative_to(Path(__file__).parent).parts[0]
         for marker in sorted({*needed, _MARKER_OF_FOLDER[folder]} if folder in _MARKER_OF_FOLDER else needed):
             item.add_marker(marker)
+        why = lacking(item.nodeid, pyspark)
+        if why is not None:
+            item.add_marker(pytest.mark.skip(reason=why))
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -18,7 +18,7 @@ from airflow_lineage_provider.catalyst.table_functions import bin_by, script
 from airflow_lineage_provider.catalyst.tree import TreeNode, decode, object_name
 from airflow_lineage_provider.catalyst.windows import window
 from airflow_lineage_provider.plan import operators as o
-from airflow_lineage_provider.plan.expressions import Alias, Attribute, Call, Expression, Named, attribute_of
+from airflow_lineage_provider.plan.expressions import Alias, Attribute, Call, Expression, Literal, Named, attribute_of
 
 Converter = Callable[[TreeNode, Context], o.Plan]
 
@@ -29,6 +29,8 @@ _JOINS: Mapping[str, o.JoinKind] = {
     "Inner": "inner", "Cross": "cross", "LeftOuter": "left", "RightOuter": "right", "FullOuter": "full", "LeftSemi": "left_semi",
     "LeftAnti": "left_anti", "ExistenceJoin": "existence",
 }  # fmt: skip
+_OF_SUBQUERIES = ("left_semi", "left_anti", "existence")
+_TRUE = Literal(value="true", type="boolean")
 
 
 def operator(node: TreeNode, context: Context) -> o.Plan:
@@ -126,9 +128,12 @@ def _join(node: TreeNode, context: Context) -> o.Plan:
         context.refuse(f"a join of type {name}")
     left, right = (operator(child, context) for child in node.children)
     clash = {a.id for a in left.output} & {a.id for a in right.output}
-    if clash and kind not in ("left_semi", "left_anti", "existence"):
+    if clash and kind not in _OF_SUBQUERIES:
         context.refuse("a self-join whose sides Spark has not told apart")
     condition = _expression(node, "condition", context.over(left.output, right.output)) if node.tree("condition") else None
+    if kind in _OF_SUBQUERIES and condition == _TRUE:
+        # What Spark before 4.2 has for an EXISTS that reads nothing of the outer query.
+        condition = None
     if kind is None:
         return single_join(left, right, condition, context)
     exists = convert_expressions.attribute_json(decode(join_type["exists"]), context) if kind == "existence" else None

@@ -18,7 +18,8 @@ def sample(node: TreeNode, children: tuple[o.Plan, ...], context: Context) -> o.
     (child,) = children
     if node.fields["withReplacement"]:
         context.refuse("a sample with replacement", _ADVICE)
-    if not object_name(node.fields["sampleMethod"]).endswith("$Bernoulli"):
+    # Spark before 4.2 does not say it: it samples row by row alone.
+    if "sampleMethod" in node.fields and not object_name(node.fields["sampleMethod"]).endswith("$Bernoulli"):
         context.refuse("a sample of blocks of a file", _ADVICE)
     if not isinstance(node.fields["seed"], int):
         context.refuse("a sample without its seed", "Capture the plan again with this release")

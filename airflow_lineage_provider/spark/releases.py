@@ -27,3 +27,13 @@ def python_function(spark: SparkSession, name: str, function: Any, type_: Any, e
     transpiled: tuple[Any, ...] = ([], []) if since(spark, 4, 3) else ()
     made = java_class(spark, "org.apache.spark.sql.execution.python.UserDefinedPythonFunction")
     return made(name, function, type_, eval_type, deterministic, *transpiled)
+
+
+def needs_join_conditions(spark: SparkSession) -> bool:
+    """Whether Spark's rule for subqueries (``RewritePredicateSubquery``) makes no join of an EXISTS that has no condition."""
+    return not since(spark, 4, 2)
+
+
+def hides_built_in_functions(spark: SparkSession) -> bool:
+    """Whether a function of the session takes the place of a built-in one of its name. Since Spark 4.2 that one is called all the same."""
+    return not since(spark, 4, 2)

@@ -231,3 +231,18 @@ def test_a_constant_with_a_part_that_has_no_text_is_refused() -> None:
     constant = part("…", kind, parts=[part(None, "variant", unknown=True)])
     with pytest.raises(UnsupportedOperator, match="a constant of type variant"):
         with_constant(constant).convert()
+
+
+def test_samples_of_spark_before_4_2_do_not_say_their_method() -> None:
+    golden = load("tablesample")
+    older = changed(golden, "Sample", sampleMethod=...)
+    assert plan_text(older.convert().plan).split("\n") == golden.plan
+
+
+def test_an_exists_of_spark_before_4_2_has_a_condition_that_is_true() -> None:
+    """A join that the query wrote keeps its own, whatever it is."""
+    true = [{"class": "org.apache.spark.sql.catalyst.expressions.Literal", "num-children": 0, "value": "true", "dataType": "boolean"}]
+    plan = changed(load("exists_grouped"), "Join", condition=true).convert().plan
+    assert [node.condition for node in operators(plan) if isinstance(node, o.Join)] == [None]
+    plan = changed(load("lateral_left"), "Join", condition=true).convert().plan
+    assert [node.condition for node in operators(plan) if isinstance(node, o.Join)] == [Literal(value="true", type="boolean")]

@@ -9,8 +9,8 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from airflow_lineage_provider.spark.capturing.function_names import _registered
 from airflow_lineage_provider.spark.frames import columns_named, renamed, with_columns
+from airflow_lineage_provider.spark.function_registry import registered_functions
 from airflow_lineage_provider.spark.jvm_functions import method, texts
 from airflow_lineage_provider.spark.session import apply_conf, sql_conf
 from airflow_lineage_provider.spark.xxhash64 import xxhash64
@@ -31,12 +31,13 @@ def test_hashes_are_sparks(spark: SparkSession) -> None:
 
 def test_every_built_in_function_has_its_class(spark: SparkSession) -> None:
     registry: Any = spark._jsparkSession.sessionState().functionRegistry()
-    found = {name: class_name for class_name, name in _registered(spark)}
+    found = {one.name: one.class_name for one in registered_functions(spark) if one.built_in}
     names = registry.listFunction()
-    every = {str(names.apply(number).unquotedString()): names.apply(number) for number in range(names.size())}
-    assert {f"system.builtin.{name}" for name in found} == {name for name in every if name.startswith("system.builtin.")}
+    every = {str(one.unquotedString()).removeprefix("system.builtin."): one for one in map(names.apply, range(names.size()))}
+    info = {name: registry.lookupFunction(one).get() for name, one in every.items()}
+    assert set(found) == {name for name, one in info.items() if one.getSource() == "built-in"}
     for name in random.Random(2).sample(sorted(found), 40):
-        assert registry.lookupFunction(every[f"system.builtin.{name}"]).get().getClassName() == found[name]
+        assert info[name].getClassName() == found[name]
 
 
 def test_names_of_any_letters_come_through(spark: SparkSession) -> None:

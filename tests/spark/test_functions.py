@@ -71,7 +71,8 @@ def test_every_function_means_the_same(spark: SparkSession) -> None:
     together = list(sampled(together, one_in=4))
     said = [one for start in range(0, len(together), _BATCH) for one in captured_of(spark, together[start : start + _BATCH], refused)]
     assert refused <= _REFUSED
-    assert len(said) > 0.9 * len(together) > 200
+    # Older releases have fewer functions.
+    assert len(said) > 0.9 * len(together) > 150
     for start in range(0, len(said), _BATCH):
         assert_same(spark, said[start : start + _BATCH])
 

@@ -12,7 +12,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from airflow_lineage_provider import Lineage
-from airflow_lineage_provider.errors import PySparkConflict, SparkConnectUnsupported, SparkRequired, WorkersPythonProblem
+from airflow_lineage_provider.errors import (
+    EnvironmentProblem,
+    PySparkConflict,
+    SparkConnectUnsupported,
+    SparkRequired,
+    WorkersPythonProblem,
+)
 from airflow_lineage_provider.spark import workers
 from airflow_lineage_provider.spark.ready import require_ready
 from airflow_lineage_provider.spark.workers import check_workers, is_this_python
@@ -39,6 +45,19 @@ def test_a_session_of_another_release(spark: SparkSession, monkeypatch: pytest.M
     monkeypatch.setattr("pyspark.__version__", "4.0.0")
     with pytest.raises(PySparkConflict, match=r"PySpark is 4\.0\.0 .* and the session's Spark is 4\."):
         require_ready(spark)
+
+
+@pytest.mark.spark
+def test_a_function_in_the_place_of_a_built_in_one(spark: SparkSession) -> None:
+    """Since Spark 4.2 the built-in one is called all the same."""
+    session = spark.newSession()
+    require_ready(session)
+    session.udf.register("upper", lambda text: f"not {text}")
+    if session.sql("SELECT upper('a')").head()[0] == "A":  # type: ignore[index]
+        require_ready(session)
+        return
+    with pytest.raises(EnvironmentProblem, match=r"a function of the session takes the place of a built-in one .*\(upper\)"):
+        require_ready(session)
 
 
 def test_one_interpreter_has_several_names_and_another_environment_is_another(tmp_path: Path) -> None:

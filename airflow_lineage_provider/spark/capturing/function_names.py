@@ -7,13 +7,11 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
-from airflow_lineage_provider.spark.jvm_functions import method, texts
+from airflow_lineage_provider.spark.function_registry import Registered, registered_functions
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-_INFO = "org.apache.spark.sql.catalyst.expressions.ExpressionInfo"
-_BUILT_IN = "system.builtin."
 _BUILDER = re.compile(r"(ExpressionBuilder|Builder)$")
 _CACHE: WeakKeyDictionary[SparkSession, Mapping[str, str]] = WeakKeyDictionary()
 # Where a class has several names, the one that people write.
@@ -30,24 +28,15 @@ def function_names(spark: SparkSession) -> Mapping[str, str]:
     """Expression class (with its package) to SQL name. Asked of the JVM once a session."""
     found = _CACHE.get(spark)
     if found is None:
-        found = _CACHE[spark] = _choose(_registered(spark))
+        found = _CACHE[spark] = _choose(registered_functions(spark))
     return found
 
 
-def _registered(spark: SparkSession) -> Iterable[tuple[str, str]]:
-    """Class and name of every built-in function, in a handful of calls: there are six hundred."""
-    builders = spark._jsparkSession.sessionState().functionRegistry().functionBuilders()
-    class_of = method(spark, "scala.Tuple2._1", f"{_INFO}.getClassName")
-    classes = texts(builders.values().map(class_of))
-    for full, class_name in zip(texts(builders.keys()), classes, strict=True):
-        if full.startswith(_BUILT_IN):
-            yield class_name, full.removeprefix(_BUILT_IN)
-
-
-def _choose(registered: Iterable[tuple[str, str]]) -> dict[str, str]:
+def _choose(registered: Iterable[Registered]) -> dict[str, str]:
     names: dict[str, list[str]] = {}
-    for class_name, name in registered:
-        # Some functions are registered by a builder beside the expression: Ceil by CeilExpressionBuilder.
-        names.setdefault(_BUILDER.sub("", class_name), []).append(name)
-        names.setdefault(class_name, []).append(name)
+    for one in registered:
+        if one.built_in:
+            # Some functions are registered by a builder beside the expression: Ceil by CeilExpressionBuilder.
+            names.setdefault(_BUILDER.sub("", one.class_name), []).append(one.name)
+            names.setdefault(one.class_name, []).append(one.name)
     return {class_name: min(found, key=lambda name: (name not in _PREFERRED, name)) for class_name, found in names.items()}

@@ -14,8 +14,8 @@ from airflow_lineage_provider.errors import UnsupportedOperator
 from airflow_lineage_provider.shown import first_line
 from airflow_lineage_provider.spark.capturing.calls_first import calls_first
 from airflow_lineage_provider.spark.jvm_classes import java_class, scala_object
-from airflow_lineage_provider.spark.jvm_trees import SUBQUERIES, class_name, has, items, operators, parts
-from airflow_lineage_provider.spark.releases import inline_cte
+from airflow_lineage_provider.spark.jvm_trees import SUBQUERIES, class_name, has, items, operators, parts, sequence, with_fields
+from airflow_lineage_provider.spark.releases import inline_cte, needs_join_conditions
 
 if TYPE_CHECKING:
     from py4j.java_gateway import JavaObject
@@ -174,9 +174,9 @@ def _marked(spark: SparkSession, exists: JavaObject) -> JavaObject:
 
     Spark would ask for one row of it instead, and the lineage would be that row, whichever it is.
     """
-    always = java_class(spark, "java.util.ArrayList")()
-    always.add(java_class(spark, "org.apache.spark.sql.catalyst.expressions.Literal").TrueLiteral())
-    return exists.withNewOuterAttrs(java_class(spark, "org.apache.spark.api.python.PythonUtils").toSeq(always))
+    always = sequence(spark, [java_class(spark, "org.apache.spark.sql.catalyst.expressions.Literal").TrueLiteral()])
+    marked = exists.withNewOuterAttrs(always)
+    return with_fields(spark, marked, joinCond=always) if needs_join_conditions(spark) else marked
 
 
 def _stripped(spark: SparkSession, plan: JavaObject) -> JavaObject:

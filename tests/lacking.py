@@ -1,0 +1,31 @@
+"""What the cases of tests need and older releases of Spark do not have: there these cases are skipped, with the reason."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Lacking:
+    """Tests (a pattern of their ids) that need a release of PySpark, or a later one."""
+
+    since: tuple[int, int]
+    tests: str
+    why: str
+
+
+LACKING = (
+    Lacking(
+        (4, 2),
+        r"spark/test_worker_daemon\.py::test_a_library_that_starts_a_thread",
+        "PySpark's own daemon imports NumPy, in the place of which the test has a library that starts a thread",
+    ),
+)
+
+
+def lacking(test: str, version: str) -> str | None:
+    """Why a test cannot run with this PySpark; None where it can."""
+    major, minor = version.split(".")[:2]
+    found = next((one for one in LACKING if (int(major), int(minor)) < one.since and re.search(one.tests, test)), None)
+    return None if found is None else f"Spark before {found.since[0]}.{found.since[1]}: {found.why}"
