@@ -3,7 +3,7 @@
 # One process more than processors, since a test that asks Spark waits half of its time; each may take 3 GB (make test PROCESSES=1).
 PROCESSES ?= $(shell n=$$(getconf _NPROCESSORS_ONLN); echo $$((n < 4 ? n + 1 : 4)))
 PARALLEL := --numprocesses $(PROCESSES) --dist worksteal
-.PHONY: help setup web demo airflow test quick pairs test-install faults fuzz fuzz-arrays fuzz-sketches fuzz-changes fuzz-inputs tpch tpcds chaos check docs bench bench-arrays bench-web bench-gate bench-compare clean
+.PHONY: help setup web demo airflow test quick pairs test-install test-matrix faults fuzz fuzz-arrays fuzz-sketches fuzz-changes fuzz-inputs tpch tpcds chaos check docs bench bench-arrays bench-web bench-gate bench-compare clean
 
 help: ## Show this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -32,6 +32,9 @@ pairs: setup ## Run every case under every strategy (make test: the cases take t
 
 test-install: setup ## Install with plain pip into new environments, as the README says, and run a job on Spark in each (minutes)
 	TEST_INSTALL=1 .venv/bin/pytest tests/install
+
+test-matrix: setup ## Run the core of the suite on other releases of PySpark, Python and Airflow (MATRIX="pyspark-4.1 …"; all: an hour)
+	.venv/bin/python -m tests.matrix $(MATRIX)
 
 fuzz: setup ## Check FUZZ_EXAMPLES (2000) random pipelines, drawn from FUZZ_SEED, against plain Spark and the oracle; stopped, it goes on with the same seed
 	FUZZ_EXAMPLES=$${FUZZ_EXAMPLES:-2000} FUZZ_SEED=$${FUZZ_SEED:-$(shell date +%s)} .venv/bin/pytest $(PARALLEL) $${FUZZ_TESTS:-tests/oracle/test_fuzz.py tests/oracle/test_both_ways.py}

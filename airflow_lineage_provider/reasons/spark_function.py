@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from airflow_lineage_provider.errors import UdfFailed
+from airflow_lineage_provider.errors import EnvironmentProblem, UdfFailed
 from airflow_lineage_provider.reasons.ddl import spark_ddl
 from airflow_lineage_provider.reasons.workers_python import choose_workers_python
 from airflow_lineage_provider.words import Mode, check_word
@@ -76,10 +76,10 @@ def spark_function(udf: ReasonedUdf, mode: Mode, keys: tuple[str, ...] = (), *, 
     `ReasonedUdf.explain_batch`.
 
     :raises InvalidOption: there is no such mode.
+    :raises EnvironmentProblem: this PySpark has no UDFs over Arrow's arrays.
     """
     check_word("mode", mode, Mode)
     from pyspark.sql import SparkSession
-    from pyspark.sql.pandas.functions import arrow_udf
     from pyspark.sql.pandas.types import from_arrow_type
     from pyspark.sql.types import StringType, StructType
 
@@ -97,12 +97,23 @@ def spark_function(udf: ReasonedUdf, mode: Mode, keys: tuple[str, ...] = (), *, 
         return call(*arrays)
 
     on_batches.__name__ = udf.name  # Spark's name of the function, and so of the column
-    declare: Any = arrow_udf  # its overloads know no hint but the literal numbers of the kinds
-    function = declare(on_batches, returns)
+    function = _arrow_udf()(on_batches, returns)
     session = SparkSession.getActiveSession()
     if session is not None:
         choose_workers_python(session)
     return function if udf.deterministic else function.asNondeterministic()
+
+
+def _arrow_udf() -> Any:
+    """PySpark's declaration of them; its overloads know no hint but the literal numbers of the kinds."""
+    import pyspark
+    from pyspark.sql.pandas import functions
+
+    if not hasattr(functions, "arrow_udf"):
+        raise EnvironmentProblem(
+            f"reasoned UDFs are called with Arrow's arrays, which PySpark does since 4.1: this is {pyspark.__version__}"
+        )
+    return functions.arrow_udf
 
 
 def active_context() -> Any:

@@ -21,12 +21,13 @@ from tests.bench.goals import Goal, goals, missed
 from tests.bench.memory import most_memory_of_trees
 from tests.bench.opened_files import opened_files
 from tests.bench.outcomes import goals_table, outcomes
-from tests.bench.peers.environment import HERE, NoEnvironment, PeerFailed, PeerPackage, conversation, started
+from tests.bench.peers.environment import HERE, PeerFailed, PeerPackage, conversation, started
 from tests.bench.peers.questions import questions
 from tests.bench.profiles import profile
 from tests.bench.readings import Meter, Reading
 from tests.bench.report import write_report
 from tests.bench.results import Results, figure_names, tables
+from tests.environments import NoEnvironment
 
 WHERE = ("asking", "one row", "slow")
 

@@ -129,7 +129,7 @@ def test_it_works_with_no_repair_and_mends_what_was_mixed(environment: Environme
     assert re.search(r"airflow-provider-lineage +.* 0\.1\.0", providers)
     assert "apache-airflow-providers-postgres" in providers
     # Somebody installs another release of one of the two distributions.
-    environment.activated("pip install --quiet --no-deps pyspark-client==4.1.3")
+    environment.activated("pip install --quiet --no-deps pyspark-client==4.0.4")
     (environment.work / "one.sql").write_text("SELECT 1 AS one")
     told = environment.program("airflow-lineage", "run", "one.sql", ok=False)
     repair = re.search(r"Repair it with: (pip install .*)", told)

@@ -17,8 +17,10 @@ from pyspark.errors import PythonException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from airflow_lineage_provider.errors import EnvironmentProblem
 from airflow_lineage_provider.reasons import ReasonedUdf, reasoned_udf, registry
 from airflow_lineage_provider.reasons.payload import Json, from_json
+from airflow_lineage_provider.reasons.spark_function import spark_function
 from udfs.paper_credit_exam import credit_exam
 
 pytestmark = [
@@ -290,3 +292,9 @@ def test_variants(spark: SparkSession) -> None:
     made = frame.select(wrapped.column("doc").alias("made"))
     found = made.selectExpr("to_json(made.doc) AS doc", "to_json(made.all[0]) AS first", "size(made.all) AS n")
     assert {tuple(row) for row in found.collect()} == {('{"a":[1,2]}', '{"a":[1,2]}', 2), (None, None, None)}
+
+
+def test_a_pyspark_without_arrow_udfs_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr("pyspark.sql.pandas.functions.arrow_udf")
+    with pytest.raises(EnvironmentProblem, match=r"PySpark does since 4\.1: this is \d"):
+        spark_function(credit_exam, "normal")

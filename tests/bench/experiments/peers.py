@@ -20,10 +20,11 @@ from airflow_lineage_provider.errors import SparkRequired
 from airflow_lineage_provider.recorded_run import Run
 from tests.bench.comparison import AnswersDiffer, Arm, Comparison, compared
 from tests.bench.ground import Ground
-from tests.bench.peers.environment import NoEnvironment, PeerFailed, PeerPackage, PeerProcess, started
+from tests.bench.peers.environment import PeerFailed, PeerPackage, PeerProcess, started
 from tests.bench.peers.published import PUBLISHED
 from tests.bench.peers.questions import Question, questions
 from tests.bench.readings import Reading
+from tests.environments import NoEnvironment
 
 SIZES = {"small": (500, 20_000), "full": (10_000, 1_000_000)}
 """Customers and orders."""

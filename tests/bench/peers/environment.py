@@ -7,21 +7,16 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tests.environments import make_environment
+
 HERE = Path(__file__).parent
-ROOT = HERE.parents[2]
-
-
-class NoEnvironment(Exception):
-    """The peer cannot be installed here; the message says why."""
 
 
 class PeerFailed(Exception):
@@ -91,36 +86,4 @@ def conversation(command: list[str], log: Path) -> Iterator[PeerProcess]:
 
 
 def _installed(package: PeerPackage, where: Path) -> Path:
-    uv = _uv()
-    overrides = where.with_suffix(".overrides")
-    overrides.write_text("\n".join(package.overrides), encoding="utf-8")
-    _done([uv, "venv", "--quiet", "--python", _python(package.python), str(where)], package)
-    python = where / "bin" / "python"
-    install = [uv, "pip", "install", "--quiet", "--prerelease", "allow", "--python", str(python), "--overrides", str(overrides)]
-    _done([*install, *package.requirements], package)
-    return python
-
-
-def _uv() -> str:
-    found = shutil.which("uv") or next((str(one) for one in (ROOT / ".tools/bin/uv", ROOT / ".tools/target/bin/uv") if one.exists()), None)
-    if found is None:
-        raise NoEnvironment("uv is not there to make its environment")
-    return found
-
-
-def _python(version: str) -> str:
-    """Of this version, on this machine: none is fetched."""
-    if sys.version_info[:2] == tuple(int(part) for part in version.split(".")):
-        return sys.executable
-    pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
-    for one in (f"/usr/bin/python{version}", f"/usr/local/bin/python{version}", *map(str, pyenv.glob(f"{version}.*/bin/python"))):
-        if Path(one).exists():
-            return one
-    raise NoEnvironment(f"needs Python {version}, which is not on this machine (this is {sys.version.split()[0]})")
-
-
-def _done(command: list[str], package: PeerPackage) -> None:
-    done = subprocess.run(command, capture_output=True, text=True, check=False, env=os.environ | {"UV_PYTHON_DOWNLOADS": "never"})
-    if done.returncode:
-        told = [line.strip() for line in done.stderr.splitlines() if line.strip()]
-        raise NoEnvironment(f"does not install with Python {package.python}: {' '.join(told)[-300:]}")
+    return make_environment(where, package.python, package.requirements, package.overrides)
