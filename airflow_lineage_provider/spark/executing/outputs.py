@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 Files = Mapping[str, tuple[int, int]]
 
-# Spark names a file by its task's partition, the write job, and a number that grows where a task writes several files: after "-c" one after the
-# other, after ".c" (and a bucket) as their partitions and buckets need, each of which has some of the task's rows. What a run appends
+# Spark names a file by its task's partition, the write job, and a number that grows where a task writes several files: after "-c" one after
+# the other, after ".c" (and a bucket) as their partitions and buckets need, each of which has some of the task's rows. What a run appends
 # or clusters has other words in place of ``part`` (`appended_files`).
 _PART = re.compile(
     r"(?:part|(?P<clustered>(?:lineage-[0-9a-f-]{36}-)?clustered)|lineage-[0-9a-f-]{36})-(?P<partition>\d+)-(?P<job>[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?:-c(?P<number>\d+))?"
