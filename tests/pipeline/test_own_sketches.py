@@ -128,6 +128,22 @@ def test_the_answer_is_the_same(lineage: Lineage, monkeypatch: pytest.MonkeyPatc
             assert told(through) == told(run.explain(target))
 
 
+@pytest.mark.parametrize(
+    ("sql", "options"),
+    [
+        ("SELECT * FROM orders WHERE o_price > 490 AND o_key IN (SELECT i_key FROM items WHERE i_count > 40)", {"subqueries": "rows"}),
+        ("SELECT * FROM orders WHERE o_price > 490 AND o_key IN (SELECT i_key FROM items WHERE i_count > 40)", {"subqueries": "data"}),
+        (QUERIES["without partners"], {"difference": "rows"}),
+    ],
+)
+def test_all_rows_of_a_subquery_are_all_rows(lineage: Lineage, monkeypatch: pytest.MonkeyPatch, sql: str, options: dict[str, Any]) -> None:
+    """Also of those that stand behind no row of the result."""
+    run = captured(lineage, sql)
+    through = told(run.explain("true", **options))
+    read_through(monkeypatch, {})
+    assert through == told(run.explain("true", **options))
+
+
 def test_only_the_fragments_are_read(lineage: Lineage, spark: SparkSession) -> None:
     from contextlib import ExitStack
 
