@@ -11,14 +11,16 @@ class WriteTurns(OpenStore):
     """What a store knows of the places that runs write to now."""
 
     def take_places(self, run_id: str, places: Sequence[str]) -> str | None:
-        """Hold a place for a run of this store's, by all its names, until it leaves it, or ends or dies. None where it is held now;
-        otherwise who writes there, and nothing is held.
+        """Hold a place for a run of this store's, by all its names, until it leaves it, or ends or dies. None where it is held now (or the
+        run is not this store's to hold anything for); otherwise who writes there, and nothing is held.
 
         :raises StoreUnavailable: the connection that the run is held by is lost.
         """
         doing = f"waiting to write the output of run {run_id}"
         self._ensure_lock(run_id, doing)
-        lock, held = self._locks[run_id], list[str]()
+        lock, held = self._locks.get(run_id), list[str]()
+        if lock is None:
+            return None
         for place in sorted(places):  # in one order, so that no two wait for each other
             other = lock.take_place(place)
             if other is not None:
@@ -29,6 +31,7 @@ class WriteTurns(OpenStore):
 
     def leave_places(self, run_id: str, places: Sequence[str]) -> None:
         """Others may write there."""
-        if run_id in self._locks:
+        lock = self._locks.get(run_id)
+        if lock is not None:
             for place in places:
-                self._locks[run_id].leave_place(place)
+                lock.leave_place(place)
