@@ -128,9 +128,13 @@ class RunStore:
             return None
 
     def leave_places(self, run_id: str, places: Sequence[str]) -> None:
-        """Let others write where the run has written; a store that is away holds nothing for it."""
+        """Let others write where the run has written. A store that does not answer is not waited for: what comes next will say it, and the
+        places are free when the run has ended.
+        """
+        if self.lost:
+            return
         with contextlib.suppress(*FAILURES):
-            self._open().leave_places(run_id, places)
+            self._bounded(f"leaving the output of run {run_id} to others", lambda store: store.leave_places(run_id, places), None)
 
     def fail(self, run_id: str, error: str) -> None:
         """Say that the run failed.
