@@ -38,7 +38,8 @@ _FOLDER = "runs"
 _APPLICATION = "lineage-run:"
 # Advisory locks with a number of 64 bits are listed by its two halves.
 _HOLDER = """SELECT application_name FROM pg_stat_activity JOIN pg_locks USING (pid)
-    WHERE locktype = 'advisory' AND objsubid = 1 AND granted AND (classid::bigint << 32) | objid::bigint = %s"""
+    WHERE locktype = 'advisory' AND objsubid = 1 AND granted AND datname = current_database()
+    AND (classid::bigint << 32) | objid::bigint = %s"""
 _HOME = f"SELECT current_setting('{server_life.HOME_SETTING}', true)"
 
 
@@ -91,7 +92,7 @@ class RunLock:
         """
         key = _place_key(place)
         with self._taking, store_errors(f"waiting to write to {shown_place(place)}"):
-            if self._try(key):
+            if place in self._places or self._try(key):  # the answer to the first time may have been lost
                 self._places.add(place)
                 return None
             with self._connection.cursor() as cursor:
