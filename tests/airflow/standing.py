@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import os
 import secrets
-import signal
-import socket
 import subprocess
 import sys
 import time
@@ -15,6 +13,8 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from dags import run_airflow
 
 ROOT = Path(__file__).resolve().parents[2]
 DAGS = Path(__file__).parent / "standing_dags"
@@ -51,10 +51,6 @@ class Standing:
         """The state that a DAG run ends in."""
         return str(until(lambda: (found := self.state(dag_id, run_id)) in ("success", "failed") and found, seconds))
 
-    def log_of(self, dag_id: str, run_id: str) -> str:
-        """The logs of a run's tasks."""
-        return "\n".join(path.read_text() for path in sorted((self.home / "logs").glob(f"dag_id={dag_id}/run_id={run_id}/**/*.log")))
-
     def processes(self) -> dict[int, str]:
         """The processes that belong to it and are no part of it: those of tasks."""
         import psutil
@@ -86,19 +82,17 @@ def until(found: Callable[[], Any], seconds: float = 120) -> Any:
 @contextmanager
 def standing(home: Path, store_url: str, parts: Sequence[str] = PARTS) -> Iterator[Standing]:
     """An Airflow in a home of its own, or its API server alone, whose tasks record in a store; it is taken down at the end."""
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        port = taken.getsockname()[1]
-    address, passwords = f"http://127.0.0.1:{port}", home / "passwords.json"
+    port = run_airflow.free_port(0)
+    address, logins = f"http://127.0.0.1:{port}", {name: secrets.token_urlsafe(9) for name in run_airflow.ROLES}
     home.mkdir(parents=True, exist_ok=True)
-    passwords.write_text(json.dumps({"admin": (password := secrets.token_urlsafe(9))}))
+    (home / "passwords.json").write_text(json.dumps(logins))
     environment = {name: value for name, value in os.environ.items() if not name.startswith("AIRFLOW")} | _settings(home, port, address)
     environment |= {"AIRFLOW_LINEAGE_STORE": store_url, "PYTHONPATH": str(ROOT), MARK: str(home)}
     subprocess.run([AIRFLOW, "db", "migrate"], env=environment, check=True, capture_output=True)
     with ExitStack() as started:
         for part in parts:
             started.enter_context(_part(part, home, environment))
-        made = Standing(address, until(lambda: _token(address, password)), home)
+        made = Standing(address, until(lambda: _token(address, logins["admin"])), home)
         if "dag-processor" not in parts:
             yield made
             return
@@ -109,24 +103,17 @@ def standing(home: Path, store_url: str, parts: Sequence[str] = PARTS) -> Iterat
 
 
 def _settings(home: Path, port: int, address: str) -> dict[str, str]:
-    return {
+    """As `make airflow` has them, but for a home of its own, and for a scheduler that soon misses a task whose process is gone."""
+    return run_airflow.settings(port, address) | {
         "AIRFLOW_HOME": str(home),
         "AIRFLOW__CORE__DAGS_FOLDER": str(DAGS),
         "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
-        "AIRFLOW__CORE__PARALLELISM": "4",
-        "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_USERS": "admin:admin",
         "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_PASSWORDS_FILE": str(home / "passwords.json"),
-        "AIRFLOW__CORE__EXECUTION_API_SERVER_URL": f"{address}/execution/",
-        "AIRFLOW__API__HOST": "127.0.0.1",
-        "AIRFLOW__API__PORT": str(port),
-        "AIRFLOW__API__BASE_URL": address,
-        "AIRFLOW__API__WORKERS": "1",
         "AIRFLOW__API_AUTH__JWT_SECRET": secrets.token_urlsafe(64),
         "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN": f"sqlite:///{home}/airflow.db",
         "AIRFLOW__SCHEDULER__TASK_INSTANCE_HEARTBEAT_TIMEOUT": "30",
         "AIRFLOW__SCHEDULER__TASK_INSTANCE_HEARTBEAT_TIMEOUT_DETECTION_INTERVAL": "5",
         "AIRFLOW__SCHEDULER__TASK_INSTANCE_HEARTBEAT_SEC": "3",
-        "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")]),
     }
 
 
@@ -151,9 +138,4 @@ def _part(name: str, home: Path, environment: dict[str, str]) -> Iterator[None]:
     try:
         yield
     finally:
-        for number in (signal.SIGTERM, signal.SIGKILL):
-            try:
-                os.killpg(process.pid, number)
-                process.wait(20)
-            except (ProcessLookupError, subprocess.TimeoutExpired):
-                continue
+        run_airflow.end(process)

@@ -7,8 +7,15 @@ from pyspark.sql import SparkSession
 
 from airflow_lineage_provider import Lineage
 from airflow_lineage_provider.store import Store
+from airflow_lineage_provider.store.schema import sketches
 
 
 @pytest.fixture
 def lineage(spark: SparkSession, store: Store) -> Lineage:
     return Lineage(spark, store=store)
+
+
+def forget_sketches(store: Store) -> None:
+    """Those of other tests, which would serve."""
+    with store._transaction("a test") as connection:
+        connection.execute(sketches.delete())

@@ -19,9 +19,9 @@ from airflow_lineage_provider.errors import SourceUnavailable
 from airflow_lineage_provider.sketches.sketch import Sketch
 from airflow_lineage_provider.sketches.use import FEW
 from airflow_lineage_provider.store import Store
-from airflow_lineage_provider.store.schema import sketches
 from tests.answers import guarantees_of, links_of
 from tests.in_turn import sampled
+from tests.pipeline.conftest import forget_sketches
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -66,8 +66,7 @@ def tables(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Ite
 
 @pytest.fixture
 def lineage(spark: SparkSession, store: Store) -> Lineage:
-    with store._transaction("a test") as connection:
-        connection.execute(sketches.delete())
+    forget_sketches(store)
     return Lineage(spark, store=store)
 
 

@@ -21,6 +21,7 @@ from airflow_lineage_provider.sketches.sketch import Sketch
 from airflow_lineage_provider.sketches.use import FEW, FOR_READER, selection
 from airflow_lineage_provider.store.schema import sketch_cuts, sketch_uses, sketches
 from tests.in_turn import sampled
+from tests.pipeline.conftest import forget_sketches
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -64,9 +65,7 @@ def tables(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Ite
 
 @pytest.fixture
 def lineage(spark: SparkSession, store: Store) -> Lineage:
-    """Without the sketches of other tests, which would serve."""
-    with store._transaction("a test") as connection:
-        connection.execute(sketches.delete())
+    forget_sketches(store)
     return Lineage(spark, store=store)
 
 

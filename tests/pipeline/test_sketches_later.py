@@ -11,8 +11,9 @@ import pytest
 
 from airflow_lineage_provider import Lineage, reasoned_udf
 from airflow_lineage_provider.errors import PlanError, SketchError, SketchUnsafe, SourceUnavailable
-from airflow_lineage_provider.store.schema import sketch_runs, sketches
+from airflow_lineage_provider.store.schema import sketch_runs
 from tests.in_turn import sampled
+from tests.pipeline.conftest import forget_sketches
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -47,8 +48,8 @@ def tables(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Ite
 
 
 def forgotten(store: Store) -> None:
+    forget_sketches(store)
     with store._transaction("a test") as connection:
-        connection.execute(sketches.delete())
         connection.execute(sketch_runs.delete())
 
 

@@ -15,8 +15,8 @@ from airflow_lineage_provider import Lineage, Run, reasoned_udf
 from airflow_lineage_provider.records.sketches import SketchUse
 from airflow_lineage_provider.records.versions import FilesVersion, NoVersion, SourceVersion
 from airflow_lineage_provider.running.appended_source import added_files
-from airflow_lineage_provider.store.schema import sketches
 from tests.in_turn import sampled
+from tests.pipeline.conftest import forget_sketches
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -34,9 +34,7 @@ ON_KEY = {"items": "l_orderkey"}
 
 @pytest.fixture
 def lineage(spark: SparkSession, store: Store) -> Lineage:
-    """Without the sketches of other tests, which would serve."""
-    with store._transaction("a test") as connection:
-        connection.execute(sketches.delete())
+    forget_sketches(store)
     return Lineage(spark, store=store)
 
 

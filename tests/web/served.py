@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -12,6 +11,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+
+from dags.run_airflow import free_port
 
 
 @dataclass(frozen=True)
@@ -32,9 +33,7 @@ def served(store_url: str, log: Path, path: str = "", **variables: str) -> Itera
     """A server that answers, below a path."""
     import httpx
 
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        port = taken.getsockname()[1]
+    port = free_port(0)
     address = f"http://127.0.0.1:{port}{path}"
     environment = os.environ | {"AIRFLOW__API__BASE_URL": address, "AIRFLOW_LINEAGE_STORE": store_url} | variables
     command = [str(Path(sys.executable).parent / "airflow"), "api-server", "--host", "127.0.0.1", "--port", str(port), "--workers", "1"]

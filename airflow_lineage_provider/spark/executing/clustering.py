@@ -26,8 +26,8 @@ def check_clustering(frame: DataFrame, columns: Sequence[str]) -> None:
     if len(set(found)) < len(found):
         raise InvalidOutput(f"cluster_by names a column twice: {', '.join(columns)}")
     ordering = java_class(frame.sparkSession, "org.apache.spark.sql.catalyst.expressions.RowOrdering")
-    for field in (frame.schema[at] for at in found if at is not None):
-        at = frame.columns.index(field.name)
+    for at in (one for one in found if one is not None):
+        field = frame.schema[at]
         if not ordering.isOrderable(frame._jdf.schema().apply(at).dataType()):
             raise InvalidOutput(f"cluster_by names column {field.name}, which is {field.dataType.simpleString()}: its values have no order")
 
