@@ -19,6 +19,7 @@ from airflow_lineage_provider.plan.datatypes import to_arrow
 from airflow_lineage_provider.sources.duckdb_connection import name as quoted
 from airflow_lineage_provider.sources.duckdb_files import scan
 from airflow_lineage_provider.sources.duckdb_query import fetched
+from airflow_lineage_provider.sources.duckdb_rows import FEW_ROWS
 from airflow_lineage_provider.sources.file_uris import local_path
 from airflow_lineage_provider.sources.files import CannotReadHere
 from airflow_lineage_provider.spark.executing.outputs import partition_of
@@ -98,23 +99,50 @@ def matching(
 
 
 def rows(stored: Materialization, columns: Sequence[str], numbers: Sequence[int]) -> pa.Table:
-    """The rows with these numbers, in the order of their numbers.
+    """The rows with these numbers, in the order of their numbers: few of them by DuckDB, which decodes little beside them.
 
     :raises CannotReadHere, StoredRowsGone: as `paths_of`.
     """
     import numpy as np
+    import pyarrow.compute as pc
+
+    wanted, read = np.unique(np.asarray(numbers, np.int64)), [*columns, row_column(stored.layout, stored.name)]
+    paths = paths_of(stored)
+    groups = [group for group in _groups(stored, paths) if group.may_have(wanted)]
+    together = _looked_up(stored, read, wanted, groups, paths)
+    # Row groups of a file that is sorted by other columns are not in the order of the numbers.
+    return together.take(pc.sort_indices(together.column(len(columns)))).select(range(len(columns)))
+
+
+def _looked_up(
+    stored: Materialization, read: Sequence[str], wanted: np.ndarray, groups: Sequence[_Group], paths: Sequence[Path]
+) -> pa.Table:
+    """The rows of these groups with numbers that are wanted, by DuckDB; by Arrow where they are many, or DuckDB fails."""
+    import pyarrow as pa
+
+    holding = list(dict.fromkeys(group.path for group in groups))
+    if not holding or len(wanted) > FEW_ROWS:
+        return _of_groups(stored, read, wanted, groups)
+    numbers, schema = _names(stored), _schema(stored, read)
+    listed = ", ".join(f'{numbers[one]} AS "{at}"' for at, one in enumerate(read))
+    sql = f"SELECT {listed} FROM {scan(holding)} WHERE {numbers[read[-1]]} IN (SELECT number FROM wanted)"
+    try:
+        # (All files are named, so that the database that was made for the first question does for every one.)
+        found = fetched(sql, views={}, tables={"wanted": pa.table({"number": wanted})}, paths=paths, may_skip=True)
+        return pa.table([column.cast(field.type) for column, field in zip(found.columns, schema, strict=True)], schema=schema)
+    except (CannotReadHere, pa.ArrowException):
+        return _of_groups(stored, read, wanted, groups)
+
+
+def _of_groups(stored: Materialization, read: Sequence[str], wanted: np.ndarray, groups: Sequence[_Group]) -> pa.Table:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    wanted, row = np.unique(np.asarray(numbers, np.int64)), row_column(stored.layout, stored.name)
-    read, found = [*columns, row], [_empty(stored, [*columns, row])]
-    for group in _groups(stored):
-        if group.may_have(wanted):
-            part = group.read(stored, read)
-            found.append(part.filter(pc.is_in(part.column(len(columns)), pa.array(wanted))))
-    together = pa.concat_tables(found)
-    # Row groups of a file that is sorted by other columns are not in the order of the numbers.
-    return together.take(pc.sort_indices(together.column(len(columns)))).select(range(len(columns)))
+    found = [_empty(stored, read)]
+    for group in groups:
+        part = group.read(stored, read)
+        found.append(part.filter(pc.is_in(part.column(len(read) - 1), pa.array(wanted))))
+    return pa.concat_tables(found)
 
 
 def first(stored: Materialization, columns: Sequence[str], limit: int | None) -> pa.Table:
@@ -122,7 +150,7 @@ def first(stored: Materialization, columns: Sequence[str], limit: int | None) ->
     import pyarrow as pa
 
     found, missing = [_empty(stored, columns)], sys.maxsize if limit is None else limit
-    for group in _groups(stored):
+    for group in _groups(stored, paths_of(stored)):
         if missing <= 0:
             break
         found.append(group.read(stored, columns).slice(0, missing))
@@ -135,14 +163,14 @@ class _Group:
     """A row group of a file."""
 
     path: Path
-    file: pq.ParquetFile
+    footer: pq.FileMetaData
     number: int
 
     def may_have(self, wanted: np.ndarray) -> bool:
         """Whether it may have a row of one of these numbers, ascending: the number is the last column."""
         import numpy as np
 
-        found = self.file.metadata.row_group(self.number).column(self.file.metadata.num_columns - 1).statistics
+        found = self.footer.row_group(self.number).column(self.footer.num_columns - 1).statistics
         if found is None or not found.has_min_max:
             return bool(len(wanted))
         at = int(np.searchsorted(wanted, found.min))
@@ -151,24 +179,28 @@ class _Group:
     def read(self, stored: Materialization, columns: Sequence[str]) -> pa.Table:
         """Columns, in this order; a name may be there twice."""
         import pyarrow as pa
+        import pyarrow.parquet as pq
 
-        numbers = {column.name: f"c{at}" for at, column in enumerate(stored.columns)}
-        with _readable(self.path, stored):
-            found = self.file.read_row_group(self.number, columns=list(dict.fromkeys(numbers[one] for one in columns)))
+        numbers = _names(stored)
+        with _readable(self.path, stored), pq.ParquetFile(self.path, metadata=self.footer) as file:
+            found = file.read_row_group(self.number, columns=list(dict.fromkeys(numbers[one] for one in columns)))
         schema = _schema(stored, columns)
         return pa.table([found.column(numbers[one]).cast(field.type) for one, field in zip(columns, schema, strict=True)], schema=schema)
 
 
-def _groups(stored: Materialization) -> Iterator[_Group]:
+def _groups(stored: Materialization, paths: Sequence[Path]) -> Iterator[_Group]:
     """All row groups of all files."""
     import pyarrow.parquet as pq
 
-    for path in paths_of(stored):
+    for path in paths:
         with _readable(path, stored):
-            file = pq.ParquetFile(path)
-        with file:
-            for number in range(file.num_row_groups):
-                yield _Group(path, file, number)
+            footer = pq.read_metadata(path)
+        yield from (_Group(path, footer, number) for number in range(footer.num_row_groups))
+
+
+def _names(stored: Materialization) -> dict[str, str]:
+    """What the columns are called in the files."""
+    return {column.name: f"c{at}" for at, column in enumerate(stored.columns)}
 
 
 @contextmanager

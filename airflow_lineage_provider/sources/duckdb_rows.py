@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
 
-# More of a file's rows are read faster by reading all of it, which Arrow does in less memory.
-_MOST_ROWS = 20_000
+FEW_ROWS = 20_000
+"""More rows are read faster by reading all rows around them, which Arrow does in less memory."""
 _WANTED = "wanted_positions"
 
 
@@ -34,7 +34,7 @@ def rows_at(file: pq.ParquetFile, path: Path, columns: list[FileColumn], positio
     import pyarrow as pa
 
     problem = file_problem(file, path) or next((found for one in columns if (found := column_problem(file, one))), "")
-    if len(positions) > _MOST_ROWS:
+    if len(positions) > FEW_ROWS:
         problem = f"{len(positions):,} of its rows are wanted"
     if problem:
         raise NotByDuckDb(problem)

@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from airflow_lineage_provider import Lineage, reasoned_udf
+from airflow_lineage_provider.deriving import stored_files
 from airflow_lineage_provider.deriving.stored_tables import numbers_at
 from airflow_lineage_provider.errors import InvalidOption, LoadFailed, SparkRequired, StoredRowsGone
+from airflow_lineage_provider.plan.lineage_keys import ROW
 from airflow_lineage_provider.reasons import payload
 from airflow_lineage_provider.spark.executing.stored_files import are_taken
 from airflow_lineage_provider.words import Strategy
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
 
     from airflow_lineage_provider.answers.explanation import Explanation
     from airflow_lineage_provider.recorded_run import Run
-    from airflow_lineage_provider.store import Store
+    from airflow_lineage_provider.store import Materialization, Store
 
 pytestmark = pytest.mark.spark
 
@@ -158,6 +160,23 @@ def test_every_type_comes_back_as_it_was(spark: SparkSession, store: Store, line
     assert here.result_table().schema == there.schema
     assert repr(here.result_table().to_pylist()) == repr(there.to_pylist())
     assert repr(here.result.toArrow().to_pylist()) == repr(there.to_pylist())
+    _both_ways(store.materializations(run.id)["result"])
+
+
+def _both_ways(result: Materialization) -> None:
+    """Rows by their numbers, looked up by DuckDB and read by Arrow."""
+    names = [column.name for column in result.columns]
+    numbers = stored_files.first(result, [ROW], None).column(0).to_pylist()[:-1]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(stored_files, "_of_groups", lambda *_: pytest.fail("DuckDB has to find them"))
+        few = stored_files.rows(result, [*names, names[0]], numbers)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(stored_files, "FEW_ROWS", 0)
+        patch.setattr(stored_files, "fetched", lambda *_, **__: pytest.fail("these are many"))
+        many = stored_files.rows(result, [*names, names[0]], numbers)
+    assert few.schema == many.schema
+    assert few.num_rows == len(numbers) == 2
+    assert repr([column.to_pylist() for column in few.columns]) == repr([column.to_pylist() for column in many.columns])
 
 
 @pytest.mark.parametrize(("kind", "taken"), [
