@@ -13,7 +13,9 @@ from airflow_lineage_provider.errors import InvalidTarget, ResultNotStored, Spar
 from airflow_lineage_provider.plan.expressions import TRUE
 from airflow_lineage_provider.plan.interval_columns import with_interval_types
 from airflow_lineage_provider.plan.lineage_keys import ROW
+from airflow_lineage_provider.rewrite.determinism import is_deterministic
 from airflow_lineage_provider.sources.files import CannotReadHere
+from airflow_lineage_provider.sources.kept_tables import KEPT
 from airflow_lineage_provider.sql import PortabilityProblem
 from airflow_lineage_provider.store.read import Order
 
@@ -23,6 +25,9 @@ if TYPE_CHECKING:
     from airflow_lineage_provider.deriving.asked_run import AskedRun
     from airflow_lineage_provider.plan.expressions import Expression
     from airflow_lineage_provider.store import Materialization
+
+_PAGES = 1_000
+"""Rows of pages that one look finds: so many from a multiple of it on, and as many again, for the page that begins before its end."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,14 +82,33 @@ def _of_files(run: AskedRun, result: Materialization, read: list[str], wanted: P
     import numpy as np
     import pyarrow as pa
 
-    condition, more = _condition(run, wanted), wanted.limit + 1
-    if condition is None and not wanted.order:
-        numbers = run.tables.numbers_at(result, range(wanted.offset, wanted.offset + more))
+    if wanted.where is None and not wanted.order:
+        numbers = run.tables.numbers_at(result, range(wanted.offset, wanted.offset + wanted.limit + 1))
     else:
-        order = [Order(_sortable(run, result, name), descending) for name, descending in wanted.order]
-        numbers = StoredRows(run).in_order(TRUE if condition is None else condition, order, more, wanted.offset)
+        numbers = _looked_for(run, result, wanted)
     found = stored_files.rows(result, read, numbers)
     return found.take(pa.array(np.argsort(np.argsort(numbers))))
+
+
+def _looked_for(run: AskedRun, result: Materialization, wanted: PageWanted) -> list[int]:
+    """The numbers of the page's rows, and of one more. All rows are looked at for them: those of the pages around are kept, too, and people
+    who ask for the same at once wait for one look. (Stored rows do not change; that they are there is seen when they are read.)
+    """
+    import pyarrow as pa
+
+    condition = _condition(run, wanted)
+    order = [Order(_sortable(run, result, name), descending) for name, descending in wanted.order]
+
+    def look(limit: int, offset: int) -> list[int]:
+        return StoredRows(run).in_order(TRUE if condition is None else condition, order, limit, offset)
+
+    if wanted.limit > _PAGES or not (condition is None or is_deterministic(condition)):
+        return look(wanted.limit + 1, wanted.offset)
+    begin = wanted.offset // _PAGES * _PAGES
+    key = ("page", run.record.id, wanted.where, tuple(order), begin)
+    kept = KEPT.table(key, lambda: pa.table({"number": pa.array(look(2 * _PAGES, begin), pa.int64())}))
+    numbers: list[int] = kept.column(0).slice(wanted.offset - begin, wanted.limit + 1).to_pylist()
+    return numbers
 
 
 def _condition(run: AskedRun, wanted: PageWanted) -> Expression | None:

@@ -60,6 +60,30 @@ def test_the_pages_are_the_same(both: tuple[Run, Run], order: list[tuple[str, bo
         assert [repr(places[number]) for number in pages[0].numbers] == [repr(row) for row in pages[0].rows.to_pylist()]
 
 
+def test_pages_around_are_found_by_one_look(both: tuple[Run, Run], monkeypatch: pytest.MonkeyPatch) -> None:
+    from airflow_lineage_provider.deriving import result_page
+    from airflow_lineage_provider.deriving.rows import StoredRows
+
+    looks: list[tuple[int, int]] = []
+    in_order = StoredRows.in_order
+
+    def told(self: StoredRows, condition: Any, order: Any, limit: int, offset: int) -> list[int]:
+        looks.append((limit, offset))
+        return in_order(self, condition, order, limit, offset)
+
+    monkeypatch.setattr(StoredRows, "in_order", told)
+    monkeypatch.setattr(result_page, "_PAGES", 8)
+    order = [("text", True), ("id", False)]
+    for offset in (0, 3, 7, 5, 16, 20, 57, 60):
+        pages = [run.page(PageWanted(where="n < 6", order=order, offset=offset, limit=5)) for run in both]
+        assert repr(pages[0].rows.to_pylist()) == repr(pages[1].rows.to_pylist())
+        assert pages[0].more == pages[1].more
+    assert looks == [(16, 0), (16, 16), (16, 56)]
+    for _ in range(2):  # more than are kept
+        both[0].page(PageWanted(where="n < 6", limit=9))
+    assert looks[3:] == [(10, 0), (10, 0)]
+
+
 def test_a_page_reads_only_what_it_shows(both: tuple[Run, Run], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     from airflow_lineage_provider.deriving import stored_files
 

@@ -172,6 +172,32 @@ class TestKept:
         made(4, 1_000)
         assert calls == [1, 2, 3, 2, 4, 4]
 
+    def test_threads_that_want_the_same_read_it_once(self) -> None:
+        kept, begun, calls, found = KeptTables(10_000), threading.Event(), [], []
+
+        def read_slowly() -> pa.Table:
+            calls.append(begun.wait(30))
+            if len(calls) == 1:
+                raise OSError("the first fails")
+            return pa.table({"x": [1]})
+
+        def ask() -> None:
+            try:
+                found.append(kept.table("one", read_slowly))
+            except OSError as problem:
+                found.append(problem)
+
+        threads = [threading.Thread(target=ask) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        begun.set()
+        for thread in threads:
+            thread.join(30)
+        assert calls == [True, True]
+        assert sorted(type(one).__name__ for one in found) == ["OSError", *["Table"] * 7]
+        assert kept.table("one", lambda: pytest.fail("it is there")).num_rows == 1
+        assert not kept._reading
+
     def test_by_several_threads(self, tmp_path: Path) -> None:
         made = case("".join(f"{n}\n" for n in range(5_000)), "a int")
         path, found = written(tmp_path, "plain", made), []
