@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from contextlib import nullcontext
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 import anyio
 import anyio.to_thread
@@ -24,11 +24,13 @@ from airflow_lineage_provider.web.opened import opened_store
 from airflow_lineage_provider.web.rights import Rights
 
 T = TypeVar("T")
+About = Literal["catalog", "rows"]
 
 MOST_TARGET_ROWS = 100
 MOST_SOURCE_ROWS = 10_000
-_AT_ONCE = 8
-_limiter: list[anyio.CapacityLimiter] = []
+_AT_ONCE: dict[About, int] = {"catalog": 4, "rows": 6}
+"""Threads of questions, no more together than the store has connections: what the catalog says does not wait behind a look through rows."""
+_limiters: dict[About, anyio.CapacityLimiter] = {}
 
 
 class AskedLineage(Lineage):
@@ -92,15 +94,15 @@ class Question:
         if time.monotonic() > self._ends:
             raise QueryTooSlow(f"the answer took longer than {settings.web_seconds():g} s (AIRFLOW_LINEAGE_WEB_SECONDS) and was ended")
 
-    async def answered(self, work: Callable[[], T]) -> T:
+    async def answered(self, work: Callable[[], T], about: About = "catalog") -> T:
         """The answer, worked out on a thread, with a record of who asked.
 
         Airflow's own requests have other threads: these here may all be waiting for the store.
         """
-        if not _limiter:
-            _limiter.append(anyio.CapacityLimiter(_AT_ONCE))
+        # (Made here, not above: a limiter belongs to the event loop that is running.)
+        limiter = _limiters.get(about) or _limiters.setdefault(about, anyio.CapacityLimiter(_AT_ONCE[about]))
         with nullcontext() if self._request is None else put_down(self._request, self.user.get_name()):
-            return await anyio.to_thread.run_sync(work, limiter=_limiter[0])
+            return await anyio.to_thread.run_sync(work, limiter=limiter)
 
 
 def _question(request: Request, user: Annotated[Any, Depends(get_user)]) -> Question:

@@ -275,3 +275,30 @@ def test_pages_say_what_they_may_load(client: Client) -> None:
     assert "frame-ancestors 'self'" in policy
     assert "unsafe-inline" not in policy.split("style-src")[0]
     assert client().get(f"{API}/runs").headers["cache-control"] == "no-store"
+
+
+def test_the_catalog_answers_while_rows_are_looked_through(client: Client) -> None:
+    import threading
+
+    import anyio
+
+    from airflow_lineage_provider.web.asking import Question
+
+    looked, found = threading.Event(), []
+
+    async def ask() -> None:
+        question = Question(None)
+
+        async def look() -> None:
+            found.append(await question.answered(lambda: looked.wait(30), about="rows"))
+
+        async with anyio.create_task_group() as people:
+            for _ in range(30):
+                people.start_soon(look)
+            await anyio.sleep(0.1)
+            assert await question.answered(lambda: "the newest runs") == "the newest runs"
+            assert not found
+            looked.set()
+
+    anyio.run(ask)
+    assert found == [True] * 30

@@ -40,7 +40,7 @@ async def derivation(
     table: Annotated[str, Query(max_length=500)] = "target",
 ) -> ExplanationAnswer | Response:
     """A stored answer; as a file it is one of its tables. One with rows of runs that are not for this person is refused as a whole."""
-    return await question.answered(lambda: _answered(question, derivation_id, (form, udf), table, file))
+    return await question.answered(lambda: _answered(question, derivation_id, (form, udf), table, file), about="rows")
 
 
 def _listed(question: Question, run_id: str) -> DerivationsAnswer:

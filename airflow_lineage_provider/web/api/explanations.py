@@ -30,7 +30,7 @@ async def explanation(run_id: str, asked: ExplainAsked, question: Asked, form: W
 
     As a file it is one of its tables (``table``).
     """
-    return await question.answered(lambda: _answered(question, run_id, asked, form))
+    return await question.answered(lambda: _answered(question, run_id, asked, form), about="rows")
 
 
 def _answered(question: Question, run_id: str, asked: ExplainAsked, form: Format) -> ExplanationAnswer | Response:

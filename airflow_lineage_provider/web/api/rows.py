@@ -23,7 +23,7 @@ router = APIRouter(tags=["rows"])
 @router.post("/runs/{run_id}/rows", response_model=RowsAnswer, responses=FILES)
 async def rows(run_id: str, asked: RowsAsked, question: Asked, form: Wanted) -> RowsAnswer | Response:
     """A page of the result's rows, from the store or from local files."""
-    return await question.answered(lambda: _rows(question, run_id, asked, form))
+    return await question.answered(lambda: _rows(question, run_id, asked, form), about="rows")
 
 
 def _rows(question: Question, run_id: str, asked: RowsAsked, form: Format) -> RowsAnswer | Response:

@@ -78,13 +78,13 @@ class _Followed:
 @router.post("/runs/{run_id}/forward", response_model=ForwardAnswer, responses=FILES)
 async def forward(run_id: str, asked: ForwardAsked, question: Asked, form: Wanted) -> ForwardAnswer | Response:
     """The rows of the result that source rows touched. As a file: those of the run that is named, or of the first that read them."""
-    return await question.answered(lambda: _forward(question, run_id, asked, form))
+    return await question.answered(lambda: _forward(question, run_id, asked, form), about="rows")
 
 
 @router.post("/runs/{run_id}/why-not")
 async def why_not(run_id: str, asked: SourceRowsAsked, question: Asked) -> WhyNotAnswer:
     """That source rows are in the result, where they are; which operator dropped the others Spark finds out (409, with the lines)."""
-    return await question.answered(lambda: _why_not(question, run_id, asked))
+    return await question.answered(lambda: _why_not(question, run_id, asked), about="rows")
 
 
 def _forward(question: Question, run_id: str, asked: ForwardAsked, form: Format) -> ForwardAnswer | Response:
