@@ -26,6 +26,7 @@ from airflow_lineage_provider.words import (
     words,
 )
 
+_TARGET_LIMIT = "AIRFLOW_LINEAGE_TARGET_LIMIT, 10000"
 OLD_NAMES = {"list": "runs", "explain-columns": "columns", "show-derivation": "derivation"}
 """Verbs that had another name in the release before: it works for one release more."""
 
@@ -177,7 +178,7 @@ def _explain(made: argparse.ArgumentParser) -> None:
         metavar="RUN",
         help="of the rows of TARGET, or of all, those that this earlier run's result has not: new and changed",
     )
-    max_rows(made, "TARGET may match at most N rows; more are an error (default: AIRFLOW_LINEAGE_TARGET_LIMIT, 10000)")
+    max_rows(made, f"TARGET may match at most N rows; more are an error (default: {_TARGET_LIMIT})")
     made.add_argument("--verify", action="store_true", help="run the pipeline over the source rows found, and check that it gives the same")
     made.add_argument(
         "--difference", default=words(Difference)[0], choices=words(Difference),
@@ -222,12 +223,12 @@ def _capture(made: argparse.ArgumentParser) -> None:
     json(made)
 
 
-def _source_rows(made: argparse.ArgumentParser) -> None:
+def _source_rows(made: argparse.ArgumentParser, most: str = "100") -> None:
     one_run(made)
     made.add_argument("rows", metavar="ROWS", nargs="?", help="a SQL predicate over a source table's columns, or a JSON array of rows")
     made.add_argument("--at", metavar="N[,N]", help="in place of ROWS: positions of rows in the source table, counted from 0")
     made.add_argument("--table", metavar="NAME", help="the source table (default: the one that has all the columns)")
-    max_rows(made, "ROWS may match at most N rows; more are an error (default: 100)")
+    max_rows(made, f"ROWS may match at most N rows; more are an error (default: {most})")
     secrets(made)
     spark(made)
     shown(made, "source rows", 20, dest="show_rows")
@@ -238,7 +239,21 @@ def _backward(made: argparse.ArgumentParser) -> None:
     made.add_argument("rows", metavar="TARGET", nargs="?", help="a SQL predicate over the result's columns, or a JSON array of rows")
     made.add_argument("--at", metavar="N[,N]", help="in place of TARGET: positions of rows in the result, counted from 0")
     made.add_argument("--table", metavar="NAME", help="the source table whose rows are wanted (default: every one)")
-    max_rows(made, "TARGET may match at most N rows; more are an error (default: 100)")
+    _subqueries(made)
+    _rows_of_runs(made)
+
+
+def _linked(made: argparse.ArgumentParser) -> None:
+    one_run(made)
+    made.add_argument("rows", metavar="TARGET", nargs="?", help="a SQL predicate over the result's columns, or a JSON array of rows")
+    made.add_argument("--at", metavar="N[,N]", help="in place of TARGET: positions of rows in the result, counted from 0")
+    made.add_argument("--with", dest="other", metavar="RUN", required=True, help="the other run, whose rows are wanted: its id")
+    made.add_argument("--table", metavar="NAME", help="the source table that links them (default: the one that both read in one version)")
+    _rows_of_runs(made)
+
+
+def _rows_of_runs(made: argparse.ArgumentParser) -> None:
+    max_rows(made, f"TARGET may match at most N rows; more are an error (default: {_TARGET_LIMIT})")
     _no_lazy(made)
     secrets(made)
     spark(made)
@@ -246,22 +261,22 @@ def _backward(made: argparse.ArgumentParser) -> None:
 
 
 def _forward(made: argparse.ArgumentParser) -> None:
-    _source_rows(made)
+    _source_rows(made, _TARGET_LIMIT)
     made.add_argument(
         "--across", action="store_true", help="follow them on, into the results of all later recorded runs that read what this run wrote"
     )
+    _subqueries(made)
     _no_lazy(made)
 
 
 def _impact(made: argparse.ArgumentParser) -> None:
-    _source_rows(made)
+    _source_rows(made, _TARGET_LIMIT)
     made.add_argument("--set", type=pair(json_or_text), action="append", default=[], metavar="COLUMN=VALUE",
                       help="what each of the rows would have there: VALUE is JSON, else text (may be repeated)")  # fmt: skip
     made.add_argument("--remove", action="store_true", help="in place of --set: the rows would not be there")
 
 
 def _no_lazy(made: argparse.ArgumentParser) -> None:
-    _subqueries(made)
     made.add_argument(
         "--no-lazy", dest="lazy", action="store_false", help="answer from captured lineage alone; what it does not say is an error"
     )
@@ -341,7 +356,7 @@ _ARGUMENTS: Mapping[str, Callable[[argparse.ArgumentParser], None]] = {
     "run": _run, "safe": _safe, "sketches": _sketches, "profile": _profile, "list": _list, "show": _show, "capture": _capture,
     "index": _show, "explain": _explain,
     "explain-columns": _columns_of, "why-not": _source_rows, "backward": _backward, "forward": _forward,
-    "impact": _impact, "show-derivation": _derivation,
+    "linked": _linked, "impact": _impact, "show-derivation": _derivation,
     "letters": _letters,
     "drop": _drop, "arrays": _arrays, "store": _store,
     "brush": _brush,

@@ -91,6 +91,13 @@ VERBS: Mapping[str, VerbHelp] = {
             "airflow-lineage forward 01JG3Q --at 0,2 --table loans --json",
         ),
     ),
+    "linked": VerbHelp(
+        "find the rows of another run's result that were made of the source rows behind rows of a run's result",
+        (
+            "airflow-lineage linked latest \"judge = 'Reject'\" --with 01JG3Q",
+            "airflow-lineage linked latest --at 0,3 --with 01JG3Q --table loans --json",
+        ),
+    ),
     "impact": VerbHelp(
         "find out what becomes of a run's result when source rows are others: what descends from them, what is gone, and what appears",
         (

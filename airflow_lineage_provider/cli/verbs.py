@@ -258,14 +258,21 @@ def backward(options: Namespace, out: Streams) -> int:
     return _show_rows(RowsOfTables(tuple(found.values())) if isinstance(found, dict) else found, options, out)
 
 
-def _asked(options: Namespace, out: Streams, what: str, question: str, **further: Any) -> Any:
-    """The answer to a question about rows that is not kept."""
+def linked(options: Namespace, out: Streams) -> int:
+    """Show the rows of another run's result that were made of the source rows behind rows of this one's."""
+    return _show_rows(_asked(options, out, "TARGET", "linked", other=options.other), options, out)
+
+
+def _asked(options: Namespace, out: Streams, what: str, question: str, other: str | None = None, **further: Any) -> Any:
+    """The answer to a question about rows that is not kept; ``other``: the run that it is about as well."""
     load_imports(options.imports)
     if (options.rows is None) == (options.at is None):
         raise InvalidTarget(f"name the rows in exactly one way: {what}, or their positions, --at 0,3")
     rows = None if options.rows is None else _target(options.rows)
     with ExitStack() as stack:
-        run = found_run(asking(options, out, stack), options)
+        lineage = asking(options, out, stack)
+        run = found_run(lineage, options)
+        further |= {} if other is None else {"other": lineage.get_run(other)}
         asked = {"at": options.at, "table": options.table, "max_rows": options.max_rows, "progress": out.progress}
         further |= {} if getattr(options, "lazy", True) else {"lazy": False}
         further |= {} if getattr(options, "subqueries", "partners") == "partners" else {"subqueries": options.subqueries}

@@ -111,6 +111,10 @@ class FakeRun:
         remark = Guarantee(level="unavailable", cause="run run-3 of quarterly, which may have read rows of it, is withheld")
         return Descendants(here=here, later=later, deciding=frozenset({"run-2"}), remarks=(remark,)) if across else here
 
+    def linked(self, rows: Any, other: FakeRun, table: str | None = None, *, progress: Any = None, **options: Any) -> Any:
+        FakeLineage.calls.append(("linked", self.id, rows, other.id, table, options))
+        return lineage_rows(other.summary, "result")
+
     def impact(self, rows: Any = None, table: str | None = None, *, revised: Any, progress: Any = None, **options: Any) -> Any:
         FakeLineage.calls.append(("impact", self.id, rows, table, revised, options))
         found = lineage_rows(self.summary, "result")

@@ -199,6 +199,7 @@ def test_what_asks_about_one_run_names_it_in_one_way() -> None:
         "explain-columns",
         "backward",
         "forward",
+        "linked",
         "impact",
         "capture",
         "index",

@@ -54,12 +54,25 @@ def test_columns_are_withheld(calls: list[tuple[Any, ...]], capfd: pytest.Captur
     assert "Joa" not in json.dumps(answer)
 
 
-@pytest.mark.parametrize("verb", ["backward", "forward"])
+def test_linked(calls: list[tuple[Any, ...]], capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["linked", "run-1", "judge = 'Reject'", "--with", "run-2", "--no-lazy"]) == 0
+    assert named(calls, "linked") == [("linked", "run-1", "judge = 'Reject'", "run-2", None, {"at": None, "max_rows": None, "lazy": False})]
+    assert "1 row of the result of" in capfd.readouterr().out
+    assert main(["linked", "run-1", "--at", "0", "--with", "run-2", "--table", "loans", "--json"]) == 0
+    assert named(calls, "linked")[-1] == ("linked", "run-1", None, "run-2", "loans", {"at": "0", "max_rows": None})
+    assert json.loads(capfd.readouterr().out)["answers"][0]["table"] == "result"
+    assert main(["linked", "run-1", "--at", "0", "--with", "no-run"]) == 2
+    assert "there is no run 'no-run'" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("verb", [["backward"], ["forward"], ["linked", "--with", "run-2"]])
 @pytest.mark.parametrize("rows", [[], ["x = 1", "--at", "0"]])
-def test_rows_are_named_in_one_way(calls: list[tuple[Any, ...]], capfd: pytest.CaptureFixture[str], verb: str, rows: list[str]) -> None:
-    assert main([verb, "run-1", *rows]) == 2
+def test_rows_are_named_in_one_way(
+    calls: list[tuple[Any, ...]], capfd: pytest.CaptureFixture[str], verb: list[str], rows: list[str]
+) -> None:
+    assert main([*verb, "run-1", *rows]) == 2
     assert "name the rows in exactly one way" in capfd.readouterr().err
-    assert not named(calls, verb)
+    assert not named(calls, verb[0])
 
 
 def test_impact(calls: list[tuple[Any, ...]], capfd: pytest.CaptureFixture[str]) -> None:
