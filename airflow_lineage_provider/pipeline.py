@@ -17,6 +17,7 @@ from airflow_lineage_provider import settings
 from airflow_lineage_provider.answers.explanation import Explanation, RunSummary
 from airflow_lineage_provider.answers.explanation_set import ExplanationSet
 from airflow_lineage_provider.answers.summary import summary_of
+from airflow_lineage_provider.dag_plans import PlansOfDags
 from airflow_lineage_provider.errors import SparkRequired
 from airflow_lineage_provider.options import check_options
 from airflow_lineage_provider.profiled import ProfileOfTables
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
     from airflow_lineage_provider.answers.lineage_rows import LineageRows
     from airflow_lineage_provider.answers.safe_columns import SafeColumns
     from airflow_lineage_provider.capture.wanted import Capture
-    from airflow_lineage_provider.records.run import RunRecord
+    from airflow_lineage_provider.records.run import RunHead, RunRecord
     from airflow_lineage_provider.running.run import Request
     from airflow_lineage_provider.sketches.wanted import SketchOn
 
@@ -54,7 +55,7 @@ __all__ = ["Lineage"]
 T = TypeVar("T")
 
 
-class Lineage(LineageOfStreams, LineageOfWrites, ProfileOfTables, StoredArrays, StoredSketches):
+class Lineage(LineageOfStreams, LineageOfWrites, PlansOfDags, ProfileOfTables, StoredArrays, StoredSketches):
     """A results store and, where pipelines are run or Spark must answer, a Spark session.
 
     ``store`` is a PostgreSQL URL, an open `Store`, or None for `settings.store_url()` and then the embedded server. ``on_store_failure`` is
@@ -79,7 +80,7 @@ class Lineage(LineageOfStreams, LineageOfWrites, ProfileOfTables, StoredArrays, 
     query_seconds: float | None = None
     """The most seconds of one query of the store; None: `settings.statement_timeout`."""
 
-    def may_read(self, run: RunRecord) -> bool:
+    def may_read(self, run: RunHead) -> bool:
         """Whether the rows that another run wrote may be in an answer; a program that asks for other people says it here."""
         return True
 

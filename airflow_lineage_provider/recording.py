@@ -16,6 +16,7 @@ from airflow_lineage_provider.plan.names import free_name
 from airflow_lineage_provider.plan.operators import Plan, Source
 from airflow_lineage_provider.plan.segments import SegmentedPlan
 from airflow_lineage_provider.plan.walk import operators, transform_up
+from airflow_lineage_provider.reasons.discretion import Discretion, Redaction
 from airflow_lineage_provider.records.run import RecordedInput, RowsOfLineage, RunRecord
 from airflow_lineage_provider.records.versions import SourceVersion
 from airflow_lineage_provider.tracing.trace import TracedRun
@@ -187,3 +188,12 @@ def empty_rows(source: RecordedSource) -> pa.Table:
 
     types = [a.type for a in source.source.output]
     return with_interval_types(pa.table([pa.array([], to_arrow(one)) for one in types], names=list(source.source.columns)), types)
+
+
+def redaction_of(plan: RecordedPlan) -> Redaction:
+    """What a message about a run may not tell: columns of its result and of its sources."""
+    discretion = Discretion.of()
+    if not discretion:
+        return Redaction()
+    names = set(plan.plan.names) | {a.name for one in plan.sources.values() for a in one.source.output}
+    return Redaction(frozenset(filter(discretion.hides, names)), frozenset(filter(discretion.masks, names)))

@@ -41,6 +41,7 @@ LAYERS: tuple[frozenset[str], ...] = (
             "both_ways",
             "called",
             "captured_run",
+            "dag_plans",
             "explained_in_chunks",
             "explained_run",
             "recorded_run",

@@ -201,6 +201,12 @@ def _show(made: argparse.ArgumentParser) -> None:
     json(made)
 
 
+def _dag_plan(made: argparse.ArgumentParser) -> None:
+    made.add_argument("dag_id", metavar="DAG", help="the DAG's id")
+    made.add_argument("dag_run_id", metavar="DAG_RUN", nargs="?", help="the DAG run's id (default: the newest that has recorded a run)")
+    json(made)
+
+
 def _subqueries(made: argparse.ArgumentParser) -> None:
     made.add_argument(
         "--subqueries", default=words(Subqueries)[0], choices=words(Subqueries),
@@ -353,7 +359,8 @@ def _arrays(made: argparse.ArgumentParser) -> None:
 
 
 _ARGUMENTS: Mapping[str, Callable[[argparse.ArgumentParser], None]] = {
-    "run": _run, "safe": _safe, "sketches": _sketches, "profile": _profile, "list": _list, "show": _show, "capture": _capture,
+    "run": _run, "safe": _safe, "sketches": _sketches, "profile": _profile, "list": _list, "show": _show, "dag-plan": _dag_plan,
+    "capture": _capture,
     "index": _show, "explain": _explain,
     "explain-columns": _columns_of, "why-not": _source_rows, "backward": _backward, "forward": _forward,
     "linked": _linked, "impact": _impact, "show-derivation": _derivation,

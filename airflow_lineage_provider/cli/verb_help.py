@@ -51,6 +51,10 @@ VERBS: Mapping[str, VerbHelp] = {
         "show what a run stored of each segment of its plan, how large that is, and why",
         ("airflow-lineage show latest", "airflow-lineage show latest --pipeline loan_examination.examine --json"),
     ),
+    "dag-plan": VerbHelp(
+        "show the plans of a DAG run's tasks, joined at the tables that pass between them",
+        ("airflow-lineage dag-plan loan_examination", "airflow-lineage dag-plan loan_examination scheduled__2026-11-25 --json"),
+    ),
     "capture": VerbHelp(
         "find what stands behind every row of a run now, and keep it as indexes that questions look up later",
         (

@@ -161,6 +161,13 @@ def show(options: Namespace, out: Streams) -> int:
     return give_either(options, out, to_dict=lambda: storage_dict(*told), show=lambda: out.answer(storage_view(*told)))
 
 
+def dag_plan(options: Namespace, out: Streams) -> int:
+    """Show the plans of a DAG run's tasks, joined."""
+    with opened(options) as lineage:
+        found = lineage.dag_plan(options.dag_id, options.dag_run_id)
+    return give_either(options, out, to_dict=found.to_dict, show=lambda: found.show(out.console))
+
+
 def capture(options: Namespace, out: Streams) -> int:
     """Capture the lineage of a run's rows, or forget it. Spark is started only when it is needed."""
     load_imports(options.imports)

@@ -101,6 +101,25 @@ class RunHead:
     airflow: Mapping[str, object] | None = None
     plan_digest: str | None = None
 
+    @property
+    def dag_id(self) -> str | None:
+        """The DAG that made the run; None for one that no DAG made (a notebook's, the command's)."""
+        return self._of_airflow("dag_id")
+
+    @property
+    def dag_run_id(self) -> str | None:
+        """The DAG run that it is of."""
+        return self._of_airflow("run_id")
+
+    @property
+    def task_id(self) -> str | None:
+        """The task that it is of."""
+        return self._of_airflow("task_id")
+
+    def _of_airflow(self, name: str) -> str | None:
+        found = (self.airflow or {}).get(name)
+        return found if isinstance(found, str) and found else None
+
 
 @dataclass(frozen=True, kw_only=True)
 class RunRecord(RunHead):

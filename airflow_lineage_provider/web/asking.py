@@ -16,7 +16,7 @@ from airflow_lineage_provider import settings
 from airflow_lineage_provider.errors import QueryTooSlow, RunNotFound
 from airflow_lineage_provider.pipeline import Lineage
 from airflow_lineage_provider.recorded_run import Run
-from airflow_lineage_provider.records.run import RunHead, RunRecord
+from airflow_lineage_provider.records.run import RunHead
 from airflow_lineage_provider.shown import shown
 from airflow_lineage_provider.store import Store
 from airflow_lineage_provider.web.audit import put_down
@@ -45,7 +45,7 @@ class AskedLineage(Lineage):
         self.query_seconds = settings.web_seconds()
         self._rights = rights
 
-    def may_read(self, run: RunRecord) -> bool:
+    def may_read(self, run: RunHead) -> bool:
         return self._rights.may_see(run)
 
 

@@ -11,12 +11,6 @@ from airflow.models.dag import DagModel
 from airflow_lineage_provider.records.run import RunHead
 
 
-def dag_of(run: RunHead) -> str | None:
-    """The DAG that made a run; None for one that no DAG made (a notebook's, the command's)."""
-    found = (run.airflow or {}).get("dag_id")
-    return found if isinstance(found, str) and found else None
-
-
 class Rights:
     """What one person may see, asked of Airflow's auth manager once for a DAG. It lasts no longer than a request."""
 
@@ -29,7 +23,7 @@ class Rights:
 
         A run that no DAG made is for those who may read Airflow's connections: they may read the results store's own as well.
         """
-        dag_id = dag_of(run)
+        dag_id = run.dag_id
         if dag_id not in self._known:
             self._known[dag_id] = self._connections() if dag_id is None else self._dag(dag_id)
         return self._known[dag_id]

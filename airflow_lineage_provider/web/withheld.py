@@ -1,4 +1,4 @@
-"""Rows of a result, and messages about a run, as they may be shown."""
+"""Rows of a result, and messages about any run, as they may be shown."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ from airflow_lineage_provider.render.withheld import table_shown
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-    from airflow_lineage_provider.recording import RecordedPlan
 
 _WORD = re.compile(r"\w+")
 
@@ -26,12 +24,3 @@ def text_shown(text: str) -> str:
     """A message that may be about any run: without the literals beside a word that names a column which is withheld."""
     discretion, words = Discretion.of(), set(_WORD.findall(text))
     return Redaction(frozenset(filter(discretion.hides, words)), frozenset(filter(discretion.masks, words))).text(text)
-
-
-def redaction_of(plan: RecordedPlan) -> Redaction:
-    """What a message about a run may not tell: columns of its result and of its sources."""
-    discretion = Discretion.of()
-    if not discretion:
-        return Redaction()
-    names = set(plan.plan.names) | {a.name for one in plan.sources.values() for a in one.source.output}
-    return Redaction(frozenset(filter(discretion.hides, names)), frozenset(filter(discretion.masks, names)))

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from rich.console import Console
 
+from airflow_lineage_provider import Lineage
+from airflow_lineage_provider.errors import RunNotFound
 from airflow_lineage_provider.records.run import RunHead
+from airflow_lineage_provider.store import Store
 
 API = "/lineage/api/v1"
 Client = Callable[..., Any]
@@ -85,9 +90,9 @@ def test_readers_that_one_may_not_read_are_only_said_to_be_there(
 
 
 def test_of_many_later_readers_the_newest_are_looked_at(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    from airflow_lineage_provider.web import picture as drawing
+    from airflow_lineage_provider.deriving.across import dag_plan
 
-    monkeypatch.setattr(drawing, "MOST_READERS", 0)
+    monkeypatch.setattr(dag_plan, "MOST_READERS", 0)
     found = picture(client(), "loan_examination").json()
     assert found["problems"] == ["later runs that may have read what loans.examine wrote, but for the newest 0, are not looked at: 1"]
     assert {one["label"] for one in found["nodes"] if one["kind"] == "run"} == {"loans.examine", "loans.again"}
@@ -110,13 +115,29 @@ def test_hidden_columns_are_in_no_operator(client: Client, monkeypatch: pytest.M
     assert "debt" not in picture(client(), "loan_examination").text
 
 
+def test_the_plan_of_a_dag_run_in_a_program(runs: dict[str, str], store: Store) -> None:
+    lineage = Lineage(store=store)
+    newest, named = lineage.dag_plan("loan_examination"), lineage.dag_plan("loan_examination", DAG_RUN)
+    assert newest == named
+    assert [(one.label, one.run_id) for one in newest.runs] == [("loans.examine", runs["judged"]), ("loans.again", runs["again"])]
+    assert {one.label for one in newest.reads(runs["again"])} == {"judged"}
+    assert runs["reported"] in newest.beyond(f"{runs['judged']}/0")
+    told = io.StringIO()
+    newest.show(Console(file=told, width=200))
+    assert "writes    judged, read by loans.again, loans.report (run " in told.getvalue()
+    with pytest.raises(RunNotFound, match="no task of DAG 'nobody' has recorded a run"):
+        lineage.dag_plan("nobody")
+    with pytest.raises(RunNotFound, match="no task of DAG 'loan_examination' run 'never'"):
+        lineage.dag_plan("loan_examination", "never")
+
+
 def test_a_picture_needs_its_dag_run(client: Client) -> None:
     answer = client().get(f"{API}/picture?dag_id=loan_report")
     assert (answer.status_code, answer.json()["error"]["name"]) == (422, "InvalidRequest")
 
 
 def test_of_a_task_instance_the_last_try_counts() -> None:
-    from airflow_lineage_provider.web.picture import last_tries
+    from airflow_lineage_provider.deriving.across.dag_plan import last_tries
 
     def run(run_id: str, task: str, number: int | None, pipeline: str = "p") -> RunHead:
         context = {"task_id": task, "map_index": -1} | ({} if number is None else {"try_number": number})

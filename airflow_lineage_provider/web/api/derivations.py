@@ -11,6 +11,7 @@ from starlette.exceptions import HTTPException
 from airflow_lineage_provider.answers.explanation import Explanation
 from airflow_lineage_provider.errors import DerivationNotFound, RunNotFound
 from airflow_lineage_provider.recorded_run import Run
+from airflow_lineage_provider.recording import redaction_of
 from airflow_lineage_provider.shown import shown
 from airflow_lineage_provider.store import DerivationRecord
 from airflow_lineage_provider.web.api.explanations import explanation_answer, table_file
@@ -18,7 +19,6 @@ from airflow_lineage_provider.web.api.formats import FILES, Format, Wanted
 from airflow_lineage_provider.web.api.models import ChunkAnswer, DerivationAnswer, DerivationsAnswer, ExplanationAnswer, ExplanationForm
 from airflow_lineage_provider.web.asking import Asked, Question
 from airflow_lineage_provider.web.foreign import runs_behind
-from airflow_lineage_provider.web.withheld import redaction_of
 
 router = APIRouter(tags=["derivations"])
 _MOST = 100

@@ -12,6 +12,7 @@ from airflow_lineage_provider.deriving.target import target_columns
 from airflow_lineage_provider.deriving.target_rows import RowNumbers
 from airflow_lineage_provider.errors import InvalidTarget, LineageError
 from airflow_lineage_provider.recorded_run import Run
+from airflow_lineage_provider.recording import redaction_of
 from airflow_lineage_provider.render.askable import check_askable
 from airflow_lineage_provider.render.withheld import shown
 from airflow_lineage_provider.web.api.formats import FILES, Format, Wanted, as_file
@@ -19,7 +20,6 @@ from airflow_lineage_provider.web.api.models import ExplainAsked, ExplanationAns
 from airflow_lineage_provider.web.asking import MOST_TARGET_ROWS, Asked, Question
 from airflow_lineage_provider.web.lines import Lines, explain_lines, letters_lines
 from airflow_lineage_provider.web.problems import Refused
-from airflow_lineage_provider.web.withheld import redaction_of
 
 router = APIRouter(tags=["explanations"])
 

@@ -242,7 +242,7 @@ class WhyNotAnswer(BaseModel):
 
 
 class NodeAnswer(BaseModel):
-    """A node of a picture: a run, a segment of a run's plan (its ``parent``), or a table; see `picture.Node`."""
+    """A node of a picture: a run, a segment of a run's plan (its ``parent``), or a table; see `answers.dag_plan.PlanNode`."""
 
     id: str
     kind: Literal["run", "segment", "table"]

@@ -9,13 +9,14 @@ from airflow_lineage_provider.deriving.result_page import PageWanted, ResultPage
 from airflow_lineage_provider.deriving.target import target_columns
 from airflow_lineage_provider.errors import LineageError
 from airflow_lineage_provider.recorded_run import Run
+from airflow_lineage_provider.recording import redaction_of
 from airflow_lineage_provider.render.askable import check_askable
 from airflow_lineage_provider.web.api.formats import FILES, Format, Wanted, as_file, columns_told, values_told
 from airflow_lineage_provider.web.api.models import RowsAnswer, RowsAsked
 from airflow_lineage_provider.web.asking import Asked, Question
 from airflow_lineage_provider.web.lines import explain_lines, rows_lines
 from airflow_lineage_provider.web.problems import Refused
-from airflow_lineage_provider.web.withheld import redaction_of, rows_shown
+from airflow_lineage_provider.web.withheld import rows_shown
 
 router = APIRouter(tags=["rows"])
 

@@ -12,14 +12,12 @@ from airflow_lineage_provider.answers.values import jsonable
 from airflow_lineage_provider.errors import RunNotComplete
 from airflow_lineage_provider.plan.text import operator_text
 from airflow_lineage_provider.recorded_run import Run
-from airflow_lineage_provider.recording import tables_of
+from airflow_lineage_provider.recording import redaction_of, tables_of
 from airflow_lineage_provider.records.run import RunHead
 from airflow_lineage_provider.render.askable import askable_columns, askable_of_source
 from airflow_lineage_provider.store.run_list import RunsWanted
 from airflow_lineage_provider.web.api.models import RunAnswer, RunDetails, RunsAnswer, SegmentAnswer, SourceAnswer, StoredAnswer
 from airflow_lineage_provider.web.asking import Asked, Question
-from airflow_lineage_provider.web.rights import dag_of
-from airflow_lineage_provider.web.withheld import redaction_of
 
 router = APIRouter(tags=["runs"])
 
@@ -64,14 +62,10 @@ def run_answer(run: RunHead, stored_bytes: int) -> RunAnswer:
     one, context = summary_of(run), run.airflow or {}
     return RunAnswer(
         id=one.id, pipeline=one.pipeline, status=one.status, started=one.started, seconds=one.seconds, strategy=one.strategy,
-        reasons=one.reasons, rows=one.rows, error=one.error, dag_id=dag_of(run), dag_run_id=_text(context.get("run_id")),
-        task_id=_text(context.get("task_id")), stored_bytes=stored_bytes,
+        reasons=one.reasons, rows=one.rows, error=one.error, dag_id=run.dag_id, dag_run_id=run.dag_run_id,
+        task_id=run.task_id, stored_bytes=stored_bytes,
         map_index=_number(context.get("map_index")), try_number=_number(context.get("try_number")),
     )  # fmt: skip
-
-
-def _text(value: object) -> str | None:
-    return value if isinstance(value, str) else None
 
 
 def _number(value: object) -> int | None:

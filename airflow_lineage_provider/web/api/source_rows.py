@@ -20,6 +20,7 @@ from airflow_lineage_provider.errors import InvalidTarget, LineageError, SparkRe
 from airflow_lineage_provider.plan.expression_walk import references
 from airflow_lineage_provider.plan.guarantees import Guarantee, weakest
 from airflow_lineage_provider.recorded_run import Run
+from airflow_lineage_provider.recording import redaction_of
 from airflow_lineage_provider.render.askable import check_source_askable
 from airflow_lineage_provider.web.api.explanations import explained
 from airflow_lineage_provider.web.api.formats import FILES, Format, Wanted, as_file, columns_told, values_told
@@ -39,7 +40,7 @@ from airflow_lineage_provider.web.asking import MOST_TARGET_ROWS, Asked, Questio
 from airflow_lineage_provider.web.foreign import written_by
 from airflow_lineage_provider.web.lines import Lines, forward_lines, like, why_not_lines
 from airflow_lineage_provider.web.problems import Refused
-from airflow_lineage_provider.web.withheld import redaction_of, rows_shown, text_shown
+from airflow_lineage_provider.web.withheld import rows_shown, text_shown
 
 if TYPE_CHECKING:
     import pyarrow as pa
