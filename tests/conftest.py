@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 # A suite that fails one time in a hundred tells nobody anything: it draws the same cases every time, and the long runs (`make fuzz`,
 # `make fuzz-inputs`) draw new ones, from a seed that they tell.
-settings.register_profile("sample", derandomize=True, database=None, deadline=None)
+settings.register_profile("sample", derandomize=True, database=None, deadline=None, max_examples=60)
 settings.load_profile("sample")
 
 

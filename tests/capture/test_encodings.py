@@ -41,7 +41,7 @@ def _pairs(edges: Edges) -> list[tuple[int, int]]:
     return list(zip(edges.asked.tolist(), edges.rid.tolist(), strict=True))
 
 
-@settings(deadline=None, max_examples=75)
+@settings(deadline=None, max_examples=40)
 @given(edges=relations(), data=st.data())
 def test_every_encoding_gives_what_it_was_given(edges: Csr, data: st.DataObject) -> None:
     asked = np.array(data.draw(st.lists(st.integers(0, max(edges.rows - 1, 0)), max_size=8 if edges.rows else 0)), np.int64)
@@ -55,7 +55,7 @@ def test_every_encoding_gives_what_it_was_given(edges: Csr, data: st.DataObject)
             assert _pairs(encoding.of(written, asked, OTHERS)) == expected, name
 
 
-@settings(deadline=None, max_examples=75)
+@settings(deadline=None, max_examples=40)
 @given(edges=relations(), wanted=st.lists(st.integers(-1, OTHERS + 1), max_size=40))
 def test_every_encoding_may_be_asked_from_the_other_side(edges: Csr, wanted: list[int]) -> None:
     rids = np.array(wanted, np.int64)
@@ -66,7 +66,7 @@ def test_every_encoding_may_be_asked_from_the_other_side(edges: Csr, wanted: lis
             assert _pairs(encoding.having(encoding.encode(edges, OTHERS), rids, OTHERS)) == expected, name
 
 
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=40)
 @given(edges=relations())
 def test_the_inverse_has_the_same_pairs(edges: Csr) -> None:
     own = set(_pairs(edges.of(np.arange(edges.rows))))
