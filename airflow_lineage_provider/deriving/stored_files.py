@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from airflow_lineage_provider.errors import StoredRowsGone
 from airflow_lineage_provider.plan.datatypes import to_arrow
 from airflow_lineage_provider.sources.duckdb_connection import name as quoted
-from airflow_lineage_provider.sources.duckdb_files import scan
+from airflow_lineage_provider.sources.duckdb_files import POSITION, scan
 from airflow_lineage_provider.sources.duckdb_query import fetched
 from airflow_lineage_provider.sources.duckdb_rows import FEW_ROWS
 from airflow_lineage_provider.sources.file_uris import local_path
@@ -120,18 +120,40 @@ def _looked_up(
     """The rows of these groups with numbers that are wanted, by DuckDB; by Arrow where they are many, or DuckDB fails."""
     import pyarrow as pa
 
-    holding = list(dict.fromkeys(group.path for group in groups))
-    if not holding or len(wanted) > FEW_ROWS:
+    if len(wanted) > FEW_ROWS:
         return _of_groups(stored, read, wanted, groups)
-    numbers, schema = _names(stored), _schema(stored, read)
-    listed = ", ".join(f'{numbers[one]} AS "{at}"' for at, one in enumerate(read))
-    sql = f"SELECT {listed} FROM {scan(holding)} WHERE {numbers[read[-1]]} IN (SELECT number FROM wanted)"
+    by_path: dict[Path, list[_Group]] = {}
+    for group in groups:
+        by_path.setdefault(group.path, []).append(group)
     try:
-        # (All files are named, so that the database that was made for the first question does for every one.)
-        found = fetched(sql, views={}, tables={"wanted": pa.table({"number": wanted})}, paths=paths, may_skip=True)
-        return pa.table([column.cast(field.type) for column, field in zip(found.columns, schema, strict=True)], schema=schema)
+        found = [_of_file(stored, read, wanted, some, paths) for some in by_path.values()]
     except (CannotReadHere, pa.ArrowException):
         return _of_groups(stored, read, wanted, groups)
+    return pa.concat_tables([_empty(stored, read), *found])
+
+
+def _of_file(stored: Materialization, read: Sequence[str], wanted: np.ndarray, groups: Sequence[_Group], paths: Sequence[Path]) -> pa.Table:
+    """Those of one file: by their positions, where these are right, since nothing before them is decoded then; else by their numbers."""
+    import numpy as np
+
+    numbers = _names(stored)
+    listed = ", ".join(f'{numbers[one]} AS "{at}"' for at, one in enumerate(read))
+    query = f"SELECT {listed} FROM {scan([groups[0].path])} WHERE"
+
+    def found(key: str, values: np.ndarray) -> pa.Table:
+        import pyarrow as pa
+
+        tables, schema = {"wanted": pa.table({"key": values})}, _schema(stored, read)
+        # (All files are named, so that the database that was made for the first question does for every one.)
+        rows = fetched(f"{query} {key} IN (SELECT key FROM wanted)", views={}, tables=tables, paths=paths, may_skip=True)
+        return pa.table([column.cast(field.type) for column, field in zip(rows.columns, schema, strict=True)], schema=schema)
+
+    positions = [one for group in groups if (one := group.positions(wanted)) is not None]
+    if len(positions) == len(groups):
+        rows = found(POSITION, np.concatenate(positions))
+        if np.array_equal(np.sort(rows.column(len(read) - 1).to_numpy()), np.concatenate([group.among(wanted) for group in groups])):
+            return rows
+    return found(numbers[read[-1]], wanted)
 
 
 def _of_groups(stored: Materialization, read: Sequence[str], wanted: np.ndarray, groups: Sequence[_Group]) -> pa.Table:
@@ -160,21 +182,37 @@ def first(stored: Materialization, columns: Sequence[str], limit: int | None) ->
 
 @dataclass(frozen=True)
 class _Group:
-    """A row group of a file."""
+    """A row group of a file, which begins at a position."""
 
     path: Path
     footer: pq.FileMetaData
     number: int
+    first: int
+
+    @property
+    def rows(self) -> int:
+        return int(self.footer.row_group(self.number).num_rows)
+
+    @property
+    def bounds(self) -> tuple[int, int] | None:
+        """The least and the largest of its rows' numbers, where the footer tells: the number is the last column."""
+        found = self.footer.row_group(self.number).column(self.footer.num_columns - 1).statistics
+        return None if found is None or not found.has_min_max else (found.min, found.max)
 
     def may_have(self, wanted: np.ndarray) -> bool:
-        """Whether it may have a row of one of these numbers, ascending: the number is the last column."""
-        import numpy as np
+        """Whether it may have a row of one of these numbers, ascending."""
+        return len(wanted) > 0 if self.bounds is None else len(self.among(wanted)) > 0
 
-        found = self.footer.row_group(self.number).column(self.footer.num_columns - 1).statistics
-        if found is None or not found.has_min_max:
-            return bool(len(wanted))
-        at = int(np.searchsorted(wanted, found.min))
-        return at < len(wanted) and int(wanted[at]) <= found.max
+    def among(self, wanted: np.ndarray) -> np.ndarray:
+        """Those of these numbers, ascending, that are within its bounds."""
+        least, largest = self.bounds or (0, -1)
+        return wanted[wanted.searchsorted(least) : wanted.searchsorted(largest, "right")]
+
+    def positions(self, wanted: np.ndarray) -> np.ndarray | None:
+        """Where rows with these numbers stand in the file if its rows are in the order of their numbers; None where some may be missing."""
+        if self.bounds is None or self.bounds[1] - self.bounds[0] + 1 != self.rows:
+            return None
+        return self.among(wanted) - self.bounds[0] + self.first
 
     def read(self, stored: Materialization, columns: Sequence[str]) -> pa.Table:
         """Columns, in this order; a name may be there twice."""
@@ -194,8 +232,10 @@ def _groups(stored: Materialization, paths: Sequence[Path]) -> Iterator[_Group]:
 
     for path in paths:
         with _readable(path, stored):
-            footer = pq.read_metadata(path)
-        yield from (_Group(path, footer, number) for number in range(footer.num_row_groups))
+            footer, first = pq.read_metadata(path), 0
+        for number in range(footer.num_row_groups):
+            yield _Group(path, footer, number, first)
+            first += footer.row_group(number).num_rows
 
 
 def _names(stored: Materialization) -> dict[str, str]:

@@ -164,19 +164,24 @@ def test_every_type_comes_back_as_it_was(spark: SparkSession, store: Store, line
 
 
 def _both_ways(result: Materialization) -> None:
-    """Rows by their numbers, looked up by DuckDB and read by Arrow."""
+    """Rows by their numbers: looked up by DuckDB at their positions, or by the numbers, and read by Arrow."""
     names = [column.name for column in result.columns]
     numbers = stored_files.first(result, [ROW], None).column(0).to_pylist()[:-1]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(stored_files, "_of_groups", lambda *_: pytest.fail("DuckDB has to find them"))
-        few = stored_files.rows(result, [*names, names[0]], numbers)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(stored_files, "FEW_ROWS", 0)
-        patch.setattr(stored_files, "fetched", lambda *_, **__: pytest.fail("these are many"))
-        many = stored_files.rows(result, [*names, names[0]], numbers)
-    assert few.schema == many.schema
-    assert few.num_rows == len(numbers) == 2
-    assert repr([column.to_pylist() for column in few.columns]) == repr([column.to_pylist() for column in many.columns])
+    ways: list[dict[str, Any]] = [
+        {"_of_groups": lambda *_: pytest.fail("DuckDB has to find them")},
+        {"_Group.positions": lambda *_: None, "_of_groups": lambda *_: pytest.fail("DuckDB has to find them")},
+        {"_Group.positions": lambda self, wanted: self.among(wanted) * 0},
+        {"FEW_ROWS": 0, "fetched": lambda *_, **__: pytest.fail("these are many")},
+    ]
+    found = []
+    for way in ways:
+        with pytest.MonkeyPatch.context() as patch:
+            for name, value in way.items():
+                patch.setattr(f"{stored_files.__name__}.{name}", value)
+            found.append(stored_files.rows(result, [*names, names[0]], numbers))
+    assert {one.schema for one in found} == {found[0].schema}
+    assert {one.num_rows for one in found} == {len(numbers)} == {2}
+    assert len({repr([column.to_pylist() for column in one.columns]) for one in found}) == 1
 
 
 @pytest.mark.parametrize(("kind", "taken"), [
