@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from airflow_lineage_provider.deriving import csv_files
 from airflow_lineage_provider.deriving.postgres_engine import TARGET_KEY, PostgresEngine
-from airflow_lineage_provider.deriving.stored_files import first, may_skip, paths_of, view
+from airflow_lineage_provider.deriving.stored_files import first, may_skip, paths_of, rows, view
 from airflow_lineage_provider.errors import SparkRequired
 from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.datatypes import to_arrow
@@ -17,6 +17,7 @@ from airflow_lineage_provider.recording import RecordedPlan, RecordedSource
 from airflow_lineage_provider.records.versions import FilesVersion
 from airflow_lineage_provider.sources.duckdb_connection import name as quoted
 from airflow_lineage_provider.sources.duckdb_query import fetched
+from airflow_lineage_provider.sources.duckdb_rows import FEW_ROWS
 from airflow_lineage_provider.sources.duckdb_source import duckdb_source
 from airflow_lineage_provider.sources.files import CannotReadHere
 from airflow_lineage_provider.spark.rereading.sources import changed, files_as_read
@@ -24,7 +25,8 @@ from airflow_lineage_provider.sql import ColumnRef, PortabilityProblem, leaf_key
 from airflow_lineage_provider.sql.types import duckdb_type
 from airflow_lineage_provider.tracing.binding import Key, LeafTable, bind, target_leaf, target_table
 from airflow_lineage_provider.tracing.prune import with_sources_pruned
-from airflow_lineage_provider.tracing.reserved import TARGET
+from airflow_lineage_provider.tracing.reserved import TARGET, TARGET_ROW
+from airflow_lineage_provider.tracing.trace import read_by_number
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -74,8 +76,9 @@ class DuckDbEngine:
         _check_types(target_leaf(plan, TARGET))
         plan = with_sources_pruned(plan)
         read = _leaves(plan)
+        by_number = _numbers(plan, target)
         for key, leaves in read.items():
-            self._add(key, leaves, inputs)
+            self._add(key, leaves, inputs, by_number.get(key))
         sql = lower(plan, bind(plan, inputs.tables), dialect="duckdb", ansi=self.recorded.ansi)
         for key, leaves in read.items():
             name = inputs.tables[key].name[0]
@@ -83,16 +86,17 @@ class DuckDbEngine:
                 # Fetched last: it is known by now that the query can be written.
                 inputs.rows[name] = self.stored.rows(leaves[0], key)
         self.stored.session.rest()
-        rows = fetched(sql, views=inputs.views, tables=inputs.rows, paths=inputs.paths, may_skip=inputs.may_skip)
-        return _typed(rows, plan), sql
+        found = fetched(sql, views=inputs.views, tables=inputs.rows, paths=inputs.paths, may_skip=inputs.may_skip)
+        return _typed(found, plan), sql
 
-    def _add(self, key: Key, leaves: list[o.Source | o.SegmentOutput], inputs: _Inputs) -> None:
+    def _add(self, key: Key, leaves: list[o.Source | o.SegmentOutput], inputs: _Inputs, numbers: list[int] | None) -> None:
+        """``numbers``: those of the stored rows that alone are read, where the query says which."""
         kind, number = key
         name = f"{kind}_{number}"
         recorded = self.recorded.sources[number] if kind == "source" else None
         if recorded is None or recorded.identity.kind == "snapshot":
             made = self.stored.materialization(key)
-            inputs.tables[key] = self._in_files(key, made, leaves, inputs) if made.in_files else self._stored(key, name, leaves)
+            inputs.tables[key] = self._in_files(key, made, leaves, inputs, numbers) if made.in_files else self._stored(key, name, leaves)
             return
         _check_unchanged(recorded)
         columns = list(dict.fromkeys(column for leaf in leaves if isinstance(leaf, o.Source) for column in leaf.columns))
@@ -115,13 +119,20 @@ class DuckDbEngine:
         made = self.stored.stored[name]
         return first(made, columns, None) if made.in_files else self.stored.session.read(made, columns=columns)
 
-    def _in_files(self, key: Key, made: Materialization, leaves: list[o.Source | o.SegmentOutput], inputs: _Inputs) -> LeafTable:
-        """A view over the files that have the rows, with the columns that the query reads."""
+    def _in_files(
+        self, key: Key, made: Materialization, leaves: list[o.Source | o.SegmentOutput], inputs: _Inputs, numbers: list[int] | None
+    ) -> LeafTable:
+        """A view over the files that have the rows, with the columns that the query reads; or the rows, where the query says which."""
         kind, number = key
         by_id = {} if kind == "source" else {i: ColumnRef(text=name) for i, name in self.recorded.materialized[number].columns}
         table = LeafTable(name=(f"{kind}_{number}",), by_id=by_id, label=made.name)
         read = {column.text for leaf in leaves for column in bind(leaf, {key: table})[key].columns.values()}
-        columns, paths = [column.name for column in made.columns if column.name in read], paths_of(made)
+        columns = [column.name for column in made.columns if column.name in read]
+        if numbers is not None:
+            _check_types(leaves[0])
+            inputs.rows[table.name[0]] = rows(made, columns, numbers)
+            return table
+        paths = paths_of(made)
         inputs.views[table.name[0]] = view(made, columns, paths)
         inputs.paths += paths
         inputs.may_skip &= may_skip(made, columns)
@@ -147,6 +158,14 @@ def _leaves(plan: o.Plan) -> dict[Key, list[o.Source | o.SegmentOutput]]:
             if node not in known:
                 known.append(node)
     return found
+
+
+def _numbers(plan: o.Plan, target: pa.Table) -> dict[Key, list[int]]:
+    """The segment of which few stored rows are read, and their numbers."""
+    segment = read_by_number(plan) if target.num_rows <= FEW_ROWS else None
+    if segment is None:
+        return {}
+    return {("segment", segment): target.column(target_leaf(plan, TARGET).output.index(TARGET_ROW)).to_pylist()}
 
 
 def _check_types(leaf: o.Source | o.SegmentOutput) -> None:

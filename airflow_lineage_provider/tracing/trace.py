@@ -18,6 +18,7 @@ from airflow_lineage_provider.plan.expressions import TRUE, Alias, Attribute, Ca
 from airflow_lineage_provider.plan.guarantees import weakest
 from airflow_lineage_provider.plan.lineage_keys import InputIdentity, MaterializedSegment, SourceIdentity
 from airflow_lineage_provider.plan.segments import Segment, SegmentedPlan
+from airflow_lineage_provider.plan.walk import operators
 from airflow_lineage_provider.tracing.annotate import Annotated, Context, group_keys
 from airflow_lineage_provider.tracing.looked_up import LookedUp
 from airflow_lineage_provider.tracing.maps import Rows, RowSet, distinct_rows
@@ -283,12 +284,23 @@ def _execute(segment: Segment, plan: o.Plan, target: pa.Table, found: Trace, exe
     return rows
 
 
+_BY_NUMBER = Call(function="=", arguments=(STORED_ROW, TARGET_ROW), type="boolean")
+
+
 def _rows(stored: MaterializedSegment, columns: tuple[Attribute, ...]) -> o.Plan:
     """The stored rows whose numbers are the targets', and the tag (`TAG_ATTRIBUTE`)."""
     rows = o.SegmentOutput(segment=stored.segment, output=(STORED_ROW, *columns))
     target = o.SegmentOutput(segment=TARGET, output=(TAG_ATTRIBUTE, TARGET_ROW))
-    condition = Call(function="=", arguments=(STORED_ROW, TARGET_ROW), type="boolean")
-    return o.Join(left=rows, right=target, kind="inner", condition=condition)
+    return o.Join(left=rows, right=target, kind="inner", condition=_BY_NUMBER)
+
+
+def read_by_number(plan: o.Plan) -> int | None:
+    """The segment of which a tracing query reads the stored rows with the targets' numbers (`TARGET_ROW`), and no others; None where there
+    is none. An engine need not look for them among all."""
+    found = [one.left for one in operators(plan) if isinstance(one, o.Join) and one.kind == "inner" and one.condition == _BY_NUMBER]
+    segments = [one.segment for one in operators(plan) if isinstance(one, o.SegmentOutput)]
+    asked = [one.segment for one in found if isinstance(one, o.SegmentOutput) and segments.count(one.segment) == 1]
+    return asked[0] if asked else None
 
 
 def _stored_keys(stored: MaterializedSegment) -> Annotated:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from airflow_lineage_provider import Lineage, reasoned_udf
-from airflow_lineage_provider.deriving import stored_files
+from airflow_lineage_provider.deriving import duckdb_engine, stored_files
 from airflow_lineage_provider.deriving.stored_tables import numbers_at
 from airflow_lineage_provider.errors import InvalidOption, LoadFailed, SparkRequired, StoredRowsGone
 from airflow_lineage_provider.plan.lineage_keys import ROW
@@ -121,6 +121,19 @@ def test_no_spark_is_needed_for_files_of_this_machine(store: Store, lineage: Lin
     assert without.explain(at=[0], save=False).target.to_pylist() == rows.slice(0, 1).to_pylist()
     assert without.result_table(limit=1).num_rows == 1
     assert sorted(map(repr, rows.to_pylist())) == sorted(repr(row.asDict()) for row in run.result.collect())
+
+
+def test_a_stored_row_is_looked_up_not_looked_for(store: Store, lineage: Lineage, tables: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = lineage.run("SELECT client, amount FROM loan WHERE amount > 0", name="rows", strategy="full_materialization")
+    without, rows = Lineage(store=store).get_run(run.id), run.result_table().to_pylist()
+    run.close()
+    monkeypatch.setattr(duckdb_engine, "view", lambda *_: pytest.fail("all rows are read"))
+    for at in range(len(rows)):
+        found = without.explain(at=[at], save=False)
+        assert [{name: row[name] for name in ("client", "amount")} for row in found.sources["loan"].rows.to_pylist()] == [rows[at]]
+    monkeypatch.undo()
+    monkeypatch.setattr(duckdb_engine, "FEW_ROWS", 0)
+    assert told(without.explain(at=[0], save=False))["sources"] == told(lineage.get_run(run.id).explain(at=[0], save=False))["sources"]
 
 
 @pytest.mark.parametrize("name", [name for name in EXAMPLES if name != "a correlated subquery with UDFs"][::24])
