@@ -45,6 +45,13 @@ class RecordedSource:
         """Its paths, where the recorded plan leaves them out."""
         return self.source.relation.paths if self.of_batch else ()
 
+    @property
+    def primary_key(self) -> tuple[str, ...]:
+        """Its columns that tell all rows apart, as the run was told (``keys``), or knew; none where it did not."""
+        if self.identity.kind != "primary_key":
+            return ()
+        return tuple(one.name for one in self.identity.columns if one.name in self.source.columns)
+
 
 @dataclass(frozen=True, kw_only=True)
 class RecordedPlan:

@@ -62,12 +62,8 @@ class Asked:
 
     @property
     def keys(self) -> dict[int, tuple[str, ...]]:
-        """The primary keys that the user names, by leaf."""
-        keys = self.request.keys
-        return {
-            one.source.leaf: tuple(column_of(one.source, name) for name in keys[one.source.relation.name])
-            for one in self.sources if one.source.relation.name in keys
-        }  # fmt: skip
+        """The primary keys that are known, by leaf."""
+        return primary_keys(self.recorded)
 
     def unused(self, because: str) -> Sketching:
         """No source is read through a sketch."""
@@ -101,6 +97,11 @@ def named_columns(sketch_on: Mapping[str, SketchOn], recorded: RecordedPlan) -> 
 def unused(one: RecordedSource, because: str, column: str = "") -> SketchUse:
     """That a source is not read through a sketch, and why."""
     return SketchUse(leaf=one.source.leaf, table=one.source.relation.name, column=column, state="unused", because=because)
+
+
+def primary_keys(recorded: RecordedPlan) -> dict[int, tuple[str, ...]]:
+    """The primary keys of a run's sources, by leaf."""
+    return {one.source.leaf: one.primary_key for one in sources_of(recorded) if one.primary_key}
 
 
 def column_of(source: Source, name: str) -> str:

@@ -11,7 +11,7 @@ from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.pipeline import Pipeline
 from airflow_lineage_provider.plan.walk import operators
 from airflow_lineage_provider.records.sketches import SketchUse
-from airflow_lineage_provider.running.asked_sketches import Asked, Sketching, named_columns, sources_of, unused
+from airflow_lineage_provider.running.asked_sketches import Asked, Sketching, named_columns, primary_keys, sources_of, unused
 from airflow_lineage_provider.sketches import cuts
 from airflow_lineage_provider.sketches.choice import chosen
 from airflow_lineage_provider.sketches.columns import canonical, safe_columns
@@ -71,7 +71,8 @@ def capture_later(recorded: RecordedPlan, sketch_on: Mapping[str, SketchOn], ins
     if len(set(read)) < len(read):
         raise SketchError("a part of the pipeline is read twice: capture with the run")
     pipeline = Pipeline(plan=whole, names=plan.names, conf=plan.conf)
-    return replace(columns_to_capture(pipeline, recorded, named_columns(sketch_on, recorded), {}), instance=instance, versions=versions)
+    found = columns_to_capture(pipeline, recorded, named_columns(sketch_on, recorded), primary_keys(recorded))
+    return replace(found, instance=instance, versions=versions)
 
 
 def _clustering(recorded: RecordedPlan) -> dict[tuple[int, str], float]:

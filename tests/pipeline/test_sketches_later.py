@@ -107,6 +107,18 @@ def test_the_columns_may_be_named(lineage: Lineage) -> None:
     assert [one.id for one in lineage.sketches("named")] == [anew.sketch], "in place of the other"
 
 
+def test_keys_of_the_run_are_known_later(lineage: Lineage) -> None:
+    """What stands behind a group is of one customer where the group is one order."""
+    sql = "SELECT o_key, sum(o_price) AS s FROM orders GROUP BY o_key HAVING sum(o_price) > 480"
+    with pytest.raises(SketchUnsafe):
+        lineage.run(sql, name="no key", sketches="use").capture_sketches(sketch_on={"orders": "o_customer"})
+    keyed = lineage.run(sql, name="a key", sketches="use", keys={"orders": ["O_KEY"]})
+    (found,) = keyed.capture_sketches(sketch_on={"orders": "o_customer"})
+    assert (found.state, found.column) == ("captured", "o_customer")
+    (used,) = lineage.run(sql, name="a key", sketches="use", keys={"orders": ["o_key"]}, verify_sketches=True).sketches
+    assert (used.state, used.sketch) == ("used", found.sketch)
+
+
 def test_what_cannot_be_captured(spark: SparkSession, lineage: Lineage, tmp_path: Path) -> None:
     with pytest.raises(SketchError, match="it was made with sketches='off'"):
         lineage.run(BIG, name="off").capture_sketches()
