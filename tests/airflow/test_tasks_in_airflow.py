@@ -74,6 +74,15 @@ def test_a_store_that_is_away_takes_the_lineage_and_not_the_result(tasks: DagRes
     assert "secret" not in str(result)
 
 
+def test_a_sketch_is_captured_by_a_task_of_its_own(tasks: DagResult, store: Store) -> None:
+    found = tasks.result("sketched")
+    assert found["lineage_run_id"] == tasks.result("large_numbers")["lineage_run_id"]
+    ((captured,), not_captured) = found["captured"], found["not_captured"]
+    assert (captured["table"], captured["column"], captured["rows"], captured["total"], not_captured) == ("numbers", "id", 2, 6, {})
+    (kept,) = store.run(found["lineage_run_id"]).sketches
+    assert (kept.state, kept.sketch) == ("captured", captured["id"])
+
+
 def test_the_run_knows_its_task_instance(tasks: DagResult, store: Store) -> None:
     for map_index, rows in ((0, 2), (1, 3)):
         record = store.run(tasks.result("mapped", map_index)["lineage_run_id"])

@@ -9,6 +9,7 @@ from airflow.sdk import Param, dag, task
 
 from airflow_lineage_provider.operators.capture import CaptureLineageOperator
 from airflow_lineage_provider.operators.derive import DeriveAugmentedLineageOperator
+from airflow_lineage_provider.operators.derive_sketch import DeriveSketchOperator
 from airflow_lineage_provider.operators.lineage_pyspark import LineagePySparkOperator
 
 
@@ -75,7 +76,16 @@ def lineage_tasks() -> None:
     def samples(spark: Any, folder: str) -> None:
         spark.range(100).sample(True, 1.0, 1).write.mode("overwrite").parquet(f"{folder}/sampled")
 
-    counts(folder="{{ params.folder }}", rows=6)
+    @task.lineage_pyspark(sketches="use")
+    def large_numbers(spark: Any, folder: str) -> Any:
+        spark.read.parquet(f"{folder}/numbers").createOrReplaceTempView("numbers")
+        return spark.sql("SELECT id, count(*) AS n FROM numbers GROUP BY id HAVING max(id) > 3")
+
+    numbers, large = counts(folder="{{ params.folder }}", rows=6), large_numbers(folder="{{ params.folder }}")
+    sketched = DeriveSketchOperator(
+        task_id="sketched", lineage_run_id="{{ ti.xcom_pull('large_numbers')['lineage_run_id'] }}", sketch_on={"numbers": "{{ 'id' }}"}
+    )
+    numbers >> large >> sketched
     writes_and_returns(folder="{{ params.folder }}")
     samples(folder="{{ params.folder }}")
     appended()
