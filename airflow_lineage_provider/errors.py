@@ -32,7 +32,7 @@
     │   └── AnswerTooLarge            more source rows stand behind it than the limit
     ├── TracingError                  a derivation cannot be answered
     │   ├── SparkRequired             the answer needs Spark, and no session was given
-    │   ├── ReadThroughSketch         what became of rows that the run did not read, as it read through a sketch
+    │   ├── ReadThroughSketch         what became of rows of a run that has not read others, as it read through a sketch
     │   ├── NotCaptured               captured lineage alone was to answer (lazy=False), and does not say it
     │   └── SourceUnavailable         a source has vanished or cannot be read
     ├── ArrayLineageError             lineage between the cells of arrays
@@ -205,7 +205,7 @@ class SparkRequired(TracingError):
 
 
 class ReadThroughSketch(TracingError):
-    """The run read a source through a sketch: what would have become of rows that it did not read cannot be told."""
+    """The run read a source through a sketch: what became of rows that it read hangs on those that it did not read, and cannot be told."""
 
 
 class NotCaptured(TracingError):

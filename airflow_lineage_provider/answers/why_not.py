@@ -58,8 +58,9 @@ class Descendant:
     others_total: int | None = None
 
 
-Reason = OneOf["selection", "join", "semi_join", "difference", "difference_side", "limit", "generator", "operator"]
-"""What kind of operator dropped a row; ``difference_side``: the row is of the right side, which only says what to take away."""
+Reason = OneOf["selection", "join", "semi_join", "difference", "difference_side", "limit", "generator", "operator", "sketch"]
+"""What kind of operator dropped a row; ``difference_side``: the row is of the right side, which only says what to take away; ``sketch``:
+the run has not read it."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -198,8 +198,31 @@ def test_lineage_through_a_sketch_is_that_of_the_plain_run(spark: SparkSession, 
     asked = "l_quantity = 50"
     descended = [Counter(map(str, one.forward(asked, table="lineitem").rows.to_pylist())) for one in (plain, through)]
     assert descended[0] == descended[1]
-    with pytest.raises(ReadThroughSketch, match="through a sketch of l_orderkey"):
-        through.why_not(asked, table="lineitem")
+    _outside(lineage, through, plain, asked)
+
+
+def _outside(lineage: Lineage, through: Run, plain: Run, asked: str) -> None:
+    """What became of rows outside the sketch (a key is a fragment), and that nothing is said of those inside."""
+    inside = {row["l_orderkey"] for row in plain.result.collect()}
+    assert lineage.spark is not None
+    rows = lineage.spark.table("lineitem").where(asked).collect()
+    read = sum(row["l_orderkey"] in inside for row in rows)
+    assert 0 < read < len(rows)
+    told = rf"through a sketch of l_orderkey, .*; {read} of the {len(rows)} rows that are asked about it has read"
+    with pytest.raises(ReadThroughSketch, match=told):
+        through.why_not(asked, table="lineitem", max_rows=1000)
+    others = f"{asked} AND l_orderkey NOT IN ({', '.join(map(str, sorted(inside)))})"
+    found = lineage.get_run(through.id).why_not(others, table="lineitem", max_rows=1000)
+    assert (found.rows.num_rows, found.surviving) == (len(rows) - read, 0)
+    assert plain.why_not(others, table="lineitem", max_rows=1000).surviving == 0
+    (use,) = through.sketches
+    assert {(fate.lost, fate.drop.reason if fate.drop else None) for fate in found.fates} == {(1, "sketch")}
+    text = f"not read: outside sketch {use.sketch} of run {plain.id}, which has all rows that can matter to the result"
+    assert {fate.drop.text for fate in found.fates if fate.drop} == {text}
+    shown = io.StringIO()
+    found.show(Console(file=shown, width=200), rows=1)
+    assert text in shown.getvalue()
+    assert "σ l_orderkey in" in shown.getvalue()
 
 
 def test_pages_are_skipped_and_positions_stay(spark: SparkSession, tables: Path) -> None:

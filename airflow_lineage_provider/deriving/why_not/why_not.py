@@ -13,8 +13,9 @@ from airflow_lineage_provider.answers.why_not import WhyNot
 from airflow_lineage_provider.deriving.descent import Descent, stale_sources, worth_of_following
 from airflow_lineage_provider.deriving.why_not.drops import drops_of
 from airflow_lineage_provider.deriving.why_not.found_rows import found_rows, worth_of_copies
+from airflow_lineage_provider.deriving.why_not.not_read import fates_of_unread, used_sketches
 from airflow_lineage_provider.deriving.why_not.question import asked_of
-from airflow_lineage_provider.errors import ReadThroughSketch, SparkRequired
+from airflow_lineage_provider.errors import SparkRequired
 from airflow_lineage_provider.plan.expressions import TRUE
 from airflow_lineage_provider.plan.guarantees import weakest
 from airflow_lineage_provider.plan.interval_columns import with_interval_types
@@ -41,26 +42,15 @@ class _Way:
     first: int
 
 
-def _check_read_whole(run: AskedRun) -> None:
-    """:raises ReadThroughSketch: operators on the way have dropped nothing of rows that the run has not read."""
-    through = next((one for one in run.record.sketches if one.state == "used"), None)
-    if through is not None:
-        raise ReadThroughSketch(
-            f"run {run.record.id} read {through.table} through a sketch of {through.column}, {through.rows} of {through.total} rows: what "
-            "operators would have made of the others is not recorded. Run the pipeline with sketches='off', and ask that run"
-        )
-
-
 def why_not(run: AskedRun, rows: Any, table: str | None, *, at: Any = None, summary: RunSummary, limit: int) -> WhyNot:
     """What became of the rows of a source table: those that ``rows`` says, or those at the positions ``at``.
 
     :raises InvalidTarget, EmptyTarget, TargetTooLarge: the question cannot be answered as it is asked.
     :raises SparkRequired: there is no session. :raises SourceUnavailable: a source has vanished, or a rerun would be of other data.
-    :raises ReadThroughSketch: the run has not read all rows. :raises UnsupportedOperator, TracingError: what became of the rows cannot be
-        told otherwise.
+    :raises ReadThroughSketch: the run has read some of the rows, and others of the table it has not.
+    :raises UnsupportedOperator, TracingError: what became of the rows cannot be told otherwise.
     """
     started = time.perf_counter()
-    _check_read_whole(run)
     recorded = run.recorded
     asked = asked_of(rows, table, recorded, run.on_demand.session, at=at)
     text = "following source rows to the result runs the pipeline's operators again: give a Spark session, Lineage(spark)"
@@ -73,15 +63,12 @@ def why_not(run: AskedRun, rows: Any, table: str | None, *, at: Any = None, summ
         _Way(leaf=one.source.leaf, places=way(recorded.plan, one.source.leaf), first=i * found.num_rows)
         for i, one in enumerate(asked.leaves)
     )
-    with ExitStack() as stack:
-        follower = _Follower(run, spark, ways, found.num_rows, stack)
-        follower.ask(found.select(keys))
-        follower.follow()
-        fates = follower.fates()
-        doubts = follower.descent.doubts(follower.following)
-    copies = found.column("copies")
-    source = asked.leaves[0].source
+    copies, source = found.column("copies"), asked.leaves[0].source
     table_rows = found.drop_columns([*keys, "copies"]).rename_columns(list(source.columns))
+    if used_sketches(run):
+        fates, doubts = fates_of_unread(run, table_rows, {one.leaf: _told(one)[0] for one in ways}), list[str]()
+    else:
+        fates, doubts = _followed(run, spark, ways, found.select(keys))
     return WhyNot(
         run=summary,
         asked=asked.text,
@@ -93,6 +80,14 @@ def why_not(run: AskedRun, rows: Any, table: str | None, *, at: Any = None, summ
         stale=stale,
         seconds=time.perf_counter() - started,
     )
+
+
+def _followed(run: AskedRun, spark: SparkTracing, ways: tuple[_Way, ...], keys: pa.Table) -> tuple[Fates, list[str]]:
+    with ExitStack() as stack:
+        follower = _Follower(run, spark, ways, keys.num_rows, stack)
+        follower.ask(keys)
+        follower.follow()
+        return follower.fates(), follower.descent.doubts(follower.following)
 
 
 class _Follower:

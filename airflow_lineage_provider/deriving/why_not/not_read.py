@@ -1,0 +1,92 @@
+"""Source rows that a run has not read, as it read their table through a provenance sketch: none of them can matter to its result."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from airflow_lineage_provider.answers.fates import Fates
+from airflow_lineage_provider.answers.fates import Way as FollowedWay
+from airflow_lineage_provider.answers.why_not import Drop
+from airflow_lineage_provider.errors import ReadThroughSketch, SketchError
+from airflow_lineage_provider.sketches import kept_cuts
+from airflow_lineage_provider.sketches.sketch import Sketch
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+    import pyarrow as pa
+
+    from airflow_lineage_provider.deriving.asked_run import AskedRun
+    from airflow_lineage_provider.records.sketches import SketchUse
+
+Told = tuple[int, str]
+"""A segment, and the text of an operator in it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class _NotRead:
+    """Rows that the first operator on the way, the sketch's selection, has dropped (`Drops`)."""
+
+    use: SketchUse
+
+    @property
+    def names(self) -> Sequence[tuple[str, str]]:
+        return ()
+
+    def of(self, _tag: int) -> Drop:
+        text = f"not read: outside sketch {self.use.sketch} of run {self.use.run_id}, which has all rows that can matter to the result"
+        return Drop(reason="sketch", text=text)
+
+
+def used_sketches(run: AskedRun) -> dict[int, SketchUse]:
+    """The sketches that the run has read sources through, by leaf."""
+    return {one.leaf: one for one in run.record.sketches if one.state == "used"}
+
+
+def fates_of_unread(run: AskedRun, rows: pa.Table, ways: Mapping[int, Told]) -> Fates:
+    """What became of rows of a source table (its columns alone), all of which the run has not read; ``ways`` has of each leaf at which the
+    plan reads the table the leaf itself.
+
+    :raises ReadThroughSketch: the run has read some of them. What operators made of these hangs on rows that it has not read, too (of a
+        group it may have a part), so that nothing is told of them.
+    """
+    import numpy as np
+
+    used = used_sketches(run)
+    read = np.zeros(rows.num_rows, np.bool_)
+    for leaf in ways:
+        read |= ~_outside(run, used[leaf], rows) if leaf in used else True
+    if read.any():
+        one = next(iter(used.values()))
+        raise ReadThroughSketch(
+            f"run {run.record.id} read {one.table} through a sketch of {one.column}, {one.rows} of {one.total} rows; {int(read.sum()):,} "
+            f"of the {rows.num_rows:,} rows that are asked about it has read, and what operators would have made of them with the others is "
+            "not recorded. Run the pipeline with sketches='off', and ask that run"
+        )
+    return Fates(ways=tuple(_way(leaf, told, used[leaf], rows.num_rows) for leaf, told in ways.items()), rows=rows.num_rows)
+
+
+def _way(leaf: int, told: Told, use: SketchUse, rows: int) -> FollowedWay:
+    import numpy as np
+
+    operators = (told, (told[0], f"σ {use.column} in {use.fragments:,} of {use.count:,} fragments"))
+    descendants = np.array([[1], [0]], np.int64).repeat(rows, axis=1)
+    return FollowedWay(leaf=leaf, operators=operators, descendants=descendants, drops={1: _NotRead(use=use)})
+
+
+def _outside(run: AskedRun, use: SketchUse, rows: pa.Table) -> npt.NDArray[np.bool_]:
+    """Which rows are in none of the sketch's fragments; none where that is not known: rows of files that came later are read besides."""
+    import numpy as np
+
+    nothing = np.zeros(rows.num_rows, np.bool_)
+    stored = next((one for one in run.store.sketches_of_run(use.run_id) if one.id == use.sketch), None)
+    if stored is None or use.new_files or use.column not in rows.column_names:
+        return nothing
+    try:
+        sketch, partition = Sketch.from_bytes(stored.content), kept_cuts.from_bytes(stored.cuts)
+        fragments = [partition.fragment_of(value) for value in rows.column(use.column).to_pylist()]
+    except SketchError:
+        return nothing
+    return ~np.isin(fragments, sorted(sketch.fragments))
