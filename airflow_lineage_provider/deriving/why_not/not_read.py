@@ -62,8 +62,8 @@ def fates_of_unread(run: AskedRun, rows: pa.Table, ways: Mapping[int, Told]) -> 
         one = next(iter(used.values()))
         raise ReadThroughSketch(
             f"run {run.record.id} read {one.table} through a sketch of {one.column}, {one.rows} of {one.total} rows; {int(read.sum()):,} "
-            f"of the {rows.num_rows:,} rows that are asked about it has read, and what operators would have made of them with the others is "
-            "not recorded. Run the pipeline with sketches='off', and ask that run"
+            f"of the {rows.num_rows:,} rows that are asked about it has read, and what operators would have made of them beside the others "
+            "is not recorded. Run the pipeline with sketches='off', and ask that run"
         )
     return Fates(ways=tuple(_way(leaf, told, used[leaf], rows.num_rows) for leaf, told in ways.items()), rows=rows.num_rows)
 
