@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -102,3 +103,23 @@ def test_both_ways_store_the_same(spark: SparkSession, store: Store, pipeline: s
     assert len(ours[0]) == 3
     few.close()
     many.close()
+
+
+def test_few_rows_that_spark_takes_for_gigantic(spark: SparkSession, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where many rows would be made before they are stored, too; else they are sent by the executors, as they are made."""
+    sql = "SELECT a.id, b.id AS other FROM range(100000) AS a JOIN range(100000) AS b ON a.id = b.id + 99990"
+    ways: list[str] = []
+
+    def noting(*given: Any) -> Any:
+        ways.append("executors")
+        return loading_partitions(*given)
+
+    monkeypatch.setattr(loading, "loading_partitions", noting)
+    runs = [
+        Lineage(spark, store=store, data=data).run(sql, name="ten", strategy="full_materialization") for data in (str(tmp_path), "store")
+    ]
+    assert ways == ["executors"]
+    assert [run.record.row_counts["result"] for run in runs] == [10, 10]
+    assert stored(store, runs[0].id)[1] == stored(store, runs[1].id)[1]
+    for run in runs:
+        run.close()

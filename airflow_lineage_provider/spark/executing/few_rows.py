@@ -30,8 +30,11 @@ _LEAST_RESULT = 256_000_000
 """Bytes that the driver must be allowed to take from a job (``spark.driver.maxResultSize``)."""
 
 
-def collected(frame: DataFrame) -> dict[int, pa.Table] | None:
+def collected(frame: DataFrame, *, are_made_first: bool = False) -> dict[int, pa.Table] | None:
     """All rows by the partitions that made them, where they are few; else None, and they are made and kept unless there is much to make.
+
+    ``are_made_first``: many rows, too, are made by a job of their own before they are stored, so that this one costs nothing more. (Spark's
+    estimate of a join's rows, or of groups, may be a million times too large.)
 
     The frame's columns are ``c0``, ``c1``, …; the last one is the row number (partition << 33 | n, from 0 in every partition).
 
@@ -41,7 +44,7 @@ def collected(frame: DataFrame) -> dict[int, pa.Table] | None:
     if len(types) > _WIDEST or not all(map(_is_measured, types)) or not _takes_enough(frame):
         return None
     found = _first_rows(frame, types)
-    if _MUCH < _estimate(found) < _UNKNOWN:
+    if not are_made_first and _MUCH < _estimate(found) < _UNKNOWN:
         return None
     batches = _batches(found)
     if not all(all(batch.column(batch.num_columns - 1).to_pylist()) for batch in batches):

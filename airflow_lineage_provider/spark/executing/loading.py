@@ -55,8 +55,9 @@ def load(execution: Execution, frame: DataFrame, name: str, kind: Kind, columns:
     started, names = time.perf_counter(), [column.name for column in columns]
     # mapInArrow does not take every column name that Spark does (backticks): the columns travel under numbers.
     chosen = carried(renamed(columns_named(frame, names), [f"c{i}" for i in range(len(columns))]))
-    few = collected(chosen)
-    partitions = _partitions_for_files(execution, frame, columns, few)
+    for_files = execution.data is not None and are_taken([column.type for column in columns])
+    few = collected(chosen, are_made_first=for_files)
+    partitions = _partitions_for_files(execution, frame, columns, few) if for_files else None
     if partitions is not None:
         _into_files(execution, frame, (name, kind, columns), partitions, started)
         return
@@ -87,8 +88,7 @@ def _partitions_for_files(
 ) -> dict[int, int] | None:
     """The rows of each partition where they are to stand in files; None where PostgreSQL has them."""
     place = execution.data
-    if place is None or not are_taken([column.type for column in columns]):
-        return None
+    assert place is not None
     if few is not None:
         partitions = {at: rows.num_rows for at, rows in few.items()}
     else:
