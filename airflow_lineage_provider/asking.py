@@ -7,8 +7,11 @@ from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from airflow_lineage_provider import settings
+from airflow_lineage_provider.answers.descendants import Descendants
+from airflow_lineage_provider.answers.lineage_rows import LineageRows
 from airflow_lineage_provider.answers.summary import summary_of
-from airflow_lineage_provider.errors import RunNotComplete
+from airflow_lineage_provider.answers.why_not import WhyNot
+from airflow_lineage_provider.errors import RunNotComplete, StoreNotPermitted
 from airflow_lineage_provider.progress import Progress
 from airflow_lineage_provider.recording import RecordedPlan
 from airflow_lineage_provider.recording import read as read_record
@@ -30,6 +33,7 @@ if TYPE_CHECKING:
     from airflow_lineage_provider.store import Materialization, Session
 
 Answer = TypeVar("Answer")
+Kept = TypeVar("Kept", WhyNot, LineageRows, Descendants)
 
 
 class Asking:
@@ -131,6 +135,19 @@ class Asking:
                     yield batch, without_secrets(worth, secrets)
 
         return parts()
+
+    def check_may_keep(self) -> None:
+        """:raises StoreNotPermitted: the store's user may only read."""
+        if not self._lineage.lasting(lambda: self._lineage.store.may_derive()):
+            raise StoreNotPermitted(
+                "this user of the results store may read it and not keep answers: without save=True, or --save, nothing is written"
+            )
+
+    def kept(self, answer: Kept, context: Mapping[str, Any] | None) -> Kept:
+        """An answer that is kept from now on, with its id; ``context`` says who asked."""
+        from airflow_lineage_provider.deriving.kept.answers import saved
+
+        return self._lineage.lasting(lambda: saved(answer, self._lineage.store, context or {}))
 
     @contextmanager
     def _question(self, stages: Progress, secrets: Secrets) -> Iterator[tuple[AskedRun, KnownRuns]]:

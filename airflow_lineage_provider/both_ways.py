@@ -184,6 +184,8 @@ class LineageOfRows(ABC):
         lazy: bool = ...,
         subqueries: Subqueries = ...,
         across: Literal[False] = ...,
+        save: bool = ...,
+        context: Mapping[str, Any] | None = ...,
         params: Mapping[str, Any] | None = ...,
         progress: Progress | bool | None = ...,
     ) -> LineageRows: ...
@@ -199,6 +201,8 @@ class LineageOfRows(ABC):
         lazy: bool = ...,
         subqueries: Subqueries = ...,
         across: Literal[True],
+        save: bool = ...,
+        context: Mapping[str, Any] | None = ...,
         params: Mapping[str, Any] | None = ...,
         progress: Progress | bool | None = ...,
     ) -> Descendants: ...
@@ -213,6 +217,8 @@ class LineageOfRows(ABC):
         lazy: bool = True,
         subqueries: Subqueries = "partners",
         across: bool = False,
+        save: bool = False,
+        context: Mapping[str, Any] | None = None,
         params: Mapping[str, Any] | None = None,
         progress: Progress | bool | None = None,
     ) -> LineageRows | Descendants:
@@ -222,13 +228,15 @@ class LineageOfRows(ABC):
         (`settings.target_limit`), and ``subqueries`` is as of `explain`. A row of the result descends from a source row when the source row
         is among those that stand behind it; what would be in the result if the source row were another is a different question. With
         ``across`` the rows are followed on, into the results of all later recorded runs that read them in the version that this run wrote,
-        and so on: the other direction of what `explain` does. Without ``lazy`` captured lineage answers, as from `backward`. ``params``
+        and so on: the other direction of what `explain` does. Without ``lazy`` captured lineage answers, as from `backward`. ``save`` keeps
+        the answer in the store: its ``id`` finds it again (`Lineage.answer`), and ``context`` is kept with it, as of `explain`. ``params``
         gives secret parameters of the run (and of the others) again.
 
         :raises InvalidTarget, EmptyTarget, TargetTooLarge: the rows cannot be meant so.
         :raises AnswerTooLarge: more rows of a result descend from them than `settings.source_limit`.
         :raises NotCaptured: without ``lazy``, what was not captured. :raises InvalidOption: ``across`` without ``lazy``, or with
             ``subqueries``.
+        :raises StoreNotPermitted: the answer is to be kept, and the store's user may only read.
         :raises SparkRequired: there is no session. :raises SourceUnavailable: a source has vanished.
         :raises UnsupportedOperator, TracingError: an operator does not tell what it makes of which row, or the run did not store it. (Of a
             later run the answer's ``remarks`` say it.)
@@ -237,6 +245,7 @@ class LineageOfRows(ABC):
         from airflow_lineage_provider.deriving.lineage_rows import rows_from
 
         check_options({"table": table, "max_rows": max_rows, "across": across, "lazy": lazy, "subqueries": subqueries, "params": params})
+        check_options({"save": save, "context": context})
         if across and not lazy:
             raise InvalidOption("lazy=False asks what was captured of one run, and across=True asks other runs: take one of them")
         if across and subqueries != "partners":
@@ -247,7 +256,10 @@ class LineageOfRows(ABC):
             here = rows_from(replace(run, subqueries=subqueries), rows, table, at=at, summary=self.summary, limit=most, lazy=lazy)
             return onward.follow(here) if across else here
 
-        return self._asking.answered_onward("forward,", params, progress, followed)
+        if save:
+            self._asking.check_may_keep()
+        found = self._asking.answered_onward("forward,", params, progress, followed)
+        return self._asking.kept(found, context) if save else found
 
     def linked(
         self,

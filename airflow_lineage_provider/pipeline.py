@@ -18,7 +18,7 @@ from airflow_lineage_provider.answers.explanation import Explanation, RunSummary
 from airflow_lineage_provider.answers.explanation_set import ExplanationSet
 from airflow_lineage_provider.answers.summary import summary_of
 from airflow_lineage_provider.dag_plans import PlansOfDags
-from airflow_lineage_provider.errors import SparkRequired
+from airflow_lineage_provider.errors import DerivationNotFound, SparkRequired
 from airflow_lineage_provider.options import check_options
 from airflow_lineage_provider.profiled import ProfileOfTables
 from airflow_lineage_provider.progress import Progress
@@ -43,8 +43,10 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from airflow_lineage_provider.answers.crossfilter import Crossfilter
+    from airflow_lineage_provider.answers.descendants import Descendants
     from airflow_lineage_provider.answers.lineage_rows import LineageRows
     from airflow_lineage_provider.answers.safe_columns import SafeColumns
+    from airflow_lineage_provider.answers.why_not import WhyNot
     from airflow_lineage_provider.capture.wanted import Capture
     from airflow_lineage_provider.records.run import RunHead, RunRecord
     from airflow_lineage_provider.running.run import Request
@@ -358,11 +360,21 @@ class Lineage(LineageOfStreams, LineageOfWrites, PlansOfDags, ProfileOfTables, S
             sweep(self.spark, self._store, self.data.folder)
 
     def derivation(self, derivation_id: str) -> Explanation:
-        """A stored derivation, as it was answered.
+        """A stored explanation, as it was answered.
+
+        :raises DerivationNotFound: there is none; or it answers another question (`answer`).
+        """
+        found = self.answer(derivation_id)
+        if not isinstance(found, Explanation):
+            raise DerivationNotFound(f"derivation {derivation_id} is no explanation: it answers another question, and answer() gives it")
+        return found
+
+    def answer(self, derivation_id: str) -> Explanation | WhyNot | LineageRows | Descendants:
+        """A stored answer to whatever was asked of a run (`Run.explain`, `Run.why_not`, `Run.forward`), as it was given.
 
         :raises DerivationNotFound: there is none.
         """
-        from airflow_lineage_provider.deriving.record import restored
+        from airflow_lineage_provider.deriving.kept.answers import restored
 
         record = self.lasting(lambda: self.store.derivation(derivation_id))
         return restored(record, self.summary(record.run_id, whole=True))
@@ -372,7 +384,7 @@ class Lineage(LineageOfStreams, LineageOfWrites, PlansOfDags, ProfileOfTables, S
 
         :raises DerivationNotFound: there is no such set.
         """
-        from airflow_lineage_provider.deriving.record import restored_set
+        from airflow_lineage_provider.deriving.kept.explanations import restored_set
 
         record, stored = self.lasting(lambda: self.store.derivation_set(set_id))
         return restored_set(record, stored, self.summary(record.run_id, whole=True))

@@ -222,6 +222,8 @@ class Run(ExplanationsInChunks, LineageOfRows, CapturedLineageOfRun, SketchesOfR
         at: int | Sequence[int] | str | None = None,
         table: str | None = None,
         max_rows: int | None = None,
+        save: bool = False,
+        context: Mapping[str, Any] | None = None,
         params: Mapping[str, Any] | None = None,
         progress: Progress | bool | None = None,
         limit: int | None = None,
@@ -240,9 +242,11 @@ class Run(ExplanationsInChunks, LineageOfRows, CapturedLineageOfRun, SketchesOfR
         the table is a way of its own (a self-join has two). For each row and way the answer has the operators from the table to the result
         with the number of descendants at each, and where there are none at the end, the last operator with a descendant, the first
         without, and why. Values of UDFs, and rows that could not be chosen again (a limit), are those of the run, as it stored them.
-        ``params`` gives secret parameters of the run again.
+        ``save`` keeps the answer in the store: its ``id`` finds it again (`Lineage.answer`), and ``context`` is kept with it, as of
+        `explain`. ``params`` gives secret parameters of the run again.
 
         :raises InvalidTarget, EmptyTarget, TargetTooLarge: the question cannot be answered as it is asked.
+        :raises StoreNotPermitted: the answer is to be kept, and the store's user may only read.
         :raises SparkRequired: there is no session. :raises SourceUnavailable: a source has vanished, or under strategies rerun and auto
             has changed, so that a rerun would be of other data.
         :raises UnsupportedOperator, TracingError: an operator does not tell what it makes of which row, or the run did not store it.
@@ -251,11 +255,14 @@ class Run(ExplanationsInChunks, LineageOfRows, CapturedLineageOfRun, SketchesOfR
         from airflow_lineage_provider.deriving.why_not.why_not import why_not
 
         max_rows = renamed("max_rows", max_rows, "limit", limit)
-        check_options({"table": table, "max_rows": max_rows, "params": params})
+        check_options({"table": table, "max_rows": max_rows, "save": save, "params": params, "context": context})
         most = WHY_NOT_LIMIT if max_rows is None else max_rows
-        return self._asking.answered(
+        if save:
+            self._asking.check_may_keep()
+        found = self._asking.answered(
             "why not,", params, progress, lambda run: why_not(run, rows, table, at=at, summary=self.summary, limit=most)
         )
+        return self._asking.kept(found, context) if save else found
 
     def close(self) -> None:
         """Let Spark forget the rows that it keeps for ``result``; what is stored stays."""

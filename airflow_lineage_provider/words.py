@@ -27,6 +27,10 @@ Difference = Literal["control", "data", "rows"]
 Subqueries = Literal["partners", "data", "rows"]
 """What the rows of a subquery (IN, EXISTS) are to a row that it let pass: those that matched stand behind it, none does, or all do."""
 
+QuestionKind = Literal["explain", "why_not", "forward"]
+"""What is asked about rows of a run whose answer is kept: why rows of the result are as they are, why source rows are not in it, and what
+descends from them."""
+
 LAST_DERIVATION = "last_derivation"
 """In place of a run that is compared with: that of the last derivation."""
 

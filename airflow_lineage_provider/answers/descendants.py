@@ -15,13 +15,16 @@ class Descendants(Shown):
 
     ``here`` are those of the run that was asked, ``later`` those of each run that read its output, or that of a run that did, by their ids
     in the order in which they began; runs of which no row is reached are not among them. The ``links`` of each lead from the source rows
-    that were asked about. ``deciding``: the runs that call UDFs. ``remarks`` say which ways could not be followed, and why.
+    that were asked about. ``deciding``: the runs that call UDFs. ``remarks`` say which ways could not be followed, and why; ``remarked``
+    are the runs that they are about. ``id`` is as of `LineageRows`.
     """
 
     here: LineageRows
     later: Mapping[str, LineageRows]
     deciding: frozenset[str] = frozenset()
     remarks: tuple[Guarantee, ...] = ()
+    remarked: frozenset[str] = frozenset()
+    id: str = ""
 
     def __iter__(self) -> Iterator[LineageRows]:
         yield self.here
@@ -44,6 +47,10 @@ class Descendants(Shown):
         runs = len(self.later)
         what = f"{len(self):,} rows of {1 + runs} run{'s' if runs else ''} for {self.here.asked}"
         return f"<{what}: {self.guarantee.level}>"
+
+    def counts(self) -> dict[str, int]:
+        """How many rows were asked about, as ``target``, and how many rows of results there are, by run for the later ones."""
+        return self.here.counts() | {f"result.{run_id}": len(rows) for run_id, rows in self.later.items()}
 
     def parts(self) -> Iterator[LineageRows]:
         """Those of each run."""

@@ -20,6 +20,7 @@ class Shown(ABC):
     """Rows of lineage as they are shown: those of one table of one run, or several such answers, one after another."""
 
     remarks: tuple[Guarantee, ...] = ()
+    id: str = ""
 
     @abstractmethod
     def parts(self) -> Iterator[LineageRows]:
@@ -31,6 +32,13 @@ class Shown(ABC):
         from airflow_lineage_provider.render.withheld import lineage_rows_shown
 
         show([lineage_rows_shown(one, hide, mask) for one in self.parts()], self.remarks, console, rows=rows)
+
+    def to_html(self, path: str | None = None, *, hide: Sequence[str] = (), mask: Sequence[str] = ()) -> str:
+        """One self-contained HTML page; written to ``path`` when one is given. ``hide`` and ``mask`` as of `Explanation.show`."""
+        from airflow_lineage_provider.render.lineage_rows_page import to_html
+        from airflow_lineage_provider.render.withheld import lineage_rows_shown
+
+        return to_html([lineage_rows_shown(one, hide, mask) for one in self.parts()], self.remarks, path)
 
     def to_dict(self, *, hide: Sequence[str] = (), mask: Sequence[str] = ()) -> dict[str, Any]:
         """Everything as JSON-able values (``--json``); ``hide`` and ``mask`` as of `Explanation.show`."""
@@ -48,8 +56,9 @@ class LineageRows(Shown):
     which of them (``row``, counted from 0) answers to which of the rows that were asked about (``asked``, counted from 0 in the order of
     the result, or of the source rows' lineage keys). ``guarantee`` is what the answer is worth, ``engine`` who gave it: ``lazy: …`` where
     the rows were looked for when they were asked for. ``stale`` says what has changed since the run. ``asked_rows`` is how
-    many rows were asked about. ``numbers`` are those of rows of the result, as `Run.numbered` takes them; ``keys`` the lineage keys of rows
-    of a source table.
+    many rows were asked about, and ``asked_table`` the source table that these are of (empty: they are rows of the result). ``numbers`` are
+    those of rows of the result, as `Run.numbered` takes them; ``keys`` the lineage keys of rows of a source table. ``id`` finds a kept answer
+    again (`Lineage.answer`); empty where it was not kept.
     """
 
     run: RunSummary
@@ -64,6 +73,8 @@ class LineageRows(Shown):
     numbers: tuple[int, ...] = ()
     keys: pa.Table | None = None
     seconds: float = 0.0
+    asked_table: str = ""
+    id: str = ""
 
     def __len__(self) -> int:
         return int(self.rows.num_rows)
@@ -74,6 +85,10 @@ class LineageRows(Shown):
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
         return self.rows.__arrow_c_stream__(requested_schema)
+
+    def counts(self) -> dict[str, int]:
+        """How many rows were asked about, as ``target``, and how many there are."""
+        return {"target": self.asked_rows, self.table: len(self)}
 
     @property
     def count(self) -> int:
@@ -103,7 +118,7 @@ class LineageRows(Shown):
         kept, links = places_where(condition, params, self._numbered(), self.links)
         numbers = tuple(self.numbers[at] for at in kept.to_pylist()) if self.numbers else ()
         keys = None if self.keys is None else self.keys.take(kept)
-        return replace(self, rows=self.rows.take(kept), links=links, numbers=numbers, keys=keys)
+        return replace(self, rows=self.rows.take(kept), links=links, numbers=numbers, keys=keys, id="")
 
     def aggregate(self, by: Sequence[str] | str = (), measures: Sequence[str] | str = ("count(*)",)) -> pa.Table:
         """The rows aggregated in DuckDB's SQL: a row for each value of ``by``, in their order, or one row of all.

@@ -108,7 +108,8 @@ class WhyNot:
     ``rows`` are the rows of ``table`` that were asked about, with all their columns; ``copies`` how many identical rows each stands for
     (rows that nothing tells apart are followed together). ``fates`` is a sequence with one entry a row and way, row by row: a `Fate` is
     made when it is looked at, since there may be a million. ``guarantee`` is ``exact``; ``superset`` where a row stands for several;
-    ``unavailable`` where the answer cannot be relied on, with the cause.
+    ``unavailable`` where the answer cannot be relied on, with the cause. ``id`` finds a kept answer again (`Lineage.answer`); empty where it
+    was not kept.
     """
 
     run: RunSummary
@@ -120,6 +121,11 @@ class WhyNot:
     guarantee: Guarantee = EXACT
     stale: tuple[str, ...] = ()
     seconds: float = 0.0
+    id: str = ""
+
+    def counts(self) -> dict[str, int]:
+        """How many rows were asked about, as ``target``, and how many of them are in the lineage of the result."""
+        return {"target": self.rows.num_rows, "surviving": self.surviving}
 
     def of(self, row: int) -> tuple[Fate, ...]:
         """The fates of one row, a way each."""
@@ -140,6 +146,13 @@ class WhyNot:
         from airflow_lineage_provider.render.withheld import why_not_shown
 
         show(why_not_shown(self, hide, mask), console, rows=rows)
+
+    def to_html(self, path: str | None = None, *, hide: Sequence[str] = (), mask: Sequence[str] = ()) -> str:
+        """One self-contained HTML page; written to ``path`` when one is given. ``hide`` and ``mask`` as of `Explanation.show`."""
+        from airflow_lineage_provider.render.why_not_page import to_html
+        from airflow_lineage_provider.render.withheld import why_not_shown
+
+        return to_html(why_not_shown(self, hide, mask), path)
 
     def to_dict(self, *, hide: Sequence[str] = (), mask: Sequence[str] = ()) -> dict[str, Any]:
         """Everything as JSON-able values (for ``--json``); ``hide`` and ``mask`` as of `Explanation.show`."""

@@ -103,6 +103,7 @@ def rows_from(
             found,
             asked=asked.text,
             asked_rows=keys.num_rows,
+            asked_table=asked.table,
             summary=summary,
             guarantee=weakest(descending.guarantee, worth_of_copies(asked.table, copies)),
             engine=descending.engine,
@@ -121,6 +122,7 @@ def result_behind(
     guarantee: Guarantee,
     engine: str,
     started: float,
+    asked_table: str = "",
 ) -> LineageRows:
     """Rows of the result that were found, by their numbers, each with the tag of a row that was asked about.
 
@@ -139,6 +141,7 @@ def result_behind(
         guarantee=guarantee,
         engine=engine,
         asked_rows=asked_rows,
+        asked_table=asked_table,
         numbers=tuple(numbers.tolist()),
         seconds=time.perf_counter() - started,
     )

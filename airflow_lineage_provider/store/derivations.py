@@ -27,7 +27,7 @@ from airflow_lineage_provider.typed_json import read_one_of, written
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_FIELDS = ("id", "run_id", "target", "created", "status", "seconds", "counts", "guarantees", "details", "airflow")
+_FIELDS = ("id", "run_id", "question", "target", "created", "status", "seconds", "counts", "guarantees", "details", "airflow")
 _DOCUMENTS = {"counts": Mapping[str, int], "guarantees": Mapping[str, Guarantee], "details": Mapping[str, object]}
 # PostgreSQL holds values of up to 1 GB, and psycopg2 writes two characters for a byte.
 _MOST_BYTES = 500_000_000

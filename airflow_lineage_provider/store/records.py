@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 from airflow_lineage_provider.plan.guarantees import Guarantee
 from airflow_lineage_provider.records.derivation_sets import ChunkPlace
 from airflow_lineage_provider.records.run import RunRecord
+from airflow_lineage_provider.words import QuestionKind
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -19,13 +20,14 @@ if TYPE_CHECKING:
 class DerivationTable:
     """One table of a stored derivation, kept losslessly.
 
-    :ivar kind: ``source``, ``intermediate``, ``reasons``, ``target``, or ``links`` between them.
+    :ivar kind: of an explanation ``source``, ``intermediate``, ``reasons``, ``target``, or ``links`` between them; of the answers to other
+        questions the rows ``asked`` about, rows of a ``result``, and the ``evidence`` of what became of rows.
     :ivar table: the rows.
     :ivar guarantee: ``exact``, ``superset`` or ``unavailable``.
     :ivar cause: why it is not exact.
     """
 
-    kind: Literal["source", "intermediate", "reasons", "target", "links"]
+    kind: Literal["source", "intermediate", "reasons", "target", "links", "asked", "result", "evidence"]
     table: pa.Table
     guarantee: str
     cause: str | None = None
@@ -33,11 +35,12 @@ class DerivationTable:
 
 @dataclass(frozen=True, kw_only=True)
 class DerivationRecord:
-    """One request for augmented lineage and its answer.
+    """One question about rows of a run, and its answer.
 
     :ivar id: sortable by time; empty until `Store.save_derivation` gives one.
-    :ivar run_id: the run that is explained.
-    :ivar target: the target's text.
+    :ivar run_id: the run that is asked.
+    :ivar question: what is asked of it.
+    :ivar target: the text of what it is asked about.
     :ivar created: with time zone.
     :ivar status: as the caller names it.
     :ivar seconds: how long it took.
@@ -50,6 +53,7 @@ class DerivationRecord:
 
     id: str = ""
     run_id: str
+    question: QuestionKind = "explain"
     target: str
     created: datetime | None = None
     status: str = "complete"

@@ -11,7 +11,7 @@ from airflow_lineage_provider.errors import RecordDamaged, StoreError
 from airflow_lineage_provider.store.sqltext import CATALOG_SCHEMA
 from airflow_lineage_provider.store.textescape import escape, unescape
 
-HEAD = "0016"
+HEAD = "0017"
 VERSION_TABLE = "schema_version"
 STATUSES = ("running", "complete", "incomplete", "failed", "dropped")
 
@@ -199,8 +199,11 @@ derivations = sa.Table(
     sa.Column("set_id", sa.Text, sa.ForeignKey("lineage.derivation_sets.id", ondelete="CASCADE")),
     sa.Column("chunk", sa.BigInteger),
     sa.Column("chunks", sa.BigInteger),
+    sa.Column("question", sa.Text, nullable=False, server_default="explain"),
     sa.Index("derivations_chunk", "set_id", "chunk", unique=True, postgresql_where=sa.text("set_id IS NOT NULL")),
 )
+
+DERIVATION_TABLES = ("source", "intermediate", "reasons", "target", "links", "asked", "result", "evidence")
 
 derivation_tables = sa.Table(
     "derivation_tables",
@@ -208,7 +211,7 @@ derivation_tables = sa.Table(
     sa.Column("derivation_id", sa.Text, sa.ForeignKey("lineage.derivations.id", ondelete="CASCADE"), primary_key=True),
     sa.Column("position", sa.Integer, primary_key=True),
     sa.Column("name", SafeText, nullable=False),
-    sa.Column("kind", sa.Text, sa.CheckConstraint("kind IN ('source', 'intermediate', 'reasons', 'target', 'links')"), nullable=False),
+    sa.Column("kind", sa.Text, sa.CheckConstraint(f"kind IN ({', '.join(map(repr, DERIVATION_TABLES))})"), nullable=False),
     sa.Column("guarantee", SafeText, nullable=False),
     sa.Column("cause", SafeText),
     sa.Column("rows", sa.BigInteger, nullable=False),

@@ -12,7 +12,8 @@ import pytest
 from airflow_lineage_provider.answers.explanation import Explanation, Image
 from airflow_lineage_provider.deriving import images
 from airflow_lineage_provider.deriving.images import with_images
-from airflow_lineage_provider.deriving.record import restored, saved
+from airflow_lineage_provider.deriving.kept.answers import saved
+from airflow_lineage_provider.deriving.kept.explanations import restored
 from airflow_lineage_provider.reasons import payload
 from airflow_lineage_provider.render.html import to_html
 from airflow_lineage_provider.store.records import DerivationRecord

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from airflow_lineage_provider.answers.explanation import Image
-from airflow_lineage_provider.deriving.details import AnswerDetails, ImageDetails
-from airflow_lineage_provider.deriving.record import restored
+from airflow_lineage_provider.deriving.kept.details import AnswerDetails, ImageDetails
+from airflow_lineage_provider.deriving.kept.explanations import restored
 from airflow_lineage_provider.errors import RecordDamaged
 from airflow_lineage_provider.plan.guarantees import EXACT, Guarantee
 from airflow_lineage_provider.store import DerivationRecord

@@ -13,7 +13,8 @@ import pytest
 
 from airflow_lineage_provider.answers.decided import Reasons
 from airflow_lineage_provider.answers.tables import Intermediate, SourceTable
-from airflow_lineage_provider.deriving.record import restored, saved
+from airflow_lineage_provider.deriving.kept.answers import saved
+from airflow_lineage_provider.deriving.kept.explanations import restored
 from airflow_lineage_provider.plan.guarantees import EXACT, Guarantee
 from airflow_lineage_provider.reasons import payload
 from airflow_lineage_provider.store import DerivationRecord

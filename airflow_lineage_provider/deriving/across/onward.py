@@ -85,6 +85,7 @@ class Onward:
     _waiting: set[str] = field(default_factory=set, init=False)
     _later: dict[str, LineageRows] = field(default_factory=dict, init=False)
     _remarks: list[Guarantee] = field(default_factory=list, init=False)
+    _remarked: set[str] = field(default_factory=set, init=False)
     _dropped: set[str] = field(default_factory=set, init=False)
     _withheld: int = field(default=0, init=False)
 
@@ -109,7 +110,10 @@ class Onward:
             text = f"withheld: {count(self._withheld, 'later run')} that may have read rows of it, whose rows may not be shown to who asks"
             self._remarks.append(Guarantee(level="unavailable", cause=text))
         decides = {one for one in (here.run.id, *self._later) if self.runs.run(one).udfs}
-        return Descendants(here=here, later=self._later, deciding=frozenset(decides), remarks=tuple(dict.fromkeys(self._remarks)))
+        remarks = tuple(dict.fromkeys(self._remarks))
+        return Descendants(
+            here=here, later=self._later, deciding=frozenset(decides), remarks=remarks, remarked=frozenset(self._remarked)
+        )  # fmt: skip
 
     def _enter(self, run_id: str, reached: _Reached) -> None:
         self._reached[run_id] = reached
@@ -119,11 +123,16 @@ class Onward:
         version = record.output.version if record.output is not None else None
         if isinstance(version, UnknownVersion):
             text = f"who read the output of run {run_id} of {record.pipeline} cannot be told: {version.cause}"
-            self._remarks.append(Guarantee(level="unavailable", cause=text))
+            self._remark(run_id, Guarantee(level="unavailable", cause=text))
         elif version is not None:
             found = self.runs.store.readers(run_id)
             self._waiting |= {*found.runs}
             self._dropped |= {*found.dropped}
+
+    def _remark(self, run_id: str, remark: Guarantee) -> None:
+        """Something to be said about a run."""
+        self._remarked.add(run_id)
+        self._remarks.append(remark)
 
     def _look_at(self, run_id: str, here: LineageRows) -> None:
         """A run that may have read what was reached."""
@@ -139,13 +148,13 @@ class Onward:
                 self._followed(run, read, here)
         except (SparkRequired, AnswerTooLarge) as problem:
             if self.in_part and isinstance(problem, SparkRequired):
-                self._remarks.append(Guarantee(level="unavailable", cause=f"{what} was not asked: {problem}"))
+                self._remark(run_id, Guarantee(level="unavailable", cause=f"{what} was not asked: {problem}"))
                 return
             raise type(problem)(f"{what.removesuffix(',')}: {problem}") from problem
         except StoreUnavailable:
             raise
         except LineageError as problem:
-            self._remarks.append(Guarantee(level="unavailable", cause=f"{what} could not be traced: {problem}"))
+            self._remark(run_id, Guarantee(level="unavailable", cause=f"{what} could not be traced: {problem}"))
 
     def _made(self, source: RecordedSource, reader: str) -> MadeBy:
         """The runs that wrote a table and of which rows were reached."""
@@ -185,10 +194,11 @@ class Onward:
                 self._later[run.record.id] = LineageRows(
                     run=self.describe(run.record), asked=here.asked, table="result", rows=result_rows(made.rows, each.tolist()),
                     links=pairs(asked, np.searchsorted(each, number)), guarantee=worth, engine="; ".join(dict.fromkeys(engines)),
-                    asked_rows=here.asked_rows, numbers=tuple(each.tolist()), seconds=time.perf_counter() - started,
+                    asked_rows=here.asked_rows, asked_table=here.asked_table, numbers=tuple(each.tolist()),
+                    seconds=time.perf_counter() - started,
                 )  # fmt: skip
             elif worth.level != "exact":
-                self._remarks.append(worth)
+                self._remark(run.record.id, worth)
         self._enter(run.record.id, _Reached(asked, number, worth))
 
     def _read(self, made: Derivation, name: str, group: Sequence[RecordedSource], writers: MadeBy, writer: str) -> _Read:

@@ -23,57 +23,57 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class DroppedBy:
-    """What one operator dropped (`answers.fates.Drops`), with the ``evidence``, of which words are made when a row is looked at.
+    """What one operator dropped (`answers.fates.Drops`): in words, as far as they are the same for all rows, and the ``evidence``, of which
+    the others are made when a row is looked at. None: there is nothing to be said of single rows."""
 
-    ``sides`` names the tables of a join's other side, ``over_groups`` says that a selection is one of groups.
-    """
-
-    node: o.Plan
     reason: Reason
+    says: str
     evidence: Evidence | None
-    sides: str = ""
-    over_groups: bool = False
 
     @property
     def names(self) -> Sequence[tuple[str, str]]:
         return self.evidence.names if self.evidence is not None else ()
 
     def of(self, tag: int) -> Drop:
-        if self.evidence is None:
-            return Drop(reason=self.reason, text="it is on the right side of a difference, which only says what to take away")
-        rows = self.evidence.of(tag)
-        return Drop(reason=self.reason, text=self._text(rows, self.evidence.has_terms), rows=rows)
+        rows = self.evidence.of(tag) if self.evidence is not None else ()
+        return Drop(reason=self.reason, text=self.says + self._because(rows), rows=rows)
 
-    def _text(self, rows: Sequence[Descendant], has_terms: bool) -> str:
+    def _because(self, rows: Sequence[Descendant]) -> str:
         match self.reason:
             case "selection":
-                what = "the group does not meet the condition (HAVING)" if self.over_groups else "the condition is not true for it"
-                return f"{what}: {_failed(rows)}" if has_terms and rows else what
+                return f": {_failed(rows)}" if rows and rows[0].terms else ""
             case "join" | "semi_join":
-                return f"no row of {self.sides or 'the other side'} goes with it{_unmet(rows)}"
-            case "difference":
-                return f"rows of {self.sides or 'the right side'} exclude it{_values(rows)}"
-            case "limit":
-                assert isinstance(self.node, o.Limit)
-                return _beyond(self.node) + _values(rows)
-            case "generator":
-                return f"the generator makes no row of it{_values(rows)}"
-        return f"{operator_text(self.node)} gives no row for it"
+                return _unmet(rows)
+            case "difference" | "limit" | "generator":
+                return _values(rows)
+        return ""
 
 
 def drops_of(plan: ForwardPlan, place: Place, tags: Numbers, following: Following) -> DroppedBy:
     """Why the operator dropped the last descendants of the rows with these tags, ascending."""
     node = place.node
     if isinstance(node, o.Join) and node.is_difference and place.side == 1:
-        return DroppedBy(node=node, reason="difference_side", evidence=None)
+        says = "it is on the right side of a difference, which only says what to take away"
+        return DroppedBy(reason="difference_side", says=says, evidence=None)
     reason = _reason(node)
-    return DroppedBy(
-        node=node,
-        reason=reason,
-        evidence=evidence_of(plan, place, tags, following),
-        sides=_sides(plan, place, following),
-        over_groups=reason == "selection" and is_having(plan.plan, node),
-    )
+    return DroppedBy(reason=reason, says=_says(plan, place, reason, following), evidence=evidence_of(plan, place, tags, following))
+
+
+def _says(plan: ForwardPlan, place: Place, reason: Reason, following: Following) -> str:
+    match reason:
+        case "selection":
+            having = is_having(plan.plan, place.node)
+            return "the group does not meet the condition (HAVING)" if having else "the condition is not true for it"
+        case "join" | "semi_join":
+            return f"no row of {_sides(plan, place, following) or 'the other side'} goes with it"
+        case "difference":
+            return f"rows of {_sides(plan, place, following) or 'the right side'} exclude it"
+        case "limit":
+            assert isinstance(place.node, o.Limit)
+            return _beyond(place.node)
+        case "generator":
+            return "the generator makes no row of it"
+    return f"{operator_text(place.node)} gives no row for it"
 
 
 def _reason(node: o.Plan) -> Reason:

@@ -36,7 +36,7 @@ MOST_OTHERS = 5
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class _Others:
+class Others:
     """The rows of a difference's right side that took rows away: the ``number`` of what was taken, ascending, and what is behind each.
     ``taken`` is the number of each dropped row."""
 
@@ -55,14 +55,14 @@ class _Others:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class _Partners:
+class PartnersMet:
     """How many rows of a join's other side would have done: ``counts`` has a line for each dropped row, with what the other side has in
     all, what meets the whole condition (where there is one), and what meets each term."""
 
     counts: Numbers
     terms: tuple[str, ...]
     conditional: bool
-    others: _Others | None = None
+    others: Others | None = None
 
     def told(self, one: Descendant, row: int) -> Descendant:
         total, *met = self.counts[row].tolist()
@@ -80,17 +80,13 @@ class Evidence:
     read: tuple[Attribute, ...]
     terms: tuple[str, ...]
     one_by_one: bool
-    partners: _Partners | None = None
+    partners: PartnersMet | None = None
 
     @cached_property
     def tags(self) -> Numbers:
         """Of the rows, ascending."""
         found: Numbers = self.rows.column(0).to_numpy()
         return found
-
-    @property
-    def has_terms(self) -> bool:
-        return bool(self.terms)
 
     @property
     def names(self) -> Sequence[tuple[str, str]]:
@@ -142,7 +138,7 @@ def _dropped(plan: ForwardPlan, place: Place, tags: Numbers, following: Followin
     return asked, rows
 
 
-def _partners(plan: ForwardPlan, place: Place, found: Evidence, following: Following) -> _Partners | None:
+def _partners(plan: ForwardPlan, place: Place, found: Evidence, following: Following) -> PartnersMet | None:
     """How many rows of the other side would have done, term by term; for a difference those that took the row away, too.
 
     Dropped rows of which the join reads the same are asked about once. Where that cannot be evaluated (a term that fails on rows that it
@@ -156,7 +152,7 @@ def _partners(plan: ForwardPlan, place: Place, found: Evidence, following: Follo
         counts = _counts(query, found, following)
     except TracingError:
         return None
-    made = _Partners(counts=counts, terms=tuple(map(expression_text, query.terms)), conditional=node.condition is not None)
+    made = PartnersMet(counts=counts, terms=tuple(map(expression_text, query.terms)), conditional=node.condition is not None)
     return replace(made, others=_others(node, other, found, following)) if node.kind == "left_anti" else made
 
 
@@ -177,7 +173,7 @@ def _counts(query: Partners, found: Evidence, following: Following) -> Numbers:
     return counts
 
 
-def _others(node: o.Join, other: Forward, found: Evidence, following: Following) -> _Others | None:
+def _others(node: o.Join, other: Forward, found: Evidence, following: Following) -> Others | None:
     taken, given = _each_once(found, found.read)
     try:
         chosen, leaf = excluding(node, other, found.read, GIVEN)
@@ -186,7 +182,7 @@ def _others(node: o.Join, other: Forward, found: Evidence, following: Following)
     except TracingError:
         return None
     values = rows.select(range(1, rows.num_columns))
-    return _Others(
+    return Others(
         taken=taken,
         number=rows.column(0).to_numpy(),
         rows=values.select(range(len(node.right.output))),

@@ -1,33 +1,34 @@
-"""Derivations kept in the store: an answer can be read again as it was given."""
+"""Explanations as they are kept in the store."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
 
 from airflow_lineage_provider.answers.decided import Reasons
 from airflow_lineage_provider.answers.explanation import Explanation, RunSummary
 from airflow_lineage_provider.answers.explanation_set import ExplanationSet
 from airflow_lineage_provider.answers.tables import UNRECORDED, AnswerTable, Intermediate, SourceTable
-from airflow_lineage_provider.deriving.details import AnswerDetails
+from airflow_lineage_provider.deriving.kept.details import AnswerDetails
+from airflow_lineage_provider.deriving.kept.parts import details_of
 from airflow_lineage_provider.deriving.reasons import worth_of
 from airflow_lineage_provider.errors import RecordDamaged
 from airflow_lineage_provider.plan import codec
 from airflow_lineage_provider.plan.guarantees import Guarantee, weakest
 from airflow_lineage_provider.reasons.apart import Relations, named_by
 from airflow_lineage_provider.reasons.features import Names
-from airflow_lineage_provider.records.derivation_sets import ChunkPlace, DerivationSetRecord
-from airflow_lineage_provider.store import DerivationRecord, DerivationTable, Store
-from airflow_lineage_provider.typed_json import read, written
+from airflow_lineage_provider.records.derivation_sets import DerivationSetRecord
+from airflow_lineage_provider.store import DerivationRecord, DerivationTable
+from airflow_lineage_provider.typed_json import written
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 
-def saved(explanation: Explanation, store: Store, airflow: Mapping[str, Any], place: ChunkPlace | None = None) -> Explanation:
-    """Keep an explanation, as a chunk of a set where it is one; the same one with its id."""
-    record = DerivationRecord(
+def record_of(explanation: Explanation) -> DerivationRecord:
+    """What is kept of an explanation."""
+    return DerivationRecord(
         run_id=explanation.run.id,
         target=explanation.asked,
         seconds=explanation.seconds,
@@ -36,10 +37,7 @@ def saved(explanation: Explanation, store: Store, airflow: Mapping[str, Any], pl
         details=written(AnswerDetails.of(explanation)),
         tables=dict(_tables(explanation)),
         relations={name: content for one in explanation.reasons.values() for name, content in one.relations.items()},
-        airflow=dict(airflow) or None,
-        place=place,
     )
-    return replace(explanation, id=store.save_derivation(record))
 
 
 def restored(record: DerivationRecord, run: RunSummary) -> Explanation:
@@ -47,10 +45,7 @@ def restored(record: DerivationRecord, run: RunSummary) -> Explanation:
 
     :raises RecordDamaged: what is kept of it cannot be read.
     """
-    try:
-        details = read(AnswerDetails, record.details, "details")
-    except RecordDamaged as problem:
-        raise RecordDamaged(f"derivation {record.id} cannot be read: {problem}") from problem
+    details = details_of(record, AnswerDetails)
     of_kind: dict[str, dict[str, pa.Table]] = {"source": {}, "intermediate": {}, "reasons": {}, "links": {}, "target": {}}
     for name, one in record.tables.items():
         of_kind[one.kind][name.partition(":")[2]] = one.table
@@ -84,7 +79,7 @@ def restored_set(record: DerivationSetRecord, stored: Sequence[DerivationRecord]
 
     :raises RecordDamaged: what is kept of one of them cannot be read.
     """
-    details = [read(AnswerDetails, one.details, "details") for one in stored]
+    details = [details_of(one, AnswerDetails) for one in stored]
     return ExplanationSet(
         id=record.id,
         run=run,
