@@ -7,10 +7,7 @@ from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from airflow_lineage_provider import settings
-from airflow_lineage_provider.answers.descendants import Descendants
-from airflow_lineage_provider.answers.lineage_rows import LineageRows
 from airflow_lineage_provider.answers.summary import summary_of
-from airflow_lineage_provider.answers.why_not import WhyNot
 from airflow_lineage_provider.errors import RunNotComplete, StoreNotPermitted
 from airflow_lineage_provider.progress import Progress
 from airflow_lineage_provider.recording import RecordedPlan
@@ -23,7 +20,10 @@ from airflow_lineage_provider.secrecy.sealing import given_again
 from airflow_lineage_provider.secrecy.showing import without_secrets
 
 if TYPE_CHECKING:
+    from airflow_lineage_provider.answers.descendants import Descendants
+    from airflow_lineage_provider.answers.lineage_rows import LineageRows
     from airflow_lineage_provider.answers.lineage_stream import Parts
+    from airflow_lineage_provider.answers.why_not import WhyNot
     from airflow_lineage_provider.deriving.across.onward import Onward
     from airflow_lineage_provider.deriving.asked_run import AskedRun
     from airflow_lineage_provider.deriving.known_runs import KnownRuns
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from airflow_lineage_provider.store import Materialization, Session
 
 Answer = TypeVar("Answer")
-Kept = TypeVar("Kept", WhyNot, LineageRows, Descendants)
+Kept = TypeVar("Kept", bound="WhyNot | LineageRows | Descendants")
 
 
 class Asking:

@@ -144,8 +144,8 @@ class ExplanationsOfRun(ABC):
 
     def _explained(self, wanted: Wanted, progress: Progress | bool | None) -> Explanation:
         from airflow_lineage_provider.deriving.images import with_images
-        from airflow_lineage_provider.deriving.known_runs import KnownRuns
         from airflow_lineage_provider.deriving.kept.answers import saved
+        from airflow_lineage_provider.deriving.known_runs import KnownRuns
         from airflow_lineage_provider.spark.executing.heartbeat import heartbeat
 
         self._asking.check_complete()

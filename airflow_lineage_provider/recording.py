@@ -202,5 +202,7 @@ def redaction_of(plan: RecordedPlan) -> Redaction:
     discretion = Discretion.of()
     if not discretion:
         return Redaction()
-    names = set(plan.plan.names) | {a.name for one in plan.sources.values() for a in one.source.output}
-    return Redaction(frozenset(filter(discretion.hides, names)), frozenset(filter(discretion.masks, names)))
+    names = {(name, "") for name in (*plan.plan.names, *(a.name for one in plan.sources.values() for a in one.source.output))}
+    names |= {(column, table) for table, leaves in tables_of(plan).items() for column in leaves[0].source.columns}
+    hidden = frozenset(name for name, table in names if discretion.hides(name, table))
+    return Redaction(hidden, frozenset(name for name, table in names if discretion.masks(name, table)))

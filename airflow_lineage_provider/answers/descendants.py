@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from airflow_lineage_provider.answers.lineage_rows import LineageRows, Shown
+from airflow_lineage_provider.answers.lineage_rows import LineageRows, ShownAsPage
 from airflow_lineage_provider.plan.guarantees import Guarantee, weakest
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Descendants(Shown):
+class Descendants(ShownAsPage):
     """Rows of results, run by run.
 
     ``here`` are those of the run that was asked, ``later`` those of each run that read its output, or that of a run that did, by their ids

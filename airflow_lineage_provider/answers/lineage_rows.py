@@ -29,36 +29,43 @@ class Shown(ABC):
     def show(self, console: Console | None = None, *, rows: int = 20, hide: Sequence[str] = (), mask: Sequence[str] = ()) -> None:
         """Print the answer in the terminal, of each table at most so many ``rows``; ``hide`` and ``mask`` as of `Explanation.show`."""
         from airflow_lineage_provider.render.lineage_rows_text import show
-        from airflow_lineage_provider.render.withheld import lineage_rows_shown
+        from airflow_lineage_provider.render.withheld import lineage_rows_shown, remarks_shown
 
-        show([lineage_rows_shown(one, hide, mask) for one in self.parts()], self.remarks, console, rows=rows)
-
-    def to_html(self, path: str | None = None, *, hide: Sequence[str] = (), mask: Sequence[str] = ()) -> str:
-        """One self-contained HTML page; written to ``path`` when one is given. ``hide`` and ``mask`` as of `Explanation.show`."""
-        from airflow_lineage_provider.render.lineage_rows_page import to_html
-        from airflow_lineage_provider.render.withheld import lineage_rows_shown
-
-        return to_html([lineage_rows_shown(one, hide, mask) for one in self.parts()], self.remarks, path)
+        remarks = remarks_shown(self.remarks, hide, mask)
+        show([lineage_rows_shown(one, hide, mask) for one in self.parts()], remarks, console, rows=rows, kept=self.id)
 
     def to_dict(self, *, hide: Sequence[str] = (), mask: Sequence[str] = ()) -> dict[str, Any]:
         """Everything as JSON-able values (``--json``); ``hide`` and ``mask`` as of `Explanation.show`."""
         from airflow_lineage_provider.render.lineage_rows_text import to_dict
-        from airflow_lineage_provider.render.withheld import lineage_rows_shown
+        from airflow_lineage_provider.render.withheld import lineage_rows_shown, remarks_shown
 
-        return to_dict([lineage_rows_shown(one, hide, mask) for one in self.parts()], self.remarks)
+        shown = [lineage_rows_shown(one, hide, mask) for one in self.parts()]
+        return to_dict(shown, remarks_shown(self.remarks, hide, mask), self.id)
+
+
+class ShownAsPage(Shown):
+    """Those that are shown as a page, too."""
+
+    def to_html(self, path: str | None = None, *, hide: Sequence[str] = (), mask: Sequence[str] = ()) -> str:
+        """One self-contained HTML page; written to ``path`` when one is given. ``hide`` and ``mask`` as of `Explanation.show`."""
+        from airflow_lineage_provider.render.lineage_rows_page import to_html
+        from airflow_lineage_provider.render.withheld import lineage_rows_shown, remarks_shown
+
+        shown = [lineage_rows_shown(one, hide, mask) for one in self.parts()]
+        return to_html(shown, remarks_shown(self.remarks, hide, mask), path)
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class LineageRows(Shown):
+class LineageRows(ShownAsPage):
     """Rows of one table, each once.
 
     ``table`` is a source table, as `Run.why_not` names it, or ``result``; ``rows`` are its rows with all their columns. ``links`` says
     which of them (``row``, counted from 0) answers to which of the rows that were asked about (``asked``, counted from 0 in the order of
     the result, or of the source rows' lineage keys). ``guarantee`` is what the answer is worth, ``engine`` who gave it: ``lazy: …`` where
     the rows were looked for when they were asked for. ``stale`` says what has changed since the run. ``asked_rows`` is how
-    many rows were asked about, and ``asked_table`` the source table that these are of (empty: they are rows of the result). ``numbers`` are
-    those of rows of the result, as `Run.numbered` takes them; ``keys`` the lineage keys of rows of a source table. ``id`` finds a kept answer
-    again (`Lineage.answer`); empty where it was not kept.
+    many rows were asked about, and ``asked_table`` the source table that they are of (empty: they are rows of the result). ``numbers`` are
+    those of rows of the result, as `Run.numbered` takes them; ``keys`` the lineage keys of rows of a source table. ``id`` finds a kept
+    answer again (`Lineage.answer`); empty where it was not kept.
     """
 
     run: RunSummary
@@ -163,7 +170,7 @@ class LineageRows(Shown):
 
 
 @dataclass(frozen=True)
-class RowsOfTables(Shown):
+class RowsOfTables(ShownAsPage):
     """The rows of several source tables."""
 
     tables: tuple[LineageRows, ...]

@@ -108,8 +108,8 @@ class WhyNot:
     ``rows`` are the rows of ``table`` that were asked about, with all their columns; ``copies`` how many identical rows each stands for
     (rows that nothing tells apart are followed together). ``fates`` is a sequence with one entry a row and way, row by row: a `Fate` is
     made when it is looked at, since there may be a million. ``guarantee`` is ``exact``; ``superset`` where a row stands for several;
-    ``unavailable`` where the answer cannot be relied on, with the cause. ``id`` finds a kept answer again (`Lineage.answer`); empty where it
-    was not kept.
+    ``unavailable`` where the answer cannot be relied on, with the cause. ``id`` finds a kept answer again (`Lineage.answer`); empty where
+    it was not kept.
     """
 
     run: RunSummary

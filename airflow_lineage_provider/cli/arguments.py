@@ -229,7 +229,16 @@ def _capture(made: argparse.ArgumentParser) -> None:
     json(made)
 
 
-def _source_rows(made: argparse.ArgumentParser, most: str = "100") -> None:
+def _why_not(made: argparse.ArgumentParser) -> None:
+    html(_source_rows(made))
+    _save(made)
+
+
+def _save(made: argparse.ArgumentParser) -> None:
+    made.add_argument("--save", action="store_true", help="keep the answer in the store; show-derivation shows it again")
+
+
+def _source_rows(made: argparse.ArgumentParser, most: str = "100") -> argparse._ArgumentGroup:
     one_run(made)
     made.add_argument("rows", metavar="ROWS", nargs="?", help="a SQL predicate over a source table's columns, or a JSON array of rows")
     made.add_argument("--at", metavar="N[,N]", help="in place of ROWS: positions of rows in the source table, counted from 0")
@@ -237,7 +246,7 @@ def _source_rows(made: argparse.ArgumentParser, most: str = "100") -> None:
     max_rows(made, f"ROWS may match at most N rows; more are an error (default: {most})")
     secrets(made)
     spark(made)
-    shown(made, "source rows", 20, dest="show_rows")
+    return shown(made, "source rows", 20, dest="show_rows")
 
 
 def _backward(made: argparse.ArgumentParser) -> None:
@@ -267,7 +276,8 @@ def _rows_of_runs(made: argparse.ArgumentParser) -> None:
 
 
 def _forward(made: argparse.ArgumentParser) -> None:
-    _source_rows(made, _TARGET_LIMIT)
+    html(_source_rows(made, _TARGET_LIMIT))
+    _save(made)
     made.add_argument(
         "--across", action="store_true", help="follow them on, into the results of all later recorded runs that read what this run wrote"
     )
@@ -312,7 +322,7 @@ def _columns_of(made: argparse.ArgumentParser) -> None:
 
 
 def _derivation(made: argparse.ArgumentParser) -> None:
-    made.add_argument("id", metavar="DERIVATION", help="the answer's id, which explain tells")
+    made.add_argument("id", metavar="DERIVATION", help="the answer's id, which explain tells, and why-not and forward with --save")
     html(shown(made, "rows of each table", 20))
 
 
@@ -362,7 +372,7 @@ _ARGUMENTS: Mapping[str, Callable[[argparse.ArgumentParser], None]] = {
     "run": _run, "safe": _safe, "sketches": _sketches, "profile": _profile, "list": _list, "show": _show, "dag-plan": _dag_plan,
     "capture": _capture,
     "index": _show, "explain": _explain,
-    "explain-columns": _columns_of, "why-not": _source_rows, "backward": _backward, "forward": _forward,
+    "explain-columns": _columns_of, "why-not": _why_not, "backward": _backward, "forward": _forward,
     "linked": _linked, "impact": _impact, "show-derivation": _derivation,
     "letters": _letters,
     "drop": _drop, "arrays": _arrays, "store": _store,

@@ -117,7 +117,7 @@ VERBS: Mapping[str, VerbHelp] = {
         ),
     ),
     "show-derivation": VerbHelp(
-        "show an answer of explain again, as it was stored",
+        "show an answer of explain again, as it was stored; or of why-not and forward, with --save",
         ("airflow-lineage show-derivation 01JG3QZ8W5K4T2N6M0V7R9XYAB --html why.html",),
     ),
     "letters": VerbHelp(

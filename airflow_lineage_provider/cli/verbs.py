@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from argparse import Namespace
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
@@ -11,6 +10,12 @@ from airflow_lineage_provider.cli.array_verbs import arrays as arrays
 from airflow_lineage_provider.cli.captured_tables import wanted_tables
 from airflow_lineage_provider.cli.opened import agreed, asking, found_run, opened
 from airflow_lineage_provider.cli.pipelines import load_imports, load_pipeline, register_udfs
+from airflow_lineage_provider.cli.row_verbs import backward as backward
+from airflow_lineage_provider.cli.row_verbs import forward as forward
+from airflow_lineage_provider.cli.row_verbs import impact as impact
+from airflow_lineage_provider.cli.row_verbs import linked as linked
+from airflow_lineage_provider.cli.row_verbs import secrets_given, target_of
+from airflow_lineage_provider.cli.row_verbs import why_not as why_not
 from airflow_lineage_provider.cli.secret_params import secret_params
 from airflow_lineage_provider.cli.shown_answers import give, give_either
 from airflow_lineage_provider.cli.spark_session import spark_session
@@ -22,8 +27,7 @@ from airflow_lineage_provider.errors import InvalidTarget, PlanError
 if TYPE_CHECKING:
     from airflow_lineage_provider.answers.descendants import Descendants
     from airflow_lineage_provider.answers.explanation import Explanation, RunSummary
-    from airflow_lineage_provider.answers.impact import Impact
-    from airflow_lineage_provider.answers.lineage_rows import LineageRows, RowsOfTables
+    from airflow_lineage_provider.answers.lineage_rows import LineageRows
     from airflow_lineage_provider.answers.why_not import WhyNot
     from airflow_lineage_provider.pipeline import Lineage
     from airflow_lineage_provider.recorded_run import Run
@@ -177,7 +181,11 @@ def capture(options: Namespace, out: Streams) -> int:
             made.forget_captured()
         else:
             made.capture(
-                options.direction, tables=wanted_tables(options), subqueries=options.subqueries, progress=out.progress, **_given(options)
+                options.direction,
+                tables=wanted_tables(options),
+                subqueries=options.subqueries,
+                progress=out.progress,
+                **secrets_given(options),
             )
         _show_captured(made, options, out)
     return 0
@@ -205,92 +213,18 @@ def explain(options: Namespace, out: Streams) -> int:
     load_imports(options.imports)
     if options.since is None and (options.target is None) == (options.at is None):
         raise InvalidTarget("name the rows to explain in exactly one way: a TARGET, or their positions, --at 0,3")
-    target = None if options.target is None else _target(options.target)
+    target = None if options.target is None else target_of(options.target)
     with ExitStack() as stack:
         explanation = _explained(options, out, target, stack)
     _show(explanation, options, out)
     return 0
 
 
-def _target(text: str) -> str | list[dict[str, Any]]:
-    """A predicate as it is; a JSON object or array (which no SQL predicate can be) as rows.
-
-    :raises InvalidTarget: it begins like JSON and is none, or has something else than rows in it.
-    """
-    if not text.lstrip().startswith(("[", "{")):
-        return text
-    try:
-        found = json.loads(text)
-    except ValueError as error:
-        raise InvalidTarget(f"the target {text!r} begins like JSON but is not valid JSON: {error}") from error
-    rows = found if isinstance(found, list) else [found]
-    if not all(isinstance(row, dict) for row in rows):
-        raise InvalidTarget(f'the target {text!r} is not a list of rows: write [{{"column": value}}, …], or a SQL predicate')
-    return rows
-
-
-def _given(options: Namespace) -> dict[str, Any]:
-    return {"params": secret_params(options.secret_params)} if options.secret_params else {}
-
-
 def _explained(options: Namespace, out: Streams, target: Any, stack: ExitStack) -> Explanation:
     found = found_run(asking(options, out, stack), options)
     names = ("at", "since", "max_rows", "verify", "difference", "subqueries", "across", "save")
-    asked = {name: getattr(options, name) for name in names} | _given(options)
+    asked = {name: getattr(options, name) for name in names} | secrets_given(options)
     return found.explain(target, **asked, progress=out.progress)
-
-
-def why_not(options: Namespace, out: Streams) -> int:
-    """Say what became of source rows. Spark is started when the question is known to be one."""
-    return _show_rows(_asked(options, out, "ROWS", "why_not"), options, out)
-
-
-def forward(options: Namespace, out: Streams) -> int:
-    """Show the rows of the result that descend from source rows, and those of later runs."""
-    return _show_rows(_asked(options, out, "ROWS", "forward", across=options.across), options, out)
-
-
-def impact(options: Namespace, out: Streams) -> int:
-    """Show what becomes of the result when source rows are others."""
-    if bool(options.set) == options.remove:
-        raise InvalidTarget("say what the rows would be in exactly one way: --set COLUMN=VALUE (may be repeated), or --remove")
-    return _show_rows(_asked(options, out, "ROWS", "impact", revised=[] if options.remove else dict(options.set)), options, out)
-
-
-def backward(options: Namespace, out: Streams) -> int:
-    """Show the source rows behind rows of the result."""
-    from airflow_lineage_provider.answers.lineage_rows import RowsOfTables
-
-    found = _asked(options, out, "TARGET", "backward")
-    return _show_rows(RowsOfTables(tuple(found.values())) if isinstance(found, dict) else found, options, out)
-
-
-def linked(options: Namespace, out: Streams) -> int:
-    """Show the rows of another run's result that were made of the source rows behind rows of this one's."""
-    return _show_rows(_asked(options, out, "TARGET", "linked", other=options.other), options, out)
-
-
-def _asked(options: Namespace, out: Streams, what: str, question: str, other: str | None = None, **further: Any) -> Any:
-    """The answer to a question about rows that is not kept; ``other``: the run that it is about as well."""
-    load_imports(options.imports)
-    if (options.rows is None) == (options.at is None):
-        raise InvalidTarget(f"name the rows in exactly one way: {what}, or their positions, --at 0,3")
-    rows = None if options.rows is None else _target(options.rows)
-    with ExitStack() as stack:
-        lineage = asking(options, out, stack)
-        run = found_run(lineage, options)
-        further |= {} if other is None else {"other": lineage.get_run(other)}
-        asked = {"at": options.at, "table": options.table, "max_rows": options.max_rows, "progress": out.progress}
-        further |= {} if getattr(options, "lazy", True) else {"lazy": False}
-        further |= {} if getattr(options, "subqueries", "partners") == "partners" else {"subqueries": options.subqueries}
-        return getattr(run, question)(rows, **asked, **further, **_given(options))
-
-
-def _show_rows(found: WhyNot | LineageRows | RowsOfTables | Descendants | Impact, options: Namespace, out: Streams) -> int:
-    told = {"hide": options.hide, "mask": options.mask}
-    return give_either(
-        options, out, to_dict=lambda: found.to_dict(**told), show=lambda: found.show(out.console, rows=options.show_rows, **told)
-    )
 
 
 def explain_columns(options: Namespace, out: Streams) -> int:
@@ -314,8 +248,8 @@ def explain_columns(options: Namespace, out: Streams) -> int:
 def show_derivation(options: Namespace, out: Streams) -> int:
     """Show a stored derivation."""
     with opened(options) as lineage:
-        explanation = lineage.derivation(options.id)
-    _show(explanation, options, out)
+        found = lineage.answer(options.id)
+    _show(found, options, out)
     return 0
 
 
@@ -331,12 +265,13 @@ def letters(options: Namespace, out: Streams) -> int:
     return 0
 
 
-def _show(explanation: Explanation, options: Namespace, out: Streams) -> None:
+def _show(found: Explanation | WhyNot | LineageRows | Descendants, options: Namespace, out: Streams) -> None:
+    """An answer that is kept, or is not; of an explanation also the cells that its reasons are about, where they are asked for."""
     withheld = {"hide": options.hide, "mask": options.mask}
-    told = withheld | {"cells": getattr(options, "cells", False)}
+    told: dict[str, Any] = withheld | ({"cells": True} if getattr(options, "cells", False) else {})
     give(
-        options, out, page=lambda path: explanation.to_html(path, **withheld), to_dict=lambda: explanation.to_dict(**told),
-        show=lambda: explanation.show(out.console, rows=options.rows, **told), kept=f" (the derivation is kept: {explanation.id})",
+        options, out, page=lambda path: found.to_html(path, **withheld), to_dict=lambda: found.to_dict(**told),
+        show=lambda: found.show(out.console, rows=options.rows, **told), kept=f" (the derivation is kept: {found.id})",
     )  # fmt: skip
 
 

@@ -6,15 +6,21 @@ it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from airflow.sdk import DAG, Param
 
+from airflow_lineage_provider.operators.derivation_result import of_kept
 from airflow_lineage_provider.operators.derive import DeriveAugmentedLineageOperator
+from airflow_lineage_provider.operators.run_context import airflow_context
+from airflow_lineage_provider.words import QuestionKind, check_word
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
+    from airflow_lineage_provider.answers.descendants import Descendants
+    from airflow_lineage_provider.answers.lineage_rows import LineageRows
+    from airflow_lineage_provider.answers.why_not import WhyNot
     from airflow_lineage_provider.pipeline import Lineage
     from airflow_lineage_provider.recorded_run import Run
 
@@ -22,15 +28,24 @@ DAG_ID = "lineage_derivation"
 
 
 class AskedDerivationOperator(DeriveAugmentedLineageOperator):
-    """A derivation whose question are the parameters of the DAG run: ``lineage_run_id``, and ``target`` or ``at``.
+    """A derivation whose question are the parameters of the DAG run: ``question``, ``lineage_run_id``, and ``target`` or ``at``.
 
-    With ``chunk_rows`` the answer comes in chunks, but about a run that did not store its result: rows that are made again have no lasting
-    order, and are one answer.
+    These name rows of the result to be explained; or, where the question is ``why_not`` or ``forward``, rows of the source ``table``, which
+    are asked about as `Run.why_not` and `Run.forward` do it: with ``across``, also in later runs.
+
+    With ``chunk_rows`` an explanation comes in chunks, but about a run that did not store its result: rows that are made again have no
+    lasting order, and are one answer. So are the answers to the other questions.
 
     The question is no template. What `AIRFLOW_LINEAGE_HIDE` and the settings beside it withhold may be in none.
 
-    :raises InvalidTarget: the target reads a column that is withheld, or not exactly one of ``target`` and ``at`` is given.
+    :raises InvalidOption: there is no such question, or a parameter is not one of this question's.
+    :raises InvalidTarget: the target reads a column that is withheld, or not exactly one of ``target`` and ``at`` is given; the table of
+        source rows is not named, or not the run's.
     """
+
+    question: QuestionKind = "explain"
+    table: str | None = None
+    is_onward = False
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(target="true", lineage_run_id="{{ params.lineage_run_id }}", **kwargs)
@@ -39,22 +54,60 @@ class AskedDerivationOperator(DeriveAugmentedLineageOperator):
         """Derive what the parameters ask, store it, and give the XCom result."""
         params = context["params"]
         self.target, self.at = params["target"] or None, params["at"] or None
+        self.question, self.table, self.is_onward = params["question"], params["table"] or None, params["across"]
         return super().execute(context)
 
     def _is_in_chunks(self, run: Run) -> bool:
         return super()._is_in_chunks(run) and 0 in run.plan.materialized
+
+    def _derived(self, lineage: Lineage, context: Context) -> dict[str, Any]:
+        if self.question == "explain":
+            return super()._derived(lineage, context)
+        run = self._run(lineage)
+        self.log.info("asking %r: %s", run, self.question)
+        return of_kept(self._followed(run, airflow_context(context)), self.question)
+
+    def _followed(self, run: Run, airflow: dict[str, Any]) -> WhyNot | LineageRows | Descendants:
+        asked: dict[str, Any] = {
+            "at": self.at, "table": self.table, "max_rows": self.max_rows, "save": True, "context": airflow, "params": self.secret_params,
+            "progress": self.log.info,
+        }  # fmt: skip
+        if self.question == "why_not":
+            return run.why_not(self.target, **asked)
+        return run.forward(self.target, **asked, across=True) if self.is_onward else run.forward(self.target, **asked)
 
     def _named_run(self, lineage: Lineage) -> Run:
         from airflow_lineage_provider.deriving.target import target_columns
         from airflow_lineage_provider.errors import InvalidTarget
         from airflow_lineage_provider.render.askable import check_askable
 
+        self._check_question()
         if (self.target is None) == (self.at is None):
-            raise InvalidTarget("the DAG run must name the rows to explain in exactly one way: by its parameter target, or at")
+            raise InvalidTarget("the DAG run must name the rows that are meant in exactly one way: by its parameter target, or at")
         run = lineage.get_run(str(self.lineage_run_id), whole=True)
-        if isinstance(self.target, str):
+        if self.question != "explain":
+            self._check_source_rows(run)
+        elif isinstance(self.target, str):
             check_askable(target_columns(self.target, run.plan), run.plan)
         return run
+
+    def _check_question(self) -> None:
+        from airflow_lineage_provider.errors import InvalidOption, InvalidTarget
+
+        check_word("question", self.question, QuestionKind)
+        if self.is_onward and self.question != "forward":
+            raise InvalidOption(f"across is a parameter of the question forward, which follows rows on, and not of {self.question}")
+        if self.question == "explain" and self.table is not None:
+            raise InvalidOption("table is a parameter of the questions why_not and forward, about source rows, and not of explain")
+        if self.question != "explain" and self.table is None:
+            raise InvalidTarget(f"{self.question} is asked of source rows: the DAG run must name their table by its parameter table")
+
+    def _check_source_rows(self, run: Run) -> None:
+        from airflow_lineage_provider.deriving.why_not.question import asked_of, columns_read
+        from airflow_lineage_provider.render.askable import check_source_askable
+
+        asked = asked_of(self.target, self.table, run.plan, at=self.at)
+        check_source_askable(columns_read(asked), asked.table)
 
 
 def derivation_dag(
@@ -71,7 +124,8 @@ def derivation_dag(
 
     :param dag_id: its id; the tab looks for that of ``AIRFLOW_LINEAGE_DERIVATION_DAG``.
     :param store_conn_id, conn_id, config_kwargs, max_rows: as of `DeriveAugmentedLineageOperator`.
-    :param chunk_rows: so many rows have an answer of their own, which can be opened while the others are derived; with None all have one.
+    :param chunk_rows: so many rows have an explanation of their own, which can be opened while the others are derived; with None all have
+        one.
     """
     given = {
         "schedule": None,
@@ -79,11 +133,7 @@ def derivation_dag(
         "is_paused_upon_creation": True,
         "tags": ["lineage"],
         "doc_md": "Answers questions of the lineage tab that need Spark, and keeps the answers in the results store.",
-        "params": {
-            "lineage_run_id": Param(type="string", minLength=1, description="the recorded run that is asked about: its whole id"),
-            "target": Param(None, type=["null", "string"], maxLength=20_000, description="a predicate over the result's columns"),
-            "at": Param(None, type=["null", "string"], maxLength=2_000, description="or positions of rows in the result: 0,3"),
-        },
+        "params": _params(),
     }
     with DAG(dag_id, **{**given, **options}) as dag:
         AskedDerivationOperator(
@@ -91,3 +141,18 @@ def derivation_dag(
             chunk_rows=chunk_rows,
         )  # fmt: skip
     return dag
+
+
+def _params() -> dict[str, Param]:
+    of = "a predicate over the columns of the result, or of the source table"
+    return {
+        "question": Param(
+            "explain", type="string", enum=list(get_args(QuestionKind)),
+            description="why rows of the result are as they are, why source rows are not in it, or what they touched",
+        ),
+        "lineage_run_id": Param(type="string", minLength=1, description="the recorded run that is asked about: its whole id"),
+        "target": Param(None, type=["null", "string"], maxLength=20_000, description=of),
+        "at": Param(None, type=["null", "string"], maxLength=2_000, description="or positions of rows there: 0,3"),
+        "table": Param(None, type=["null", "string"], maxLength=500, description="the source table, where its rows are asked about"),
+        "across": Param(False, type="boolean", description="with forward: what they touched in later runs, too"),
+    }  # fmt: skip

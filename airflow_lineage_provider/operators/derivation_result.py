@@ -7,9 +7,13 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from airflow_lineage_provider.answers.descendants import Descendants
     from airflow_lineage_provider.answers.explanation import Explanation
     from airflow_lineage_provider.answers.explanation_set import ExplanationSet
+    from airflow_lineage_provider.answers.lineage_rows import LineageRows
+    from airflow_lineage_provider.answers.why_not import WhyNot
     from airflow_lineage_provider.plan.guarantees import Guarantee
+    from airflow_lineage_provider.words import QuestionKind
 
 
 def of_explanation(explanation: Explanation, since: str | None) -> dict[str, Any]:
@@ -22,6 +26,26 @@ def of_set(found: ExplanationSet) -> dict[str, Any]:
     """A set of derivations; ``derivation_id`` is that of its only one."""
     only = found.ids[0] if found.chunks == 1 else None
     return _result(found.ids, found.id, found.since) | {"derivation_id": only} | _told(found, found.counts, found.guarantees)
+
+
+def of_kept(answer: WhyNot | LineageRows | Descendants, question: QuestionKind) -> dict[str, Any]:
+    """One kept answer to another question."""
+    from airflow_lineage_provider.answers.descendants import Descendants
+
+    found = answer.here if isinstance(answer, Descendants) else answer
+    return _result([answer.id], None, None) | {
+        "question": question,
+        "lineage_run_id": found.run.id,
+        "run_id": found.run.id,
+        "pipeline": found.run.pipeline,
+        "target": found.asked,
+        "counts": answer.counts(),
+        "guarantee": answer.guarantee.level,
+        "guarantees": {"answer": asdict(answer.guarantee)},
+        "stale": list(found.stale),
+        "verified": None,
+        "seconds": found.seconds,
+    }
 
 
 def of_nothing(run_id: str | None, pipeline: str | None, target: str | Sequence[Mapping[str, Any]]) -> dict[str, Any]:

@@ -20,16 +20,17 @@ NAME = "airflow_lineage.lineage_rows"
 VERSION = 1
 
 
-def to_dict(found: Sequence[LineageRows], remarks: Sequence[Guarantee] = ()) -> dict[str, Any]:
-    """``{"document", "version", "asked", "answers": [{"run", "table", "rows": {"columns", "rows"}, "links": [[ASKED, ROW]], "numbers",
-    "asked_rows", "guarantee", "engine", "stale", "seconds"}], "remarks": [{"level", "cause", "origin"}]}``.
+def to_dict(found: Sequence[LineageRows], remarks: Sequence[Guarantee] = (), kept: str = "") -> dict[str, Any]:
+    """``{"document", "version", "id", "asked", "answers": [{"run", "table", "rows": {"columns", "rows"}, "links": [[ASKED, ROW]],
+    "numbers", "asked_rows", "guarantee", "engine", "stale", "seconds"}], "remarks": [{"level", "cause", "origin"}]}``.
 
     An answer for each table, or for each run. A link leads from a row that was asked about to a row of the answer, both counted from 0;
-    ``numbers`` are those of rows of a result.
+    ``numbers`` are those of rows of a result, and ``id`` is that of an answer that is kept (else it is empty).
     """
     return {
         "document": NAME,
         "version": VERSION,
+        "id": kept,
         "asked": found[0].asked if found else "",
         "answers": [_answer(one) for one in found],
         "remarks": [guarantee_dict(one) for one in remarks],
@@ -45,11 +46,15 @@ def _answer(found: LineageRows) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def show(found: Sequence[LineageRows], remarks: Sequence[Guarantee] = (), console: Console | None = None, *, rows: int = 20) -> None:
-    """Print the answers, each with at most so many rows."""
+def show(
+    found: Sequence[LineageRows], remarks: Sequence[Guarantee] = (), console: Console | None = None, *, rows: int = 20, kept: str = ""
+) -> None:
+    """Print the answers, each with at most so many rows, and the id of one that is ``kept``."""
     out = console or Console()
     for part in _parts(found, remarks, out.width, max(0, rows)):
         out.print(part)
+    if kept:
+        out.print(Text(f"kept as {kept}", style="dim"))
 
 
 def _parts(found: Sequence[LineageRows], remarks: Sequence[Guarantee], width: int, rows: int) -> Iterator[RenderableType]:

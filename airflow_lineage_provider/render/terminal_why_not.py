@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from rich.console import Console, RenderableType
@@ -10,13 +10,20 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from airflow_lineage_provider.answers.values import count, rows_of, seconds_text, shortened, text_of, visible
+from airflow_lineage_provider.answers.values import count, rows_of, seconds_text, shortened, visible
 from airflow_lineage_provider.render.terminal import guarantee_line
+from airflow_lineage_provider.render.why_not_text import (
+    OPERATOR,
+    descendant_lines,
+    row_text,
+    survived_text,
+    surviving_text,
+    title,
+    way_text,
+)
 
 if TYPE_CHECKING:
-    from airflow_lineage_provider.answers.why_not import Descendant, Drop, Fate, Step, WhyNot
-
-VALUE, OPERATOR = 40, 90
+    from airflow_lineage_provider.answers.why_not import Drop, Fate, Step, WhyNot
 
 
 def show(found: WhyNot, console: Console | None = None, *, rows: int = 20) -> None:
@@ -28,10 +35,8 @@ def show(found: WhyNot, console: Console | None = None, *, rows: int = 20) -> No
 
 def _parts(found: WhyNot, rows: int) -> Iterator[RenderableType]:
     yield Text()
-    what = f"What became of {count(found.rows.num_rows, 'row')} of {visible(found.table)}: {visible(found.asked)}"
-    yield Text(what, style="bold")
-    lost = found.rows.num_rows - found.surviving
-    yield Text(f"{found.surviving:,} in the lineage of the result, {lost:,} not (run {visible(found.run.id)})")
+    yield Text(f"{title(found)}: {visible(found.asked)}", style="bold")
+    yield Text(f"{surviving_text(found)} (run {visible(found.run.id)})")
     yield guarantee_line(found.guarantee, "Rows are told together")
     if found.stale:
         yield Text("The sources have changed since the run:", style="bold yellow")
@@ -42,19 +47,18 @@ def _parts(found: WhyNot, rows: int) -> Iterator[RenderableType]:
         yield _heading(row, found.copies[row], dict(zip(names, values, strict=True)))
         fates = found.of(row)
         for number, fate in enumerate(fates, start=1):
-            if len(fates) > 1:
-                yield Text(f"  Where the pipeline reads {visible(found.table)} ({number} of {len(fates)})", style="dim")
+            if where := way_text(found.table, number, len(fates)):
+                yield Text(f"  {where}", style="dim")
             yield from (Padding(part, (0, 0, 0, 2)) for part in _fate(fate))
     if found.rows.num_rows > rows:
         yield Text(f"… and {count(found.rows.num_rows - rows, 'row')} more", style="dim")
     yield Text()
-    yield Text(f"answered in {seconds_text(found.seconds)}", style="dim")
+    yield Text(f"answered in {seconds_text(found.seconds)}{f', kept as {found.id}' if found.id else ''}", style="dim")
 
 
 def _heading(row: int, copies: int, values: dict[str, object]) -> Text:
-    text = ", ".join(f"{visible(name)} {text_of(value, VALUE)}" for name, value in values.items())
     same = f" ({copies:,} identical rows)" if copies > 1 else ""
-    return Text(f"{row + 1}. ", style="bold cyan").append(shortened(text, 200), style="bold").append(same, style="yellow")
+    return Text(f"{row + 1}. ", style="bold cyan").append(row_text(values), style="bold").append(same, style="yellow")
 
 
 def _fate(fate: Fate) -> Iterator[RenderableType]:
@@ -67,8 +71,7 @@ def _fate(fate: Fate) -> Iterator[RenderableType]:
             made.add_row(*_step(step, lost=at == fate.lost))
     yield made
     if fate.survived:
-        left = fate.path[-1].descendants
-        yield Text(f"✓ {count(left, 'row')} of the result {'descends' if left == 1 else 'descend'} from it", style="green")
+        yield Text(f"✓ {survived_text(fate)}", style="green")
     else:
         yield from _drop(fate.drop)
 
@@ -84,24 +87,4 @@ def _drop(drop: Drop | None) -> Iterator[RenderableType]:
         return
     yield Text("✗ ", style="bold red").append(visible(drop.text), style="red")
     for row in drop.rows:
-        yield from (Padding(Text(line, style="dim"), (0, 0, 0, 2)) for line in _lines(row))
-
-
-def _cells(values: Mapping[str, object]) -> str:
-    return ", ".join(f"{visible(name)} {text_of(value, VALUE)}" for name, value in values.items())
-
-
-def _lines(row: Descendant) -> Iterator[str]:
-    if row.values:
-        yield ", ".join(f"{visible(name)} {text_of(value, VALUE)}" for name, value in row.values.items())
-    for term in row.terms:
-        if term.met is not None:
-            yield f"  {shortened(visible(term.text), OPERATOR)}: true for {count(term.met, 'row')} of the other side"
-        elif term.value in ("false", "NULL"):
-            yield f"  {shortened(visible(term.text), OPERATOR)} is {term.value}"
-    for at, other in enumerate(row.others):
-        tables = row.other_rows[at] if at < len(row.other_rows) else {}
-        parts = [f"{visible(table)}: {_cells(cells)}" for table, cells in tables.items()] or [_cells(other)]
-        yield f"  excluded by {'; '.join(parts)}"
-    if row.others_count is not None and row.others_count > len(row.others) > 0:
-        yield f"  … {count(row.others_count, 'row')} in all"
+        yield from (Padding(Text(line, style="dim"), (0, 0, 0, 2)) for line in descendant_lines(row))

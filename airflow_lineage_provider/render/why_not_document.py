@@ -2,7 +2,7 @@
 
 ::
 
-    {"document": "airflow_lineage.why_not", "version": 1, "asked", "table", "seconds", "stale": […],
+    {"document": "airflow_lineage.why_not", "version": 1, "id", "asked", "table", "seconds", "stale": […],
      "run", "guarantee": {"level", "cause"},
      "rows":  {"columns": [{"name", "type"}], "rows": [[…]], "copies": […]},
      "fates": [{"row", "leaf", "survived", "path": [STEP], "last": STEP, "first_without": STEP or null, "drop": DROP or null}]}
@@ -10,7 +10,7 @@
 A STEP is ``{"segment", "operator", "descendants"}``. A DROP is ``{"reason", "text", "rows": [DESCENDANT]}``, a DESCENDANT
 ``{"values": {…}, "terms": [{"text", "value", "met"}], "others": [{…}],
 "other_rows": [{TABLE: {…}}], "others_count", "others_total"}``: see `why_not`. ``row`` counts
-the rows from 0; values are as in `document`.
+the rows from 0; values are as in `document`; ``id`` is that of an answer that is kept (else it is empty).
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ def to_dict(found: WhyNot) -> dict[str, Any]:
     return {
         "document": NAME,
         "version": VERSION,
+        "id": found.id,
         "asked": found.asked,
         "table": found.table,
         "seconds": found.seconds,

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 HIDDEN = "hidden columns"
 _PLAIN = re.compile(r"_\d+$")
+_WORD = re.compile(r"\w+")
 
 
 def shown(explanation: Explanation, hide: Sequence[str] = (), mask: Sequence[str] = ()) -> Explanation:
@@ -102,7 +103,8 @@ def why_not_shown(found: WhyNot, hide: Sequence[str] = (), mask: Sequence[str] =
 def lineage_rows_shown(found: LineageRows, hide: Sequence[str] = (), mask: Sequence[str] = ()) -> LineageRows:
     """Rows of lineage without what is withheld."""
     discretion, of = Discretion.of(hide, mask), "" if found.table == "result" else found.table
-    redaction = _redaction([(name, of) for name in found.rows.column_names], discretion) if discretion else Redaction()
+    names = [*((name, of) for name in found.rows.column_names), *((word, found.asked_table) for word in _WORD.findall(found.asked))]
+    redaction = _redaction(names, discretion) if discretion else Redaction()
     if not redaction:
         return found
     return replace(
@@ -112,6 +114,17 @@ def lineage_rows_shown(found: LineageRows, hide: Sequence[str] = (), mask: Seque
         guarantee=_guarantee(found.guarantee, redaction),
         stale=tuple(redaction.text(one) for one in found.stale),
     )
+
+
+def text_shown(text: str, hide: Sequence[str] = (), mask: Sequence[str] = ()) -> str:
+    """A message that may be about any run: without the literals beside a word that names a column which is withheld."""
+    discretion, words = Discretion.of(hide, mask), set(_WORD.findall(text))
+    return Redaction(frozenset(filter(discretion.hides, words)), frozenset(filter(discretion.masks, words))).text(text)
+
+
+def remarks_shown(remarks: Sequence[Guarantee], hide: Sequence[str] = (), mask: Sequence[str] = ()) -> tuple[Guarantee, ...]:
+    """What is said of ways that could not be followed, through whatever runs."""
+    return tuple(replace(one, cause=text_shown(one.cause, hide, mask)) for one in remarks)
 
 
 def table_shown(table: pa.Table, discretion: Discretion, name: str = "") -> pa.Table:

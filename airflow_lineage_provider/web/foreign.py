@@ -1,26 +1,43 @@
-"""The runs whose rows a stored answer has: those that it was traced through, and those that wrote what these read."""
+"""The runs whose rows, or names, a stored answer has: those that it was traced through, and those that wrote what these read."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from airflow_lineage_provider.answers.descendants import Descendants
 from airflow_lineage_provider.answers.explanation import Explanation
+from airflow_lineage_provider.answers.lineage_rows import LineageRows
+from airflow_lineage_provider.answers.why_not import WhyNot
 from airflow_lineage_provider.deriving.across.writers import made_by
+from airflow_lineage_provider.deriving.kept.answers import Answer
 from airflow_lineage_provider.deriving.known_runs import KnownRuns
 from airflow_lineage_provider.errors import LineageError, StoreUnavailable
 from airflow_lineage_provider.pipeline import Lineage
-from airflow_lineage_provider.recording import RecordedSource, read
+from airflow_lineage_provider.recording import RecordedSource, read, tables_of
 from airflow_lineage_provider.records.run import RunRecord
 
 
-def runs_behind(lineage: Lineage, found: Explanation) -> Iterator[RunRecord | None]:
-    """These runs; None for one that cannot be read, so that nobody knows whose its rows are."""
-    through = [one.run.id for one in found.intermediate.values()]
-    called = [one.run_id for one in found.reasons.values() if one.run_id]
+def runs_behind(lineage: Lineage, found: Answer) -> Iterator[RunRecord | None]:
+    """These runs; None for one that cannot be read, so that nobody knows whose its rows are.
+
+    Rows that source rows touched are rows of results: besides their runs those count that wrote the table of these source rows, of which
+    the question tells, and those that a remark names.
+    """
     with lineage.store.session(lineage.query_seconds) as session:
         known = KnownRuns(lineage.store, session)
-        for run_id in dict.fromkeys([found.run.id, *through, *called]):
-            yield from _with_writers(known, run_id)
+        match found:
+            case Explanation():
+                through = [one.run.id for one in found.intermediate.values()]
+                called = [one.run_id for one in found.reasons.values() if one.run_id]
+                for run_id in dict.fromkeys([found.run.id, *through, *called]):
+                    yield from _with_writers(known, run_id)
+            case WhyNot():
+                yield from _with_writers(known, found.run.id)
+            case Descendants():
+                yield from _with_writers(known, found.here.run.id, found.here.asked_table)
+                yield from (readable_record(known, run_id) for run_id in sorted(found.remarked | {*found.later}))
+            case LineageRows():
+                yield from _with_writers(known, found.run.id, found.asked_table)
 
 
 def written_by(lineage: Lineage, source: RecordedSource, reader: str) -> list[RunRecord | None]:
@@ -44,11 +61,13 @@ def readable_record(known: KnownRuns, run_id: str) -> RunRecord | None:
         return None
 
 
-def _with_writers(known: KnownRuns, run_id: str) -> Iterator[RunRecord | None]:
+def _with_writers(known: KnownRuns, run_id: str, table: str | None = None) -> Iterator[RunRecord | None]:
+    """A run, and those that wrote what it read, of this ``table`` where one is said."""
     try:
         record = known.run(run_id)
         yield record
-        for source in read(record).sources.values() if record.status == "complete" else ():
+        tables = tables_of(read(record)) if record.status == "complete" else {}
+        for source in (one for name, leaves in tables.items() if table in (None, name) for one in leaves):
             for writer in made_by(known, source, run_id).runs:
                 yield known.run(writer)
     except StoreUnavailable:

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
+from airflow_lineage_provider.words import QuestionKind
+
 
 @dataclass(frozen=True)
 class Lines:
@@ -18,7 +20,7 @@ class Lines:
 
     python: str
     command: str | None
-    conf: dict[str, str] | None = None
+    conf: dict[str, str | bool] | None = None
 
 
 def explain_lines(run_id: str, where: str | None, positions: Sequence[int]) -> Lines:
@@ -32,7 +34,7 @@ def explain_lines(run_id: str, where: str | None, positions: Sequence[int]) -> L
     else:
         at = ",".join(map(str, positions))
         python, command, asked = f"at={list(positions)}", f"--at {at}", {"at": at}
-    conf = {"lineage_run_id": run_id, **asked}
+    conf: dict[str, str | bool] = {"lineage_run_id": run_id, **asked}
     return Lines(f'lineage.get_run("{run_id}").explain({python})', f"airflow-lineage explain {run_id} {command}", conf)
 
 
@@ -51,13 +53,14 @@ def rows_lines(run_id: str) -> Lines:
 
 
 def forward_lines(run_id: str, where: str, table: str, *, across: bool = False) -> Lines:
-    """`Run.forward` from the rows of a source table that meet a predicate.
+    """`Run.forward` from the rows of a source table that meet a predicate; the DAG keeps the answer.
 
     >>> forward_lines("01a", "n = 1", "loan", across=True).command
     "airflow-lineage forward 01a 'n = 1' --table loan --across"
     """
     python = f'lineage.get_run("{run_id}").forward({_quoted(where)}, {_quoted(table)}{", across=True" if across else ""})'
-    return Lines(python, f"airflow-lineage forward {run_id} {_rows_of(where, table)}{' --across' if across else ''}")
+    command = f"airflow-lineage forward {run_id} {_rows_of(where, table)}{' --across' if across else ''}"
+    return Lines(python, command, _conf("forward", run_id, where, table) | {"across": across})
 
 
 def why_not_lines(run_id: str, where: str, table: str) -> Lines:
@@ -67,7 +70,20 @@ def why_not_lines(run_id: str, where: str, table: str) -> Lines:
     "airflow-lineage why-not 01a 'n = 1' --table loan"
     """
     python = f'lineage.get_run("{run_id}").why_not({_quoted(where)}, table={_quoted(table)})'
-    return Lines(python, f"airflow-lineage why-not {run_id} {_rows_of(where, table)}")
+    return Lines(python, f"airflow-lineage why-not {run_id} {_rows_of(where, table)}", _conf("why_not", run_id, where, table))
+
+
+def kept_lines(derivation_id: str) -> Lines:
+    """`Lineage.answer`: an answer that is kept.
+
+    >>> kept_lines("01a").command
+    'airflow-lineage show-derivation 01a'
+    """
+    return Lines(f'lineage.answer("{derivation_id}")', f"airflow-lineage show-derivation {derivation_id}")
+
+
+def _conf(question: QuestionKind, run_id: str, where: str, table: str) -> dict[str, str | bool]:
+    return {"question": question, "lineage_run_id": run_id, "target": where, "table": table}
 
 
 def _rows_of(where: str, table: str) -> str:

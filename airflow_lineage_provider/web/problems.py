@@ -48,7 +48,7 @@ class Ask(BaseModel):
 
     python: str
     command: str | None
-    conf: dict[str, str] | None = None
+    conf: dict[str, str | bool] | None = None
 
 
 class Problem(BaseModel):

@@ -13,9 +13,11 @@ from airflow_lineage_provider.answers.impact import Impact
 from airflow_lineage_provider.answers.lineage_rows import LineageRows
 from airflow_lineage_provider.answers.storage import RecordedUdf, SegmentNotStored, StoredTable
 from airflow_lineage_provider.answers.tables import SourceTable
+from airflow_lineage_provider.answers.why_not import WhyNot
 from airflow_lineage_provider.errors import RunNotFound
 from airflow_lineage_provider.plan.guarantees import EXACT, Guarantee
 from airflow_lineage_provider.records.sketches import SketchUse
+from tests.deriving import kept_examples
 from tests.render import explanation_examples as examples
 
 if TYPE_CHECKING:
@@ -111,6 +113,10 @@ class FakeRun:
         remark = Guarantee(level="unavailable", cause="run run-3 of quarterly, which may have read rows of it, is withheld")
         return Descendants(here=here, later=later, deciding=frozenset({"run-2"}), remarks=(remark,)) if across else here
 
+    def why_not(self, rows: Any = None, *, progress: Any = None, save: bool = False, **options: Any) -> WhyNot:
+        FakeLineage.calls.append(("why_not", self.id, rows, save, options))
+        return kept_examples.why_not(id="why-not-1" if save else "")
+
     def linked(self, rows: Any, other: FakeRun, table: str | None = None, *, progress: Any = None, **options: Any) -> Any:
         FakeLineage.calls.append(("linked", self.id, rows, other.id, table, options))
         return lineage_rows(other.summary, "result")
@@ -167,6 +173,11 @@ class FakeLineage:
     def derivation(self, derivation_id: str) -> Explanation:
         self.calls.append(("derivation", derivation_id))
         return explanation()
+
+    def answer(self, derivation_id: str) -> Explanation | WhyNot | Descendants:
+        self.calls.append(("answer", derivation_id))
+        others = {"why-not-1": kept_examples.why_not(id="why-not-1"), "forward-1": kept_examples.descendants(id="forward-1")}
+        return others.get(derivation_id) or explanation()
 
     def drop(self, run_id: str) -> None:
         self.calls.append(("drop", run_id))

@@ -12,9 +12,9 @@ from rich.console import Console
 
 from airflow_lineage_provider.answers.decided import Reasons
 from airflow_lineage_provider.answers.explanation import Explanation
-from airflow_lineage_provider.deriving.reasons import NO_REASON, worth_of
 from airflow_lineage_provider.deriving.kept.answers import saved
 from airflow_lineage_provider.deriving.kept.explanations import restored
+from airflow_lineage_provider.deriving.reasons import NO_REASON, worth_of
 from airflow_lineage_provider.plan.guarantees import EXACT, Guarantee
 from airflow_lineage_provider.store import DerivationRecord
 from tests.answers import guarantees_of

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from airflow_lineage_provider import Lineage
+from airflow_lineage_provider.render.withheld import text_shown
 from airflow_lineage_provider.store import Store
-from airflow_lineage_provider.web.withheld import text_shown
 
 API = "/lineage/api/v1"
 Client = Callable[..., Any]

@@ -16,7 +16,7 @@ from airflow_lineage_provider.records.derivation_sets import ChunkPlace
 from airflow_lineage_provider.store import DerivationRecord, Store
 
 Answer: TypeAlias = Explanation | WhyNot | LineageRows | Descendants
-Kept = TypeVar("Kept", Explanation, WhyNot, LineageRows, Descendants)
+Kept = TypeVar("Kept", bound=Answer)
 
 
 def saved(answer: Kept, store: Store, context: Mapping[str, Any], place: ChunkPlace | None = None) -> Kept:

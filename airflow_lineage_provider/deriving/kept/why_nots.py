@@ -1,4 +1,4 @@
-"""Answers to why-not questions as they are kept: by whole columns, as they are found, so that words are made of a row when it is looked at."""
+"""Answers to why-not questions as they are kept: by whole columns, so that words are made of a row when it is looked at, as ever."""
 
 from __future__ import annotations
 
@@ -130,15 +130,15 @@ def restored(record: DerivationRecord, run: RunSummary) -> WhyNot:
 
 def _each_once(fates: Fates) -> list[DroppedBy]:
     """A self-join drops rows of several ways, all of which know of it."""
-    found: dict[int, Drops] = {id(one): one for way in fates.ways for one in way.drops.values()}
-    made = [one for one in found.values() if isinstance(one, DroppedBy)]
+    found = [*dict.fromkeys(one for way in fates.ways for one in way.drops.values())]
+    made = [one for one in found if isinstance(one, DroppedBy)]
     assert len(made) == len(found)
     return made
 
 
 def _way(one: Way, drops: list[DroppedBy]) -> WayDetails:
-    number = {id(dropped): at for at, dropped in enumerate(drops)}
-    places = tuple((place, number[id(dropped)]) for place, dropped in one.drops.items())
+    number: dict[Drops, int] = {dropped: at for at, dropped in enumerate(drops)}
+    places = tuple((place, number[dropped]) for place, dropped in one.drops.items())
     return WayDetails(leaf=one.leaf, first=one.first, operators=one.operators, drops=places)
 
 

@@ -10,6 +10,7 @@ from airflow_lineage_provider.answers.keyed_rows import KeyedRows
 from airflow_lineage_provider.deriving.target import condition_of, is_predicate
 from airflow_lineage_provider.deriving.target_rows import GivenRows, positions_of, positions_text
 from airflow_lineage_provider.errors import InvalidTarget
+from airflow_lineage_provider.plan.expression_walk import references
 from airflow_lineage_provider.recording import RecordedPlan, RecordedSource, listed_tables, named_table, tables_of
 from airflow_lineage_provider.sql.predicate_text import parse_expression
 
@@ -34,6 +35,12 @@ class Asked:
     given: GivenRows | None = None
     at: Sequence[int] = ()
     keys: pa.Table | None = None
+
+
+def columns_read(asked: Asked) -> list[tuple[str, str]]:
+    """The columns of the table that the condition reads, each with its type; of positions there are none."""
+    source, read = asked.leaves[0].source, {one.id for one in references(asked.condition)} if asked.condition is not None else set()
+    return [(name, a.type) for name, a in zip(source.columns, source.output, strict=True) if a.id in read]
 
 
 def asked_of(rows: Any, table: str | None, recorded: RecordedPlan, spark: SparkSession | None = None, *, at: Any = None) -> Asked:

@@ -8,17 +8,33 @@ from fastapi import APIRouter, Query
 from fastapi.responses import Response
 from starlette.exceptions import HTTPException
 
+from airflow_lineage_provider.answers.descendants import Descendants
 from airflow_lineage_provider.answers.explanation import Explanation
-from airflow_lineage_provider.errors import DerivationNotFound, RunNotFound
+from airflow_lineage_provider.answers.lineage_rows import LineageRows
+from airflow_lineage_provider.answers.why_not import WhyNot
+from airflow_lineage_provider.deriving.kept.answers import Answer
+from airflow_lineage_provider.errors import AnswerTooLarge, DerivationNotFound, InvalidOption, RunNotFound
 from airflow_lineage_provider.recorded_run import Run
 from airflow_lineage_provider.recording import redaction_of
+from airflow_lineage_provider.render.answer_files import table_names
+from airflow_lineage_provider.render.withheld import lineage_rows_shown, why_not_shown
 from airflow_lineage_provider.shown import shown
 from airflow_lineage_provider.store import DerivationRecord
 from airflow_lineage_provider.web.api.explanations import explanation_answer, table_file
 from airflow_lineage_provider.web.api.formats import FILES, Format, Wanted
-from airflow_lineage_provider.web.api.models import ChunkAnswer, DerivationAnswer, DerivationsAnswer, ExplanationAnswer, ExplanationForm
+from airflow_lineage_provider.web.api.models import (
+    MOST_ROWS,
+    ChunkAnswer,
+    DerivationAnswer,
+    DerivationsAnswer,
+    ExplanationAnswer,
+    ExplanationForm,
+    LinesAnswer,
+)
 from airflow_lineage_provider.web.asking import Asked, Question
 from airflow_lineage_provider.web.foreign import runs_behind
+from airflow_lineage_provider.web.lines import kept_lines
+from airflow_lineage_provider.web.problems import Refused
 
 router = APIRouter(tags=["derivations"])
 _MOST = 100
@@ -37,7 +53,7 @@ async def derivation(
     file: Wanted,
     form: Annotated[ExplanationForm, Query()] = "json",
     udf: Annotated[str | None, Query(max_length=500)] = None,
-    table: Annotated[str, Query(max_length=500)] = "target",
+    table: Annotated[str | None, Query(max_length=500)] = None,
 ) -> ExplanationAnswer | Response:
     """A stored answer; as a file it is one of its tables. One with rows of runs that are not for this person is refused as a whole."""
     return await question.answered(lambda: _answered(question, derivation_id, (form, udf), table, file), about="rows")
@@ -56,7 +72,7 @@ def told_of(one: DerivationRecord, run: Run | None) -> DerivationAnswer:
     asked = one.target if run is None else redaction_of(run.plan).text(one.target) if run.record.status == "complete" else ""
     dag_run = (one.airflow or {}).get("run_id")
     return DerivationAnswer(
-        id=one.id, run_id=one.run_id, asked=asked, created=created, seconds=one.seconds, counts=dict(one.counts),
+        id=one.id, run_id=one.run_id, question=one.question, asked=asked, created=created, seconds=one.seconds, counts=dict(one.counts),
         dag_run_id=dag_run if isinstance(dag_run, str) else None, chunk=_chunk(one),
     )  # fmt: skip
 
@@ -66,25 +82,67 @@ def _chunk(one: DerivationRecord) -> ChunkAnswer | None:
 
 
 def _answered(
-    question: Question, derivation_id: str, wanted: tuple[ExplanationForm, str | None], table: str, file: Format
+    question: Question, derivation_id: str, wanted: tuple[ExplanationForm, str | None], table: str | None, file: Format
 ) -> ExplanationAnswer | Response:
     found = _found(question, derivation_id)
     _check(question, found)
     form, udf = wanted
-    return explanation_answer(found, form, None, udf) if file == "json" else table_file(found, table, file)
+    if file == "json" and form == "page":
+        return stored_answer(found, form, udf)
+    _check_size(found, derivation_id)
+    return stored_answer(found, form, udf) if file == "json" else table_file(found, table, file)
 
 
-def _found(question: Question, derivation_id: str) -> Explanation:
+def stored_answer(found: Answer, form: ExplanationForm, udf: str | None) -> ExplanationAnswer:
+    """A stored answer in the form that is asked for, shown under the settings that withhold columns.
+
+    :raises InvalidOption: letters are asked for, and there are none.
+    """
+    lines = kept_lines(found.id)
+    ask = LinesAnswer(python=lines.python, command=lines.command)
+    if isinstance(found, Explanation):
+        return explanation_answer(found, form, None, udf).model_copy(update={"ask": None if form == "letters" else ask})
+    if form == "letters":
+        raise InvalidOption("letters are about the decisions in an explanation, and this answers another question")
+    made = found.to_html() if form == "page" else found.to_dict()
+    return ExplanationAnswer(
+        question="why_not" if isinstance(found, WhyNot) else "forward",
+        asked=_asked(found),
+        document=made if isinstance(made, dict) else None,
+        page=made if isinstance(made, str) else None,
+        tables=table_names(found),
+        ask=ask,
+    )
+
+
+def _asked(found: WhyNot | LineageRows | Descendants) -> str:
+    if isinstance(found, WhyNot):
+        return why_not_shown(found).asked
+    return lineage_rows_shown(next(found.parts())).asked
+
+
+def _check_size(found: Answer, derivation_id: str) -> None:
+    """What became of a row is put into words when it is looked at; of very many rows, not in an API server."""
+    if isinstance(found, WhyNot) and found.rows.num_rows > MOST_ROWS:
+        text = (
+            f"more than {MOST_ROWS:,} rows are not put into words here, and the answer has {found.rows.num_rows:,}: the page has the first"
+        )
+        raise Refused(AnswerTooLarge(text), kept_lines(derivation_id))
+
+
+def _found(question: Question, derivation_id: str) -> Answer:
     """:raises DerivationNotFound: there is none, or its run is not for this person: which of the two is not told."""
     try:
-        found = question.lineage().derivation(derivation_id)
-        question.head(found.run.id)
+        lineage = question.lineage()
+        found = lineage.answer(derivation_id)
+        question.head(found.here.run.id if isinstance(found, Descendants) else found.run.id)
     except (DerivationNotFound, RunNotFound):
         raise DerivationNotFound(f"there is no stored answer {shown(derivation_id)} here that you may see") from None
     return found
 
 
-def _check(question: Question, found: Explanation) -> None:
+def _check(question: Question, found: Answer) -> None:
     secret = [one for one in runs_behind(question.lineage(), found) if one is None or not question.rights.may_see(one)]
     if secret:
-        raise HTTPException(403, "this answer has rows of runs of other DAGs, which you may not read: ask anew, and it has the others")
+        anew = ": ask anew, and it has the others" if isinstance(found, Explanation) else ""
+        raise HTTPException(403, f"this answer has rows of runs of other DAGs, which you may not read{anew}")

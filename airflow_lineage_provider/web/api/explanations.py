@@ -8,11 +8,13 @@ from fastapi import APIRouter
 from fastapi.responses import Response
 
 from airflow_lineage_provider.answers.explanation import Explanation
+from airflow_lineage_provider.deriving.kept.answers import Answer
 from airflow_lineage_provider.deriving.target import target_columns
 from airflow_lineage_provider.deriving.target_rows import RowNumbers
 from airflow_lineage_provider.errors import InvalidTarget, LineageError
 from airflow_lineage_provider.recorded_run import Run
 from airflow_lineage_provider.recording import redaction_of
+from airflow_lineage_provider.render.answer_files import saved_tables, table_names
 from airflow_lineage_provider.render.askable import check_askable
 from airflow_lineage_provider.render.withheld import shown
 from airflow_lineage_provider.web.api.formats import FILES, Format, Wanted, as_file
@@ -75,22 +77,20 @@ def explanation_answer(found: Explanation, form: ExplanationForm, lines: Lines |
         asked=told.asked,
         document=found.to_dict() if form == "json" else None,
         page=page,
-        tables=["target", *told.tables],
+        tables=table_names(found),
         letters=[name for name, one in told.reasons.items() if one.names.outcome.favourable],
         ask=None if lines is None else LinesAnswer(python=lines.python, command=lines.command, conf=lines.conf),
     )
 
 
-def table_file(found: Explanation, table: str, form: Format) -> Response:
-    """One table of an explanation as a file, shown under the same settings.
+def table_file(found: Answer, table: str | None, form: Format) -> Response:
+    """One table of an answer as a file, shown under the same settings; the first where none is named.
 
-    :raises InvalidTarget: the explanation has no such table.
+    :raises InvalidTarget: the answer has no such table.
     """
     assert form != "json"
-    told = shown(found)
-    if table == "target":
-        return as_file(told.target, form, "target", told.guarantee)
-    if table not in told.tables:
-        raise InvalidTarget(f"the explanation has no table {table!r}: it has target, {', '.join(told.tables)}")
-    one = told.tables[table]
-    return as_file(one.rows, form, table, one.guarantee)
+    tables = saved_tables(found)
+    name = next(iter(tables)) if table is None else table
+    if name not in tables:
+        raise InvalidTarget(f"the answer has no table {name!r}: it has {', '.join(tables)}")
+    return as_file(tables[name].rows, form, name, tables[name].guarantee)

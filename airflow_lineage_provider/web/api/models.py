@@ -6,6 +6,8 @@ from typing import Annotated, Any, Literal, Self, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from airflow_lineage_provider.words import QuestionKind
+
 MOST_ROWS = 10_000
 MOST_SHOWN = 500
 MOST_OFFSET = 100_000
@@ -146,11 +148,11 @@ ExplanationForm: TypeAlias = Literal["json", "page", "letters"]
 
 class ExplainAsked(RowsMeant):
     """Rows that are asked about. ``form`` is that of the answer, with letters of ``udf``; ``table`` is the table that a file (CSV, Arrow)
-    has of it."""
+    has of it, ``target`` where nothing is said."""
 
     form: ExplanationForm = "json"
     udf: Annotated[str | None, Field(max_length=500)] = None
-    table: Annotated[str, Field(max_length=500)] = "target"
+    table: Annotated[str | None, Field(max_length=500)] = None
 
 
 class SourceRowsAsked(Asked):
@@ -180,14 +182,16 @@ class LinesAnswer(BaseModel):
 
     python: str
     command: str | None
-    conf: dict[str, str] | None = None
+    conf: dict[str, str | bool] | None = None
 
 
 class ExplanationAnswer(BaseModel):
-    """An explanation as `Explanation.to_dict` gives it; or, where a page was asked for, the page. ``tables`` are to be had as files,
-    ``letters`` about the decisions of these UDFs, whose authors have said what is favourable."""
+    """An explanation as `Explanation.to_dict` gives it, or a stored answer to another ``question``, as its `to_dict` does; or, where a page
+    was asked for, the page. ``tables`` are to be had as files, ``letters`` about the decisions of these UDFs, whose authors have said what
+    is favourable."""
 
     asked: str
+    question: QuestionKind = "explain"
     document: dict[str, Any] | None = None
     page: str | None = None
     tables: list[str] = []
@@ -290,6 +294,7 @@ class DerivationAnswer(BaseModel):
 
     id: str
     run_id: str
+    question: QuestionKind
     asked: str
     created: str
     seconds: float | None

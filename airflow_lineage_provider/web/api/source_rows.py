@@ -15,13 +15,13 @@ from airflow_lineage_provider.answers.descendants import Descendants
 from airflow_lineage_provider.answers.keyed_rows import KeyedRows
 from airflow_lineage_provider.answers.lineage_rows import LineageRows
 from airflow_lineage_provider.answers.values import rows_of
-from airflow_lineage_provider.deriving.why_not.question import asked_of
+from airflow_lineage_provider.deriving.why_not.question import asked_of, columns_read
 from airflow_lineage_provider.errors import InvalidTarget, LineageError, SparkRequired
-from airflow_lineage_provider.plan.expression_walk import references
 from airflow_lineage_provider.plan.guarantees import Guarantee, weakest
 from airflow_lineage_provider.recorded_run import Run
 from airflow_lineage_provider.recording import redaction_of
 from airflow_lineage_provider.render.askable import check_source_askable
+from airflow_lineage_provider.render.withheld import remarks_shown
 from airflow_lineage_provider.web.api.explanations import explained
 from airflow_lineage_provider.web.api.formats import FILES, Format, Wanted, as_file, columns_told, values_told
 from airflow_lineage_provider.web.api.models import (
@@ -40,7 +40,7 @@ from airflow_lineage_provider.web.asking import MOST_TARGET_ROWS, Asked, Questio
 from airflow_lineage_provider.web.foreign import written_by
 from airflow_lineage_provider.web.lines import Lines, forward_lines, like, why_not_lines
 from airflow_lineage_provider.web.problems import Refused
-from airflow_lineage_provider.web.withheld import rows_shown, text_shown
+from airflow_lineage_provider.web.withheld import rows_shown
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -146,9 +146,7 @@ def _meant(question: Question, run: Run, asked: SourceRowsAsked) -> tuple[pa.Tab
 def _meeting(question: Question, run: Run, table: str, where: str) -> _Meant:
     """:raises InvalidTarget: there is no such table, or the predicate reads what it has not, or what is withheld."""
     asked = asked_of(where, table, run.plan)
-    assert asked.condition is not None
-    read, source = {one.id for one in references(asked.condition)}, asked.leaves[0].source
-    check_source_askable([(name, a.type) for name, a in zip(source.columns, source.output, strict=True) if a.id in read], asked.table)
+    check_source_askable(columns_read(asked), asked.table)
     for leaf in asked.leaves:
         if any(writer is None or not question.rights.may_see(writer) for writer in written_by(question.lineage(), leaf, run.id)):
             raise HTTPException(403, f"the rows of {asked.table} are withheld: a run of another DAG wrote them, which you may not read")
@@ -168,12 +166,12 @@ def _followed(question: Question, one: _Meant, lines: Lines, *, across: bool = F
 
 def _answer(question: Question, asked: SourceRowsAsked, rows: pa.Table | None, found: Sequence[_Followed]) -> ForwardAnswer:
     meant = f"row {asked.row + 1:,} of {asked.table}" if asked.row is not None else f"rows of {asked.table}"
-    remarks = dict.fromkeys(remark for one in found for remark in one.found.remarks)
+    remarks = remarks_shown([*dict.fromkeys(remark for one in found for remark in one.found.remarks)])
     return ForwardAnswer(
         asked=meant,
         rows=None if rows is None else _table(rows, asked.table),
         results=[_descendants(question, one, descending) for one in found for descending in one.found],
-        remarks=[GuaranteeAnswer(level=one.level, cause=text_shown(one.cause)) for one in remarks],
+        remarks=[GuaranteeAnswer(level=one.level, cause=one.cause) for one in remarks],
     )
 
 
