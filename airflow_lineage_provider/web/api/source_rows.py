@@ -185,7 +185,7 @@ def _descendants(question: Question, one: _Followed, found: LineageRows) -> Desc
         numbers=[str(number) for number in found.numbers[:MOST_SHOWN]],
         guarantee=GuaranteeAnswer(level=worth.level, cause=redaction_of(run.plan).text(worth.cause)),
         seconds=found.seconds,
-        ask=LinesAnswer(python=one.lines.python, command=one.lines.command),
+        ask=LinesAnswer(python=one.lines.python, command=one.lines.command, conf=one.lines.conf),
     )
 
 

@@ -53,15 +53,23 @@ export interface Ask {
   python: string;
   command: string | null;
   /** The question as the derivation DAG takes it, where it does. */
-  conf?: Record<string, string> | null;
+  conf?: Conf | null;
 }
+
+/** The parameters of a run of the derivation DAG. */
+export type Conf = Record<string, string | boolean>;
+
+/** What a stored answer answers: why rows are as they are, why source rows are not in the result, what they touched. */
+export type Question = "explain" | "why_not" | "forward";
 
 export interface Table {
   columns: { name: string; type: string; masked?: boolean }[];
   rows: unknown[][];
 }
 
+/** An explanation; or a stored answer to another question. */
 export interface Explanation {
+  question: Question;
   asked: string;
   tables: string[];
   document: unknown;
@@ -76,6 +84,7 @@ export type ExplanationForm = "json" | "page" | { letters: string };
 
 export interface Derivation {
   id: string;
+  question: Question;
   asked: string;
   created: string;
   seconds: number | null;
@@ -222,7 +231,7 @@ export const api = {
     return answer<{ runs: Run[]; next: string | null }>(`runs?${new URLSearchParams(given)}`, signal);
   },
   derivationDag: (signal?: AbortSignal) => answer<{ dag_id: string; state: "ready" | "missing" | "paused" | "not_permitted"; message: string }>("derivation-dag", signal),
-  trigger: (dagId: string, conf: Record<string, string>) =>
+  trigger: (dagId: string, conf: Conf) =>
     answer<{ dag_run_id: string }>(`${AIRFLOW}/dags/${encodeURIComponent(dagId)}/dagRuns`, undefined, { logical_date: null, conf }),
   dagRun: (dagId: string, id: string, signal?: AbortSignal) =>
     answer<{ state: string }>(`${AIRFLOW}/dags/${encodeURIComponent(dagId)}/dagRuns/${encodeURIComponent(id)}`, signal),

@@ -1,4 +1,6 @@
-// Numbers, sizes, times and values as people read them.
+// Numbers, sizes, times, questions and values as people read them.
+
+import type { Question } from "./api";
 
 export function count(rows: number, noun: string): string {
   return `${rows.toLocaleString("en")} ${noun}${rows === 1 ? "" : "s"}`;
@@ -26,6 +28,18 @@ export function when(iso: string): string {
 /** Which part of a question about many rows an answer is; nothing where it is whole. */
 export function chunkText(chunk: { number: number; of: number } | null): string {
   return chunk && chunk.of > 1 ? ` (chunk ${chunk.number.toLocaleString("en")} of ${chunk.of.toLocaleString("en")})` : "";
+}
+
+export const QUESTIONS: Record<Question, string> = {
+  explain: "Why?",
+  why_not: "Why is it not in the result?",
+  forward: "What did it touch?",
+};
+
+/** What a stored answer was asked, in a list. */
+export function askedText(one: { id: string; question: Question; asked: string }): string {
+  const asked = one.asked || one.id;
+  return one.question === "explain" ? asked : `${QUESTIONS[one.question]} ${asked}`;
 }
 
 export const STRATEGIES: Record<string, string> = {

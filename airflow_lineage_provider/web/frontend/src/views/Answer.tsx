@@ -9,6 +9,7 @@ import type { Explanation, ExplanationForm, FileForm } from "../api";
 import { hashOf, permalink, type View } from "../place";
 import { save } from "../save";
 import { currentTheme, type Theme } from "../theme";
+import { QUESTIONS } from "../words";
 
 interface Props {
   /** What the files that are saved are called. */
@@ -21,16 +22,17 @@ interface Props {
   children?: ReactNode;
 }
 
-/** An explanation, exactly as the HTML page shows it: the page itself, in a frame; or the letters about a UDF's decisions in it. */
+/** An answer, exactly as its HTML page shows it: the page itself, in a frame; or the letters about a UDF's decisions in an explanation. */
 export function Answer({ name, queryKey, ask, file, close, link, children }: Props) {
   const { letters: udf, ...why } = link;
   const form: ExplanationForm = udf ? { letters: udf } : "page";
   const found = useQuery({ queryKey: [...queryKey, form], queryFn: ({ signal }) => ask(form, signal) });
-  const [table, setTable] = useState("target");
+  const [chosen, setTable] = useState<string>();
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => heading.current?.focus(), [udf]);
   const page = found.data?.page;
-  const title = udf ? "Letters of reasons" : "Why?";
+  const table = chosen ?? found.data?.tables[0] ?? "target";
+  const title = udf ? "Letters of reasons" : QUESTIONS[found.data?.question ?? "explain"];
   return (
     <section className="answer" aria-label={title}>
       <div className="bar">
@@ -48,7 +50,7 @@ export function Answer({ name, queryKey, ask, file, close, link, children }: Pro
       </div>
       {found.isPending && <Waiting what="Tracing" />}
       {found.error && <Trouble error={found.error} />}
-      {page && <Page page={page} title={udf ? "The letters" : "The explanation"} />}
+      {page && <Page page={page} title={udf ? "The letters" : found.data?.question === "explain" ? "The explanation" : "The answer"} />}
       {!udf &&
         found.data?.letters.map((one) => (
           <p key={one}>
@@ -63,7 +65,7 @@ export function Answer({ name, queryKey, ask, file, close, link, children }: Pro
               <option key={one}>{one}</option>
             ))}
           </select>
-          <Downloads name={name} what="the explanation" file={(form) => file(table, form)} json={() => ask("json").then((one) => one.document)} />
+          <Downloads name={name} what="the answer" file={(form) => file(table, form)} json={() => ask("json").then((one) => one.document)} />
         </div>
       )}
       {page && !udf && children}

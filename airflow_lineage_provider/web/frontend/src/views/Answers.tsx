@@ -3,7 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Trouble, Waiting } from "../Trouble";
 import { api } from "../api";
 import { hashOf, type View } from "../place";
-import { chunkText, seconds, when } from "../words";
+import { askedText, chunkText, seconds, when } from "../words";
 import { Answer } from "./Answer";
 import { AskedView } from "./AskedView";
 
@@ -49,7 +49,7 @@ export function Answers({ id, view }: { id: string; view: View }) {
         {found.data.derivations.map((one) => (
           <tr key={one.id}>
             <th scope="row">
-              <a href={hashOf({ run: id, part: "answers", answer: one.id })}>{one.asked || one.id}</a>
+              <a href={hashOf({ run: id, part: "answers", answer: one.id })}>{askedText(one)}</a>
               {chunkText(one.chunk)}
             </th>
             <td className="t">{when(one.created)}</td>

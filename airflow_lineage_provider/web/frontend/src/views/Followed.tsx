@@ -1,6 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useEffect, useRef } from "react";
 
+import { AskSpark } from "../AskSpark";
 import { Downloads } from "../Downloads";
 import { Lines } from "../Lines";
 import { PlainTable } from "../PlainTable";
@@ -61,6 +62,9 @@ export function Followed({ id, asked, way, close, link }: Props) {
               <span className={`badge ${one.level}`}>{one.level}</span> {one.cause}
             </p>
           ))}
+          {found.data.remarks.some((one) => one.level === "unavailable") && found.data.results[0]!.ask.conf && (
+            <AskSpark conf={found.data.results[0]!.ask.conf} />
+          )}
           <Lines ask={found.data.results[0]!.ask} title="The same in a shell, and in Python:" />
           <Downloads
             name={`touched-${id}`}

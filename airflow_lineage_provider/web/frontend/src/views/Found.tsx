@@ -3,7 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Trouble } from "../Trouble";
 import { api } from "../api";
 import { hashOf } from "../place";
-import { chunkText, seconds, when } from "../words";
+import { askedText, chunkText, seconds, when } from "../words";
 
 /** Tables and columns by name, in the newest runs of pipelines. */
 export function Hits({ search }: { search: string }) {
@@ -62,7 +62,7 @@ export function StoredAnswers({ search }: { search: string }) {
         {found.data.derivations.map(({ derivation, pipeline, dag_id, task_id }) => (
           <tr key={derivation.id}>
             <th scope="row">
-              <a href={hashOf({ run: derivation.run_id, part: "answers", answer: derivation.id })}>{derivation.asked || derivation.id}</a>
+              <a href={hashOf({ run: derivation.run_id, part: "answers", answer: derivation.id })}>{askedText(derivation)}</a>
               {chunkText(derivation.chunk)}
             </th>
             <td>{[pipeline, dag_id, task_id].filter(Boolean).join(" · ")}</td>
