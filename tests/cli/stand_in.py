@@ -176,7 +176,10 @@ class FakeLineage:
 
     def answer(self, derivation_id: str) -> Explanation | WhyNot | Descendants:
         self.calls.append(("answer", derivation_id))
-        others = {"why-not-1": kept_examples.why_not(id="why-not-1"), "forward-1": kept_examples.descendants(id="forward-1")}
+        others: dict[str, WhyNot | Descendants] = {
+            "why-not-1": kept_examples.why_not(id="why-not-1"),
+            "forward-1": kept_examples.descendants(id="forward-1"),
+        }
         return others.get(derivation_id) or explanation()
 
     def drop(self, run_id: str) -> None:

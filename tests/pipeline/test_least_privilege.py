@@ -39,6 +39,10 @@ def test_a_reader_explains_and_nothing_is_written(lineage: Lineage, spark: Spark
         assert explanation.sources["w"].to_pylist() == [{"rid": 1, "g": "a"}]
         with pytest.raises(StoreNotPermitted, match="save=False"):
             asked.explain("j = 'odd'")
+        with pytest.raises(StoreNotPermitted, match="save=True"):
+            asked.why_not("rid = 1", table="w", save=True)
+        with pytest.raises(StoreNotPermitted, match="save=True"):
+            asked.forward("rid = 1", table="w", save=True)
     written = (
         "SELECT (SELECT count(*) FROM lineage.reasons WHERE run_id = '{0}')"
         " + (SELECT count(*) FROM lineage.derivations WHERE run_id = '{0}')"

@@ -54,9 +54,15 @@ def lineage(spark: SparkSession, store: Store, tmp_path_factory: pytest.TempPath
 
 
 def asked(lineage: Lineage, pipeline: Any, rows: Any, *, table: str | None = None, **options: Any) -> WhyNot:
+    """The answer; that it comes back from the store as it was is seen of each."""
     run = lineage.run(pipeline, name="why not", **options)
     run.close()
-    return lineage.get_run(run.id).why_not(rows, table=table)
+    found = lineage.get_run(run.id).why_not(rows, table=table, save=True)
+    again = lineage.answer(found.id)
+    assert isinstance(again, WhyNot)
+    assert again.to_dict() == found.to_dict()
+    assert repr(list(again.fates)) == repr(list(found.fates))
+    return found
 
 
 def by_rid(found: WhyNot) -> dict[int, list[Fate]]:

@@ -29,20 +29,25 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session")
 def store(lineage_home: Path) -> Iterator[Store]:
     """A database of their own on the tests' server: others' runs would be in the lists."""
+    with Store.open(database(lineage_home, "web")) as opened:
+        yield opened
+
+
+def database(home: Path, name: str) -> str:
+    """The URL of a new database on the tests' server."""
     import psycopg2
 
     from airflow_lineage_provider.store.embedded import ensure_running
     from tests.conftest import hurry
 
-    url = ensure_running(lineage_home).url
+    url = ensure_running(home).url
     hurry(url)
     connection = psycopg2.connect(url)
     connection.autocommit = True
     with connection.cursor() as cursor:
-        cursor.execute("CREATE DATABASE web")
+        cursor.execute(f"CREATE DATABASE {name}")
     connection.close()
-    with Store.open(url.replace("/lineage?", "/web?")) as opened:
-        yield opened
+    return url.replace("/lineage?", f"/{name}?")
 
 
 @pytest.fixture(autouse=True)

@@ -13,7 +13,11 @@ from urllib.parse import quote
 
 import pytest
 
+from airflow_lineage_provider import Lineage
+from airflow_lineage_provider.deriving.kept.answers import record_of
+from airflow_lineage_provider.store import Store
 from tests.chromium import SHOTS, needs_chromium, started
+from tests.deriving import kept_examples
 from tests.web.front_end import TAB, large
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -195,6 +199,37 @@ def test_source_rows_by_a_predicate_and_where_spark_is_needed(opened: Callable[.
     page.get_by_role("button", name="Why are they not in the result?").click()
     page.get_by_text(f"airflow-lineage why-not {runs['again']} 'client_id = 49' --table").wait_for()
     look(page, "why-not")
+
+
+@SIZES
+def test_why_not_is_asked_of_spark_and_its_answer_opened(
+    opened: Callable[..., Any], client: Any, runs: dict[str, str], store: Store, derived: Any, width: int, scheme: str
+) -> None:
+    client().patch("/api/v2/dags/lineage_derivation", json={"is_paused": False})
+    page = opened(
+        f"lineage/tab#run={runs['again']}&part=sources&table=judged&where=client_id+%3D+49&ask=why-not", width=width, scheme=scheme
+    )
+    page.get_by_role("button", name="Ask it with Spark").wait_for()
+    look(page, f"why-not-asks-spark-{width}")
+    page.get_by_role("button", name="Ask it with Spark").click()
+    page.get_by_text("Waiting for its turn").wait_for()  # nothing schedules it here
+    lineage = Lineage(store=store)
+    summary = lineage.get_run(runs["again"]).summary
+    answers = {
+        "Why is it not in the result?": (kept_examples.why_not(run=summary), "rows of banned exclude it"),
+        "What did it touch?": (kept_examples.rows_of(run=summary), "What 3 rows of loan touched"),
+    }
+    for title, (answer, told) in answers.items():
+        kept = store.save_derivation(record_of(answer))
+        page.goto(f"{page.url.partition('#')[0]}#run={runs['again']}&part=answers")
+        page.get_by_role("link", name=f"{title} amount < 30").first.click()
+        page.get_by_role("heading", name=title).wait_for()
+        page.frame_locator("iframe").get_by_text(told).first.wait_for()
+        page.get_by_text(f"airflow-lineage show-derivation {kept}").wait_for()
+        look(page, f"stored-{title.split()[0].lower()}-{width}")
+        with page.expect_download() as saved:
+            page.get_by_role("button", name="Save CSV").click()
+        assert saved.value.suggested_filename == f"{kept}.csv"
 
 
 def test_rows_are_saved_as_files(opened: Callable[..., Any], runs: dict[str, str]) -> None:
