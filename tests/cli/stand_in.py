@@ -176,11 +176,9 @@ class FakeLineage:
 
     def answer(self, derivation_id: str) -> Explanation | WhyNot | Descendants:
         self.calls.append(("answer", derivation_id))
-        others: dict[str, WhyNot | Descendants] = {
-            "why-not-1": kept_examples.why_not(id="why-not-1"),
-            "forward-1": kept_examples.descendants(id="forward-1"),
-        }
-        return others.get(derivation_id) or explanation()
+        if derivation_id == "why-not-1":
+            return kept_examples.why_not(id=derivation_id)
+        return kept_examples.descendants(id=derivation_id) if derivation_id == "forward-1" else explanation()
 
     def drop(self, run_id: str) -> None:
         self.calls.append(("drop", run_id))

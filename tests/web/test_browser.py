@@ -14,7 +14,7 @@ from urllib.parse import quote
 import pytest
 
 from airflow_lineage_provider import Lineage
-from airflow_lineage_provider.deriving.kept.answers import record_of
+from airflow_lineage_provider.deriving.kept.answers import Answer, record_of
 from airflow_lineage_provider.store import Store
 from tests.chromium import SHOTS, needs_chromium, started
 from tests.deriving import kept_examples
@@ -206,16 +206,15 @@ def test_why_not_is_asked_of_spark_and_its_answer_opened(
     opened: Callable[..., Any], client: Any, runs: dict[str, str], store: Store, derived: Any, width: int, scheme: str
 ) -> None:
     client().patch("/api/v2/dags/lineage_derivation", json={"is_paused": False})
-    page = opened(
-        f"lineage/tab#run={runs['again']}&part=sources&table=judged&where=client_id+%3D+49&ask=why-not", width=width, scheme=scheme
-    )
+    asked = "part=sources&table=judged&where=client_id+%3D+49&ask=why-not"
+    page = opened(f"lineage/tab#run={runs['again']}&{asked}", width=width, scheme=scheme)
     page.get_by_role("button", name="Ask it with Spark").wait_for()
     look(page, f"why-not-asks-spark-{width}")
     page.get_by_role("button", name="Ask it with Spark").click()
     page.get_by_text("Waiting for its turn").wait_for()  # nothing schedules it here
     lineage = Lineage(store=store)
     summary = lineage.get_run(runs["again"]).summary
-    answers = {
+    answers: dict[str, tuple[Answer, str]] = {
         "Why is it not in the result?": (kept_examples.why_not(run=summary), "rows of banned exclude it"),
         "What did it touch?": (kept_examples.rows_of(run=summary), "What 3 rows of loan touched"),
     }
