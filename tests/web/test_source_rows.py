@@ -74,6 +74,20 @@ def test_why_not_of_a_row_that_was_dropped_is_sparks(client: Client, store: Stor
     assert error["ask"]["python"] == f'lineage.get_run("{runs["again"]}").why_not("client_id = 49", table="judged")'
 
 
+def test_a_row_that_no_predicate_says(client: Client, runs: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is not asked about with all others."""
+
+    def conf() -> Any:
+        (found,) = asked(client(), runs["judged"], "forward", **behind(49, "client")).json()["results"]
+        return found["ask"]["conf"]
+
+    plain = "client_id = 49 AND name = 'client 49' AND income = 35.0 AND debt = 0.0"
+    of_run = {"question": "forward", "lineage_run_id": runs["judged"], "table": "client"}
+    assert conf() == of_run | {"target": plain, "across": False}
+    monkeypatch.setenv("AIRFLOW_LINEAGE_MASK", "client.*")
+    assert conf() is None
+
+
 @pytest.mark.parametrize(
     ("body", "error"),
     [

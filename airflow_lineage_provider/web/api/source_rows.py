@@ -4,7 +4,7 @@ known without Spark."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from fastapi import APIRouter
@@ -62,6 +62,10 @@ class _Meant:
     def target(self) -> KeyedRows | str:
         return self.keyed if self.keyed is not None else self.like
 
+    def asked_by(self, lines: Lines) -> Lines:
+        """The lines; nothing asks by itself about all rows in place of one of which no value can be said."""
+        return replace(lines, conf=None) if self.keyed is not None and self.like == "true" else lines
+
 
 @dataclass(frozen=True)
 class _Followed:
@@ -92,7 +96,7 @@ def _forward(question: Question, run_id: str, asked: ForwardAsked, form: Format)
     run = question.run(run_id)
     rows, meant = _meant(question, run, asked)
     across = asked.across and form == "json"
-    lines = [forward_lines(one.run.id, one.like, one.table, across=across) for one in meant]
+    lines = [one.asked_by(forward_lines(one.run.id, one.like, one.table, across=across)) for one in meant]
     found = [_followed(question, one, asks, across=across) for one, asks in zip(meant, lines, strict=True)]
     if form == "json":
         return _answer(question, asked, rows, found)
@@ -107,7 +111,7 @@ def _why_not(question: Question, run_id: str, asked: SourceRowsAsked) -> WhyNotA
     rows, meant = _meant(question, run, asked)
     found = []
     for one in meant:
-        lines = why_not_lines(one.run.id, one.like, one.table)
+        lines = one.asked_by(why_not_lines(one.run.id, one.like, one.table))
         followed = _followed(question, one, lines)
         here = followed.here
         lost = one.keyed is None and pc.count_distinct(here.links.column("asked")).as_py() < here.asked_rows
