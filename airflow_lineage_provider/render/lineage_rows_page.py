@@ -11,6 +11,7 @@ from airflow_lineage_provider.answers.values import count, seconds_text, visible
 from airflow_lineage_provider.render.page import Badge, badge
 from airflow_lineage_provider.render.pages import asset, written
 from airflow_lineage_provider.render.tables import TableView, table_view
+from airflow_lineage_provider.render.wording import rows_meaning
 
 if TYPE_CHECKING:
     from airflow_lineage_provider.answers.lineage_rows import LineageRows
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class RowsView:
-    """The rows of one table of one run: ``told`` says whose they are."""
+    """The rows of one table of one run: ``told`` says of which run, and who answered."""
 
     title: str
     told: str
@@ -49,9 +50,12 @@ def _title(found: Sequence[LineageRows]) -> str:
 
 
 def _view(one: LineageRows, anchor: str) -> RowsView:
-    where = "the result" if one.table == "result" else visible(one.table)
-    told = f"{visible(one.run.pipeline)}, run {one.run.id}; answered by {visible(one.engine) or 'nobody'} in {seconds_text(one.seconds)}"
+    where = f"the result of {visible(one.run.pipeline)}" if one.table == "result" else visible(one.table)
+    told = f"run {one.run.id}; answered by {visible(one.engine) or 'nobody'} in {seconds_text(one.seconds)}"
     return RowsView(
-        title=f"{count(len(one), 'row')} of {where}", told=told, badge=badge(one.guarantee), stale=tuple(map(visible, one.stale)),
+        title=f"{count(len(one), 'row')} of {where}",
+        told=told,
+        badge=badge(one.guarantee, rows_meaning(one.guarantee)),
+        stale=tuple(map(visible, one.stale)),
         table=table_view(one.rows, anchor),
-    )  # fmt: skip
+    )

@@ -185,11 +185,11 @@ def page(explanation: Explanation) -> Page:
     )
 
 
-def badge(guarantee: Guarantee) -> Badge:
-    """A guarantee to be shown."""
+def badge(guarantee: Guarantee, meaning: str | None = None) -> Badge:
+    """A guarantee to be shown; ``meaning`` is what its level says, where it is not about rows that made a target."""
     return Badge(
         level=guarantee_tone(guarantee), label=guarantee_label(guarantee), mark=guarantee_mark(guarantee),
-        cause=visible(guarantee.cause), meaning=guarantee_meaning(guarantee),
+        cause=visible(guarantee.cause), meaning=meaning or guarantee_meaning(guarantee),
     )  # fmt: skip
 
 

@@ -44,6 +44,7 @@ from airflow_lineage_provider.render.wording import (
     more,
     queries_of,
     question,
+    rows_meaning,
     run_facts,
     verification_text,
     whole_table_text,
@@ -115,12 +116,12 @@ def _notices(explanation: Explanation) -> Iterator[RenderableType]:
         yield from (Text(f"  {visible(one)}", style="yellow") for one in explanation.stale)
 
 
-def guarantee_line(guarantee: Guarantee, superset: str = "There may be rows too many") -> Text:
-    """What an answer is worth, in one sentence; ``superset`` says what it is where it has too much."""
-    words = {"exact": "This is exact", "superset": superset, "unavailable": "This is not guaranteed"}
+def guarantee_line(guarantee: Guarantee, meaning: str | None = None) -> Text:
+    """What an answer is worth, in one sentence; ``meaning`` is that of the level, where it is another than of any rows (`rows_meaning`)."""
+    said = meaning or rows_meaning(guarantee)
     style = {"exact": "green", "superset": "yellow", "unavailable": "red"}[guarantee.level]
     cause = f": {visible(guarantee.cause)}" if guarantee.cause else ""
-    return Text(f"{words[guarantee.level]}{cause}.", style=style)
+    return Text(f"{said[:1].upper()}{said[1:]}{cause}.", style=style)
 
 
 def _section(title: str, guarantee: Guarantee | None, *body: RenderableType) -> Iterator[RenderableType]:

@@ -15,6 +15,7 @@ from airflow_lineage_provider.render.terminal import guarantee_line
 from airflow_lineage_provider.render.why_not_text import (
     OPERATOR,
     descendant_lines,
+    meaning,
     row_text,
     survived_text,
     surviving_text,
@@ -37,7 +38,7 @@ def _parts(found: WhyNot, rows: int) -> Iterator[RenderableType]:
     yield Text()
     yield Text(f"{title(found)}: {visible(found.asked)}", style="bold")
     yield Text(f"{surviving_text(found)} (run {visible(found.run.id)})")
-    yield guarantee_line(found.guarantee, "Rows are told together")
+    yield guarantee_line(found.guarantee, meaning(found))
     if found.stale:
         yield Text("The sources have changed since the run:", style="bold yellow")
         yield from (Text(f"  {visible(one)}", style="yellow") for one in found.stale)

@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING
 from airflow_lineage_provider.answers.values import rows_of, seconds_text, visible
 from airflow_lineage_provider.render.page import badge
 from airflow_lineage_provider.render.pages import asset, written
-from airflow_lineage_provider.render.why_not_text import descendant_lines, row_text, survived_text, surviving_text, title, way_text
+from airflow_lineage_provider.render.why_not_text import (
+    descendant_lines,
+    meaning,
+    row_text,
+    survived_text,
+    surviving_text,
+    title,
+    way_text,
+)
 from airflow_lineage_provider.render.wording import more
 
 if TYPE_CHECKING:
@@ -59,7 +67,7 @@ def to_html(found: WhyNot, path: str | Path | None = None) -> str:
     """
     return written(
         "why_not.html.j2", path, title=title(found), asked=visible(found.asked), pipeline=visible(found.run.pipeline), run=found.run.id,
-        surviving=surviving_text(found), badge_of=badge(found.guarantee), stale=tuple(map(visible, found.stale)),
+        surviving=surviving_text(found), badge_of=badge(found.guarantee, meaning(found)), stale=tuple(map(visible, found.stale)),
         rows=tuple(_rows(found)), more_rows=more(found.rows.num_rows - ROWS, "row"), seconds=seconds_text(found.seconds),
         css=asset("explanation.css"),
     )  # fmt: skip

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from airflow_lineage_provider.answers.values import count, shortened, text_of, visible
+from airflow_lineage_provider.render.wording import rows_meaning
 
 if TYPE_CHECKING:
     from airflow_lineage_provider.answers.why_not import Descendant, Fate, WhyNot
@@ -21,6 +22,11 @@ def title(found: WhyNot) -> str:
 def surviving_text(found: WhyNot) -> str:
     """How many of the rows are in the result's lineage."""
     return f"{found.surviving:,} in the lineage of the result, {found.rows.num_rows - found.surviving:,} not"
+
+
+def meaning(found: WhyNot) -> str:
+    """What the level of its guarantee says."""
+    return rows_meaning(found.guarantee, "rows are told together")
 
 
 def row_text(values: Mapping[str, object]) -> str:

@@ -157,6 +157,11 @@ def guarantee_meaning(guarantee: Guarantee) -> str:
     return f"{meaning}, but where they come from is unknown"
 
 
+def rows_meaning(guarantee: Guarantee, superset: str = "there may be rows too many") -> str:
+    """What the level says of rows that lineage leads to; ``superset`` says what they are where there may be too much."""
+    return {"exact": "this is exact", "superset": superset, "unavailable": "this is not guaranteed"}[guarantee.level]
+
+
 def worth(explanation: Explanation) -> str:
     """What the whole answer is worth, naming the tables that are not exact."""
     names = explanation.tables
