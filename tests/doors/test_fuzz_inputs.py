@@ -175,8 +175,9 @@ def test_settings(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
 @fuzzed(run_id=anything, pipeline=st.one_of(st.none(), texts))
 def test_ids(store: Store, run_id: Any, pipeline: str | None) -> None:
     lineage = Lineage(store=store)
-    for ask in (lambda: lineage.get_run(run_id, pipeline), lambda: lineage.derivation(run_id), lambda: lineage.runs(pipeline, 1)):
+    for ask in (lambda: lineage.get_run(run_id, pipeline), lambda: lineage.derivation(run_id), lambda: lineage.answer(run_id)):
         answers(ask)
+    answers(lambda: lineage.runs(pipeline, 1))
     if run_id not in [one.id for one in lineage.runs(limit=1_000)] if isinstance(run_id, str) else True:
         with pytest.raises(LineageError):
             lineage.drop(run_id)

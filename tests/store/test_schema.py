@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import threading
+from typing import Any
 
+import pyarrow as pa
 import pytest
 import sqlalchemy as sa
 
 from airflow_lineage_provider.errors import StoreError, StoreSchemaTooNew, StoreSchemaTooOld, StoreUnavailable
 from airflow_lineage_provider.secrecy import redact
-from airflow_lineage_provider.store import RunRecord, Store, migrate, schema
+from airflow_lineage_provider.store import DerivationRecord, DerivationTable, RunRecord, Store, migrate, schema
 from airflow_lineage_provider.store.connection import Connector, make_engine, normalise, tcp_form
 from tests.store.conftest import sql
 
@@ -88,6 +90,30 @@ def test_down_and_up_again(empty_url: str) -> None:
     engine.dispose()
     with Store.open(empty_url) as store:
         assert store.begin_run(RunRecord(pipeline="p"))
+
+
+def test_answers_of_earlier_releases_are_explanations(empty_url: str) -> None:
+    """And a store that goes back has no others."""
+    from alembic import command
+
+    def moved(way: Any, to: str) -> None:
+        with engine.begin() as connection:
+            config = migrate._config()
+            config.attributes["connection"] = connection
+            way(config, to)
+
+    with Store.open(empty_url) as store:
+        run_id = store.begin_run(RunRecord(pipeline="p"))
+        store.publish_run(run_id)
+        tables = {"asked:rows": DerivationTable("asked", pa.table({"n": [1]}), "exact")}
+        before = store.save_derivation(DerivationRecord(run_id=run_id, target="n = 1"))
+        store.save_derivation(DerivationRecord(run_id=run_id, question="why_not", target="n = 1", tables=tables))
+    engine = make_engine(Connector(empty_url))
+    moved(command.downgrade, "0016")
+    moved(command.upgrade, "head")
+    engine.dispose()
+    with Store.open(empty_url) as store:
+        assert [(one.id, one.question) for one in store.derivations(run_id)] == [(before, "explain")]
 
 
 @pytest.mark.parametrize("url", ["sqlite:///x.db", "mysql://u:secret@h/d", "localhost", "postgresqlx://h"])
