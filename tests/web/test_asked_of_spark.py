@@ -203,17 +203,17 @@ def test_rows_of_runs_that_one_may_not_read_are_in_no_answer(
     """Of later runs, and of those that wrote what the run read: refused as a whole, in every form."""
     behind = ask(question="why_not", lineage_run_id=made["letters"], target="client_id = 3", table="larger")
     followed = ask(question="forward", lineage_run_id=made["letters"], target="client_id = 5", table="larger")
-    cases = {"loan_desk": [touched], "loan_letters": [behind, followed]}
-    for dag_id, refused_to in cases.items():
-        only_dag("ann", dag_id)
+    cases = {"ann": ("loan_desk", "letters", [touched]), "bob": ("loan_letters", "large", [behind, followed])}
+    for name, (dag_id, other, refused_to) in cases.items():
+        only_dag(name, dag_id)
         for asked in refused_to:
             assert asked.state == "success"
             path = f"{API}/derivations/{asked.result('derive')['derivation_id']}"
             for params in ({}, {"form": "page"}, {"format": "csv"}):
-                answer = client("viewer", "ann").get(path, params=params)
+                answer = client("viewer", name).get(path, params=params)
                 assert (answer.status_code, answer.json()["error"]["name"]) == (403, "NotPermitted"), path
                 assert client().get(path, params=params).status_code == 200
-                assert made["letters" if dag_id == "loan_desk" else "large"] not in answer.text
+                assert made[other] not in answer.text
 
 
 def test_columns_that_are_withheld(client: Client, lost: DagResult, made: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
