@@ -6,7 +6,10 @@ from collections.abc import Collection
 from functools import cache
 from typing import TYPE_CHECKING
 
+from airflow_lineage_provider.errors import LineageError, StoreUnavailable
+
 if TYPE_CHECKING:
+    from airflow_lineage_provider.records.run import RunRecord
     from airflow_lineage_provider.store import Materialization, Session, Store, WrittenPlace
 
 
@@ -23,6 +26,19 @@ class KnownRuns:
         self.run = cache(store.run)
         self.stored = cache(self._stored)
         self._written: dict[frozenset[str], list[WrittenPlace]] = {}
+
+    def readable(self, run_id: str) -> RunRecord | None:
+        """A run's record; None where it cannot be read.
+
+        :raises StoreUnavailable: the store does not answer.
+        """
+        try:
+            found: RunRecord = self.run(run_id)
+            return found
+        except StoreUnavailable:
+            raise
+        except LineageError:
+            return None
 
     def _stored(self, run_id: str) -> dict[str, Materialization]:
         return self.store.materializations(run_id, self.session)

@@ -35,7 +35,7 @@ def runs_behind(lineage: Lineage, found: Answer) -> Iterator[RunRecord | None]:
                 yield from _with_writers(known, found.run.id)
             case Descendants():
                 yield from _with_writers(known, found.here.run.id, found.here.asked_table)
-                yield from (readable_record(known, run_id) for run_id in sorted(found.remarked | {*found.later}))
+                yield from (known.readable(run_id) for run_id in sorted(found.remarked | {*found.later}))
             case LineageRows():
                 yield from _with_writers(known, found.run.id, found.asked_table)
 
@@ -44,21 +44,7 @@ def written_by(lineage: Lineage, source: RecordedSource, reader: str) -> list[Ru
     """The runs that wrote what run ``reader`` read of a source; None for one that cannot be read."""
     with lineage.store.session(lineage.query_seconds) as session:
         known = KnownRuns(lineage.store, session)
-        return [readable_record(known, writer) for writer in made_by(known, source, reader).runs]
-
-
-def readable_record(known: KnownRuns, run_id: str) -> RunRecord | None:
-    """A run's record; None where it cannot be read.
-
-    :raises StoreUnavailable: the store does not answer.
-    """
-    try:
-        found: RunRecord = known.run(run_id)
-        return found
-    except StoreUnavailable:
-        raise
-    except LineageError:
-        return None
+        return [known.readable(writer) for writer in made_by(known, source, reader).runs]
 
 
 def _with_writers(known: KnownRuns, run_id: str, table: str | None = None) -> Iterator[RunRecord | None]:

@@ -14,6 +14,7 @@ import pytest
 from rich.console import Console
 
 from airflow_lineage_provider import Lineage, Run, SketchOn, reasoned_udf
+from airflow_lineage_provider.answers.why_not import WhyNot
 from airflow_lineage_provider.errors import InvalidOption, PlanError, ReadThroughSketch, SketchError, SketchUnsafe
 from airflow_lineage_provider.plan.expressions import Attribute
 from airflow_lineage_provider.sketches.partition import Partition
@@ -217,6 +218,10 @@ def _outside(lineage: Lineage, through: Run, plain: Run, asked: str) -> None:
     assert plain.why_not(others, table="lineitem", max_rows=1000).surviving == 0
     (use,) = through.sketches
     assert {(fate.lost, fate.drop.reason if fate.drop else None) for fate in found.fates} == {(1, "sketch")}
+    kept = lineage.get_run(through.id).why_not(others, table="lineitem", max_rows=1000, save=True)
+    again = lineage.answer(kept.id)
+    assert isinstance(again, WhyNot)
+    assert list(again.fates) == list(found.fates)
     text = f"not read: outside sketch {use.sketch} of run {plain.id}, which has all rows that can matter to the result"
     assert {fate.drop.text for fate in found.fates if fate.drop} == {text}
     shown = io.StringIO()

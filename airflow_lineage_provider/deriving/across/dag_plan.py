@@ -50,7 +50,7 @@ def dag_plan(known: KnownRuns, dag_id: str, dag_run_id: str, may_read: MayRead, 
     """
     wanted = RunsWanted(context=(("dag_id", dag_id), ("run_id", dag_run_id)))
     found = known.store.list_runs(wanted, may_read, MOST_RUNS)
-    records = {run.id: _readable(known, run.id) for run in last_tries(found.runs)}
+    records = {run.id: known.readable(run.id) for run in last_tries(found.runs)}
     made = _joined([one for one in records.values() if one is not None], known, may_read, in_time)
     made.problems += [f"the record of run {run_id} cannot be read" for run_id, one in records.items() if one is None]
     if found.last is not None:
@@ -62,16 +62,6 @@ def newest_dag_run(known: KnownRuns, dag_id: str, may_read: MayRead) -> str | No
     """The DAG run of the newest recorded run of a DAG; None where there is none."""
     found = known.store.list_runs(RunsWanted(context=(("dag_id", dag_id),)), may_read, 1).runs
     return found[0].dag_run_id if found else None
-
-
-def _readable(known: KnownRuns, run_id: str) -> RunRecord | None:
-    try:
-        record: RunRecord = known.run(run_id)
-        return record
-    except StoreUnavailable:
-        raise
-    except LineageError:
-        return None
 
 
 def last_tries(runs: Iterable[RunHead]) -> list[RunHead]:
@@ -218,7 +208,7 @@ class _Joiner:
         return found
 
     def _writer(self, run_id: str) -> RunRecord | None:
-        record = _readable(self.known, run_id)
+        record = self.known.readable(run_id)
         return record if record is not None and self.may_read(record) else None
 
 

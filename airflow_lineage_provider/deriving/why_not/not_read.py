@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from airflow_lineage_provider.answers.fates import Fates
 from airflow_lineage_provider.answers.fates import Way as FollowedWay
-from airflow_lineage_provider.answers.why_not import Drop
+from airflow_lineage_provider.deriving.why_not.drops import DroppedBy
 from airflow_lineage_provider.errors import ReadThroughSketch, SketchError
 from airflow_lineage_provider.sketches import kept_cuts
 from airflow_lineage_provider.sketches.sketch import Sketch
@@ -23,21 +22,6 @@ if TYPE_CHECKING:
 
 Told = tuple[int, str]
 """A segment, and the text of an operator in it."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class _NotRead:
-    """Rows that the first operator on the way, the sketch's selection, has dropped (`Drops`)."""
-
-    use: SketchUse
-
-    @property
-    def names(self) -> Sequence[tuple[str, str]]:
-        return ()
-
-    def of(self, _tag: int) -> Drop:
-        text = f"not read: outside sketch {self.use.sketch} of run {self.use.run_id}, which has all rows that can matter to the result"
-        return Drop(reason="sketch", text=text)
 
 
 def used_sketches(run: AskedRun) -> dict[int, SketchUse]:
@@ -73,7 +57,10 @@ def _way(leaf: int, told: Told, use: SketchUse, rows: int) -> FollowedWay:
 
     operators = (told, (told[0], f"σ {use.column} in {use.fragments:,} of {use.count:,} fragments"))
     descendants = np.array([[1], [0]], np.int64).repeat(rows, axis=1)
-    return FollowedWay(leaf=leaf, operators=operators, descendants=descendants, drops={1: _NotRead(use=use)})
+    says = f"not read: outside sketch {use.sketch} of run {use.run_id}, which has all rows that can matter to the result"
+    return FollowedWay(
+        leaf=leaf, operators=operators, descendants=descendants, drops={1: DroppedBy(reason="sketch", says=says, evidence=None)}
+    )
 
 
 def _outside(run: AskedRun, use: SketchUse, rows: pa.Table) -> npt.NDArray[np.bool_]:
