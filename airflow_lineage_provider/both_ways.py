@@ -253,8 +253,15 @@ class LineageOfRows(ABC):
         most = settings.target_limit() if max_rows is None else max_rows
 
         def followed(run: AskedRun, onward: Onward) -> LineageRows | Descendants:
-            here = rows_from(replace(run, subqueries=subqueries), rows, table, at=at, summary=self.summary, limit=most, lazy=lazy)
+            here = asked(run, later=None if across or save else later)
             return onward.follow(here) if across else here
+
+        def asked(run: AskedRun, later: Callable[[], LineageRows] | None) -> LineageRows:
+            run = replace(run, subqueries=subqueries)
+            return rows_from(run, rows, table, at=at, summary=self.summary, limit=most, lazy=lazy, later=later)
+
+        def later() -> LineageRows:
+            return self._asking.answered("forward,", params, progress, lambda run: asked(run, later=None))
 
         if save:
             self._asking.check_may_keep()

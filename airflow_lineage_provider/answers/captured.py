@@ -40,10 +40,19 @@ class CapturedMap:
 
 
 @dataclass(frozen=True, kw_only=True)
+class CapturedValues:
+    """The different values that are kept of a source table in place of its rows: how many, and how many bytes."""
+
+    count: int
+    bytes: int
+
+
+@dataclass(frozen=True, kw_only=True)
 class CapturedIndex:
     """What was captured of a run's lineage: ``maps``, over which you may iterate. ``engine`` found the rows. ``not_captured`` are the
-    source tables that were left out, and ``tables`` what was captured of those of which not all is, or not all in one; ``problem`` says why
-    nothing was captured, though it was to be."""
+    source tables that were left out, and ``tables`` what was captured of those of which not all is, or not all in one; ``values`` are those
+    that indexes lead to in place of a table's rows (`CaptureTable.granularity`). ``problem`` says why nothing was captured, though it was
+    to be."""
 
     captured: datetime
     seconds: float
@@ -52,6 +61,7 @@ class CapturedIndex:
     not_captured: tuple[str, ...] = ()
     problem: str = ""
     tables: Mapping[str, CaptureTable] = field(default_factory=dict)
+    values: Mapping[str, CapturedValues] = field(default_factory=dict)
 
     @property
     def edges(self) -> int:
@@ -60,8 +70,8 @@ class CapturedIndex:
 
     @property
     def bytes(self) -> int:
-        """As they are written."""
-        return sum(one.bytes for one in self.maps)
+        """As they are written, with the values that they lead to."""
+        return sum(one.bytes for one in self.maps) + sum(one.bytes for one in self.values.values())
 
     def __iter__(self) -> Iterator[CapturedMap]:
         return iter(self.maps)
@@ -81,6 +91,7 @@ def captured_index(record: RunRecord, recorded: RecordedPlan) -> CapturedIndex |
     return CapturedIndex(
         captured=index.captured, seconds=index.seconds, engine=index.engine, maps=tuple(_map(one, recorded) for one in index.maps),
         not_captured=_not_captured(index, recorded), problem=index.problem, tables=_tables(index, recorded),
+        values=_values(index, recorded),
     )  # fmt: skip
 
 
@@ -88,6 +99,7 @@ def _map(one: RecordedMap, recorded: RecordedPlan) -> CapturedMap:
     segments = recorded.plan.segments
     to = {
         "source": lambda: recorded.sources[one.input].source.relation.name,
+        "value": lambda: f"values of {recorded.sources[one.input].source.relation.name}",
         "segment": lambda: f"segment {one.input}",
         "control": lambda: f"control: segment {one.input}",
     }[one.side]()
@@ -99,12 +111,25 @@ def _map(one: RecordedMap, recorded: RecordedPlan) -> CapturedMap:
 
 def _not_captured(index: RecordedIndex, recorded: RecordedPlan) -> tuple[str, ...]:
     """The source tables that were left out."""
-    leaves = index.pruned_leaves - {one.input for one in index.maps if one.side == "source"}
+    leaves = index.pruned_leaves - {one.input for one in index.maps if one.side in ("source", "value")}
     return tuple(name for name, group in tables_of(recorded).items() if {one.source.leaf for one in group} & leaves)
 
 
 def _tables(index: RecordedIndex, recorded: RecordedPlan) -> dict[str, CaptureTable]:
     cubes = {one.leaf: [Cube(by=each.by, measures=each.measures) for each in index.cubes if each.leaf == one.leaf] for one in index.classes}
-    known = {one.leaf: CaptureTable(where=one.where or None, partition_by=one.partition_by, cube=cubes[one.leaf]) for one in index.classes}
+    known = {
+        one.leaf: CaptureTable(where=one.where or None, partition_by=one.partition_by, cube=cubes[one.leaf], granularity=one.granularity)
+        for one in index.classes
+    }
     leaves = {name: [one.source.leaf for one in group if one.source.leaf in known] for name, group in tables_of(recorded).items()}
     return {name: known[own[0]] for name, own in leaves.items() if own}
+
+
+def _values(index: RecordedIndex, recorded: RecordedPlan) -> dict[str, CapturedValues]:
+    counts = {one.number: one.rows for one in index.spaces if one.side == "value"}
+    found = {}
+    for name, group in tables_of(recorded).items():
+        own = [kept for one in group if (kept := index.values_of(one.source.leaf)) is not None]
+        if own:
+            found[name] = CapturedValues(count=sum(counts[one.leaf] for one in own), bytes=sum(one.bytes for one in own))
+    return found

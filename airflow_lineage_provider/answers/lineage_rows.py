@@ -63,9 +63,10 @@ class LineageRows(ShownAsPage):
     which of them (``row``, counted from 0) answers to which of the rows that were asked about (``asked``, counted from 0 in the order of
     the result, or of the source rows' lineage keys). ``guarantee`` is what the answer is worth, ``engine`` who gave it: ``lazy: …`` where
     the rows were looked for when they were asked for. ``stale`` says what has changed since the run. ``asked_rows`` is how
-    many rows were asked about, and ``asked_table`` the source table that they are of (empty: they are rows of the result). ``numbers`` are
-    those of rows of the result, as `Run.numbered` takes them; ``keys`` the lineage keys of rows of a source table. ``id`` finds a kept
-    answer again (`Lineage.answer`); empty where it was not kept.
+    many rows were asked about, and ``asked_table`` the source table that they are of (empty: they are rows of the result); of an answer
+    that is not ``is_linked`` neither ``links`` nor ``asked_rows`` is known. ``numbers`` are those of rows of the result, as `Run.numbered`
+    takes them; ``keys`` the lineage keys of rows of a source table. ``id`` finds a kept answer again (`Lineage.answer`); empty where it was
+    not kept.
     """
 
     run: RunSummary
@@ -82,6 +83,7 @@ class LineageRows(ShownAsPage):
     seconds: float = 0.0
     asked_table: str = ""
     id: str = ""
+    is_linked: bool = True
 
     def __len__(self) -> int:
         return int(self.rows.num_rows)
@@ -131,7 +133,8 @@ class LineageRows(ShownAsPage):
         """The rows aggregated in DuckDB's SQL: a row for each value of ``by``, in their order, or one row of all.
 
         Each of ``by`` and of ``measures`` is one expression, and its column is called as it is written or, with ``AS``, as it says. Rows
-        whose ``by`` is NULL are a group of their own, the last one. ``engine``, in the metadata of the table's schema, says who gave it.
+        whose ``by`` is NULL are a group of their own, the last one. ``engine`` and ``guarantee``, in the metadata of the table's schema,
+        say who gave it and what it is worth.
 
         >>> rows.aggregate(by=["year(granted) AS year"], measures=["count(*)", "sum(amount)"])      # doctest: +SKIP
 
@@ -140,7 +143,9 @@ class LineageRows(ShownAsPage):
         """
         from airflow_lineage_provider.answers.consumed_rows import aggregated
 
-        return aggregated(by, measures, self._numbered()).replace_schema_metadata({"engine": self.engine})
+        return aggregated(by, measures, self._numbered()).replace_schema_metadata(
+            {"engine": self.engine, "guarantee": self.guarantee.level}
+        )
 
     def query(self, query: str, /, **params: Any) -> pa.Table:
         """The rows of one SELECT over these rows: a query that consumes lineage (Smoke, Sec. 2.1).

@@ -126,13 +126,20 @@ class Building:
         """
         spaces = {key: self._space(key) for key in self._row_sets()}
         built = Writer()
+        by_value = _by_value(divided)
         for key, space in spaces.items():
-            built.add_space(key, space, self.counts.get(key))
+            if key not in by_value:
+                built.add_space(key, space, self.counts.get(key))
         classes = self._divide(divided, spaces, built) if divided is not None else {}
         for (segment, to), asked in self._asked.items():
             edges, others = self._edges_of(segment, to, asked, spaces)
             one = classes.get(to[1], Classes()) if to[0] == "source" else Classes()
             kept = one.kept(edges)
+            if to in by_value:
+                # Of its rows it is as if nothing had been captured.
+                self._pruned.setdefault(segment, set()).add(to[1])
+                kept, others = one.grouped(kept)
+                to, one = ("value", to[1]), Classes()
             if directions != "forward" or to[0] == "control":
                 self._check_classes(segment, kept.rows * one.number)
                 built.add_map(segment, to, "backward", one.divided(kept), others, one.number)
@@ -213,6 +220,11 @@ class Building:
             return csr(Edges(rows, np.zeros(len(rows), np.int64)), output.rows, 1), 1
         rids = spaces[to].rids(pa.concat_tables(self._keys[segment, to]))
         return csr(Edges(rows, rids), output.rows, spaces[to].rows), spaces[to].rows
+
+
+def _by_value(divided: Divided | None) -> frozenset[RowSetKey]:
+    """The sources whose values are kept in place of their rows."""
+    return frozenset(("source", leaf) for leaf, one in divided.tables.items() if one.granularity) if divided is not None else frozenset()
 
 
 def _numbers(rows: pa.Table, at: int) -> Numbers:

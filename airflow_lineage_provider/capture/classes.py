@@ -40,6 +40,31 @@ class Classes:
         ends = np.concatenate([[0], np.cumsum(kept)])
         return Csr(ends[edges.indptr], edges.rids[kept])
 
+    def grouped(self, edges: Csr) -> tuple[Csr, int]:
+        """Edges to the classes of the rows in place of the rows, each once, and how many classes there are.
+
+        >>> import numpy as np, pyarrow as pa
+        >>> classes = Classes(codes=np.array([1, 0, 1]), values=pa.table({"value_0": ["a", "b"]}))
+        >>> made, others = classes.grouped(Csr(np.array([0, 3, 4]), np.array([0, 1, 2, 2])))
+        >>> made.indptr.tolist(), made.rids.tolist(), others
+        ([0, 2, 3], [0, 1, 1], 2)
+        """
+        import numpy as np
+
+        assert self.codes is not None
+        assert self.values is not None
+        rows = np.repeat(np.arange(edges.rows), edges.degrees)
+        return csr(Edges(rows, self.codes[edges.rids]), edges.rows, self.values.num_rows), self.values.num_rows
+
+    @property
+    def classes_left_out(self) -> npt.NDArray[Any] | None:
+        """Of each class whether any of its rows is left out; None: no row is."""
+        import numpy as np
+
+        if self.left_out is None or self.codes is None:
+            return None
+        return np.bincount(self.codes[self.left_out], minlength=self.number) > 0
+
     def divided(self, edges: Csr) -> Csr:
         """The same edges from so many rows in place of each as there are classes: ``row * number + class``.
 

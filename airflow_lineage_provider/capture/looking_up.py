@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from airflow_lineage_provider.capture.csr import Edges
 from airflow_lineage_provider.capture.encodings import ENCODINGS
@@ -16,6 +16,7 @@ from airflow_lineage_provider.tracing.reserved import TAG
 from airflow_lineage_provider.tracing.trace import Step
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
     import pyarrow as pa
 
     from airflow_lineage_provider.capture.csr import Numbers
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 Fetch = Callable[[int, Sequence[int]], Mapping[int, "pa.Array"]]
 """Parts of the index of a number, as they were written (`encodings.written.from_bytes`), by their numbers."""
+Tagged: TypeAlias = "tuple[Numbers, Numbers]"
+"""Tags, and for each the number of a row that answers to it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +64,14 @@ class LookedUpLineage:
 
         return None if classes.values is None else pa.Table.from_struct_array(self._parts(classes.values, [0])[0])
 
+    def flags(self, number: int) -> npt.NDArray[Any]:
+        """What is written of each row, or class, of a leaf, beside the indexes: true or false.
+
+        :raises RecordDamaged: as `step`.
+        """
+        found: npt.NDArray[Any] = self._parts(number, [0])[0].to_numpy(zero_copy_only=False)
+        return found
+
     def cells(self, cube: RecordedCube, numbers: Sequence[int]) -> pa.Table:
         """The cells of a cube that rows of the result have, by their numbers.
 
@@ -69,7 +80,7 @@ class LookedUpLineage:
         import numpy as np
         import pyarrow as pa
 
-        rids = self._space("segment", 0).rids(pa.table({"key_0": pa.array(numbers, pa.int64())}))
+        rids = self.space("segment", 0).rids(pa.table({"key_0": pa.array(numbers, pa.int64())}))
         part = np.searchsorted(np.array(cube.starts, np.int64), rids, side="right") - 1
         arrays = self._parts(cube.number, sorted({0, *part.tolist()}))
         found = [array.take(pa.array(rids[part == number] - cube.starts[number])).flatten() for number, array in arrays.items()]
@@ -86,20 +97,20 @@ class LookedUpLineage:
         left_out = {*self.index.pruned.get(str(segment), ()), *(leads_to & self._left_out)}
         if str(segment) not in self.index.met or (left_out and (wanted is None or not wanted.isdisjoint(left_out))):
             return None
-        maps = self._maps(segment, "backward")
-        rids = self._space("segment", segment).rids(target.select([1]).rename_columns(["key_0"]))
+        maps = [one for one in self.maps(segment, "backward") if one.side != "value"]
+        rids = self.space("segment", segment).rids(target.select([1]).rename_columns(["key_0"]))
         tags = _numbers(target, 0)
         found: dict[Side, dict[int, pa.Table]] = {"source": {}, "segment": {}}
         controls: dict[int, tuple[int, ...]] = {}
         for one in maps:
-            edges = self._edges(one, rids, "backward")
+            edges = self.edges(one, rids, "backward")
             if one.side == "control":
                 controls[one.input] = tuple(np.unique(tags[edges.asked]).tolist())
             elif len(edges.rid):
                 found[one.side][one.input] = self._tagged(one.side, one.input, tags, edges)
         controls = {number: own for number, own in controls.items() if own}
         met = self.index.met[str(segment)]
-        return Step(sources=found["source"], segments=found["segment"], controls=controls, met=met), self._names(maps, "backward")
+        return Step(sources=found["source"], segments=found["segment"], controls=controls, met=met), self.names(maps, "backward")
 
     def descendants(self, rows: Rows, output: RowSet) -> tuple[pa.Table, str] | None:
         """Tag and number of the rows of a stored segment that descend from rows of a source.
@@ -107,69 +118,77 @@ class LookedUpLineage:
         :raises RecordDamaged: as `step`.
         """
         (wanted,) = output.numbers
-        if output.kind != "segment" or str(wanted) not in self.index.met or not self._complete():
+        if output.kind != "segment" or str(wanted) not in self.index.met or not self.is_complete:
             return None
         pruned = self.index.pruned_leaves
         if pruned and (rows.of.kind == "segment" or not pruned.isdisjoint(rows.of.numbers)):
             return None
         if rows.of.kind == "source" and self._are_left_out(rows):
             return None
-        found, used = self._start(rows), []
+        return self.down(self._start(rows), wanted)
+
+    def down(self, found: dict[tuple[Side, int], list[Tagged]], wanted: int) -> tuple[pa.Table, str]:
+        """Tag and number of the rows of a stored segment that descend from rows (or values) whose tags and rids were found.
+
+        :raises RecordDamaged: as `step`.
+        """
+        used = []
         for segment in sorted({int(one) for one in self.index.met}, reverse=True):
-            for one in (each for each in self._maps(segment, "forward") if each.side != "control"):
+            for one in (each for each in self.maps(segment, "forward") if each.side != "control"):
                 for tags, rids in found.get((one.side, one.input), ()):
-                    edges = self._edges(one, rids, "forward")
+                    edges = self.edges(one, rids, "forward")
                     found.setdefault(("segment", segment), []).append((tags[edges.asked], edges.rid))
                     used.append(one)
-        return self._numbered(wanted, found.get(("segment", wanted), [])), self._names(used, "forward")
+        return self._numbered(wanted, found.get(("segment", wanted), [])), self.names(used, "forward")
 
     def _are_left_out(self, rows: Rows) -> bool:
         """Whether any of a source's rows is in no index though something may descend from it."""
         for one in self.index.classes:
             if one.left_out is not None and one.leaf in rows.of.numbers:
-                rids = self._space("source", one.leaf).rids(rows.keys.drop_columns([TAG]))
-                if self._parts(one.left_out, [0])[0].to_numpy(zero_copy_only=False)[rids[rids >= 0]].any():
+                rids = self.space("source", one.leaf).rids(rows.keys.drop_columns([TAG]))
+                if self.flags(one.left_out)[rids[rids >= 0]].any():
                     return True
         return False
 
-    def _maps(self, segment: int, direction: Direction) -> list[RecordedMap]:
+    def maps(self, segment: int, direction: Direction) -> list[RecordedMap]:
         """One index for each input of a segment: that of this direction, or the one of the other, which has the same pairs."""
         own = [one for one in self.index.maps if one.segment == segment]
         by_input = {(one.side, one.input): one for one in sorted(own, key=lambda each: each.direction == direction)}
         return list(by_input.values())
 
-    def _complete(self) -> bool:
+    @property
+    def is_complete(self) -> bool:
         """Whether what stands behind is captured down to the sources."""
         return {one.input for one in self.index.maps if one.side == "segment"} <= {int(one) for one in self.index.met}
 
-    def _start(self, rows: Rows) -> dict[tuple[Side, int], list[tuple[Numbers, Numbers]]]:
-        found: dict[tuple[Side, int], list[tuple[Numbers, Numbers]]] = {}
+    def _start(self, rows: Rows) -> dict[tuple[Side, int], list[Tagged]]:
+        found: dict[tuple[Side, int], list[Tagged]] = {}
         tags, keys = _numbers(rows.keys, 0), rows.keys.drop_columns([TAG])
         for number in rows.of.numbers:
             if any((one.side, one.input) == (rows.of.kind, number) for one in self.index.maps):
-                rids = self._space(rows.of.kind, number).rids(keys)
+                rids = self.space(rows.of.kind, number).rids(keys)
                 found[rows.of.kind, number] = [(tags[rids >= 0], rids[rids >= 0])]
         return found
 
-    def _numbered(self, segment: int, found: list[tuple[Numbers, Numbers]]) -> pa.Table:
+    def _numbered(self, segment: int, found: list[Tagged]) -> pa.Table:
         import numpy as np
         import pyarrow as pa
 
         tags = np.concatenate([np.empty(0, np.int64), *(one for one, _ in found)])
         rids = np.concatenate([np.empty(0, np.int64), *(one for _, one in found)])
-        return distinct_rows(self._space("segment", segment).keys(rids).add_column(0, TAG, pa.array(tags)))
+        return distinct_rows(self.space("segment", segment).keys(rids).add_column(0, TAG, pa.array(tags)))
 
     def _tagged(self, side: Side, number: int, tags: Numbers, edges: Edges) -> pa.Table:
         import pyarrow as pa
 
-        return self._space(side, number).keys(edges.rid).add_column(0, TAG, pa.array(tags[edges.asked]))
+        return self.space(side, number).keys(edges.rid).add_column(0, TAG, pa.array(tags[edges.asked]))
 
-    def _edges(self, one: RecordedMap, rids: Numbers, direction: Direction) -> Edges:
+    def edges(self, one: RecordedMap, rids: Numbers, direction: Direction) -> Edges:
         """The edges of rows; ``rids`` may be -1, of rows that the index knows nothing of: nothing."""
         encoding = ENCODINGS.get(one.encoding)
         if encoding is None:
             raise RecordDamaged(f"captured lineage is written as {one.encoding!r}, which this release does not know: capture it again")
-        ends = [self._space("segment", one.segment).rows, 1 if one.side == "control" else self._space(one.side, one.input).rows]
+        ends = [self.space("segment", one.segment).rows, 1 if one.side == "control" else self.space(one.side, one.input).rows]
         rows, others = ends if one.direction == "backward" else reversed(ends)
         if one.direction != direction:
             edges, most = self._turned(one, encoding, rids, others), rows
@@ -221,7 +240,7 @@ class LookedUpLineage:
                 found.append((edges.rid + one.begins[number]) // one.classes)
         return Edges(np.concatenate(asked), np.concatenate(found))
 
-    def _names(self, maps: Sequence[RecordedMap], direction: Direction) -> str:
+    def names(self, maps: Sequence[RecordedMap], direction: Direction) -> str:
         """How the indexes are written that were asked; those of the other direction were searched."""
         return ", ".join(sorted({self._name(one, direction) for one in maps})) or "nothing stands behind it"
 
@@ -238,7 +257,7 @@ class LookedUpLineage:
             raise RecordDamaged(f"part {gone[0]} of captured lineage is gone: capture it again, or forget it")
         return found
 
-    def _space(self, side: Side, number: int) -> RidSpace:
+    def space(self, side: Side, number: int) -> RidSpace:
         import pyarrow as pa
 
         if (side, number) not in self._spaces:

@@ -13,7 +13,7 @@ from airflow_lineage_provider.plan.segments import SegmentedPlan
 from airflow_lineage_provider.words import Subqueries
 
 Direction = Literal["backward", "forward"]
-Side = Literal["segment", "source", "control"]
+Side = Literal["segment", "source", "control", "value"]
 
 ROWS_OF_A_PART = 65_536
 """An index is written in parts of so many rows at most."""
@@ -25,7 +25,7 @@ PAIRS_OF_A_PART = 1_048_576
 class RecordedSpace:
     """How the rows of a row set are numbered (`rids`).
 
-    :ivar side: ``segment`` or ``source``. :ivar number: of the stored segment, or of the source leaf.
+    :ivar side: ``segment``, ``source`` or ``value``. :ivar number: of the stored segment, or of the source leaf.
     :ivar kind: ``numbered``, ``in_files`` or ``listed``; the keys that are listed stand in the part ``keys`` of the index.
     :ivar parts: partitions, or hashes of files, each with the number of its rows, in the order in which they are numbered.
     """
@@ -43,7 +43,8 @@ class RecordedMap:
     """One index: from the rows of a stored segment to rows of one of its inputs, or (forward) the other way round.
 
     :ivar number: of the index within its run. :ivar segment: the stored segment's.
-    :ivar side, input: the input: a stored segment, a source leaf, or the segment whose difference or existence test is a control.
+    :ivar side, input: the input: a stored segment, a source leaf, the segment whose difference or existence test is a control, or the
+        source leaf whose values are kept in place of its rows (`RecordedClasses.granularity`).
     :ivar encoding, because: how it is written (`encodings`), and why. :ivar edges: how many pairs of rows it has.
     :ivar bytes: as it is written. :ivar parts: how many.
     :ivar starts: the row that each part begins with; of indexes of older releases none is told, and each part has `ROWS_OF_A_PART`.
@@ -80,6 +81,9 @@ class RecordedClasses:
         its row is in none; None: all rows are in them.
     :ivar partition_by: the expressions that rows of one class agree in. :ivar values: the index whose part has their values, class by
         class; None: there is one class.
+    :ivar granularity: the expressions whose values are kept in place of rows: indexes have numbers of classes, and ``left_out`` says of
+        each class whether any of its rows is in none. None: rows are kept; empty: nothing is.
+    :ivar bytes: of the values, as they are written.
     """
 
     leaf: int
@@ -87,6 +91,8 @@ class RecordedClasses:
     left_out: int | None = None
     partition_by: tuple[str, ...] = ()
     values: int | None = None
+    granularity: tuple[str, ...] | None = None
+    bytes: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -143,6 +149,10 @@ class RecordedIndex:
     def pruned_leaves(self) -> frozenset[int]:
         """The source leaves that were not captured, of any segment."""
         return frozenset(leaf for own in self.pruned.values() for leaf in own)
+
+    def values_of(self, leaf: int) -> RecordedClasses | None:
+        """The values that are kept of a source leaf in place of its rows; None where none are."""
+        return next((one for one in self.classes if one.leaf == leaf and one.granularity), None)
 
     def map(self, segment: int, side: Side, input: int, direction: Direction) -> RecordedMap | None:
         """The index between two row sets; None where there is none."""

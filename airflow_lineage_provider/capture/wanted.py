@@ -48,7 +48,8 @@ class CaptureTable:
 
     Rows that do not meet ``where`` are in no index (*selection push-down*: Smoke, Sec. 4.1): questions about rows that meet it are looked
     up, and any other is traced. The rows behind one row are ordered by the values of ``partition_by`` (*data skipping*: Sec. 4.2), so
-    that conditions on these leave most of them unread. Aggregates that a ``cube`` has are looked up without any row.
+    that conditions on these leave most of them unread. Aggregates that a ``cube`` has are looked up without any row. With ``granularity``
+    values of these expressions are kept in place of rows (*lineage-on*: forward lineage, Sec. 4.3); of an empty list nothing is.
 
     :raises InvalidCapture: it cannot be meant so.
     """
@@ -56,6 +57,7 @@ class CaptureTable:
     where: str | None = None
     partition_by: Sequence[str] = ()
     cube: Sequence[Cube] = ()
+    granularity: Sequence[str] | None = None
 
     def __post_init__(self) -> None:
         if self.where is not None and (not isinstance(self.where, str) or not self.where.strip()):
@@ -64,6 +66,22 @@ class CaptureTable:
         if not isinstance(self.cube, list | tuple) or not all(isinstance(one, Cube) for one in self.cube):
             raise InvalidCapture(f"capture: cube={shown(self.cube)} is not understood; it can be [Cube(by=[…], measures=[…])]")
         object.__setattr__(self, "cube", tuple(self.cube))
+        if self.granularity is not None:
+            object.__setattr__(self, "granularity", _texts("granularity", self.granularity))
+            self._check_granularity()
+
+    def _check_granularity(self) -> None:
+        if self.granularity and self.partition_by:
+            raise InvalidCapture(
+                "capture: with granularity no rows are kept, and partition_by orders rows: give the expressions of one of them to the other"
+            )
+        if not self.granularity and (self.where or self.partition_by or self.cube):
+            raise InvalidCapture("capture: granularity=[] captures nothing of the table: give it without where, partition_by and cube")
+
+    @property
+    def is_off(self) -> bool:
+        """Whether nothing is captured of the table."""
+        return self.granularity is not None and not self.granularity
 
 
 @dataclass(frozen=True, kw_only=True)

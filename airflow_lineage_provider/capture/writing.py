@@ -76,14 +76,28 @@ class Writer:
             self.spaces.append(RecordedSpace(side=side, number=of, kind=kind, rows=space.rows, parts=tuple(parts)))
 
     def add_classes(self, leaf: int, classes: Classes, wanted: CaptureTable) -> None:
-        """Which rows of a source leaf are in no index, and the classes of the others."""
+        """Which rows of a source leaf are in no index, and the classes of the others; where values are kept in place of rows, these."""
         import pyarrow as pa
 
-        left_out = None if classes.left_out is None else self._beside(pa.array(classes.left_out))
+        told = classes.classes_left_out if wanted.granularity else classes.left_out
+        left_out = None if told is None else self._beside(pa.array(told))
         values = None if classes.values is None else self._beside(classes.values.to_struct_array().combine_chunks())
         self.classes.append(
-            RecordedClasses(leaf=leaf, where=wanted.where or "", left_out=left_out, partition_by=tuple(wanted.partition_by), values=values)
+            RecordedClasses(
+                leaf=leaf,
+                where=wanted.where or "",
+                left_out=left_out,
+                partition_by=tuple(wanted.partition_by),
+                values=values,
+                granularity=tuple(wanted.granularity) if wanted.granularity else None,
+                bytes=self._bytes(values) if values is not None else 0,
+            )
         )
+        if wanted.granularity and classes.values is not None:
+            self.spaces.append(RecordedSpace(side="value", number=leaf, kind="listed", rows=classes.values.num_rows, keys=values))
+
+    def _bytes(self, number: int) -> int:
+        return sum(len(content) for of, _, content in self.parts if of == number)
 
     def add_cube(self, leaf: int, cube: Cube, edges: Csr, cells: Callable[[Csr], pa.Array]) -> None:
         """Aggregates of the rows of a source leaf behind the result's; ``cells`` gives a list of structs for each row of a part of it."""
@@ -100,7 +114,7 @@ class Writer:
                 number=number,
                 starts=tuple(starts),
                 cells=sum(len(one.values) for one in found),
-                bytes=sum(len(content) for of, _, content in self.parts if of == number),
+                bytes=self._bytes(number),
                 disjoint=not len(edges.rids) or int(np.bincount(edges.rids).max()) <= 1,
             )
         )

@@ -1,4 +1,5 @@
-"""What a shell says of tables whose lineage is captured: ``--tables``; of one by its name ``--where``, ``--partition-by``, ``--cube``."""
+"""What a shell says of tables whose lineage is captured: ``--tables``; of one by its name ``--where``, ``--partition-by``, ``--cube``,
+``--granularity``."""
 
 from __future__ import annotations
 
@@ -34,6 +35,11 @@ def add_to(made: argparse.ArgumentParser) -> None:
         help='keep aggregates of a table\'s rows behind each row: {"by": ["mode"], "measures": ["count(*)", "sum(tax)"]}; may be given '
         "several times",
     )  # fmt: skip
+    made.add_argument(
+        "--granularity", type=pair(str), action="append", default=[], metavar="TABLE=EXPRESSION",
+        help="keep which values of an expression a table's rows have, in place of the rows; may be given several times (TABLE= alone: "
+        "keep nothing of it)",
+    )  # fmt: skip
 
 
 def wanted_tables(options: Namespace) -> Sequence[str] | dict[str, CaptureTable] | None:
@@ -48,7 +54,7 @@ def wanted_tables(options: Namespace) -> Sequence[str] | dict[str, CaptureTable]
         if table in conditions:
             raise InvalidCapture(f"--where: two conditions are given for {table}; join them by AND")
         conditions[table] = condition
-    named = [table for given in (options.where, options.partition_by, options.cube) for table, _ in given]
+    named = [table for given in (options.where, options.partition_by, options.cube, options.granularity) for table, _ in given]
     if not named:
         tables: Sequence[str] | None = options.tables
         return tables
@@ -57,9 +63,17 @@ def wanted_tables(options: Namespace) -> Sequence[str] | dict[str, CaptureTable]
             where=conditions.get(table),
             partition_by=[one for name, one in options.partition_by if name == table],
             cube=[_cube(one) for name, one in options.cube if name == table],
+            granularity=_granularity([one for name, one in options.granularity if name == table]),
         )
         for table in dict.fromkeys([*(options.tables or ()), *named])
     }
+
+
+def _granularity(given: list[str]) -> list[str] | None:
+    """Nothing alone is an empty list: nothing is kept of the table."""
+    if not given:
+        return None
+    return [] if given == [""] else given
 
 
 def _cube(given: Any) -> Cube:

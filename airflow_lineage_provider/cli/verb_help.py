@@ -61,6 +61,7 @@ VERBS: Mapping[str, VerbHelp] = {
             "airflow-lineage capture latest",
             "airflow-lineage capture 01JG3Q --direction backward --json",
             "airflow-lineage capture latest --where 'loans=debt>0' --partition-by loans=month --cube 'loans={\"by\": [\"month\"]}'",
+            "airflow-lineage capture latest --granularity loans=occ --granularity 'loans=month(date)'",
         ),
     ),
     "index": VerbHelp(

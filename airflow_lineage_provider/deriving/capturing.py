@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from airflow_lineage_provider.capture.build import Building
+from airflow_lineage_provider.capture.recorded import RecordedClasses
 from airflow_lineage_provider.capture.wanted import CaptureTable
 from airflow_lineage_provider.deriving.classes import DividedRows
 from airflow_lineage_provider.deriving.derivation import derivation
@@ -49,7 +50,8 @@ def captured(run: AskedRun, wanted: Capture, most: int, *, sets_alone: bool = Fa
     waiting = _of_sets(run) if sets_alone else {0}
     check_unchanged(run)
     tables = checked_tables(run.recorded, wanted)
-    leaves = None if tables is None else frozenset(tables)
+    off = [leaf for leaf, one in (tables or {}).items() if one.is_off]
+    leaves = None if tables is None else frozenset(tables) - {*off}
     building = Building(counts=_counts(run), most=most, wanted=leaves, leads_to=_leads_to(run.recorded.plan))
     with derivation(replace(run, subqueries=wanted.subqueries), TRUE) as made:
         while waiting:
@@ -58,11 +60,12 @@ def captured(run: AskedRun, wanted: Capture, most: int, *, sets_alone: bool = Fa
             run.progress(f"capturing what stands behind segment {segment}")
             engines |= set(_captured(made, segment, building))
             waiting = (waiting if sets_alone else building.reached()) - building.begun
-        in_parts = {leaf: one for leaf, one in (tables or {}).items() if one != CaptureTable()}
+        in_parts = {leaf: one for leaf, one in (tables or {}).items() if one != CaptureTable() and not one.is_off}
         run.progress("writing indexes")
         captured, seconds, engine = datetime.now(UTC), time.perf_counter() - started, ", ".join(sorted(engines))
         built = building.indexes(wanted.direction, captured, seconds, engine, DividedRows(made, in_parts) if in_parts else None)
-    return replace(built, index=replace(built.index, subqueries=wanted.subqueries))
+    classes = (*built.index.classes, *(RecordedClasses(leaf=leaf, granularity=()) for leaf in off))
+    return replace(built, index=replace(built.index, subqueries=wanted.subqueries, classes=classes))
 
 
 def _leads_to(plan: SegmentedPlan) -> Mapping[int, frozenset[int]]:

@@ -48,7 +48,8 @@ class DividedRows:
         found = pa.concat_tables([row_values(expressions, self._rows(leaf, space, part)) for part in parts]).rename_columns(expressions)
         self._rids[leaf], self._values[leaf] = rids, found
         kept = found.column(wanted.where) if wanted.where else None
-        return classes_of(rids, space.rows, kept, found.select(list(wanted.partition_by)) if wanted.partition_by else None)
+        by = list(wanted.granularity or wanted.partition_by)
+        return classes_of(rids, space.rows, kept, found.select(by) if by else None)
 
     def cells(self, leaf: int, cube: Cube, edges: Csr) -> pa.Array:
         """The cells of each row, which has edges to rows of the leaf: lists of ``by_0`` … and ``part_0`` …."""
@@ -93,4 +94,5 @@ def _expressions(wanted: CaptureTable) -> list[str]:
     """All expressions over the rows, each once."""
     parts = [part for cube in wanted.cube for part in kept_parts(measures_of(cube.measures)) if part.argument != "*"]
     by = [one for cube in wanted.cube for one in cube.by]
-    return list(dict.fromkeys([*([wanted.where] if wanted.where else []), *wanted.partition_by, *by, *(one.argument for one in parts)]))
+    of_rows = [*([wanted.where] if wanted.where else []), *wanted.partition_by, *(wanted.granularity or ())]
+    return list(dict.fromkeys([*of_rows, *by, *(one.argument for one in parts)]))

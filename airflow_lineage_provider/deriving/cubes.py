@@ -92,7 +92,7 @@ class AskedCube:
         groups = grouped(len(keys))
         found = selected(f"SELECT {', '.join([*keys, *values])} FROM rows{groups}", {"rows": cells})
         engine = f"{INDEX}cube by {', '.join(cube.by) or 'nothing'}"
-        return found.cast(wanted).replace_schema_metadata({"engine": engine})
+        return found.cast(wanted).replace_schema_metadata({"engine": engine, "guarantee": "exact"})
 
 
 def _has(columns: Mapping[Any, str], measure: Measure) -> bool:

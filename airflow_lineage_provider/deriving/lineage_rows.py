@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider.answers.explanation import RunSummary
 from airflow_lineage_provider.answers.lineage_rows import LineageRows
+from airflow_lineage_provider.answers.linked_later import LinkedLater
 from airflow_lineage_provider.deriving.derivation import derivation
 from airflow_lineage_provider.deriving.derive import check_size, chosen_target, linked, result_rows, row_set_of, source_reader
+from airflow_lineage_provider.deriving.granular_forward import ByValue, descendants_by_value
 from airflow_lineage_provider.deriving.inverted import descendants, keys_asked
 from airflow_lineage_provider.deriving.links import different, pairs
 from airflow_lineage_provider.deriving.why_not.found_rows import worth_of_copies
-from airflow_lineage_provider.deriving.why_not.question import asked_of
+from airflow_lineage_provider.deriving.why_not.question import Asked, asked_of
 from airflow_lineage_provider.errors import AnswerTooLarge
 from airflow_lineage_provider.plan.expressions import TRUE
 from airflow_lineage_provider.plan.guarantees import Guarantee, weakest
@@ -80,9 +82,20 @@ def _read(
 
 
 def rows_from(
-    run: AskedRun, rows: Any, table: str | None, *, at: Any = None, summary: RunSummary, limit: int, lazy: bool = True
+    run: AskedRun,
+    rows: Any,
+    table: str | None,
+    *,
+    at: Any = None,
+    summary: RunSummary,
+    limit: int,
+    lazy: bool = True,
+    later: Callable[[], LineageRows] | None = None,
 ) -> LineageRows:
     """The rows of the result that descend from rows of a source table.
+
+    ``later`` asks the same without it: where values are kept in place of source rows they are looked up by these, and which row descends
+    from which source row is left to it.
 
     :raises InvalidTarget, EmptyTarget, TargetTooLarge: the rows cannot be meant so.
     :raises AnswerTooLarge: there are more than one answer may have. :raises NotCaptured: as `rows_behind`.
@@ -91,6 +104,8 @@ def rows_from(
     """
     started = time.perf_counter()
     asked = asked_of(rows, table, run.recorded, run.on_demand.session, at=at)
+    if later is not None and (by_value := descendants_by_value(run, asked, limit)) is not None:
+        return LinkedLater.of(_known_by_value(run, asked, by_value, summary=summary, lazy=lazy, started=started), later)
     run.progress("finding the source rows")
     keys, copies = keys_asked(run, asked, limit)
     of = row_set_of(asked.leaves)
@@ -107,6 +122,22 @@ def rows_from(
             summary=summary,
             guarantee=weakest(descending.guarantee, worth_of_copies(asked.table, copies)),
             engine=descending.engine,
+            started=started,
+        )
+
+
+def _known_by_value(run: AskedRun, asked: Asked, found: ByValue, *, summary: RunSummary, lazy: bool, started: float) -> LineageRows:
+    """Rows of the result that were looked up by values: all that is known but which source row each descends from."""
+    with derivation(run, TRUE, lazy=lazy) as made:
+        return result_behind(
+            made,
+            found.numbers,
+            found.numbers,
+            asked=asked.text,
+            asked_rows=0,
+            summary=summary,
+            guarantee=made.lineage.between(RESULT, row_set_of(asked.leaves)).guarantee,
+            engine=found.engine,
             started=started,
         )
 

@@ -35,9 +35,10 @@ class Narrowing:
     def of(self, captured: LookedUpLineage) -> LookedUpLineage:
         """Captured lineage that is asked for such rows alone."""
         # What hangs on a row's place, or on other rows, hangs on all of them being there.
-        if self.condition and not _is_of_rows_alone(self.condition):
+        if self.condition and not is_of_rows_alone(self.condition):
             return captured
-        within = {one.leaf: self._classes(captured, one) for one in captured.index.classes if self._are_in(one)}
+        rows = [one for one in captured.index.classes if one.granularity is None]
+        within = {one.leaf: self._classes(captured, one) for one in rows if self._are_in(one)}
         return captured.asked_for(within)
 
     def _are_in(self, classes: RecordedClasses) -> bool:
@@ -64,10 +65,9 @@ def holds(condition: str, expressions: Sequence[str], values: pa.Table, params: 
 
     :raises EnvironmentProblem: DuckDB is not installed.
     """
-    if not _is_of_rows_alone(condition):
+    if not is_of_rows_alone(condition):
         return None
-    names = _names(expressions, condition)
-    text = with_columns(condition, dict(zip(expressions, names, strict=True)))
+    (text,), names = over_values([condition], expressions)
     given = {name: value for name, value in params.items() if re.search(rf"[:$]{re.escape(name)}\b", text)}
     try:
         found = selected(f"SELECT ({text}\n) IS TRUE FROM rows", {"rows": values.rename_columns(names)}, given)
@@ -76,8 +76,19 @@ def holds(condition: str, expressions: Sequence[str], values: pa.Table, params: 
     return found.column(0).to_numpy().astype(bool) if found.num_rows == values.num_rows else None
 
 
-def _is_of_rows_alone(condition: str) -> bool:
-    """Whether a condition is about the columns of single rows."""
+def over_values(texts: Sequence[str], expressions: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Texts over the values of expressions, and what the columns that have these are called in them.
+
+    A text that is about other columns, too, cannot be computed of these.
+    """
+    names = _names(expressions, " ".join(texts))
+    columns, whole = dict(zip(expressions, names, strict=True)), {meaning(one): name for one, name in zip(expressions, names, strict=True)}
+    quoted = {expression: '"' + name.replace('"', '""') + '"' for expression, name in whole.items()}
+    return [quoted.get(meaning(one)) or with_columns(one, columns) for one in texts], names
+
+
+def is_of_rows_alone(condition: str) -> bool:
+    """Whether an expression is about the columns of single rows."""
     words = {word.strip('"') for is_text, word in meaning(condition) if not is_text}
     return words.isdisjoint({"row", "rows"}) and is_of_each_row(condition) and always_the_same(condition)
 

@@ -10,8 +10,11 @@ from airflow_lineage_provider.answers.values import count
 from airflow_lineage_provider.errors import NotCaptured
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     import pyarrow as pa
 
+    from airflow_lineage_provider.answers.captured import CapturedIndex
     from airflow_lineage_provider.deriving.asked_run import AskedRun
     from airflow_lineage_provider.plan import operators as o
     from airflow_lineage_provider.tracing.maps import Rows, RowSet
@@ -47,14 +50,23 @@ class OnlyCaptured:
                 f"was captured with subqueries={record.captured.subqueries!r}, and is asked about with {self.asked.subqueries!r}: "
                 "Run.capture(subqueries=…) captures that in its place"
             )
-        elif found.not_captured:
-            left_out = ", ".join(found.not_captured)
-            what = f"was captured without {left_out}: Run.capture(), or Capture(tables=…) with them, captures theirs"
-        elif partly := [f"{name} where {one.where}" for name, one in found.tables.items() if one.where]:
-            what = f"was captured of {', '.join(partly)}: ask for such rows alone, .where(…), or capture it with CaptureTable() for all"
         else:
-            what = "was not captured as far as this question goes: Run.capture() captures all"
+            what = "; ".join(_left_out(found)) or "was not captured as far as this question goes: Run.capture() captures all"
         lazily = f"with lazy=True it is traced, through {count(len(recorded.plan.segments), 'segment')} of the plan"
         if set(range(len(recorded.plan.segments))) - set(recorded.materialized):
             lazily += ", of which the run did not store all"
         raise NotCaptured(f"the lineage of run {record.id} {what}; {lazily}")
+
+
+def _left_out(found: CapturedIndex) -> Iterator[str]:
+    """What was not captured of a run whose lineage was, and what captures it."""
+    if found.not_captured:
+        off = [f"{name} (granularity=[])" if name in found.tables else name for name in found.not_captured]
+        yield f"was captured without {', '.join(off)}: Run.capture(), or Capture(tables=…) with them, captures theirs"
+    if by_value := [f"{name} (granularity={list(one.granularity)})" for name, one in found.tables.items() if one.granularity]:
+        yield (
+            f"was captured by values, not by rows, of {', '.join(by_value)}: ask aggregate(by=…) for such values alone, or forward by a "
+            "condition on them, or capture it without granularity"
+        )
+    if partly := [f"{name} where {one.where}" for name, one in found.tables.items() if one.where]:
+        yield f"was captured of {', '.join(partly)}: ask for such rows alone, .where(…), or capture it with CaptureTable() for all"

@@ -6,11 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from airflow_lineage_provider.answers.consumed_rows import aggregated
 from airflow_lineage_provider.answers.lineage_rows import LineageRows
 from airflow_lineage_provider.answers.unread_rows import UnreadRows
 from airflow_lineage_provider.deriving.cubes import AskedCube
 from airflow_lineage_provider.deriving.derivation import derivation
 from airflow_lineage_provider.deriving.derive import chosen_target
+from airflow_lineage_provider.deriving.granularity import AskedValues
 from airflow_lineage_provider.deriving.lineage_rows import rows_behind
 from airflow_lineage_provider.deriving.links import pairs
 from airflow_lineage_provider.deriving.narrowing import Narrowing
@@ -35,7 +37,7 @@ def divided_tables(record: RunRecord, recorded: RecordedPlan, table: str | None)
 
     :raises InvalidTarget: there is no such table.
     """
-    leaves = {one.leaf for one in record.captured.classes} if record.captured is not None else set()
+    leaves = {one.leaf for one in record.captured.classes if one.granularity != ()} if record.captured is not None else set()
     if not leaves:
         return frozenset()
     tables = tables_of(recorded)
@@ -90,9 +92,19 @@ class _OfTable:
         return replace(found, asked=self.asked)
 
     def aggregate(self, by: Sequence[str], measures: Sequence[str], condition: str, params: Mapping[str, Any]) -> pa.Table | None:
-        """What cubes have of the rows that meet it."""
-        asked = AskedCube(by=by, measures=measures, condition=condition, params=params)
-        found: pa.Table | None = self.of.ask(lambda run: asked.of(run, self.name, self.target.numbers))
+        """What cubes, or values that are kept in place of rows, have of the rows that meet it.
+
+        :raises InvalidOption: there cannot be such aggregates of the table.
+        """
+        aggregated(by, measures, empty_rows(tables_of(self.of.plan)[self.name][0]))
+        cube = AskedCube(by=by, measures=measures, condition=condition, params=params)
+        values = AskedValues(by=by, measures=measures, condition=condition, params=params)
+
+        def kept(run: AskedRun) -> pa.Table | None:
+            found = cube.of(run, self.name, self.target.numbers)
+            return values.of(run, self.name, self.target.numbers) if found is None else found
+
+        found: pa.Table | None = self.of.ask(kept)
         return found
 
     def check(self, condition: str, params: Mapping[str, Any]) -> None:

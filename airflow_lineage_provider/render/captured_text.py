@@ -25,7 +25,8 @@ _OPERATOR = 40
 
 def captured_dict(run: RunSummary, found: CapturedIndex | None) -> dict[str, Any]:
     """``{"document", "version", "run", "captured": null | {"captured", "seconds", "engine", "edges", "bytes",
-    "problem", "not_captured": [TABLE], "tables": {TABLE: {"where", "partition_by", "cube": [{"by", "measures"}]}},
+    "problem", "not_captured": [TABLE], "tables": {TABLE: {"where", "partition_by", "cube": [{"by", "measures"}], "granularity"}},
+    "values": {TABLE: {"count", "bytes"}},
     "maps": [{"segment", "of", "to", "direction", "encoding", "because", "edges", "bytes",
     "shape": null | {"rows", "size", "replication", "clustering"}}]}}``."""
     told = None
@@ -34,7 +35,7 @@ def captured_dict(run: RunSummary, found: CapturedIndex | None) -> dict[str, Any
             "captured": found.captured.isoformat(), "seconds": round(found.seconds, 3), "engine": found.engine, "edges": found.edges,
             "bytes": found.bytes, "problem": found.problem, "not_captured": list(found.not_captured),
             "tables": {name: asdict(one) for name, one in found.tables.items()},
-            "maps": [asdict(one) for one in found],
+            "values": {name: asdict(one) for name, one in found.values.items()}, "maps": [asdict(one) for one in found],
         }  # fmt: skip
     return {"document": NAME, "version": VERSION, "run": run_dict(run), "captured": told}
 
@@ -52,13 +53,20 @@ def captured_view(run: RunSummary, found: CapturedIndex | None) -> RenderableTyp
     told = f"Captured in {found.seconds:.2f} s{engine}: {count(found.edges, 'pair')} of rows, {bytes_text(found.bytes)}"
     left_out = ", ".join(map(visible, found.not_captured))
     notes = [Text(f"Lineage of {left_out} is traced when it is asked for.", style="dim")] if left_out else []
-    notes += [Text(f"Of {visible(name)} {visible(_captured_of(one))}.", style="dim") for name, one in found.tables.items()]
+    notes += [
+        Text(f"Of {visible(name)} {visible(_captured_of(one))}.", style="dim") for name, one in found.tables.items() if not one.is_off
+    ]
+    notes += [
+        Text(f"{visible(name)} has {count(one.count, 'different value')} of these: {bytes_text(one.bytes)}.", style="dim")
+        for name, one in found.values.items()
+    ]
     return Group(*parts, Text(told, style="bold cyan"), _table(found), *notes)
 
 
 def _captured_of(table: CaptureTable) -> str:
     """What of a table was captured, not all in one."""
     rows = f"rows where {table.where}" if table.where else "all rows"
+    rows = f"the values of {', '.join(table.granularity)} of {rows}" if table.granularity else rows
     classes = f", in classes by {', '.join(table.partition_by)}" if table.partition_by else ""
     cubes = [f"{', '.join(one.measures)} by {', '.join(one.by) or 'nothing'}" for one in table.cube]
     return f"{rows} are captured{classes}" + (f", and {'; '.join(cubes)}" if cubes else "")

@@ -25,7 +25,8 @@ def to_dict(found: Sequence[LineageRows], remarks: Sequence[Guarantee] = (), kep
     "numbers", "asked_rows", "guarantee", "engine", "stale", "seconds"}], "remarks": [{"level", "cause", "origin"}]}``.
 
     An answer for each table, or for each run. A link leads from a row that was asked about to a row of the answer, both counted from 0;
-    ``numbers`` are those of rows of a result, and ``id`` is that of an answer that is kept (else it is empty).
+    ``numbers`` are those of rows of a result, and ``id`` is that of an answer that is kept (else it is empty). ``links`` and ``asked_rows``
+    are null where they are not known (`LineageRows.is_linked`).
     """
     return {
         "document": NAME,
@@ -40,8 +41,9 @@ def to_dict(found: Sequence[LineageRows], remarks: Sequence[Guarantee] = (), kep
 def _answer(found: LineageRows) -> dict[str, Any]:
     links = zip(found.links.column("asked").to_pylist(), found.links.column("row").to_pylist(), strict=True)
     return {
-        "run": run_dict(found.run), "table": found.table, "rows": table_dict(found.rows), "links": [list(pair) for pair in links],
-        "numbers": list(found.numbers), "asked_rows": found.asked_rows, "guarantee": guarantee_dict(found.guarantee),
+        "run": run_dict(found.run), "table": found.table, "rows": table_dict(found.rows),
+        "links": [list(pair) for pair in links] if found.is_linked else None, "numbers": list(found.numbers),
+        "asked_rows": found.asked_rows if found.is_linked else None, "guarantee": guarantee_dict(found.guarantee),
         "engine": found.engine, "stale": list(found.stale), "seconds": found.seconds,
     }  # fmt: skip
 
@@ -62,7 +64,8 @@ def _parts(found: Sequence[LineageRows], remarks: Sequence[Guarantee], width: in
         yield Text()
         where = f"the result of {visible(one.run.pipeline)}, run {one.run.id}" if one.table == "result" else visible(one.table)
         yield Text(f"{count(len(one), 'row')} of {where}", style="bold")
-        yield Text(f"for {count(one.asked_rows, 'row')} asked about: {visible(one.asked)}", style="dim")
+        asked = f"for {count(one.asked_rows, 'row')} asked about" if one.is_linked else "asked about"
+        yield Text(f"{asked}: {visible(one.asked)}", style="dim")
         yield guarantee_line(one.guarantee)
         yield from (Text(visible(each), style="yellow") for each in one.stale)
         yield table(one.rows, width, rows)

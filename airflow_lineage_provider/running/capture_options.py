@@ -46,7 +46,7 @@ def _check(table: str, wanted: CaptureTable, rows: pa.Table) -> None:
         told = f"capture: {option} of {table}: {one!r} is of type {values.type}"
         if option == "where" and not pa.types.is_boolean(values.type):
             raise InvalidCapture(f"{told}, which is no condition; write one that is true or false")
-        if option in ("partition_by", "cube: by") and pa.types.is_nested(values.type):
+        if option in ("partition_by", "granularity", "cube: by") and pa.types.is_nested(values.type):
             raise InvalidCapture(f"{told}, of which there are no classes; cast it to a text, say")
     for cube in wanted.cube:
         with _told(f"capture: cube: measures of {table}"):
@@ -58,6 +58,7 @@ def _expressions(wanted: CaptureTable) -> Iterator[tuple[str, str]]:
     if wanted.where:
         yield "where", wanted.where
     yield from (("partition_by", one) for one in wanted.partition_by)
+    yield from (("granularity", one) for one in wanted.granularity or ())
     for cube in wanted.cube:
         yield from (("cube: by", one) for one in cube.by)
         yield from (("cube: measures", one.argument) for one in measures_of(cube.measures) if one.argument != "*")

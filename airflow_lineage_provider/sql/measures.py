@@ -60,6 +60,23 @@ def measure_of(text: str) -> Measure | None:
     return None if argument == "*" and words[0][1] != "count" else Measure(words[0][1], argument)
 
 
+def is_of_values(text: str) -> bool:
+    """Whether an aggregate is the same of the different values of its expression: how often there is one does not count.
+
+    >>> is_of_values("max(price)"), is_of_values("count(DISTINCT price)"), is_of_values("count(price)"), is_of_values("max(DISTINCT a, b)")
+    (True, True, False, False)
+
+    :raises UnbalancedSql: it cannot be read.
+    """
+    words = meaning(text)
+    if len(words) > 4 and is_one_call(words) and words[2] == (False, "distinct"):
+        text = "".join((text[: (at := balanced(text)[2]).start], text[at.end + 1 :]))
+        found = measure_of(text)
+        return found is not None and found.function in ("count", "min", "max") and found.argument != "*"
+    found = measure_of(text)
+    return found is not None and found.overlaps
+
+
 def kept_parts(measures: Sequence[Measure]) -> tuple[Measure, ...]:
     """What is kept of each part of the rows, each once, so that all of the measures follow."""
     return tuple({part.meaning: part for one in measures for part in one.parts}.values())

@@ -28,6 +28,8 @@ def wanted(*arguments: str) -> Any:
      {"b": CaptureTable(), "a": CaptureTable(partition_by=["x", "year(day)"])}),
     (["--cube", f"a={CUBE}", "--cube", 'a={"by": []}', "--where", "a=x"],
      {"a": CaptureTable(where="x", cube=[Cube(by=["mode"], measures=["count(*)", "sum(tax)"]), Cube()])}),
+    (["--granularity", "a=x", "--granularity", "b=", "--granularity", "a=year(day)"],
+     {"a": CaptureTable(granularity=["x", "year(day)"]), "b": CaptureTable(granularity=[])}),
 ])  # fmt: skip
 def test_what_is_wanted(arguments: list[str], found: Any) -> None:
     assert wanted(*arguments) == found
@@ -40,6 +42,9 @@ def test_what_is_wanted(arguments: list[str], found: Any) -> None:
     (["--cube", 'a={"by": "mode"}'], "a list of expressions"),
     (["--cube", 'a={"measures": ["count(DISTINCT x)"]}'], "cannot be kept"),
     (["--partition-by", "a= "], "a list of expressions"),
+    (["--granularity", "a=", "--granularity", "a=x"], "a list of expressions"),
+    (["--granularity", "a=", "--where", "a=x"], "captures nothing of the table"),
+    (["--granularity", "a=x", "--partition-by", "a=y"], "partition_by orders rows"),
 ])  # fmt: skip
 def test_what_cannot_be_meant(arguments: list[str], message: str) -> None:
     with pytest.raises(InvalidCapture, match=message):
