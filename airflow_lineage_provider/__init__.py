@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from airflow_lineage_provider.answers.profile import Profile as Profile
     from airflow_lineage_provider.answers.safe_columns import SafeColumns as SafeColumns
     from airflow_lineage_provider.answers.why_not import WhyNot as WhyNot
+    from airflow_lineage_provider.answers.witnesses import Witnesses as Witnesses
     from airflow_lineage_provider.capture.wanted import Capture as Capture
     from airflow_lineage_provider.capture.wanted import CaptureTable as CaptureTable
     from airflow_lineage_provider.capture.wanted import Cube as Cube
@@ -63,6 +64,7 @@ _HOMES = {
     "Secret": "secrecy",
     "SketchOn": "sketches.wanted",
     "WhyNot": "answers.why_not",
+    "Witnesses": "answers.witnesses",
     "arrays": "arrays",
     "errors": "errors",
     "lime_text_udf": "reasons.lime_adapter",

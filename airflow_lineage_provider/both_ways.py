@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from airflow_lineage_provider.answers.lineage_rows import LineageRows
     from airflow_lineage_provider.answers.lineage_stream import LineageStream
     from airflow_lineage_provider.answers.refreshed import Refreshed
+    from airflow_lineage_provider.answers.witnesses import Witnesses
     from airflow_lineage_provider.asking import Asking
     from airflow_lineage_provider.deriving.across.onward import Onward
     from airflow_lineage_provider.deriving.asked_run import AskedRun
@@ -113,6 +114,34 @@ class LineageOfRows(ABC):
         else:
             found = ask(lambda run: rows_behind(run, rows, table, at=at, summary=self.summary, limit=most, lazy=lazy))
         return found if table is None else next(iter(found.values()))
+
+    def witnesses(
+        self,
+        rows: Target | None = None,
+        *,
+        at: int | Sequence[int] | str | None = None,
+        max_rows: int | None = None,
+        lazy: bool = True,
+        params: Mapping[str, Any] | None = None,
+        progress: Progress | bool | None = None,
+    ) -> Witnesses:
+        """Which source rows *together* made rows of the result: why-provenance, where `backward` gives the rows table by table.
+
+        ``rows``, ``at``, ``max_rows`` and ``params`` as of `backward`. A row that a join made goes back to one combination of
+        rows, a group to one for each row that went into it, a row that IN or EXISTS let pass to one for each partner. Without ``lazy`` what
+        was captured answers (``Run.capture(witnesses=True)``), or nobody. Nothing is written.
+
+        :raises UnsupportedOperator: a window function, or a Python function of groups or batches, makes rows of sets of rows as a whole.
+        :raises NotCaptured: without ``lazy``, they were not captured. :raises SourceUnavailable: source rows are not there any more.
+        :raises InvalidTarget, EmptyTarget, TargetTooLarge, ResultNotStored, AnswerTooLarge, SparkRequired, RunNotComplete: as `backward`.
+        """
+        from airflow_lineage_provider.deriving.witnesses import witnesses_of
+
+        check_options({"max_rows": max_rows, "lazy": lazy, "params": params})
+        most = settings.target_limit() if max_rows is None else max_rows
+        return self._asking.answered(
+            "witnesses,", params, progress, lambda run: witnesses_of(run, rows, at=at, summary=self.summary, limit=most, lazy=lazy)
+        )
 
     def refresh(
         self,

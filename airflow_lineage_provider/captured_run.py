@@ -49,6 +49,7 @@ class CapturedLineageOfRun:
         *,
         tables: Sequence[str] | Mapping[str, CaptureTable] | None = None,
         subqueries: Subqueries = "partners",
+        witnesses: bool = False,
         params: Mapping[str, Any] | None = None,
         progress: Progress | bool | None = None,
     ) -> CapturedIndex:
@@ -57,11 +58,12 @@ class CapturedLineageOfRun:
         Questions that come later look it up: `explain`, `backward`, and with ``direction`` ``both`` or ``forward`` also `forward`, which
         needs no Spark then. The answers are the same; who gave them is said in their ``engine``. With ``tables`` only lineage of these
         source tables is kept, of each what its `CaptureTable` says; what is not kept is traced when it is asked for. What the rows
-        of ``subqueries`` are is what `explain` says: questions that say something else are traced, where the plan has any. ``params`` gives
-        secret parameters of the run again.
+        of ``subqueries`` are is what `explain` says: questions that say something else are traced, where the plan has any. With
+        ``witnesses`` it is kept as well which source rows together made each row (`witnesses`). ``params`` gives secret parameters of the
+        run again.
 
-        :raises InvalidCapture: the direction is not known, the run has not read one of the tables, or what is to be captured of one cannot
-            be computed for each of its rows.
+        :raises InvalidCapture: the direction is not known, the run has not read one of the tables, what is to be captured of one cannot
+            be computed for each of its rows, or rows have no witnesses.
         :raises ResultNotStored: the run's strategy did not store its result.
         :raises SourceUnavailable: a source has vanished, or is no longer what the run read.
         :raises IndexTooLarge: it would be more pairs of rows than `settings.capture_limit`; nothing is written.
@@ -69,8 +71,8 @@ class CapturedLineageOfRun:
         :raises StoreNotPermitted: the store's user may only read.
         :raises RunNotComplete: the run failed, was dropped, or is still going.
         """
-        check_options({"direction": direction, "subqueries": subqueries, "params": params})
-        self._capture(Capture(direction=direction, tables=tables, subqueries=subqueries), params, progress)
+        check_options({"direction": direction, "subqueries": subqueries, "witnesses": witnesses, "params": params})
+        self._capture(Capture(direction=direction, tables=tables, subqueries=subqueries, witnesses=witnesses), params, progress)
         return self.index  # type: ignore[return-value]
 
     def _capture(

@@ -119,6 +119,7 @@ _CHECKS: Mapping[str, Callable[[str, Any], None]] = {
     "across": _flag,
     "check": _flag,
     "lazy": _flag,
+    "witnesses": _flag,
     "lineage": _flag_or_none,
     "verify": _flag,
     "save": _flag,

@@ -40,8 +40,8 @@ class CapturedMap:
 
 
 @dataclass(frozen=True, kw_only=True)
-class CapturedValues:
-    """The different values that are kept of a source table in place of its rows: how many, and how many bytes."""
+class Kept:
+    """What is kept beside the indexes: how many, and the ``bytes`` that are written."""
 
     count: int
     bytes: int
@@ -51,8 +51,8 @@ class CapturedValues:
 class CapturedIndex:
     """What was captured of a run's lineage: ``maps``, over which you may iterate. ``engine`` found the rows. ``not_captured`` are the
     source tables that were left out, and ``tables`` what was captured of those of which not all is, or not all in one; ``values`` are those
-    that indexes lead to in place of a table's rows (`CaptureTable.granularity`). ``problem`` says why nothing was captured, though it was
-    to be."""
+    that indexes lead to in place of a table's rows (`CaptureTable.granularity`), and ``witnesses`` the combinations of source rows that
+    made each row; None: they are not kept. ``problem`` says why nothing was captured, though it was to be."""
 
     captured: datetime
     seconds: float
@@ -61,7 +61,8 @@ class CapturedIndex:
     not_captured: tuple[str, ...] = ()
     problem: str = ""
     tables: Mapping[str, CaptureTable] = field(default_factory=dict)
-    values: Mapping[str, CapturedValues] = field(default_factory=dict)
+    values: Mapping[str, Kept] = field(default_factory=dict)
+    witnesses: Kept | None = None
 
     @property
     def edges(self) -> int:
@@ -70,8 +71,9 @@ class CapturedIndex:
 
     @property
     def bytes(self) -> int:
-        """As they are written, with the values that they lead to."""
-        return sum(one.bytes for one in self.maps) + sum(one.bytes for one in self.values.values())
+        """As they are written, with the values that they lead to, and the witnesses."""
+        beside = [*self.values.values(), *([self.witnesses] if self.witnesses is not None else [])]
+        return sum(one.bytes for one in self.maps) + sum(one.bytes for one in beside)
 
     def __iter__(self) -> Iterator[CapturedMap]:
         return iter(self.maps)
@@ -92,6 +94,7 @@ def captured_index(record: RunRecord, recorded: RecordedPlan) -> CapturedIndex |
         captured=index.captured, seconds=index.seconds, engine=index.engine, maps=tuple(_map(one, recorded) for one in index.maps),
         not_captured=_not_captured(index, recorded), problem=index.problem, tables=_tables(index, recorded),
         values=_values(index, recorded),
+        witnesses=None if index.witnesses is None else Kept(count=index.witnesses.count, bytes=index.witnesses.bytes),
     )  # fmt: skip
 
 
@@ -125,11 +128,11 @@ def _tables(index: RecordedIndex, recorded: RecordedPlan) -> dict[str, CaptureTa
     return {name: known[own[0]] for name, own in leaves.items() if own}
 
 
-def _values(index: RecordedIndex, recorded: RecordedPlan) -> dict[str, CapturedValues]:
+def _values(index: RecordedIndex, recorded: RecordedPlan) -> dict[str, Kept]:
     counts = {one.number: one.rows for one in index.spaces if one.side == "value"}
     found = {}
     for name, group in tables_of(recorded).items():
         own = [kept for one in group if (kept := index.values_of(one.source.leaf)) is not None]
         if own:
-            found[name] = CapturedValues(count=sum(counts[one.leaf] for one in own), bytes=sum(one.bytes for one in own))
+            found[name] = Kept(count=sum(counts[one.leaf] for one in own), bytes=sum(one.bytes for one in own))
     return found

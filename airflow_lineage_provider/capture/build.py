@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 from airflow_lineage_provider.capture.classes import Classes
 from airflow_lineage_provider.capture.csr import Csr, Edges, composed, csr
 from airflow_lineage_provider.capture.rids import Listed, RidSpace, counted
+from airflow_lineage_provider.capture.witnesses import BuildingWitnesses
 from airflow_lineage_provider.capture.writing import BuiltIndex, Counts, RowSetKey, Writer
 from airflow_lineage_provider.errors import IndexTooLarge
 from airflow_lineage_provider.tracing.maps import distinct_rows
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from airflow_lineage_provider.capture.csr import Numbers
     from airflow_lineage_provider.capture.wanted import CaptureTable, Cube
     from airflow_lineage_provider.tracing.trace import Step
+    from airflow_lineage_provider.tracing.witnesses import FoundWitnesses
     from airflow_lineage_provider.words import CaptureDirection
 
 
@@ -59,12 +61,17 @@ class Building:
     _outputs: dict[int, pa.Table] = field(default_factory=dict)
     _met: dict[int, set[int]] = field(default_factory=dict)
     _pruned: dict[int, set[int]] = field(default_factory=dict)
+    _witnesses: BuildingWitnesses | None = None
     _edges: int = 0
 
     def begin(self, segment: int, numbers: pa.Table) -> None:
         """All rows of a stored segment, by their numbers (``key_0``), about which the steps that follow are."""
         self._outputs[segment] = numbers
         self._met[segment] = set()
+
+    def rows(self, segment: int) -> pa.Table:
+        """All rows of a segment that was begun, by their numbers."""
+        return self._outputs[segment]
 
     @property
     def begun(self) -> set[int]:
@@ -84,10 +91,22 @@ class Building:
                 self._add(segment, ("segment", number), first, rows)
         for number, tags in step.controls.items():
             self._controlled(segment, number, first, tags)
+        self._check_size(f"between segment {segment} and what stands behind it")
+
+    def add_witnesses(self, first: int, found: FoundWitnesses) -> None:
+        """Which source rows together made some rows of the result, whose tags count from the row ``first`` on.
+
+        :raises IndexTooLarge: there is more than may be.
+        """
+        self._witnesses = self._witnesses or BuildingWitnesses()
+        self._edges += self._witnesses.add(first, found)
+        self._check_size("in the witnesses of the result's rows and what was captured before")
+
+    def _check_size(self, where: str) -> None:
         if self._edges > self.most:
             raise IndexTooLarge(
-                f"there are more than {self.most:,} pairs of rows between segment {segment} and what stands behind it: raise "
-                "AIRFLOW_LINEAGE_CAPTURE_LIMIT, or leave the lineage to be traced when it is asked for"
+                f"there are more than {self.most:,} pairs of rows {where}: raise AIRFLOW_LINEAGE_CAPTURE_LIMIT, or leave the lineage to be "
+                "traced when it is asked for"
             )
 
     def _is_wanted(self, segment: int, leaves: frozenset[int]) -> bool:
@@ -145,6 +164,9 @@ class Building:
                 built.add_map(segment, to, "backward", one.divided(kept), others, one.number)
             if directions != "backward" and to[0] != "control":
                 built.add_map(segment, to, "forward", kept.inverse(others), kept.rows)
+        if self._witnesses is not None:
+            result, sources = spaces["segment", 0], {number: one for (side, number), one in spaces.items() if side == "source"}
+            built.add_witnesses(self._witnesses.numbered(result.rids(self._outputs[0]), result.rows, sources))
         return built.recorded(captured, seconds, engine, self._met, self._pruned)
 
     def _divide(self, divided: Divided, spaces: Mapping[RowSetKey, RidSpace], built: Writer) -> dict[int, Classes]:

@@ -62,14 +62,14 @@ class LookedUpLineage:
         """
         import pyarrow as pa
 
-        return None if classes.values is None else pa.Table.from_struct_array(self._parts(classes.values, [0])[0])
+        return None if classes.values is None else pa.Table.from_struct_array(self.parts(classes.values, [0])[0])
 
     def flags(self, number: int) -> npt.NDArray[Any]:
         """What is written of each row, or class, of a leaf, beside the indexes: true or false.
 
         :raises RecordDamaged: as `step`.
         """
-        found: npt.NDArray[Any] = self._parts(number, [0])[0].to_numpy(zero_copy_only=False)
+        found: npt.NDArray[Any] = self.parts(number, [0])[0].to_numpy(zero_copy_only=False)
         return found
 
     def cells(self, cube: RecordedCube, numbers: Sequence[int]) -> pa.Table:
@@ -82,7 +82,7 @@ class LookedUpLineage:
 
         rids = self.space("segment", 0).rids(pa.table({"key_0": pa.array(numbers, pa.int64())}))
         part = np.searchsorted(np.array(cube.starts, np.int64), rids, side="right") - 1
-        arrays = self._parts(cube.number, sorted({0, *part.tolist()}))
+        arrays = self.parts(cube.number, sorted({0, *part.tolist()}))
         found = [array.take(pa.array(rids[part == number] - cube.starts[number])).flatten() for number, array in arrays.items()]
         return pa.Table.from_struct_array(pa.chunked_array(found))
 
@@ -208,7 +208,7 @@ class LookedUpLineage:
         part = np.searchsorted(begins, rids, side="right") - 1
         wanted = np.unique(part[rids >= 0])
         asked, found = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
-        for number, array in self._parts(one.number, wanted.tolist()).items():
+        for number, array in self.parts(one.number, wanted.tolist()).items():
             of = np.flatnonzero((part == number) & (rids >= 0))
             place = rids[of] - begins[number]
             if len(array) <= int(place.max()):
@@ -234,7 +234,7 @@ class LookedUpLineage:
 
         asked, found = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
         if (rids >= 0).any():
-            for number, array in self._parts(one.number, range(one.parts)).items():
+            for number, array in self.parts(one.number, range(one.parts)).items():
                 edges = encoding.having(array, rids, others)
                 asked.append(edges.asked)
                 found.append((edges.rid + one.begins[number]) // one.classes)
@@ -250,7 +250,11 @@ class LookedUpLineage:
         asked_for = self.within.get(one.input) if one.side == "source" and one.classes > 1 and direction == "backward" else None
         return one.encoding if asked_for is None else f"{one.encoding}, {len(asked_for):,} of {one.classes:,} partitions"
 
-    def _parts(self, number: int, wanted: Sequence[int]) -> Mapping[int, pa.Array]:
+    def parts(self, number: int, wanted: Sequence[int]) -> Mapping[int, pa.Array]:
+        """Parts of the index of a number.
+
+        :raises RecordDamaged: one is gone.
+        """
         found = self.fetch(number, wanted) if wanted else {}
         gone = sorted({*wanted} - {*found})
         if gone:
@@ -265,7 +269,7 @@ class LookedUpLineage:
             if recorded.keys is None:
                 made = counted(recorded.kind, recorded.parts)
             else:
-                made = Listed(pa.Table.from_struct_array(self._parts(recorded.keys, [0])[0]))
+                made = Listed(pa.Table.from_struct_array(self.parts(recorded.keys, [0])[0]))
             self._spaces[side, number] = made
         return self._spaces[side, number]
 

@@ -116,6 +116,21 @@ class RecordedCube:
 
 
 @dataclass(frozen=True, kw_only=True)
+class RecordedWitnesses:
+    """Which source rows together made each row of the result (`tracing.witnesses`).
+
+    :ivar number: of the index whose parts have them: for each row a list of structs, of a rid for each of the ``places`` (-1: none).
+    :ivar starts: the row of the result that each part begins with. :ivar count: how many there are. :ivar bytes: as they are written.
+    """
+
+    number: int
+    places: tuple[tuple[int, ...], ...]
+    starts: tuple[int, ...]
+    count: int
+    bytes: int
+
+
+@dataclass(frozen=True, kw_only=True)
 class RecordedIndex:
     """Captured lineage of a run.
 
@@ -125,7 +140,7 @@ class RecordedIndex:
     :ivar pruned: for each stored segment the source leaves that were not wanted, and that its inputs which were left out lead to.
     :ivar classes: the source leaves whose rows are captured in part, or class by class.
     :ivar cubes: aggregates that are kept. :ivar problem: why nothing was captured, though it was to be.
-    :ivar subqueries: what the rows of IN and EXISTS are to it.
+    :ivar subqueries: what the rows of IN and EXISTS are to it. :ivar witnesses: which source rows together made each row; None: not kept.
     """
 
     id: str
@@ -140,6 +155,7 @@ class RecordedIndex:
     cubes: tuple[RecordedCube, ...] = ()
     problem: str = ""
     subqueries: Subqueries = "partners"
+    witnesses: RecordedWitnesses | None = None
 
     def is_of(self, subqueries: Subqueries, plan: SegmentedPlan) -> bool:
         """Whether it is the lineage that is asked about, where the rows of subqueries are this."""

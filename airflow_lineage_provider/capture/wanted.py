@@ -89,7 +89,8 @@ class Capture:
     """What is captured of a run's lineage: which way it may be asked, and of which source ``tables`` (None: all), each with what will be
     asked of it (`CaptureTable`) or, of a list of names, wholly.
 
-    What is not captured is traced when it is asked for.
+    What is not captured is traced when it is asked for. With ``witnesses`` it is kept, too, which source rows *together* made each row of
+    the result (why-provenance: Smoke, Sec. 4.2).
 
     :raises InvalidCapture: it cannot be meant so.
     """
@@ -97,11 +98,19 @@ class Capture:
     direction: CaptureDirection = "both"
     tables: Sequence[str] | Mapping[str, CaptureTable] | None = None
     subqueries: Subqueries = "partners"
+    witnesses: bool = False
 
     def __post_init__(self) -> None:
         check_word("capture: direction", self.direction, CaptureDirection, InvalidCapture)
         check_word("capture: subqueries", self.subqueries, Subqueries, InvalidCapture)
+        if not isinstance(self.witnesses, bool):
+            raise InvalidCapture(f"capture: witnesses={shown(self.witnesses)} is not understood; it can be True or False")
         given = self.tables
+        if self.witnesses and (given is not None or self.subqueries != "partners"):
+            raise InvalidCapture(
+                "capture: witnesses are rows of all source tables together, with the partners that let them pass: give them without tables "
+                "and subqueries"
+            )
         if given is None:
             return
         wrong: list[Any]
@@ -125,7 +134,7 @@ class Capture:
         """What an option says: ``lazy`` for nothing, ``eager`` for everything, or what exactly.
 
         >>> Capture.of("eager")
-        Capture(direction='both', tables=None, subqueries='partners')
+        Capture(direction='both', tables=None, subqueries='partners', witnesses=False)
 
         :raises InvalidCapture: it says something else.
         """

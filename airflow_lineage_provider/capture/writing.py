@@ -20,6 +20,7 @@ from airflow_lineage_provider.capture.recorded import (
     RecordedIndex,
     RecordedMap,
     RecordedSpace,
+    RecordedWitnesses,
     Side,
 )
 from airflow_lineage_provider.capture.rids import Listed
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from airflow_lineage_provider.capture.csr import Csr
     from airflow_lineage_provider.capture.rids import RidSpace, SpaceKind
     from airflow_lineage_provider.capture.wanted import CaptureTable, Cube
+    from airflow_lineage_provider.capture.witnesses import NumberedWitnesses
 
 RowSetKey = tuple[Side, int]
 Counts = tuple["SpaceKind", "Sequence[tuple[int, int]]"]
@@ -57,6 +59,7 @@ class Writer:
     classes: list[RecordedClasses] = field(default_factory=list)
     cubes: list[RecordedCube] = field(default_factory=list)
     parts: list[tuple[int, int, bytes]] = field(default_factory=list)
+    witnesses: RecordedWitnesses | None = None
 
     def _beside(self, *parts: pa.Array) -> int:
         """Write what is no index beside them; the number, below 0, by which it is found."""
@@ -119,6 +122,13 @@ class Writer:
             )
         )
 
+    def add_witnesses(self, found: NumberedWitnesses) -> None:
+        """Which source rows together made each row of the result."""
+        starts = _starts(found.edges)
+        number = self._beside(*(found.lists(first, stop) for first, stop in pairwise([*starts, found.edges.rows])))
+        count, places = int(found.indptr[-1]), tuple(found.rids)
+        self.witnesses = RecordedWitnesses(number=number, places=places, starts=tuple(starts), count=count, bytes=self._bytes(number))
+
     def add_map(self, segment: int, to: RowSetKey, direction: Direction, edges: Csr, others: int, classes: int = 1) -> None:
         """One index, from rows to so many ``others``."""
         starts, shape = _starts(edges), shape_of(edges, others)
@@ -160,6 +170,7 @@ class Writer:
             pruned={str(segment): tuple(sorted(leaves)) for segment, leaves in pruned.items()},
             classes=tuple(self.classes),
             cubes=tuple(self.cubes),
+            witnesses=self.witnesses,
         )
         return BuiltIndex(index, self.parts)
 

@@ -223,6 +223,7 @@ def _capture(made: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     captured_tables.add_to(made)
     _subqueries(made)
+    made.add_argument("--witnesses", action="store_true", help="keep as well which source rows together made each row (Run.witnesses)")
     made.add_argument("--forget", action="store_true", help="drop what was captured; the lineage is traced again when it is asked for")
     secrets(made)
     spark(made)

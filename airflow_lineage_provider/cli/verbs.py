@@ -181,12 +181,9 @@ def capture(options: Namespace, out: Streams) -> int:
             made.forget_captured()
         else:
             made.capture(
-                options.direction,
-                tables=wanted_tables(options),
-                subqueries=options.subqueries,
-                progress=out.progress,
-                **secrets_given(options),
-            )
+                options.direction, tables=wanted_tables(options), subqueries=options.subqueries, witnesses=options.witnesses,
+                progress=out.progress, **secrets_given(options),
+            )  # fmt: skip
         _show_captured(made, options, out)
     return 0
 

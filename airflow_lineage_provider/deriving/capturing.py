@@ -23,6 +23,7 @@ from airflow_lineage_provider.sources.files import CannotReadHere, local_path, o
 from airflow_lineage_provider.spark.rereading.sources import changed, files_as_read
 from airflow_lineage_provider.tracing.reserved import TAG
 from airflow_lineage_provider.tracing.trace import step
+from airflow_lineage_provider.tracing.witnesses import WitnessTracer
 
 if TYPE_CHECKING:
     from airflow_lineage_provider.capture.wanted import Capture
@@ -60,6 +61,9 @@ def captured(run: AskedRun, wanted: Capture, most: int, *, sets_alone: bool = Fa
             run.progress(f"capturing what stands behind segment {segment}")
             engines |= set(_captured(made, segment, building))
             waiting = (waiting if sets_alone else building.reached()) - building.begun
+        if wanted.witnesses:
+            run.progress("capturing which source rows together made each row")
+            engines |= _witnesses(made, building)
         in_parts = {leaf: one for leaf, one in (tables or {}).items() if one != CaptureTable() and not one.is_off}
         run.progress("writing indexes")
         captured, seconds, engine = datetime.now(UTC), time.perf_counter() - started, ", ".join(sorted(engines))
@@ -101,6 +105,21 @@ def _captured(made: Derivation, segment: int, building: Building) -> Iterator[st
         yield from (query.engine for query in queries)
         first += len(part)
         size = _next_size(len(part), sum(query.rows for query in queries))
+
+
+def _witnesses(made: Derivation, building: Building) -> set[str]:
+    """Find which source rows together made each row of the result, part by part; who was asked."""
+    import pyarrow as pa
+
+    numbers = building.rows(0).column(0).combine_chunks()
+    tracer, first, size = WitnessTracer(run=made.recorded.traced, executor=made.executor), 0, _ROWS_AT_ONCE
+    while first < len(numbers):
+        part = numbers.slice(first, size)
+        found = tracer.of_result(pa.table({TAG: pa.array(range(len(part)), pa.int64()), "key_0": part}))
+        building.add_witnesses(first, found)
+        first += len(part)
+        size = _next_size(len(part), len(found.tags))
+    return tracer.engines
 
 
 def _next_size(rows: int, pairs: int) -> int:

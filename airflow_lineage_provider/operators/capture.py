@@ -34,6 +34,7 @@ class CaptureLineageOperator(RecordedRunOperator):
     :param direction: which way it may be asked at once: ``both``, ``backward`` or ``forward``. (templated)
     :param tables: only lineage of these source tables, of each what a `CaptureTable` says where they are its names' values; what is not
         captured is traced when it is asked for. (templated)
+    :param witnesses: whether to keep as well which source rows together made each row (`Run.witnesses`).
     :param secret_params: secret parameters of the run, given again; Airflow masks them. (templated)
     :param store_conn_id: Airflow connection to the results store's PostgreSQL. (templated)
     :param store: its URL instead; with neither the settings decide. (templated)
@@ -51,11 +52,14 @@ class CaptureLineageOperator(RecordedRunOperator):
     templated_options = frozenset({"direction"})
     ui_color = "#e4ecf3"
 
-    def __init__(self, *, direction: CaptureDirection = "both", tables: Tables | None = None, **kwargs: Any) -> None:
+    def __init__(
+        self, *, direction: CaptureDirection = "both", tables: Tables | None = None, witnesses: bool = False, **kwargs: Any
+    ) -> None:
         super().__init__(**kwargs)
         self.direction = direction
         self.tables = tables
-        check_when_read(self.task_id, {"direction": direction}, self.templated_options)
+        self.witnesses = witnesses
+        check_when_read(self.task_id, {"direction": direction, "witnesses": witnesses}, self.templated_options)
 
     def execute(self, context: Context) -> dict[str, Any]:
         """Capture, and give the XCom result."""
@@ -65,7 +69,9 @@ class CaptureLineageOperator(RecordedRunOperator):
     def _captured(self, lineage: Lineage) -> dict[str, Any]:
         run = self._run(lineage)
         self.log.info("capturing the lineage of %r", run)
-        found: CapturedIndex = run.capture(self.direction, tables=self.tables, params=self.secret_params, progress=self.log.info)
+        found: CapturedIndex = run.capture(
+            self.direction, tables=self.tables, witnesses=self.witnesses, params=self.secret_params, progress=self.log.info
+        )
         self.log.info("captured: %r", found)
         return {
             "lineage_run_id": run.id, "pipeline": run.summary.pipeline, "indexes": len(found), "pairs": found.edges, "bytes": found.bytes,

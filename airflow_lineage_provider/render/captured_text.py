@@ -26,7 +26,7 @@ _OPERATOR = 40
 def captured_dict(run: RunSummary, found: CapturedIndex | None) -> dict[str, Any]:
     """``{"document", "version", "run", "captured": null | {"captured", "seconds", "engine", "edges", "bytes",
     "problem", "not_captured": [TABLE], "tables": {TABLE: {"where", "partition_by", "cube": [{"by", "measures"}], "granularity"}},
-    "values": {TABLE: {"count", "bytes"}},
+    "values": {TABLE: {"count", "bytes"}}, "witnesses": null | {"count", "bytes"},
     "maps": [{"segment", "of", "to", "direction", "encoding", "because", "edges", "bytes",
     "shape": null | {"rows", "size", "replication", "clustering"}}]}}``."""
     told = None
@@ -35,7 +35,8 @@ def captured_dict(run: RunSummary, found: CapturedIndex | None) -> dict[str, Any
             "captured": found.captured.isoformat(), "seconds": round(found.seconds, 3), "engine": found.engine, "edges": found.edges,
             "bytes": found.bytes, "problem": found.problem, "not_captured": list(found.not_captured),
             "tables": {name: asdict(one) for name, one in found.tables.items()},
-            "values": {name: asdict(one) for name, one in found.values.items()}, "maps": [asdict(one) for one in found],
+            "values": {name: asdict(one) for name, one in found.values.items()},
+            "witnesses": None if found.witnesses is None else asdict(found.witnesses), "maps": [asdict(one) for one in found],
         }  # fmt: skip
     return {"document": NAME, "version": VERSION, "run": run_dict(run), "captured": told}
 
@@ -60,6 +61,9 @@ def captured_view(run: RunSummary, found: CapturedIndex | None) -> RenderableTyp
         Text(f"{visible(name)} has {count(one.count, 'different value')} of these: {bytes_text(one.bytes)}.", style="dim")
         for name, one in found.values.items()
     ]
+    if found.witnesses is not None:
+        made = f"Which source rows together made each row: {count(found.witnesses.count, 'witness', 'witnesses')}"
+        notes.append(Text(f"{made}, {bytes_text(found.witnesses.bytes)}.", style="dim"))
     return Group(*parts, Text(told, style="bold cyan"), _table(found), *notes)
 
 

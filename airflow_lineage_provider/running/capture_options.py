@@ -7,10 +7,11 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from airflow_lineage_provider.answers.consumed_rows import aggregated
-from airflow_lineage_provider.errors import InvalidCapture, InvalidOption
+from airflow_lineage_provider.errors import InvalidCapture, InvalidOption, UnsupportedOperator
 from airflow_lineage_provider.recording import empty_rows, tables_of, wanted_tables
 from airflow_lineage_provider.sources.row_expressions import row_values
 from airflow_lineage_provider.sql.measures import measures_of
+from airflow_lineage_provider.tracing.witnesses import check_has_witnesses
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -22,9 +23,12 @@ if TYPE_CHECKING:
 def checked_tables(recorded: RecordedPlan, wanted: Capture) -> Mapping[int, CaptureTable] | None:
     """The source leaves whose lineage is to be captured, and what of each; None: all of all.
 
-    :raises InvalidCapture: a table is not read, or an expression cannot be computed for each of its rows.
+    :raises InvalidCapture: a table is not read, an expression cannot be computed for each of its rows, or witnesses are wanted of rows that
+        have none.
     :raises EnvironmentProblem: there are expressions, and DuckDB is not installed.
     """
+    if wanted.witnesses:
+        _check_witnesses(recorded)
     tables = wanted_tables(recorded, wanted)
     for leaf, one in (tables or {}).items():
         _check(recorded.sources[leaf].source.relation.name, one, empty_rows(recorded.sources[leaf]))
@@ -35,6 +39,14 @@ def checked_tables(recorded: RecordedPlan, wanted: Capture) -> Mapping[int, Capt
                 "there by another, too: such rows are not aggregated beforehand; partition_by works"
             )
     return tables
+
+
+def _check_witnesses(recorded: RecordedPlan) -> None:
+    for number in sorted(recorded.plan.traceable):
+        try:
+            check_has_witnesses(recorded.plan.segments[number])
+        except UnsupportedOperator as problem:
+            raise InvalidCapture(f"capture: {problem}; capture it without witnesses") from problem
 
 
 def _check(table: str, wanted: CaptureTable, rows: pa.Table) -> None:

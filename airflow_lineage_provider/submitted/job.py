@@ -12,7 +12,7 @@ from airflow_lineage_provider.capture.wanted import Capture, CaptureTable
 from airflow_lineage_provider.errors import EnvironmentProblem
 from airflow_lineage_provider.running.output import Output
 from airflow_lineage_provider.typed_json import read, written
-from airflow_lineage_provider.words import CaptureDirection, OnStoreFailure, OnUnsupported, Reasons, Strategy
+from airflow_lineage_provider.words import CaptureDirection, OnStoreFailure, OnUnsupported, Reasons, Strategy, Subqueries
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,6 +47,8 @@ class SubmittedJob:
     capture_direction: CaptureDirection | None = None
     capture_tables: tuple[str, ...] | None = None
     capture_of: Mapping[str, CaptureTable] = field(default_factory=dict)
+    capture_subqueries: Subqueries = "partners"
+    capture_witnesses: bool = False
     store: str | None = field(default=None, repr=False)
     settings: Mapping[str, str] = field(default_factory=dict, repr=False)
     context: Mapping[str, object] = field(default_factory=dict)
@@ -55,7 +57,12 @@ class SubmittedJob:
     def capture(self) -> Capture | None:
         if self.capture_direction is None:
             return None
-        return Capture(direction=self.capture_direction, tables=self.capture_of or self.capture_tables)
+        return Capture(
+            direction=self.capture_direction,
+            tables=self.capture_of or self.capture_tables,
+            subqueries=self.capture_subqueries,
+            witnesses=self.capture_witnesses,
+        )
 
 
 def write_job(job: SubmittedJob, file: Path) -> None:

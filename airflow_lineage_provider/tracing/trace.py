@@ -216,7 +216,7 @@ def _controlled(segment: Segment, link: pa.Table) -> pa.Table:
     return link.filter(pc.invert(link.column(2))) if segment.kind == "existence" else link.slice(0, 0)
 
 
-def _passed(segment: Segment, link: pa.Table) -> pa.Table:
+def passed(segment: Segment, link: pa.Table) -> pa.Table:
     """The targets of a link that partners let pass, or whose flag they set."""
     return link.filter(link.column(2)) if segment.kind == "existence" else link
 
@@ -225,17 +225,17 @@ def _trace_rows(run: TracedRun, segment: Segment, found: Trace, executor: Execut
     """Rows of a materialized segment: their lineage keys are stored; of a segment with an aggregation, the grouping keys."""
     target, stored = found.segments[segment.number], run.materialized[segment.number]
     if segment.aggregations:
-        plan, keys = _groups_of_rows(segment, stored)
+        plan, keys = groups_of_rows(segment, stored)
         rows = known.rows((segment.number, "groups"), target, lambda rows: _execute(segment, plan, rows, found, executor))
         _add(found, keys, _split(rows, keys.attributes, keys))
         return
-    query = _stored_keys(stored)
-    if _leads_on(query):
+    query = stored_keys(stored)
+    if leads_on(query):
         rows = known.rows((segment.number, "rows"), target, lambda rows: _execute(segment, query.plan, rows, found, executor))
         _add_inputs(query, rows, found)
 
 
-def _leads_on(query: Annotated) -> bool:
+def leads_on(query: Annotated) -> bool:
     return any(one.kind != "domain" for one in query.inputs)
 
 
@@ -252,7 +252,7 @@ def _trace_link(
     target, stored = found.links[segment.number], run.materialized.get(segment.number)
     by_partners = subqueries == "partners" or not segment.has_partners
     for number, query in enumerate(link_queries(segment, run.context, stored, target) if by_partners else ()):
-        if _leads_on(query):
+        if leads_on(query):
             # Written for the whole target: a key that is never NULL in it is never NULL in the part that is asked about.
             ask = partial(_execute, segment, query.plan, found=found, executor=executor)
             _add_inputs(query, known.rows((segment.number, "link", number), target, ask), found)
@@ -260,10 +260,10 @@ def _trace_link(
     if whole.num_rows:
         found.controls[segment.number] = _tags_of(found.controls.get(segment.number, ()), whole.column(0).to_numpy())
     asked = [whole] if enumerate_differences else []
-    asked += [_passed(segment, target)] if subqueries == "rows" and segment.has_partners else []
+    asked += [passed(segment, target)] if subqueries == "rows" and segment.has_partners else []
     for rows in (one for one in asked if one.num_rows):
         query = whole_side_query(segment, run.context)
-        if _leads_on(query):
+        if leads_on(query):
             _record(segment, query, rows, found, executor)
 
 
@@ -303,14 +303,14 @@ def read_by_number(plan: o.Plan) -> int | None:
     return asked[0] if asked else None
 
 
-def _stored_keys(stored: MaterializedSegment) -> Annotated:
+def stored_keys(stored: MaterializedSegment) -> Annotated:
     """A materialized segment without aggregation: its rows hold their lineage keys; tracing is a look-up."""
     query = Annotated(plan=o.SegmentOutput(segment=stored.segment, output=()), inputs=stored.inputs)
     rows = _rows(stored, query.identity_attributes)
     return replace(query, plan=o.Project(child=rows, columns=(TAG_ATTRIBUTE, *query.identity_attributes)))
 
 
-def _groups_of_rows(segment: Segment, stored: MaterializedSegment) -> tuple[o.Plan, InputIdentity]:
+def groups_of_rows(segment: Segment, stored: MaterializedSegment) -> tuple[o.Plan, InputIdentity]:
     """A materialized segment with an aggregation: the groups of the target rows, as an unmaterialized one's targets are given."""
     keys = group_keys(segment)
     rows = _rows(stored, keys)

@@ -78,7 +78,8 @@ def test_a_job_is_read_as_it_was_written(tmp_path: Path) -> None:
         secret_params=("of",), output=Output.postgres("postgresql://me:pw@h/db", "t", "append"), strategy="rerun", reasons="eager",
         keys={"loans": ("id", "month")}, on_store_failure="keep_result", on_unsupported="incomplete", append_key="k",
         capture_direction="forward", capture_tables=("loans",),
-        capture_of={"loans": CaptureTable(where="debt > 0", partition_by=("occ",))},
+        capture_of={"loans": CaptureTable(where="debt > 0", partition_by=("occ",)), "clients": CaptureTable(granularity=())},
+        capture_subqueries="rows",
         settings={"AIRFLOW_LINEAGE_HIDE": "x"}, context={"map_index": -1},
     )  # fmt: skip
     write_job(full, tmp_path / "job")

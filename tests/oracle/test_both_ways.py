@@ -10,29 +10,33 @@ from collections import Counter
 from collections.abc import Iterable
 from contextlib import ExitStack
 from dataclasses import replace
+from itertools import product
 from typing import Any
 
 import pytest
 from hypothesis import given, note
 from pyspark.sql import SparkSession
 
-from airflow_lineage_provider import Lineage
+from airflow_lineage_provider import CaptureTable, Lineage
 from airflow_lineage_provider.answers.lineage_rows import LineageRows
+from airflow_lineage_provider.answers.witnesses import Witnesses
 from airflow_lineage_provider.deriving.derivation import Derivation, derivation
 from airflow_lineage_provider.deriving.derive import chosen_target, row_set_of
 from airflow_lineage_provider.deriving.known_runs import KnownRuns
 from airflow_lineage_provider.deriving.why_not.found_rows import found_rows
 from airflow_lineage_provider.deriving.why_not.question import asked_of
-from airflow_lineage_provider.errors import EmptyTarget
+from airflow_lineage_provider.errors import EmptyTarget, UnsupportedOperator
 from airflow_lineage_provider.plan.expressions import TRUE
 from airflow_lineage_provider.recorded_run import Run
 from airflow_lineage_provider.recording import tables_of
 from airflow_lineage_provider.secrecy import Secrets
+from airflow_lineage_provider.sources.duckdb_connection import name as quoted
 from airflow_lineage_provider.store import Store
 from airflow_lineage_provider.tracing.key_index import key_tuples
 from airflow_lineage_provider.tracing.maps import RESULT, LineageMap, Rows, RowSet, numbered_rows, tagged_rows
 from airflow_lineage_provider.words import Subqueries
 from tests.oracle import evaluate, udfs
+from tests.oracle import query as q
 from tests.oracle.case_views import views
 from tests.oracle.check import MOST_TARGETS, _keys, _pipeline, check_values_over_views
 from tests.oracle.drawing import blocks, drawn, told
@@ -41,11 +45,14 @@ from tests.oracle.strategies import Case, cases
 from tests.oracle.subqueries import data_lineage
 from tests.oracle.test_fuzz import described, query_text, rejected
 from tests.oracle.values import same
+from tests.oracle.witnesses import witnesses
 
 pytestmark = pytest.mark.spark
 
 Pair = tuple[int, Any]
 """The number of an output's row, and the lineage key of a source row behind it."""
+MOST_BY_VALUE = 12
+"""So many rows of a result are asked about one by one."""
 
 
 @pytest.fixture(scope="module")
@@ -83,6 +90,9 @@ def _check_case(case: Case, lineage: Lineage, spark: SparkSession) -> None:
             if 0 in run.plan.materialized:
                 lineage.get_run(run.id).capture()
                 _check_captured(case, lineage.get_run(run.id), expected)
+                if len(expected) <= MOST_BY_VALUE:
+                    _check_by_value(case, lineage.get_run(run.id), expected)
+            _check_witnesses(case, lineage.get_run(run.id), expected)
             if run.plan.plan.has_subqueries:
                 with data_lineage():
                     _check(case, lineage.get_run(run.id), evaluate.rows(case.query, case.tables), "data")
@@ -96,6 +106,85 @@ def _check_captured(case: Case, run: Run, expected: list[Row]) -> None:
     found = [*run.backward("true", max_rows=MOST_TARGETS).values()] if expected else []
     found += [run.forward("true", name) for name in tables_of(run.plan) if case.tables[_base(case, name)].rows]
     assert [one.engine for one in found if not one.engine.startswith("index: ")] == []
+
+
+def _check_by_value(case: Case, run: Run, expected: list[Row]) -> None:
+    """Captured by the values of columns in place of rows: these are the values of the oracle's rows."""
+    names = [name for name in tables_of(run.plan) if _columns(case, _base(case, name))]
+    if not names:
+        return
+    by = {name: [quoted(column) for column, _ in _columns(case, _base(case, name))] for name in names}
+    run.capture(tables={name: CaptureTable(granularity=columns) for name, columns in by.items()})
+    given = [set[Any]() for _ in expected]
+    for at, name in product(range(len(expected)), names):
+        found = run.backward(None, name, at=at).aggregate(by[name], [])
+        assert not found.num_rows or b", values of " in found.schema.metadata[b"engine"]
+        given[at] |= {(_base(case, name), *map(same, row.values())) for row in found.to_pylist()}
+    bases = {_base(case, name) for name in names}
+    wanted = [{(base, *_values(case, base, rid)) for base, rid in row.lineage if base in bases} for row in expected]
+    assert Counter(map(frozenset, given)) == Counter(map(frozenset, wanted))
+    for name in names:
+        base = _base(case, name)
+        if [_base(case, other) for other in names].count(base) == 1:
+            for row in case.tables[base].rows[:3]:
+                _check_forward_of_value(case, name, run, {column: row[at] for column, at in _columns(case, base)}, expected)
+
+
+def _check_forward_of_value(case: Case, name: str, run: Run, values: dict[str, Any], expected: list[Row]) -> None:
+    base, found = _base(case, name), run.forward(values, name)
+    told_of = tuple(map(same, values.values()))
+    wanted = Counter(
+        tuple(map(same, row.values)) for row in expected if any(t == base and _values(case, base, rid) == told_of for t, rid in row.lineage)
+    )
+    rows = zip(*(column.to_pylist() for column in found.rows.columns), strict=True)
+    assert Counter(tuple(map(same, row)) for row in rows) == wanted
+    assert not wanted or ", values of " in found.engine
+    rids = [row[case.tables[base].rid] for row in case.tables[base].rows]
+    assert found.asked_rows == sum(_values(case, base, rid) == told_of for rid in rids)
+
+
+def _columns(case: Case, base: str) -> list[tuple[str, int]]:
+    """Every other column of a table, and its place; not the one that tells all rows apart."""
+    data = case.tables[base]
+    return [(name, at) for at, (name, _) in enumerate(data.columns) if at != data.rid][::2]
+
+
+def _values(case: Case, base: str, rid: Any) -> tuple[Any, ...]:
+    """The values of these columns in a row."""
+    data = case.tables[base]
+    (row,) = (one for one in data.rows if one[data.rid] == rid)
+    return tuple(same(row[at]) for _, at in _columns(case, base))
+
+
+def _check_witnesses(case: Case, run: Run, expected: list[Row]) -> None:
+    """Which rows together made each row: all of these are its lineage, and by the definition, where the oracle has one, these they are."""
+    if not expected:
+        return
+    windowed = any(isinstance(node, q.Window) for node in q.nodes(case.query))
+    try:
+        found = run.witnesses("true", max_rows=MOST_TARGETS)
+    except UnsupportedOperator:
+        if not windowed:
+            raise
+        return
+    given = _sets(case, found, len(expected))
+    assert Counter(frozenset().union(*one) for one in given) == Counter(row.lineage for row in expected)
+    defined = witnesses(case.query, case.tables)
+    if defined is not None:
+        assert Counter(map(frozenset, given)) == Counter(made for _, made in defined)
+    if 0 in run.plan.materialized and not windowed:
+        run.capture(witnesses=True)
+        kept = run.witnesses("true", max_rows=MOST_TARGETS, lazy=False)
+        assert kept.engine == "index: witnesses"
+        assert _sets(case, kept, len(expected)) == given
+
+
+def _sets(case: Case, found: Witnesses, rows: int) -> list[set[frozenset[Any]]]:
+    """The witnesses of each row as sets of source rows."""
+    made = [set[frozenset[Any]]() for _ in range(rows)]
+    for asked, one in zip(found.combinations.column("asked").to_pylist(), found, strict=True):
+        made[asked].add(frozenset((_base(case, found.places[place]), row["rid"]) for place, row in one.items()))
+    return made
 
 
 def _check(case: Case, run: Run, expected: list[Row], subqueries: Subqueries = "partners") -> None:
