@@ -180,10 +180,8 @@ def capture(options: Namespace, out: Streams) -> int:
         if options.forget:
             made.forget_captured()
         else:
-            made.capture(
-                options.direction, tables=wanted_tables(options), subqueries=options.subqueries, witnesses=options.witnesses,
-                progress=out.progress, **secrets_given(options),
-            )  # fmt: skip
+            wanted = {"tables": wanted_tables(options), "subqueries": options.subqueries, "witnesses": options.witnesses}
+            made.capture(options.direction, **wanted, progress=out.progress, **secrets_given(options))
         _show_captured(made, options, out)
     return 0
 
