@@ -271,6 +271,8 @@ class LineageOfRows(ABC):
             later run the answer's ``remarks`` say it.)
         :raises RunNotComplete: the run failed, was dropped, or is still going.
         """
+        from airflow_lineage_provider.answers.lineage_rows import LineageRows
+        from airflow_lineage_provider.answers.linked_later import LinkedLater
         from airflow_lineage_provider.deriving.lineage_rows import rows_from
 
         check_options({"table": table, "max_rows": max_rows, "across": across, "lazy": lazy, "subqueries": subqueries, "params": params})
@@ -282,20 +284,22 @@ class LineageOfRows(ABC):
         most = settings.target_limit() if max_rows is None else max_rows
 
         def followed(run: AskedRun, onward: Onward) -> LineageRows | Descendants:
-            here = asked(run, later=None if across or save else later)
+            here = asked(run, by_value=not (across or save))
             return onward.follow(here) if across else here
 
-        def asked(run: AskedRun, later: Callable[[], LineageRows] | None) -> LineageRows:
+        def asked(run: AskedRun, by_value: bool) -> LineageRows:
             run = replace(run, subqueries=subqueries)
-            return rows_from(run, rows, table, at=at, summary=self.summary, limit=most, lazy=lazy, later=later)
+            return rows_from(run, rows, table, at=at, summary=self.summary, limit=most, lazy=lazy, by_value=by_value)
 
-        def later() -> LineageRows:
-            return self._asking.answered("forward,", params, progress, lambda run: asked(run, later=None))
+        def linked() -> LineageRows:
+            return self._asking.answered("forward,", params, progress, lambda run: asked(run, by_value=False))
 
         if save:
             self._asking.check_may_keep()
         found = self._asking.answered_onward("forward,", params, progress, followed)
-        return self._asking.kept(found, context) if save else found
+        if save:
+            return self._asking.kept(found, context)
+        return LinkedLater.of(found, linked) if isinstance(found, LineageRows) and not found.is_linked else found
 
     def linked(
         self,

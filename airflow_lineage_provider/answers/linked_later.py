@@ -67,6 +67,16 @@ class LinkedLater(LineageRows):
         rows, numbers = self.rows.take(kept), tuple(self.numbers[at] for at in kept.to_pylist())
         return LinkedLater(lambda: self._traced, **{**self._known, "rows": rows, "numbers": numbers})
 
+    def query(self, query: str, /, **params: Any) -> pa.Table:
+        """As of `LineageRows`; a query that does not name ``links`` needs none.
+
+        :raises InvalidOption, EnvironmentProblem: as of `LineageRows.query`.
+        """
+        from airflow_lineage_provider.sources.duckdb_query import selected
+
+        links = self.links if "links" in str(query).casefold() else _no_links()
+        return selected(query, {"rows": self._numbered(), "links": links}, params)
+
     def parts(self) -> Iterator[LineageRows]:
         """The rows as they are known: what shows them traces nothing."""
         links, asked_rows = (self.links, self.asked_rows) if self.is_linked else (_no_links(), 0)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider.answers.explanation import RunSummary
 from airflow_lineage_provider.answers.lineage_rows import LineageRows
-from airflow_lineage_provider.answers.linked_later import LinkedLater
 from airflow_lineage_provider.deriving.derivation import derivation
 from airflow_lineage_provider.deriving.derive import check_size, chosen_target, linked, result_rows, row_set_of, source_reader
 from airflow_lineage_provider.deriving.granular_forward import ByValue, descendants_by_value
@@ -90,12 +90,12 @@ def rows_from(
     summary: RunSummary,
     limit: int,
     lazy: bool = True,
-    later: Callable[[], LineageRows] | None = None,
+    by_value: bool = False,
 ) -> LineageRows:
     """The rows of the result that descend from rows of a source table.
 
-    ``later`` asks the same without it: where values are kept in place of source rows they are looked up by these, and which row descends
-    from which source row is left to it.
+    ``by_value``: where values are kept in place of source rows they may be looked up by these; which row descends from which source row is
+    not known then (`LineageRows.is_linked`).
 
     :raises InvalidTarget, EmptyTarget, TargetTooLarge: the rows cannot be meant so.
     :raises AnswerTooLarge: there are more than one answer may have. :raises NotCaptured: as `rows_behind`.
@@ -104,8 +104,8 @@ def rows_from(
     """
     started = time.perf_counter()
     asked = asked_of(rows, table, run.recorded, run.on_demand.session, at=at)
-    if later is not None and (by_value := descendants_by_value(run, asked, limit)) is not None:
-        return LinkedLater.of(_known_by_value(run, asked, by_value, summary=summary, lazy=lazy, started=started), later)
+    if by_value and (known := descendants_by_value(run, asked, limit)) is not None:
+        return _known_by_value(run, asked, known, summary=summary, lazy=lazy, started=started)
     run.progress("finding the source rows")
     keys, copies = keys_asked(run, asked, limit)
     of = row_set_of(asked.leaves)
@@ -129,7 +129,7 @@ def rows_from(
 def _known_by_value(run: AskedRun, asked: Asked, found: ByValue, *, summary: RunSummary, lazy: bool, started: float) -> LineageRows:
     """Rows of the result that were looked up by values: all that is known but which source row each descends from."""
     with derivation(run, TRUE, lazy=lazy) as made:
-        return result_behind(
+        rows = result_behind(
             made,
             found.numbers,
             found.numbers,
@@ -140,6 +140,7 @@ def _known_by_value(run: AskedRun, asked: Asked, found: ByValue, *, summary: Run
             engine=found.engine,
             started=started,
         )
+    return replace(rows, links=rows.links.slice(0, 0), is_linked=False)
 
 
 def result_behind(
