@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 import random
+from io import StringIO
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
+from rich.console import Console
 
 from airflow_lineage_provider import Capture, CaptureTable, Cube, Lineage, LineageRows, Run, reasoned_udf
 from airflow_lineage_provider.errors import EmptyTarget, InvalidCapture, NotCaptured
+from airflow_lineage_provider.render.captured_text import captured_dict, captured_view
 from airflow_lineage_provider.store import Store
 from tests.in_turn import EVERY, sampled
 from tests.pipeline.test_captured import Q4, folder  # noqa: F401
@@ -74,6 +77,14 @@ def test_what_is_said_of_it(by_store: Run) -> None:
     assert {one.to for one in index if not one.to.startswith("segment")} == {"values of store", "values of item"}
     assert index.bytes == sum(one.bytes for one in index) + sum(one.bytes for one in index.values.values())
     assert all(one.bytes > 0 for one in index.values.values())
+    document = json.loads(json.dumps(captured_dict(by_store.summary, index)["captured"]))
+    assert (document["values"]["store"]["count"], document["tables"]["store"]["granularity"]) == (2, ["s_name"])
+    console = Console(record=True, width=300, file=StringIO())
+    console.print(captured_view(by_store.summary, index))
+    text = console.export_text()
+    assert "Lineage of sales is traced when it is asked for." in text
+    assert "Of store the values of s_name of all rows are captured." in text
+    assert "store has 2 different values of these: " in text
 
 
 def test_what_was_not_kept_is_traced_or_refused(by_store: Run) -> None:
