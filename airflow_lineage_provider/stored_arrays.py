@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from airflow_lineage_provider.answers.kept_arrays import KeptArrays
 from airflow_lineage_provider.answers.touched import Touched, touched
 from airflow_lineage_provider.arrays import owner as owners
-from airflow_lineage_provider.arrays.codec import decode
+from airflow_lineage_provider.arrays.codec import opened
 from airflow_lineage_provider.arrays.given import check_name
 from airflow_lineage_provider.arrays.keeping import Known, between
 from airflow_lineage_provider.arrays.link import Link
@@ -220,7 +220,7 @@ class KeptInStore:
         with self._lock:
             read = dict(self._tables)
         shapes, found = self._asked(lambda store: store.known_arrays(names, pairs, read.keys()))
-        tables = {one.id: read[one.id] if one.content is None else _decoded(pair, one, shapes) for pair, one in found.items()}
+        tables = {one.id: read[one.id] if one.content is None else _opened(pair, one, shapes) for pair, one in found.items()}
         self._keep(tables)
         return Known(shapes, {pair: Link(tables[one.id], one.turned, one.guarantee, one.operation) for pair, one in found.items()})
 
@@ -263,12 +263,9 @@ class KeptInStore:
         return self._lineage.lasting(lambda: question(self._lineage.store))
 
 
-def _decoded(pair: Pair, found: FoundRelation, shapes: Mapping[str, Shape]) -> Relation:
+def _opened(pair: Pair, found: FoundRelation, shapes: Mapping[str, Shape]) -> Relation:
     assert found.content is not None
-    try:
-        table = decode(found.content)
-    except RelationDamaged as problem:
-        raise type(problem)(f"{between(pair)} cannot be read: {problem}") from problem
+    table = opened(found.content, between(pair))
     ends = (table.in_shape, table.out_shape) if not found.turned else (table.out_shape, table.in_shape)
     if ends != tuple(shapes.get(name) for name in pair):
         raise RelationDamaged(f"{between(pair)} cannot be read: it is between arrays of shapes {ends[0]} and {ends[1]}")

@@ -6,7 +6,7 @@ this package from 0.
 
 from airflow_lineage_provider.arrays import rules
 from airflow_lineage_provider.arrays.cells import Cells
-from airflow_lineage_provider.arrays.codec import decode, encode
+from airflow_lineage_provider.arrays.codec import decode, encode, opened
 from airflow_lineage_provider.arrays.compose import compose
 from airflow_lineage_provider.arrays.compress import compress
 from airflow_lineage_provider.arrays.frames.frame import Framed
@@ -29,6 +29,6 @@ from airflow_lineage_provider.arrays.tracking.weighing import drise, lime
 
 __all__ = [
     "Cells", "Framed", "Hop", "Log", "Marked", "Relation", "Signature", "Traced", "TracedPath", "TracedReason", "Tracked", "apply",
-    "compose", "compress", "concat", "decode", "drise", "encode", "expand", "frame", "invert", "lime", "moved", "of_reason", "probe",
-    "rules", "source", "trace", "traced",
+    "compose", "compress", "concat", "decode", "drise", "encode", "expand", "frame", "invert", "lime", "moved", "of_reason", "opened",
+    "probe", "rules", "source", "trace", "traced",
 ]  # fmt: skip

@@ -6,19 +6,19 @@ Intervals are kept as beginning and length, and the moves of an end as the diffe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from operator import add
 
 import numpy as np
-import numpy.typing as npt
 
 from airflow_lineage_provider.arrays.boxes import Shape
-from airflow_lineage_provider.arrays.columns import deflated, packed, pcoded, read
+from airflow_lineage_provider.arrays.columns import Column, deflated, packed, pcoded, read
 from airflow_lineage_provider.arrays.given import check_shape
 from airflow_lineage_provider.arrays.grouping import Ints
-from airflow_lineage_provider.arrays.relation import Relation, check_relation
+from airflow_lineage_provider.arrays.relation import INPUTS, OUTPUTS, Relation, check_relation
 from airflow_lineage_provider.arrays.sealed import Seal
+from airflow_lineage_provider.arrays.single import Single
+from airflow_lineage_provider.arrays.unread import Unread, damaged
 from airflow_lineage_provider.arrays.whole_numbers import Source, number
 from airflow_lineage_provider.errors import InvalidArray, InvalidRelation, RelationDamaged, TooManyCells
 from airflow_lineage_provider.settings import cell_limit
@@ -48,20 +48,32 @@ def encode(relation: Relation, encoding: ArrayEncoding = "provrc-pco") -> bytes:
 
 
 def decode(data: bytes) -> Relation:
-    """What `encode` wrote, in any of its encodings.
+    """What `encode` wrote, in any of its encodings, all of it read and checked.
 
     :raises RelationTooNew: a newer release wrote it.
     :raises RelationDamaged: it is cut off, was changed, or never was a relation.
     :raises TooManyCells: it has more rows than `settings.cell_limit`.
     :raises EnvironmentProblem: pcodec is needed and not installed.
     """
+    found = opened(data)
+    return Relation(found.out_shape, found.in_shape, *(getattr(found, name) for name in (*OUTPUTS, *INPUTS)))
+
+
+def opened(data: bytes, where: str = "") -> Relation:
+    """The same, its columns read when a question needs them: those of the outputs before those of the inputs.
+
+    What `decode` raises is raised here where bytes are missing, are not those that were written, or are written in a way that is not known.
+    What somebody has written wrongly, with a checksum that is right, may be refused as late as by the first question that needs it, also by
+    `RelationDamaged`.
+
+    :param where: of which relation messages speak.
+    """
     if not isinstance(data, bytes | bytearray | memoryview):
         raise RelationDamaged(f"a relation is read from bytes, not from a {type(data).__name__}")
-    source = SEAL.taken_off(bytes(data))
     try:
-        return _relation(source)
-    except (InvalidArray, InvalidRelation) as error:
-        raise RelationDamaged(f"these bytes are no relation between two arrays: {error}") from error
+        return _relation(SEAL.taken_off(bytes(data)), where)
+    except (InvalidArray, InvalidRelation, RelationDamaged) as problem:
+        raise damaged(problem, where) from problem
 
 
 def _columns(relation: Relation) -> Iterator[Ints]:
@@ -73,59 +85,32 @@ def _columns(relation: Relation) -> Iterator[Ints]:
         yield from (lo, hi - lo, lo_moves, hi_moves - lo_moves)
 
 
-def _relation(source: Source) -> Relation:
+def _relation(source: Source, where: str) -> Relation:
     out_shape, in_shape = _shape(source), _shape(source)
     rows = source.number()
     if rows > cell_limit():
         raise TooManyCells(f"the relation has {rows:,} rows, and {cell_limit():,} may be read (AIRFLOW_LINEAGE_CELL_LIMIT)")
-    outputs = [_Column.of(source, rows) for _ in range(2 * len(out_shape))]
-    inputs = [_Column.of(source, rows) for _ in range(4 * len(in_shape))]
+    outputs = [read(source, rows) for _ in range(2 * len(out_shape))]
+    inputs = [read(source, rows) for _ in range(4 * len(in_shape))]
     if not source.ended:
         raise RelationDamaged("a relation's bytes go on where it ends")
-    lo_moves, hi_moves = inputs[2::4], [one + other for one, other in zip(inputs[2::4], inputs[3::4], strict=True)]
-    if any(one.most > len(out_shape) for one in (*lo_moves, *hi_moves)):
-        raise InvalidRelation(f"an interval moves with an axis that an output of shape {out_shape} has not")
-    out_lo, in_lo = _stacked(outputs[::2], rows), _stacked(inputs[::4], rows)
-    out_hi, in_hi = _lengthened(out_lo, outputs[1::2]), _lengthened(in_lo, inputs[1::4])
-    moves = (_stacked(some, rows, np.int8) for some in (lo_moves, hi_moves))
-    found = Relation(out_shape, in_shape, out_lo, out_hi, in_lo, in_hi, *moves)
-    check_relation(found)
+    single = _single(outputs, inputs) if rows == 1 else None
+    found = Relation.opened(out_shape, in_shape, Unread(rows, outputs, inputs, where), single)
+    if single is not None and not single.fits(out_shape, in_shape):
+        check_relation(found)
     return found
+
+
+def _single(outputs: list[Column], inputs: list[Column]) -> Single:
+    """The row of a relation that has but one, of which each column is a number."""
+    first, length, low, width, lo_moves, further = (
+        [one if isinstance(one, int) else int(one.numbers()[0]) for one in some]
+        for some in (outputs[::2], outputs[1::2], inputs[::4], inputs[1::4], inputs[2::4], inputs[3::4])
+    )
+    ends = ([*map(add, first, length)], [*map(add, low, width)], [*map(add, lo_moves, further)])
+    return Single((first, ends[0]), (low, ends[1]), (lo_moves, ends[2]))
 
 
 def _shape(source: Source) -> Shape:
     rank = source.number()
     return check_shape("in bytes", [source.number() for _ in range(min(rank, 64))])
-
-
-@dataclass(frozen=True)
-class _Column:
-    """Numbers of a column; one where all are the same, which most columns are."""
-
-    numbers: Ints | int
-
-    @classmethod
-    def of(cls, source: Source, rows: int) -> _Column:
-        return cls(read(source, rows))
-
-    def __add__(self, other: _Column) -> _Column:
-        return _Column(self.numbers + other.numbers)
-
-    @property
-    def most(self) -> int:
-        """Of their sizes."""
-        return int(np.abs(self.numbers).max(initial=0))
-
-
-def _stacked(columns: Sequence[_Column], rows: int, kind: type[np.signedinteger[Any]] = np.int64) -> npt.NDArray[Any]:
-    found = np.empty((len(columns), rows), dtype=kind)
-    for at, column in enumerate(columns):
-        found[at] = column.numbers
-    return found
-
-
-def _lengthened(ends: Ints, lengths: Sequence[_Column]) -> Ints:
-    """Further ends; the same where there is nothing to add."""
-    if all(isinstance(one.numbers, int) and not one.numbers for one in lengths):
-        return ends
-    return np.asarray(ends + _stacked(lengths, ends.shape[1]))

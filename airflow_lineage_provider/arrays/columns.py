@@ -1,12 +1,13 @@
 """One column of integers as bytes: a constant is one number, and of the other forms the smallest is taken.
 
-Nothing that is read is executed, and nothing is made that is larger than the rows that are asked for.
+Nothing that is read is executed, nothing is made that is larger than the rows that are asked for, and no column before it is asked for.
 """
 
 from __future__ import annotations
 
 import zlib
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -61,12 +62,43 @@ def pcoded(column: Ints) -> bytes:
     return min(found, deflated(column), key=len) if likely < len(found) else found
 
 
-def read(source: Source, rows: int) -> Ints | int:
-    """A column of so many rows; one number where all are the same.
+@dataclass(frozen=True)
+class Packed:
+    """A column whose numbers differ, in its bytes, which are looked at when it is asked for them.
+
+    :ivar kind: its first byte. :ivar rows: how many numbers it has.
+    :ivar first: where it is differences, the number that they go on from.
+    :ivar least: what is added to each of ``data``, which have so many bits (``width``).
+    """
+
+    kind: int
+    rows: int
+    first: int
+    least: int
+    width: int
+    data: bytes
+
+    def numbers(self) -> Ints:
+        """All of them, (rows,).
+
+        :raises RelationDamaged: these bytes are not so many numbers.
+        """
+        found = _unpacked(self.data, self.kind, self.width, self.rows - bool(self.kind & _DIFFERENCES)).astype(np.int64)
+        found += self.least
+        return np.cumsum(np.append(self.first, found)) if self.kind & _DIFFERENCES else found
+
+
+Column = int | Packed
+"""A column as it stands in bytes; one number where all are the same, which most columns are."""
+
+
+def read(source: Source, rows: int) -> Column:
+    """The next column, of so many rows; of others than one number only how they are written.
 
     :raises RelationDamaged: it is none.
+    :raises EnvironmentProblem: pcodec wrote it, and is not installed.
     """
-    (kind,) = source.take(1)
+    kind = source.byte()
     if kind >= 2 * _BITS or kind & (_PLANES | _BITS) == _PLANES | _BITS:
         raise RelationDamaged(f"a relation's column is of no kind that this release knows ({kind})")
     if kind & 3 == CONSTANT:
@@ -75,8 +107,9 @@ def read(source: Source, rows: int) -> Ints | int:
     least, width, length = _int64(source.signed()), source.number(), source.number()
     if not 0 < width <= 64 or (kind & _DIFFERENCES and not rows):
         raise RelationDamaged(f"a relation's column has numbers of {width} bits")
-    numbers = _unpacked(source.take(length), kind, width, rows - bool(kind & _DIFFERENCES)).astype(np.int64) + least
-    return np.cumsum(np.append(first, numbers)) if kind & _DIFFERENCES else numbers
+    if kind & 3 == PCO:
+        _pcodec()
+    return Packed(kind, rows, first, least, width, source.take(length))
 
 
 def _int64(value: int) -> int:
@@ -123,7 +156,7 @@ def _pco(numbers: Unsigned, width: int, form: int) -> bytes:
 _METHODS: dict[int, Callable[[Unsigned, int, int], bytes]] = {PACKED: _laid_out, DEFLATED: _deflate, PCO: _pco}
 
 
-def _unpacked(data: bytes, kind: int, width: int, rows: int) -> Unsigned:
+def _unpacked(data: bytes, kind: int, width: int, rows: int) -> npt.NDArray[np.unsignedinteger]:
     """The numbers that `_written` wrote."""
     if kind & 3 == PCO:
         return _from_pco(data, width, rows)
@@ -142,7 +175,7 @@ def _unpacked(data: bytes, kind: int, width: int, rows: int) -> Unsigned:
         return found
     whole = np.zeros((rows, 8), dtype=np.uint8)
     whole[:, :octets] = raw.reshape(octets, rows).T if kind & _PLANES else raw.reshape(rows, octets)
-    return whole.view("<u8").reshape(rows).astype(np.uint64)
+    return whole.view("<u8").reshape(rows)
 
 
 def _inflated(data: bytes, size: int) -> bytes:
@@ -153,7 +186,7 @@ def _inflated(data: bytes, size: int) -> bytes:
         raise RelationDamaged(f"a relation's column cannot be decompressed: {error}") from error
 
 
-def _from_pco(data: bytes, width: int, rows: int) -> Unsigned:
+def _from_pco(data: bytes, width: int, rows: int) -> npt.NDArray[np.unsignedinteger]:
     found = np.zeros(rows, dtype=_pco_type(width))
     try:
         progress = _pcodec().standalone.simple_decompress_into(data, found)
@@ -161,7 +194,7 @@ def _from_pco(data: bytes, width: int, rows: int) -> Unsigned:
         raise RelationDamaged(f"a relation's column cannot be decompressed: {error}") from error
     if progress.n_processed != rows or not progress.finished:
         raise RelationDamaged(f"a relation's column has other rows than {rows:,}")
-    return found.astype(np.uint64)
+    return found
 
 
 def _pco_type(width: int) -> type[np.unsignedinteger[Any]]:

@@ -34,7 +34,7 @@ def compose(outer: Relation, inner: Relation, *, merged: bool = True) -> Relatio
     """
     if outer.in_shape != inner.out_shape:
         raise InvalidRelation(f"relations over arrays of shapes {outer.in_shape} and {inner.out_shape} do not follow one another")
-    if is_identity(inner):
+    if inner.is_identity:
         return merge(outer) if merged else outer
     inner = _apart(inner)
     parts, rows = [_none(outer, inner)], 0
@@ -48,17 +48,6 @@ def compose(outer: Relation, inner: Relation, *, merged: bool = True) -> Relatio
             raise TooManyCells(f"two relations as one have more than {cell_limit():,} rows (AIRFLOW_LINEAGE_CELL_LIMIT); ask hop by hop")
     found = concatenated(parts[1:] or parts)
     return merge(found) if merged else found
-
-
-def is_identity(relation: Relation) -> bool:
-    """Whether each cell is behind itself, as of an elementwise operation, in one row."""
-    rank = len(relation.in_shape)
-    if len(relation) != 1 or relation.out_shape != relation.in_shape:
-        return False
-    moves = np.where(np.array(relation.in_shape) > 1, np.arange(1, rank + 1), 0)
-    same = all((one[:, 0] == moves).all() for one in (relation.lo_moves, relation.hi_moves))
-    still = not (relation.in_lo.any() or relation.in_hi.any() or relation.out_lo.any())
-    return bool(same and still and (relation.out_hi[:, 0] == np.array(relation.out_shape) - 1).all())
 
 
 def restrict(relation: Relation, boxes: Boxes) -> Relation:

@@ -7,10 +7,8 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from airflow_lineage_provider.arrays import dense, join
-from airflow_lineage_provider.arrays.boxes import DENSE_CELLS, Boxes, nothing
+from airflow_lineage_provider.arrays.boxes import DENSE_CELLS, nothing
 from airflow_lineage_provider.arrays.region import Region
 from airflow_lineage_provider.arrays.relation import Relation
 from airflow_lineage_provider.arrays.side import Side
@@ -58,6 +56,10 @@ class Hop:
 def is_dense(step: Step, region: Region) -> bool:
     """Whether bitmaps cost less than boxes."""
     relation = step.relation
+    if region.is_empty or (region.plain is not None and len(relation) == 1):
+        return False
+    if relation.is_identity:
+        return region.bits is not None
     shapes = (relation.in_shape, relation.out_shape)
     if sum(map(math.prod, shapes)) > DENSE_CELLS or max(map(len, shapes)) > _DENSE_RANK:
         return False
@@ -103,27 +105,35 @@ def follow(
 
 
 def _by_bitmaps(step: Step, region: Region) -> Region:
+    if step.relation.is_identity:
+        return region
     way = dense.backward if step.backward else dense.forward
     return Region(_reached(step), bits=way(step.relation, region.mask))
 
 
 def _by_boxes(step: Step, region: Region, merge: bool) -> Region:
-    if merge and len(region.boxes) <= 1 and step.relation.single is not None and not (step.backward and step.relation.shared_axes):
-        return _by_numbers(step, step.relation.single, region)
+    if region.is_empty:
+        return _none(step)
+    if merge and step.relation.is_identity:
+        return region
+    row = step.relation.single
+    if merge and row is not None and not (step.backward and row.is_shared) and (region.plain is not None or len(region.boxes) == 1):
+        return _by_numbers(step, row, region)
     way = join.backward if step.backward else join.forward
     boxes = region.boxes if merge or region.parts is None else region.parts
     return Region(_reached(step), parts=way(step.relation, boxes))
 
 
 def _by_numbers(step: Step, row: Single, region: Region) -> Region:
-    """One row, and one box, or none."""
-    box = region.boxes
-    found = None if not len(box) else (row.backward if step.backward else row.forward)(box.lo[:, 0].tolist(), box.hi[:, 0].tolist())
+    """One row, and one box."""
+    first, last = region.plain or (region.boxes.lo[:, 0].tolist(), region.boxes.hi[:, 0].tolist())
+    found = (row.backward if step.backward else row.forward)(first, last)
+    return _none(step) if found is None else Region(_reached(step), box=found)
+
+
+def _none(step: Step) -> Region:
     shape = _reached(step)
-    if found is None:
-        return Region(shape, parts=nothing(len(shape)))
-    lo, hi = (np.array(ends, dtype=np.int64).reshape(len(shape), 1) for ends in found)
-    return Region(shape, parts=Boxes(lo, hi))
+    return Region(shape, parts=nothing(len(shape)))
 
 
 def _reached(step: Step) -> tuple[int, ...]:

@@ -1,4 +1,5 @@
-"""A set of cells of one array, as boxes that do not overlap or as a bitmap: whichever is at hand, and the other when it is asked for."""
+"""A set of cells of one array, as one box in plain numbers, as boxes that do not overlap or as a bitmap: whichever is at hand, and the
+others when they are asked for."""
 
 from __future__ import annotations
 
@@ -10,6 +11,7 @@ import numpy as np
 
 from airflow_lineage_provider.arrays.boxes import DENSE_CELLS, Boxes, Shape, common, from_mask, run_count, to_mask, union
 from airflow_lineage_provider.arrays.grouping import Bools
+from airflow_lineage_provider.arrays.single import Box
 
 _FEW, _CELLS_A_POINT, _CELLS_A_BOX = 256, 200, 10
 """More boxes than a few, and than one for so many cells of the array, are made a bitmap (measured)."""
@@ -19,11 +21,24 @@ _PAIRS = 2**22
 
 @dataclass(frozen=True, eq=False)
 class Region:
-    """Cells of an array of this shape; exactly one of ``parts``, which may overlap, and ``bits`` is given."""
+    """Cells of an array of this shape; exactly one of ``parts``, which may overlap, ``bits`` and ``box`` is given."""
 
     shape: Shape
     parts: Boxes | None = None
     bits: Bools | None = None
+    box: Box | None = None
+
+    @cached_property
+    def plain(self) -> Box | None:
+        """Its box in plain numbers, where it is at hand and but one."""
+        if self.box is not None or self.bits is not None or self.parts is None or len(self.parts) != 1:
+            return self.box
+        return self.parts.lo[:, 0].tolist(), self.parts.hi[:, 0].tolist()
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether it is known to have no cell, without a look at any."""
+        return self.parts is not None and not len(self.parts)
 
     @cached_property
     def boxes(self) -> Boxes:
@@ -31,12 +46,17 @@ class Region:
 
         :raises TooManyCells: there are too many of them to be told apart.
         """
+        if self.box is not None:
+            lo, hi = (np.array(ends, dtype=np.int64).reshape(len(self.shape), 1) for ends in self.box)
+            return Boxes(lo, hi)
         return union(self.parts, self.shape) if self.parts is not None and not self._is_crowded else from_mask(self.mask)
 
     @cached_property
     def mask(self) -> Bools:
         """A bitmap of the whole array."""
-        return self._given if self.parts is None else to_mask(self.parts, self.shape)
+        if self.bits is not None:
+            return self.bits
+        return to_mask(self.boxes if self.parts is None else self.parts, self.shape)
 
     @cached_property
     def _is_crowded(self) -> bool:
@@ -47,13 +67,10 @@ class Region:
         return len(self.parts) > self.cells // (_CELLS_A_POINT if is_points else _CELLS_A_BOX)
 
     @property
-    def _given(self) -> Bools:
-        assert self.bits is not None
-        return self.bits
-
-    @property
     def size(self) -> int:
         """About how many boxes there are, without making them."""
+        if self.plain is not None:
+            return 1
         return run_count(self.mask) if "boxes" not in self.__dict__ and (self.bits is not None or self._is_crowded) else len(self.boxes)
 
     @property

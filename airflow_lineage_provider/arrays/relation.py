@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -46,6 +46,21 @@ class Motion(NamedTuple):
     everywhere: bool
 
 
+OUTPUTS, INPUTS = ("out_lo", "out_hi"), ("in_lo", "in_hi", "lo_moves", "hi_moves")
+"""The columns of either side."""
+
+
+class Columns(Protocol):
+    """Where the columns of a relation are that have yet to be read."""
+
+    @property
+    def rows(self) -> int:
+        """How many there are."""
+
+    def side(self, relation: Relation, name: str) -> dict[str, Any]:
+        """What a relation knows of the side that a column is of, by name."""
+
+
 @dataclass(frozen=True, eq=False)
 class Relation:
     """n rows between an output of l axes and an input of m axes; positions count from 0, and ends are inclusive.
@@ -67,7 +82,30 @@ class Relation:
     lo_moves: Moves
     hi_moves: Moves
 
+    @classmethod
+    def opened(cls, out_shape: Shape, in_shape: Shape, columns: Columns, single: Single | None = None) -> Relation:
+        """One whose columns are read when they are asked for.
+
+        :param single: its row, where it has but one.
+        """
+        found = object.__new__(cls)
+        vars(found).update(out_shape=out_shape, in_shape=in_shape, unread=columns, rows=columns.rows, single=single)
+        return found
+
+    def __getattr__(self, name: str) -> Any:
+        """A column that has yet to be read."""
+        columns: Columns | None = vars(self).get("unread")
+        if columns is None or name not in (*OUTPUTS, *INPUTS):
+            raise AttributeError(f"a compressed relation has no {name}")
+        vars(self).update(columns.side(self, name))
+        return vars(self)[name]
+
     def __len__(self) -> int:
+        return self.rows
+
+    @cached_property
+    def rows(self) -> int:
+        """How many it has."""
         return int(self.out_lo.shape[1])
 
     def take(self, rows: Ints | Bools | slice) -> Relation:
@@ -150,6 +188,11 @@ class Relation:
     def single(self) -> Single | None:
         """Its row in plain numbers, where it has but one."""
         return Single.of(self)
+
+    @cached_property
+    def is_identity(self) -> bool:
+        """Whether each cell is behind itself, as of an elementwise operation, in one row."""
+        return self.out_shape == self.in_shape and self.single is not None and self.single.is_identity(self.out_shape)
 
     @cached_property
     def is_aligned(self) -> bool:
@@ -241,7 +284,7 @@ def check_relation(relation: Relation) -> None:
 
     :raises InvalidRelation: naming the row.
     """
-    rank, rows = len(relation.out_shape), relation.out_lo.shape[-1]
+    rows = relation.out_lo.shape[-1]
     for name, axes, kind in _COLUMNS:
         column = getattr(relation, name)
         wanted = (len(getattr(relation, axes)), rows)
@@ -249,21 +292,53 @@ def check_relation(relation: Relation) -> None:
             raise InvalidRelation(f"{name} of a compressed relation is an array of {np.dtype(kind)} and shape {wanted}, (axes, rows)")
     if relation.single is not None and relation.single.fits(relation.out_shape, relation.in_shape):
         return
+    check_outputs(relation.out_boxes, relation.out_shape)
+    check_inputs(relation)
+
+
+def check_outputs(boxes: Boxes, shape: Shape) -> None:
+    """Whether all are boxes of cells of an output of this shape.
+
+    :raises InvalidRelation: naming the row.
+    """
+    if not _are_within(boxes, shape):
+        wrong = (boxes.lo > boxes.hi) | _outside(boxes, shape)
+        _refuse_rows(wrong, f"has no box of cells of the output, of shape {shape}")
+
+
+def check_inputs(relation: Relation) -> None:
+    """Whether behind each cell of the outputs, which are right, there are cells of the input.
+
+    :raises InvalidRelation: naming the row.
+    """
+    rank = len(relation.out_shape)
     for moves in (relation.lo_moves, relation.hi_moves):
-        _refuse_rows((moves > rank) | (moves < -rank), relation, f"moves with an axis that an output of shape {relation.out_shape} has not")
-    outputs, inputs = relation.out_boxes, relation.in_boxes
-    empty = outputs.lo > outputs.hi
-    _refuse_rows(
-        empty | _outside(outputs, relation.out_shape), relation, f"has no box of cells of the output, of shape {relation.out_shape}"
-    )
-    _refuse_rows(_outside(inputs, relation.in_shape), relation, f"has cells beyond the input, of shape {relation.in_shape}")
-    _refuse_rows(_gaps(relation), relation, "has nothing behind a cell of its output box: the interval ends before it begins")
+        if moves.size and not -rank <= moves.min() <= moves.max() <= rank:
+            _refuse_rows((moves > rank) | (moves < -rank), f"moves with an axis that an output of shape {relation.out_shape} has not")
+    if not _are_within(relation.in_boxes, relation.in_shape):
+        _refuse_rows(_outside(relation.in_boxes, relation.in_shape), f"has cells beyond the input, of shape {relation.in_shape}")
+        _refuse_rows(_gaps(relation), _GAP)
+    if relation.motions:
+        _refuse_rows(_gaps(relation), _GAP)
+
+
+_GAP = "has nothing behind a cell of its output box: the interval ends before it begins"
 
 
 _COLUMNS = (
     ("out_lo", "out_shape", np.int64), ("out_hi", "out_shape", np.int64), ("in_lo", "in_shape", np.int64), ("in_hi", "in_shape", np.int64),
     ("lo_moves", "in_shape", np.int8), ("hi_moves", "in_shape", np.int8),
 )  # fmt: skip
+
+
+def _are_within(boxes: Boxes, shape: Shape) -> bool:
+    """Whether none is empty, or beyond an array of this shape: by the least and the largest of their ends."""
+    if not len(boxes):
+        return True
+    for lo, hi, side in zip(boxes.lo, boxes.hi, shape, strict=True):
+        if lo.min() < 0 or hi.max() >= side:
+            return False
+    return boxes.lo is boxes.hi or bool((boxes.lo <= boxes.hi).all())
 
 
 def _outside(boxes: Boxes, shape: Shape) -> Bools:
@@ -292,7 +367,7 @@ def _moving_gaps(relation: Relation) -> Bools:
     return np.asarray(gap)
 
 
-def _refuse_rows(wrong: Bools, relation: Relation, what: str) -> None:
+def _refuse_rows(wrong: Bools, what: str) -> None:
     if wrong.any():
         row = int(np.flatnonzero(wrong.any(axis=0))[0])
-        raise InvalidRelation(f"row {row} of {len(relation):,} of a compressed relation {what}")
+        raise InvalidRelation(f"row {row} of {wrong.shape[1]:,} of a compressed relation {what}")

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from operator import le
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -38,13 +40,26 @@ class Single:
         first, last, low, high, lo_moves, hi_moves = (getattr(relation, name)[:, 0].tolist() for name in names)
         return cls((first, last), (low, high), (lo_moves, hi_moves))
 
+    @cached_property
+    def is_shared(self) -> bool:
+        """Whether two input axes hang on one output axis: behind a box of outputs they may be no box."""
+        owners = {(abs(move), own) for moves in self.moves for own, move in enumerate(moves) if move}
+        return len({axis for axis, _ in owners}) < len(owners)
+
+    def is_identity(self, shape: Sequence[int]) -> bool:
+        """Whether it leads from each cell of an array to the same one: it fits two of this shape."""
+        if any(self.outputs[0]) or [last + 1 for last in self.outputs[1]] != list(shape):
+            return False
+        ends = zip(self.moves, self.offsets, strict=True)
+        return all(moves[axis] == axis + 1 and not offsets[axis] for moves, offsets in ends for axis, side in enumerate(shape) if side != 1)
+
     def backward(self, first: Sequence[int], last: Sequence[int]) -> Box | None:
         """The input cells behind a box of output cells; None where there are none.
 
-        They are a box where no two input axes hang on one output axis.
+        They are a box where it is not `is_shared`.
         """
         first, last = [*map(max, first, self.outputs[0])], [*map(min, last, self.outputs[1])]
-        return self._inputs(first, last) if all(one <= other for one, other in zip(first, last, strict=True)) else None
+        return self._inputs(first, last) if all(map(le, first, last)) else None
 
     def forward(self, first: Sequence[int], last: Sequence[int]) -> Box | None:
         """The output cells that a box of input cells stands behind; None where there are none."""
@@ -61,7 +76,7 @@ class Single:
                 begin[of_hi - 1] = max(begin[of_hi - 1], first[own] - high[own])
             elif of_hi:
                 end[-of_hi - 1] = min(end[-of_hi - 1], high[own] - first[own])
-        return (begin, end) if all(one <= other for one, other in zip(begin, end, strict=True)) else None
+        return (begin, end) if all(map(le, begin, end)) else None
 
     def fits(self, output: Sequence[int], source: Sequence[int]) -> bool:
         """Whether it has output cells of the output, and behind each of them input cells of the input."""

@@ -22,14 +22,24 @@ class Source:
         self._at += count
         return self._data[self._at - count : self._at]
 
+    def byte(self) -> int:
+        """The next one."""
+        if self._at == len(self._data):
+            self.take(1)
+        self._at += 1
+        return self._data[self._at - 1]
+
     def number(self) -> int:
         """A whole number from 0: seven bits a byte, the lowest first."""
-        found = 0
-        for shift in range(0, 70, 7):
-            (byte,) = self.take(1)
-            found |= (byte & 127) << shift
+        byte = self.byte()
+        found = byte & 127
+        for shift in range(7, 70, 7):
             if byte < 128:
                 return found
+            byte = self.byte()
+            found |= (byte & 127) << shift
+        if byte < 128:
+            return found
         raise RelationDamaged("a relation's bytes have a number of more than 70 bits")
 
     def signed(self) -> int:

@@ -10,7 +10,7 @@ import pytest
 
 from airflow_lineage_provider import arrays
 from airflow_lineage_provider.arrays.boxes import Boxes, from_mask, to_mask
-from airflow_lineage_provider.arrays.compose import compose, is_identity
+from airflow_lineage_provider.arrays.compose import compose
 from airflow_lineage_provider.arrays.relation import Relation
 from airflow_lineage_provider.arrays.tracking.tracing import record
 from airflow_lineage_provider.arrays.tracking.ways import Way
@@ -67,10 +67,10 @@ def test_ways_through_the_whole_array_make_no_pairs_of_it() -> None:
 
 def test_a_relation_of_each_cell_with_itself_adds_nothing() -> None:
     relation = arrays.rules.windows((5, 6), (2, 3))
-    assert is_identity(arrays.rules.elementwise((5, 1, 6))[0])
+    assert arrays.rules.elementwise((5, 1, 6))[0].is_identity
     for other in (arrays.rules.elementwise((6,), (5, 6))[0], arrays.rules.reduction((4,)), arrays.moved(np.flip, (4, 4))[0]):
-        assert not is_identity(other)
-    assert not is_identity(relation)
+        assert not other.is_identity
+    assert not relation.is_identity
     found = compose(relation, arrays.rules.elementwise((5, 6))[0])
     assert (arrays.expand(found) == arrays.expand(relation)).all()
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from airflow_lineage_provider.arrays import Cells, Log, decode, encode
+from airflow_lineage_provider.arrays import Cells, Log, encode, opened
 from airflow_lineage_provider.arrays.boxes import Boxes
 from airflow_lineage_provider.arrays.grouping import Ints
 from airflow_lineage_provider.arrays.path import Step, follow
@@ -95,7 +95,7 @@ class Asking:
         return by_numpy([stored.read(path) for path in _in_order(self.files[stored.name], backward)], ranks, at, backward=backward)
 
     def _from_bytes(self, cells: Ints, backward: bool) -> Region:
-        steps = [Step(decode(one), backward) for one in _in_order(self.written, backward)]
+        steps = [Step(opened(one), backward) for one in _in_order(self.written, backward)]
         start = steps[0].relation.out_shape if backward else steps[0].relation.in_shape
         return follow(steps, [""] * (len(steps) + 1), Region(start, parts=Boxes(cells[:, :1], cells[:, 1:])))[0]
 

@@ -1,0 +1,98 @@
+"""The columns of a relation in its bytes, read and checked one side after the other, when a question needs it.
+
+A hop backward that meets no row needs the outputs only, and a path that leads nowhere none of the relations further on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from airflow_lineage_provider.arrays.boxes import Boxes
+from airflow_lineage_provider.arrays.columns import Column
+from airflow_lineage_provider.arrays.grouping import Ints
+from airflow_lineage_provider.arrays.relation import INPUTS, OUTPUTS, Relation, check_inputs, check_outputs
+from airflow_lineage_provider.errors import InvalidRelation, RelationDamaged
+
+
+@dataclass(frozen=True, eq=False)
+class Unread:
+    """Columns of so many rows, as `codec` has them.
+
+    :ivar outputs: of each output axis where boxes begin, and their lengths less one.
+    :ivar inputs: of each input axis the offsets of where intervals begin, what the ends' are more than these, the moves of the beginnings,
+        and what the ends' are more than these.
+    :ivar where: of which relation messages speak; empty where that is not known.
+    """
+
+    rows: int
+    outputs: Sequence[Column]
+    inputs: Sequence[Column]
+    where: str
+
+    def side(self, relation: Relation, name: str) -> dict[str, Any]:
+        """What a relation knows of the side that a column is of, by name: its columns, and what they had to be checked for.
+
+        :raises RelationDamaged: they are no relation's, or not readable.
+        """
+        try:
+            return self._outputs(relation) if name in OUTPUTS else self._inputs(relation)
+        except (InvalidRelation, RelationDamaged) as problem:
+            raise damaged(problem, self.where) from problem
+
+    def _outputs(self, relation: Relation) -> dict[str, Any]:
+        lo = self._stacked(self.outputs[::2])
+        hi = self._further(lo, self.outputs[1::2])
+        check_outputs(Boxes(lo, hi), relation.out_shape)
+        return {"out_lo": lo, "out_hi": hi}
+
+    def _inputs(self, relation: Relation) -> dict[str, Any]:
+        """These are checked against the outputs, with which they may move."""
+        lo, lo_moves = self._stacked(self.inputs[::4]), self._moves(self.inputs[2::4])
+        hi, hi_moves = self._further(lo, self.inputs[1::4]), lo_moves
+        if not _all_nought(self.inputs[3::4]):
+            hi_moves = lo_moves + self._moves(self.inputs[3::4])
+        whole = Relation(relation.out_shape, relation.in_shape, relation.out_lo, relation.out_hi, lo, hi, lo_moves, hi_moves)
+        check_inputs(whole)
+        return {name: vars(whole)[name] for name in (*INPUTS, "motions", "in_boxes")}
+
+    def _stacked(self, columns: Sequence[Column]) -> Ints:
+        found = np.zeros((len(columns), self.rows), dtype=np.int64)
+        for at, column in enumerate(columns):
+            if column != 0:
+                found[at] = column if isinstance(column, int) else column.numbers()
+        return found
+
+    def _further(self, ends: Ints, lengths: Sequence[Column]) -> Ints:
+        """Further ends; the same where there is nothing to add."""
+        return ends if _all_nought(lengths) else np.asarray(ends + self._stacked(lengths))
+
+    def _moves(self, columns: Sequence[Column]) -> npt.NDArray[np.int8]:
+        """Of the sizes that they can have: what is larger stays so, and is refused."""
+        found = np.zeros((len(columns), self.rows), dtype=np.int8)
+        for at, column in enumerate(columns):
+            if column != 0:
+                found[at] = np.clip(column if isinstance(column, int) else column.numbers(), -_MOST, _MOST)
+        return found
+
+
+_MOST = 65
+"""More than two moves can differ by, of an array of 32 axes at most."""
+
+
+def _all_nought(columns: Sequence[Column]) -> bool:
+    return all(isinstance(one, int) and not one for one in columns)
+
+
+def damaged(problem: Exception, where: str) -> RelationDamaged:
+    """The error that says what is wrong with the bytes of a relation.
+
+    :param where: which relation; empty where that is not known.
+    """
+    text = str(problem) if isinstance(problem, RelationDamaged) else f"these bytes are no relation between two arrays: {problem}"
+    kind = type(problem) if isinstance(problem, RelationDamaged) else RelationDamaged
+    return kind(f"{where} cannot be read: {text}" if where else text)
