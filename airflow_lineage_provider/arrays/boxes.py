@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from airflow_lineage_provider.arrays.grouping import Bools, Ints, keys, ranges, runs
+from airflow_lineage_provider.arrays.grouping import Bools, Ints, chosen, keys, ranges, runs
 from airflow_lineage_provider.errors import TooManyCells
 
 DENSE_CELLS = 2**26
@@ -40,7 +40,7 @@ class Boxes:
 
     def take(self, rows: Ints | Bools | slice) -> Boxes:
         """Some of them, in this order."""
-        return Boxes(self.lo[:, rows], self.hi[:, rows])
+        return Boxes(*chosen((self.lo, self.hi), rows))
 
     def volumes(self) -> Ints:
         """(k,) how many cells each has."""
@@ -200,7 +200,10 @@ def flat(points: Ints, shape: Shape) -> Ints:
     """(n,) the numbers, in C order, of cells at (d, n) positions."""
     if not shape:
         return np.zeros(points.shape[1], dtype=np.int64)
-    return np.asarray(np.ravel_multi_index(tuple(points), shape), dtype=np.int64)
+    found: Ints = points[0]
+    for own, side in zip(points[1:], shape[1:], strict=True):
+        found = found * side + own
+    return found
 
 
 def prefix_sums(mask: Bools) -> Ints:

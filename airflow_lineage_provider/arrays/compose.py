@@ -12,7 +12,7 @@ import numpy as np
 
 from airflow_lineage_provider.arrays.boxes import Boxes, joined, split
 from airflow_lineage_provider.arrays.compress import concatenated, merge, standing
-from airflow_lineage_provider.arrays.grouping import Bools, Ints
+from airflow_lineage_provider.arrays.grouping import Bools, Ints, chosen
 from airflow_lineage_provider.arrays.join import before, common, meeting
 from airflow_lineage_provider.arrays.relation import Moves, Relation, extent, shared
 from airflow_lineage_provider.errors import InvalidRelation, TooManyCells
@@ -83,7 +83,7 @@ class _Ends:
     moves: Moves
 
     def take(self, rows: Ints) -> _Ends:
-        return _Ends(self.offset[:, rows], self.moves[:, rows])
+        return _Ends(*chosen((self.offset, self.moves), rows))
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ import numpy as np
 
 from airflow_lineage_provider.arrays import join
 from airflow_lineage_provider.arrays.boxes import Boxes, from_mask, prefix_sums, to_mask, within
-from airflow_lineage_provider.arrays.grouping import Bools
+from airflow_lineage_provider.arrays.grouping import Bools, Ints
 from airflow_lineage_provider.arrays.relation import Relation
 from airflow_lineage_provider.arrays.side import Side
 
@@ -33,9 +33,15 @@ def _hop(relation: Relation, mask: Bools, is_backward: bool) -> Bools:
         for row in relation.aligned:
             (row.backward if is_backward else row.forward)(mask, found)
         return found
+    if relation.pairs is not None:
+        _look_up(*(relation.pairs if is_backward else relation.pairs[::-1]), mask, found)
+        return found
     points, wide, moving = relation.parted
     if len(points):
-        _look_up(*_sides(points, is_backward), mask, found)
+        asked, behind = _sides(points, is_backward)
+        assert asked.cells is not None
+        assert behind.cells is not None
+        _look_up(asked.cells, behind.cells, mask, found)
     if len(wide):
         asked, behind = _sides(wide, is_backward)
         found |= to_mask(behind.boxes.take(_met(asked.boxes, mask)), found.shape)
@@ -58,6 +64,8 @@ def cost(relation: Relation) -> float:
     least = _HOP + _CELL * cells
     if relation.is_aligned:
         return least + _SLICE * len(relation)
+    if relation.pairs is not None:
+        return least + _POINT * len(relation.pairs.outputs)
     points, wide, moving = relation.parted
     least += _POINT * len(points)
     if len(wide) or not moving.is_aligned:
@@ -73,11 +81,9 @@ def least_cost(relation: Relation) -> float:
 _HOP, _CELL, _SLICE, _POINT, _BOXES, _SUMMED, _ROW = 20_000, 0.5, 8_000, 2, 100_000, 20, 60
 
 
-def _look_up(asked: Side, found: Side, mask: Bools, into: Bools) -> None:
-    """Rows that are one cell on either side."""
-    assert asked.cells is not None
-    assert found.cells is not None
-    into.reshape(-1)[found.cells[mask.reshape(-1)[asked.cells]]] = True
+def _look_up(asked: Ints, found: Ints, mask: Bools, into: Bools) -> None:
+    """Pairs of cells, by their numbers."""
+    into.reshape(-1)[found.take(np.flatnonzero(mask.reshape(-1).take(asked)))] = True
 
 
 def _met(boxes: Boxes, mask: Bools) -> Bools:

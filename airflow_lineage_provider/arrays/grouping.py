@@ -5,8 +5,9 @@ Everything here is linear but for sorting, and enumerates no cell.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -14,8 +15,18 @@ import numpy.typing as npt
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 
+Integers = TypeVar("Integers", bound=np.signedinteger)
+
 _MOST = 2**62
 """The number of different keys that an int64 has room for, with a bit to spare."""
+
+
+def chosen(columns: Iterable[npt.NDArray[Integers]], rows: Ints | Bools | slice) -> list[npt.NDArray[Integers]]:
+    """Some rows of columns of shape (axes, rows), in this order. (``column[:, rows]`` takes eight times as long.)"""
+    if isinstance(rows, slice):
+        return [one[:, rows] for one in columns]
+    places = np.flatnonzero(rows) if rows.dtype == np.bool_ else rows
+    return [one.take(places, axis=1) for one in columns]
 
 
 def keys(columns: Sequence[npt.NDArray[np.signedinteger]], rows: int) -> Ints:

@@ -12,7 +12,7 @@ import numpy as np
 
 from airflow_lineage_provider.arrays.boxes import Boxes, split
 from airflow_lineage_provider.arrays.compress import concatenated, merge, standing
-from airflow_lineage_provider.arrays.grouping import Bools, Ints
+from airflow_lineage_provider.arrays.grouping import Bools, Ints, chosen
 from airflow_lineage_provider.arrays.relation import Moves, Relation, extent, shared
 
 
@@ -70,7 +70,7 @@ class _Turned:
     def _within(self, rows: Ints, axis: int, lo: Ints, hi: Ints) -> _Turned:
         inputs = self.inputs.take(rows)
         inputs.lo[axis], inputs.hi[axis] = lo, hi
-        offsets, moves = (tuple(one[:, rows] for one in both) for both in (self.offsets, self.moves))
+        offsets, moves = (tuple(chosen(both, rows)) for both in (self.offsets, self.moves))
         return _Turned(self.relation.take(rows), inputs, offsets, moves)  # type: ignore[arg-type]
 
     def _bounded(self, axis: int, by_lo: Bools, by_hi: Bools) -> _Turned:

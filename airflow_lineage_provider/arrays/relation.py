@@ -7,7 +7,7 @@ ends move by +1 with the same axis (``a_i b_j = a_i − b_j``); with each end fo
 
 from __future__ import annotations
 
-import itertools
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple, Protocol
@@ -17,7 +17,8 @@ import numpy.typing as npt
 
 from airflow_lineage_provider.arrays.aligned import Aligned, aligned, is_aligned
 from airflow_lineage_provider.arrays.boxes import Boxes, Shape, cells_of
-from airflow_lineage_provider.arrays.grouping import Bools, Ints, keys, sorting
+from airflow_lineage_provider.arrays.grouping import Bools, Ints, chosen, keys, sorting
+from airflow_lineage_provider.arrays.pairs import Pairs, pairs_of
 from airflow_lineage_provider.arrays.side import Side
 from airflow_lineage_provider.arrays.single import Single
 from airflow_lineage_provider.errors import InvalidRelation, TooManyCells
@@ -111,7 +112,7 @@ class Relation:
     def take(self, rows: Ints | Bools | slice) -> Relation:
         """Some of its rows, in this order."""
         columns = (self.out_lo, self.out_hi, self.in_lo, self.in_hi, self.lo_moves, self.hi_moves)
-        found = Relation(self.out_shape, self.in_shape, *(one[:, rows] for one in columns))  # type: ignore[arg-type]
+        found = Relation(self.out_shape, self.in_shape, *chosen(columns, rows))
         if "motions" in vars(self):
             # Some of the rows move in no other ways than all of them.
             vars(found)["motions"] = self.motions
@@ -125,7 +126,15 @@ class Relation:
     @cached_property
     def in_boxes(self) -> Boxes:
         """Of each row, the least box that has all its input cells."""
-        return self.inputs(self.out_boxes)
+        if not len(self.moving_rows):
+            return Boxes(self.in_lo, self.in_hi)
+        if 2 * len(self.moving_rows) > len(self):
+            return self.inputs(self.out_boxes)
+        found = Boxes(self.in_lo.copy(), self.in_hi.copy())
+        moving = self.take(self.moving_rows).in_boxes
+        for own in range(found.rank):
+            found.lo[own][self.moving_rows], found.hi[own][self.moving_rows] = moving.lo[own], moving.hi[own]
+        return found
 
     def inputs(self, where: Boxes) -> Boxes:
         """The same, of rows whose output boxes are cut down to ``where``."""
@@ -153,16 +162,24 @@ class Relation:
     @cached_property
     def motions(self) -> tuple[Motion, ...]:
         """How ends move, in any row."""
-        found, rank = [], len(self.out_shape)
-        for own, of_lo in itertools.product(range(len(self.in_shape)), (True, False)):
-            moves = (self.lo_moves if of_lo else self.hi_moves)[own]
-            if len(moves) and (moves == moves[0]).all():
-                counts = {int(moves[0]): len(moves)}
-            else:
-                binned = np.bincount(moves.astype(np.int64) + rank, minlength=2 * rank + 1)
-                counts = {int(at) - rank: int(binned[at]) for at in binned.nonzero()[0]}
-            found += [Motion(own, of_lo, abs(one) - 1, one > 0, rows == len(moves)) for one, rows in counts.items() if one]
+        found = []
+        for own in range(len(self.in_shape)):
+            of_lo = list(self._moving(own, True))
+            of_hi = [one._replace(of_lo=False) for one in of_lo] if self.hi_moves is self.lo_moves else self._moving(own, False)
+            found += [*of_lo, *of_hi]
         return tuple(found)
+
+    def _moving(self, own: int, of_lo: bool) -> Iterator[Motion]:
+        """How the ends along an input axis move."""
+        moves, rank = (self.lo_moves if of_lo else self.hi_moves)[own], len(self.out_shape)
+        if len(moves) and (moves == moves[0]).all():
+            counts = {int(moves[0]): len(moves)}
+        else:
+            binned = np.bincount(moves.astype(np.int64) + rank, minlength=2 * rank + 1)
+            counts = {int(at) - rank: int(binned[at]) for at in binned.nonzero()[0]}
+        for one, rows in counts.items():
+            if one:
+                yield Motion(own, of_lo, abs(one) - 1, one > 0, rows == len(moves))
 
     def rows_of(self, motion: Motion) -> Bools:
         """(n,) which rows have an end that moves so."""
@@ -176,9 +193,15 @@ class Relation:
         return tuple(axis for axis in range(len(self.out_shape)) if sum(pair[0] == axis for pair in owners) > 1)
 
     @cached_property
+    def pairs(self) -> Pairs | None:
+        """All its pairs in numbers of cells, where its rows are hardly more than cells."""
+        return pairs_of(self)
+
+    @cached_property
     def parted(self) -> tuple[Relation, Relation, Relation]:
         """The rows that are one cell on either side, others of which no end moves, and those of which one does."""
-        moving = self.moving if self.motions else np.zeros(len(self), dtype=np.bool_)
+        moving = np.zeros(len(self), dtype=np.bool_)
+        moving[self.moving_rows] = True
         points = ~moving & (self.out_lo == self.out_hi).all(axis=0) & (self.in_lo == self.in_hi).all(axis=0)
         if points.all():
             return self, self.take(slice(0, 0)), self.take(slice(0, 0))
@@ -207,7 +230,13 @@ class Relation:
     @cached_property
     def moving(self) -> Bools:
         """(n,) whether any end of the row moves."""
-        return np.asarray((self.lo_moves != 0).any(axis=0) | (self.hi_moves != 0).any(axis=0))
+        of_lo = np.asarray((self.lo_moves != 0).any(axis=0))
+        return of_lo if self.hi_moves is self.lo_moves else np.asarray(of_lo | (self.hi_moves != 0).any(axis=0))
+
+    @cached_property
+    def moving_rows(self) -> Ints:
+        """Those."""
+        return np.flatnonzero(self.moving) if self.motions else np.zeros(0, dtype=np.int64)
 
     @property
     def nbytes(self) -> int:
@@ -249,11 +278,12 @@ def expand(relation: Relation) -> Ints:
     _check_count(int(relation.out_boxes.volumes().astype(float).sum()))
     outputs, row = cells_of(relation.out_lo, relation.out_hi)
     at = Boxes(outputs, outputs)
-    lo, _ = extent(relation.in_lo[:, row], relation.lo_moves[:, row], at)
-    hi, _ = extent(relation.in_hi[:, row], relation.hi_moves[:, row], at)
+    here = relation.take(row)
+    lo, _ = extent(here.in_lo, here.lo_moves, at)
+    hi, _ = extent(here.in_hi, here.hi_moves, at)
     _check_count(int(Boxes(lo, hi).volumes().astype(float).sum()))
     inputs, owner = cells_of(lo, hi)
-    return sorted_pairs(np.concatenate([outputs[:, owner], inputs]))
+    return sorted_pairs(np.concatenate([outputs.take(owner, axis=1), inputs]))
 
 
 def sorted_pairs(columns: Ints) -> Ints:
@@ -350,8 +380,9 @@ def _gaps(relation: Relation) -> Bools:
     """Where an interval is empty for some output cell: its ends come nearest at a corner of the box."""
     gap = np.asarray(relation.in_lo > relation.in_hi)
     if relation.motions:
-        moving = np.flatnonzero(relation.moving)
-        gap[:, moving] = _moving_gaps(relation.take(moving))
+        # Ends that move alike are as far apart everywhere.
+        apart = np.flatnonzero((relation.lo_moves != relation.hi_moves).any(axis=0))
+        gap[:, apart] = _moving_gaps(relation.take(apart))
     return gap
 
 

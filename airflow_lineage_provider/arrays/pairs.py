@@ -1,0 +1,74 @@
+"""A relation pair by pair, in numbers of cells: what a hop looks up where rows are hardly more than single cells, as behind a sort."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from airflow_lineage_provider.arrays.boxes import Boxes, Shape, flat
+from airflow_lineage_provider.arrays.grouping import Integers, Ints, ranges
+
+if TYPE_CHECKING:
+    from airflow_lineage_provider.arrays.relation import Relation
+
+_MOST = 4
+"""So many pairs for each row, at most."""
+
+
+class Pairs(NamedTuple):
+    """Pairs of cells by their numbers in C order, (n,) each."""
+
+    outputs: Ints
+    inputs: Ints
+
+
+def pairs_of(relation: Relation) -> Pairs | None:
+    """All pairs; None where a row is more than a line: a cell of the input for each output cell along one axis, or one for all of them."""
+    if not _are_one(relation.lo_moves, relation.hi_moves) or not _are_one(relation.in_lo, relation.in_hi):
+        return None
+    outputs, inputs = flat(relation.out_lo, relation.out_shape), flat(relation.in_lo, relation.in_shape)
+    rows = _lines(relation)
+    if not len(rows):
+        return Pairs(outputs, inputs)
+    lines = relation.take(rows)
+    lengths = lines.out_boxes.volumes()
+    if ((lines.out_lo != lines.out_hi).sum(axis=0) > 1).any() or float(lengths.sum()) > _MOST * len(relation):
+        return None
+    # Of all of them the first cell stands among the others' already.
+    inputs[rows] = flat(lines.inputs(Boxes(lines.out_lo, lines.out_lo)).lo, relation.in_shape)
+    along, own = _steps(lines)
+    further, owner = ranges(np.ones(len(rows), dtype=np.int64), lengths)
+    ends = ((outputs, along), (inputs, own))
+    return Pairs(*(np.concatenate([first, first[rows][owner] + further * step[owner]]) for first, step in ends))
+
+
+def _are_one(ends: npt.NDArray[Integers], others: npt.NDArray[Integers]) -> bool:
+    """Whether the two ends are the same everywhere."""
+    return ends is others or bool((ends == others).all())
+
+
+def _lines(relation: Relation) -> Ints:
+    """The rows that are not one pair with no end that moves."""
+    more = np.zeros(len(relation), dtype=np.bool_)
+    more[relation.moving_rows] = True
+    if relation.out_lo is not relation.out_hi:
+        more |= (relation.out_lo != relation.out_hi).any(axis=0)
+    return np.flatnonzero(more)
+
+
+def _steps(lines: Relation) -> tuple[Ints, Ints]:
+    """(n,) how far the number of the output cell goes with each position along a line, and that of the input cell."""
+    along, own = np.zeros(len(lines), dtype=np.int64), np.zeros(len(lines), dtype=np.int64)
+    for axis, stride in enumerate(_strides(lines.out_shape)):
+        wide = lines.out_lo[axis] != lines.out_hi[axis]
+        along[wide] = stride
+        for moves, other in zip(lines.lo_moves, _strides(lines.in_shape), strict=True):
+            own += other * ((moves == axis + 1) & wide) - other * ((moves == -axis - 1) & wide)
+    return along, own
+
+
+def _strides(shape: Shape) -> list[int]:
+    return [math.prod(shape[axis + 1 :]) for axis in range(len(shape))]
