@@ -6,7 +6,7 @@ A box of an array of d axes is d intervals of positions from 0, both ends inclus
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -50,6 +50,12 @@ class Boxes:
 def nothing(rank: int) -> Boxes:
     """No cell of an array of this many axes."""
     return Boxes(np.zeros((rank, 0), dtype=np.int64), np.zeros((rank, 0), dtype=np.int64))
+
+
+def boxes_of(plain: Sequence[tuple[list[int], list[int]]], rank: int) -> Boxes:
+    """Boxes that are given by their first and last positions, in plain numbers."""
+    lo, hi = (np.array(ends, dtype=np.int64).reshape(len(plain), rank).T for ends in zip(*plain, strict=True))
+    return Boxes(np.ascontiguousarray(lo), np.ascontiguousarray(hi))
 
 
 def joined(parts: list[Boxes]) -> Boxes:

@@ -13,11 +13,11 @@ import numpy as np
 
 from airflow_lineage_provider.arrays.boxes import Shape
 from airflow_lineage_provider.arrays.columns import Column, deflated, packed, pcoded, read
-from airflow_lineage_provider.arrays.given import check_shape
+from airflow_lineage_provider.arrays.given import check_shape, is_shape
 from airflow_lineage_provider.arrays.grouping import Ints
+from airflow_lineage_provider.arrays.plain import FEW, Row
 from airflow_lineage_provider.arrays.relation import INPUTS, OUTPUTS, Relation, check_relation
 from airflow_lineage_provider.arrays.sealed import Seal
-from airflow_lineage_provider.arrays.single import Single
 from airflow_lineage_provider.arrays.unread import Unread, damaged
 from airflow_lineage_provider.arrays.whole_numbers import Source, number
 from airflow_lineage_provider.errors import InvalidArray, InvalidRelation, RelationDamaged, TooManyCells
@@ -94,23 +94,26 @@ def _relation(source: Source, where: str) -> Relation:
     inputs = [read(source, rows) for _ in range(4 * len(in_shape))]
     if not source.ended:
         raise RelationDamaged("a relation's bytes go on where it ends")
-    single = _single(outputs, inputs) if rows == 1 else None
-    found = Relation.opened(out_shape, in_shape, Unread(rows, outputs, inputs, where), single)
-    if single is not None and not single.fits(out_shape, in_shape):
+    few = _few(outputs, inputs, rows) if rows <= FEW else None
+    found = Relation.opened(out_shape, in_shape, Unread(rows, outputs, inputs, where), few)
+    if few is not None and not all(row.fits(out_shape, in_shape) for row in few):
         check_relation(found)
     return found
 
 
-def _single(outputs: list[Column], inputs: list[Column]) -> Single:
-    """The row of a relation that has but one, of which each column is a number."""
-    first, length, low, width, lo_moves, further = (
-        [one if isinstance(one, int) else int(one.numbers()[0]) for one in some]
-        for some in (outputs[::2], outputs[1::2], inputs[::4], inputs[1::4], inputs[2::4], inputs[3::4])
-    )
-    ends = ([*map(add, first, length)], [*map(add, low, width)], [*map(add, lo_moves, further)])
-    return Single((first, ends[0]), (low, ends[1]), (lo_moves, ends[2]))
+def _few(outputs: list[Column], inputs: list[Column], rows: int) -> tuple[Row, ...]:
+    """A few rows in plain numbers."""
+    columns = [one if isinstance(one, int) else one.listed() for one in (*outputs, *inputs)]
+    found = []
+    for at in range(rows):
+        row = [one if isinstance(one, int) else one[at] for one in columns]
+        own, behind = row[: len(outputs)], row[len(outputs) :]
+        ends = ((own[::2], own[1::2]), (behind[::4], behind[1::4]), (behind[2::4], behind[3::4]))
+        found.append(Row(*((first, [*map(add, first, more)]) for first, more in ends)))
+    return tuple(found)
 
 
 def _shape(source: Source) -> Shape:
     rank = source.number()
-    return check_shape("in bytes", [source.number() for _ in range(min(rank, 64))])
+    sides = tuple(source.number() for _ in range(min(rank, 64)))
+    return sides if is_shape(sides) else check_shape("in bytes", sides)

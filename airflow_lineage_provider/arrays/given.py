@@ -40,6 +40,11 @@ def is_name(name: Any) -> TypeGuard[str]:
     return isinstance(name, str) and name != "" and "\0" not in name and not any("\ud800" <= one <= "\udfff" for one in name)
 
 
+def is_shape(sides: Shape) -> bool:
+    """Whether an array can have these sides."""
+    return not sides or (min(sides) >= 0 and max(sides) <= LONGEST_SIDE and math.prod(sides) <= MOST_CELLS and len(sides) <= MOST_AXES)
+
+
 def check_shape(name: str, shape: Any) -> Shape:
     """The sides of an array; () is an array of one cell, and a side may be 0.
 
@@ -51,7 +56,7 @@ def check_shape(name: str, shape: Any) -> Shape:
         raise InvalidArray(
             f"array {shown(name)}: {shown(shape)} is no shape; it is a tuple of whole numbers, such as (480, 640, 3)"
         ) from None
-    if not all(0 <= side <= LONGEST_SIDE for side in sides) or math.prod(sides) > MOST_CELLS or len(sides) > MOST_AXES:
+    if not is_shape(sides):
         raise InvalidArray(
             f"array {shown(name)} cannot have shape {shown(sides)}: it can have {MOST_AXES} axes, {LONGEST_SIDE:,} positions along each, "
             f"and {MOST_CELLS:,} cells"

@@ -8,11 +8,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from airflow_lineage_provider.arrays import dense, join
-from airflow_lineage_provider.arrays.boxes import DENSE_CELLS, nothing
+from airflow_lineage_provider.arrays.boxes import DENSE_CELLS, boxes_of, nothing
+from airflow_lineage_provider.arrays.plain import FEW, apart
 from airflow_lineage_provider.arrays.region import Region
 from airflow_lineage_provider.arrays.relation import Relation
 from airflow_lineage_provider.arrays.side import Side
-from airflow_lineage_provider.arrays.single import Single
 
 _DENSE_RANK = 8
 """A bitmap's prefix sums are read at 2 ** rank corners for each row."""
@@ -56,7 +56,7 @@ class Hop:
 def is_dense(step: Step, region: Region) -> bool:
     """Whether bitmaps cost less than boxes."""
     relation = step.relation
-    if region.is_empty or (region.plain is not None and len(relation) == 1):
+    if region.is_empty or _in_plain_numbers(step, region):
         return False
     if relation.is_identity:
         return region.bits is not None
@@ -116,19 +116,27 @@ def _by_boxes(step: Step, region: Region, merge: bool) -> Region:
         return _none(step)
     if merge and step.relation.is_identity:
         return region
-    row = step.relation.single
-    if merge and row is not None and not (step.backward and row.is_shared) and (region.plain is not None or len(region.boxes) == 1):
-        return _by_numbers(step, row, region)
+    if merge and _in_plain_numbers(step, region):
+        return _by_numbers(step, region)
     way = join.backward if step.backward else join.forward
     boxes = region.boxes if merge or region.parts is None else region.parts
     return Region(_reached(step), parts=way(step.relation, boxes))
 
 
-def _by_numbers(step: Step, row: Single, region: Region) -> Region:
-    """One row, and one box."""
-    first, last = region.plain or (region.boxes.lo[:, 0].tolist(), region.boxes.hi[:, 0].tolist())
-    found = (row.backward if step.backward else row.forward)(first, last)
-    return _none(step) if found is None else Region(_reached(step), box=found)
+def _in_plain_numbers(step: Step, region: Region) -> bool:
+    """Whether rows and boxes are so few that they are gone through one by one."""
+    rows, boxes = step.relation.few, region.plain
+    return rows is not None and boxes is not None and len(rows) * len(boxes) <= FEW and not (step.backward and step.relation.has_shared)
+
+
+def _by_numbers(step: Step, region: Region) -> Region:
+    rows, boxes, shape = step.relation.few or (), region.plain or (), _reached(step)
+    asked = ((row.backward if step.backward else row.forward, box) for row in rows for box in boxes)
+    found = [one for way, box in asked if (one := way(*box)) is not None]
+    if not found:
+        return _none(step)
+    alone = apart(found) if len(found) > 1 else tuple(found)
+    return Region(shape, few=alone) if alone is not None else Region(shape, parts=boxes_of(found, len(shape)))
 
 
 def _none(step: Step) -> Region:

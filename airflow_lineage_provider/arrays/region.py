@@ -1,4 +1,4 @@
-"""A set of cells of one array, as one box in plain numbers, as boxes that do not overlap or as a bitmap: whichever is at hand, and the
+"""A set of cells of one array, as boxes that do not overlap, a few of them in plain numbers, or as a bitmap: whichever is at hand, and the
 others when they are asked for."""
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ from functools import cached_property
 
 import numpy as np
 
-from airflow_lineage_provider.arrays.boxes import DENSE_CELLS, Boxes, Shape, common, from_mask, run_count, to_mask, union
+from airflow_lineage_provider.arrays.boxes import DENSE_CELLS, Boxes, Shape, boxes_of, common, from_mask, run_count, to_mask, union
 from airflow_lineage_provider.arrays.grouping import Bools
-from airflow_lineage_provider.arrays.single import Box
+from airflow_lineage_provider.arrays.plain import FEW, Box, apart
 
 _FEW, _CELLS_A_POINT, _CELLS_A_BOX = 256, 200, 10
 """More boxes than a few, and than one for so many cells of the array, are made a bitmap (measured)."""
@@ -21,19 +21,19 @@ _PAIRS = 2**22
 
 @dataclass(frozen=True, eq=False)
 class Region:
-    """Cells of an array of this shape; exactly one of ``parts``, which may overlap, ``bits`` and ``box`` is given."""
+    """Cells of an array of this shape; exactly one of ``parts``, which may overlap, ``bits`` and ``few``, which do not, is given."""
 
     shape: Shape
     parts: Boxes | None = None
     bits: Bools | None = None
-    box: Box | None = None
+    few: tuple[Box, ...] | None = None
 
     @cached_property
-    def plain(self) -> Box | None:
-        """Its box in plain numbers, where it is at hand and but one."""
-        if self.box is not None or self.bits is not None or self.parts is None or len(self.parts) != 1:
-            return self.box
-        return self.parts.lo[:, 0].tolist(), self.parts.hi[:, 0].tolist()
+    def plain(self) -> tuple[Box, ...] | None:
+        """Boxes of which no two overlap in plain numbers, where they are few and can be had without a look at a bitmap."""
+        if self.few is not None or self.parts is None or not 0 < len(self.parts) <= FEW:
+            return self.few
+        return apart(zip(self.parts.lo.T.tolist(), self.parts.hi.T.tolist(), strict=True))
 
     @property
     def is_empty(self) -> bool:
@@ -46,9 +46,8 @@ class Region:
 
         :raises TooManyCells: there are too many of them to be told apart.
         """
-        if self.box is not None:
-            lo, hi = (np.array(ends, dtype=np.int64).reshape(len(self.shape), 1) for ends in self.box)
-            return Boxes(lo, hi)
+        if self.plain is not None:
+            return boxes_of(self.plain, len(self.shape))
         return union(self.parts, self.shape) if self.parts is not None and not self._is_crowded else from_mask(self.mask)
 
     @cached_property
@@ -70,7 +69,7 @@ class Region:
     def size(self) -> int:
         """About how many boxes there are, without making them."""
         if self.plain is not None:
-            return 1
+            return len(self.plain)
         return run_count(self.mask) if "boxes" not in self.__dict__ and (self.bits is not None or self._is_crowded) else len(self.boxes)
 
     @property

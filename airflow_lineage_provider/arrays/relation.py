@@ -19,8 +19,8 @@ from airflow_lineage_provider.arrays.aligned import Aligned, aligned, is_aligned
 from airflow_lineage_provider.arrays.boxes import Boxes, Shape, cells_of
 from airflow_lineage_provider.arrays.grouping import Bools, Ints, chosen, keys, sorting
 from airflow_lineage_provider.arrays.pairs import Pairs, pairs_of
+from airflow_lineage_provider.arrays.plain import Row, rows_of
 from airflow_lineage_provider.arrays.side import Side
-from airflow_lineage_provider.arrays.single import Single
 from airflow_lineage_provider.errors import InvalidRelation, TooManyCells
 from airflow_lineage_provider.settings import cell_limit
 
@@ -84,13 +84,13 @@ class Relation:
     hi_moves: Moves
 
     @classmethod
-    def opened(cls, out_shape: Shape, in_shape: Shape, columns: Columns, single: Single | None = None) -> Relation:
+    def opened(cls, out_shape: Shape, in_shape: Shape, columns: Columns, few: tuple[Row, ...] | None) -> Relation:
         """One whose columns are read when they are asked for.
 
-        :param single: its row, where it has but one.
+        :param few: its rows in plain numbers, where they are few.
         """
         found = object.__new__(cls)
-        vars(found).update(out_shape=out_shape, in_shape=in_shape, unread=columns, rows=columns.rows, single=single)
+        vars(found).update(out_shape=out_shape, in_shape=in_shape, unread=columns, rows=columns.rows, few=few)
         return found
 
     def __getattr__(self, name: str) -> Any:
@@ -198,6 +198,13 @@ class Relation:
         return pairs_of(self)
 
     @cached_property
+    def has_shared(self) -> bool:
+        """Whether in any row two input axes hang on one output axis: behind a box of outputs there may be no box."""
+        if self.few is not None:
+            return any(row.is_shared for row in self.few)
+        return any(shared(self, axis).any() for axis in self.shared_axes)
+
+    @cached_property
     def parted(self) -> tuple[Relation, Relation, Relation]:
         """The rows that are one cell on either side, others of which no end moves, and those of which one does."""
         moving = np.zeros(len(self), dtype=np.bool_)
@@ -208,14 +215,16 @@ class Relation:
         return self.take(points), self.take(~points & ~moving), self.take(moving)
 
     @cached_property
-    def single(self) -> Single | None:
-        """Its row in plain numbers, where it has but one."""
-        return Single.of(self)
+    def few(self) -> tuple[Row, ...] | None:
+        """Its rows in plain numbers, where they are few."""
+        return rows_of(self)
 
     @cached_property
     def is_identity(self) -> bool:
         """Whether each cell is behind itself, as of an elementwise operation, in one row."""
-        return self.out_shape == self.in_shape and self.single is not None and self.single.is_identity(self.out_shape)
+        if len(self) != 1 or self.out_shape != self.in_shape or self.few is None:
+            return False
+        return self.few[0].is_identity(self.out_shape)
 
     @cached_property
     def is_aligned(self) -> bool:
@@ -320,7 +329,7 @@ def check_relation(relation: Relation) -> None:
         wanted = (len(getattr(relation, axes)), rows)
         if not isinstance(column, np.ndarray) or column.shape != wanted or column.dtype != kind:
             raise InvalidRelation(f"{name} of a compressed relation is an array of {np.dtype(kind)} and shape {wanted}, (axes, rows)")
-    if relation.single is not None and relation.single.fits(relation.out_shape, relation.in_shape):
+    if relation.few is not None and all(row.fits(relation.out_shape, relation.in_shape) for row in relation.few):
         return
     check_outputs(relation.out_boxes, relation.out_shape)
     check_inputs(relation)

@@ -1,4 +1,4 @@
-"""Relations of one row asked in plain numbers, against the same asked by the machinery for many rows."""
+"""Relations of few rows asked in plain numbers, against the same asked by the machinery for many rows."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ import pytest
 
 from airflow_lineage_provider import arrays
 from airflow_lineage_provider.arrays import join
-from airflow_lineage_provider.arrays.boxes import Boxes, to_mask
+from airflow_lineage_provider.arrays.boxes import Boxes, Shape, boxes_of, joined, to_mask
+from airflow_lineage_provider.arrays.compress import concatenated
 from airflow_lineage_provider.arrays.path import Step, follow, is_dense
+from airflow_lineage_provider.arrays.plain import FEW, apart
 from airflow_lineage_provider.arrays.region import Region
 from airflow_lineage_provider.arrays.relation import Relation, check_relation
 from airflow_lineage_provider.errors import InvalidRelation
@@ -19,9 +21,9 @@ from tests.arrays.drawing import LONG
 ROUNDS = 20_000 if LONG else 2_000
 
 
-def drawn(random: np.random.Generator) -> Relation:
+def drawn(random: np.random.Generator, shapes: tuple[Shape, Shape] | None = None) -> Relation:
     """A row whose ends move in any way, also such that it is none."""
-    output, source = (tuple(random.integers(1, 6, int(random.integers(0, 4))).tolist()) for _ in range(2))
+    output, source = shapes or (tuple(random.integers(1, 6, int(random.integers(0, 4))).tolist()) for _ in range(2))
     sides = np.array(output, dtype=np.int64).reshape(-1, 1)
     first = random.integers(0, sides) if output else sides
     last = random.integers(first, sides) if output else sides
@@ -55,8 +57,8 @@ def test_a_row_is_checked_and_asked_as_rows_are() -> None:
     valid = 0
     for _ in range(ROUNDS):
         relation = drawn(random)
-        assert relation.single is not None
-        fits = relation.single.fits(relation.out_shape, relation.in_shape)
+        assert relation.few is not None
+        fits = relation.few[0].fits(relation.out_shape, relation.in_shape)
         assert fits == is_valid(relation)
         if not fits:
             with pytest.raises(InvalidRelation):
@@ -64,17 +66,17 @@ def test_a_row_is_checked_and_asked_as_rows_are() -> None:
             continue
         valid += 1
         for backward in (True, False):
-            check_step(relation, backward, random)
+            check_step(relation, backward, box(relation.out_shape if backward else relation.in_shape, random))
     assert valid > ROUNDS / 20
 
 
-def check_step(relation: Relation, backward: bool, random: np.random.Generator) -> None:
-    asked = box(relation.out_shape if backward else relation.in_shape, random)
+def check_step(relation: Relation, backward: bool, asked: Boxes) -> None:
     shape = relation.in_shape if backward else relation.out_shape
     wanted = to_mask((join.backward if backward else join.forward)(relation, asked), shape)
     start = Region(relation.out_shape if backward else relation.in_shape, parts=asked)
     found, hops = follow([Step(relation, backward)], ("", ""), start)
     assert (found.mask == wanted).all()
+    assert found.count == found.boxes.volumes().sum() == np.count_nonzero(wanted)
     assert hops[0].execution == "boxes"
 
 
@@ -84,9 +86,43 @@ def test_no_cells_lead_to_none() -> None:
     assert follow([Step(relation, True)], ("", ""), nothing)[0].count == 0
 
 
-def test_several_rows_and_none_are_not_single() -> None:
-    assert arrays.rules.windows((6, 6), (3, 3), "same").single is None
-    assert arrays.rules.elementwise((0, 3))[0].single is None
+def test_few_rows_are_all_asked() -> None:
+    """Of several rows with the same arrays, with several boxes, as far as they are few."""
+    random, checked = np.random.default_rng(8), 0
+    for _ in range(ROUNDS // 50):
+        some = [one for one in (drawn(random, ((3, 4), (6, 5))) for _ in range(100)) if is_valid(one)]
+        if not some:
+            continue
+        relation = concatenated(some[: int(random.integers(1, 7))])
+        checked += len(relation) > 1
+        assert relation.few is not None
+        assert len(relation.few) == len(relation)
+        for backward in (True, False):
+            shape = relation.out_shape if backward else relation.in_shape
+            check_step(relation, backward, joined([box(shape, random) for _ in range(int(random.integers(1, 9)))]))
+    assert checked > ROUNDS / 200
+
+
+def test_many_rows_are_not_few() -> None:
+    relation = arrays.compress(shuffled(40), (40,), (40,))
+    assert len(relation) > FEW
+    assert relation.few is None
+    assert arrays.rules.elementwise((0, 3))[0].few == ()
+    assert arrays.rules.windows((6, 6), (3, 3), "same").few is not None
+
+
+def test_boxes_apart_have_the_same_cells() -> None:
+    random, cut = np.random.default_rng(9), 0
+    for _ in range(ROUNDS):
+        boxes = joined([box((5, 6), random) for _ in range(int(random.integers(1, 7)))])
+        found = apart(zip(boxes.lo.T.tolist(), boxes.hi.T.tolist(), strict=True))
+        if found is None:
+            cut += 1
+            continue
+        alone = boxes_of(found, 2)
+        assert (to_mask(alone, (5, 6)) == to_mask(boxes, (5, 6))).all()
+        assert alone.volumes().sum() == np.count_nonzero(to_mask(boxes, (5, 6)))
+    assert ROUNDS / 20 < cut < ROUNDS
 
 
 @pytest.mark.parametrize("cells", [1, 40])

@@ -1,11 +1,11 @@
-"""A relation of one row in plain numbers: what most operations have, where the machinery for many rows costs more than the answer.
+"""A few rows and a few boxes in plain numbers: what most operations have, where the machinery for many costs more than the answer.
 
 The same rules as of `join`, `relation.inputs` and `relation.check_relation`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from operator import le
@@ -17,10 +17,13 @@ if TYPE_CHECKING:
 Box = tuple[list[int], list[int]]
 """First and last position along each axis."""
 
+FEW = 32
+"""So many rows, and boxes for all rows together, are gone through one by one."""
+
 
 @dataclass(frozen=True)
-class Single:
-    """One row, as of a `Relation`.
+class Row:
+    """A row of a `Relation`.
 
     :ivar outputs: its box of output cells.
     :ivar offsets: of where the intervals of input positions begin, and of where they end.
@@ -30,15 +33,6 @@ class Single:
     outputs: Box
     offsets: Box
     moves: tuple[list[int], list[int]]
-
-    @classmethod
-    def of(cls, relation: Relation) -> Single | None:
-        """None of a relation of several rows, or none."""
-        if len(relation) != 1:
-            return None
-        names = ("out_lo", "out_hi", "in_lo", "in_hi", "lo_moves", "hi_moves")
-        first, last, low, high, lo_moves, hi_moves = (getattr(relation, name)[:, 0].tolist() for name in names)
-        return cls((first, last), (low, high), (lo_moves, hi_moves))
 
     @cached_property
     def is_shared(self) -> bool:
@@ -98,10 +92,59 @@ class Single:
         """Of each interval, whether it is nowhere empty: its ends come nearest at a corner of the box."""
         first, last = self.outputs
         for low, high, of_lo, of_hi in zip(*self.offsets, *self.moves, strict=True):
+            if of_lo == of_hi:
+                yield low <= high
+                continue
             corners = [(_at(of_lo, first, last), _at(of_hi, last, first))]
             if of_lo and abs(of_lo) == abs(of_hi):
                 corners = [(_at(of_lo, ends, ends), _at(of_hi, ends, ends)) for ends in self.outputs]
             yield all(low + begin <= high + end for begin, end in corners)
+
+
+def rows_of(relation: Relation) -> tuple[Row, ...] | None:
+    """All of them; None where they are not few."""
+    if len(relation) > FEW:
+        return None
+    columns = (relation.out_lo, relation.out_hi, relation.in_lo, relation.in_hi, relation.lo_moves, relation.hi_moves)
+    ends = zip(*(one.T.tolist() for one in columns), strict=True)
+    return tuple(Row((first, last), (low, high), (lo_moves, hi_moves)) for first, last, low, high, lo_moves, hi_moves in ends)
+
+
+def apart(boxes: Iterable[Box]) -> tuple[Box, ...] | None:
+    """Boxes with the same cells, of which no two overlap, or touch and are one; None where some would have to be cut.
+
+    >>> apart([([0], [1]), ([4], [5]), ([2], [3])]), apart([([0, 0], [1, 1]), ([1, 1], [2, 2])])
+    ((([0], [5]),), None)
+    """
+    found: list[Box] = []
+    for box in boxes:
+        at = 0
+        while at < len(found):
+            together, do_meet = _together(found[at], box)
+            if together is not None:
+                del found[at]
+                box, at = together, 0
+            elif do_meet:
+                return None
+            else:
+                at += 1
+        found.append(box)
+    return tuple(found)
+
+
+def _together(one: Box, other: Box) -> tuple[Box | None, bool]:
+    """The box that has the cells of both, where there is one; and whether they have any in common."""
+    axes = [(first, last, begin, end) for first, last, begin, end in zip(*one, *other, strict=True)]
+    differ = [axis for axis in axes if axis[:2] != axis[2:]]
+    meet = all(begin <= last and first <= end for first, last, begin, end in differ)
+    if len(differ) <= 1:
+        touch = all(begin <= last + 1 and first <= end + 1 for first, last, begin, end in differ)
+        return (([*map(min, one[0], other[0])], [*map(max, one[1], other[1])]) if touch else None), meet
+    if meet and all(first <= begin and end <= last for first, last, begin, end in differ):
+        return one, True
+    if meet and all(begin <= first and last <= end for first, last, begin, end in differ):
+        return other, True
+    return None, meet
 
 
 def _at(move: int, against: Sequence[int], ahead: Sequence[int]) -> int:
