@@ -84,9 +84,19 @@ class Packed:
 
         :raises RelationDamaged: these bytes are not so many numbers.
         """
-        found = _unpacked(self.data, self.kind, self.width, self.rows - bool(self.kind & _DIFFERENCES)).astype(np.int64)
-        found += self.least
-        return np.cumsum(np.append(self.first, found)) if self.kind & _DIFFERENCES else found
+        found = np.empty(self.rows, dtype=np.int64)
+        self.write(found)
+        return found
+
+    def write(self, into: Ints) -> None:
+        """The same, written there."""
+        differ = bool(self.kind & _DIFFERENCES)
+        into[differ:] = _unpacked(self.data, self.kind, self.width, self.rows - differ)
+        if self.least:
+            into[differ:] += self.least
+        if differ:
+            into[0] = self.first
+            np.cumsum(into, out=into)
 
     def listed(self) -> list[int]:
         """The same in plain numbers, which is quicker where they are few.

@@ -34,7 +34,8 @@ def _hop(relation: Relation, mask: Bools, is_backward: bool) -> Bools:
             (row.backward if is_backward else row.forward)(mask, found)
         return found
     if relation.pairs is not None:
-        _look_up(*(relation.pairs if is_backward else relation.pairs[::-1]), mask, found)
+        for part in relation.pairs:
+            _look_up(*(part if is_backward else part[::-1]), mask, found)
         return found
     points, wide, moving = relation.parted
     if len(points):
@@ -65,7 +66,7 @@ def cost(relation: Relation) -> float:
     if relation.is_aligned:
         return least + _SLICE * len(relation)
     if relation.pairs is not None:
-        return least + _POINT * len(relation.pairs.outputs)
+        return least + _POINT * sum(len(part.outputs) for part in relation.pairs)
     points, wide, moving = relation.parted
     least += _POINT * len(points)
     if len(wide) or not moving.is_aligned:

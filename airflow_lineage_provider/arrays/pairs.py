@@ -25,24 +25,23 @@ class Pairs(NamedTuple):
     inputs: Ints
 
 
-def pairs_of(relation: Relation) -> Pairs | None:
-    """All pairs; None where a row is more than a line: a cell of the input for each output cell along one axis, or one for all of them."""
+def pairs_of(relation: Relation) -> tuple[Pairs, ...] | None:
+    """All pairs, in one or two parts; None where a row is more than a line: a cell of the input for each output cell along one axis, or one
+    for all of them."""
     if not _are_one(relation.lo_moves, relation.hi_moves) or not _are_one(relation.in_lo, relation.in_hi):
         return None
-    outputs, inputs = flat(relation.out_lo, relation.out_shape), flat(relation.in_lo, relation.in_shape)
     rows = _lines(relation)
-    if not len(rows):
-        return Pairs(outputs, inputs)
     lines = relation.take(rows)
     lengths = lines.out_boxes.volumes()
     if ((lines.out_lo != lines.out_hi).sum(axis=0) > 1).any() or float(lengths.sum()) > _MOST * len(relation):
         return None
-    # Of all of them the first cell stands among the others' already.
-    inputs[rows] = flat(lines.inputs(Boxes(lines.out_lo, lines.out_lo)).lo, relation.in_shape)
-    along, own = _steps(lines)
+    first = Pairs(flat(relation.out_lo, relation.out_shape), flat(relation.in_lo, relation.in_shape))
+    if not len(rows):
+        return (first,)
+    first.inputs[rows] = flat(lines.inputs(Boxes(lines.out_lo, lines.out_lo)).lo, relation.in_shape)
     further, owner = ranges(np.ones(len(rows), dtype=np.int64), lengths)
-    ends = ((outputs, along), (inputs, own))
-    return Pairs(*(np.concatenate([first, first[rows][owner] + further * step[owner]]) for first, step in ends))
+    ends = zip(first, _steps(lines), strict=True)
+    return first, Pairs(*(cells[rows][owner] + further * step[owner] for cells, step in ends))
 
 
 def _are_one(ends: npt.NDArray[Integers], others: npt.NDArray[Integers]) -> bool:

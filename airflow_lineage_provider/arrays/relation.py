@@ -128,10 +128,10 @@ class Relation:
         """Of each row, the least box that has all its input cells."""
         if not len(self.moving_rows):
             return Boxes(self.in_lo, self.in_hi)
-        if 2 * len(self.moving_rows) > len(self):
+        if len(self.moving_rows) == len(self):
             return self.inputs(self.out_boxes)
         found = Boxes(self.in_lo.copy(), self.in_hi.copy())
-        moving = self.take(self.moving_rows).in_boxes
+        moving = self.of_moving.in_boxes
         for own in range(found.rank):
             found.lo[own][self.moving_rows], found.hi[own][self.moving_rows] = moving.lo[own], moving.hi[own]
         return found
@@ -152,12 +152,12 @@ class Relation:
     @cached_property
     def out_side(self) -> Side:
         """The boxes of output cells."""
-        return Side(self.out_boxes, self.out_shape)
+        return Side(len(self), self.out_shape, lambda: self.out_boxes)
 
     @cached_property
     def in_side(self) -> Side:
         """The boxes of input cells."""
-        return Side(self.in_boxes, self.in_shape)
+        return Side(len(self), self.in_shape, lambda: self.in_boxes)
 
     @cached_property
     def motions(self) -> tuple[Motion, ...]:
@@ -193,7 +193,7 @@ class Relation:
         return tuple(axis for axis in range(len(self.out_shape)) if sum(pair[0] == axis for pair in owners) > 1)
 
     @cached_property
-    def pairs(self) -> Pairs | None:
+    def pairs(self) -> tuple[Pairs, ...] | None:
         """All its pairs in numbers of cells, where its rows are hardly more than cells."""
         return pairs_of(self)
 
@@ -246,6 +246,11 @@ class Relation:
     def moving_rows(self) -> Ints:
         """Those."""
         return np.flatnonzero(self.moving) if self.motions else np.zeros(0, dtype=np.int64)
+
+    @cached_property
+    def of_moving(self) -> Relation:
+        """A relation of those."""
+        return self if len(self.moving_rows) == len(self) else self.take(self.moving_rows)
 
     @property
     def nbytes(self) -> int:
@@ -354,14 +359,9 @@ def check_inputs(relation: Relation) -> None:
     for moves in (relation.lo_moves, relation.hi_moves):
         if moves.size and not -rank <= moves.min() <= moves.max() <= rank:
             _refuse_rows((moves > rank) | (moves < -rank), f"moves with an axis that an output of shape {relation.out_shape} has not")
-    if not _are_within(relation.in_boxes, relation.in_shape):
+    if not _inputs_are_within(relation):
         _refuse_rows(_outside(relation.in_boxes, relation.in_shape), f"has cells beyond the input, of shape {relation.in_shape}")
-        _refuse_rows(_gaps(relation), _GAP)
-    if relation.motions:
-        _refuse_rows(_gaps(relation), _GAP)
-
-
-_GAP = "has nothing behind a cell of its output box: the interval ends before it begins"
+        _refuse_rows(_gaps(relation), "has nothing behind a cell of its output box: the interval ends before it begins")
 
 
 _COLUMNS = (
@@ -378,6 +378,22 @@ def _are_within(boxes: Boxes, shape: Shape) -> bool:
         if lo.min() < 0 or hi.max() >= side:
             return False
     return boxes.lo is boxes.hi or bool((boxes.lo <= boxes.hi).all())
+
+
+def _inputs_are_within(relation: Relation) -> bool:
+    """The same of the intervals of inputs, none of which is empty for any output cell: of those that move, and of the others."""
+    if not len(relation.moving_rows):
+        return _are_within(Boxes(relation.in_lo, relation.in_hi), relation.in_shape)
+    moving = relation.of_moving
+    if not _are_within(moving.in_boxes, moving.in_shape) or _gaps(moving).any():
+        return False
+    beyond = np.zeros(len(relation), dtype=np.bool_)
+    for lo, hi, side in zip(relation.in_lo, relation.in_hi, relation.in_shape, strict=True):
+        beyond |= (lo < 0) | (hi >= side)
+        if relation.in_lo is not relation.in_hi:
+            beyond |= lo > hi
+    beyond[relation.moving_rows] = False
+    return not beyond.any()
 
 
 def _outside(boxes: Boxes, shape: Shape) -> Bools:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -13,15 +14,21 @@ from airflow_lineage_provider.arrays.grouping import IntervalIndex, Ints
 class Side:
     """n boxes of cells of an array of this shape.
 
-    :ivar passed_by: how often they were gone through without an index, as it costs more to make.
+    :ivar made: the boxes. :ivar passed_by: how often they were gone through without an index, as it costs more to make.
     """
 
-    boxes: Boxes
+    rows: int
     shape: Shape
+    made: Callable[[], Boxes]
     passed_by: int = 0
 
     def __len__(self) -> int:
-        return len(self.boxes)
+        return self.rows
+
+    @cached_property
+    def boxes(self) -> Boxes:
+        """Them."""
+        return self.made()
 
     @cached_property
     def index(self) -> tuple[IntervalIndex, ...]:
@@ -31,7 +38,7 @@ class Side:
     @property
     def index_rows(self) -> float:
         """How many rows have yet to be sorted for the index, spread over as many hops as would have had a use of it."""
-        return 0.0 if "index" in vars(self) else len(self) * self.boxes.rank / (1 + self.passed_by)
+        return 0.0 if "index" in vars(self) else len(self) * len(self.shape) / (1 + self.passed_by)
 
     @cached_property
     def cells(self) -> Ints | None:

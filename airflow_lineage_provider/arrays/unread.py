@@ -58,13 +58,15 @@ class Unread:
             hi_moves = lo_moves + self._moves(self.inputs[3::4])
         whole = Relation(relation.out_shape, relation.in_shape, relation.out_lo, relation.out_hi, lo, hi, lo_moves, hi_moves)
         check_inputs(whole)
-        return {name: vars(whole)[name] for name in (*INPUTS, "motions", "in_boxes")}
+        return {name: vars(whole)[name] for name in (*INPUTS, *_FOUND) if name in vars(whole)}
 
     def _stacked(self, columns: Sequence[Column]) -> Ints:
-        found = np.zeros((len(columns), self.rows), dtype=np.int64)
-        for at, column in enumerate(columns):
-            if column != 0:
-                found[at] = column if isinstance(column, int) else column.numbers()
+        found = np.empty((len(columns), self.rows), dtype=np.int64)
+        for column, into in zip(columns, found, strict=True):
+            if isinstance(column, int):
+                into[:] = column
+            else:
+                column.write(into)
         return found
 
     def _further(self, ends: Ints, lengths: Sequence[Column]) -> Ints:
@@ -82,6 +84,9 @@ class Unread:
 
 _MOST = 65
 """More than two moves can differ by, of an array of 32 axes at most."""
+
+_FOUND = ("motions", "moving", "moving_rows", "of_moving")
+"""What a check finds out of a relation on its way."""
 
 
 def _all_nought(columns: Sequence[Column]) -> bool:
