@@ -95,7 +95,8 @@ def _relation(source: Source, where: str) -> Relation:
     if not source.ended:
         raise RelationDamaged("a relation's bytes go on where it ends")
     few = _few(outputs, inputs, rows) if rows <= FEW else None
-    found = Relation.opened(out_shape, in_shape, Unread(rows, outputs, inputs, where), few)
+    unread = Unread(rows, outputs, inputs, where)
+    found = Relation.opened(out_shape, in_shape, unread, few=few, motions=None if few else unread.motions())
     if few is not None and not all(row.fits(out_shape, in_shape) for row in few):
         check_relation(found)
     return found

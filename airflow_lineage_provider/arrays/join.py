@@ -18,14 +18,16 @@ from airflow_lineage_provider.arrays.side import Side
 
 _AT_ONCE = 2**21
 """How many candidates are looked at together."""
-_FEW = 64
-"""So few candidates are looked at without an index."""
+_FEW, _SCANNED = 64, 2**14
+"""So few candidates are looked at without an index, where there is one and where there is none."""
 
 
 def backward(relation: Relation, boxes: Boxes) -> Boxes:
     """The input cells behind output cells; the boxes may overlap."""
     parts = []
     for row, asked in meeting(boxes, relation.out_side):
+        if not len(row):
+            continue
         here = relation.take(row)
         parts.append(_behind(here, common(here.out_boxes, boxes.take(asked))))
     return joined(parts or [nothing(len(relation.in_shape))])
@@ -48,6 +50,8 @@ def forward(relation: Relation, boxes: Boxes) -> Boxes:
     """The output cells that input cells stand behind; the boxes may overlap."""
     parts = []
     for row, asked in meeting(boxes, relation.in_side):
+        if not len(row):
+            continue
         found = before(relation.take(row), boxes.take(asked))
         full = np.asarray((found.lo <= found.hi).all(axis=0))
         parts.append(found if full.all() else found.take(full))
@@ -74,8 +78,15 @@ def common(one: Boxes, other: Boxes) -> Boxes:
     return Boxes(np.maximum(one.lo, other.lo), np.minimum(one.hi, other.hi))
 
 
+def is_scanned(boxes: int, side: Side) -> bool:
+    """Whether so many boxes are held against all rows, as that costs less than an index that is not there yet."""
+    return boxes * len(side) <= (_SCANNED if side.index_rows else _FEW)
+
+
 def candidates(boxes: Boxes, side: Side) -> tuple[int, int]:
-    """How many (row, box) have to be looked at along the axis where they are fewest; and that axis, −1 where there is none."""
+    """How many (row, box) have to be looked at, along the axis where they are fewest; and that axis, −1 where there is none."""
+    if is_scanned(len(boxes), side):
+        return len(_scanned(boxes, side)[0]), -1
     counts = []
     for axis, one in enumerate(side.index):
         first, end = one.between(boxes.lo[axis], boxes.hi[axis])
@@ -85,16 +96,25 @@ def candidates(boxes: Boxes, side: Side) -> tuple[int, int]:
 
 def meeting(boxes: Boxes, side: Side) -> Iterator[tuple[Ints, Ints]]:
     """Which rows, by one of their sides, meet which boxes: positions of rows, and of boxes, part by part (the range join)."""
-    rows = len(side)
-    axis = candidates(boxes, side)[1] if rows * len(boxes) > _FEW else -1
+    axis = -1 if is_scanned(len(boxes), side) else candidates(boxes, side)[1]
     if axis < 0:
-        yield _those_that_meet(boxes, side, np.tile(np.arange(rows), len(boxes)), np.repeat(np.arange(len(boxes)), rows))
+        yield _scanned(boxes, side)
         return
     index = side.index[axis]
     first, end = index.between(boxes.lo[axis], boxes.hi[axis])
     for part in _parts(end - first):
         at, owner = ranges(first[part], end[part])
         yield _those_that_meet(boxes, side, index.order[at], owner + part.start)
+
+
+def _scanned(boxes: Boxes, side: Side) -> tuple[Ints, Ints]:
+    """The rows and the boxes that meet, all held against all."""
+    meets = np.ones((len(boxes), len(side)), dtype=np.bool_)
+    for lo, hi, own_lo, own_hi in zip(boxes.lo, boxes.hi, side.boxes.lo, side.boxes.hi, strict=True):
+        meets &= own_lo <= hi[:, None]
+        meets &= own_hi >= lo[:, None]
+    asked, row = np.nonzero(meets)
+    return row, asked
 
 
 def _those_that_meet(boxes: Boxes, side: Side, row: Ints, asked: Ints) -> tuple[Ints, Ints]:

@@ -67,7 +67,10 @@ def is_dense(step: Step, region: Region) -> bool:
     if len(relation) == 1 and size <= 1:
         return False
     # What has to be looked at to tell more costs more than many a hop.
-    if size * (_BOX + _CANDIDATE * len(relation)) <= dense.least_cost(relation):
+    least = dense.least_cost(relation)
+    if size * (_BOX + _CANDIDATE * len(relation)) <= least:
+        return False
+    if not region.unread and join.is_scanned(size, step.side) and _BOX * size + _CANDIDATE * step.candidates(region) <= least:
         return False
     bitmaps, boxes = dense.cost(relation), _BOX * size + _BIT * region.unread
     if boxes + _SORTED * step.side.index_rows > bitmaps:

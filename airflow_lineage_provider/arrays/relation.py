@@ -84,13 +84,14 @@ class Relation:
     hi_moves: Moves
 
     @classmethod
-    def opened(cls, out_shape: Shape, in_shape: Shape, columns: Columns, few: tuple[Row, ...] | None) -> Relation:
+    def opened(cls, out_shape: Shape, in_shape: Shape, columns: Columns, **known: Any) -> Relation:
         """One whose columns are read when they are asked for.
 
-        :param few: its rows in plain numbers, where they are few.
+        :param known: what is known of it without them, by name; None where it is not.
         """
         found = object.__new__(cls)
-        vars(found).update(out_shape=out_shape, in_shape=in_shape, unread=columns, rows=columns.rows, few=few)
+        vars(found).update(out_shape=out_shape, in_shape=in_shape, unread=columns, rows=columns.rows)
+        vars(found).update({name: one for name, one in known.items() if one is not None})
         return found
 
     def __getattr__(self, name: str) -> Any:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from airflow_lineage_provider.arrays.boxes import Boxes
 from airflow_lineage_provider.arrays.columns import Column
 from airflow_lineage_provider.arrays.grouping import Ints
-from airflow_lineage_provider.arrays.relation import INPUTS, OUTPUTS, Relation, check_inputs, check_outputs
+from airflow_lineage_provider.arrays.relation import INPUTS, OUTPUTS, Motion, Relation, check_inputs, check_outputs
 from airflow_lineage_provider.errors import InvalidRelation, RelationDamaged
 
 
@@ -44,6 +44,16 @@ class Unread:
         except (InvalidRelation, RelationDamaged) as problem:
             raise damaged(problem, self.where) from problem
 
+    def motions(self) -> tuple[Motion, ...] | None:
+        """How ends move, where that is the same in all rows."""
+        found: list[Motion] = []
+        for own, (of_lo, further) in enumerate(zip(self.inputs[2::4], self.inputs[3::4], strict=True)):
+            if not isinstance(of_lo, int) or not isinstance(further, int):
+                return None
+            moves = ((True, of_lo), (False, of_lo + further))
+            found += [Motion(own, is_lo, abs(move) - 1, move > 0, True) for is_lo, move in moves if move]
+        return tuple(found)
+
     def _outputs(self, relation: Relation) -> dict[str, Any]:
         lo = self._stacked(self.outputs[::2])
         hi = self._further(lo, self.outputs[1::2])
@@ -57,6 +67,8 @@ class Unread:
         if not _all_nought(self.inputs[3::4]):
             hi_moves = lo_moves + self._moves(self.inputs[3::4])
         whole = Relation(relation.out_shape, relation.in_shape, relation.out_lo, relation.out_hi, lo, hi, lo_moves, hi_moves)
+        if "motions" in vars(relation):
+            vars(whole)["motions"] = relation.motions
         check_inputs(whole)
         return {name: vars(whole)[name] for name in (*INPUTS, *_FOUND) if name in vars(whole)}
 
