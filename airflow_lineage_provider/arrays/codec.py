@@ -12,7 +12,7 @@ from operator import add
 import numpy as np
 
 from airflow_lineage_provider.arrays.boxes import Shape
-from airflow_lineage_provider.arrays.columns import Column, deflated, packed, pcoded, read
+from airflow_lineage_provider.arrays.columns import Column, deflated, packed, pcoded, read_all
 from airflow_lineage_provider.arrays.given import check_shape, is_shape
 from airflow_lineage_provider.arrays.grouping import Ints
 from airflow_lineage_provider.arrays.plain import FEW, Row
@@ -90,8 +90,8 @@ def _relation(source: Source, where: str) -> Relation:
     rows = source.number()
     if rows > cell_limit():
         raise TooManyCells(f"the relation has {rows:,} rows, and {cell_limit():,} may be read (AIRFLOW_LINEAGE_CELL_LIMIT)")
-    outputs = [read(source, rows) for _ in range(2 * len(out_shape))]
-    inputs = [read(source, rows) for _ in range(4 * len(in_shape))]
+    columns = read_all(source, rows, 2 * len(out_shape) + 4 * len(in_shape))
+    outputs, inputs = columns[: 2 * len(out_shape)], columns[2 * len(out_shape) :]
     if not source.ended:
         raise RelationDamaged("a relation's bytes go on where it ends")
     few = _few(outputs, inputs, rows) if rows <= FEW else None

@@ -117,6 +117,16 @@ Column = int | Packed
 """A column as it stands in bytes; one number where all are the same, which most columns are."""
 
 
+def read_all(source: Source, rows: int, count: int) -> list[Column]:
+    """So many columns, as `read` reads one."""
+    found: list[Column] = []
+    while len(found) < count:
+        found += source.signed_after_noughts(count - len(found))
+        if len(found) < count:
+            found.append(read(source, rows))
+    return found
+
+
 def read(source: Source, rows: int) -> Column:
     """The next column, of so many rows; of others than one number only how they are written.
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from airflow_lineage_provider.arrays import dense, join
 from airflow_lineage_provider.arrays.boxes import DENSE_CELLS, boxes_of, nothing
-from airflow_lineage_provider.arrays.plain import FEW, apart
+from airflow_lineage_provider.arrays.plain import FEW, FEW_TO_TELL_APART, apart
 from airflow_lineage_provider.arrays.region import Region
 from airflow_lineage_provider.arrays.relation import Relation
 from airflow_lineage_provider.arrays.side import Side
@@ -68,7 +68,7 @@ def is_dense(step: Step, region: Region) -> bool:
         return False
     # What has to be looked at to tell more costs more than many a hop.
     least = dense.least_cost(relation)
-    if size * (_BOX + _CANDIDATE * len(relation)) <= least:
+    if size * (_BOX + _CANDIDATE * len(relation)) + _BIT * region.unread <= least:
         return False
     if not region.unread and join.is_scanned(size, step.side) and _BOX * size + _CANDIDATE * step.candidates(region) <= least:
         return False
@@ -123,7 +123,7 @@ def _by_boxes(step: Step, region: Region, merge: bool) -> Region:
         return _by_numbers(step, region)
     way = join.backward if step.backward else join.forward
     boxes = region.boxes if merge or region.parts is None else region.parts
-    return Region(_reached(step), parts=way(step.relation, boxes))
+    return Region(_reached(step), parts=way(step.relation, boxes), are_apart=merge and _keeps_apart(step))
 
 
 def _in_plain_numbers(step: Step, region: Region) -> bool:
@@ -138,8 +138,16 @@ def _by_numbers(step: Step, region: Region) -> Region:
     found = [one for way, box in asked if (one := way(*box)) is not None]
     if not found:
         return _none(step)
-    alone = apart(found) if len(found) > 1 else tuple(found)
+    if len(found) == 1 or _keeps_apart(step):
+        return Region(shape, few=tuple(found))
+    alone = apart(found) if len(found) <= FEW_TO_TELL_APART else None
     return Region(shape, few=alone) if alone is not None else Region(shape, parts=boxes_of(found, len(shape)))
+
+
+def _keeps_apart(step: Step) -> bool:
+    """Whether boxes that do not overlap lead to such."""
+    rows = step.relation.few
+    return rows is not None and len(rows) == 1 and rows[0].keeps_apart[not step.backward]
 
 
 def _none(step: Step) -> Region:

@@ -19,6 +19,8 @@ Box = tuple[list[int], list[int]]
 
 FEW = 32
 """So many rows, and boxes for all rows together, are gone through one by one."""
+FEW_TO_TELL_APART = 8
+"""So many boxes are held against each other one by one."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,15 @@ class Row:
         """Whether two input axes hang on one output axis: behind a box of outputs they may be no box."""
         owners = {(abs(move), own) for moves in self.moves for own, move in enumerate(moves) if move}
         return len({axis for axis, _ in owners}) < len(owners)
+
+    @cached_property
+    def keeps_apart(self) -> tuple[bool, bool]:
+        """Whether what is behind two boxes of outputs that do not overlap does not either; and the other way round."""
+        (first, last), (low, high), (lo_moves, hi_moves) = self.outputs, self.offsets, self.moves
+        points = [move == other and begin == end for move, other, begin, end in zip(lo_moves, hi_moves, low, high, strict=True)]
+        told = {abs(move) - 1 for move, is_point in zip(lo_moves, points, strict=True) if move and is_point}
+        backward = all(axis in told for axis, ends in enumerate(zip(first, last, strict=True)) if ends[0] != ends[1])
+        return backward, all(points)
 
     def is_identity(self, shape: Sequence[int]) -> bool:
         """Whether it leads from each cell of an array to the same one: it fits two of this shape."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from airflow_lineage_provider.arrays.boxes import DENSE_CELLS, Boxes, Shape, boxes_of, common, from_mask, run_count, to_mask, union
 from airflow_lineage_provider.arrays.grouping import Bools
-from airflow_lineage_provider.arrays.plain import FEW, Box, apart
+from airflow_lineage_provider.arrays.plain import FEW, FEW_TO_TELL_APART, Box, apart
 
 _FEW, _CELLS_A_POINT, _CELLS_A_BOX = 256, 200, 10
 """More boxes than a few, and than one for so many cells of the array, are made a bitmap (measured)."""
@@ -21,19 +21,24 @@ _PAIRS = 2**22
 
 @dataclass(frozen=True, eq=False)
 class Region:
-    """Cells of an array of this shape; exactly one of ``parts``, which may overlap, ``bits`` and ``few``, which do not, is given."""
+    """Cells of an array of this shape; exactly one of ``parts``, which may overlap, ``bits`` and ``few``, which do not, is given.
+
+    :ivar are_apart: whether it is known that no two of ``parts`` overlap.
+    """
 
     shape: Shape
     parts: Boxes | None = None
     bits: Bools | None = None
     few: tuple[Box, ...] | None = None
+    are_apart: bool = False
 
     @cached_property
     def plain(self) -> tuple[Box, ...] | None:
         """Boxes of which no two overlap in plain numbers, where they are few and can be had without a look at a bitmap."""
-        if self.few is not None or self.parts is None or not 0 < len(self.parts) <= FEW:
+        if self.few is not None or self.parts is None or not 0 < len(self.parts) <= (FEW if self.are_apart else FEW_TO_TELL_APART):
             return self.few
-        return apart(zip(self.parts.lo.T.tolist(), self.parts.hi.T.tolist(), strict=True))
+        boxes = tuple(zip(self.parts.lo.T.tolist(), self.parts.hi.T.tolist(), strict=True))
+        return boxes if self.are_apart else apart(boxes)
 
     @property
     def is_empty(self) -> bool:
@@ -48,6 +53,8 @@ class Region:
         """
         if self.plain is not None:
             return boxes_of(self.plain, len(self.shape))
+        if self.parts is not None and self.are_apart:
+            return self.parts
         return union(self.parts, self.shape) if self.parts is not None and not self._is_crowded else from_mask(self.mask)
 
     @cached_property
@@ -60,7 +67,7 @@ class Region:
     @cached_property
     def _is_crowded(self) -> bool:
         """Whether there are so many boxes that a bitmap of the whole array costs less than telling them apart."""
-        if self.parts is None or len(self.parts) <= _FEW or self.cells > DENSE_CELLS:
+        if self.parts is None or self.are_apart or len(self.parts) <= _FEW or self.cells > DENSE_CELLS:
             return False
         is_points = bool((self.parts.lo == self.parts.hi).all())
         return len(self.parts) > self.cells // (_CELLS_A_POINT if is_points else _CELLS_A_BOX)
@@ -70,7 +77,11 @@ class Region:
         """About how many boxes there are, without making them."""
         if self.plain is not None:
             return len(self.plain)
-        return run_count(self.mask) if "boxes" not in self.__dict__ and (self.bits is not None or self._is_crowded) else len(self.boxes)
+        return self._runs if "boxes" not in self.__dict__ and (self.bits is not None or self._is_crowded) else len(self.boxes)
+
+    @cached_property
+    def _runs(self) -> int:
+        return run_count(self.mask)
 
     @property
     def unread(self) -> int:

@@ -42,6 +42,21 @@ class Source:
             return found
         raise RelationDamaged("a relation's bytes have a number of more than 70 bits")
 
+    def signed_after_noughts(self, most: int) -> list[int]:
+        """Of bytes that are nought, with a whole number behind each, the numbers; so many at most, up to another byte or a long number."""
+        found: list[int] = []
+        data, at, end = self._data, self._at, len(self._data) - 4
+        while len(found) < most and at < end and not data[at]:
+            number, length = data[at + 1], 2
+            if number > 127:
+                if data[at + 2] > 127:
+                    break
+                number, length = (number & 127) | data[at + 2] << 7, 3
+            found.append(-(number >> 1) - 1 if number & 1 else number >> 1)
+            at += length
+        self._at = at
+        return found
+
     def signed(self) -> int:
         """A whole number: 0, −1, 1, −2, …"""
         found = self.number()
