@@ -122,8 +122,10 @@ def union(boxes: Boxes, shape: Shape) -> Boxes:
 
     :raises TooManyCells: so many boxes overlap, in so large an array, that neither cutting them up nor a bitmap is possible.
     """
+    # Of single cells none is left that overlaps another when equal ones are one.
+    is_told = boxes.rank < 2 or boxes.lo is boxes.hi or bool((boxes.lo == boxes.hi).all())
     boxes = merged(boxes)
-    if boxes.rank < 2 or len(boxes) < 2:
+    if is_told or len(boxes) < 2:
         return boxes
     pieces = _pieces(boxes)
     if pieces <= max(16 * len(boxes), 4096) or (math.prod(shape) > DENSE_CELLS and pieces <= DENSE_CELLS):

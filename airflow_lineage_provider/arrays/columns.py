@@ -98,6 +98,10 @@ class Packed:
             into[0] = self.first
             np.cumsum(into, out=into)
 
+    def is_within(self, most: int) -> bool:
+        """Whether none can be of a larger size, by the bits that they have."""
+        return not self.kind & _DIFFERENCES and -most <= self.least and self.least + 2**self.width <= most + 1
+
     def listed(self) -> list[int]:
         """The same in plain numbers, which is quicker where they are few.
 

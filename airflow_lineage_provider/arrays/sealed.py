@@ -41,6 +41,6 @@ class Seal:
             text = f"{self.what} is of version {version}, and this release reads up to {self.version}; a newer release wrote it"
             raise RelationTooNew(text)
         checksum = int.from_bytes(source.take(_CHECKSUM), "little")
-        if not version or zlib.crc32(data[len(self.magic) + 1 + _CHECKSUM :]) != checksum:
+        if not version or zlib.crc32(memoryview(data)[len(self.magic) + 1 + _CHECKSUM :]) != checksum:
             raise RelationDamaged(f"the bytes of {self.what} are not those that were written: they are cut off, or were changed")
         return source

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from airflow_lineage_provider.arrays.boxes import Boxes
-from airflow_lineage_provider.arrays.columns import Column
+from airflow_lineage_provider.arrays.columns import Column, Packed
 from airflow_lineage_provider.arrays.grouping import Ints
 from airflow_lineage_provider.arrays.relation import INPUTS, OUTPUTS, Motion, Relation, check_inputs, check_outputs
 from airflow_lineage_provider.errors import InvalidRelation, RelationDamaged
@@ -83,14 +83,18 @@ class Unread:
 
     def _further(self, ends: Ints, lengths: Sequence[Column]) -> Ints:
         """Further ends; the same where there is nothing to add."""
-        return ends if _all_nought(lengths) else np.asarray(ends + self._stacked(lengths))
+        if _all_nought(lengths):
+            return ends
+        found = ends.copy()
+        for column, into in zip(lengths, found, strict=True):
+            into += column if isinstance(column, int) else column.numbers()
+        return found
 
     def _moves(self, columns: Sequence[Column]) -> npt.NDArray[np.int8]:
         """Of the sizes that they can have: what is larger stays so, and is refused."""
-        found = np.zeros((len(columns), self.rows), dtype=np.int8)
-        for at, column in enumerate(columns):
-            if column != 0:
-                found[at] = np.clip(column if isinstance(column, int) else column.numbers(), -_MOST, _MOST)
+        found = np.empty((len(columns), self.rows), dtype=np.int8)
+        for column, into in zip(columns, found, strict=True):
+            into[:] = max(-_MOST, min(column, _MOST)) if isinstance(column, int) else _clipped(column)
         return found
 
 
@@ -99,6 +103,10 @@ _MOST = 65
 
 _FOUND = ("motions", "moving", "moving_rows", "of_moving")
 """What a check finds out of a relation on its way."""
+
+
+def _clipped(column: Packed) -> Ints:
+    return column.numbers() if column.is_within(_MOST) else np.clip(column.numbers(), -_MOST, _MOST)
 
 
 def _all_nought(columns: Sequence[Column]) -> bool:
