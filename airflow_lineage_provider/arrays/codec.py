@@ -116,5 +116,5 @@ def _few(outputs: list[Column], inputs: list[Column], rows: int) -> tuple[Row, .
 
 def _shape(source: Source) -> Shape:
     rank = source.number()
-    sides = tuple(source.number() for _ in range(min(rank, 64)))
+    sides = tuple([source.number() for _ in range(min(rank, 64))])
     return sides if is_shape(sides) else check_shape("in bytes", sides)

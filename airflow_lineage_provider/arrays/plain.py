@@ -5,10 +5,10 @@ The same rules as of `join`, `relation.inputs` and `relation.check_relation`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from operator import le
+from operator import le, lt
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -85,10 +85,10 @@ class Row:
 
     def fits(self, output: Sequence[int], source: Sequence[int]) -> bool:
         """Whether it has output cells of the output, and behind each of them input cells of the input."""
-        rank = len(output)
-        if any(abs(move) > rank for moves in self.moves for move in moves) or not _within(self.outputs, output):
+        rank, moves = len(output), [*self.moves[0], *self.moves[1]]
+        if moves and (max(moves) > rank or min(moves) < -rank):
             return False
-        return _within(self._inputs(*self.outputs), source) and all(self._lengths())
+        return _within(self.outputs, output) and _within(self._inputs(*self.outputs), source) and self._has_no_gap()
 
     def _inputs(self, first: Sequence[int], last: Sequence[int]) -> Box:
         low, high = self.offsets[0].copy(), self.offsets[1].copy()
@@ -99,17 +99,18 @@ class Row:
                 high[own] += last[of_hi - 1] if of_hi > 0 else -first[-of_hi - 1]
         return low, high
 
-    def _lengths(self) -> Iterator[bool]:
-        """Of each interval, whether it is nowhere empty: its ends come nearest at a corner of the box."""
+    def _has_no_gap(self) -> bool:
+        """Whether no interval is empty anywhere: its ends come nearest at a corner of the box."""
+        if self.moves[0] == self.moves[1]:
+            return all(map(le, *self.offsets))
         first, last = self.outputs
         for low, high, of_lo, of_hi in zip(*self.offsets, *self.moves, strict=True):
-            if of_lo == of_hi:
-                yield low <= high
-                continue
             corners = [(_at(of_lo, first, last), _at(of_hi, last, first))]
             if of_lo and abs(of_lo) == abs(of_hi):
                 corners = [(_at(of_lo, ends, ends), _at(of_hi, ends, ends)) for ends in self.outputs]
-            yield all(low + begin <= high + end for begin, end in corners)
+            if any(low + begin > high + end for begin, end in corners):
+                return False
+        return True
 
 
 def rows_of(relation: Relation) -> tuple[Row, ...] | None:
@@ -164,4 +165,5 @@ def _at(move: int, against: Sequence[int], ahead: Sequence[int]) -> int:
 
 
 def _within(box: Box, shape: Sequence[int]) -> bool:
-    return all(0 <= low <= high < side for low, high, side in zip(*box, shape, strict=True))
+    first, last = box
+    return min(first, default=0) >= 0 and all(map(le, first, last)) and all(map(lt, last, shape))

@@ -16,9 +16,12 @@ import pytest
 from hypothesis import strategies as st
 from pyarrow import parquet
 
-from airflow_lineage_provider.arrays import Relation, compress, decode, encode
+from airflow_lineage_provider.arrays import Relation, compress, decode, encode, opened
+from airflow_lineage_provider.arrays.boxes import Boxes
 from airflow_lineage_provider.arrays.columns import PCO, deflated, packed, pcoded, read
 from airflow_lineage_provider.arrays.grouping import Ints
+from airflow_lineage_provider.arrays.path import Step, follow
+from airflow_lineage_provider.arrays.region import Region
 from airflow_lineage_provider.arrays.whole_numbers import Source, number, signed
 from airflow_lineage_provider.errors import EnvironmentProblem, InvalidOption, RelationDamaged, RelationTooNew, TooManyCells
 from airflow_lineage_provider.words import ArrayEncoding, words
@@ -38,7 +41,10 @@ def same(one: Relation, other: Relation) -> bool:
 @drawn(60, one_in=4, given_=relations(), encoding=st.sampled_from(ENCODINGS))
 def test_what_is_written_is_read(given_: Given, encoding: ArrayEncoding) -> None:
     relation = compress(given_.pairs, given_.output, given_.source)
+    found = opened(encode(relation, encoding))
     assert same(decode(encode(relation, encoding)), relation)
+    assert (len(found), found.few, found.motions) == (len(relation), relation.few, relation.motions)
+    assert same(found, relation)
 
 
 RANDOM = np.random.default_rng(1)
@@ -140,10 +146,19 @@ def test_what_is_cut_off_or_changed_is_refused(encoding: ArrayEncoding) -> None:
         decode(data + b"\0")
 
 
+@pytest.mark.parametrize("encoding", ENCODINGS)
+def test_what_is_cut_off_or_changed_is_refused_when_it_is_opened(encoding: ArrayEncoding) -> None:
+    data = WRITTEN[encoding]
+    for wrong in (data[:-1], data[:100], data[:50] + bytes([data[50] ^ 1]) + data[51:], data + b"\0"):
+        with pytest.raises(RelationDamaged, match=r"^lineage from a to b cannot be read: the bytes of the relation are not those"):
+            opened(wrong, "lineage from a to b")
+
+
 @drawn(100, data=st.binary(max_size=200))
 def test_random_bytes_are_refused(data: bytes) -> None:
-    with pytest.raises(RelationDamaged):
-        decode(data)
+    for read_ in (decode, opened):
+        with pytest.raises(RelationDamaged):
+            read_(data)
 
 
 def signed_off(body: bytes, version: int = 1) -> bytes:
@@ -158,9 +173,65 @@ def test_what_was_changed_on_purpose_is_a_relation_or_refused(at: int, bits: int
     body[at % len(body)] ^= bits
     try:
         relation = decode(signed_off(bytes(body)))
-    except (RelationDamaged, TooManyCells):
+    except (RelationDamaged, TooManyCells) as problem:
+        with pytest.raises(type(problem)):
+            _asked_for_all(opened(signed_off(bytes(body))))
         return
-    assert len(relation) >= 0
+    for one, other in zip(_asked_for_all(opened(signed_off(bytes(body)))), _asked_for_all(relation), strict=True):
+        assert np.array_equal(one, other)
+
+
+def _asked_for_all(relation: Relation) -> list[Any]:
+    """What is behind all cells, and before them."""
+    found = []
+    for backward, shape in ((True, relation.out_shape), (False, relation.in_shape)):
+        every = Region(shape, bits=np.ones(shape, dtype=np.bool_))
+        found.append(follow([Step(relation, backward)], ("", ""), every)[0].mask)
+    return found
+
+
+def two_sides(relation: Relation) -> tuple[bool, bool]:
+    """Which have been read."""
+    return "out_lo" in vars(relation), "in_lo" in vars(relation)
+
+
+def halves() -> tuple[bytes, Relation]:
+    """A relation of the upper half of an array in the order of another's cells, shuffled, with runs."""
+    at = np.arange(1000)
+    pairs = np.stack([1000 + at, np.random.default_rng(2).permutation(1000)], axis=1)
+    relation = compress(np.concatenate([pairs, pairs[:300] + 1]), (2002,), (1002,))
+    return encode(relation), relation
+
+
+def test_a_side_is_read_when_a_hop_needs_it() -> None:
+    data, relation = halves()
+    asked = Region((2002,), parts=Boxes(np.array([[5]]), np.array([[900]])))
+    one, other = opened(data), opened(encode(compress(np.stack([np.arange(1002), np.arange(1002) // 3], axis=1), (1002,), (400,))))
+    assert two_sides(one) == (False, False)
+    found, _ = follow([Step(one, True), Step(other, True)], ("", "", ""), asked)
+    assert (found.count, two_sides(one), two_sides(other)) == (0, (True, False), (False, False))
+    wide = Region((2002,), parts=Boxes(np.array([[5]]), np.array([[1100]])))
+    found, _ = follow([Step(one, True)], ("", ""), wide)
+    assert np.array_equal(found.mask, follow([Step(relation, True)], ("", ""), wide)[0].mask)
+    assert two_sides(one) == (True, True)
+
+
+@pytest.mark.parametrize("side", [0, 1])
+def test_what_is_written_wrongly_is_refused_by_the_question_that_needs_it(side: int) -> None:
+    """Cells beyond one of the arrays, under a checksum that is right: no answer, and none that is shorter."""
+    _, relation = halves()
+    shapes = [relation.out_shape, relation.in_shape]
+    shapes[side] = (shapes[side][0] - 20,)
+    names = [getattr(relation, name) for name in COLUMNS]
+    data = encode(Relation(shapes[0], shapes[1], *names))
+    with pytest.raises(RelationDamaged, match="no relation between two arrays"):
+        decode(data)
+    found = opened(data, "lineage from a to b")
+    every = Region(shapes[0], parts=Boxes(np.array([[0]]), np.array([[shapes[0][0] - 1]])))
+    for _ in range(2):
+        with pytest.raises(RelationDamaged, match=r"^lineage from a to b cannot be read: .* between two arrays: row [0-9]+ of"):
+            follow([Step(found, True)], ("", ""), every)
+    assert two_sides(found) == (side == 1, False)
 
 
 def test_a_newer_version_is_refused_by_name() -> None:
