@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from operator import add
+from typing import Any
 
 import numpy as np
 
 from airflow_lineage_provider.arrays.boxes import Shape
-from airflow_lineage_provider.arrays.columns import Column, deflated, packed, pcoded, read_all
+from airflow_lineage_provider.arrays.columns import COUNTED, Column, deflated, packed, pcoded, read_all
 from airflow_lineage_provider.arrays.given import check_shape, is_shape
 from airflow_lineage_provider.arrays.grouping import Ints
 from airflow_lineage_provider.arrays.plain import FEW, Row
@@ -24,7 +25,7 @@ from airflow_lineage_provider.errors import InvalidArray, InvalidRelation, Relat
 from airflow_lineage_provider.settings import cell_limit
 from airflow_lineage_provider.words import ArrayEncoding, check_word
 
-SEAL = Seal(magic=b"PRVC", version=1, what="the relation", other="no relation")
+SEAL = Seal(magic=b"PRVC", version=2, what="the relation", other="no relation")
 
 _WRITERS: Mapping[ArrayEncoding, Callable[[Ints], bytes]] = {"provrc": packed, "provrc-gzip": deflated, "provrc-pco": pcoded}
 
@@ -43,8 +44,10 @@ def encode(relation: Relation, encoding: ArrayEncoding = "provrc-pco") -> bytes:
     """
     check_word("encoding", encoding, ArrayEncoding)
     shapes = b"".join(number(len(shape)) + b"".join(map(number, shape)) for shape in (relation.out_shape, relation.in_shape))
-    body = shapes + number(len(relation)) + b"".join(_WRITERS[encoding](column) for column in _columns(relation))
-    return SEAL.put_on(body)
+    columns = [_WRITERS[encoding](column) for column in _columns(relation)]
+    # Older releases read what has no column that counts.
+    version = 2 if any(one[0] == COUNTED for one in columns) else 1
+    return SEAL.put_on(shapes + number(len(relation)) + b"".join(columns), version)
 
 
 def decode(data: bytes) -> Relation:
@@ -94,9 +97,12 @@ def _relation(source: Source, where: str) -> Relation:
     outputs, inputs = columns[: 2 * len(out_shape)], columns[2 * len(out_shape) :]
     if not source.ended:
         raise RelationDamaged("a relation's bytes go on where it ends")
-    few = _few(outputs, inputs, rows) if rows <= FEW else None
     unread = Unread(rows, outputs, inputs, where)
-    found = Relation.opened(out_shape, in_shape, unread, few=few, motions=None if few else unread.motions())
+    known: dict[str, Any] = {"out_shape": out_shape, "in_shape": in_shape}
+    few = known["few"] = _few(outputs, inputs, rows) if rows <= FEW else None
+    if few is None:
+        known |= unread.known(out_shape)
+    found = Relation.opened(unread, **known)
     if few is not None and not all(row.fits(out_shape, in_shape) for row in few):
         check_relation(found)
     return found

@@ -1,4 +1,4 @@
-"""One column of integers as bytes: a constant is one number, and of the other forms the smallest is taken.
+"""One column of integers as bytes: a constant is one number, what counts three, and of the other forms the smallest is taken.
 
 Nothing that is read is executed, nothing is made that is larger than the rows that are asked for, and no column before it is asked for.
 """
@@ -8,13 +8,14 @@ from __future__ import annotations
 import itertools
 import zlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from airflow_lineage_provider.arrays.grouping import Ints
+from airflow_lineage_provider.arrays.plain import FEW
 from airflow_lineage_provider.arrays.whole_numbers import Source, number, signed
 from airflow_lineage_provider.errors import RelationDamaged
 from airflow_lineage_provider.extras import require
@@ -23,6 +24,8 @@ Unsigned = npt.NDArray[np.uint64]
 
 CONSTANT, PACKED, DEFLATED, PCO = range(4)
 """How a column is kept: the lower two bits of its first byte."""
+COUNTED = 32
+"""The first byte of a column that counts: from a number, each so many times, up to another, and from the first again."""
 _DIFFERENCES = 4
 """The bit that says: as differences from the row before."""
 _BYTES, _PLANES, _BITS = 0, 8, 16
@@ -37,12 +40,12 @@ _SAMPLE = 2**15
 
 def packed(column: Ints) -> bytes:
     """Without a codec: bits, of the numbers or of their differences."""
-    return _constant(column) or min((_written(column, PACKED, form) for form in (_BITS, _BITS | _DIFFERENCES)), key=len)
+    return _told(column) or min((_written(column, PACKED, form) for form in (_BITS, _BITS | _DIFFERENCES)), key=len)
 
 
 def deflated(column: Ints) -> bytes:
     """The best of what deflate makes of its forms, told by a sample; or `packed`, where that is smaller."""
-    if found := _constant(column):
+    if found := _told(column):
         return found
     middle = max(0, len(column) - _SAMPLE) // 2
     sample = column[middle : middle + _SAMPLE]
@@ -55,7 +58,7 @@ def pcoded(column: Ints) -> bytes:
 
     :raises EnvironmentProblem: pcodec is not installed, and the column is not a small one.
     """
-    if len(column) < _FEW or _constant(column):
+    if len(column) < _FEW or _told(column):
         return deflated(column)
     found = _written(column, PCO, 0)
     sample = column[:_SAMPLE]
@@ -117,7 +120,42 @@ class Packed:
         return list(itertools.accumulate(found, initial=self.first)) if self.kind & _DIFFERENCES else found
 
 
-Column = int | Packed
+@dataclass(frozen=True)
+class Counted:
+    """A column that counts: row r has ``first + r // repeat % side``."""
+
+    rows: int
+    first: int
+    repeat: int
+    side: int
+
+    def numbers(self) -> Ints:
+        """All of them, (rows,)."""
+        found = np.empty(self.rows, dtype=np.int64)
+        self.write(found)
+        return found
+
+    def write(self, into: Ints) -> None:
+        """The same, written there."""
+        # No more than the rows have room for.
+        each = min(self.repeat, self.rows)
+        side = min(self.side, -(-self.rows // each)) if each else 0
+        period = each * side
+        whole = self.rows // period if period else 0
+        counted = np.arange(self.first, self.first + side)[:, None]
+        into[: whole * period].reshape(whole, side, each)[:] = counted
+        into[whole * period :] = np.broadcast_to(counted, (side, each)).reshape(-1)[: self.rows - whole * period]
+
+    def listed(self) -> list[int]:
+        """The same in plain numbers."""
+        return [int(one) for one in self.numbers()]
+
+    def is_within(self, most: int) -> bool:
+        """Whether none is of a larger size."""
+        return -most <= self.first and self.first + self.side <= most + 1
+
+
+Column = int | Packed | Counted
 """A column as it stands in bytes; one number where all are the same, which most columns are."""
 
 
@@ -138,6 +176,8 @@ def read(source: Source, rows: int) -> Column:
     :raises EnvironmentProblem: pcodec wrote it, and is not installed.
     """
     kind = source.byte()
+    if kind == COUNTED:
+        return _counted(source, rows)
     if kind >= 2 * _BITS or kind & (_PLANES | _BITS) == _PLANES | _BITS:
         raise RelationDamaged(f"a relation's column is of no kind that this release knows ({kind})")
     if kind & 3 == CONSTANT:
@@ -151,6 +191,14 @@ def read(source: Source, rows: int) -> Column:
     return Packed(kind, rows, first, least, width, source.take(length))
 
 
+def _counted(source: Source, rows: int) -> Counted:
+    first, repeat, side = _int64(source.signed()), source.number(), source.number()
+    if not repeat or not side:
+        raise RelationDamaged("a relation's column counts nothing")
+    _int64(first + side)
+    return Counted(rows, first, repeat, side)
+
+
 def _int64(value: int) -> int:
     if not -(2**62) < value < 2**62:
         raise RelationDamaged(f"a relation's column has the number {value}")
@@ -162,6 +210,23 @@ def _constant(column: Ints) -> bytes:
     if len(column) and (column != column[0]).any():
         return b""
     return bytes([CONSTANT]) + signed(int(column[0]) if len(column) else 0)
+
+
+def _told(column: Ints) -> bytes:
+    """A column that is known by a few numbers; nothing for another."""
+    return _constant(column) or _counting(column)
+
+
+def _counting(column: Ints) -> bytes:
+    if len(column) <= FEW:
+        return b""
+    first, most = int(column[0]), int(column.max())
+    further = int(np.argmax(column != first))
+    found = Counted(len(column), first, further, most - first + 1)
+    sample = column[:_SAMPLE]
+    if not further or most < first or (replace(found, rows=len(sample)).numbers() != sample).any() or (found.numbers() != column).any():
+        return b""
+    return bytes([COUNTED]) + signed(first) + number(further) + number(found.side)
 
 
 def _written(column: Ints, method: int, form: int) -> bytes:

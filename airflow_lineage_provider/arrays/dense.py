@@ -35,17 +35,18 @@ def _hop(relation: Relation, mask: Bools, is_backward: bool) -> Bools:
         return found
     if relation.pairs is not None:
         for part in relation.pairs:
-            _look_up(*(part if is_backward else part[::-1]), mask, found)
+            asked, behind = (part.outputs, part.inputs) if is_backward else (part.inputs, part.outputs)
+            _look_up(asked, behind, mask, found)
         return found
     points, wide, moving = relation.parted
     if len(points):
-        asked, behind = _sides(points, is_backward)
-        assert asked.cells is not None
-        assert behind.cells is not None
-        _look_up(asked.cells, behind.cells, mask, found)
+        sides = _sides(points, is_backward)
+        assert sides[0].cells is not None
+        assert sides[1].cells is not None
+        _look_up(sides[0].cells, sides[1].cells, mask, found)
     if len(wide):
-        asked, behind = _sides(wide, is_backward)
-        found |= to_mask(behind.boxes.take(_met(asked.boxes, mask)), found.shape)
+        sides = _sides(wide, is_backward)
+        found |= to_mask(sides[1].boxes.take(_met(sides[0].boxes, mask)), found.shape)
     if len(moving) and moving.is_aligned:
         found |= _hop(moving, mask, is_backward)
     elif len(moving):
@@ -66,7 +67,7 @@ def cost(relation: Relation) -> float:
     if relation.is_aligned:
         return least + _SLICE * len(relation)
     if relation.pairs is not None:
-        return least + _POINT * sum(len(part.outputs) for part in relation.pairs)
+        return least + _POINT * sum(len(part.inputs) for part in relation.pairs)
     points, wide, moving = relation.parted
     least += _POINT * len(points)
     if len(wide) or not moving.is_aligned:
@@ -82,9 +83,13 @@ def least_cost(relation: Relation) -> float:
 _HOP, _CELL, _SLICE, _POINT, _BOXES, _SUMMED, _ROW = 20_000, 0.5, 8_000, 2, 100_000, 20, 60
 
 
-def _look_up(asked: Ints, found: Ints, mask: Bools, into: Bools) -> None:
-    """Pairs of cells, by their numbers."""
-    into.reshape(-1)[found.take(np.flatnonzero(mask.reshape(-1).take(asked)))] = True
+def _look_up(asked: Ints | None, found: Ints | None, mask: Bools, into: Bools) -> None:
+    """Pairs of cells, by their numbers; of one side None where they are all cells in their order."""
+    met = mask.reshape(-1) if asked is None else mask.reshape(-1).take(asked)
+    if found is None:
+        into.reshape(-1)[:] = met
+    else:
+        into.reshape(-1)[found.take(np.flatnonzero(met))] = True
 
 
 def _met(boxes: Boxes, mask: Bools) -> Bools:

@@ -19,9 +19,12 @@ _MOST = 4
 
 
 class Pairs(NamedTuple):
-    """Pairs of cells by their numbers in C order, (n,) each."""
+    """Pairs of cells by their numbers in C order, (n,) each.
 
-    outputs: Ints
+    :ivar outputs: None where they are all cells of the output in this order.
+    """
+
+    outputs: Ints | None
     inputs: Ints
 
 
@@ -30,18 +33,20 @@ def pairs_of(relation: Relation) -> tuple[Pairs, ...] | None:
     for all of them."""
     if not _are_one(relation.lo_moves, relation.hi_moves) or not _are_one(relation.in_lo, relation.in_hi):
         return None
+    if relation.is_whole and not len(relation.moving_rows):
+        return (Pairs(None, flat(relation.in_lo, relation.in_shape)),)
     rows = _lines(relation)
     lines = relation.take(rows)
     lengths = lines.out_boxes.volumes()
     if ((lines.out_lo != lines.out_hi).sum(axis=0) > 1).any() or float(lengths.sum()) > _MOST * len(relation):
         return None
-    first = Pairs(flat(relation.out_lo, relation.out_shape), flat(relation.in_lo, relation.in_shape))
+    outputs, inputs = flat(relation.out_lo, relation.out_shape), flat(relation.in_lo, relation.in_shape)
     if not len(rows):
-        return (first,)
-    first.inputs[rows] = flat(lines.inputs(Boxes(lines.out_lo, lines.out_lo)).lo, relation.in_shape)
+        return (Pairs(outputs, inputs),)
+    inputs[rows] = flat(lines.inputs(Boxes(lines.out_lo, lines.out_lo)).lo, relation.in_shape)
     further, owner = ranges(np.ones(len(rows), dtype=np.int64), lengths)
-    ends = zip(first, _steps(lines), strict=True)
-    return first, Pairs(*(cells[rows][owner] + further * step[owner] for cells, step in ends))
+    ends = zip((outputs, inputs), _steps(lines), strict=True)
+    return Pairs(outputs, inputs), Pairs(*(cells[rows][owner] + further * step[owner] for cells, step in ends))
 
 
 def _are_one(ends: npt.NDArray[Integers], others: npt.NDArray[Integers]) -> bool:

@@ -7,6 +7,7 @@ ends move by +1 with the same axis (``a_i b_j = a_i − b_j``); with each end fo
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from airflow_lineage_provider.arrays.aligned import Aligned, aligned, is_aligned
-from airflow_lineage_provider.arrays.boxes import Boxes, Shape, cells_of
+from airflow_lineage_provider.arrays.boxes import Boxes, Shape, cells_of, flat
 from airflow_lineage_provider.arrays.grouping import Bools, Ints, chosen, keys, sorting
 from airflow_lineage_provider.arrays.pairs import Pairs, pairs_of
 from airflow_lineage_provider.arrays.plain import Row, rows_of
@@ -84,14 +85,13 @@ class Relation:
     hi_moves: Moves
 
     @classmethod
-    def opened(cls, out_shape: Shape, in_shape: Shape, columns: Columns, **known: Any) -> Relation:
+    def opened(cls, columns: Columns, **known: Any) -> Relation:
         """One whose columns are read when they are asked for.
 
-        :param known: what is known of it without them, by name; None where it is not.
+        :param known: its shapes, and what is known of it without its columns, by name.
         """
         found = object.__new__(cls)
-        vars(found).update(out_shape=out_shape, in_shape=in_shape, unread=columns, rows=columns.rows)
-        vars(found).update({name: one for name, one in known.items() if one is not None})
+        vars(found).update(known, unread=columns, rows=columns.rows)
         return found
 
     def __getattr__(self, name: str) -> Any:
@@ -192,6 +192,13 @@ class Relation:
         """The output axes on which two input axes may hang, if in different rows."""
         owners = {(one.axis, one.own) for one in self.motions}
         return tuple(axis for axis in range(len(self.out_shape)) if sum(pair[0] == axis for pair in owners) > 1)
+
+    @cached_property
+    def is_whole(self) -> bool:
+        """Whether each row is one output cell, and they are all cells in C order."""
+        if len(self) != math.prod(self.out_shape) or (self.out_lo is not self.out_hi and (self.out_lo != self.out_hi).any()):
+            return False
+        return bool((flat(self.out_lo, self.out_shape) == np.arange(len(self))).all())
 
     @cached_property
     def pairs(self) -> tuple[Pairs, ...] | None:

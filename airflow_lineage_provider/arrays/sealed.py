@@ -24,9 +24,12 @@ class Seal:
     what: str
     other: str
 
-    def put_on(self, body: bytes) -> bytes:
-        """The body with this before it."""
-        return self.magic + bytes([self.version]) + zlib.crc32(body).to_bytes(_CHECKSUM, "little") + body
+    def put_on(self, body: bytes, version: int | None = None) -> bytes:
+        """The body with this before it.
+
+        :param version: the newest by default.
+        """
+        return self.magic + bytes([self.version if version is None else version]) + zlib.crc32(body).to_bytes(_CHECKSUM, "little") + body
 
     def taken_off(self, data: bytes) -> Source:
         """The body, to be read.

@@ -5,6 +5,7 @@ A hop backward that meets no row needs the outputs only, and a path that leads n
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,10 +13,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from airflow_lineage_provider.arrays.boxes import Boxes
-from airflow_lineage_provider.arrays.columns import Column, Packed
+from airflow_lineage_provider.arrays.boxes import Boxes, Shape
+from airflow_lineage_provider.arrays.columns import Column, Counted, Packed
 from airflow_lineage_provider.arrays.grouping import Ints
-from airflow_lineage_provider.arrays.relation import INPUTS, OUTPUTS, Motion, Relation, check_inputs, check_outputs
+from airflow_lineage_provider.arrays.relation import OUTPUTS, Motion, Relation, check_inputs, check_outputs
 from airflow_lineage_provider.errors import InvalidRelation, RelationDamaged
 
 
@@ -44,7 +45,15 @@ class Unread:
         except (InvalidRelation, RelationDamaged) as problem:
             raise damaged(problem, self.where) from problem
 
-    def motions(self) -> tuple[Motion, ...] | None:
+    def known(self, shape: Shape) -> dict[str, Any]:
+        """What can be told of a relation without reading it, by name.
+
+        :param shape: of its output.
+        """
+        found: dict[str, Any] = {"motions": self._motions(), "is_whole": self._is_whole(shape) or None}
+        return {name: one for name, one in found.items() if one is not None}
+
+    def _motions(self) -> tuple[Motion, ...] | None:
         """How ends move, where that is the same in all rows."""
         found: list[Motion] = []
         for own, (of_lo, further) in enumerate(zip(self.inputs[2::4], self.inputs[3::4], strict=True)):
@@ -54,6 +63,13 @@ class Unread:
             found += [Motion(own, is_lo, abs(move) - 1, move > 0, True) for is_lo, move in moves if move]
         return tuple(found)
 
+    def _is_whole(self, shape: Shape) -> bool:
+        """Whether each row is one cell of an output of this shape, all cells in C order, as far as it can be told without reading."""
+        if self.rows != math.prod(shape) or not _all_nought(self.outputs[1::2]):
+            return False
+        counts = [Counted(self.rows, 0, math.prod(shape[axis + 1 :]), side) if side > 1 else 0 for axis, side in enumerate(shape)]
+        return list(self.outputs[::2]) == counts
+
     def _outputs(self, relation: Relation) -> dict[str, Any]:
         lo = self._stacked(self.outputs[::2])
         hi = self._further(lo, self.outputs[1::2])
@@ -61,16 +77,16 @@ class Unread:
         return {"out_lo": lo, "out_hi": hi}
 
     def _inputs(self, relation: Relation) -> dict[str, Any]:
-        """These are checked against the outputs, with which they may move."""
+        """These are checked against the outputs, where they move with these."""
         lo, lo_moves = self._stacked(self.inputs[::4]), self._moves(self.inputs[2::4])
         hi, hi_moves = self._further(lo, self.inputs[1::4]), lo_moves
         if not _all_nought(self.inputs[3::4]):
             hi_moves = lo_moves + self._moves(self.inputs[3::4])
-        whole = Relation(relation.out_shape, relation.in_shape, relation.out_lo, relation.out_hi, lo, hi, lo_moves, hi_moves)
-        if "motions" in vars(relation):
-            vars(whole)["motions"] = relation.motions
+        found = {"in_lo": lo, "in_hi": hi, "lo_moves": lo_moves, "hi_moves": hi_moves}
+        outputs = {} if vars(relation).get("motions") == () else {name: getattr(relation, name) for name in OUTPUTS}
+        whole = Relation.opened(self, **(vars(relation) | outputs | found))
         check_inputs(whole)
-        return {name: vars(whole)[name] for name in (*INPUTS, *_FOUND) if name in vars(whole)}
+        return found | {name: vars(whole)[name] for name in _FOUND if name in vars(whole)}
 
     def _stacked(self, columns: Sequence[Column]) -> Ints:
         found = np.empty((len(columns), self.rows), dtype=np.int64)
@@ -105,7 +121,7 @@ _FOUND = ("motions", "moving", "moving_rows", "of_moving")
 """What a check finds out of a relation on its way."""
 
 
-def _clipped(column: Packed) -> Ints:
+def _clipped(column: Packed | Counted) -> Ints:
     return column.numbers() if column.is_within(_MOST) else np.clip(column.numbers(), -_MOST, _MOST)
 
 

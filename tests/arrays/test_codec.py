@@ -9,6 +9,7 @@ import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pyarrow as pa
@@ -16,9 +17,9 @@ import pytest
 from hypothesis import strategies as st
 from pyarrow import parquet
 
-from airflow_lineage_provider.arrays import Relation, compress, decode, encode, opened
+from airflow_lineage_provider.arrays import Relation, columns, compress, decode, encode, opened
 from airflow_lineage_provider.arrays.boxes import Boxes
-from airflow_lineage_provider.arrays.columns import PCO, deflated, packed, pcoded, read
+from airflow_lineage_provider.arrays.columns import COUNTED, PCO, deflated, packed, pcoded, read
 from airflow_lineage_provider.arrays.grouping import Ints
 from airflow_lineage_provider.arrays.path import Step, follow
 from airflow_lineage_provider.arrays.region import Region
@@ -59,6 +60,9 @@ LONG: dict[str, Ints] = {
     "one": np.array([-7]),
     "none": np.array([], dtype=np.int64),
     "constant": np.full(5_000, 12),
+    "counting": np.arange(7, 40_007),
+    "counting again": np.tile(np.repeat(np.arange(-3, 200), 7), 9)[:-20],
+    "nearly counting": np.append(np.arange(40_000), 3),
 }
 
 
@@ -80,6 +84,8 @@ def test_the_smallest_form_is_taken() -> None:
     assert all(plain >= gzip for plain, gzip, _ in sizes.values())
     assert all(pco <= gzip for _, gzip, pco in sizes.values())
     assert (sizes["constant"], sizes["none"]) == ([2] * 3, [2] * 3)
+    assert max(*sizes["counting"], *sizes["counting again"]) <= 6
+    assert pcoded(LONG["nearly counting"])[0] != COUNTED
     assert pcoded(LONG["random"])[0] == PCO
     assert sizes["small"][0] < 40_000 / 3.9
 
@@ -161,7 +167,7 @@ def test_random_bytes_are_refused(data: bytes) -> None:
             read_(data)
 
 
-def signed_off(body: bytes, version: int = 1) -> bytes:
+def signed_off(body: bytes, version: int = 2) -> bytes:
     """Bytes whose checksum is right."""
     return b"PRVC" + bytes([version]) + zlib.crc32(body).to_bytes(4, "little") + body
 
@@ -234,9 +240,30 @@ def test_what_is_written_wrongly_is_refused_by_the_question_that_needs_it(side: 
     assert two_sides(found) == (side == 1, False)
 
 
+def test_older_releases_read_what_has_no_column_that_counts() -> None:
+    """And what they wrote is read: a column of differences in place of one that counts."""
+    assert {data[4] for data in WRITTEN.values()} == {1}
+    at = np.arange(300)
+    relation = compress(np.stack([at, at * 7 % 300], axis=1), (300,), (300,))
+    assert encode(relation)[4] == 2
+    with mock.patch.object(columns, "_counting", return_value=b""):
+        older = encode(relation)
+    assert older[4] == 1
+    assert len(older) > len(encode(relation))
+    assert same(decode(older), relation)
+    assert same(opened(older), decode(encode(relation)))
+
+
+@pytest.mark.parametrize(("first", "repeat", "side"), [(0, 2**60, 3), (0, 1, 2**61), (-5, 2**40, 2**40), (0, 3, 2)])
+def test_what_counts_further_than_there_are_rows_takes_no_more_than_they(first: int, repeat: int, side: int) -> None:
+    source = Source(bytes([COUNTED]) + signed(first) + number(repeat) + number(side))
+    found = numbers(source, 50)
+    assert np.array_equal(found, [first + row // repeat % side for row in range(50)])
+
+
 def test_a_newer_version_is_refused_by_name() -> None:
-    with pytest.raises(RelationTooNew, match="version 2, and this release reads up to 1"):
-        decode(signed_off(WRITTEN["provrc"][9:], version=2))
+    with pytest.raises(RelationTooNew, match="version 3, and this release reads up to 2"):
+        decode(signed_off(WRITTEN["provrc"][9:], version=3))
     with pytest.raises(RelationDamaged):
         decode(signed_off(WRITTEN["provrc"][9:], version=0))
 
@@ -261,6 +288,9 @@ STILL = bytes([0]) + signed(0)
         (ONE_ROW + number(2) + bytes([3]) + signed(0) + number(8) + number(1) + b"x" + STILL * 5, "cannot be decompressed"),
         (ONE_ROW + number(1) + bytes([0]) + signed(2**63) + STILL * 5, "has the number"),
         (b"\xff" * 11, "more than 70 bits"),
+        (ONE_ROW + number(2) + bytes([COUNTED]) + signed(0) + number(0) + number(2), "counts nothing"),
+        (ONE_ROW + number(2) + bytes([COUNTED]) + signed(0) + number(1) + number(2**62), "has the number"),
+        (ONE_ROW + number(2) + bytes([COUNTED]) + signed(4) + number(1) + number(2) + STILL * 5, "no box of cells"),
     ],
 )
 def test_what_is_made_by_hand_is_refused(body: bytes, said: str) -> None:

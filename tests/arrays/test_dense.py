@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
-from airflow_lineage_provider.arrays import Relation, compress, dense, expand, rules
+from airflow_lineage_provider.arrays import Relation, compress, dense, encode, expand, opened, rules
 from airflow_lineage_provider.arrays.boxes import Boxes, from_mask, to_mask
 from airflow_lineage_provider.arrays.compress import concatenated
 from airflow_lineage_provider.arrays.path import Step, follow, is_dense
@@ -44,6 +46,36 @@ def test_rows_of_every_kind_are_gone_through(backward: bool, share: float) -> No
     mask = np.random.default_rng(1).random((SIDE, SIDE)) < share
     way = dense.backward if backward else dense.forward
     assert np.array_equal(way(relation, mask), through(relation, mask, backward))
+
+
+def runs_of(relation: Relation) -> Relation:
+    """A sort's, some of whose rows are runs of cells, forth and back."""
+    side = math.prod(relation.out_shape)
+    order = np.arange(side)
+    order[10:14], order[20:23] = np.arange(30, 34), np.arange(42, 39, -1)
+    rest = np.setdiff1d(np.arange(side), np.concatenate([order[10:14], order[20:23]]))
+    order[[*range(10), *range(14, 20), *range(23, side)]] = np.random.default_rng(6).permutation(rest)
+    at = np.indices(relation.out_shape).reshape(2, -1)
+    return compress(np.concatenate([at, at[:, order]]).T, relation.out_shape, relation.in_shape)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.02, 0.5, 1.0])
+@pytest.mark.parametrize("backward", [False, True])
+@pytest.mark.parametrize("is_read", [False, True])
+def test_single_cells_and_runs_are_looked_up_pair_by_pair(backward: bool, share: float, is_read: bool) -> None:
+    """All cells in order, some of them, and runs of them: as they were compressed, and as they are read."""
+    at = np.indices((SIDE, SIDE)).reshape(2, -1)
+    every = compress(np.concatenate([at, at[:, np.arange(SIDE**2) * 437 % SIDE**2]]).T, (SIDE, SIDE), (SIDE, SIDE))
+    kinds = {"all": every, "some": every.take(np.arange(0, len(every), 3)), "runs": runs_of(every)}
+    found = {name: opened(encode(one)) if is_read else one for name, one in kinds.items()}
+    parts = {name: one.pairs for name, one in found.items()}
+    assert {name: None if one is None else [part.outputs is None for part in one] for name, one in parts.items()} == {
+        "all": [True], "some": [False], "runs": [False, False]
+    }  # fmt: skip
+    mask = np.random.default_rng(1).random((SIDE, SIDE)) < share
+    way = dense.backward if backward else dense.forward
+    for name, one in found.items():
+        assert np.array_equal(way(one, mask), through(kinds[name], mask, backward)), name
 
 
 @pytest.mark.parametrize(
