@@ -36,7 +36,7 @@ def pairs_of(relation: Relation) -> tuple[Pairs, ...] | None:
     if relation.is_whole and not len(relation.moving_rows):
         return (Pairs(None, flat(relation.in_lo, relation.in_shape)),)
     rows = _lines(relation)
-    lines = relation.take(rows)
+    lines = relation.of_moving if len(rows) == len(relation.moving_rows) else relation.take(rows)
     lengths = lines.out_boxes.volumes()
     if ((lines.out_lo != lines.out_hi).sum(axis=0) > 1).any() or float(lengths.sum()) > _MOST * len(relation):
         return None

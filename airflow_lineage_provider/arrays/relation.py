@@ -415,7 +415,8 @@ def _gaps(relation: Relation) -> Bools:
     if relation.motions:
         # Ends that move alike are as far apart everywhere.
         apart = np.flatnonzero((relation.lo_moves != relation.hi_moves).any(axis=0))
-        gap[:, apart] = _moving_gaps(relation.take(apart))
+        if len(apart):
+            gap[:, apart] = _moving_gaps(relation.take(apart))
     return gap
 
 
