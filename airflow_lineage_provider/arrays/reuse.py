@@ -2,9 +2,9 @@
 
 A call's *signature* is the operation, its arguments and the shapes. What was captured once is provisional, and is reused once further
 captures gave the same; where one gave another the operation is refused for good. Over shapes, each end of each interval is an affine
-function of the dimensions: fitted where their number determines it, and confirmed on one shape more. (The paper replaces ends that are a
-dimension's, and takes the wrong dimension where two are equal.) A wrong reuse is worse than a capture too many, so what is in doubt is
-captured.
+function of the dimensions, and of those of the output that are no such function of the inputs': fitted where their number determines it,
+and confirmed on one shape more. (The paper replaces ends that are a dimension's, and takes the wrong dimension where two are equal.) A
+wrong reuse is worse than a capture too many, so what is in doubt is captured.
 """
 
 from __future__ import annotations
@@ -31,6 +31,8 @@ _CALLS = 16
 """An operation is fitted to the last so many calls."""
 _LEAST_ROWS = 3
 """Of fewer rows a step from one to the next says nothing."""
+_TURNS = (1, 2, 3)
+"""Of how many kinds rows are that come in turn."""
 _ENDS = ("out_lo", "out_hi", "in_lo", "in_hi")
 _MOVES = ("lo_moves", "hi_moves")
 
@@ -144,6 +146,10 @@ class Operation:
         if not told:
             return None
         rows = _variables(np.array([_sides(one) for one in told], dtype=np.int64), np.array(wanted, dtype=np.int64))
+        made = [*(known.outputs for known in told.values()), outputs]
+        if rows is None or len({tuple(map(len, one)) for one in made}) > 1:
+            return None
+        rows = _with_outputs(rows, np.array(list(map(_sides, made)), dtype=np.int64))
         if rows is None or not _is_determined(rows[:-1], spare):
             return None
         calls = [known.relations for known in told.values()]
@@ -194,6 +200,20 @@ def _variables(seen: Ints, wanted: Ints) -> Ints | None:
     return np.concatenate([np.ones((len(both), 1), dtype=np.int64), both], axis=1)
 
 
+def _with_outputs(rows: Ints, made: Ints) -> Ints | None:
+    """The same with those of the outputs' dimensions that are no affine function of the inputs', as the length of a flattened array.
+
+    None where one is such a function, but for the new call.
+    """
+    for column in made.T:
+        told = _affine(column[:-1], rows)
+        if told is None:
+            rows = np.concatenate([rows, column[:, None]], axis=1)
+        elif told != column[-1]:
+            return None
+    return rows
+
+
 def _grown(calls: list[Relation], rows: Ints, output: Shape, source: Shape) -> Relation | None:
     """The relation of the new call; None where the calls' have not one form, or an end is no whole affine function."""
     shape = _affine(np.array([one.out_shape for one in calls], dtype=np.int64), rows)
@@ -220,14 +240,41 @@ def _of_rows_alike(calls: list[Relation], rows: Ints) -> list[Any] | None:
 
 
 def _of_more_rows(calls: list[Relation], rows: Ints) -> list[Any] | None:
-    """Where their number grows, as of a flattened array, or a repeated one: each end goes on by the same step from row to row.
+    """Where their number grows, as of a flattened array, or a repeated one: each end goes on by the same step from row to row, or from each
+    second row to the one after the next, …, as rows within the lines of a table and between them take turns.
 
     The number, the first row and the steps are affine functions of the dimensions.
     """
     count = _affine(np.array([len(one) for one in calls], dtype=np.int64), rows)
+    if count is None:
+        return None
+    for turns in _TURNS:
+        found = _taking_turns(calls, rows, int(count), turns)
+        if found is not None:
+            return found
+    return None
+
+
+def _taking_turns(calls: list[Relation], rows: Ints, count: int, turns: int) -> list[Any] | None:
+    if min(count, *map(len, calls)) < _LEAST_ROWS * turns:
+        return None
+    found: list[list[Any]] = []
+    for at in range(turns):
+        turn = _of_one_step([one.take(slice(at, None, turns)) for one in calls], rows, len(range(at, count, turns)))
+        if turn is None:
+            return None
+        found.append(turn)
+    columns = [np.empty((len(one), count), dtype=one.dtype) for one in found[0]]
+    for at, turn in enumerate(found):
+        for column, part in zip(columns, turn, strict=True):
+            column[:, at::turns] = part
+    return columns
+
+
+def _of_one_step(calls: list[Relation], rows: Ints, count: int) -> list[Any] | None:
+    """So many rows, each from the one before by the same step."""
     moves = [getattr(calls[0], name)[:, :1] for name in _MOVES]
-    alike = all((getattr(one, name) == move).all() for one in calls for name, move in zip(_MOVES, moves, strict=True))
-    if count is None or count < _LEAST_ROWS or not alike or min(map(len, calls)) < _LEAST_ROWS:
+    if not all((getattr(one, name) == move).all() for one in calls for name, move in zip(_MOVES, moves, strict=True)):
         return None
     ends = []
     for name in _ENDS:
@@ -238,8 +285,8 @@ def _of_more_rows(calls: list[Relation], rows: Ints) -> list[Any] | None:
         found = _affine(np.stack([np.stack([one[:, 0], step[:, 0]]) for one, step in zip(columns, steps, strict=True)]), rows)
         if found is None:
             return None
-        ends.append(found[0][:, None] + found[1][:, None] * np.arange(int(count)))
-    return [*ends, *(np.repeat(one, int(count), axis=1) for one in moves)]
+        ends.append(found[0][:, None] + found[1][:, None] * np.arange(count))
+    return [*ends, *(np.repeat(one, count, axis=1) for one in moves)]
 
 
 def _affine(values: Ints, rows: Ints) -> Ints | None:

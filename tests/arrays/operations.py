@@ -67,6 +67,27 @@ def scanned(source: Shape, axis: int) -> Pairs:
     return listed(source, source, lambda at: [(*at[:axis], x, *at[axis + 1 :]) for x in range(at[axis] + 1)])
 
 
+def flat_scanned(source: Shape) -> Pairs:
+    """A running sum over all cells in C order."""
+    output, pairs = scanned((math.prod(source),), 0)
+    return output, _unravelled(pairs, source)
+
+
+def flat_differences(source: Shape) -> Pairs:
+    """Of all cells in C order, from each to the next."""
+    output = (max(math.prod(source) - 1, 0),)
+    return output, _unravelled(listed(output, (math.prod(source),), lambda at: [at, (at[0] + 1,)])[1], source)
+
+
+def _unravelled(pairs: Ints, source: Shape) -> Ints:
+    """Of pairs with an input's cells by their numbers, those with its positions."""
+    return (
+        np.concatenate([pairs[:, :1], np.stack(np.unravel_index(pairs[:, 1], source), axis=1)], axis=1)
+        if len(pairs)
+        else (np.zeros((0, 1 + len(source)), dtype=np.int64))
+    )
+
+
 def multiplied(source: Shape, columns: int, *, left: bool) -> Pairs:
     """A product of matrices, from its left or its right operand."""
     rows = source[0] if left else columns
@@ -116,6 +137,8 @@ OPERATIONS: Mapping[str, Operation] = {
     "sum": Operation(lambda s, r: summed(s, int(r.integers(len(s)))), SOME),
     "sum of all": Operation(_all, ANY),
     "cumsum": Operation(lambda s, r: scanned(s, int(r.integers(len(s)))), SOME),
+    "flat cumsum": Operation(lambda s, _: flat_scanned(s), SOME),
+    "flat differences": Operation(lambda s, _: flat_differences(s), SOME),
     "window": Operation(lambda s, _: windows(s, 2, 0), (1, 2)),
     "padded window": Operation(lambda s, _: windows(s, 3, 1), (1, 2)),
     "left of matmul": Operation(lambda s, r: multiplied(s, int(r.integers(1, 5)), left=True), (2,)),

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from airflow_lineage_provider.arrays import Log, compress, expand
+from airflow_lineage_provider.arrays import Log, Relation, compose, compress, expand, rules
 from airflow_lineage_provider.arrays.grouping import Ints
 from airflow_lineage_provider.errors import CaptureFailed, CaptureNeeded, InvalidRelation, UnknownArray
 from tests.arrays.drawing import drawn
-from tests.arrays.operations import OPERATIONS, moved, multiplied, scanned, summed, windows
+from tests.arrays.operations import OPERATIONS, flat_differences, moved, multiplied, scanned, summed, windows
 
 Shape = tuple[int, ...]
 Made = Callable[[Shape], tuple[Shape, Any]]
@@ -35,7 +35,8 @@ class Calls:
         self.log.array(output, out_shape)
         capture = pairs if is_given else None
         reused = self.log.register_operation(name, [source], [output], capture=capture, **options)
-        assert expand(self.log.relation(source, output)).tolist() == expand(compress(pairs, out_shape, shape)).tolist()
+        wanted = pairs if isinstance(pairs, Relation) else compress(pairs, out_shape, shape)
+        assert expand(self.log.relation(source, output)).tolist() == expand(wanted).tolist()
         return reused
 
     def states(self) -> dict[Any, tuple[str, int]]:
@@ -60,6 +61,16 @@ def test_more_confirmations_can_be_asked_for() -> None:
     assert [calls.call("sum", rows, (4, 5)) for _ in range(5)] == [False] * 4 + [True]
 
 
+def scanned_by_rule(shape: Shape) -> tuple[Shape, Any]:
+    """A running sum of what was flattened, as tracked arrays tell it: from pairs rows come out that differ at the ends."""
+    flat = (shape[0] * shape[1],)
+    return flat, compose(rules.scan(flat, 0), rules.reshape(shape, flat))
+
+
+FLATTENED = [(5, 9), (7, 6), (8, 7), (6, 11), (9, 5)]
+"""How many cells there are is a dimension of its own, of the output."""
+
+
 @pytest.mark.parametrize(
     ("made", "shapes", "further"),
     [
@@ -74,6 +85,10 @@ def test_more_confirmations_can_be_asked_for() -> None:
         (lambda shape: windows(shape, 3, 1), [(6,), (7,), (9,)], (30,)),
         (lambda shape: multiplied(shape, 4, left=True), [(4, 9), (7, 5), (8, 6), (5, 11)], (12, 13)),
         (lambda shape: moved(lambda a: a[..., 0], shape), [(4, 3), (6, 3), (9, 3)], (30, 3)),
+        (lambda shape: moved(np.ravel, shape), FLATTENED, (12, 13)),
+        (lambda shape: moved(lambda a: a.reshape(-1, 1), shape), FLATTENED, (12, 13)),
+        (scanned_by_rule, FLATTENED, (12, 13)),
+        (flat_differences, FLATTENED, (12, 13)),
     ],
 )
 def test_other_shapes_are_known_once_their_number_determines_how_it_grows(made: Made, shapes: list[Shape], further: Shape) -> None:
@@ -87,6 +102,15 @@ def test_other_shapes_are_known_once_their_number_determines_how_it_grows(made: 
 def test_rows_that_do_not_go_on_by_one_step_are_captured(made: Callable[[Ints], Ints]) -> None:
     calls = Calls()
     assert [calls.call("odd", lambda shape: moved(made, shape), (length,)) for length in range(12, 96, 12)] == [False] * 7
+
+
+def test_the_length_of_what_was_flattened_has_to_be_what_it_was() -> None:
+    """Another output of the same input's shape, or one in another shape, is captured."""
+    calls = Calls()
+    for shape in FLATTENED:
+        calls.call("ravel", lambda one: moved(np.ravel, one), shape)
+    for made in (lambda a: a.reshape(-1)[:-1], lambda a: a.reshape(1, -1), lambda a: a.T.reshape(-1)[:50]):
+        assert not calls.call("ravel", lambda one, made=made: moved(made, one), (12, 13))  # type: ignore[misc]
 
 
 def test_squares_say_nothing_of_other_shapes() -> None:
@@ -207,7 +231,7 @@ def test_what_is_no_call_is_refused_and_leaves_nothing(sources: Any, outputs: An
 
 FIXED = {
     "negative", "transpose", "flip", "tile", "repeat", "roll", "ravel", "every second", "diagonal", "to diagonal", "upper triangle",
-    "sum of all", "window", "padded window", "two segments",
+    "sum of all", "window", "padded window", "two segments", "flat cumsum", "flat differences",
 }  # fmt: skip
 
 
@@ -222,7 +246,17 @@ def test_nothing_is_ever_reused_wrongly(name: str, data: st.DataObject) -> None:
             calls.call(name, lambda one: operation.relation(one, np.random.default_rng(0)), shape)
 
 
-GROWING = {"ravel", "repeat", "every second", "two segments", "diagonal", "to diagonal", "upper triangle"}
+GROWING = {
+    "ravel",
+    "flat cumsum",
+    "flat differences",
+    "repeat",
+    "every second",
+    "two segments",
+    "diagonal",
+    "to diagonal",
+    "upper triangle",
+}
 """Those that have more rows the larger the array is, or hang on which of its sides is the shorter."""
 
 
