@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 
 from airflow_lineage_provider.arrays.boxes import Shape
+from airflow_lineage_provider.arrays.checks import check_relation
 from airflow_lineage_provider.arrays.columns import COUNTED, Column, deflated, packed, pcoded, read_all
 from airflow_lineage_provider.arrays.given import check_shape, is_shape
 from airflow_lineage_provider.arrays.grouping import Ints
 from airflow_lineage_provider.arrays.plain import FEW, Row
-from airflow_lineage_provider.arrays.relation import INPUTS, OUTPUTS, Relation, check_relation
+from airflow_lineage_provider.arrays.relation import INPUTS, OUTPUTS, Relation
 from airflow_lineage_provider.arrays.sealed import Seal
 from airflow_lineage_provider.arrays.unread import Unread, damaged
 from airflow_lineage_provider.arrays.whole_numbers import Source, number

@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 
 from airflow_lineage_provider.arrays.boxes import Shape
+from airflow_lineage_provider.arrays.checks import check_relation
 from airflow_lineage_provider.arrays.compress import compress
 from airflow_lineage_provider.arrays.given import Capture, captured, read_pairs
 from airflow_lineage_provider.arrays.grouping import Ints
 from airflow_lineage_provider.arrays.invert import invert
 from airflow_lineage_provider.arrays.path import Step
-from airflow_lineage_provider.arrays.relation import Relation, check_relation
+from airflow_lineage_provider.arrays.relation import Relation
 from airflow_lineage_provider.errors import InvalidRelation
 from airflow_lineage_provider.shown import shown
 

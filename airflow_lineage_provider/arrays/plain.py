@@ -1,6 +1,6 @@
 """A few rows and a few boxes in plain numbers: what most operations have, where the machinery for many costs more than the answer.
 
-The same rules as of `join`, `relation.inputs` and `relation.check_relation`.
+The same rules as of `join`, `relation.inputs` and `checks.check_relation`.
 """
 
 from __future__ import annotations

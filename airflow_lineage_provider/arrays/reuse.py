@@ -16,10 +16,11 @@ from typing import Any
 import numpy as np
 
 from airflow_lineage_provider.arrays.boxes import Shape
+from airflow_lineage_provider.arrays.checks import check_relation
 from airflow_lineage_provider.arrays.codec import encode
 from airflow_lineage_provider.arrays.compress import merge
 from airflow_lineage_provider.arrays.grouping import Ints
-from airflow_lineage_provider.arrays.relation import Relation, check_relation
+from airflow_lineage_provider.arrays.relation import Relation
 from airflow_lineage_provider.errors import CaptureNeeded, InvalidRelation
 
 Relations = tuple[Relation, ...]

@@ -14,9 +14,10 @@ import numpy as np
 import numpy.typing as npt
 
 from airflow_lineage_provider.arrays.boxes import Boxes, Shape
+from airflow_lineage_provider.arrays.checks import check_inputs, check_outputs
 from airflow_lineage_provider.arrays.columns import Column, Counted, Packed
 from airflow_lineage_provider.arrays.grouping import Ints
-from airflow_lineage_provider.arrays.relation import OUTPUTS, Motion, Relation, check_inputs, check_outputs
+from airflow_lineage_provider.arrays.relation import OUTPUTS, Motion, Relation
 from airflow_lineage_provider.errors import InvalidRelation, RelationDamaged
 
 

@@ -10,11 +10,12 @@ import pytest
 from airflow_lineage_provider import arrays
 from airflow_lineage_provider.arrays import join
 from airflow_lineage_provider.arrays.boxes import Boxes, Shape, boxes_of, joined, to_mask
+from airflow_lineage_provider.arrays.checks import check_relation
 from airflow_lineage_provider.arrays.compress import concatenated
 from airflow_lineage_provider.arrays.path import Step, follow, is_dense
 from airflow_lineage_provider.arrays.plain import FEW, apart
 from airflow_lineage_provider.arrays.region import Region
-from airflow_lineage_provider.arrays.relation import Relation, check_relation
+from airflow_lineage_provider.arrays.relation import Relation
 from airflow_lineage_provider.errors import InvalidRelation
 from tests.arrays.drawing import LONG
 

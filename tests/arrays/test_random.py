@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 
 from airflow_lineage_provider.arrays import Relation, aligned, compose, compress, expand, invert
 from airflow_lineage_provider.arrays.boxes import Boxes, from_mask, to_mask, union
+from airflow_lineage_provider.arrays.checks import check_relation
 from airflow_lineage_provider.arrays.compose import restrict
 from airflow_lineage_provider.arrays.grouping import Bools, Ints
 from airflow_lineage_provider.arrays.link import link
 from airflow_lineage_provider.arrays.path import follow
 from airflow_lineage_provider.arrays.region import Region
-from airflow_lineage_provider.arrays.relation import check_relation
 from tests.arrays.drawing import Given, drawn, paths, relations
 
 pytestmark = pytest.mark.timeout(0)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from airflow_lineage_provider.arrays import Log, Relation, compress, encode, expand, moved, rules
-from airflow_lineage_provider.arrays.relation import check_relation
+from airflow_lineage_provider.arrays.checks import check_relation
 from airflow_lineage_provider.errors import CaptureFailed, InvalidArray, InvalidOption, InvalidRelation
 
 Shapes = Sequence[tuple[int, ...]]

@@ -9,8 +9,9 @@ import numpy as np
 
 from airflow_lineage_provider.arrays import rules
 from airflow_lineage_provider.arrays.boxes import Shape
+from airflow_lineage_provider.arrays.checks import check_relation
 from airflow_lineage_provider.arrays.link import GUARANTEES
-from airflow_lineage_provider.arrays.relation import Relation, check_relation
+from airflow_lineage_provider.arrays.relation import Relation
 from airflow_lineage_provider.arrays.tracking.array import Tracked, made, plain
 from airflow_lineage_provider.arrays.tracking.call import hidden_in
 from airflow_lineage_provider.arrays.tracking.relations import along, broadcast, ruled
