@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import logging
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
@@ -76,6 +77,22 @@ class FoundRelation:
     content: bytes | None
 
 
+def _known() -> sa.Select[Any]:
+    """The arrays of ``digests``, and the relations between two of them whose digests, one after the other, are among ``ends``."""
+    kinds = {"digests": sa.Text, "ends": sa.Text, "read": sa.BigInteger}
+    digests, ends, read = (sa.any_(sa.bindparam(name, type_=sa.ARRAY(kind))) for name, kind in kinds.items())
+    content = sa.case((_relations.c.id == read, None), else_=_relations.c.content).label("content")
+    told = [_relations.c[name] for name in ("id", "output", "turned", "guarantee", "operation")]
+    # The first two conditions are those of an index.
+    between = (_relations.c.source == _arrays.c.digest, _relations.c.output == digests, _relations.c.source + _relations.c.output == ends)
+    query = sa.select(_arrays.c.name, _arrays.c.shape, *told, content)
+    return query.outerjoin_from(_arrays, _relations, sa.and_(*between)).where(_arrays.c.digest == digests)
+
+
+_KNOWN = _known()
+"""Made once: it is asked often, and made in more time than it takes."""
+
+
 def known(
     connection: sa.Connection, names: Collection[str], pairs: Collection[tuple[str, str]], read: Collection[int] = ()
 ) -> tuple[dict[str, tuple[int, ...]], dict[tuple[str, str], FoundRelation]]:
@@ -83,13 +100,10 @@ def known(
 
     :param read: ids of relations whose content is not wanted.
     """
-    told = [_relations.c[name] for name in ("id", "output", "turned", "guarantee", "operation")]
-    content = sa.case((_relations.c.id.in_(read), None), else_=_relations.c.content) if read else _relations.c.content
-    wanted = [tuple(map(digest, pair)) for pair in pairs]
-    linked_so = sa.and_(_relations.c.source == _arrays.c.digest, sa.tuple_(_relations.c.source, _relations.c.output).in_(wanted))
-    query = sa.select(_arrays.c.name, _arrays.c.shape, *told, content.label("content"))
-    by_digest = {digest(name): name for name in names}
-    rows = connection.execute(query.outerjoin_from(_arrays, _relations, linked_so).where(_arrays.c.digest.in_(list(by_digest)))).all()
+    digests = {name: digest(name) for name in {*names, *itertools.chain.from_iterable(pairs)}}
+    by_digest = {digests[name]: name for name in names}
+    ends = [digests[source] + digests[output] for source, output in pairs]
+    rows = connection.execute(_KNOWN, {"digests": list(by_digest), "ends": ends, "read": list(read)}).all()
     found = {}
     for row in rows:
         if row.id is not None:

@@ -8,13 +8,14 @@ import sys
 import textwrap
 import threading
 import zlib
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from airflow_lineage_provider import Lineage
-from airflow_lineage_provider.arrays import codec, encode, rules
+from airflow_lineage_provider.arrays import codec, compress, encode, rules
 from airflow_lineage_provider.errors import (
     InvalidRelation,
     RelationDamaged,
@@ -53,6 +54,22 @@ def test_random_bytes_are_never_a_relation(lineage: Lineage) -> None:
         sql(lineage.store.url, "UPDATE lineage.array_relations SET content = %s", (head + body,))
         with pytest.raises(RelationDamaged):
             another(lineage).arrays.prov_query(["B", "A"], 0)
+
+
+def test_rows_beyond_an_array_are_refused_by_the_question_that_needs_them(lineage: Lineage) -> None:
+    """Under a checksum that is right, and each time: also where another part of the relation has been read already."""
+    make(lineage.arrays, A=(100,), B=(100,))
+    order = np.random.default_rng(3).permutation(100)
+    relation = compress(np.stack([np.arange(100), order], axis=1), (100,), (100,))
+    lineage.arrays.lineage("A", "B", relation)
+    wrong = encode(replace(relation, in_lo=relation.in_lo + 1, in_hi=relation.in_hi + 1))
+    sql(lineage.store.url, "UPDATE lineage.array_relations SET content = %s", (wrong,))
+    log = another(lineage).arrays
+    for cells in (5, np.s_[:], 5):
+        with pytest.raises(RelationDamaged, match=r"lineage from 'A' to 'B' cannot be read: .* has cells beyond the input"):
+            log.prov_query(["B", "A"], cells)
+        with pytest.raises(RelationDamaged, match=r"lineage from 'A' to 'B' cannot be read: .* has cells beyond the input"):
+            log.prov_query(["A", "B"], cells)
 
 
 def test_a_relation_of_other_arrays_is_refused(lineage: Lineage) -> None:
