@@ -25,7 +25,11 @@ def by_trying_all(monkeypatch: pytest.MonkeyPatch, pairs: Any, output: Any, sour
     return found
 
 
-@pytest.mark.parametrize("name", [name for name in OPERATIONS if name not in ("window", "padded window")])
+OVERLAPPING = ("window", "padded window", "flat differences")
+"""A cell is behind several neighbours: their rows merge in several ways, of which trying all patterns may take another."""
+
+
+@pytest.mark.parametrize("name", [name for name in OPERATIONS if name not in OVERLAPPING])
 def test_no_pattern_that_was_not_seen_would_have_merged_more(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     operation = OPERATIONS[name]
     for seed, rank in itertools.product(range(3), [rank for rank in operation.ranks if rank < 3]):
