@@ -7,17 +7,15 @@ Intervals are kept as beginning and length, and the moves of an end as the diffe
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from operator import add
-from typing import Any
 
 import numpy as np
 
 from airflow_lineage_provider.arrays.boxes import Shape
 from airflow_lineage_provider.arrays.checks import check_relation
-from airflow_lineage_provider.arrays.columns import COUNTED, Column, deflated, packed, pcoded, read_all
+from airflow_lineage_provider.arrays.columns import COUNTED, deflated, packed, pcoded, read_all
 from airflow_lineage_provider.arrays.given import check_shape, is_shape
 from airflow_lineage_provider.arrays.grouping import Ints
-from airflow_lineage_provider.arrays.plain import FEW, Row
+from airflow_lineage_provider.arrays.plain import FEW
 from airflow_lineage_provider.arrays.relation import INPUTS, OUTPUTS, Relation
 from airflow_lineage_provider.arrays.sealed import Seal
 from airflow_lineage_provider.arrays.unread import Unread, damaged
@@ -92,36 +90,22 @@ def _columns(relation: Relation) -> Iterator[Ints]:
 def _relation(source: Source, where: str) -> Relation:
     out_shape, in_shape = _shape(source), _shape(source)
     rows = source.number()
-    if rows > cell_limit():
+    if rows > 1 and rows > cell_limit():
         raise TooManyCells(f"the relation has {rows:,} rows, and {cell_limit():,} may be read (AIRFLOW_LINEAGE_CELL_LIMIT)")
     columns = read_all(source, rows, 2 * len(out_shape) + 4 * len(in_shape))
-    outputs, inputs = columns[: 2 * len(out_shape)], columns[2 * len(out_shape) :]
     if not source.ended:
         raise RelationDamaged("a relation's bytes go on where it ends")
-    unread = Unread(rows, outputs, inputs, where)
-    known: dict[str, Any] = {"out_shape": out_shape, "in_shape": in_shape}
-    few = known["few"] = _few(outputs, inputs, rows) if rows <= FEW else None
-    if few is None:
-        known |= unread.known(out_shape)
-    found = Relation.opened(unread, **known)
-    if few is not None and not all(row.fits(out_shape, in_shape) for row in few):
-        check_relation(found)
+    unread = Unread(rows, columns, 2 * len(out_shape), where)
+    if rows > FEW:
+        return Relation.opened(unread, out_shape=out_shape, in_shape=in_shape, few=None, **unread.known(out_shape))
+    few = unread.few()
+    found = Relation.opened(unread, out_shape=out_shape, in_shape=in_shape, few=few)
+    for row in few:
+        if not row.fits(out_shape, in_shape):
+            check_relation(found)
     return found
 
 
-def _few(outputs: list[Column], inputs: list[Column], rows: int) -> tuple[Row, ...]:
-    """A few rows in plain numbers."""
-    columns = [one if isinstance(one, int) else one.listed() for one in (*outputs, *inputs)]
-    found = []
-    for at in range(rows):
-        row = [one if isinstance(one, int) else one[at] for one in columns]
-        own, behind = row[: len(outputs)], row[len(outputs) :]
-        ends = ((own[::2], own[1::2]), (behind[::4], behind[1::4]), (behind[2::4], behind[3::4]))
-        found.append(Row(*((first, [*map(add, first, more)]) for first, more in ends)))
-    return tuple(found)
-
-
 def _shape(source: Source) -> Shape:
-    rank = source.number()
-    sides = tuple([source.number() for _ in range(min(rank, 64))])
+    sides = tuple(source.numbers(min(source.number(), 64)))
     return sides if is_shape(sides) else check_shape("in bytes", sides)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from airflow_lineage_provider.arrays import dense, join
 from airflow_lineage_provider.arrays.boxes import DENSE_CELLS, boxes_of, nothing
@@ -18,8 +18,7 @@ _DENSE_RANK = 8
 """A bitmap's prefix sums are read at 2 ** rank corners for each row."""
 
 
-@dataclass(frozen=True)
-class Step:
+class Step(NamedTuple):
     """A relation, and the way it is gone."""
 
     relation: Relation
@@ -35,8 +34,7 @@ class Step:
         return join.candidates(region.boxes, self.side)[0]
 
 
-@dataclass(frozen=True)
-class Hop:
+class Hop(NamedTuple):
     """One hop of a query, as it went.
 
     :ivar source: the array it started from.

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import add
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from airflow_lineage_provider.arrays.boxes import Boxes, Shape
 from airflow_lineage_provider.arrays.checks import check_inputs, check_outputs
 from airflow_lineage_provider.arrays.columns import Column, Counted, Packed
 from airflow_lineage_provider.arrays.grouping import Ints
+from airflow_lineage_provider.arrays.plain import Row
 from airflow_lineage_provider.arrays.relation import OUTPUTS, Motion, Relation
 from airflow_lineage_provider.errors import InvalidRelation, RelationDamaged
 
@@ -25,16 +27,37 @@ from airflow_lineage_provider.errors import InvalidRelation, RelationDamaged
 class Unread:
     """Columns of so many rows, as `codec` has them.
 
-    :ivar outputs: of each output axis where boxes begin, and their lengths less one.
-    :ivar inputs: of each input axis the offsets of where intervals begin, what the ends' are more than these, the moves of the beginnings,
-        and what the ends' are more than these.
+    :ivar columns: of each output axis where boxes begin, and their lengths less one; of each input axis the offsets of where intervals
+        begin, what the ends' are more than these, the moves of the beginnings, and what the ends' are more than these.
+    :ivar of_outputs: how many are of outputs.
     :ivar where: of which relation messages speak; empty where that is not known.
     """
 
     rows: int
-    outputs: Sequence[Column]
-    inputs: Sequence[Column]
+    columns: list[Column]
+    of_outputs: int
     where: str
+
+    @property
+    def outputs(self) -> list[Column]:
+        """Those of the outputs."""
+        return self.columns[: self.of_outputs]
+
+    @property
+    def inputs(self) -> list[Column]:
+        """Those of the inputs."""
+        return self.columns[self.of_outputs :]
+
+    def few(self) -> tuple[Row, ...]:
+        """The rows in plain numbers."""
+        columns = [one if isinstance(one, int) else one.listed() for one in self.columns]
+        return tuple([self._row([one if isinstance(one, int) else one[at] for one in columns]) for at in range(self.rows)])
+
+    def _row(self, numbers: list[int]) -> Row:
+        of = self.of_outputs
+        first, low, moves = numbers[:of:2], numbers[of::4], numbers[of + 2 :: 4]
+        outputs, offsets = (first, [*map(add, first, numbers[1:of:2])]), (low, [*map(add, low, numbers[of + 1 :: 4])])
+        return Row(outputs, offsets, (moves, [*map(add, moves, numbers[of + 3 :: 4])]))
 
     def side(self, relation: Relation, name: str) -> dict[str, Any]:
         """What a relation knows of the side that a column is of, by name: its columns, and what they had to be checked for.

@@ -42,6 +42,20 @@ class Source:
             return found
         raise RelationDamaged("a relation's bytes have a number of more than 70 bits")
 
+    def numbers(self, count: int) -> list[int]:
+        """So many whole numbers from 0."""
+        found: list[int] = []
+        data, at, end = self._data, self._at, len(self._data) - 1
+        while len(found) < count and at < end and data[at + 1] < 128:
+            if data[at] < 128:
+                found.append(data[at])
+                at += 1
+            else:
+                found.append((data[at] & 127) | data[at + 1] << 7)
+                at += 2
+        self._at = at
+        return found + [self.number() for _ in range(count - len(found))]
+
     def signed_after_noughts(self, most: int) -> list[int]:
         """Of bytes that are nought, with a whole number behind each, the numbers; so many at most, up to another byte or a long number."""
         found: list[int] = []
