@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 
 from airflow_lineage_provider import Lineage
+from airflow_lineage_provider.deriving.kept.answers import record_of
 from airflow_lineage_provider.store import Store
+from tests.deriving import kept_examples
 
 API = "/lineage/api/v1"
 Client = Callable[..., Any]
@@ -149,6 +151,19 @@ def test_a_stored_answer_with_another_dags_rows_is_refused(client: Client, runs:
     only_dag("ann", "loan_report")
     answer = client("viewer", "ann").get(f"{API}/derivations/{kept}")
     assert (answer.status_code, answer.json()["error"]["name"]) == (403, "NotPermitted")
+
+
+@pytest.mark.parametrize(("remarked", "status"), [("reported", 403), ("judged", 200), ("gone", 403)])
+def test_a_stored_answer_that_names_another_dags_run_is_refused(
+    client: Client, runs: dict[str, str], store: Store, only_dag: OnlyDag, remarked: str, status: int
+) -> None:
+    """Also one that names a run of which nobody knows whose it is."""
+    here = kept_examples.rows_of(run=Lineage(store=store).get_run(runs["judged"]).summary, asked_table="client")
+    named = frozenset({runs.get(remarked, remarked)})
+    answer = store.save_derivation(record_of(kept_examples.descendants(here=here, later={}, remarked=named)))
+    only_dag("ann", "loan_examination")
+    for params in ({}, {"form": "page"}, {"format": "csv"}):
+        assert client("viewer", "ann").get(f"{API}/derivations/{answer}", params=params).status_code == status
 
 
 # --- columns ------------------------------------------------------------------------------------------------------------
