@@ -13,6 +13,7 @@ from airflow_lineage_provider.deriving.captured_parts import looked_up
 from airflow_lineage_provider.deriving.derivation import derivation
 from airflow_lineage_provider.deriving.derive import check_size, chosen_target, source_reader
 from airflow_lineage_provider.errors import AnswerTooLarge, NotCaptured, SourceUnavailable
+from airflow_lineage_provider.plan.datatypes import to_arrow
 from airflow_lineage_provider.plan.guarantees import weakest
 from airflow_lineage_provider.plan.names import free_name
 from airflow_lineage_provider.recording import tables_of
@@ -50,12 +51,12 @@ def witnesses_of(run: AskedRun, target: Any, *, at: Any, summary: RunSummary, li
         _check_size(found, run.most_sources)
         run.progress("reading source rows")
         rows = _read(made, found)
-        named = _named(made.recorded, found.keys)
-        columns = {name: _places_of_rows(found.keys[place], rows[table], table) for place, (name, table) in named.items()}
+        places = _named(made.recorded, found.keys)
+        columns = {name: _numbers(place, found, rows[table], table) for name, (table, place) in places.items()}
     return Witnesses(
         run=summary,
         asked=chosen.asked,
-        places=dict(named.values()),
+        places={name: table for name, (table, _) in places.items()},
         rows={table: one.table for table, one in rows.items()},
         combinations=_in_order(found.tags, columns),
         guarantee=weakest(*(one.guarantee for one in rows.values())),
@@ -103,28 +104,25 @@ def _read(made: Derivation, found: FoundWitnesses) -> dict[str, SourceRows]:
 
     reader, keys, tables = source_reader(made), {}, tables_of(made.recorded)
     for table, group in tables.items():
+        types = [to_arrow(column.type) for column in group[0].identity.columns]
+        none = pa.table([pa.array([], kind) for kind in types], names=[f"key_{at}" for at in range(len(types))])
         own = [_there(found.keys[place])[1] for one in group for place in found.keys if place[-1] == one.source.leaf]
-        if own:
-            keys[table] = distinct_rows(pa.concat_tables(own))
+        keys[table] = distinct_rows(pa.concat_tables([none, *(one.cast(none.schema) for one in own)]))
     check_size(keys, made.run.most_sources)
     return {table: reader.read(tables[table][0], wanted) for table, wanted in keys.items()}
 
 
-def _named(recorded: RecordedPlan, places: Collection[Place]) -> dict[Place, tuple[str, str]]:
-    """What each place is called, and its table, in the order in which the plan's leaves are numbered."""
-    tables, taken, names = tables_of(recorded), {"asked"}, dict[int, tuple[str, str]]()
+def _named(recorded: RecordedPlan, found: Collection[Place]) -> dict[str, tuple[str, Place | None]]:
+    """What each place where a source is read is called, its table, and where rows of it were found; None: none takes part."""
+    named: dict[str, tuple[str, Place | None]] = {}
+    tables = tables_of(recorded)
     # The first place of each table has its name, whatever further places of others would be called.
-    for first in (True, False):
-        for table, group in tables.items():
-            for one in group[:1] if first else group[1:]:
-                names[one.source.leaf] = (free_name(table, taken), table)
-                taken.add(names[one.source.leaf][0])
-    found: dict[Place, tuple[str, str]] = {}
-    for place in sorted(places, key=lambda each: (each[-1], each)):
-        name, table = names[place[-1]]
-        found[place] = (name if name not in {known for known, _ in found.values()} else free_name(table, taken), table)
-        taken.add(found[place][0])
-    return found
+    leaves = [(table, one.source.leaf) for part in (slice(1), slice(1, None)) for table, group in tables.items() for one in group[part]]
+    for table, leaf in leaves:
+        own: list[Place | None] = [each for each in sorted(found) if each[-1] == leaf]
+        for place in own or [None]:
+            named[free_name(table, {"asked", *named})] = (table, place)
+    return named
 
 
 def _there(keys: pa.Table) -> tuple[Numbers, pa.Table]:
@@ -137,22 +135,23 @@ def _there(keys: pa.Table) -> tuple[Numbers, pa.Table]:
     return at, keys.take(pa.array(at))
 
 
-def _places_of_rows(keys: pa.Table, rows: SourceRows, table: str) -> pa.Array:
-    """For each combination the number of the row that takes part, among those that were read; NULL where none does.
+def _numbers(place: Place | None, found: FoundWitnesses, rows: SourceRows, table: str) -> pa.Array:
+    """For each combination the number of the row that takes part at a place, among those that were read; NULL where none does.
 
     :raises SourceUnavailable: one is not there any more.
     """
     import numpy as np
     import pyarrow as pa
 
-    at, own = _there(keys)
-    places = rows.keys.places(own)
-    asked, first = np.unique(places.asked, return_index=True)
-    if len(asked) < len(at):
-        raise SourceUnavailable(f"rows of {table} are not there as the run read them: {rows.guarantee.cause}")
-    numbers, missing = np.zeros(keys.num_rows, np.int64), np.ones(keys.num_rows, bool)
-    # Rows that nothing tells apart are the same in all columns: the first is as good as any.
-    numbers[at], missing[at] = places.row[first], False
+    numbers, missing = np.zeros(len(found.tags), np.int64), np.ones(len(found.tags), bool)
+    if place is not None:
+        at, own = _there(found.keys[place])
+        places = rows.keys.places(own)
+        asked, first = np.unique(places.asked, return_index=True)
+        if len(asked) < len(at):
+            raise SourceUnavailable(f"rows of {table} are not there as the run read them: {rows.guarantee.cause}")
+        # Rows that nothing tells apart are the same in all columns: the first is as good as any.
+        numbers[at], missing[at] = places.row[first], False
     return pa.array(numbers, mask=missing)
 
 
