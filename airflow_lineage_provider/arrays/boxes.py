@@ -205,7 +205,7 @@ def numbered(cells: Ints, shape: Shape) -> Bools:
 
 
 def flat(points: Ints, shape: Shape) -> Ints:
-    """(n,) the numbers, in C order, of cells at (d, n) positions."""
+    """(n,) the numbers, in C order, of cells at (d, n) positions; not to be written to, as they may be these."""
     if not shape:
         return np.zeros(points.shape[1], dtype=np.int64)
     found: Ints = points[0]

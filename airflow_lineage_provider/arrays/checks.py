@@ -52,6 +52,7 @@ def check_inputs(relation: Relation) -> None:
     if not _inputs_are_within(relation):
         _refuse_rows(_outside(relation.in_boxes, relation.in_shape), f"has cells beyond the input, of shape {relation.in_shape}")
         _refuse_rows(_gaps(relation), "has nothing behind a cell of its output box: the interval ends before it begins")
+        raise InvalidRelation(f"a compressed relation has a row that does not fit the input, of shape {relation.in_shape}")
 
 
 _COLUMNS = (

@@ -43,6 +43,8 @@ def pairs_of(relation: Relation) -> tuple[Pairs, ...] | None:
     outputs, inputs = flat(relation.out_lo, relation.out_shape), flat(relation.in_lo, relation.in_shape)
     if not len(rows):
         return (Pairs(outputs, inputs),)
+    # Of one axis, the numbers are the relation's own column.
+    inputs = inputs.copy() if len(relation.in_shape) == 1 else inputs
     inputs[rows] = flat(lines.inputs(Boxes(lines.out_lo, lines.out_lo)).lo, relation.in_shape)
     further, owner = ranges(np.ones(len(rows), dtype=np.int64), lengths)
     ends = zip((outputs, inputs), _steps(lines), strict=True)

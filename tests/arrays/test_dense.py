@@ -78,6 +78,21 @@ def test_single_cells_and_runs_are_looked_up_pair_by_pair(backward: bool, share:
         assert np.array_equal(way(one, mask), through(kinds[name], mask, backward)), name
 
 
+def test_looking_up_pairs_leaves_the_relation_as_it_is() -> None:
+    """Also where the input has one axis, whose positions are its cells' numbers."""
+    order = np.random.default_rng(7).permutation(2000)
+    order[100:104], order[200:203] = np.arange(5, 9), np.arange(30, 27, -1)
+    relation = compress(np.stack([np.arange(2000), order], axis=1), (2000,), (2000,))
+    columns = [one.copy() for one in (relation.out_lo, relation.out_hi, relation.in_lo, relation.in_hi)]
+    assert len(relation.moving_rows)
+    mask = np.random.default_rng(1).random(2000) < 0.3
+    for backward in (True, False):
+        way = dense.backward if backward else dense.forward
+        assert np.array_equal(way(relation, mask), through(relation, mask, backward))
+    for one, other in zip(columns, (relation.out_lo, relation.out_hi, relation.in_lo, relation.in_hi), strict=True):
+        assert np.array_equal(one, other)
+
+
 @pytest.mark.parametrize(
     ("relation", "rows"),
     [
