@@ -14,11 +14,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from airflow_lineage_provider import settings
-from airflow_lineage_provider.answers.explanation import Explanation, RunSummary
-from airflow_lineage_provider.answers.explanation_set import ExplanationSet
+from airflow_lineage_provider.answers.explanation import RunSummary
 from airflow_lineage_provider.answers.summary import summary_of
 from airflow_lineage_provider.dag_plans import PlansOfDags
-from airflow_lineage_provider.errors import DerivationNotFound, SparkRequired
+from airflow_lineage_provider.errors import SparkRequired
 from airflow_lineage_provider.options import check_options
 from airflow_lineage_provider.profiled import ProfileOfTables
 from airflow_lineage_provider.progress import Progress
@@ -32,6 +31,7 @@ from airflow_lineage_provider.store import Store, pending
 from airflow_lineage_provider.store.data_place import DataPlace
 from airflow_lineage_provider.store.revival import Restarts
 from airflow_lineage_provider.store.run_store import FAILURES, RunStore
+from airflow_lineage_provider.stored_answers import StoredAnswers
 from airflow_lineage_provider.stored_arrays import StoredArrays
 from airflow_lineage_provider.stored_sketches import StoredSketches
 from airflow_lineage_provider.streams import LineageOfStreams
@@ -43,10 +43,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from airflow_lineage_provider.answers.crossfilter import Crossfilter
-    from airflow_lineage_provider.answers.descendants import Descendants
     from airflow_lineage_provider.answers.lineage_rows import LineageRows
     from airflow_lineage_provider.answers.safe_columns import SafeColumns
-    from airflow_lineage_provider.answers.why_not import WhyNot
     from airflow_lineage_provider.capture.wanted import Capture
     from airflow_lineage_provider.records.run import RunHead, RunRecord
     from airflow_lineage_provider.running.run import Request
@@ -57,7 +55,7 @@ __all__ = ["Lineage"]
 T = TypeVar("T")
 
 
-class Lineage(LineageOfStreams, LineageOfWrites, PlansOfDags, ProfileOfTables, StoredArrays, StoredSketches):
+class Lineage(LineageOfStreams, LineageOfWrites, PlansOfDags, ProfileOfTables, StoredAnswers, StoredArrays, StoredSketches):
     """A results store and, where pipelines are run or Spark must answer, a Spark session.
 
     ``store`` is a PostgreSQL URL, an open `Store`, or None for `settings.store_url()` and then the embedded server. ``on_store_failure`` is
@@ -358,36 +356,6 @@ class Lineage(LineageOfStreams, LineageOfWrites, PlansOfDags, ProfileOfTables, S
 
         if self.spark is not None and self.data is not None and self._store is not None:
             sweep(self.spark, self._store, self.data.folder)
-
-    def derivation(self, derivation_id: str) -> Explanation:
-        """A stored explanation, as it was answered.
-
-        :raises DerivationNotFound: there is none; or it answers another question (`answer`).
-        """
-        found = self.answer(derivation_id)
-        if not isinstance(found, Explanation):
-            raise DerivationNotFound(f"derivation {derivation_id} is no explanation: it answers another question, and answer() gives it")
-        return found
-
-    def answer(self, derivation_id: str) -> Explanation | WhyNot | LineageRows | Descendants:
-        """A stored answer to whatever was asked of a run (`Run.explain`, `Run.why_not`, `Run.forward`), as it was given.
-
-        :raises DerivationNotFound: there is none.
-        """
-        from airflow_lineage_provider.deriving.kept.answers import restored
-
-        record = self.lasting(lambda: self.store.derivation(derivation_id))
-        return restored(record, self.summary(record.run_id, whole=True))
-
-    def explanation_set(self, set_id: str) -> ExplanationSet:
-        """The stored derivations of one question (`Run.explain_in_chunks`), as far as they are made: ``ids`` are for `derivation`.
-
-        :raises DerivationNotFound: there is no such set.
-        """
-        from airflow_lineage_provider.deriving.kept.explanations import restored_set
-
-        record, stored = self.lasting(lambda: self.store.derivation_set(set_id))
-        return restored_set(record, stored, self.summary(record.run_id, whole=True))
 
     def close(self) -> None:
         """Close the store's connections, when this object opened them."""

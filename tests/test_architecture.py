@@ -48,6 +48,7 @@ LAYERS: tuple[frozenset[str], ...] = (
             "requested",
             "run_views",
             "sketched_run",
+            "stored_answers",
             "stored_arrays",
             "stored_sketches",
             "streams",
