@@ -1,0 +1,189 @@
+"""Sketches that are kept: damaged, wrong, of the user's column, dropped and listed."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from rich.console import Console
+
+from airflow_lineage_provider import Lineage, SketchOn
+from airflow_lineage_provider.errors import InvalidOption, PlanError, SketchError, SketchUnsafe
+from airflow_lineage_provider.sketches.partition import Partition
+from airflow_lineage_provider.sketches.sketch import Sketch
+from airflow_lineage_provider.store.schema import sketch_cuts, sketch_uses, sketches
+from tests.pipeline.conftest import forget_sketches
+from tests.pipeline.sketched import BIG_ORDERS, ORDERS, TOP, bag, captured, stored, tables_of_orders
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from airflow_lineage_provider.store import Store
+
+pytestmark = pytest.mark.spark
+pytest.importorskip("z3")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def tables(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    with tables_of_orders(spark, tmp_path_factory.mktemp("sketches")) as folder:
+        yield folder
+
+
+@pytest.fixture
+def lineage(spark: SparkSession, store: Store) -> Lineage:
+    forget_sketches(store)
+    return Lineage(spark, store=store)
+
+
+def test_a_sketch_that_is_wrong_is_found_dropped_and_not_the_result(spark: SparkSession, lineage: Lineage, store: Store) -> None:
+    """One fragment is taken out of it: without the comparison the result lacks rows, which shows that nothing else is read."""
+    params = {"least": 205}
+    run = captured(lineage, "wrong", params=params)
+    plain = bag(run.result)
+    whole = Sketch.from_bytes(bytes(stored(store, run)[0]["content"]))
+    fewer = Sketch(
+        leaf=whole.leaf, column=whole.column, count=whole.count, fragments=whole.fragments - {min(whole.fragments)}, versions=whole.versions
+    )
+    with store._transaction("a test") as connection:
+        connection.execute(sketches.update().where(sketches.c.run_id == run.id).values(content=fewer.to_bytes()))
+    lacking = lineage.run(TOP, name="wrong", params=params, sketches="use")
+    assert bag(lacking.result) < plain
+    found = lineage.run(TOP, name="wrong", params=params, sketches="use", verify_sketches=True)
+    assert bag(found.result) == plain
+    assert "lacks 1: the sketches are dropped" in found.sketches[0].because
+    assert not stored(store, run)
+
+
+@pytest.mark.parametrize(("damage", "least"), [("content", 231), ("cuts", 232), ("binding", 233), ("newer", 234)])
+def test_a_damaged_sketch_is_ignored(lineage: Lineage, store: Store, caplog: pytest.LogCaptureFixture, damage: str, least: int) -> None:
+    params = {"least": least}
+    run = captured(lineage, "damaged", params=params, sketch_on={"lineitem": SketchOn(column="l_orderkey", cuts=[least])})
+    (row,) = stored(store, run)
+    content = bytearray(row["content"])
+    content[3 if damage == "newer" else 12] ^= 0x40
+    with store._transaction("a test") as connection:
+        if damage == "cuts":
+            connection.execute(sketch_cuts.update().where(sketch_cuts.c.digest == row["cuts"]).values(content=b"CUT"))
+        elif damage == "binding":
+            connection.exec_driver_sql("UPDATE lineage.sketches SET binding = '{' WHERE id = %s", (row["id"],))
+        else:
+            connection.execute(sketches.update().where(sketches.c.run_id == run.id).values(content=bytes(content)))
+    again = lineage.run(TOP, params=params, sketches="use")
+    assert [one.state for one in again.sketches] == ["unused"]
+    assert "is not used" in caplog.text
+    assert again.result_table().num_rows == run.result_table().num_rows
+
+
+# --- asked otherwise ---------------------------------------------------------------------------------------------------
+
+
+def test_the_users_column_and_cuts(lineage: Lineage, store: Store) -> None:
+    cuts = list(range(50, ORDERS, 50))
+    run = captured(lineage, "cuts", params={"least": 235}, sketch_on={"LineItem": SketchOn(column="L_ORDERKEY", cuts=cuts)})
+    (row,) = stored(store, run)
+    sketch = Sketch.from_bytes(bytes(row["content"]))
+    assert (sketch.column, sketch.count, run.sketches[0].count) == ("l_orderkey", len(cuts) + 2, len(cuts) + 2)
+    expected = Partition(type="int", cuts=tuple(cuts)).fragments_of(run.result_table().column(0).to_pylist())
+    assert sketch.fragments == expected
+    assert sketch.kind == "accurate"
+    few = lineage.run(TOP, params={"least": 150}, sketches="capture", sketch_on={"lineitem": SketchOn(column="l_orderkey", cuts=[300])})
+    assert few.sketches[0].because == "it would have 1,771 of 1,771 rows: too many to be worth it"
+
+
+def test_what_cannot_be_sketched_by_name(lineage: Lineage) -> None:
+    average = "SELECT l_orderkey FROM lineitem GROUP BY l_orderkey HAVING avg(l_price) > 500"
+    for options, error, told in (
+        ({"sketch_on": {"lineitem": "l_price"}}, SketchUnsafe, "a sketch of l_price of lineitem is not safe: a row may pass over a sketch"),
+        ({"sketch_on": {"line": "l_price"}}, PlanError, "sketch_on names table line, which the pipeline does not read; it reads lineitem"),
+        ({"sketch_on": {"lineitem": "price"}}, PlanError, "the table has l_orderkey, l_line, l_quantity, l_price, l_mode"),
+        ({"sketch_on": ["l_price"]}, InvalidOption, "sketch_on"),
+        ({"sketches": "always"}, InvalidOption, "it can be off, use, auto, eager, capture"),
+        ({"verify_sketches": "yes"}, InvalidOption, "verify_sketches"),
+    ):
+        with pytest.raises(error, match=told):
+            lineage.run(average, **{"sketches": "capture"} | options)
+    run = lineage.run(average, sketches="capture", sketch_on={"lineitem": SketchOn(column="l_orderkey", cuts=["a"])})
+    assert run.sketches[0].because == "not captured: 'a' is no cut of values of type int"
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"column": ""}, "column"),
+        ({"column": "a", "cuts": "abc"}, "cuts"),
+        ({"column": "a", "fragments": 0}, "fragments"),
+        ({"column": "a", "fragments": 1_000_000}, "100,000"),
+    ],
+)
+def test_what_is_no_column_to_sketch(options: dict[str, Any], told: str) -> None:
+    with pytest.raises(InvalidOption, match=told):
+        SketchOn(**options)
+
+
+def test_sketches_are_dropped_with_their_run(lineage: Lineage, store: Store) -> None:
+    params = {"least": 208}
+    run = captured(lineage, "dropped", params=params)
+    user = lineage.run(TOP, name="dropped", params=params, sketches="use")
+    (row,) = stored(store, run)
+    with store._transaction("a test") as connection:
+        uses = connection.execute(sketch_uses.select().where(sketch_uses.c.sketch_id == row["id"])).all()
+    assert [use.run_id for use in uses] == [user.id]
+    assert lineage.get_run(user.id).sketches == user.sketches
+    lineage.drop(run.id)
+    assert not stored(store, run)
+    (use,) = lineage.run(TOP, name="dropped", params=params, sketches="use").sketches
+    assert use.state == "unused"
+
+
+def test_what_keeps_sketches_out(spark: SparkSession, lineage: Lineage) -> None:
+    from pyspark.sql import functions as F
+
+    def calling(spark: SparkSession) -> Any:
+        return spark.table("orders").where(F.udf(lambda price: float(price) > 400, "boolean")("o_price"))
+
+    spark.createDataFrame([(1,)], "a int").createOrReplaceTempView("of_the_session")
+    for given, options, told in (
+        (calling, {}, "a function whose version nobody knows"),
+        ("SELECT * FROM of_the_session WHERE a > 0", {}, "of_the_session has no version"),
+        (BIG_ORDERS, {"strategy": "full_materialization"}, "full_materialization stores every segment"),
+        (TOP, {"params": {"least": 1234}, "secret_params": ["least"]}, "secret parameters"),
+    ):
+        run = lineage.run(given, sketches="eager", **options)
+        assert [one.state for one in run.sketches] == ["unused"], given
+        assert told in run.sketches[0].because
+
+
+def test_sketches_are_listed_checked_and_dropped(spark: SparkSession, lineage: Lineage, store: Store, tmp_path: Path) -> None:
+    from airflow_lineage_provider.cli import main
+
+    place = str(tmp_path / "t")
+    spark.range(100).selectExpr("id AS k").write.parquet(place)
+    spark.read.parquet(place).createOrReplaceTempView("t_kept")
+    run = lineage.run("SELECT * FROM t_kept WHERE k < :most", params={"most": 5}, name="kept", sketches="capture")
+    lineage.run("SELECT * FROM t_kept WHERE k < :most", params={"most": 5}, name="user", sketches="use")
+    captured(lineage, "others", params={"least": 240})
+    assert [one.pipeline for one in lineage.sketches()] == ["others", "kept"]
+    (one,) = lineage.sketches("kept", check=True)
+    assert (one.table, one.column, one.run_id, one.rows, one.total, one.uses, one.outdated) == ("t_kept", "k", run.id, 5, 100, 1, ())
+    assert one.constants == ("5",)
+    assert one.bytes < 1000
+    assert lineage.sketches("kept").sketches[0].outdated is None
+    spark.range(1).selectExpr("id AS k").write.mode("append").parquet(place)
+    (one,) = Lineage(store=store).sketches("kept", check=True)
+    assert one.outdated
+    found = lineage.sketches(check=True)
+    assert found.to_dict()["sketches"][1]["outdated"] == list(one.outdated)
+    out = io.StringIO()
+    found.show(Console(file=out, width=200, color_system=None))
+    assert "t_kept.k" in out.getvalue()
+    assert "outdated: " in out.getvalue()
+    assert main(["--store", store.url, "sketches", "--drop", one.id]) == 0
+    assert [each.pipeline for each in lineage.sketches()] == ["others"]
+    with pytest.raises(SketchError, match="there is no sketch"):
+        lineage.drop_sketch(one.id)
+    with pytest.raises(InvalidOption, match="limit"):
+        lineage.sketches(limit=0)
