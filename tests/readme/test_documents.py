@@ -75,6 +75,9 @@ def _both_ways(names: dict[str, Any]) -> None:
     rows, found = names["rows"], names["found"]
     assert (rows.guarantee.level, rows.engine, rows.rows.column("debt").to_pylist()) == ("exact", "lazy: postgresql", [10.0])
     assert found.rows.to_pylist() == [{"client_id": 8, "judge": "Accept"}]
+    assert [one["loans"]["client_id"] for one in names["together"]] == [7]
+    assert names["clients"].to_pylist() == [{"client_id": 7}]
+    assert names["clients"].schema.metadata[b"engine"].startswith(b"index: ")
     assert names["fresh"].equal
     assert names["fresh"].recomputed.num_rows == 1
 
