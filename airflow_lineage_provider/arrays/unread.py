@@ -23,9 +23,9 @@ from airflow_lineage_provider.arrays.relation import OUTPUTS, Motion, Relation
 from airflow_lineage_provider.errors import InvalidRelation, RelationDamaged
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Unread:
-    """Columns of so many rows, as `codec` has them.
+    """Columns of so many rows, as `codec` has them. (Made for each relation of a path: a frozen one takes twice as long.)
 
     :ivar columns: of each output axis where boxes begin, and their lengths less one; of each input axis the offsets of where intervals
         begin, what the ends' are more than these, the moves of the beginnings, and what the ends' are more than these.
