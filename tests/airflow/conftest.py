@@ -127,13 +127,16 @@ def run_dag(dags: dict[str, Any], spark: SparkSession, store: Store) -> Callable
     """Runs a DAG in Airflow, in this process, on the tests' Spark session and results store."""
 
     def run(dag_id: str, logical_date: datetime = datetime(1990, 12, 1, tzinfo=UTC), **conf: Any) -> DagResult:
-        dag = dags[dag_id]
-        # A run in this process writes its conf into the parameters of the DAG and of its tasks: the next run would have it as well.
-        kept = [(owner, copy.deepcopy(owner.params)) for owner in (dag, *dag.tasks)]
-        try:
-            return DagResult(dag.test(logical_date=logical_date, run_conf=conf))
-        finally:
-            for owner, params in kept:
-                owner.params = params
+        return run_in_process(dags[dag_id], conf, logical_date)
 
     return run
+
+
+def run_in_process(dag: Any, conf: dict[str, Any], logical_date: datetime | None = None) -> DagResult:
+    """A run of a DAG. It writes its conf into the parameters of the DAG and of its tasks, which the next would have as well."""
+    kept = [(owner, copy.deepcopy(owner.params)) for owner in (dag, *dag.tasks)]
+    try:
+        return DagResult(dag.test(logical_date=logical_date, run_conf=conf))
+    finally:
+        for owner, params in kept:
+            owner.params = params

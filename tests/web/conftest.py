@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from airflow_lineage_provider.store import Store
-from tests.airflow.conftest import DagResult, airflow_home, dags  # noqa: F401
+from tests.airflow.conftest import DagResult, airflow_home, dags, run_in_process  # noqa: F401
 from tests.web.recorded_runs import restore
 
 os.environ["AIRFLOW__API_AUTH__JWT_SECRET"] = "of the tests, " * 5
@@ -99,7 +99,7 @@ def derived(dags: dict[str, Any], application: Any, store: Store, runs: dict[str
     os.environ["AIRFLOW_LINEAGE_STORE"] = store.url
     try:
         conf = {"lineage_run_id": runs["judged"], "target": "client_id = 49"}
-        return DagResult(dags["lineage_derivation"].test(run_conf=conf))
+        return run_in_process(dags["lineage_derivation"], conf)
     finally:
         del os.environ["AIRFLOW_LINEAGE_STORE"]
 
@@ -111,7 +111,7 @@ def derived_in_chunks(derived: DagResult, dags: dict[str, Any], store: Store, ru
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("AIRFLOW_LINEAGE_STORE", store.url)
         patch.setattr(task, "chunk_rows", 2)
-        return DagResult(dags["lineage_derivation"].test(run_conf={"lineage_run_id": runs["judged"], "target": None, "at": "0,1,2,3,4"}))
+        return run_in_process(dags["lineage_derivation"], {"lineage_run_id": runs["judged"], "at": "0,1,2,3,4"})
 
 
 @pytest.fixture

@@ -6,7 +6,6 @@ import csv
 import io
 import itertools
 from collections.abc import Callable, Iterator
-from copy import deepcopy
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -21,7 +20,7 @@ from airflow_lineage_provider.answers.lineage_rows import LineageRows
 from airflow_lineage_provider.answers.why_not import WhyNot
 from airflow_lineage_provider.errors import DerivationNotFound, InvalidOption, InvalidTarget, LineageError
 from airflow_lineage_provider.store import Store
-from tests.airflow.conftest import DagResult
+from tests.airflow.conftest import DagResult, run_in_process
 from tests.web.conftest import database
 from tests.web.record_runs import task
 
@@ -76,18 +75,12 @@ NIGHTS = itertools.count()
 @pytest.fixture(scope="module")
 def ask(dags: dict[str, Any], spark: SparkSession, application: Any, desk: Store) -> Ask:
     """Runs the derivation DAG with parameters, as the tab triggers it; each time on another night."""
-    dag = dags["lineage_derivation"]
 
     def asked(**conf: Any) -> DagResult:
-        kept = [(owner, deepcopy(owner.params)) for owner in (dag, *dag.tasks)]
         night = datetime(1995, 1, 1, tzinfo=UTC) + timedelta(days=next(NIGHTS))
         with pytest.MonkeyPatch.context() as patch:
             patch.setenv("AIRFLOW_LINEAGE_STORE", desk.url)
-            try:
-                return DagResult(dag.test(logical_date=night, run_conf=conf))
-            finally:
-                for owner, params in kept:
-                    owner.params = params
+            return run_in_process(dags["lineage_derivation"], conf, night)
 
     return asked
 
