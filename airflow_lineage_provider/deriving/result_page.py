@@ -13,9 +13,7 @@ from airflow_lineage_provider.errors import InvalidTarget, ResultNotStored, Spar
 from airflow_lineage_provider.plan.expressions import TRUE
 from airflow_lineage_provider.plan.interval_columns import with_interval_types
 from airflow_lineage_provider.plan.lineage_keys import ROW
-from airflow_lineage_provider.rewrite.determinism import is_deterministic
 from airflow_lineage_provider.sources.files import CannotReadHere
-from airflow_lineage_provider.sources.kept_tables import KEPT
 from airflow_lineage_provider.sql import PortabilityProblem
 from airflow_lineage_provider.store.read import Order
 
@@ -91,24 +89,20 @@ def _of_files(run: AskedRun, result: Materialization, read: list[str], wanted: P
 
 
 def _looked_for(run: AskedRun, result: Materialization, wanted: PageWanted) -> list[int]:
-    """The numbers of the page's rows, and of one more. All rows are looked at for them: those of the pages around are kept, too, and people
-    who ask for the same at once wait for one look. (Stored rows do not change; that they are there is seen when they are read.)
+    """The numbers of the page's rows, and of one more. All rows are looked at for them: those of the pages around are found by the same
+    look, which is kept (`StoredRows.in_order`).
     """
-    import pyarrow as pa
-
     condition = _condition(run, wanted)
     order = [Order(_sortable(run, result, name), descending) for name, descending in wanted.order]
 
     def look(limit: int, offset: int) -> list[int]:
         return StoredRows(run).in_order(TRUE if condition is None else condition, order, limit, offset)
 
-    if wanted.limit > _PAGES or not (condition is None or is_deterministic(condition)):
+    if wanted.limit > _PAGES:
         return look(wanted.limit + 1, wanted.offset)
     begin = wanted.offset // _PAGES * _PAGES
-    key = ("page", run.record.id, wanted.where, tuple(order), begin)
-    kept = KEPT.table(key, lambda: pa.table({"number": pa.array(look(2 * _PAGES, begin), pa.int64())}))
-    numbers: list[int] = kept.column(0).slice(wanted.offset - begin, wanted.limit + 1).to_pylist()
-    return numbers
+    first = wanted.offset - begin
+    return look(2 * _PAGES, begin)[first : first + wanted.limit + 1]
 
 
 def _condition(run: AskedRun, wanted: PageWanted) -> Expression | None:

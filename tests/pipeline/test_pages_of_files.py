@@ -61,17 +61,18 @@ def test_the_pages_are_the_same(both: tuple[Run, Run], order: list[tuple[str, bo
 
 
 def test_pages_around_are_found_by_one_look(both: tuple[Run, Run], monkeypatch: pytest.MonkeyPatch) -> None:
-    from airflow_lineage_provider.deriving import result_page
-    from airflow_lineage_provider.deriving.rows import StoredRows
+    from airflow_lineage_provider.deriving import result_page, rows, stored_files
+    from airflow_lineage_provider.sources.kept_tables import KeptTables
 
     looks: list[tuple[int, int]] = []
-    in_order = StoredRows.in_order
+    matching = stored_files.matching
 
-    def told(self: StoredRows, condition: Any, order: Any, limit: int, offset: int) -> list[int]:
+    def told(stored: Any, columns: Any, where: str, limit: int, order: Any, offset: int) -> list[int]:
         looks.append((limit, offset))
-        return in_order(self, condition, order, limit, offset)
+        return matching(stored, columns, where, limit, order, offset)
 
-    monkeypatch.setattr(StoredRows, "in_order", told)
+    monkeypatch.setattr(stored_files, "matching", told)
+    monkeypatch.setattr(rows, "KEPT", KeptTables(2**20))
     monkeypatch.setattr(result_page, "_PAGES", 8)
     order = [("text", True), ("id", False)]
     for offset in (0, 3, 7, 5, 16, 20, 57, 60):
@@ -79,9 +80,10 @@ def test_pages_around_are_found_by_one_look(both: tuple[Run, Run], monkeypatch: 
         assert repr(pages[0].rows.to_pylist()) == repr(pages[1].rows.to_pylist())
         assert pages[0].more == pages[1].more
     assert looks == [(16, 0), (16, 16), (16, 56)]
-    for _ in range(2):  # more than are kept
-        both[0].page(PageWanted(where="n < 6", limit=9))
-    assert looks[3:] == [(10, 0), (10, 0)]
+    for _ in range(2):
+        both[0].page(PageWanted(where="n < 6", limit=9))  # more than a look finds for pages
+        both[0].explain("n < 6", save=False)
+    assert looks[3:] == [(10, 0), (10_001, 0)]
 
 
 def test_a_page_reads_only_what_it_shows(both: tuple[Run, Run], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
