@@ -34,6 +34,10 @@ if TYPE_CHECKING:
     from airflow_lineage_provider.store import Materialization
 
 
+_LITTLE = 50_000
+"""So many rows are decoded in less time than a query takes to begin."""
+
+
 def paths_of(stored: Materialization) -> list[Path]:
     """The files, in the order of Spark's partitions.
 
@@ -117,10 +121,12 @@ def rows(stored: Materialization, columns: Sequence[str], numbers: Sequence[int]
 def _looked_up(
     stored: Materialization, read: Sequence[str], wanted: np.ndarray, groups: Sequence[_Group], paths: Sequence[Path]
 ) -> pa.Table:
-    """The rows of these groups with numbers that are wanted, by DuckDB; by Arrow where they are many, or DuckDB fails."""
+    """The rows of these groups with numbers that are wanted, by DuckDB; by Arrow where they are many, there is little beside them, or DuckDB
+    fails.
+    """
     import pyarrow as pa
 
-    if len(wanted) > FEW_ROWS:
+    if len(wanted) > FEW_ROWS or sum(group.rows for group in groups) <= _LITTLE:
         return _of_groups(stored, read, wanted, groups)
     by_path: dict[Path, list[_Group]] = {}
     for group in groups:
