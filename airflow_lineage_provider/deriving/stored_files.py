@@ -121,7 +121,7 @@ def rows(stored: Materialization, columns: Sequence[str], numbers: Sequence[int]
 def _looked_up(
     stored: Materialization, read: Sequence[str], wanted: np.ndarray, groups: Sequence[_Group], paths: Sequence[Path]
 ) -> pa.Table:
-    """The rows of these groups with numbers that are wanted, by DuckDB; by Arrow where they are many, little is beside them, or it fails."""
+    """The rows of these groups with wanted numbers, by DuckDB; by Arrow where they are many, little is beside them, or it fails."""
     import pyarrow as pa
 
     if len(wanted) > FEW_ROWS or sum(group.rows for group in groups) <= _LITTLE:
