@@ -10,10 +10,8 @@ from airflow_lineage_provider.asks_store import AsksStore
 from airflow_lineage_provider.errors import DerivationNotFound
 
 if TYPE_CHECKING:
-    from airflow_lineage_provider.answers.descendants import Descendants
+    from airflow_lineage_provider.answers.answer import Answer
     from airflow_lineage_provider.answers.explanation_set import ExplanationSet
-    from airflow_lineage_provider.answers.lineage_rows import LineageRows
-    from airflow_lineage_provider.answers.why_not import WhyNot
 
 
 class StoredAnswers(AsksStore):
@@ -32,7 +30,7 @@ class StoredAnswers(AsksStore):
             raise DerivationNotFound(f"derivation {derivation_id} is no explanation: it answers another question, and answer() gives it")
         return found
 
-    def answer(self, derivation_id: str) -> Explanation | WhyNot | LineageRows | Descendants:
+    def answer(self, derivation_id: str) -> Answer:
         """A stored answer to whatever was asked of a run (`Run.explain`, `Run.why_not`, `Run.forward`), as it was given.
 
         :raises DerivationNotFound: there is none.

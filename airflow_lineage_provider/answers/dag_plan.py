@@ -6,10 +6,11 @@ of the run that wrote it (`deriving.across`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from airflow_lineage_provider.errors import InvalidOption
 from airflow_lineage_provider.shown import shown
@@ -17,6 +18,7 @@ from airflow_lineage_provider.shown import shown
 if TYPE_CHECKING:
     from rich.console import Console
 
+T = TypeVar("T")
 PlanNodeKind = Literal["run", "segment", "table"]
 
 
@@ -60,22 +62,22 @@ class DagPlan:
     @property
     def runs(self) -> tuple[PlanNode, ...]:
         """The runs of the DAG run itself, each after those whose tables it reads."""
-        return tuple(one for one in self.in_order() if one.kind == "run" and one.is_own)
+        return tuple(one for one in self._ordered if one.kind == "run" and one.is_own)
 
     def segments(self, run_id: str) -> tuple[PlanNode, ...]:
         """The segments of a run's plan, each after those that it reads; none of a run that is not of the DAG run."""
-        return tuple(one for one in self.in_order() if one.parent == run_id)
+        return self._segments.get(run_id, ())
 
     def reads(self, node_id: str) -> tuple[PlanNode, ...]:
         """What a segment, or a run, reads; the segment, or run, that wrote a table.
 
         :raises InvalidOption: there is no such node.
         """
-        return self._beside(node_id, self.edges)
+        return self._beside(node_id, self._before)
 
     def read_by(self, node_id: str) -> tuple[PlanNode, ...]:
         """What reads a segment, or a table; the tables that a run wrote. As `reads`."""
-        return self._beside(node_id, [(target, source) for source, target in self.edges])
+        return self._beside(node_id, self._after)
 
     def behind(self, node_id: str) -> frozenset[str]:
         """The ids of all segments, tables and runs behind a node, through any number of runs. As `reads`."""
@@ -85,11 +87,12 @@ class DagPlan:
         """The ids of all that descends from a node. As `reads`."""
         return self._reached(node_id, self.read_by)
 
-    def _beside(self, node_id: str, edges: Iterable[tuple[str, str]]) -> tuple[PlanNode, ...]:
+    def _beside(self, node_id: str, edges: Mapping[str, Sequence[tuple[int, str]]]) -> tuple[PlanNode, ...]:
         if node_id not in self.nodes:
             raise InvalidOption(f"the plan of {self.dag_id} has no node {shown(node_id)}: DagPlan.nodes has them all, by their ids")
-        own = {node_id, *(one.id for one in self.nodes.values() if one.parent == node_id)}
-        return tuple(self.nodes[one] for one in dict.fromkeys(source for source, target in edges if target in own) if one not in own)
+        own = {node_id, *(one.id for one in self.segments(node_id))}
+        found = sorted(edge for one in own for edge in edges.get(one, ()))
+        return tuple(self.nodes[one] for one in dict.fromkeys(one for _, one in found) if one not in own)
 
     def _reached(self, node_id: str, beside: Callable[[str], tuple[PlanNode, ...]]) -> frozenset[str]:
         found, waiting = set[str](), [node_id]
@@ -98,6 +101,25 @@ class DagPlan:
             found |= further
             waiting += sorted(further)
         return frozenset(found)
+
+    @cached_property
+    def _before(self) -> dict[str, list[tuple[int, str]]]:
+        """What each node reads, each with the place of the edge."""
+        return _joined((target, (at, source)) for at, (source, target) in enumerate(self.edges))
+
+    @cached_property
+    def _after(self) -> dict[str, list[tuple[int, str]]]:
+        """What reads each node, as `_before`."""
+        return _joined((source, (at, target)) for at, (source, target) in enumerate(self.edges))
+
+    @cached_property
+    def _segments(self) -> dict[str, tuple[PlanNode, ...]]:
+        of_runs = _joined((one.parent, one) for one in self._ordered if one.parent is not None)
+        return {run_id: tuple(own) for run_id, own in of_runs.items()}
+
+    @cached_property
+    def _ordered(self) -> tuple[PlanNode, ...]:
+        return tuple(self.in_order())
 
     def in_order(self) -> Iterator[PlanNode]:
         """All nodes, each after what it reads; a run after its segments' tables and before its segments."""
@@ -125,3 +147,11 @@ class DagPlan:
         from airflow_lineage_provider.render.terminal_dag_plan import show
 
         show(self, console)
+
+
+def _joined(pairs: Iterable[tuple[str, T]]) -> dict[str, list[T]]:
+    """The second of all pairs by the first, in their order."""
+    found: dict[str, list[T]] = {}
+    for one, other in pairs:
+        found.setdefault(one, []).append(other)
+    return found

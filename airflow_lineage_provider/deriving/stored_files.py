@@ -11,6 +11,7 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -193,11 +194,11 @@ class _Group:
     number: int
     first: int
 
-    @property
+    @cached_property
     def rows(self) -> int:
         return int(self.footer.row_group(self.number).num_rows)
 
-    @property
+    @cached_property
     def bounds(self) -> tuple[int, int] | None:
         """The least and the largest of its rows' numbers, where the footer tells: the number is the last column."""
         found = self.footer.row_group(self.number).column(self.footer.num_columns - 1).statistics

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple
 
-from airflow_lineage_provider.answers.descendants import Descendants
+from airflow_lineage_provider.answers.answer import Answer
 from airflow_lineage_provider.answers.explanation import Explanation
 from airflow_lineage_provider.answers.lineage_rows import LineageRows
 from airflow_lineage_provider.answers.why_not import WhyNot
@@ -14,9 +14,6 @@ from airflow_lineage_provider.render.withheld import lineage_rows_shown, shown, 
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-
-Answer: TypeAlias = Explanation | WhyNot | LineageRows | Descendants
 
 
 class SavedTable(NamedTuple):

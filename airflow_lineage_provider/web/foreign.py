@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from airflow_lineage_provider.answers.answer import Answer
 from airflow_lineage_provider.answers.descendants import Descendants
 from airflow_lineage_provider.answers.explanation import Explanation
 from airflow_lineage_provider.answers.lineage_rows import LineageRows
 from airflow_lineage_provider.answers.why_not import WhyNot
 from airflow_lineage_provider.deriving.across.writers import made_by
-from airflow_lineage_provider.deriving.kept.answers import Answer
 from airflow_lineage_provider.deriving.known_runs import KnownRuns
 from airflow_lineage_provider.errors import LineageError, StoreUnavailable
 from airflow_lineage_provider.pipeline import Lineage

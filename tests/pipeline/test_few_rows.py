@@ -82,14 +82,22 @@ def stored(store: Store, run_id: str) -> Any:
     return [load for load in loads if load[2]], rows, store.read(made, order_by=["lineage_row_number"])
 
 
-def test_both_ways_store_the_same(spark: SparkSession, store: Store, pipeline: str, calls: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    ways: list[str] = []
+@pytest.fixture
+def ways(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """A word for each table that the executors have sent."""
+    found: list[str] = []
 
     def noting(*given: Any) -> Any:
-        ways.append("executors")
+        found.append("executors")
         return loading_partitions(*given)
 
     monkeypatch.setattr(loading, "loading_partitions", noting)
+    return found
+
+
+def test_both_ways_store_the_same(
+    spark: SparkSession, store: Store, pipeline: str, calls: Any, ways: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     lineage = Lineage(spark, store=store)
     few = lineage.run(pipeline, name="few rows")
     assert (ways, calls.value) == ([], 20)
@@ -105,16 +113,9 @@ def test_both_ways_store_the_same(spark: SparkSession, store: Store, pipeline: s
     many.close()
 
 
-def test_few_rows_that_spark_takes_for_gigantic(spark: SparkSession, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_few_rows_that_spark_takes_for_gigantic(spark: SparkSession, store: Store, tmp_path: Path, ways: list[str]) -> None:
     """Where many rows would be made before they are stored, too; else they are sent by the executors, as they are made."""
     sql = "SELECT a.id, b.id AS other FROM range(100000) AS a JOIN range(100000) AS b ON a.id = b.id + 99990"
-    ways: list[str] = []
-
-    def noting(*given: Any) -> Any:
-        ways.append("executors")
-        return loading_partitions(*given)
-
-    monkeypatch.setattr(loading, "loading_partitions", noting)
     runs = [
         Lineage(spark, store=store, data=data).run(sql, name="ten", strategy="full_materialization") for data in (str(tmp_path), "store")
     ]

@@ -14,7 +14,8 @@ from urllib.parse import quote
 import pytest
 
 from airflow_lineage_provider import Lineage
-from airflow_lineage_provider.deriving.kept.answers import Answer, record_of
+from airflow_lineage_provider.answers.answer import Answer
+from airflow_lineage_provider.deriving.kept.answers import record_of
 from airflow_lineage_provider.store import Store
 from tests.chromium import SHOTS, needs_chromium, started
 from tests.deriving import kept_examples

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeVar
 
-from airflow_lineage_provider.answers.descendants import Descendants
+from airflow_lineage_provider.answers.answer import Answer
 from airflow_lineage_provider.answers.explanation import Explanation, RunSummary
-from airflow_lineage_provider.answers.lineage_rows import LineageRows
 from airflow_lineage_provider.answers.why_not import WhyNot
 from airflow_lineage_provider.deriving.kept import explanations, followed, why_nots
 from airflow_lineage_provider.errors import RecordDamaged
 from airflow_lineage_provider.records.derivation_sets import ChunkPlace
 from airflow_lineage_provider.store import DerivationRecord, Store
 
-Answer: TypeAlias = Explanation | WhyNot | LineageRows | Descendants
 Kept = TypeVar("Kept", bound=Answer)
 
 

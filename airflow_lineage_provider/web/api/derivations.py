@@ -8,11 +8,11 @@ from fastapi import APIRouter, Query
 from fastapi.responses import Response
 from starlette.exceptions import HTTPException
 
+from airflow_lineage_provider.answers.answer import Answer
 from airflow_lineage_provider.answers.descendants import Descendants
 from airflow_lineage_provider.answers.explanation import Explanation
 from airflow_lineage_provider.answers.lineage_rows import LineageRows
 from airflow_lineage_provider.answers.why_not import WhyNot
-from airflow_lineage_provider.deriving.kept.answers import Answer
 from airflow_lineage_provider.errors import AnswerTooLarge, DerivationNotFound, InvalidOption, RunNotFound
 from airflow_lineage_provider.recorded_run import Run
 from airflow_lineage_provider.recording import redaction_of

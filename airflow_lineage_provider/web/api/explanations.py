@@ -7,8 +7,8 @@ from typing import Any
 from fastapi import APIRouter
 from fastapi.responses import Response
 
+from airflow_lineage_provider.answers.answer import Answer
 from airflow_lineage_provider.answers.explanation import Explanation
-from airflow_lineage_provider.deriving.kept.answers import Answer
 from airflow_lineage_provider.deriving.target import target_columns
 from airflow_lineage_provider.deriving.target_rows import RowNumbers
 from airflow_lineage_provider.errors import InvalidTarget, LineageError
