@@ -19,33 +19,22 @@ if TYPE_CHECKING:
 def of_explanation(explanation: Explanation, since: str | None) -> dict[str, Any]:
     """One derivation; ``since`` is the run that it was compared with."""
     worth = {name: one.guarantee for name, one in explanation.tables.items()}
-    return _result([explanation.id], None, since) | _told(explanation, explanation.counts(), worth)
+    return _result([explanation.id], None, since) | _explained(explanation, explanation.counts(), worth)
 
 
 def of_set(found: ExplanationSet) -> dict[str, Any]:
     """A set of derivations; ``derivation_id`` is that of its only one."""
     only = found.ids[0] if found.chunks == 1 else None
-    return _result(found.ids, found.id, found.since) | {"derivation_id": only} | _told(found, found.counts, found.guarantees)
+    return _result(found.ids, found.id, found.since) | {"derivation_id": only} | _explained(found, found.counts, found.guarantees)
 
 
 def of_kept(answer: WhyNot | LineageRows | Descendants, question: QuestionKind) -> dict[str, Any]:
     """One kept answer to another question."""
     from airflow_lineage_provider.answers.descendants import Descendants
 
-    found = answer.here if isinstance(answer, Descendants) else answer
-    return _result([answer.id], None, None) | {
-        "question": question,
-        "lineage_run_id": found.run.id,
-        "run_id": found.run.id,
-        "pipeline": found.run.pipeline,
-        "target": found.asked,
-        "counts": answer.counts(),
-        "guarantee": answer.guarantee.level,
-        "guarantees": {"answer": asdict(answer.guarantee)},
-        "stale": list(found.stale),
-        "verified": None,
-        "seconds": found.seconds,
-    }
+    found, worth = answer.here if isinstance(answer, Descendants) else answer, answer.guarantee
+    told = _told(found, answer.counts(), {"answer": worth}, worth, verified=None)
+    return _result([answer.id], None, None) | {"question": question} | told
 
 
 def of_nothing(run_id: str | None, pipeline: str | None, target: str | Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -73,16 +62,27 @@ def _result(ids: Sequence[str], set_id: str | None, since: str | None) -> dict[s
     }
 
 
-def _told(found: Explanation | ExplanationSet, counts: Mapping[str, int], guarantees: Mapping[str, Guarantee]) -> dict[str, Any]:
+def _explained(found: Explanation | ExplanationSet, counts: Mapping[str, int], guarantees: Mapping[str, Guarantee]) -> dict[str, Any]:
+    return _told(found, counts, guarantees, found.guarantee, verified=found.verified)
+
+
+def _told(
+    found: Explanation | ExplanationSet | WhyNot | LineageRows,
+    counts: Mapping[str, int],
+    guarantees: Mapping[str, Guarantee],
+    guarantee: Guarantee,
+    *,
+    verified: bool | None,
+) -> dict[str, Any]:
     return {
         "lineage_run_id": found.run.id,
         "run_id": found.run.id,  # its name in the release before
         "pipeline": found.run.pipeline,
         "target": found.asked,
         "counts": dict(counts),
-        "guarantee": found.guarantee.level,
+        "guarantee": guarantee.level,
         "guarantees": {name: asdict(one) for name, one in guarantees.items()},
         "stale": list(found.stale),
-        "verified": found.verified,
+        "verified": verified,
         "seconds": found.seconds,
     }
