@@ -14,7 +14,6 @@ import pytest
 
 from airflow_lineage_provider import Lineage, reasoned_udf
 from airflow_lineage_provider.deriving import duckdb_engine, stored_files
-from airflow_lineage_provider.deriving.stored_tables import numbers_at
 from airflow_lineage_provider.errors import InvalidOption, LoadFailed, SparkRequired, StoredRowsGone
 from airflow_lineage_provider.plan.lineage_keys import ROW
 from airflow_lineage_provider.reasons import payload
@@ -395,8 +394,3 @@ def test_a_file_system_that_only_spark_reaches(spark: SparkSession, store: Store
 def test_a_place_that_is_none(given: Any) -> None:
     with pytest.raises(InvalidOption, match=r"absolute path or as a URI|for a pattern"):
         Lineage(data=given)
-
-
-def test_positions_are_counted_through_partitions() -> None:
-    assert numbers_at([(0, 2), (1, 1), (5, 3)], [0, 1, 2, 3, 5, 6, 3]) == [0, 1, 1 << 33, 5 << 33, (5 << 33) + 2]
-    assert numbers_at([], [0]) == []
