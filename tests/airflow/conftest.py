@@ -133,10 +133,14 @@ def run_dag(dags: dict[str, Any], spark: SparkSession, store: Store) -> Callable
 
 
 def run_in_process(dag: Any, conf: dict[str, Any], logical_date: datetime | None = None) -> DagResult:
-    """A run of a DAG. It writes its conf into the parameters of the DAG and of its tasks, which the next would have as well."""
+    """A run of a DAG, now or as of a date; the conf that it writes into the parameters of the DAG and of its tasks is gone after it.
+
+    A date that is passed as None would be every date: `dag.test` clears all earlier runs of the DAG for it, and their XComs go.
+    """
     kept = [(owner, copy.deepcopy(owner.params)) for owner in (dag, *dag.tasks)]
+    dated = {} if logical_date is None else {"logical_date": logical_date}
     try:
-        return DagResult(dag.test(logical_date=logical_date, run_conf=conf))
+        return DagResult(dag.test(**dated, run_conf=conf))
     finally:
         for owner, params in kept:
             owner.params = params
