@@ -20,6 +20,7 @@ EXPERIMENTS = (
     "growth",
     "kept_runs",
     "at_once",
+    "streams",
     "arrays",
     "array_queries",
     "array_coverage",
