@@ -117,7 +117,7 @@ CASES: dict[str, tuple[str, str, set[int], dict[tuple[str, int | None], set[int]
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("name", "strategy"), sampled(in_turn(CASES, ("function_materialization", "rerun"))))
+@pytest.mark.parametrize(("name", "strategy"), in_turn(sampled(CASES), ("function_materialization", "rerun")))
 def test_a_decision_is_made_of_what_the_function_read(name: str, strategy: Strategy, lineage: Lineage, spark: SparkSession) -> None:
     query, target, rows, calls = CASES[name]
     run = lineage.run(query, name="calls beside subqueries", strategy=strategy)

@@ -153,7 +153,7 @@ FORWARD = ["mode = 'AIR'", "mode IS NULL", "kind = 2 AND year(day) = 2024", "yea
 
 
 @pytest.mark.parametrize(
-    ("wanted", "name"), sampled(product(GRANULARITIES, ["groups", "above", "twice", "session", "lines", "joined"]), one_in=9)
+    ("wanted", "name"), sampled(product(GRANULARITIES, ["groups", "above", "twice", "session", "lines", "joined"]), one_in=17)
 )
 def test_answers_are_those_that_are_traced(runs: dict[str, Run], name: str, wanted: CaptureTable) -> None:  # noqa: F811
     run, table, chance = runs[name], TABLES.get(name, "part_sales"), random.Random(f"{name} {wanted}")

@@ -14,6 +14,7 @@ from airflow_lineage_provider import Lineage, Output, reasoned_udf
 from airflow_lineage_provider.errors import InvalidOutput
 from airflow_lineage_provider.spark.executing.outputs import partition_of, write_jobs
 from tests.answers import guarantees_of, links_of
+from tests.in_turn import sampled
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -53,7 +54,7 @@ def expected(spark: SparkSession) -> Counter[Any]:
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize("strategy", ["function_materialization", "rerun"])
+@pytest.mark.parametrize("strategy", sampled(["function_materialization", "rerun"]))
 def test_files_are_ranges_and_lineage_is_as_ever(spark: SparkSession, lineage: Lineage, tmp_path: Path, strategy: Any) -> None:
     place = tmp_path / "clustered"
     run = lineage.run(SQL, name="w", output=Output.path(str(place), cluster_by=["K"]), strategy=strategy)

@@ -18,7 +18,7 @@ from airflow_lineage_provider.errors import UnsupportedOperator
 from airflow_lineage_provider.store import Store
 from airflow_lineage_provider.words import Strategy
 from tests.answers import guarantees_of, links_of, sources_of
-from tests.in_turn import STRATEGIES, in_turn
+from tests.in_turn import STRATEGIES, in_turn, sampled
 
 pytestmark = pytest.mark.spark
 
@@ -193,7 +193,7 @@ def test_the_first_by_a_column_that_is_not_selected(lineage: Lineage, rid: int, 
     run.close()
 
 
-@pytest.mark.parametrize("strategy", ["function_materialization", "full_materialization", "rerun"])
+@pytest.mark.parametrize("strategy", sampled(["function_materialization", "full_materialization", "rerun"], 2))
 def test_what_became_of_rows_of_a_subquery_with_a_udf(lineage: Lineage, strategy: Strategy) -> None:
     """Its rows are joined with the outer query's values, and a stored row is one of a row and a value."""
     run = lineage.run("SELECT rid FROM t WHERE EXISTS (SELECT u.g FROM u WHERE twice(u.d) <= t.d GROUP BY u.g)", strategy=strategy)

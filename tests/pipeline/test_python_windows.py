@@ -73,7 +73,7 @@ CASES: dict[str, tuple[Pipeline, str, set[int]]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("name", "strategy"), sampled(in_turn(CASES, STRATEGIES)))
+@pytest.mark.parametrize(("name", "strategy"), in_turn(sampled(CASES), STRATEGIES))
 def test_the_rows_of_the_frame(lineage: Lineage, spark: SparkSession, name: str, strategy: Strategy) -> None:
     pipeline, target, expected = CASES[name]
     run = lineage.run(pipeline, name=name, strategy=strategy)

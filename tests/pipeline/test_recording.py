@@ -14,6 +14,7 @@ from pyspark.sql import DataFrame, DataFrameWriter, SparkSession
 
 from airflow_lineage_provider import Lineage, payload, reasoned_udf
 from airflow_lineage_provider.errors import InvalidOption, InvalidOutput, LineageError, SparkRequired, UdfFailed, WriteNotRecorded
+from tests.in_turn import sampled
 
 pytestmark = pytest.mark.spark
 
@@ -98,7 +99,7 @@ WRITES: dict[str, tuple[Write, tuple[str, str, str]]] = {
 }
 
 
-@pytest.mark.parametrize("name", WRITES)
+@pytest.mark.parametrize("name", sampled(WRITES, 2))
 def test_every_writer_writes_what_it_wrote_and_is_recorded(
     lineage: Lineage, spark: SparkSession, judged: DataFrame, tmp_path: Path, tables: str, name: str
 ) -> None:

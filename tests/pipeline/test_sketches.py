@@ -131,7 +131,7 @@ def links(behind: Any) -> list[tuple[int, int]]:
     return [tuple(pair.values()) for pair in behind.links.to_pylist()]
 
 
-@pytest.mark.parametrize("strategy", sampled(["function_materialization", "rerun", "auto"], 2))
+@pytest.mark.parametrize("strategy", sampled(["function_materialization", "rerun", "auto"]))
 def test_lineage_through_a_sketch_is_that_of_the_plain_run(spark: SparkSession, lineage: Lineage, strategy: Any) -> None:
     """Files and positions are the rows' own when pages are skipped; a model is called for the rows of the sketch alone."""
     calls = spark.sparkContext.accumulator(0)

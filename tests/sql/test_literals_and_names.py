@@ -146,7 +146,7 @@ def test_every_keyword_of_spark_can_be_a_name(spark: SparkSession) -> None:
     for setting in ("true", "false"):
         spark.conf.set("spark.sql.ansi.enforceReservedKeywords", setting)
         try:
-            for word in sampled(words, one_in=3):
+            for word in sampled(words, one_in=9):
                 name = quote(word, "spark")
                 inner = f"(SELECT 1 AS {name}) AS {name}"
                 parser.parsePlan(f"SELECT {name}.{name} AS {name} FROM {inner} INNER JOIN {name} ON {name}.{name} = 1 ORDER BY {name}")
