@@ -14,6 +14,8 @@ from typing import Literal
 
 import pytest
 
+from tests.parsed import parsed
+
 PACKAGE = "airflow_lineage_provider"
 ROOT = Path(__file__).parents[1] / PACKAGE
 
@@ -137,7 +139,7 @@ def _within(node: ast.AST, when: When) -> When:
 @functools.cache
 def import_statements(path: Path) -> tuple[tuple[ast.Import | ast.ImportFrom, When], ...]:
     """The imports of a module, and when each runs: when the module is loaded, in a function, or for type checkers alone."""
-    waiting: list[tuple[ast.AST, When]] = [(ast.parse(path.read_text()), "loaded")]
+    waiting: list[tuple[ast.AST, When]] = [(parsed(path), "loaded")]
     found: list[tuple[ast.Import | ast.ImportFrom, When]] = []
     while waiting:
         node, when = waiting.pop()
@@ -193,7 +195,7 @@ def test_operators_are_known_by_number() -> None:
         name_of(path)
         for path in modules()
         if re.search(r"\bid\(", path.read_text())
-        for node in ast.walk(ast.parse(path.read_text()))
+        for node in ast.walk(parsed(path))
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "id"
     }
     assert found == IDS
@@ -295,7 +297,7 @@ def test_what_users_need_is_importable_from_the_top() -> None:
         assert name == "__version__" or getattr(found, "__name__", name).rpartition(".")[2] == name
     declared = {
         alias.asname
-        for node in ast.walk(ast.parse((ROOT / "__init__.py").read_text()))
+        for node in ast.walk(parsed(ROOT / "__init__.py"))
         if isinstance(node, ast.ImportFrom)
         for alias in node.names
         if alias.asname

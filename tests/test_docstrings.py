@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from tests.parsed import parsed
+
 ROOT = Path(__file__).parents[1]
 FOLDERS = ("airflow_lineage_provider", "dags", "udfs", "tests")
 MODULES = sorted(path for folder in FOLDERS for path in (ROOT / folder).rglob("*.py"))
@@ -30,7 +32,7 @@ class Read:
 @cache
 def read(path: Path) -> Read:
     found, names = [], set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(parsed(path)):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             text = ast.get_docstring(node)
             found += [] if text is None else [(getattr(node, "lineno", 1), text)]

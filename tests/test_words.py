@@ -15,6 +15,7 @@ from airflow_lineage_provider.errors import LineageError
 from airflow_lineage_provider.options import check_options
 from airflow_lineage_provider.store import RunRecord
 from tests.options_with_words import functions_of, options_of
+from tests.parsed import parsed
 
 GIVEN = ("Guarantee", "Profile")
 """Parts of answers: users read them, and do not make them."""
@@ -111,7 +112,7 @@ def test_no_set_of_words_is_declared_twice() -> None:
     for path in Path(package.__file__).parent.rglob("*.py"):
         if path.name == "words.py":
             continue
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in ast.walk(parsed(path)):
             if isinstance(node, ast.Tuple | ast.List | ast.Set):
                 texts = [one.value for one in node.elts if isinstance(one, ast.Constant)]
                 again = sets.get(frozenset(texts)) if len(texts) == len(node.elts) else None

@@ -47,6 +47,7 @@ from airflow_lineage_provider.tracing.prune import needed, prune
 from airflow_lineage_provider.tracing.push_down import push_down
 from airflow_lineage_provider.tracing.python_guarantees import opaque
 from airflow_lineage_provider.tracing.row_sets import link_queries, read_by_links
+from tests.parsed import parsed
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "airflow_lineage_provider"
@@ -201,7 +202,7 @@ def test_contributing_lists_them() -> None:
 def _functions() -> Iterator[tuple[str, ast.FunctionDef]]:
     for path in sorted(PACKAGE.rglob("*.py")):
         module = ".".join(path.relative_to(PACKAGE).with_suffix("").parts)
-        for node in ast.parse(path.read_text()).body:
+        for node in parsed(path).body:
             for function in node.body if isinstance(node, ast.ClassDef) else (node,):
                 if isinstance(function, ast.FunctionDef):
                     owner = f"{node.name}." if isinstance(node, ast.ClassDef) else ""
