@@ -22,7 +22,7 @@ from airflow_lineage_provider.arrays.tracking.tracing import record
 from airflow_lineage_provider.errors import InvalidArray, InvalidCells, InvalidOption, LineageError, NotTracked
 from tests.arrays.drawing import LONG
 
-TABLES = 60 if LONG else 6
+TABLES = 60 if LONG else 3
 Cell = tuple[str, int, str]
 Symbols = list[dict[str, frozenset[Cell]]]
 Rows = list[dict[str, Any]]

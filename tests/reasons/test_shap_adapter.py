@@ -89,7 +89,7 @@ UNITS = [
 
 
 @pytest.mark.parametrize(
-    ("model", "unit", "explainer"), sampled(UNITS, 2), ids=lambda each: each if isinstance(each, str) else type(each).__name__
+    ("model", "unit", "explainer"), sampled(UNITS), ids=lambda each: each if isinstance(each, str) else type(each).__name__
 )
 def test_the_unit_is_the_users_choice(data: Any, model: Any, unit: Any, explainer: str) -> None:
     frame, target = data
@@ -143,7 +143,7 @@ def test_no_call_of_shap_is_so_long_that_it_draws_a_progress_bar(data: Any, monk
     assert sizes == [1, 6, 6, 6, 1]
 
 
-@pytest.mark.parametrize(("model", "binary", "several", "space"), sampled(CLASSIFIERS, 2), ids=lambda each: type(each).__name__)
+@pytest.mark.parametrize(("model", "binary", "several", "space"), sampled(CLASSIFIERS), ids=lambda each: type(each).__name__)
 def test_classifiers(data: Any, model: Any, binary: str, several: str | None, space: str) -> None:
     frame, target = data
     model.fit(frame, np.where(target > 0, "yes", "no"))

@@ -52,7 +52,7 @@ def as_golden(pipeline: Pipeline) -> dict[str, Any]:
 def test_the_safe_columns_of_every_query(plans: Mapping[str, Pipeline]) -> None:
     golden = json.loads(GOLDEN.read_text(encoding="utf-8"))
     assert set(golden) == set(plans)
-    for name in sampled(plans):
+    for name in sampled(plans, 6):
         assert as_golden(plans[name]) == golden[name], name
 
 

@@ -19,6 +19,7 @@ from airflow_lineage_provider.sketches.cuts import RowGroup
 from airflow_lineage_provider.sketches.intervals import intervals_of
 from airflow_lineage_provider.sketches.partition import Partition
 from airflow_lineage_provider.sketches.use import CLOSED, FEW, FOR_READER, Membership, Selection, selection
+from tests.in_turn import sampled
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -138,7 +139,7 @@ def column(kind: str) -> e.Attribute:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", sampled(range(12)))
 def test_the_rows_of_the_fragments_are_selected(kind: str, seed: int) -> None:
     random = Random(f"{kind} {seed}")
     values = [drawn(kind, random) for _ in range(400)]

@@ -29,7 +29,7 @@ from tests.plan.shorthand import Shorthand
 from tests.sketches.drawn import Drawer, tables
 from tests.sketches.planned import NoPlan, apart, planned
 
-EXAMPLES = int(os.environ.get("CHANGES_EXAMPLES", "20"))
+EXAMPLES = int(os.environ.get("CHANGES_EXAMPLES", "12"))
 SEED = int(os.environ.get("FUZZ_SEED", "0"))
 BLOCKS = 5
 
