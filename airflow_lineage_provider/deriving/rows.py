@@ -13,7 +13,7 @@ from airflow_lineage_provider.plan.expression_walk import references
 from airflow_lineage_provider.plan.lineage_keys import ROW
 from airflow_lineage_provider.rewrite.determinism import is_deterministic
 from airflow_lineage_provider.sources.files import CannotReadHere
-from airflow_lineage_provider.sources.kept_tables import KEPT
+from airflow_lineage_provider.sources.kept import KEPT
 from airflow_lineage_provider.sql import ColumnRef, PortabilityProblem, lower_expression
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ class StoredRows:
         # A target is asked about in several forms, and by several people, and the rows do not change; that they are there is looked at.
         stored_files.paths_of(result)
         key = (result.folder, where, tuple(columns), limit, tuple(order), offset)
-        found = KEPT.table(key, look) if is_deterministic(condition) else look()
+        found = KEPT.found(key, look) if is_deterministic(condition) else look()
         return [int(one) for one in found.column(0).to_pylist()]
 
     def _in_postgres(self, condition: Expression, result: Materialization, limit: int) -> list[int]:

@@ -15,7 +15,7 @@ from airflow_lineage_provider.sources.duckdb_connection import name
 from airflow_lineage_provider.sources.duckdb_query import fetched
 from airflow_lineage_provider.sources.file_uris import local_path
 from airflow_lineage_provider.sources.files import CannotReadHere
-from airflow_lineage_provider.sources.kept_tables import KEPT
+from airflow_lineage_provider.sources.kept import KEPT
 from airflow_lineage_provider.sources.row_digests import row_digest
 from airflow_lineage_provider.sources.text_values import typed
 
@@ -38,7 +38,7 @@ def csv_table(source: Source, identity: SourceIdentity, files: Iterable[str], se
         paths = _paths(source, files)
         states = tuple((path, *_state(path)) for path in paths)
         key = (source.relation, source.columns, source.output, identity, states, tuple(sorted(settings.items())))
-        return KEPT.table(key, lambda: _read(source, identity, paths, settings))
+        return KEPT.found(key, lambda: _read(source, identity, paths, settings))
     except OSError as problem:
         raise CannotReadHere(f"{source.relation.name} cannot be read: {problem}") from problem
 

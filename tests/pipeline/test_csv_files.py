@@ -18,7 +18,7 @@ from airflow_lineage_provider import Lineage
 from airflow_lineage_provider.answers.explanation import Explanation
 from airflow_lineage_provider.errors import SparkRequired
 from airflow_lineage_provider.sources import csv_source
-from airflow_lineage_provider.sources.kept_tables import KeptTables
+from airflow_lineage_provider.sources.kept import Kept
 from airflow_lineage_provider.spark.identity import row_digest
 from airflow_lineage_provider.store import Store
 from tests.sources.csv_cases import READ, RECORDED, recorded, written
@@ -116,7 +116,7 @@ def test_with_spark_and_without(
     found = Lineage(store=store).get_run(run.id).explain(target, save=False)
     assert len(rows(found)) == count
     assert "spark" not in engines(found)
-    monkeypatch.setattr(csv_source, "KEPT", KeptTables(0))
+    monkeypatch.setattr(csv_source, "KEPT", Kept(0))
     monkeypatch.setitem(sys.modules, "duckdb", None)
     by_spark = run.explain(target, save=False)
     assert rows(by_spark) == rows(found)

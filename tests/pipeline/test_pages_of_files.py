@@ -62,7 +62,7 @@ def test_the_pages_are_the_same(both: tuple[Run, Run], order: list[tuple[str, bo
 
 def test_pages_around_are_found_by_one_look(both: tuple[Run, Run], monkeypatch: pytest.MonkeyPatch) -> None:
     from airflow_lineage_provider.deriving import result_page, rows, stored_files
-    from airflow_lineage_provider.sources.kept_tables import KeptTables
+    from airflow_lineage_provider.sources.kept import Kept
 
     looks: list[tuple[int, int]] = []
     matching = stored_files.matching
@@ -72,7 +72,7 @@ def test_pages_around_are_found_by_one_look(both: tuple[Run, Run], monkeypatch: 
         return matching(stored, columns, where, limit, order, offset)
 
     monkeypatch.setattr(stored_files, "matching", told)
-    monkeypatch.setattr(rows, "KEPT", KeptTables(2**20))
+    monkeypatch.setattr(rows, "KEPT", Kept(2**20))
     monkeypatch.setattr(result_page, "_PAGES", 8)
     order = [("text", True), ("id", False)]
     for offset in (0, 3, 7, 5, 16, 20, 57, 60):

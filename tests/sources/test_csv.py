@@ -20,7 +20,7 @@ from airflow_lineage_provider.plan.relation import Relation
 from airflow_lineage_provider.sources import csv_source
 from airflow_lineage_provider.sources.csv_source import csv_table
 from airflow_lineage_provider.sources.files import CannotReadHere
-from airflow_lineage_provider.sources.kept_tables import KeptTables
+from airflow_lineage_provider.sources.kept import Kept
 from tests.sources.csv_cases import LEFT, READ, Case, case, recorded, written
 
 pytest.importorskip("duckdb")
@@ -155,10 +155,11 @@ class TestKept:
         assert read(path, case("", "a string")).column("a").to_pylist() == ["22"]
 
     def test_up_to_a_number_of_bytes(self) -> None:
-        kept, calls = KeptTables(1_700), []
+        kept: Kept[pa.Table] = Kept(1_700)
+        calls: list[int] = []
 
         def made(key: int, rows: int = 100) -> pa.Table:
-            return kept.table(key, lambda: calls.append(key) or pa.table({"x": pa.array(range(rows), pa.int64())}))  # type: ignore[func-returns-value]
+            return kept.found(key, lambda: calls.append(key) or pa.table({"x": pa.array(range(rows), pa.int64())}))  # type: ignore[func-returns-value]
 
         assert made(1) is made(1)
         assert made(2) is made(2)
@@ -173,7 +174,8 @@ class TestKept:
         assert calls == [1, 2, 3, 2, 4, 4]
 
     def test_threads_that_want_the_same_read_it_once(self) -> None:
-        kept, begun, calls, found = KeptTables(10_000), threading.Event(), [], []
+        kept: Kept[pa.Table] = Kept(10_000)
+        begun, calls, found = threading.Event(), [], []
 
         def read_slowly() -> pa.Table:
             calls.append(begun.wait(30))
@@ -183,7 +185,7 @@ class TestKept:
 
         def ask() -> None:
             try:
-                found.append(kept.table("one", read_slowly))
+                found.append(kept.found("one", read_slowly))
             except OSError as problem:
                 found.append(problem)
 
@@ -195,8 +197,8 @@ class TestKept:
             thread.join(30)
         assert calls == [True, True]
         assert sorted(type(one).__name__ for one in found) == ["OSError", *["Table"] * 7]
-        assert kept.table("one", lambda: pytest.fail("it is there")).num_rows == 1
-        assert not kept._reading
+        assert kept.found("one", lambda: pytest.fail("it is there")).num_rows == 1
+        assert not kept._making
 
     def test_by_several_threads(self, tmp_path: Path) -> None:
         made = case("".join(f"{n}\n" for n in range(5_000)), "a int")

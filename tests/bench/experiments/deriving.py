@@ -22,7 +22,7 @@ from airflow_lineage_provider import Lineage
 from airflow_lineage_provider.errors import SparkRequired
 from airflow_lineage_provider.recorded_run import Run
 from airflow_lineage_provider.sources import csv_source
-from airflow_lineage_provider.sources.kept_tables import KeptTables
+from airflow_lineage_provider.sources.kept import Kept
 from tests.bench.comparison import Arm, Comparison, compared
 from tests.bench.ground import Ground
 
@@ -154,6 +154,6 @@ def _without_duckdb(ask: Callable[[], Any]) -> Callable[[], Any]:
 def _hidden(module: str) -> Iterator[None]:
     """As if it were not installed, and nothing were kept of files that were read with it."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(csv_source, "KEPT", KeptTables(0))
+        patch.setattr(csv_source, "KEPT", Kept(0))
         patch.setitem(sys.modules, module, None)
         yield
