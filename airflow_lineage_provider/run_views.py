@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,6 +13,7 @@ from airflow_lineage_provider.recorded_run import Run
 
 if TYPE_CHECKING:
     from airflow_lineage_provider.answers.crossfilter import GivenBars
+    from airflow_lineage_provider.answers.explanation import Explanation
 
 
 def with_bars(data: Any, views: Mapping[str, str | Run]) -> tuple[Any, Mapping[str, str | GivenBars]]:
@@ -32,7 +34,13 @@ def with_bars(data: Any, views: Mapping[str, str | Run]) -> tuple[Any, Mapping[s
     made: dict[str, GivenBars] = {}
     for name, run in runs.items():
         try:
-            made[name] = run._asking.answered("finding the bars of", None, False, partial(bars_of_run, rows=rows))
+            bars = run._asking.answered("finding the bars of", None, False, partial(bars_of_run, rows=rows))
         except InvalidOption as problem:
             raise InvalidOption(f"view {name}: {problem}") from problem
+        assert bars.of_result is not None
+        made[name] = replace(bars, of_result=replace(bars.of_result, explain=partial(_explained, run)))
     return rows, {name: made.get(name) or plain[name] for name in views}
+
+
+def _explained(run: Run, position: int) -> Explanation:
+    return run.explain(at=[position], save=False)

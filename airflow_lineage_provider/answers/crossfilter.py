@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,31 +16,52 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     import pyarrow as pa
 
+    from airflow_lineage_provider.answers.explanation import Explanation
     from airflow_lineage_provider.answers.lineage_rows import LineageRows
     from airflow_lineage_provider.answers.served_crossfilter import ServedCrossfilter
     from airflow_lineage_provider.crossfilter.brushes import Counted
-    from airflow_lineage_provider.sources.view_values import ParquetRows, TableRows
+    from airflow_lineage_provider.sources.view_values import ParquetRows, ShownRows, TableRows
+
+    Rows = ParquetRows | ShownRows | TableRows
 
 MOST_VIEWS = 64
 MOST_PAGE_ROWS = 1_000_000
 
 
+@dataclass(frozen=True, eq=False)
+class ResultRows:
+    """The rows of a run's result that the bars of a view are, bar by bar: their ``positions`` in the result, and the ``numbers`` that
+    `Run.page` has for them. (A last bar of the rows of the table that are in none of them is no row.)
+
+    ``explain`` explains the row at a position, where somebody can.
+    """
+
+    run_id: str
+    positions: tuple[int, ...]
+    numbers: tuple[int, ...]
+    explain: Callable[[int], Explanation] | None = None
+
+
 @dataclass(frozen=True)
 class View:
-    """A group-by: its name, its expression, and the values that its bars stand for, in their order; NULL is the last."""
+    """A group-by: its name, its expression, and the values that its bars stand for, in their order; NULL is the last. ``of_result``: the
+    rows of a run's result that they are."""
 
     name: str
     expression: str
     values: pa.Array
+    of_result: ResultRows | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class GivenBars:
-    """Bars that are known: what makes them, as a person reads it, what they stand for (`View.values`), and the bar of each row."""
+    """Bars that are known: what makes them, as a person reads it, what they stand for (`View.values`), the bar of each row, and the rows
+    of a result that they are."""
 
     expression: str
     values: pa.Array
     codes: npt.NDArray[Any]
+    of_result: ResultRows | None = None
 
 
 class Crossfilter:
@@ -50,7 +71,7 @@ class Crossfilter:
     number of threads may brush.
     """
 
-    def __init__(self, title: str, source: ParquetRows | TableRows, views: Mapping[str, str | GivenBars]) -> None:
+    def __init__(self, title: str, source: Rows, views: Mapping[str, str | GivenBars]) -> None:
         if not views or len(views) > MOST_VIEWS:
             raise InvalidOption(f"a crossfilter has 1 to {MOST_VIEWS} views, not {len(views)}: give each a name and an expression")
         made = {name: _view(name, expression, source) for name, expression in views.items()}
@@ -117,8 +138,9 @@ class Crossfilter:
                 unknown[name] = missing
         return self._brushed(bars, unknown)
 
-    def brush_bars(self, bars: Mapping[str, Sequence[int]]) -> Brushed:
-        """The same, of each view that has a brush, by the numbers of its bars, from 0.
+    def brush_bars(self, bars: Mapping[str, Sequence[int]], *, alone: bool = False) -> Brushed:
+        """The same, of each view that has a brush, by the numbers of its bars, from 0. ``alone``: it neither starts from the brush
+        before nor is one, and so has nothing to do with what other people brush.
 
         :raises InvalidOption: there is no such view, or no bar of such a number.
         """
@@ -126,17 +148,37 @@ class Crossfilter:
             size = len(self.views[name].values) if name in self.views else 0
             if any(type(one) is not int or not 0 <= one < size for one in numbers):
                 raise InvalidOption(f"brush {shown(name)}: there is no such view, or a number that is none of its {size:,} bars")
-        return self._brushed(bars, {})
+        return self._brushed(bars, {}, alone=alone)
 
-    def _brushed(self, bars: Mapping[str, Sequence[int]], unknown: Mapping[str, tuple[Any, ...]]) -> Brushed:
+    def _brushed(self, bars: Mapping[str, Sequence[int]], unknown: Mapping[str, tuple[Any, ...]], *, alone: bool = False) -> Brushed:
         import numpy as np
 
         masks = {name: np.zeros(len(self.views[name].values), bool) for name in bars}
         for name, numbers in bars.items():
             masks[name][list(numbers)] = True
         # An answer is never changed: what another thread has put here meanwhile is as good to start from.
-        self._last = counted = self._brushing.counted(masks, self._last)
+        counted = self._brushing.counted(masks, self._brushing.unbrushed() if alone else self._last)
+        if not alone:
+            self._last = counted
         return Brushed(of=self, counted=counted, unknown=unknown)
+
+    def explain(self, view: str, value: Any) -> Explanation:
+        """Why a bar of a view that is a run is as it is: the explanation (`Run.explain`) of that row of its result. It is not kept.
+
+        :raises InvalidOption: there is no such view, it is no run, or the value is no row of its result. :raises LineageError: as
+            `Run.explain`.
+        """
+        code = code_of(value, self.views[view].values) if view in self.views else None
+        if code is None:
+            raise InvalidOption(f"there is no view {shown(view)} with a bar {shown(value)}: the views are {', '.join(self.views)}")
+        return self.explain_bar(view, code)
+
+    def explain_bar(self, view: str, bar: int) -> Explanation:
+        """The same by the number of the bar, from 0."""
+        rows = self.views[view].of_result if view in self.views else None
+        if rows is None or rows.explain is None or type(bar) is not int or not 0 <= bar < len(rows.positions):
+            raise InvalidOption(f"bar {shown(bar)} of view {shown(view)} is no row of a run's result: those alone are explained")
+        return rows.explain(rows.positions[bar])
 
     def codes(self, view: str) -> npt.NDArray[Any]:
         """The bar of each row in a view, counted from 0."""
@@ -145,6 +187,11 @@ class Crossfilter:
     def totals(self, view: str) -> npt.NDArray[Any]:
         """How many rows each bar of a view has."""
         return self._brushing.views[view].totals
+
+    @property
+    def nbytes(self) -> int:
+        """How much memory its bars take, with the indexes that brushes make."""
+        return sum(bars.nbytes for bars in self._brushing.views.values()) + sum(int(one.values.nbytes) for one in self.views.values())
 
     def numbers(self, counted: Counted) -> npt.NDArray[Any]:
         """The numbers of the rows that all brushes leave, ascending."""
@@ -202,6 +249,14 @@ class Brushed:
         """How the counts were found, and how many rows were looked at for it."""
         return f"{self.counted.way}: {self.counted.looked_at:,} of {self.of.rows:,} rows"
 
+    @property
+    def packed(self) -> bytes:
+        """As 32-bit numbers, the least significant byte first: how many rows are left, and the count of each bar of each view."""
+        import numpy as np
+
+        counts = [np.array([self.selected]), *(self.counted.counts[name] for name in self.of.views)]
+        return np.concatenate(counts).astype("<u4").tobytes()
+
     def table(self, view: str) -> pa.Table:
         """The bars of a view: ``value``, ``count``, and ``total``, which is the count where nothing is brushed."""
         import pyarrow as pa
@@ -239,7 +294,7 @@ def code_of(value: Any, values: pa.Array) -> int | None:
     return int(found) if found >= 0 else None
 
 
-def _view(name: str, expression: str | GivenBars, source: ParquetRows | TableRows) -> tuple[View, Bars]:
+def _view(name: str, expression: str | GivenBars, source: Rows) -> tuple[View, Bars]:
     import numpy as np
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -247,7 +302,7 @@ def _view(name: str, expression: str | GivenBars, source: ParquetRows | TableRow
     if not isinstance(name, str) or not name:
         raise InvalidOption(f"{shown(name)} is no name of a view")
     if isinstance(expression, GivenBars):
-        return View(name, expression.expression, expression.values), Bars.of(expression.codes, len(expression.values))
+        return View(name, expression.expression, expression.values, expression.of_result), Bars.of(expression.codes, len(expression.values))
     try:
         found = source.values(expression)
     except InvalidOption as problem:

@@ -7,6 +7,7 @@ makes (by a name of its own for this address, or across origins) is refused.
 from __future__ import annotations
 
 import json
+import re
 import secrets
 import threading
 from collections.abc import Callable
@@ -26,6 +27,7 @@ ROWS = 100
 """So many rows are shown at most."""
 _MOST_ASKED = 8_000_000
 """Bytes of a question."""
+_EXPLAIN = re.compile(r"explain/([0-9]{1,9})/([0-9]{1,9})")
 _HEADERS = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer"}
 
 
@@ -72,8 +74,11 @@ class ServedCrossfilter:
 
 
 class _Handler(BaseHTTPRequestHandler):
-    """Answers ``GET /SECRET/`` by the page, and ``POST`` of the bars that are brushed, a list of numbers or null for each view: to
-    ``/SECRET/brush`` by 32-bit numbers, the rows that are left and then each bar's of each view; to ``/SECRET/rows`` by rows as texts."""
+    """Answers ``GET /SECRET/`` by the page, and ``GET /SECRET/explain/VIEW/BAR`` (their numbers) by that of the explanation of a bar.
+
+    ``POST`` has the bars that are brushed, a list of numbers or null for each view: to ``/SECRET/brush`` it answers by 32-bit numbers, the
+    rows that are left and then each bar's of each view; to ``/SECRET/rows`` by rows as texts.
+    """
 
     crossfilter: Crossfilter
     page: bytes
@@ -86,10 +91,21 @@ class _Handler(BaseHTTPRequestHandler):
         return type("Handler", (cls,), {"crossfilter": crossfilter, "page": page, "secret": secret})
 
     def do_GET(self) -> None:  # the name that http.server asks for
+        asked = _EXPLAIN.fullmatch(self.path.removeprefix(f"/{self.secret}/")) if self.path.startswith(f"/{self.secret}/") else None
         if self._is_ours() and self.path == f"/{self.secret}/":
             self._give(200, "text/html; charset=utf-8", self.page)
+        elif self._is_ours() and asked is not None:
+            self._explain(int(asked[1]), int(asked[2]))
         else:
-            self._give(404, "text/plain", b"there is nothing here")
+            self._refuse(404, "there is nothing here")
+
+    def _explain(self, view: int, bar: int) -> None:
+        names = list(self.crossfilter.views)
+        try:
+            found = self.crossfilter.explain_bar(names[view] if view < len(names) else "", bar)
+            self._give(200, "text/html; charset=utf-8", found.to_html().encode())
+        except LineageError as problem:
+            self._refuse(404 if isinstance(problem, InvalidOption) else 409, str(problem))
 
     def do_POST(self) -> None:
         answers: dict[str, Callable[[Brushed], tuple[str, bytes]]] = {"brush": _counts, "rows": _rows}
@@ -136,10 +152,7 @@ def _brushes(of: Crossfilter, asked: bytes) -> dict[str, list[int]]:
 
 
 def _counts(found: Brushed) -> tuple[str, bytes]:
-    import numpy as np
-
-    counts = [np.array([found.selected]), *(found.counted.counts[name] for name in found.of.views)]
-    return "application/octet-stream", np.concatenate(counts).astype("<u4").tobytes()
+    return "application/octet-stream", found.packed
 
 
 def _rows(found: Brushed) -> tuple[str, bytes]:

@@ -37,6 +37,11 @@ class Bars:
         """How many bars there are."""
         return len(self.totals)
 
+    @property
+    def nbytes(self) -> int:
+        """How much memory these take, with the index of the bars' rows that a brush makes."""
+        return self.codes.nbytes + 2 * self.totals.nbytes + len(self.codes) * int(smallest(len(self.codes)).itemsize)
+
     @cached_property
     def ends(self) -> Numbers:
         """Where the rows of each bar begin, and those of the last one end, in ``by_bar``."""

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from airflow_lineage_provider.answers.crossfilter import GivenBars
+from airflow_lineage_provider.answers.crossfilter import GivenBars, ResultRows
 from airflow_lineage_provider.deriving.derivation import derivation
 from airflow_lineage_provider.deriving.derive import result_rows, row_set_of
+from airflow_lineage_provider.deriving.rows_read import differing, files_now, files_read
 from airflow_lineage_provider.errors import AnswerTooLarge, InvalidOption
 from airflow_lineage_provider.plan.expressions import TRUE
 from airflow_lineage_provider.recording import tables_of
-from airflow_lineage_provider.records.versions import FilesVersion
-from airflow_lineage_provider.sources.file_uris import local_path
 from airflow_lineage_provider.sources.files import local_path as path_read
 from airflow_lineage_provider.tracing.maps import RESULT, numbered_rows
 
@@ -28,11 +27,10 @@ if TYPE_CHECKING:
     Numbers = npt.NDArray[np.int64]
 
 MOST_BARS = 100_000
-_SHOWN = 5
 
 
-def bars_of_run(run: AskedRun, rows: ParquetRows) -> GivenBars:
-    """The bars of a run over the rows of files, which it read as they are now.
+def bars_of_run(run: AskedRun, rows: ParquetRows, shown: Callable[[pa.Table], pa.Table] = lambda result: result) -> GivenBars:
+    """The bars of a run over the rows of files, which it read as they are now. They are called by its result's rows as ``shown`` has them.
 
     :raises InvalidOption: it has read others (names them), its rows are not told apart by their files, or one is in several bars.
     :raises AnswerTooLarge: the result has more rows than there may be bars.
@@ -52,25 +50,23 @@ def bars_of_run(run: AskedRun, rows: ParquetRows) -> GivenBars:
     at = _first_rows(group, rows, hashes) + positions
     if len(np.unique(at)) < len(at):
         raise InvalidOption(f"rows of {rows.paths[0].name} stand behind several rows of run {run.record.id}: they have no bar of their own")
-    values, places = _bars(result, in_none=len(at) < rows.count)
+    values, order = _bars(shown(result), in_none=len(at) < rows.count)
     codes = np.full(rows.count, len(values) - 1, np.int64)
-    codes[at] = places[tags]
-    return GivenBars(f"rows of run {run.record.id} of {run.record.pipeline}", values, codes)
+    codes[at] = np.argsort(order)[tags]
+    of_result = ResultRows(run.record.id, tuple(order.tolist()), tuple(numbers[at] for at in order.tolist()))
+    return GivenBars(f"rows of run {run.record.id} of {run.record.pipeline}", values, codes, of_result)
 
 
 def _table(recorded: RecordedPlan, rows: ParquetRows) -> list[RecordedSource]:
     """The source table whose files these are."""
-    own = {Path(path).resolve(): (size, changed // 1_000_000) for path, size, changed in rows.versions}
-    differing: list[str] = []
+    now, others = files_now(rows), []
     for group in tables_of(recorded).values():
-        version = group[0].version
-        files = dict(version.files or {}) if isinstance(version, FilesVersion) else {}
-        theirs = {Path(local_path(uri) or uri).resolve(): tuple(status) for uri, status in files.items()}
-        if theirs == own and group[0].identity.kind == "file_position" and version.kept_rows is None:
+        read = files_read(group[0].version)
+        if read == now and group[0].identity.kind == "file_position" and group[0].version.kept_rows is None:
             return group
-        if {*theirs} & {*own}:
-            differing += [str(path) for path in sorted({*own, *theirs}) if own.get(path) != theirs.get(path)]
-    told = f"; it read others or in another version: {', '.join(differing[:_SHOWN])}" if differing else ""
+        if {*read} & {*now}:
+            others.append(differing(read, now))
+    told = f"; it read others or in another version: {', '.join(others)}" if others else ""
     raise InvalidOption(f"the run has not read these files as they are, row by row{told}")
 
 
@@ -87,8 +83,7 @@ def _first_rows(group: list[RecordedSource], rows: ParquetRows, hashes: Numbers)
 
 
 def _bars(result: pa.Table, *, in_none: bool) -> tuple[pa.Array, Numbers]:
-    """What the bars stand for, in their order, and the bar of each row of the result; NULL, the last, are rows that are in none."""
-    import numpy as np
+    """What the bars stand for, in their order, and the row of the result that each is; NULL, the last, are rows that are in none."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -96,10 +91,8 @@ def _bars(result: pa.Table, *, in_none: bool) -> tuple[pa.Array, Numbers]:
     if pa.types.is_nested(labels.type) or labels.null_count or len(labels.unique()) < len(labels):
         labels = pa.array(_texts(result.to_pylist()), pa.string())
     order = pc.array_sort_indices(labels)
-    places = np.empty(len(order), np.int64)
-    places[order.to_numpy()] = np.arange(len(order))
     values = labels.take(order)
-    return pa.concat_arrays([values, pa.nulls(1, values.type)]) if in_none else values, places
+    return pa.concat_arrays([values, pa.nulls(1, values.type)]) if in_none else values, order.to_numpy().astype("int64")
 
 
 def _texts(rows: list[dict[str, Any]]) -> list[str]:

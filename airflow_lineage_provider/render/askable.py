@@ -13,7 +13,7 @@ from airflow_lineage_provider.render.withheld import fields_within
 if TYPE_CHECKING:
     from airflow_lineage_provider.recording import RecordedPlan, RecordedSource
 
-_SECRET = "the question reads a column whose values are withheld (AIRFLOW_LINEAGE_HIDE, AIRFLOW_LINEAGE_MASK)"
+SECRET = "the question reads a column whose values are withheld (AIRFLOW_LINEAGE_HIDE, AIRFLOW_LINEAGE_MASK)"
 
 
 def check_askable(columns: Iterable[str], plan: RecordedPlan) -> None:
@@ -22,7 +22,7 @@ def check_askable(columns: Iterable[str], plan: RecordedPlan) -> None:
     :raises InvalidTarget: it reads such a column of the result, or one with such a field in it.
     """
     if set(columns) & _secret_columns(plan):
-        raise InvalidTarget(_SECRET)
+        raise InvalidTarget(SECRET)
 
 
 def check_source_askable(columns: Iterable[tuple[str, str]], table: str) -> None:
@@ -32,7 +32,7 @@ def check_source_askable(columns: Iterable[tuple[str, str]], table: str) -> None
     """
     discretion = Discretion.of()
     if discretion and any(_is_secret(name, kind, discretion, table) for name, kind in columns):
-        raise InvalidTarget(_SECRET)
+        raise InvalidTarget(SECRET)
 
 
 def askable_columns(plan: RecordedPlan) -> list[str]:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from airflow_lineage_provider.answers.crossfilter import Crossfilter
 
+_SCRIPTS = ("linked_bars.js", "crossfilter.js")
 MOST_BARS = 100_000
 """Of one view, in a page."""
 
@@ -45,7 +46,13 @@ def served_page(found: Crossfilter) -> str:
     if found.rows >= 2**32:
         raise AnswerTooLarge(f"{found.title} has {found.rows:,} rows, more than can be counted in a page: make the views of fewer rows")
     _check_bars(found)
-    return _page(found, None, {name: {"totals": found.totals(name).tolist()} for name in found.views})
+    return _page(found, None, {name: {"totals": found.totals(name).tolist(), "explained": _explained(found, name)} for name in found.views})
+
+
+def _explained(found: Crossfilter, name: str) -> int:
+    """So many bars of a view, the first, are rows of a result that can be explained."""
+    rows = found.views[name].of_result
+    return len(rows.positions) if rows is not None and rows.explain is not None else 0
 
 
 def _check_bars(found: Crossfilter) -> None:
@@ -59,19 +66,20 @@ def _page(found: Crossfilter, path: str | Path | None, counted_by: Mapping[str, 
     is_served = all("totals" in one for one in counted_by.values())
     return written(
         "crossfilter.html.j2", path, title=visible(found.title), rows=found.rows, data=_data(found, counted_by), is_served=is_served,
-        css=asset("crossfilter.css"), script=asset("crossfilter.js"), script_hash=asset_hash("crossfilter.js"),
+        css=asset("linked_bars.css", "crossfilter.css"), script=asset(*_SCRIPTS), script_hash=asset_hash(*_SCRIPTS),
     )  # fmt: skip
 
 
 def _data(found: Crossfilter, counted_by: Mapping[str, Mapping[str, Any]]) -> Any:
     """The views as JSON that no text in it can leave: ``{"rows", "views": [{"name", "expression", "labels", …}]}``.
 
-    Each has either ``bytes`` and ``codes`` (`_codes`) or, where a server counts, the ``totals`` of its bars.
+    Each has either ``bytes`` and ``codes`` (`_codes`) or, where a server counts, the ``totals`` of its bars, and how many the server
+    has ``explained``.
     """
     from markupsafe import Markup
 
     views = [
-        {"name": visible(name), "expression": visible(view.expression), "labels": _labels(view.values), **counted_by[name]}
+        {"name": visible(name), "expression": visible(view.expression), "labels": labels(view.values), **counted_by[name]}
         for name, view in found.views.items()
     ]
     text = json.dumps({"rows": found.rows, "views": views}, ensure_ascii=True)
@@ -88,7 +96,8 @@ def _codes(found: Crossfilter, name: str) -> dict[str, Any]:
 _NULL, _EMPTY = "NULL", "(empty)"
 
 
-def _labels(values: pa.Array) -> list[str]:
+def labels(values: pa.Array) -> list[str]:
+    """What bars are called: texts that differ where their values do."""
     return [_NULL if one is None else _label(visible(str(one))) for one in values.to_pylist()]
 
 

@@ -41,16 +41,16 @@ def _environment() -> Environment:
 
 
 @cache
-def asset(name: str) -> Any:
-    """A style or a script of ours, which stands in a page as it is."""
+def asset(*names: str) -> Any:
+    """A style or a script of ours, of so many files, which stands in a page as it is."""
     from markupsafe import Markup
 
-    return Markup((Path(__file__).parent / "templates" / name).read_text(encoding="utf-8"))
+    return Markup("".join((Path(__file__).parent / "templates" / name).read_text(encoding="utf-8") for name in names))
 
 
 @cache
-def asset_hash(name: str) -> Any:
+def asset_hash(*names: str) -> Any:
     """The hash by which the policy of a page allows a script, and nothing else."""
     from markupsafe import Markup
 
-    return Markup("sha256-" + base64.b64encode(hashlib.sha256(asset(name).encode()).digest()).decode("ascii"))
+    return Markup("sha256-" + base64.b64encode(hashlib.sha256(asset(*names).encode()).digest()).decode("ascii"))

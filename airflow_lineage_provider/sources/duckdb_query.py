@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+import threading
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from airflow_lineage_provider.errors import InvalidOption
+from airflow_lineage_provider.errors import InvalidOption, QueryTooSlow
 from airflow_lineage_provider.extras import require
 from airflow_lineage_provider.shown import first_line, shown
 from airflow_lineage_provider.sources.duckdb_connection import connected, name
@@ -14,6 +16,7 @@ from airflow_lineage_provider.sources.files import CannotReadHere
 from airflow_lineage_provider.sql.asked_sql import UnbalancedSql, with_dollar_parameters
 
 if TYPE_CHECKING:
+    import duckdb
     import pyarrow as pa
 
 
@@ -25,17 +28,21 @@ def fetched(
     paths: Collection[Path],
     params: Mapping[str, Any] | None = None,
     may_skip: bool = False,
+    seconds: float | None = None,
 ) -> pa.Table:
     """The rows of a query over ``views`` (SQL by name, over the files at ``paths``) and ``tables``, with values for its ``$name``.
 
-    ``may_skip``: the files' statistics are right about every condition that the query may have (`connected`).
+    ``may_skip``: the files' statistics are right about every condition that the query may have (`connected`). After so many ``seconds`` it
+    is ended.
+
+    :raises QueryTooSlow: it was ended.
 
     :raises CannotReadHere: DuckDB is not installed, or it fails: a file is broken, a text is no UTF-8, a number overflows, the memory is
         not enough. Spark says whether that is an error.
     """
     import pyarrow as pa
 
-    with connected(paths, may_skip=may_skip) as connection:
+    with connected(paths, may_skip=may_skip) as connection, _ended_after(connection, seconds):
         import duckdb
 
         try:
@@ -45,8 +52,28 @@ def fetched(
             for view, text in views.items():
                 connection.execute(f"CREATE TEMP VIEW {name(view)} AS {text}")
             return (connection.sql(query, params=dict(params)) if params else connection.sql(query)).to_arrow_table()
+        except duckdb.InterruptException as problem:
+            if seconds is None:
+                raise
+            raise QueryTooSlow(f"the query took longer than {seconds:.3g} s and was ended") from problem
         except (duckdb.Error, pa.ArrowInvalid, UnicodeError) as problem:
             raise CannotReadHere(f"DuckDB failed: {first_line(problem)}") from problem
+
+
+@contextmanager
+def _ended_after(connection: duckdb.DuckDBPyConnection, seconds: float | None) -> Iterator[None]:
+    """What the connection is asked meanwhile is interrupted then."""
+    if seconds is None:
+        yield
+        return
+    timer = threading.Timer(max(seconds, 0), connection.interrupt)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        timer.join()
 
 
 def selected(query: str, tables: Mapping[str, pa.Table], params: Mapping[str, Any] | None = None) -> pa.Table:

@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any
 from airflow_lineage_provider.errors import InvalidOption, SourceUnavailable
 from airflow_lineage_provider.extras import require
 from airflow_lineage_provider.shown import shown
+from airflow_lineage_provider.sources.duckdb_connection import name
 from airflow_lineage_provider.sources.duckdb_files import file_problem, scan
 from airflow_lineage_provider.sources.duckdb_query import fetched
 from airflow_lineage_provider.sources.files import CannotReadHere
 from airflow_lineage_provider.sql.asked_sql import UnbalancedSql, balanced
+from airflow_lineage_provider.sql.row_expressions import NotPlain, columns_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -68,13 +70,14 @@ class ParquetRows:
         self.check()
         return found
 
-    def take(self, rows: Any) -> pa.Table:
-        """The rows with these numbers, ascending. :raises SourceUnavailable: a file is not what it was."""
+    def take(self, rows: Any, columns: Sequence[str] | None = None) -> pa.Table:
+        """The rows with these numbers, ascending, with all columns or these. :raises SourceUnavailable: a file is not what it was."""
         import pyarrow as pa
         import pyarrow.dataset as ds
 
         self.check()
-        found = ds.dataset([str(path) for path in self.paths], format="parquet").take(pa.array(rows, pa.int64()))
+        wanted = None if columns is None else list(columns)
+        found = ds.dataset([str(path) for path in self.paths], format="parquet").take(pa.array(rows, pa.int64()), columns=wanted)
         self.check()
         return found
 
@@ -83,6 +86,54 @@ class ParquetRows:
         changed = [path for path, *known in self.versions if not Path(path).is_file() or list(_version(Path(path))[1:]) != known]
         if changed:
             raise SourceUnavailable(f"{', '.join(changed)}: not as it was when the views were made; make them again")
+
+
+@dataclass(frozen=True)
+class ShownRows:
+    """The rows of files for who may not see all of them: a plain expression has ``askable`` columns, a row those that are ``shown``.
+
+    DuckDB is given the columns that an expression names, and can read no file then. After so many ``seconds`` it is ended.
+    """
+
+    rows: ParquetRows
+    askable: tuple[str, ...]
+    shown: tuple[str, ...]
+    seconds: float
+
+    @property
+    def count(self) -> int:
+        """How many rows there are."""
+        return self.rows.count
+
+    def values(self, expression: str) -> pa.ChunkedArray:
+        """An expression of DuckDB's SQL over each row.
+
+        :raises InvalidOption: it is no plain one, or has another column. :raises SourceUnavailable: a file is not what it was.
+        :raises QueryTooSlow: it was ended.
+        """
+        try:
+            named = columns_of(expression)
+        except NotPlain as problem:
+            raise InvalidOption(f"{shown(expression)}: {problem}") from problem
+        table = self._columns([one for one in self.askable if one.casefold() in named])
+        return _values(expression, self.count, self.askable, views={}, tables={"rows": table}, paths=(), seconds=self.seconds)
+
+    def _columns(self, columns: Sequence[str]) -> pa.Table:
+        import pyarrow as pa
+
+        if not columns:
+            return pa.table({"": pa.nulls(self.count)})
+        query = f"SELECT {', '.join(map(name, columns))} FROM {scan(self.rows.paths)}"
+        try:
+            found = fetched(query, views={}, tables={}, paths=self.rows.paths, seconds=self.seconds)
+        except CannotReadHere as problem:
+            raise InvalidOption(str(problem)) from problem
+        self.rows.check()
+        return found
+
+    def take(self, rows: Any) -> pa.Table:
+        """The rows with these numbers, ascending. :raises SourceUnavailable: a file is not what it was."""
+        return self.rows.take(rows, self.shown)
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,8 @@ from airflow_lineage_provider import Lineage, Run
 from airflow_lineage_provider.errors import InvalidOption
 from airflow_lineage_provider.store import Store
 from tests.crossfilter.flights import flights
+from tests.crossfilter.test_page import data_of
+from tests.crossfilter.test_served import ask
 
 pytestmark = pytest.mark.spark
 
@@ -82,6 +84,30 @@ def test_bars_of_runs(runs: dict[str, Run], store: Store, folder: Path, captured
     assert None in view.views["known"].values.to_pylist()
     assert view.views["carriers"].expression == f"rows of run {runs['carriers'].id} of view carriers"
     assert "rows of run" in view.to_html()
+
+
+def test_a_bar_of_a_run_is_explained(runs: dict[str, Run], store: Store, folder: Path) -> None:
+    """Its source rows are those that the bar has in the table; the bar of rows that are in no bar is no row of a result."""
+    asked = {name: Lineage(store=store).get_run(runs[name].id) for name in ("carriers", "known")}
+    view = Lineage(store=store).crossfilter(folder, {**asked, "late": "delay > 30"})
+    before = len(store.derivations(runs["carriers"].id))
+    for value, total in view.brush().counts["carriers"].items():
+        found = view.explain("carriers", value)
+        (row,) = found.target.to_pylist()
+        assert value == f"{'NULL' if row['carrier'] is None else row['carrier']}, {row['n']}"
+        assert found.sources["view_flights"].rows.num_rows == total if "view_flights" in found.sources else total == 0
+    assert len(store.derivations(runs["carriers"].id)) == before
+    for name, value in (("known", None), ("late", True), ("carriers", "C0"), ("nothing", 1)):
+        with pytest.raises(InvalidOption):
+            view.explain(name, value)
+    with view.serve() as served:
+        values = view.views["carriers"].values.to_pylist()
+        links = {one["name"]: one["explained"] for one in data_of(ask(served)[1].decode())["views"]}
+        assert links == {"carriers": len(values), "known": len(view.views["known"].values) - 1, "late": 0}
+        status, page, _ = ask(served, "explain/0/1")
+        assert (status, values[1].partition(",")[0] in page.decode(), "view carriers" in page.decode()) == (200, True, True)
+        for path in ("explain/2/0", f"explain/1/{links['known']}", "explain/9/0", "explain/0/-1", "explain/0/x", "explain/0"):
+            assert ask(served, path)[0] == 404, path
 
 
 def test_runs_that_are_no_views(runs: dict[str, Run], spark: SparkSession, store: Store, folder: Path, tmp_path: Path) -> None:

@@ -14,9 +14,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from airflow_lineage_provider.answers.crossfilter import Crossfilter
+from airflow_lineage_provider.answers.crossfilter import Crossfilter, GivenBars, ResultRows
 from airflow_lineage_provider.answers.served_crossfilter import ServedCrossfilter
-from airflow_lineage_provider.errors import AnswerTooLarge, EnvironmentProblem
+from airflow_lineage_provider.errors import AnswerTooLarge, EnvironmentProblem, InvalidOption, SparkRequired
 from tests.chromium import needs_chromium, opened, wide_and_narrow
 from tests.crossfilter.flights import VIEWS, flights
 from tests.crossfilter.test_page import data_of
@@ -116,6 +116,58 @@ def test_files_that_changed_are_told(tmp_path: Path) -> None:
         assert status == 409
         assert b"t.parquet" in told
         assert ask(served, "brush", [[0]])[0] == 200
+
+
+class Explained:
+    """Stands for the explanation of the row at a position."""
+
+    def __init__(self, position: int) -> None:
+        if position == 5:
+            raise SparkRequired("needs Spark")
+        self.position = position
+
+    def to_html(self) -> str:
+        return f"<!doctype html><title>why</title>row {self.position}"
+
+
+@pytest.fixture
+def of_run() -> Crossfilter:
+    """Two rows of a result, and rows of the table that are in none of them; one row of another result cannot be explained."""
+    of_result = ResultRows("01a", (7, 5), (70, 50), Explained)  # type: ignore[arg-type]
+    bars = GivenBars("rows of run 01a", pa.array(["a<", "b", None]), np.array([0, 1, 2, 0]), of_result)
+    alone = GivenBars("rows of run 01b", pa.array(["c"]), np.zeros(4, int), ResultRows("01b", (0,), (0,)))
+    return Crossfilter.over(pa.table({"x": range(4)}), {"x": "x", "run": bars, "other": alone})
+
+
+def test_a_bar_of_a_run_is_explained(of_run: Crossfilter) -> None:
+    with of_run.serve() as served:
+        views = data_of(ask(served)[1].decode())["views"]
+        assert [one["explained"] for one in views] == [0, 2, 0]
+        status, page, headers = ask(served, "explain/1/0")
+        assert (status, page, headers["Content-Type"]) == (200, b"<!doctype html><title>why</title>row 7", "text/html; charset=utf-8")
+        assert ask(served, "explain/1/1")[:2] == (409, b"needs Spark")
+        for path in ("explain/0/0", "explain/1/2", "explain/2/0", "explain/9/0", "explain/1/-1", "explain/1/1/", "/explain/1/0"):
+            assert ask(served, path)[0] == 404, path
+        assert ask(served, "explain/1/0", headers={"Host": "evil.example"})[0] == 404
+    assert all("explained" not in one for one in data_of(of_run.to_html())["views"])
+    for view, bar in (("run", 2), ("run", True), ("run", -1), ("x", 0), ("other", 0), ("none", 0)):
+        with pytest.raises(InvalidOption, match="is no row of a run's result"):
+            of_run.explain_bar(view, bar)
+    assert isinstance(of_run.explain("run", "a<"), Explained)
+    with pytest.raises(InvalidOption, match="no view 'run' with a bar 'z'"):
+        of_run.explain("run", "z")
+
+
+@needs_chromium
+def test_an_explanation_is_one_click_away(of_run: Crossfilter) -> None:
+    with of_run.serve() as served, opened(served.url, served.url) as (page, problems):
+        assert page.get_by_role("link", name="Why?", exact=False).count() == 2
+        with page.expect_popup() as popup:
+            page.get_by_role("link", name="Why? a< of run").click()
+        popup.value.get_by_text("row 7").wait_for()
+        page.get_by_role("button", name="b 1").click()
+        assert page.inner_text("#selected") == "1"
+        assert problems == []
 
 
 def test_its_end_and_its_beginning(view: Crossfilter) -> None:

@@ -1,14 +1,6 @@
-"use strict";
+// The page of linked views: what `linked_bars.js` draws, counted here or by a server.
 (() => {
-  const FEW = 60; // more bars than this are drawn as one picture, with a range to brush
   const data = JSON.parse(document.getElementById("data").textContent);
-  const number = (value) => value.toLocaleString("en");
-  const make = (tag, className, text) => {
-    const made = document.createElement(tag);
-    if (className) made.className = className;
-    if (text !== undefined) made.textContent = text;
-    return made;
-  };
 
   // Of each view: how many rows each bar has, how many the other brushes leave, and which bars are brushed (null: all).
   const views = data.views.map((view) => {
@@ -116,103 +108,13 @@
     tell("");
   }
 
-  function listed(view, box) {
-    const bars = view.labels.map((label, bar) => {
-      const made = make("button", "bar");
-      made.type = "button";
-      const track = make("span", "track");
-      const total = make("i", "total");
-      const now = make("i", "now");
-      total.style.width = `${(100 * view.totals[bar]) / view.most}%`;
-      track.append(total, now);
-      const count = make("span", "count");
-      const name = make("span", "name", label);
-      name.title = label;
-      made.append(name, track, count);
-      made.addEventListener("click", () => {
-        const chosen = new Set(view.chosen ?? []);
-        if (!chosen.delete(bar)) chosen.add(bar);
-        brush(view, chosen.size ? chosen : null);
-      });
-      return { made, now, count };
-    });
-    const list = make("div", "bars");
-    list.append(...bars.map((bar) => bar.made));
-    box.append(list);
-    return () => {
-      list.classList.toggle("brushed", view.chosen !== null);
-      bars.forEach((bar, at) => {
-        bar.made.setAttribute("aria-pressed", String(view.chosen !== null && view.inside[at] === 1));
-        bar.now.style.width = `${(100 * view.counts[at]) / view.most}%`;
-        bar.count.textContent = number(view.counts[at]);
-      });
-    };
-  }
-
-  function pictured(view, box) {
-    const canvas = make("canvas");
-    canvas.setAttribute("role", "img");
-    const last = view.labels.length - 1;
-    const ends = make("div", "ends");
-    const inputs = ["From", "To"].map((word, which) => {
-      const label = make("label", "", `${word} `);
-      const shown = make("output");
-      const input = make("input");
-      Object.assign(input, { type: "range", min: "0", max: String(last), value: String(which ? last : 0) });
-      label.append(shown, input);
-      ends.append(label);
-      input.addEventListener("input", () => between(Number(inputs[0].input.value), Number(inputs[1].input.value)));
-      return { input, shown };
-    });
-    box.append(canvas, ends);
-    function between(one, other) {
-      const [first, end] = [Math.min(one, other), Math.max(one, other)];
-      brush(view, first === 0 && end === last ? null : new Set(Array.from({ length: end - first + 1 }, (_, at) => first + at)));
-      [first, end].forEach((bar, which) => (inputs[which].input.value = String(bar)));
-    }
-    const barAt = (event) => {
-      const place = canvas.getBoundingClientRect();
-      return Math.max(0, Math.min(last, Math.floor(((event.clientX - place.left) / place.width) * (last + 1))));
-    };
-    let held = null;
-    canvas.addEventListener("pointerdown", (event) => {
-      held = barAt(event);
-      canvas.setPointerCapture(event.pointerId);
-      between(held, held);
-    });
-    canvas.addEventListener("pointermove", (event) => {
-      if (held !== null) between(held, barAt(event));
-    });
-    for (const end of ["pointerup", "pointercancel"]) canvas.addEventListener(end, () => (held = null));
-    const paint = () => {
-      const scale = window.devicePixelRatio || 1;
-      canvas.width = Math.max(1, Math.round(canvas.clientWidth * scale));
-      canvas.height = Math.max(1, Math.round(canvas.clientHeight * scale));
-      const pen = canvas.getContext("2d");
-      const style = getComputedStyle(document.documentElement);
-      const [full, rest] = [style.getPropertyValue("--bar"), style.getPropertyValue("--rest")];
-      const wide = canvas.width / (last + 1);
-      // Where bars are thinner than a point of the screen, the highest of those in a point is drawn.
-      for (const [counts, colour] of [[view.totals, () => rest], [view.counts, (bar) => (view.inside[bar] ? full : rest)]])
-        for (let bar = 0; bar <= last; bar++) {
-          const high = counts[bar] ? Math.max(1, (counts[bar] / view.most) * canvas.height) : 0;
-          pen.fillStyle = colour(bar);
-          pen.fillRect(Math.floor(bar * wide), canvas.height - high, Math.max(1, Math.ceil(wide * 0.85)), high);
-        }
-    };
-    new ResizeObserver(paint).observe(canvas);
-    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", paint);
-    return () => {
-      const bars = view.chosen ? [Math.min(...view.chosen), Math.max(...view.chosen)] : [0, last];
-      inputs.forEach(({ input, shown }, which) => {
-        input.value = String(bars[which]);
-        shown.textContent = view.labels[bars[which]];
-        input.setAttribute("aria-valuetext", view.labels[bars[which]]);
-      });
-      const left = view.counts.reduce((a, b) => a + b, 0);
-      canvas.setAttribute("aria-label", `${view.name}: ${number(left)} rows in ${number(last + 1)} bars`);
-      paint();
-    };
+  // A bar that is a row of a run's result, which the server can explain.
+  function explained(view, bar) {
+    if (bar >= (view.explained ?? 0)) return null;
+    const made = make("a", "", "Why?");
+    Object.assign(made, { href: `explain/${views.indexOf(view)}/${bar}`, target: "_blank", rel: "noreferrer" });
+    made.setAttribute("aria-label", `Why? ${view.labels[bar]} of ${view.name}`);
+    return made;
   }
 
   const redraws = views.map((view) => {
@@ -227,7 +129,7 @@
     box.append(title, about);
     box.setAttribute("aria-label", view.name);
     document.getElementById("views").append(box);
-    const redraw = (view.labels.length > FEW ? pictured : listed)(view, box);
+    const redraw = barsOf(view, box, { brush: (chosen) => brush(view, chosen), why: (bar) => explained(view, bar) });
     return () => {
       clear.disabled = view.chosen === null;
       redraw();

@@ -1,0 +1,69 @@
+"""The rows of a source table's own files, as a run read them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from airflow_lineage_provider.errors import InvalidOption, SourceUnavailable, SparkRequired
+from airflow_lineage_provider.records.versions import FilesVersion
+from airflow_lineage_provider.sources.file_uris import local_path
+
+if TYPE_CHECKING:
+    from airflow_lineage_provider.recording import RecordedSource
+    from airflow_lineage_provider.records.versions import FileStatus, SourceVersion
+    from airflow_lineage_provider.sources.view_values import ParquetRows
+
+_SHOWN = 5
+
+
+def files_read(version: SourceVersion) -> dict[Path, FileStatus]:
+    """The files that a run read of a source, each with its size and time of change; none where they are not known one by one."""
+    files = version.files or {} if isinstance(version, FilesVersion) else {}
+    return {Path(local_path(uri) or uri).resolve(): (size, changed) for uri, (size, changed) in files.items()}
+
+
+def files_now(rows: ParquetRows) -> dict[Path, FileStatus]:
+    """The same of files as they are."""
+    return {Path(path).resolve(): (size, changed // 1_000_000) for path, size, changed in rows.versions}
+
+
+def differing(read: Mapping[Path, FileStatus], now: Mapping[Path, FileStatus]) -> str:
+    """The first files that are not the same in both, for a message."""
+    return ", ".join([str(path) for path in sorted({*read, *now}) if read.get(path) != now.get(path)][:_SHOWN])
+
+
+def rows_read(table: str, group: Sequence[RecordedSource]) -> ParquetRows:
+    """The rows of the Parquet files on this machine that a run read as a table.
+
+    :raises SparkRequired: it is none of such files, they are not known one by one, or the run may have read other rows; says which.
+    :raises SourceUnavailable: a file is gone, or is another now.
+    """
+    from airflow_lineage_provider.sources.view_values import ParquetRows
+
+    source, read = group[0], files_read(group[0].version)
+    if because := _not_read_here(source):
+        raise SparkRequired(f"the rows of {table} are not read here: {because}")
+    if gone := [str(path) for path in read if not path.is_file()]:
+        raise SourceUnavailable(f"{table}: {', '.join(gone[:_SHOWN])}: gone since the run read it")
+    try:
+        rows = ParquetRows.at(sorted(read))
+    except InvalidOption as problem:
+        raise SparkRequired(f"the rows of {table} are not read here: {problem}") from problem
+    if other := differing(read, files_now(rows)):
+        raise SourceUnavailable(f"{table}: {other}: not as the run read it")
+    return rows
+
+
+def _not_read_here(source: RecordedSource) -> str:
+    version = source.version
+    if not isinstance(version, FilesVersion):
+        return "the run read them from no files"
+    if not version.files:
+        return "the run read too many files to know each of them"
+    if any(local_path(uri) is None for uri in version.files):
+        return "their files are not on this machine"
+    if version.kept_rows is not None:
+        return "the session that read them had kept rows, which may be others"
+    return "the run read some of the rows of its files alone" if source.rows_of is not None else ""
