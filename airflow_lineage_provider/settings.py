@@ -221,6 +221,12 @@ def web_udfs() -> bool:
     return _flag("AIRFLOW_LINEAGE_WEB_UDFS", "0")
 
 
+def web_crossfilter_rows() -> int:
+    """The most rows of a table whose linked views the lineage tab's server makes and holds (``AIRFLOW_LINEAGE_WEB_CROSSFILTER_ROWS``,
+    default 5,000,000)."""
+    return _whole("WEB_CROSSFILTER_ROWS", 5_000_000, most=2**32 - 1)
+
+
 def derivation_dag() -> str:
     """The DAG that the lineage tab has answer what needs Spark (``AIRFLOW_LINEAGE_DERIVATION_DAG``, default ``lineage_derivation``)."""
     return os.environ.get("AIRFLOW_LINEAGE_DERIVATION_DAG") or "lineage_derivation"

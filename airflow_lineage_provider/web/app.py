@@ -12,6 +12,7 @@ from airflow_lineage_provider.web.api import (
     columns,
     derivations,
     explanations,
+    linked_views,
     navigation,
     openapi,
     pictures,
@@ -32,7 +33,19 @@ def create_app() -> FastAPI:
     app = FastAPI(title="Pipeline lineage with reasons", version=__version__, openapi_url=None, docs_url=None, redoc_url=None)
     app.add_middleware(Headers)
     problems.install(app)
-    for resource in (runs, rows, explanations, source_rows, pictures, derivations, spark_answers, navigation, columns, openapi):
+    for resource in (
+        runs,
+        rows,
+        explanations,
+        source_rows,
+        linked_views,
+        pictures,
+        derivations,
+        spark_answers,
+        navigation,
+        columns,
+        openapi,
+    ):
         app.include_router(resource.router, prefix=API, dependencies=[Depends(get_user)], responses=problems.RESPONSES)
     app.include_router(shell.router)
     return app

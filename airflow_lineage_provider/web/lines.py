@@ -73,6 +73,38 @@ def why_not_lines(run_id: str, where: str, table: str) -> Lines:
     return Lines(python, f"airflow-lineage why-not {run_id} {_rows_of(where, table)}", _conf("why_not", run_id, where, table))
 
 
+def crossfilter_lines(places: Sequence[str], views: Mapping[str, tuple[str | None, str | None]]) -> Lines:
+    """`Lineage.crossfilter` over files; each view is an expression, or the id of a run. The command has no runs.
+
+    >>> made = crossfilter_lines(["a b.parquet"], {"late": ("delay > 30", None)})
+    >>> made.python, made.command
+    ('lineage.crossfilter(["a b.parquet"], {"late": "delay > 30"})', "airflow-lineage brush 'a b.parquet' --view 'late=delay > 30' --serve")
+    """
+    python = f"lineage.crossfilter({json.dumps(list(places), ensure_ascii=False)}, {_views(views)})"
+    if any(run is not None for _, run in views.values()):
+        return Lines(python, None)
+    told = " ".join(f"--view {shlex.quote(f'{name}={expression}')}" for name, (expression, _) in views.items())
+    return Lines(python, f"airflow-lineage brush {shlex.join(places)} {told} --serve")
+
+
+def crossfilter_lines_of(run_id: str, table: str, views: Mapping[str, tuple[str | None, str | None]]) -> Lines:
+    """The same over the source rows that stand behind a run's result, wherever they are.
+
+    >>> crossfilter_lines_of("01a", "loan", {"month": ("month(date)", None)}).python
+    'lineage.crossfilter(lineage.get_run("01a").backward("true", "loan"), {"month": "month(date)"})'
+    """
+    behind = f'lineage.get_run("{run_id}").backward("true", {_quoted(table)})'
+    return Lines(f"lineage.crossfilter({behind}, {_views(views)})", None)
+
+
+def _views(views: Mapping[str, tuple[str | None, str | None]]) -> str:
+    told = (
+        f"{_quoted(name)}: {_quoted(expression or '') if run is None else f'lineage.get_run({_quoted(run)})'}"
+        for name, (expression, run) in views.items()
+    )
+    return "{" + ", ".join(told) + "}"
+
+
 def kept_lines(derivation_id: str) -> Lines:
     """`Lineage.answer`: an answer that is kept.
 

@@ -31,6 +31,7 @@ _STATUS: tuple[tuple[type[errors.LineageError], int], ...] = (
     (errors.RunNotFound, 404),
     (errors.DerivationNotFound, 404),
     (errors.SparkRequired, 409),
+    (errors.SourceUnavailable, 409),
     (errors.RunNotComplete, 409),
     (errors.ResultNotStored, 409),
     (errors.ParameterError, 409),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import pytest
 
 from airflow_lineage_provider.store import Store
 from tests.airflow.conftest import DagResult, airflow_home, dags, run_in_process  # noqa: F401
-from tests.web.recorded_runs import restore
+from tests.web.recorded_runs import restore, restore_flights
 
 os.environ["AIRFLOW__API_AUTH__JWT_SECRET"] = "of the tests, " * 5
 NAMES = ("judged", "reported", "again", "alone")
@@ -60,6 +61,22 @@ def setting(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
 def runs(store: Store) -> dict[str, str]:
     """The ids of the recorded runs, by name, in the tests' store."""
     return {name: restore(store, name) for name in NAMES}
+
+
+@dataclass(frozen=True)
+class Flights:
+    """Runs over flights in a store of their own: where their files are, and their ids by name."""
+
+    store: Store
+    folder: Path
+    runs: dict[str, str]
+
+
+@pytest.fixture(scope="session")
+def flights(lineage_home: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Flights]:
+    folder = tmp_path_factory.mktemp("crossfilter") / "flights"
+    with Store.open(database(lineage_home, "flights")) as opened:
+        yield Flights(opened, folder, restore_flights(opened, folder))
 
 
 @pytest.fixture(scope="session")

@@ -12,15 +12,18 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from airflow_lineage_provider import Feature, Lineage, payload, reasoned_udf
 from airflow_lineage_provider.store import Store, stop_embedded
 from airflow_lineage_provider.typed_json import written
+from airflow_lineage_provider.words import Strategy
+from tests.crossfilter.flights import flights
 from tests.local_session import local_session
 from tests.store.conftest import sql
+from tests.web.recorded_runs import BY, FLIGHTS, HERE
 
-HERE = Path(__file__).parent / "recorded"
 JUDGED = "/data/judged"
 """Where the first pipeline writes, and the second reads; the tests have no such folder, as after a clean-up."""
 
@@ -64,6 +67,15 @@ def few(spark: Any) -> Any:
     return spark.createDataFrame([(1, "one"), (2, None)], "n int, word string")
 
 
+def make_flights() -> None:
+    """Three files of them, with a column that people may have reasons to withhold."""
+    Path(FLIGHTS).mkdir(parents=True)
+    for at in range(3):
+        made = flights(70, seed=at)
+        seats = pa.array([f"{70 * at + row:03}A" for row in range(70)])
+        pq.write_table(made.append_column("seat", seats), f"{FLIGHTS}/part-{at}.parquet", compression="zstd")
+
+
 def task(dag_id: str, task_id: str) -> dict[str, Any]:
     return {"dag_id": dag_id, "run_id": "manual__2025-12-31T06:00:00+00:00", "task_id": task_id, "map_index": -1, "try_number": 1}
 
@@ -85,10 +97,23 @@ def main() -> None:
         alone = lineage.run(few, name="notebook")
         for name, run in {"judged": judged, "reported": reported, "again": again, "alone": alone}.items():
             write(store, name, run.id)
+        record_flights(spark, lineage)
     spark.stop()
     stop_embedded(Path(home))
     shutil.rmtree(home)
     shutil.rmtree(JUDGED)
+
+
+def record_flights(spark: Any, lineage: Lineage) -> None:
+    """The runs over flights, each of a DAG of its own, and the files that they read."""
+    make_flights()
+    spark.read.parquet(FLIGHTS).createOrReplaceTempView("flights")
+    for name, query in BY.items():
+        strategy: Strategy = "rerun" if name == "rerun" else "function_materialization"
+        run = lineage.run(query, name=f"flights.{name}", strategy=strategy, context=task(f"flights_{name}", name))
+        write(lineage.store, name, run.id)
+    shutil.copytree(FLIGHTS, HERE / "flights")
+    shutil.rmtree(FLIGHTS)
 
 
 def write(store: Store, name: str, run_id: str) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,11 +19,20 @@ from airflow_lineage_provider.typed_json import read
 from tests.store.conftest import sql
 
 HERE = Path(__file__).parent / "recorded"
+FLIGHTS = "/data/flights"
+"""What the pipelines over flights read where they were recorded; the tests have its files elsewhere (`restore_flights`)."""
+BY = {
+    "carriers": "SELECT carrier, count(*) AS flights FROM flights GROUP BY carrier",
+    "places": "SELECT lat, max(delay) AS worst FROM flights GROUP BY lat",
+    "twice": "SELECT carrier, 'one' AS which FROM flights UNION ALL SELECT carrier, 'other' FROM flights",
+    "rerun": "SELECT carrier, min(delay) AS least FROM flights GROUP BY carrier",
+}
 
 
-def restore(store: Store, name: str, **changes: Any) -> str:
-    """Enter a recorded run, whole; its id."""
-    document = json.loads((HERE / f"{name}.json").read_text())
+def restore(store: Store, name: str, moved: tuple[str, str] = ("", ""), **changes: Any) -> str:
+    """Enter a recorded run, whole; its id. ``moved``: where what it read was, and where it is."""
+    text = (HERE / f"{name}.json").read_text()
+    document = json.loads(text.replace(*moved) if moved[0] else text)
     record = replace(read(RunRecord, document["record"]), **changes)
     store.begin_run(replace(record, status="running", finished=None))
     for table, one in document["tables"].items():
@@ -32,6 +43,16 @@ def restore(store: Store, name: str, **changes: Any) -> str:
     finished = record.finished.isoformat() if record.finished else None
     sql(store.url, "UPDATE lineage.runs SET finished = %s WHERE id = %s", [finished, record.id])
     return record.id
+
+
+def restore_flights(store: Store, folder: Path) -> dict[str, str]:
+    """The runs over flights, which read the files that are put into this folder; their ids, by name."""
+    shutil.copytree(HERE / "flights", folder)
+    ids = {name: restore(store, name, (FLIGHTS, str(folder))) for name in BY}
+    (source,) = json.loads((HERE / "carriers.json").read_text())["record"]["inputs"]
+    for uri, (_, changed) in source["version"]["files"].items():
+        os.utime(folder / Path(uri).name, ns=(changed * 1_000_000, changed * 1_000_000))
+    return ids
 
 
 def parts(rows: pa.Table, columns: list[Column]) -> dict[int, pa.Table]:

@@ -9,8 +9,9 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
+import pyarrow.parquet as pq
 import pytest
 
 from airflow_lineage_provider import Lineage
@@ -19,6 +20,7 @@ from airflow_lineage_provider.deriving.kept.answers import record_of
 from airflow_lineage_provider.store import Store
 from tests.chromium import SHOTS, needs_chromium, started
 from tests.deriving import kept_examples
+from tests.web.conftest import Flights
 from tests.web.front_end import TAB, large
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -240,6 +242,76 @@ def test_rows_are_saved_as_files(opened: Callable[..., Any], runs: dict[str, str
     lines = Path(saved.value.path()).read_text().splitlines()
     assert lines[0] == '"client_id","name","date","amount","judge"'
     assert len(lines) == 4
+
+
+@SIZES
+def test_linked_views_of_a_source_table(
+    opened: Callable[..., Any], flights: Flights, monkeypatch: pytest.MonkeyPatch, width: int, scheme: str
+) -> None:
+    from playwright.sync_api import expect
+
+    monkeypatch.setenv("AIRFLOW_LINEAGE_STORE", flights.store.url)
+    rows = pq.read_table(flights.folder).to_pandas()
+    most = str(rows.carrier.mode()[0])
+    page = opened(f"lineage/tab#run={flights.runs['carriers']}", width=width, scheme=scheme)
+    page.get_by_role("link", name="Crossfilter").click()
+    page.get_by_role("button", name="this run").click()
+    page.get_by_role("button", name="lat", exact=True).click()
+    page.get_by_role("button", name="seat", exact=True).click()
+    page.get_by_label("Another view").fill("floor(delay / 10)")
+    page.keyboard.press("Enter")
+
+    def box(name: str) -> Any:
+        return page.get_by_role("region", name=name, exact=True)
+
+    def left(number: int) -> None:
+        expect(page.get_by_text("rows are left by all brushes")).to_have_text(f"{number} of 210 rows are left by all brushes.")
+
+    expect(box("floor(delay / 10)").get_by_role("button", name="0.0")).to_be_visible()
+    left(210)
+    look(page, f"crossfilter-{width}")
+    # By pointer, and by keyboard.
+    box("floor(delay / 10)").get_by_role("button", name="0.0", exact=False).first.click()
+    early = rows[(rows.delay // 10) == 0]
+    left(len(early))
+    carrier = box("flights.carriers").locator(".line", has_text=f"{most}, ")
+    carrier.get_by_role("button").focus()
+    page.keyboard.press("Enter")
+    both = early[early.carrier == most]
+    left(len(both))
+    expect(carrier.locator(".count")).to_have_text(str(len(both)))
+    assert box("flights.carriers").get_by_role("button", pressed=True).count() == 1
+    page.get_by_role("button", name="Show rows").click()
+    page.get_by_role("heading", name=f"Rows 1 to {min(50, len(both))} of {len(both)} rows").wait_for()
+    seats = page.get_by_role("region", name="Rows that all brushes leave").locator("tbody tr td:last-child").all_inner_texts()
+    assert seats == both.seat.tolist()[:50]
+    look(page, f"crossfilter-brushed-{width}")
+    # A range of many bars, by keyboard, in steps of a person who does not wait for answers.
+    first = box("seat").get_by_label("From: seat")
+    first.focus()
+    for _ in range(100):
+        page.keyboard.press("ArrowRight")
+    left(len(both[both.seat >= "100A"]))
+    page.get_by_role("button", name="Clear all brushes").click()
+    left(210)
+    # The address has the views and nothing that is brushed.
+    carrier.get_by_role("button").click()
+    link = page.get_by_role("link", name="Link to these views").get_attribute("href")
+    assert most not in unquote(link)
+    page.goto("about:blank")
+    page.goto(link)
+    left(210)
+    box("flights.carriers").get_by_role("link", name=f"Why? {most}, ", exact=False).click()
+    page.frame_locator("iframe").get_by_text("flights.carriers").first.wait_for()
+    page.go_back()
+    box("flights.carriers").get_by_role("button").first.wait_for()
+
+
+def test_linked_views_that_the_server_refuses(opened: Callable[..., Any], runs: dict[str, str]) -> None:
+    page = opened(f"lineage/tab#run={runs['judged']}&part=crossfilter")
+    page.get_by_text("Not from here.").wait_for()
+    page.get_by_text(f'lineage.crossfilter(lineage.get_run("{runs["judged"]}").backward("true", "').wait_for()
+    look(page, "crossfilter-not-here")
 
 
 DAG_RUN = "lineage/tab?dag_id={}&dag_run_id=manual__2025-12-31T06%3A00%3A00%2B00%3A00"

@@ -21,12 +21,18 @@ OnlyDag = Callable[[str, str], None]
 
 def routes(runs: dict[str, str], derivation: str = "x") -> list[tuple[str, str, Any]]:
     of_run = f"{API}/runs/{runs['judged']}"
+    views: dict[str, Any] = {"table": "client", "views": [{"name": "debt", "expression": "debt"}]}
+    brushed = views | {"made": "x", "brushes": [None]}
     return [
         ("GET", of_run, None),
         ("POST", f"{of_run}/rows", {}),
         ("POST", f"{of_run}/explanation", {"where": "client_id = 49"}),
         ("POST", f"{of_run}/forward", {"table": "client", "where": "client_id = 49"}),
         ("POST", f"{of_run}/why-not", {"table": "client", "where": "client_id = 49"}),
+        ("GET", f"{of_run}/crossfilter?table=client", None),
+        ("POST", f"{of_run}/crossfilter", views),
+        ("POST", f"{of_run}/crossfilter/counts", brushed),
+        ("POST", f"{of_run}/crossfilter/rows", brushed),
         ("GET", f"{of_run}/columns", None),
         ("GET", f"{of_run}/derivations", None),
         ("GET", f"{API}/derivations/{derivation}", None),

@@ -177,6 +177,47 @@ export interface Picture {
   problems: string[];
 }
 
+/** A view of a table: an expression of DuckDB's SQL over a row, or a run that read the table. */
+export type ViewAsked = { name: string; expression: string } | { name: string; run: string };
+
+export interface ViewsAsked {
+  table: string;
+  views: ViewAsked[];
+}
+
+export interface LinkedView {
+  name: string;
+  expression: string;
+  labels: string[];
+  totals: number[];
+  /** The run whose rows the bars are, and the numbers of these: a bar beyond them has the rows that are in none. */
+  run: string | null;
+  numbers: string[];
+}
+
+export interface LinkedViews {
+  table: string;
+  rows: number;
+  /** Names these views, for who brushes them. */
+  made: string;
+  views: LinkedView[];
+  ask: Ask;
+}
+
+/** Of each view the bars that are brushed, or null where it has no brush. */
+export type Brushes = (number[] | null)[];
+
+export interface Brushed {
+  asked: ViewsAsked;
+  made: string;
+  brushes: Brushes;
+}
+
+export interface BrushedRows extends Table {
+  offset: number;
+  total: number;
+}
+
 /** What a table of an answer can be saved as. */
 export type FileForm = "csv" | "arrow";
 
@@ -219,6 +260,13 @@ async function problem(response: Response): Promise<Problem> {
   return new Problem("NoAnswer", `the server answered ${response.status}`, null);
 }
 
+async function numbers(path: string, body: unknown): Promise<Uint32Array> {
+  const response = await sent(path, undefined, body);
+  if (!response.ok) throw await problem(response);
+  const read = new DataView(await response.arrayBuffer());
+  return Uint32Array.from({ length: read.byteLength / 4 }, (_, at) => read.getUint32(4 * at, true));
+}
+
 const run = (id: string) => `runs/${encodeURIComponent(id)}`;
 
 function wanted(form: ExplanationForm): Record<string, string> {
@@ -251,6 +299,15 @@ export const api = {
   impact: (id: string, asked: SourceRows, signal?: AbortSignal) => answer<Forward>(`${run(id)}/forward`, signal, { ...asked, across: true }),
   forwardFile: (id: string, asked: SourceRows, form: FileForm) => file(`${run(id)}/forward`, form, asked),
   whyNot: (id: string, asked: SourceRows, signal?: AbortSignal) => answer<{ found: Forward }>(`${run(id)}/why-not`, signal, asked),
+  viewsOffered: (id: string, table: string, signal?: AbortSignal) =>
+    answer<{ table: string; rows: number; columns: string[]; runs: Run[] }>(`${run(id)}/crossfilter?${new URLSearchParams({ table })}`, signal),
+  linkedViews: (id: string, asked: ViewsAsked, signal?: AbortSignal) => answer<LinkedViews>(`${run(id)}/crossfilter`, signal, asked),
+  /** How many rows all brushes leave, and then each bar of each view. */
+  brushedCounts: (id: string, { asked, ...brushed }: Brushed) => numbers(`${run(id)}/crossfilter/counts`, { ...asked, ...brushed }),
+  brushedRows: (id: string, { asked, ...brushed }: Brushed, page: { offset: number; limit: number }, signal?: AbortSignal) =>
+    answer<BrushedRows>(`${run(id)}/crossfilter/rows`, signal, { ...asked, ...brushed, ...page }),
+  brushedRowsFile: (id: string, { asked, ...brushed }: Brushed, form: FileForm) =>
+    file(`${run(id)}/crossfilter/rows`, form, { ...asked, ...brushed, limit: 10_000 }),
   columns: (id: string, across: boolean, signal?: AbortSignal) => answer<Columns>(`${run(id)}/columns?across=${across}`, signal),
   columnsFile: (id: string, across: boolean, form: FileForm) => file(`${run(id)}/columns?across=${across}`, form),
   derivations: (id: string, signal?: AbortSignal) => answer<{ derivations: Derivation[] }>(`${run(id)}/derivations`, signal),

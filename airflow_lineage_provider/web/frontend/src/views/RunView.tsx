@@ -6,12 +6,13 @@ import { api, type RunDetails } from "../api";
 import { go, hashOf, permalink, useView, type View } from "../place";
 import { STRATEGIES, count, seconds, size, when } from "../words";
 import { ColumnsView } from "./ColumnsView";
+import { CrossfilterView } from "./CrossfilterView";
 import { RowsView } from "./RowsView";
 import { SourcesView } from "./SourcesView";
 import { StoredView } from "./StoredView";
 import { Answers } from "./Answers";
 
-const PARTS = { rows: "Rows", sources: "Source rows", columns: "Columns", stored: "What is stored", answers: "Stored answers" } as const;
+const PARTS = { rows: "Rows", sources: "Source rows", crossfilter: "Crossfilter", columns: "Columns", stored: "What is stored", answers: "Stored answers" } as const;
 type Part = keyof typeof PARTS;
 
 /** One run of a pipeline. */
@@ -42,6 +43,7 @@ export function RunView({ id, isOnly = false }: { id: string; isOnly?: boolean }
               </nav>
               {part === "rows" && <RowsView details={found.data} view={view} change={(next) => go({ run: id, ...next })} />}
               {part === "sources" && <SourcesView details={found.data} view={view} />}
+              {part === "crossfilter" && <CrossfilterView details={found.data} view={view} />}
               {part === "columns" && <ColumnsView id={id} />}
               {part === "stored" && <StoredView details={found.data} />}
               {part === "answers" && <Answers id={id} view={view} />}

@@ -1,0 +1,184 @@
+"""Views of a source table that filter one another, as one person may see them: made once, and kept while they are brushed.
+
+Whoever asks is judged anew at every question. What is kept says nothing of people: it is found by the table's files as they are, the views,
+and the columns that may be asked about, and holds no brush.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any
+
+from starlette.exceptions import HTTPException
+
+from airflow_lineage_provider import settings
+from airflow_lineage_provider.answers.crossfilter import Crossfilter, GivenBars
+from airflow_lineage_provider.deriving.rows_read import rows_read
+from airflow_lineage_provider.deriving.run_bars import bars_of_run
+from airflow_lineage_provider.errors import AnswerTooLarge, InvalidOption, InvalidTarget
+from airflow_lineage_provider.reasons.discretion import Discretion
+from airflow_lineage_provider.recorded_run import Run
+from airflow_lineage_provider.recording import named_table, tables_of
+from airflow_lineage_provider.render.askable import SECRET, askable_columns, askable_of_source
+from airflow_lineage_provider.render.crossfilter_page import MOST_BARS
+from airflow_lineage_provider.sources.kept import Kept
+from airflow_lineage_provider.sources.view_values import ParquetRows, ShownRows
+from airflow_lineage_provider.sql.row_expressions import NotPlain, columns_of
+from airflow_lineage_provider.web.asking import Question
+from airflow_lineage_provider.web.foreign import written_by
+from airflow_lineage_provider.web.withheld import rows_shown
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from airflow_lineage_provider.recording import RecordedSource
+
+MOST_BYTES = 256 * 2**20
+
+
+@dataclass(frozen=True, eq=False)
+class LinkedViews:
+    """Views, and a name of their bars and of the bar of each row: who brushes by the numbers of bars says which views they mean."""
+
+    crossfilter: Crossfilter
+
+    @property
+    def nbytes(self) -> int:
+        """How much memory they take."""
+        return self.crossfilter.nbytes
+
+    @cached_property
+    def made(self) -> str:
+        """The name."""
+        found = blake2b(digest_size=12)
+        for name, view in self.crossfilter.views.items():
+            found.update(repr((name, view.expression, view.values.to_pylist())).encode("utf-8", "surrogatepass"))
+            found.update(self.crossfilter.codes(name).tobytes())
+        return found.hexdigest()
+
+
+_KEPT: Kept[LinkedViews] = Kept(MOST_BYTES)
+os.register_at_fork(after_in_child=_KEPT.clear)
+
+
+@dataclass(frozen=True)
+class TableAsked:
+    """A source table of a run that this person may see, and the rows of its files."""
+
+    name: str
+    rows: ParquetRows
+    askable: tuple[str, ...]
+    shown: tuple[str, ...]
+
+
+def table_asked(question: Question, run: Run, table: str) -> TableAsked:
+    """The table.
+
+    :raises InvalidTarget: the run has no such table. :raises SparkRequired, SourceUnavailable: `rows_read`.
+    :raises HTTPException: a run of a DAG that this person may not read wrote it (403).
+    """
+    tables = tables_of(run.plan)
+    name = named_table(table, tables)
+    for leaf in tables[name]:
+        if any(writer is None or not question.rights.may_see(writer) for writer in written_by(question.lineage(), leaf, run.id)):
+            raise HTTPException(403, f"the rows of {name} are withheld: a run of another DAG wrote them, which you may not read")
+    rows = rows_read(name, tables[name])
+    return TableAsked(name, rows, *_columns(tables[name][0], name, rows))
+
+
+def _columns(source: RecordedSource, table: str, rows: ParquetRows) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The columns of the files that may be asked about, and those of which a row may be shown, if masked."""
+    askable = {one.casefold() for one in askable_of_source(source, table)}
+    known, discretion = {one.casefold() for one in source.source.columns}, Discretion.of()
+    shown = tuple(one for one in rows.columns if one.casefold() in known and not discretion.hides(one, table))
+    return tuple(one for one in shown if one.casefold() in askable and not discretion.withholds(one, table)), shown
+
+
+def linked_views(question: Question, table: TableAsked, views: Mapping[str, str | Run]) -> LinkedViews:
+    """Views by expressions of DuckDB's SQL over a row, and by runs that read this table.
+
+    :raises AnswerTooLarge: the table has more rows, or a view more bars, than a server is to hold.
+    :raises InvalidTarget: a view has a column that is withheld. :raises InvalidOption: it cannot be one.
+    :raises SparkRequired: the lineage of a run is not to be had without.
+    """
+    most = settings.web_crossfilter_rows()
+    if table.rows.count > most:
+        bound = f"the {most:,} of linked views here (AIRFLOW_LINEAGE_WEB_CROSSFILTER_ROWS)"
+        raise AnswerTooLarge(f"{table.name} has {table.rows.count:,} rows, more than {bound}")
+    for name, view in views.items():
+        check_view(name, view, table)
+    key = (table.rows.versions, table.askable, table.shown, tuple((name, *_named(view)) for name, view in views.items()))
+    return _KEPT.found(key, partial(_made, question, table, views))
+
+
+def check_view(name: str, view: str | Run, table: TableAsked) -> None:
+    """See that a view tells nothing of what is withheld.
+
+    :raises InvalidTarget: it has such a column, or is a run of whose result no value may be shown.
+    :raises InvalidOption: it is no plain expression over a row.
+    """
+    if isinstance(view, Run):
+        if not askable_columns(view.plan):
+            raise InvalidTarget(f"view {name}: {SECRET}")
+        return
+    try:
+        read = columns_of(view)
+    except NotPlain as problem:
+        raise InvalidOption(f"view {name}: {problem}") from problem
+    if read & {one.casefold() for one in table.rows.columns} - {one.casefold() for one in table.askable}:
+        raise InvalidTarget(f"view {name}: {SECRET}")
+
+
+def _named(view: str | Run) -> tuple[Any, ...]:
+    """What a view depends on beside the table: of a run also which of its columns are told."""
+    if isinstance(view, str):
+        return (view,)
+    discretion, names = Discretion.of(), view.plan.plan.names
+    told = tuple((discretion.hides(name), discretion.withholds(name)) for name in names)
+    return view.id, told, tuple(askable_columns(view.plan))
+
+
+def _made(question: Question, table: TableAsked, views: Mapping[str, str | Run]) -> LinkedViews:
+    bars: dict[str, str | GivenBars] = {}
+    for name, view in views.items():
+        question.in_time()
+        try:
+            bars[name] = view if isinstance(view, str) else _of_run(question, table, view)
+        except InvalidOption as problem:
+            raise InvalidOption(f"view {name}: {problem}") from problem
+    rows = ShownRows(table.rows, table.askable, table.shown, settings.web_seconds())
+    made = Crossfilter(table.name, rows, bars)
+    table.rows.check()
+    for name, one in made.views.items():
+        if len(one.values) > MOST_BARS:
+            raise AnswerTooLarge(f"view {name} has {len(one.values):,} bars, more than the {MOST_BARS:,} that are drawn: bin it")
+    if made.nbytes > MOST_BYTES:
+        raise AnswerTooLarge(f"these views take {made.nbytes:,} bytes of memory, more than the {MOST_BYTES:,} of a server: choose fewer")
+    return LinkedViews(made)
+
+
+def _of_run(question: Question, table: TableAsked, run: Run) -> GivenBars:
+    find = partial(bars_of_run, rows=table.rows, shown=rows_shown)
+    return run._asking.answered("finding the bars of", None, question.in_time, find)
+
+
+def rows_under(views: LinkedViews, brushes: Sequence[Sequence[int] | None], offset: int, limit: int) -> tuple[pa.Table, int]:
+    """Rows that all brushes leave, from ``offset`` on, with all columns that are not hidden; and how many there are."""
+    found = views.crossfilter.brush_bars(by_view(views, brushes), alone=True)
+    numbers = views.crossfilter.numbers(found.counted)
+    return views.crossfilter.source.take(numbers[offset : offset + limit]), len(numbers)
+
+
+def by_view(views: LinkedViews, brushes: Sequence[Sequence[int] | None]) -> dict[str, Sequence[int]]:
+    """The brushes that there are, by view.
+
+    :raises InvalidOption: it is no list of bars, or None, for each view.
+    """
+    names = list(views.crossfilter.views)
+    if len(brushes) != len(names):
+        raise InvalidOption(f"what is brushed is a list of {len(names)}: for each view a list of its bars' numbers, or null")
+    return {name: one for name, one in zip(names, brushes, strict=True) if one is not None}
