@@ -83,12 +83,14 @@ class _Handler(BaseHTTPRequestHandler):
     crossfilter: Crossfilter
     page: bytes
     secret: str
+    explaining: threading.Lock
+    """One at a time: the first that needs Spark may start it."""
     protocol_version = "HTTP/1.0"  # a connection for each question: none outlives the server
     timeout = 60
 
     @classmethod
     def of(cls, crossfilter: Crossfilter, page: bytes, secret: str) -> type[_Handler]:
-        return type("Handler", (cls,), {"crossfilter": crossfilter, "page": page, "secret": secret})
+        return type("Handler", (cls,), {"crossfilter": crossfilter, "page": page, "secret": secret, "explaining": threading.Lock()})
 
     def do_GET(self) -> None:  # the name that http.server asks for
         asked = _EXPLAIN.fullmatch(self.path.removeprefix(f"/{self.secret}/")) if self.path.startswith(f"/{self.secret}/") else None
@@ -102,7 +104,8 @@ class _Handler(BaseHTTPRequestHandler):
     def _explain(self, view: int, bar: int) -> None:
         names = list(self.crossfilter.views)
         try:
-            found = self.crossfilter.explain_bar(names[view] if view < len(names) else "", bar)
+            with self.explaining:
+                found = self.crossfilter.explain_bar(names[view] if view < len(names) else "", bar)
             self._give(200, "text/html; charset=utf-8", found.to_html().encode())
         except LineageError as problem:
             self._refuse(404 if isinstance(problem, InvalidOption) else 409, str(problem))

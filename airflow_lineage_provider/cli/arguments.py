@@ -301,14 +301,17 @@ def _no_lazy(made: argparse.ArgumentParser) -> None:
 
 def _brush(made: argparse.ArgumentParser) -> None:
     made.add_argument("paths", metavar="PATH", nargs="+", help="Parquet files, or folders of them: the rows of one table")
-    made.add_argument("--view", type=pair(str), action="append", required=True, metavar="NAME=EXPRESSION",
+    made.add_argument("--view", type=pair(str), action="append", default=[], metavar="NAME=EXPRESSION",
                       help="a view, by an expression of DuckDB's SQL over a row; may be given several times")  # fmt: skip
+    made.add_argument("--run", dest="runs", type=pair(str), action="append", default=[], metavar="NAME=RUN",
+                      help="a view whose bars are the rows of the result of a recorded run that read these files, by its id")  # fmt: skip
     made.add_argument("--brush", type=pair(json_or_text), action="append", default=[], metavar="NAME=VALUE",
                       help="a value of a view's bars, or a JSON array of them; may be given several times")  # fmt: skip
     max_rows(made, "a page (--html) may have at most N rows; more are an error (default: 1000000)")
     made.add_argument("--bars", type=natural, default=20, metavar="N", help="show at most N bars of each view (default: %(default)s)")
     made.add_argument("--serve", type=natural, nargs="?", const=0, metavar="PORT",
                       help="serve them to a browser on this machine until Ctrl-C, from tables of any size (default: any port)")  # fmt: skip
+    spark(made)
     json(made)
     html(made)
 

@@ -16,27 +16,42 @@ if TYPE_CHECKING:
 
 
 def brush(options: Namespace, out: Streams) -> int:
-    """Show what brushes on views of local Parquet files leave. Neither Spark nor a store is started."""
-    from airflow_lineage_provider.answers.crossfilter import MOST_PAGE_ROWS, Crossfilter
+    """Show what brushes on views of local Parquet files leave. Without runs among the views neither Spark nor a store is started."""
+    from airflow_lineage_provider.answers.crossfilter import MOST_PAGE_ROWS
     from airflow_lineage_provider.render.crossfilter_text import show, to_dict
 
-    views = dict(options.view)
-    if len(views) < len(options.view):
-        raise InvalidOption("--view: two views have one name")
     brushes: dict[str, list[Any]] = {}
     for name, value in options.brush:
         brushes.setdefault(name, []).extend(value if isinstance(value, list) else [value])
-    out.progress("reading the values of the views")
-    made = Crossfilter.over(options.paths, views)
-    if options.serve is not None:
-        return _serve(made, options, out)
-    found = made.brush(brushes)
-    most = MOST_PAGE_ROWS if options.max_rows is None else options.max_rows
-    give(
-        options, out, page=lambda path: made.to_html(path, max_rows=most), to_dict=lambda: to_dict(found),
-        show=lambda: show(found, out.console, bars=options.bars),
-    )  # fmt: skip
+    with ExitStack() as stack:
+        made = _linked_views(options, out, stack)
+        if options.serve is not None:
+            return _serve(made, options, out)
+        found = made.brush(brushes)
+        most = MOST_PAGE_ROWS if options.max_rows is None else options.max_rows
+        give(
+            options, out, page=lambda path: made.to_html(path, max_rows=most), to_dict=lambda: to_dict(found),
+            show=lambda: show(found, out.console, bars=options.bars),
+        )  # fmt: skip
     return 0
+
+
+def _linked_views(options: Namespace, out: Streams, stack: ExitStack) -> Crossfilter:
+    """The views, those by expressions first; what explains a bar of a run is open until the stack ends."""
+    from airflow_lineage_provider.answers.crossfilter import Crossfilter
+
+    views: dict[str, Any] = dict([*options.view, *options.runs])
+    if not views:
+        raise InvalidOption("give at least one view: --view NAME=EXPRESSION, or --run NAME=RUN")
+    if len(views) < len(options.view) + len(options.runs):
+        raise InvalidOption("--view, --run: two views have one name")
+    if options.runs:
+        lineage = asking(options, out, stack)
+        views |= {name: lineage.get_run(run) for name, run in options.runs}
+        out.progress("finding the bars of runs, and reading the values of the other views")
+        return lineage.crossfilter(options.paths, views)
+    out.progress("reading the values of the views")
+    return Crossfilter.over(options.paths, views)
 
 
 def _serve(made: Crossfilter, options: Namespace, out: Streams) -> int:

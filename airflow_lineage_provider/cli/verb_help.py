@@ -111,10 +111,11 @@ VERBS: Mapping[str, VerbHelp] = {
         ),
     ),
     "brush": VerbHelp(
-        "show linked views of local Parquet files, and what brushes on some leave in the others; no run is needed",
+        "show linked views of local Parquet files, by expressions or by recorded runs, and what brushes on some leave in the others",
         (
             "airflow-lineage brush flights.parquet --view carrier=carrier --view hour=hour --brush carrier=AA --html flights.html",
             "airflow-lineage brush judged/ --view judge=judge --view 'month=month(date)' --brush 'month=[11, 12]' --json",
+            "airflow-lineage brush flights.parquet --run carriers=01JG3Q --view hour=hour --serve",
         ),
     ),
     "show-derivation": VerbHelp(

@@ -74,17 +74,20 @@ def why_not_lines(run_id: str, where: str, table: str) -> Lines:
 
 
 def crossfilter_lines(places: Sequence[str], views: Mapping[str, tuple[str | None, str | None]]) -> Lines:
-    """`Lineage.crossfilter` over files; each view is an expression, or the id of a run. The command has no runs.
+    """`Lineage.crossfilter` over files; each view is an expression, or the id of a run.
 
-    >>> made = crossfilter_lines(["a b.parquet"], {"late": ("delay > 30", None)})
-    >>> made.python, made.command
-    ('lineage.crossfilter(["a b.parquet"], {"late": "delay > 30"})', "airflow-lineage brush 'a b.parquet' --view 'late=delay > 30' --serve")
+    >>> made = crossfilter_lines(["a b.parquet"], {"late": ("delay > 30", None), "by": (None, "01a")})
+    >>> made.python
+    'lineage.crossfilter(["a b.parquet"], {"late": "delay > 30", "by": lineage.get_run("01a")})'
+    >>> made.command
+    "airflow-lineage brush 'a b.parquet' --view 'late=delay > 30' --run by=01a --serve"
     """
+    told = [
+        f"--view {shlex.quote(f'{name}={expression}')}" if run is None else f"--run {shlex.quote(f'{name}={run}')}"
+        for name, (expression, run) in views.items()
+    ]
     python = f"lineage.crossfilter({json.dumps(list(places), ensure_ascii=False)}, {_views(views)})"
-    if any(run is not None for _, run in views.values()):
-        return Lines(python, None)
-    told = " ".join(f"--view {shlex.quote(f'{name}={expression}')}" for name, (expression, _) in views.items())
-    return Lines(python, f"airflow-lineage brush {shlex.join(places)} {told} --serve")
+    return Lines(python, f"airflow-lineage brush {shlex.join(places)} {' '.join(told)} --serve")
 
 
 def crossfilter_lines_of(run_id: str, table: str, views: Mapping[str, tuple[str | None, str | None]]) -> Lines:

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import urllib.request
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
@@ -14,7 +15,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from airflow_lineage_provider import Lineage
 from airflow_lineage_provider.cli import main
+from airflow_lineage_provider.store import Store
+from tests.web.recorded_runs import restore_flights
 
 
 @pytest.fixture
@@ -52,6 +56,47 @@ def test_a_page(flights: str, tmp_path: Path, capfd: pytest.CaptureFixture[str])
     assert "the page cannot be written" in capfd.readouterr().err
 
 
+@pytest.fixture(scope="module")
+def of_flights(store: Store, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, dict[str, str]]]:
+    """Recorded runs over files that are here, in the store."""
+    folder = tmp_path_factory.mktemp("brush") / "recorded"
+    runs = restore_flights(store, folder)
+    yield str(folder), runs
+    for run in runs.values():
+        Lineage(store=store).drop(run)
+
+
+def test_runs_as_views(of_flights: tuple[str, dict[str, str]], store: Store, capfd: pytest.CaptureFixture[str]) -> None:
+    folder, runs = of_flights
+    views = ["--run", f"by={runs['carriers']}", "--view", "late=delay > 10"]
+    assert main(["brush", folder, *views, "--store", store.url, "--brush", "late=true", "--json"]) == 0
+    late, by = json.loads(capfd.readouterr().out)["views"]
+    table = pq.read_table(folder).to_pandas()
+    counted = table[table.delay > 10].carrier.value_counts(dropna=False).to_dict()
+    size = table.carrier.value_counts(dropna=False).to_dict()
+    assert {f"{'NULL' if one is None else one}, {size[one]}": n for one, n in counted.items()} == {
+        row[0]: row[1] for row in by["bars"]["rows"] if row[1]
+    }
+    assert [row[1] for row in late["bars"]["rows"]] == [(table.delay <= 10).sum(), (table.delay > 10).sum()]
+    assert main(["brush", folder, "--run", "by=01zz", "--store", store.url]) == 2
+    assert "01zz" in capfd.readouterr().err
+
+
+def test_a_bar_of_a_run_is_explained_in_the_browser(of_flights: tuple[str, dict[str, str]], store: Store) -> None:
+    folder, runs = of_flights
+    command = [sys.executable, "-m", "airflow_lineage_provider.cli", "brush", folder, "--run", f"by={runs['carriers']}", "--serve"]
+    with subprocess.Popen([*command, "--store", store.url], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
+        try:
+            assert process.stdout is not None
+            url = process.stdout.readline().strip()
+            with urllib.request.urlopen(f"{url}explain/0/0", timeout=30) as page:
+                text = page.read().decode()
+            assert runs["carriers"] in text
+            assert "flights.carriers" in text
+        finally:
+            process.kill()
+
+
 def test_served_until_it_is_ended(flights: str) -> None:
     command = [sys.executable, "-m", "airflow_lineage_provider.cli", "brush", flights, *VIEWS, "--serve"]
     # (What is started in the background of a shell is deaf to Ctrl-C, and so is what it starts.)
@@ -73,6 +118,8 @@ def test_what_is_wrong_is_said(flights: str, capfd: pytest.CaptureFixture[str]) 
     assert "view x: " in capfd.readouterr().err
     assert main(["brush", flights, "--view", "x=delay", "--view", "x=carrier"]) == 2
     assert "two views have one name" in capfd.readouterr().err
+    assert main(["brush", flights]) == 2
+    assert "give at least one view: --view NAME=EXPRESSION, or --run NAME=RUN" in capfd.readouterr().err
     assert main(["brush", flights, *VIEWS, "--brush", "day=1"]) == 2
     assert "the views are carrier, delay" in capfd.readouterr().err
     assert main(["brush", flights, *VIEWS, "--serve", "--json"]) == 2

@@ -319,7 +319,9 @@ def test_runs_that_are_no_views(client: Client, flights: Flights) -> None:
     assert (rerun.status_code, rerun.json()["error"]["name"]) == (409, "SparkRequired")
     files = json.dumps([str(one) for one in sorted(flights.folder.resolve().iterdir())])
     line = f'lineage.crossfilter({files}, {{"a": lineage.get_run("{flights.runs["rerun"]}"), "lat": "lat"}})'
-    assert rerun.json()["error"]["ask"] == {"python": line, "command": None, "conf": None}
+    ask = rerun.json()["error"]["ask"]
+    assert ask["python"] == line
+    assert ask["command"].endswith(f"part-2.parquet --run a={flights.runs['rerun']} --view lat=lat --serve")
 
 
 def test_too_many_rows_are_left_to_python(client: Client, flights: Flights, monkeypatch: pytest.MonkeyPatch) -> None:
