@@ -122,9 +122,9 @@ class CellsOf:
 
     def _places(self, row: int, position: int, value: Any) -> list[Place]:
         """Where the value of an argument of a decision stands."""
-        if isinstance(self._inputs, str):
-            return [_nowhere(self._inputs)]
-        direct = [one for one in self._inputs[position] if one.transformation.type == "DIRECT"]
+        if isinstance(self.inputs, str):
+            return [_nowhere(self.inputs)]
+        direct = [one for one in self.inputs[position] if one.transformation.type == "DIRECT"]
         if not direct:
             return [Place(guarantee="exact", cause="the argument comes from no source column")]
         linked = [(one, rows) for one in direct if (rows := self._linked(row, one))]
@@ -161,7 +161,7 @@ class CellsOf:
         return links_by_row(self.explanation.reasons[self.udf].links)
 
     @cached_property
-    def _inputs(self) -> Sequence[Sequence[ColumnInput]] | str:
+    def inputs(self) -> Sequence[Sequence[ColumnInput]] | str:
         """Of each argument the columns, of all calls that may have made these decisions; or why they are not known."""
         made = self.explanation.reasons[self.udf]
         if self.explanation.plan is None or made.run_id not in ("", self.explanation.run.id):

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from glob import escape
 from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider.errors import PayloadError
 from airflow_lineage_provider.reasons.apart import named_by
-from airflow_lineage_provider.reasons.discretion import MASK, Discretion, Redaction
+from airflow_lineage_provider.reasons.discretion import MASK, NO_DISCRETION, Discretion, Redaction
 from airflow_lineage_provider.reasons.features import Names
 from airflow_lineage_provider.reasons.payload import Attribution, Attributions, Json, TextSpans, from_json, to_json, untraced
 from airflow_lineage_provider.reasons.traced import Traced
@@ -34,12 +35,13 @@ _WORD = re.compile(r"\w+")
 def shown(explanation: Explanation, hide: Sequence[str] = (), mask: Sequence[str] = ()) -> Explanation:
     """The explanation without what is withheld; the same where nothing is."""
     discretion = Discretion.of(hide, mask)
+    of_udf = {name: discretion | arguments_withheld(explanation, name, discretion) for name in explanation.reasons} if discretion else {}
     redaction = _redaction(_names(explanation), discretion) if discretion else Redaction()
-    if not redaction:
+    if not redaction and all(one == discretion for one in of_udf.values()):
         return explanation
     tell = redaction.text
     reasons = {
-        name: reasons_shown(made, discretion).replaced(guarantee=_guarantee(made.guarantee, redaction))
+        name: reasons_shown(made, of_udf[name]).replaced(guarantee=_guarantee(made.guarantee, redaction))
         for name, made in explanation.reasons.items()
     }
     kept = {value for made in reasons.values() for column in made.rows.columns[1:-2] for value in _texts(column)}
@@ -72,10 +74,30 @@ def shown(explanation: Explanation, hide: Sequence[str] = (), mask: Sequence[str
         stale=tuple(tell(one) for one in explanation.stale),
         # A verification tells rows without the names of their columns.
         verification=tell(explanation.verification) if target is explanation.target else "what differs is not shown",
-        blanked=tuple(one for one in explanation.blanked if not discretion.withholds(_judged(explanation, one))),
+        blanked=tuple(one for one in explanation.blanked if not of_udf[one.udf].withholds(_judged(explanation, one))),
         queries=_queries(explanation.queries, redaction),
         choices=tuple(replace(one, because=tell(one.because)) for one in explanation.choices),
     )
+
+
+def arguments_withheld(explanation: Explanation, udf: str, discretion: Discretion) -> Discretion:
+    """What the arguments of a UDF that have values of a source column as they are, one that is withheld in its table, are withheld by.
+
+    A pattern of a table's column says nothing of an argument's name; the argument has the column's values all the same.
+    """
+    from airflow_lineage_provider.answers.cells import CellsOf
+
+    inputs = CellsOf(explanation, udf).inputs
+    names = explanation.reasons[udf].rows.column_names[1:-2]
+    if isinstance(inputs, str):
+        return NO_DISCRETION
+    same = [[one.source for one in found if one.transformation.subtype == "IDENTITY"] for found in inputs]
+    behind = dict(zip(names, same, strict=True))
+
+    def matching(withholds: Callable[[str, str], bool]) -> tuple[str, ...]:
+        return tuple(escape(name).casefold() for name, of in behind.items() if any(withholds(one.column, one.table) for one in of))
+
+    return Discretion(hide=matching(discretion.hides), mask=matching(discretion.masks))
 
 
 def _judged(explanation: Explanation, one: Blanked) -> str:
@@ -218,7 +240,7 @@ def _reason(text: str | None, discretion: Discretion, withheld: list[Any]) -> st
         case Attributions():
             return to_json(replace_features(reason, discretion))
         case TextSpans() if reason.text is not None and reason.text in withheld:
-            return to_json(TextSpans((), None, reason.method, reason.label, reason.output, reason.output_space, reason.fit))
+            return to_json(_without_text(reason))
         case Json():
             return to_json(Json(_value(reason.value, discretion)))
         case Traced():
@@ -234,7 +256,13 @@ def _cells_shown(text: str | None, places: Mapping[int, int]) -> str | None:
         return text
     shown = [(one, places[one.position]) for one in reason.sources if one.position is not None and one.position in places]
     told = tuple(replace(one, position=place) for one, place in shown)
+    if len(told) < len(reason.sources) and isinstance(reason.reason, TextSpans):  # its text may be made of one that is withheld
+        reason = replace(reason, reason=_without_text(reason.reason))
     return to_json(replace(reason, sources=told) if told else reason.reason)
+
+
+def _without_text(reason: TextSpans) -> TextSpans:
+    return TextSpans((), None, reason.method, reason.label, reason.output, reason.output_space, reason.fit)
 
 
 def replace_features(reason: Attributions, discretion: Discretion) -> Attributions:

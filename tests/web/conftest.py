@@ -65,7 +65,7 @@ def runs(store: Store) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Flights:
-    """Runs over flights in a store of their own: where their files are, and their ids by name."""
+    """Runs over flights, and one over photos, in a store of their own: where the flights' files are, and the runs' ids by name."""
 
     store: Store
     folder: Path
@@ -76,7 +76,7 @@ class Flights:
 def flights(lineage_home: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Flights]:
     folder = tmp_path_factory.mktemp("crossfilter") / "flights"
     with Store.open(database(lineage_home, "flights")) as opened:
-        yield Flights(opened, folder, restore_flights(opened, folder))
+        yield Flights(opened, folder, restore_flights(opened, folder) | {"photos": restore(opened, "photos")})
 
 
 @pytest.fixture(scope="session")

@@ -5,6 +5,7 @@ The tests put it into a store again without Spark (`recorded_runs`). To be run a
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import shutil
@@ -12,15 +13,17 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from airflow_lineage_provider import Feature, Lineage, payload, reasoned_udf
+from airflow_lineage_provider import Feature, Lineage, arrays, payload, reasoned_udf
 from airflow_lineage_provider.store import Store, stop_embedded
 from airflow_lineage_provider.typed_json import written
 from airflow_lineage_provider.words import Strategy
 from tests.crossfilter.flights import flights
 from tests.local_session import local_session
+from tests.render.explanation_examples import png
 from tests.store.conftest import sql
 from tests.web.recorded_runs import BY, FLIGHTS, HERE
 
@@ -76,6 +79,48 @@ def make_flights() -> None:
         pq.write_table(made.append_column("seat", seats), f"{FLIGHTS}/part-{at}.parquet", compression="zstd")
 
 
+def half_lit(photo: bytes) -> Any:
+    """The light of each 4 × 4 pixels of the right half of a picture, against its mean."""
+    from PIL import Image
+
+    pixels = arrays.source("photo", np.array(Image.open(io.BytesIO(photo)), dtype=float))
+    small = pixels[:, 32:].reshape(12, 4, 8, 4, 3).mean(axis=(1, 3, 4))
+    return small - small.mean()
+
+
+@reasoned_udf("boolean")
+def is_lit(photo: bytes) -> bool:
+    return bool(half_lit(photo).values.max() > 10)
+
+
+@is_lit.with_reason
+def _(photo: bytes) -> Any:
+    light = half_lit(photo)
+    row, column = np.unravel_index(light.values.argmax(), light.shape)
+    lamp = payload.Box(int(column), int(row), 1, 1, "lamp", 0.9)
+    return bool(light.values.max() > 10), arrays.traced(payload.Boxes((lamp,)), on=light)
+
+
+@reasoned_udf("boolean")
+def praises(told: str) -> bool:
+    return "good" in told.lower()
+
+
+@praises.with_reason
+def _(told: str) -> Any:
+    characters, at = arrays.source("told", told)[2:], told.lower()[2:].find("good")
+    spans = (payload.Span(at, at + 4, 0.7),) if at >= 0 else ()
+    return at >= 0, arrays.traced(payload.TextSpans(spans, told.lower()[2:]), on=characters)
+
+
+def look_at_photos(spark: Any) -> Any:
+    is_lit.register(spark)
+    praises.register(spark)
+    told = [(1, bytearray(png()), "> A GOOD picture"), (2, bytearray(png()), "> A picture")]
+    spark.createDataFrame(told, "n int, photo binary, told string").createOrReplaceTempView("photos")
+    return spark.sql("SELECT n, is_lit(photo) AS lit, praises(told) AS praised FROM photos")
+
+
 def task(dag_id: str, task_id: str) -> dict[str, Any]:
     return {"dag_id": dag_id, "run_id": "manual__2025-12-31T06:00:00+00:00", "task_id": task_id, "map_index": -1, "try_number": 1}
 
@@ -98,6 +143,7 @@ def main() -> None:
         for name, run in {"judged": judged, "reported": reported, "again": again, "alone": alone}.items():
             write(store, name, run.id)
         record_flights(spark, lineage)
+        write(store, "photos", lineage.run(look_at_photos, name="photos.look", reasons="eager", context=task("photos", "look")).id)
     spark.stop()
     stop_embedded(Path(home))
     shutil.rmtree(home)

@@ -307,6 +307,30 @@ def test_linked_views_of_a_source_table(
     box("flights.carriers").get_by_role("button").first.wait_for()
 
 
+@SIZES
+def test_cells_over_the_source_image(
+    opened: Callable[..., Any], flights: Flights, monkeypatch: pytest.MonkeyPatch, width: int, scheme: str
+) -> None:
+    monkeypatch.setenv("AIRFLOW_LINEAGE_STORE", flights.store.url)
+    page = opened(f"lineage/tab#run={flights.runs['photos']}&where=n+%3D+1&why=where", width=width, scheme=scheme)
+    frame = page.frame_locator("iframe")
+    frame.locator("mark", has_text="GOOD").wait_for()
+    region = frame.locator("svg path[d$='h4v4h-4z']").first
+    region.scroll_into_view_if_needed()
+    # The region is on the picture, which the browser has drawn.
+    picture = frame.locator("svg image").first
+    over, under = region.bounding_box(), picture.bounding_box()
+    assert under["width"] > 100
+    assert under["x"] <= over["x"] < over["x"] + over["width"] <= under["x"] + under["width"] + 2
+    assert abs(over["width"] / under["width"] - 4 / 64) < 0.03
+    assert frame.locator("svg image").first.evaluate(
+        "async one => { const made = new Image(); made.src = one.href.baseVal; await made.decode(); return [made.width, made.height]; }"
+    ) == [64, 48]
+    if SHOTS:
+        picture.screenshot(path=str(Path(SHOTS) / f"cells-region-{width}.png"))
+    look(page, f"cells-{width}")
+
+
 def test_linked_views_that_the_server_refuses(opened: Callable[..., Any], runs: dict[str, str]) -> None:
     page = opened(f"lineage/tab#run={runs['judged']}&part=crossfilter")
     page.get_by_text("Not from here.").wait_for()

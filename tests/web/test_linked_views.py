@@ -24,6 +24,7 @@ from airflow_lineage_provider import Lineage
 from airflow_lineage_provider.store import Store
 from airflow_lineage_provider.web import linked_views
 from tests.web.conftest import Flights
+from tests.web.recorded_runs import BY
 
 API = "/lineage/api/v1"
 Client = Callable[..., Any]
@@ -154,7 +155,7 @@ def test_what_can_be_a_view_is_offered(client: Client, flights: Flights, only_da
     found = client().get(path).json()
     assert (found["rows"], found["columns"]) == (210, ["carrier", "delay", "day", "lat", "lon", "seat"])
     assert found["runs"][0]["id"] == flights.runs["carriers"]
-    assert {one["pipeline"] for one in found["runs"]} == {f"flights.{name}" for name in flights.runs}
+    assert {one["pipeline"] for one in found["runs"]} == {f"flights.{name}" for name in BY}
     only_dag("ann", "flights_carriers")
     assert [one["id"] for one in client("viewer", "ann").get(path).json()["runs"]] == [flights.runs["carriers"]]
 
