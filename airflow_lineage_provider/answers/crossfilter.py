@@ -31,7 +31,7 @@ MOST_PAGE_ROWS = 1_000_000
 @dataclass(frozen=True, eq=False)
 class ResultRows:
     """The rows of a run's result that the bars of a view are, bar by bar: their ``positions`` in the result, and the ``numbers`` that
-    `Run.page` has for them. (A last bar of the rows of the table that are in none of them is no row.)
+    `Run.page` has for them. (A last bar of the rows of the table that are in none of them is no row.) They are called by ``columns``.
 
     ``explain`` explains the row at a position, where somebody can.
     """
@@ -39,6 +39,7 @@ class ResultRows:
     run_id: str
     positions: tuple[int, ...]
     numbers: tuple[int, ...]
+    columns: tuple[str, ...] = ()
     explain: Callable[[int], Explanation] | None = None
 
 

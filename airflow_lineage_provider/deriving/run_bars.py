@@ -50,10 +50,10 @@ def bars_of_run(run: AskedRun, rows: ParquetRows, shown: Callable[[pa.Table], pa
     at = _first_rows(group, rows, hashes) + positions
     if len(np.unique(at)) < len(at):
         raise InvalidOption(f"rows of {rows.paths[0].name} stand behind several rows of run {run.record.id}: they have no bar of their own")
-    values, order = _bars(shown(result), in_none=len(at) < rows.count)
+    values, order, columns = _bars(shown(result), in_none=len(at) < rows.count)
     codes = np.full(rows.count, len(values) - 1, np.int64)
     codes[at] = np.argsort(order)[tags]
-    of_result = ResultRows(run.record.id, tuple(order.tolist()), tuple(numbers[at] for at in order.tolist()))
+    of_result = ResultRows(run.record.id, tuple(order.tolist()), tuple(numbers[at] for at in order.tolist()), columns)
     return GivenBars(f"rows of run {run.record.id} of {run.record.pipeline}", values, codes, of_result)
 
 
@@ -82,17 +82,20 @@ def _first_rows(group: list[RecordedSource], rows: ParquetRows, hashes: Numbers)
     return np.array([by_hash[one] for one in different.tolist()], np.int64)[place]
 
 
-def _bars(result: pa.Table, *, in_none: bool) -> tuple[pa.Array, Numbers]:
-    """What the bars stand for, in their order, and the row of the result that each is; NULL, the last, are rows that are in none."""
+def _bars(result: pa.Table, *, in_none: bool) -> tuple[pa.Array, Numbers, tuple[str, ...]]:
+    """What the bars stand for, in their order, the row of the result that each is, and the columns that they are called by; NULL, the last,
+    are rows that are in none."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
     labels = result.column(0).combine_chunks() if result.num_rows else pa.array([], pa.string())
+    columns = tuple(result.column_names[:1])
     if pa.types.is_nested(labels.type) or labels.null_count or len(labels.unique()) < len(labels):
-        labels = pa.array(_texts(result.to_pylist()), pa.string())
+        labels, columns = pa.array(_texts(result.to_pylist()), pa.string()), tuple(result.column_names)
     order = pc.array_sort_indices(labels)
     values = labels.take(order)
-    return pa.concat_arrays([values, pa.nulls(1, values.type)]) if in_none else values, order.to_numpy().astype("int64")
+    values = pa.concat_arrays([values, pa.nulls(1, values.type)]) if in_none else values
+    return values, order.to_numpy().astype("int64"), columns
 
 
 def _texts(rows: list[dict[str, Any]]) -> list[str]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider.answers.values import visible
 from airflow_lineage_provider.errors import AnswerTooLarge
+from airflow_lineage_provider.render.crossfilter_shown import check_shown
 from airflow_lineage_provider.render.pages import asset, asset_hash, written
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ def to_html(found: Crossfilter, path: str | Path | None, max_rows: int) -> str:
     """The page; written to ``path`` (UTF-8) when one is given.
 
     :raises AnswerTooLarge: the table has more rows, or a view more bars, than a page may. :raises OSError: ``path`` cannot be written.
+    :raises InvalidTarget: a view has a column that is withheld.
     """
     if found.rows > max_rows:
         raise AnswerTooLarge(
@@ -42,6 +44,7 @@ def served_page(found: Crossfilter) -> str:
     """The page of a server that counts (`answers.served_crossfilter`): it has nothing of the table's rows.
 
     :raises AnswerTooLarge: a view has more bars than a page may, or the table more rows than can be counted in 32 bits.
+    :raises InvalidTarget: a view has a column that is withheld.
     """
     if found.rows >= 2**32:
         raise AnswerTooLarge(f"{found.title} has {found.rows:,} rows, more than can be counted in a page: make the views of fewer rows")
@@ -63,6 +66,7 @@ def _check_bars(found: Crossfilter) -> None:
 
 
 def _page(found: Crossfilter, path: str | Path | None, counted_by: Mapping[str, Mapping[str, Any]]) -> str:
+    check_shown(found)
     is_served = all("totals" in one for one in counted_by.values())
     return written(
         "crossfilter.html.j2", path, title=visible(found.title), rows=found.rows, data=_data(found, counted_by), is_served=is_served,

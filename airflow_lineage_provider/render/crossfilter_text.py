@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.text import Text
 
 from airflow_lineage_provider.answers.values import count, jsonable, visible
+from airflow_lineage_provider.render.crossfilter_shown import check_shown
 from airflow_lineage_provider.render.document import table_dict
 from airflow_lineage_provider.render.terminal import table
 
@@ -20,7 +21,11 @@ VERSION = 1
 
 def to_dict(found: Brushed) -> dict[str, Any]:
     """``{"document", "version", "title", "rows", "selected", "engine", "unknown": {VIEW: [VALUE]}, "views": [{"name", "expression",
-    "bars": {"columns", "rows"}}]}``; each bar has its value, its count under the brushes on the other views, and its total."""
+    "bars": {"columns", "rows"}}]}``; each bar has its value, its count under the brushes on the other views, and its total.
+
+    :raises InvalidTarget: a view has a column that is withheld.
+    """
+    check_shown(found.of)
     return {
         "document": NAME,
         "version": VERSION,
@@ -36,7 +41,11 @@ def to_dict(found: Brushed) -> dict[str, Any]:
 
 
 def show(found: Brushed, console: Console | None = None, *, bars: int = 20) -> None:
-    """Print the views, each with at most so many bars: those that have the most rows now."""
+    """Print the views, each with at most so many bars: those that have the most rows now.
+
+    :raises InvalidTarget: a view has a column that is withheld.
+    """
+    check_shown(found.of)
     out = console or Console()
     out.print(Text(f"\n{found.selected:,} of {count(found.of.rows, 'row')} of {visible(found.of.title)}", style="bold"))
     for name, values in found.unknown.items():

@@ -65,6 +65,17 @@ def balanced(text: str) -> list[Token]:
     return tokens
 
 
+def words_of(text: str) -> set[str]:
+    """All words that an expression has, in lower case, quoted names among them: each of its columns is one.
+
+    >>> sorted(words_of("floor(delay / 10) = 'a text'"))
+    ['delay', 'floor']
+
+    :raises UnbalancedSql: it cannot be read.
+    """
+    return {one.text.casefold() for one in _tokens(text) if one.token_type.name in ("VAR", "IDENTIFIER") or one.text.isidentifier()}
+
+
 def is_comment(text: str) -> bool:
     """Whether a text of Spark's SQL has comments alone, or nothing. What cannot be read says something.
 

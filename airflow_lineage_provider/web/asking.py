@@ -56,6 +56,7 @@ class Question:
         self.user = user
         self._request = request
         self.rights = Rights(user)
+        self._named: list[str] = []
         self._ends = time.monotonic() + settings.web_seconds()
 
     def lineage(self) -> AskedLineage:
@@ -86,6 +87,15 @@ class Question:
         """
         return self.lineage().get_run(self.head(run_id).id, whole=True)
 
+    def other_run(self, run_id: str) -> Run:
+        """A run that the question names beside that of its address: the audit record has it, too.
+
+        :raises RunNotFound: as `head`.
+        """
+        found = self.run(run_id)
+        self._named.append(found.id)
+        return found
+
     def in_time(self, _stage: str = "") -> None:
         """To be called at each stage of an answer.
 
@@ -101,7 +111,7 @@ class Question:
         """
         # (Made here, not above: a limiter belongs to the event loop that is running.)
         limiter = _limiters.get(about) or _limiters.setdefault(about, anyio.CapacityLimiter(_AT_ONCE[about]))
-        with nullcontext() if self._request is None else put_down(self._request, self.user.get_name()):
+        with nullcontext() if self._request is None else put_down(self._request, self.user.get_name(), self._named):
             return await anyio.to_thread.run_sync(work, limiter=limiter)
 
 

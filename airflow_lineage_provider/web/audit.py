@@ -4,8 +4,8 @@ One line of JSON a question, of the logger ``airflow_lineage_provider.audit``, s
 
     {"event": "lineage_tab", "user": "ann", "action": "explanation", "run_id": "01a…", "format": "csv", "outcome": "answered", …}
 
-``action`` is the route's, ``outcome`` is ``answered`` or the name of the error. Airflow's own table of events can be read and not written
-through its public interface.
+``action`` is the route's, ``outcome`` is ``answered`` or the name of the error. ``runs`` are other runs whose rows the question is about,
+where it names some, as views of a crossfilter. Airflow's own table of events can be read and not written through its public interface.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import logging
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from fastapi import Request
@@ -29,8 +29,8 @@ _MOST_CHARACTERS = 300
 
 
 @contextmanager
-def put_down(request: Request, user: str) -> Iterator[None]:
-    """A record of the question that is answered within."""
+def put_down(request: Request, user: str, runs: Sequence[str] = ()) -> Iterator[None]:
+    """A record of the question that is answered within; ``runs`` are those beside the address's, which it may still come by."""
     started, outcome = time.monotonic(), "answered"
     try:
         yield
@@ -39,6 +39,7 @@ def put_down(request: Request, user: str) -> Iterator[None]:
         raise
     finally:
         record = {"event": "lineage_tab", "user": user, "action": request.scope["endpoint"].__name__, **_asked(request)}
+        record |= {"runs": list(runs)} if runs else {}
         log.info("%s", json.dumps(record | {"outcome": outcome, "seconds": round(time.monotonic() - started, 3)}))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -16,7 +17,8 @@ import pytest
 
 from airflow_lineage_provider.answers.crossfilter import Crossfilter, GivenBars, ResultRows
 from airflow_lineage_provider.answers.served_crossfilter import ServedCrossfilter
-from airflow_lineage_provider.errors import AnswerTooLarge, EnvironmentProblem, InvalidOption, SparkRequired
+from airflow_lineage_provider.errors import AnswerTooLarge, EnvironmentProblem, InvalidOption, InvalidTarget, SparkRequired
+from airflow_lineage_provider.render.crossfilter_text import show, to_dict
 from tests.chromium import needs_chromium, opened, wide_and_narrow
 from tests.crossfilter.flights import VIEWS, flights
 from tests.crossfilter.test_page import data_of
@@ -82,6 +84,24 @@ def test_rows_are_told_as_texts() -> None:
         assert json.loads(ask(served, "rows", [[]])[1])["rows"] == []
 
 
+def test_what_is_withheld_is_in_no_page(of_run: Crossfilter, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = pa.table({"x": [1, 2, 2], "name": ["a", "b", None], "ssn": ["7", "8", "9"]})
+    monkeypatch.setenv("AIRFLOW_LINEAGE_HIDE", "name,carrier")
+    monkeypatch.setenv("AIRFLOW_LINEAGE_MASK", "ssn")
+    with Crossfilter.over(table, {"x": "x"}).serve() as served:
+        assert json.loads(ask(served, "rows", [[1]])[1]) == {"columns": ["x", "ssn"], "rows": [["2", "•••"], ["2", "•••"]], "of": 2}
+    for expression in ("name", "upper(Name)", 'x || "ssn"'):
+        view = Crossfilter.over(table, {"v": expression})
+        for way in (view.to_html, view.serve, lambda view=view: to_dict(view.brush()), lambda view=view: show(view.brush())):
+            with pytest.raises(InvalidTarget, match="view v: the question reads a column whose values are withheld"):
+                way()
+        assert view.brush().selected == 3  # what a program reads is as it is
+    called = replace(of_run.views["run"].of_result, columns=("carrier",))  # type: ignore[type-var]
+    bars = GivenBars("rows of run 01a", pa.array(["a"]), np.zeros(3, int), called)
+    with pytest.raises(InvalidTarget, match="view run"):
+        Crossfilter.over(table, {"run": bars}).to_html()
+
+
 @pytest.mark.parametrize("asked", [
     b"", b"{", b"\xff", {}, None, [], [None], [[0], None], [["0"], None, None, None], [[True], None, None, None], [[0.0], None, None, None],
     [[-1], None, None, None], [[10**6], None, None, None], [[[0]], None, None, None], b"[" * 100_000,
@@ -133,7 +153,7 @@ class Explained:
 @pytest.fixture
 def of_run() -> Crossfilter:
     """Two rows of a result, and rows of the table that are in none of them; one row of another result cannot be explained."""
-    of_result = ResultRows("01a", (7, 5), (70, 50), Explained)  # type: ignore[arg-type]
+    of_result = ResultRows("01a", (7, 5), (70, 50), ("n",), Explained)  # type: ignore[arg-type]
     bars = GivenBars("rows of run 01a", pa.array(["a<", "b", None]), np.array([0, 1, 2, 0]), of_result)
     alone = GivenBars("rows of run 01b", pa.array(["c"]), np.zeros(4, int), ResultRows("01b", (0,), (0,)))
     return Crossfilter.over(pa.table({"x": range(4)}), {"x": "x", "run": bars, "other": alone})
@@ -160,13 +180,15 @@ def test_a_bar_of_a_run_is_explained(of_run: Crossfilter) -> None:
 
 @needs_chromium
 def test_an_explanation_is_one_click_away(of_run: Crossfilter) -> None:
+    from playwright.sync_api import expect
+
     with of_run.serve() as served, opened(served.url, served.url) as (page, problems):
         assert page.get_by_role("link", name="Why?", exact=False).count() == 2
         with page.expect_popup() as popup:
             page.get_by_role("link", name="Why? a< of run").click()
         popup.value.get_by_text("row 7").wait_for()
         page.get_by_role("button", name="b 1").click()
-        assert page.inner_text("#selected") == "1"
+        expect(page.locator("#selected")).to_have_text("1")
         assert problems == []
 
 

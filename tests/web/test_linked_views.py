@@ -282,6 +282,13 @@ def test_no_brush_and_no_expression_is_put_down(client: Client, flights: Flights
     assert all(set(one) == {"event", "user", "action", "run_id", "outcome", "seconds"} for one in records)
 
 
+def test_runs_that_are_views_are_put_down(client: Client, flights: Flights, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.INFO, "airflow_lineage_provider.audit"):
+        made(client(), flights)
+    (record,) = [json.loads(one.getMessage()) for one in caplog.records if one.name == "airflow_lineage_provider.audit"]
+    assert record["runs"] == [flights.runs["carriers"], flights.runs["places"]]
+
+
 # --- what is refused ----------------------------------------------------------------------------------------------------
 
 

@@ -46,7 +46,7 @@ _PACKED: dict[int | str, dict[str, Any]] = {
 @router.get("/runs/{run_id}/crossfilter")
 async def views_offered(run_id: str, question: Asked, table: Annotated[str, Query(max_length=500)]) -> ViewsOfferedAnswer:
     """What can be a view of a source table of the run, where its rows are in files that are read here."""
-    return await question.answered(lambda: _offered(question, run_id, table))
+    return await question.answered(lambda: _offered(question, run_id, table), about="rows")
 
 
 @router.post("/runs/{run_id}/crossfilter")
@@ -150,7 +150,7 @@ def _made(question: Question, run_id: str, asked: CrossfilterAsked) -> tuple[Lin
     lines = crossfilter_lines([str(path) for path in table.rows.paths], told)
     with _refused(run, lines):
         # (A run of a DAG that this person may not read is not there.)
-        views = {one.name: one.expression if one.run is None else question.run(one.run) for one in asked.views}
+        views = {one.name: one.expression if one.run is None else question.other_run(one.run) for one in asked.views}
         return linked_views(question, table, {name: one for name, one in views.items() if one is not None}), lines
 
 

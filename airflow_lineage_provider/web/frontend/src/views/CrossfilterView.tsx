@@ -116,11 +116,16 @@ function Choices({ columns, runs, own, views, choose }: Choosing) {
 
 const quoted = (column: string) => `"${column.replaceAll('"', '""')}"`;
 
+function isView(found: unknown): found is ViewAsked {
+  const { name, expression, run } = (found ?? {}) as Record<string, unknown>;
+  return typeof name === "string" && (typeof expression === "string" || typeof run === "string");
+}
+
 /** The views that an address says; none where it says none that can be read. */
 function read(told: string): ViewAsked[] {
   try {
     const found: unknown = JSON.parse(told || "[]");
-    return Array.isArray(found) ? (found as ViewAsked[]) : [];
+    return Array.isArray(found) && found.every(isView) ? found : [];
   } catch {
     return [];
   }
