@@ -55,7 +55,7 @@ def fetched(
         except duckdb.InterruptException as problem:
             if seconds is None:
                 raise
-            raise QueryTooSlow(f"the query took longer than {seconds:.3g} s and was ended") from problem
+            raise QueryTooSlow(f"a query was ended after {seconds:.3g} s: it may not take longer here") from problem
         except (duckdb.Error, pa.ArrowInvalid, UnicodeError) as problem:
             raise CannotReadHere(f"DuckDB failed: {first_line(problem)}") from problem
 

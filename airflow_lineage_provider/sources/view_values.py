@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from airflow_lineage_provider.errors import InvalidOption, SourceUnavailable
+from airflow_lineage_provider.errors import InvalidOption, QueryTooSlow, SourceUnavailable
 from airflow_lineage_provider.extras import require
 from airflow_lineage_provider.shown import shown
 from airflow_lineage_provider.sources.duckdb_connection import name
@@ -92,13 +93,14 @@ class ParquetRows:
 class ShownRows:
     """The rows of files for who may not see all of them: a plain expression has ``askable`` columns, a row those that are ``shown``.
 
-    DuckDB is given the columns that an expression names, and can read no file then. After so many ``seconds`` it is ended.
+    DuckDB is given the columns that an expression names, and can read no file then. Expressions are computed until ``ends``, a time of
+    `time.monotonic`, and ended then.
     """
 
     rows: ParquetRows
     askable: tuple[str, ...]
     shown: tuple[str, ...]
-    seconds: float
+    ends: float
 
     @property
     def count(self) -> int:
@@ -116,7 +118,13 @@ class ShownRows:
         except NotPlain as problem:
             raise InvalidOption(f"{shown(expression)}: {problem}") from problem
         table = self._columns([one for one in self.askable if one.casefold() in named])
-        return _values(expression, self.count, self.askable, views={}, tables={"rows": table}, paths=(), seconds=self.seconds)
+        return _values(expression, self.count, self.askable, views={}, tables={"rows": table}, paths=(), seconds=self._left())
+
+    def _left(self) -> float:
+        """The seconds that there are. :raises QueryTooSlow: there are none."""
+        if (left := self.ends - time.monotonic()) <= 0:
+            raise QueryTooSlow("the views took longer than they may, and were ended")
+        return left
 
     def _columns(self, columns: Sequence[str]) -> pa.Table:
         import pyarrow as pa
@@ -125,7 +133,7 @@ class ShownRows:
             return pa.table({"": pa.nulls(self.count)})
         query = f"SELECT {', '.join(map(name, columns))} FROM {scan(self.rows.paths)}"
         try:
-            found = fetched(query, views={}, tables={}, paths=self.rows.paths, seconds=self.seconds)
+            found = fetched(query, views={}, tables={}, paths=self.rows.paths, seconds=self._left())
         except CannotReadHere as problem:
             raise InvalidOption(str(problem)) from problem
         self.rows.check()

@@ -57,7 +57,7 @@ class Question:
         self._request = request
         self.rights = Rights(user)
         self._named: list[str] = []
-        self._ends = time.monotonic() + settings.web_seconds()
+        self.ends = time.monotonic() + settings.web_seconds()
 
     def lineage(self) -> AskedLineage:
         """The facade.
@@ -101,7 +101,7 @@ class Question:
 
         :raises QueryTooSlow: it has taken longer than it may.
         """
-        if time.monotonic() > self._ends:
+        if time.monotonic() > self.ends:
             raise QueryTooSlow(f"the answer took longer than {settings.web_seconds():g} s (AIRFLOW_LINEAGE_WEB_SECONDS) and was ended")
 
     async def answered(self, work: Callable[[], T], about: About = "catalog") -> T:

@@ -150,7 +150,7 @@ def _made(question: Question, table: TableAsked, views: Mapping[str, str | Run])
             bars[name] = view if isinstance(view, str) else _of_run(question, table, view)
         except InvalidOption as problem:
             raise InvalidOption(f"view {name}: {problem}") from problem
-    rows = ShownRows(table.rows, table.askable, table.shown, settings.web_seconds())
+    rows = ShownRows(table.rows, table.askable, table.shown, question.ends)
     made = Crossfilter(table.name, rows, bars)
     table.rows.check()
     for name, one in made.views.items():
