@@ -192,6 +192,25 @@ def test_an_explanation_is_one_click_away(of_run: Crossfilter) -> None:
         assert problems == []
 
 
+@needs_chromium
+def test_the_one_bar_that_is_chosen_of_many_is_explained() -> None:
+    numbers = tuple(range(100, 200))
+    of_result = ResultRows("01a", numbers, numbers, ("n",), Explained)  # type: ignore[arg-type]
+    bars = GivenBars("rows of run 01a", pa.array([f"{at:03}" for at in numbers]), np.arange(300) % 100, of_result)
+    with Crossfilter.over(pa.table({"x": range(300)}), {"run": bars}).serve() as served, opened(served.url, served.url) as (page, problems):
+        assert page.get_by_role("link").count() == 0
+        place = page.locator("canvas").bounding_box()
+        assert place
+        page.mouse.click(place["x"] + place["width"] * 0.425, place["y"] + 20)
+        with page.expect_popup() as popup:
+            page.get_by_role("link", name="Why? 142 of run").click()
+        popup.value.get_by_text("row 142").wait_for()
+        page.get_by_role("slider", name="To: run").focus()
+        page.keyboard.press("ArrowRight")
+        page.get_by_role("link").wait_for(state="detached")
+        assert problems == []
+
+
 def test_its_end_and_its_beginning(view: Crossfilter) -> None:
     with view.serve() as served:
         port = urlsplit(served.url).port

@@ -38,10 +38,11 @@ function listed(view, box, brush, why) {
       brush(chosen.size ? chosen : null);
     });
     const line = make("div", "line");
-    line.append(made, ...[why(bar)].filter(Boolean));
-    return { made, now, count, line };
+    const explained = why(bar);
+    line.append(made, ...[explained].filter(Boolean));
+    return { made, now, count, line, explained };
   });
-  const list = make("div", "bars");
+  const list = make("div", bars.some((bar) => bar.explained) ? "bars explained" : "bars");
   list.append(...bars.map((bar) => bar.line));
   box.append(list);
   return () => {
