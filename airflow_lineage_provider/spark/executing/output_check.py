@@ -14,6 +14,7 @@ from pyspark.errors import PySparkException
 from airflow_lineage_provider.catalyst.datatypes import ddl
 from airflow_lineage_provider.errors import InvalidOutput, LoadFailed, StoreNotPermitted
 from airflow_lineage_provider.secrecy import redact
+from airflow_lineage_provider.spark.executing.columns_there import columns_there
 from airflow_lineage_provider.spark.jvm_classes import java_class
 from airflow_lineage_provider.store import Column
 from airflow_lineage_provider.store.result_check import check_result_table
@@ -40,7 +41,7 @@ def check_path(frame: DataFrame, path: str, format: str, mode: OutputMode) -> No
         if there and mode == "error":
             raise InvalidOutput(f"the output {path} exists already; {_INSTEAD}")
         if there and mode == "append" and files.getFileStatus(place).isDirectory():
-            _check_same_columns(frame.schema, _schema_at(spark, path, format), format, path)
+            _check_same_columns(frame.schema, columns_there(spark, place, path, format), format, path)
         _check_writable(spark, files, place if there and mode == "append" else _folder_above(files, place, there), path)
     except (Py4JJavaError, PySparkException) as error:
         raise InvalidOutput(f"the output {redact(path)} cannot be used: {_cause(error)}") from error
@@ -116,16 +117,6 @@ def _file_system(spark: SparkSession, path: str) -> tuple[Any, Any]:
                 "or it is no file system)"
             ) from error
         raise InvalidOutput(f"the output {redact(path)} cannot be reached: {_cause(error)}") from error
-
-
-def _schema_at(spark: SparkSession, path: str, format: str) -> StructType | None:
-    """The columns of the files that are there; None where there are none."""
-    try:
-        return spark.read.format(format).load(path).schema
-    except PySparkException as error:
-        if error.getCondition() in ("UNABLE_TO_INFER_SCHEMA", "EMPTY_SCHEMA_NOT_SUPPORTED_FOR_DATASOURCE"):
-            return None
-        raise
 
 
 def _check_same_columns(ours: StructType, there: StructType | None, format: str, path: str) -> None:
