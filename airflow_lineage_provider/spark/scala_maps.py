@@ -11,6 +11,9 @@ if TYPE_CHECKING:
     from py4j.java_gateway import JavaObject
     from pyspark.sql import SparkSession
 
+_ARROW, _TWO = " -> ", 2
+"""Between a key and its value, where a map is a text; and so many parts has an entry, unless one of them has it, too."""
+
 
 def scala_map(spark: SparkSession, value: JavaObject) -> dict[str, str]:
     """A map of texts, Scala's or Java's, as a dict."""
@@ -18,9 +21,13 @@ def scala_map(spark: SparkSession, value: JavaObject) -> dict[str, str]:
 
     if isinstance(value, JavaMap):
         value = static_method(spark, "scala.jdk.javaapi.CollectionConverters", "asScala")(value)
-    keys, values = texts(value.keys()), texts(value.values())
+    entries = [one.split(_ARROW) for one in texts(value)]
     # An empty map and one of an empty text alone look the same; nobody calls an option or a setting by an empty name.
-    return dict(zip(keys, values, strict=True)) if keys != [""] else {}
+    if entries == [[""]]:
+        return {}
+    if all(len(one) == _TWO for one in entries):
+        return {one[0]: one[1] for one in entries}
+    return dict(zip(texts(value.keys()), texts(value.values()), strict=True))
 
 
 def all_settings(spark: SparkSession) -> dict[str, str]:

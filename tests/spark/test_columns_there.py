@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
 from airflow_lineage_provider.spark.executing.columns_there import columns_there
-from airflow_lineage_provider.spark.jvm_classes import java_class
+from airflow_lineage_provider.spark.executing.places import place_of
 
 pytestmark = pytest.mark.spark
 
@@ -76,7 +76,7 @@ def test_they_are_those_that_spark_finds(spark: SparkSession, tmp_path: Path, ki
     folder = tmp_path / "of spark"
     spark.sql(SQL).coalesce(1).write.parquet(str(folder))
     change(folder, spark)
-    place = java_class(spark, "org.apache.hadoop.fs.Path")(f"file:{folder}")
+    place = place_of(spark, str(folder))
 
     def found(look: Callable[[], object]) -> tuple[object, int]:
         """What is found, or the kind of the error; and the jobs that it took."""
@@ -98,7 +98,7 @@ def test_by_all_files_where_spark_is_told_to_look_into_all(spark: SparkSession, 
     folder = tmp_path / "merged"
     spark.sql(SQL).coalesce(1).write.parquet(str(folder))
     _not_sparks(folder, spark)
-    place = java_class(spark, "org.apache.hadoop.fs.Path")(f"file:{folder}")
+    place = place_of(spark, str(folder))
     spark.conf.set("spark.sql.parquet.mergeSchema", "true")
     try:
         found = columns_there(spark, place, str(folder), "parquet")

@@ -11,7 +11,9 @@ from pyspark.sql import functions as F
 
 from airflow_lineage_provider.spark.frames import columns_named, renamed, with_columns
 from airflow_lineage_provider.spark.function_registry import registered_functions
+from airflow_lineage_provider.spark.jvm_classes import java_class, scala_object, static_method
 from airflow_lineage_provider.spark.jvm_functions import method, texts
+from airflow_lineage_provider.spark.scala_maps import scala_map
 from airflow_lineage_provider.spark.session import apply_conf, sql_conf
 from airflow_lineage_provider.spark.xxhash64 import xxhash64
 
@@ -46,6 +48,27 @@ def test_names_of_any_letters_come_through(spark: SparkSession) -> None:
     chosen = [name for name in reversed(_ODD) if name]
     assert columns_named(frame, chosen).columns == chosen
     assert with_columns(frame, {"further `one`": "1 + 1"}).columns == [*_ODD, "further `one`"]
+
+
+@pytest.mark.parametrize(
+    "found",
+    [
+        {},
+        {"": "an empty name"},
+        {"a": "", "b c": " -> "},
+        {"a -> b": "c", "a": "b -> c", "->": "->"},
+        {"a": "1", "b": "x, y -> z\n"},
+        {"a": "b"},
+    ],
+)
+def test_maps_are_what_they_are(spark: SparkSession, found: dict[str, str]) -> None:
+    java = java_class(spark, "java.util.LinkedHashMap")()
+    for key, value in found.items():
+        java.put(key, value)
+    scala = static_method(spark, "scala.jdk.javaapi.CollectionConverters", "asScala")(java)
+    immutable = getattr(scala_object(spark, "scala.collection.immutable.Map"), "from")(scala)
+    assert scala_map(spark, java) == found
+    assert scala_map(spark, immutable) == found
 
 
 def test_what_has_no_answer_is_null(spark: SparkSession) -> None:

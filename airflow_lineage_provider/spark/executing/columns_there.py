@@ -5,25 +5,28 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pyspark.errors import PySparkException
+
+from airflow_lineage_provider.spark.executing.places import LocalPlace
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from pyspark.sql.types import StructType
 
+    from airflow_lineage_provider.spark.executing.places import Place
+
 _SCHEMA = b"org.apache.spark.sql.parquet.row.metadata"
 
 
-def columns_there(spark: SparkSession, place: Any, path: str, format: str) -> StructType | None:
+def columns_there(spark: SparkSession, place: Place, path: str, format: str) -> StructType | None:
     """Names and types; which of them may be NULL is not told. None where there are no files.
 
-    :param place: the path as Hadoop has it. :raises PySparkException: they cannot be read.
+    :param place: the path's. :raises PySparkException, Py4JJavaError: they cannot be read.
     """
-    if format.lower() == "parquet" and spark.conf.get("spark.sql.parquet.mergeSchema") == "false":
-        where = place.toUri()
-        found = _of_footer(Path(where.getPath())) if where.getScheme() == "file" else None
+    if isinstance(place, LocalPlace) and format.lower() == "parquet" and spark.conf.get("spark.sql.parquet.mergeSchema") == "false":
+        found = _of_footer(place.path)
         if found is not None:
             return found
     try:

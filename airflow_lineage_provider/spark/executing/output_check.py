@@ -6,15 +6,29 @@ What only shows while rows are written (a disk that fills up, a database that is
 from __future__ import annotations
 
 import secrets
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
+from pyspark.sql.types import (
+    BooleanType,
+    ByteType,
+    DateType,
+    DecimalType,
+    DoubleType,
+    FloatType,
+    IntegerType,
+    LongType,
+    ShortType,
+    StringType,
+    TimestampType,
+)
 
 from airflow_lineage_provider.catalyst.datatypes import ddl
 from airflow_lineage_provider.errors import InvalidOutput, LoadFailed, StoreNotPermitted
 from airflow_lineage_provider.secrecy import redact
 from airflow_lineage_provider.spark.executing.columns_there import columns_there
+from airflow_lineage_provider.spark.executing.places import Place, place_of
 from airflow_lineage_provider.spark.jvm_classes import java_class
 from airflow_lineage_provider.store import Column
 from airflow_lineage_provider.store.result_check import check_result_table
@@ -29,21 +43,25 @@ _INSTEAD = "use +overwrite or +append, or another place"
 # Whether a file format can hold a type is known to these alone.
 _FORMATS = {"parquet": "ParquetFileFormat", "csv": "CSVFileFormat", "json": "JsonFileFormat", "orc": "OrcFileFormat"}
 
+_HELD_BY_ALL = frozenset(
+    {BooleanType, ByteType, ShortType, IntegerType, LongType, FloatType, DoubleType, DecimalType, StringType, DateType, TimestampType}
+)
+
 
 def check_path(frame: DataFrame, path: str, format: str, mode: OutputMode) -> None:
     """:raises InvalidOutput: the frame cannot be written as files of this format at this path."""
     spark = frame.sparkSession
     _check_format(spark, format)
     _check_columns(frame, format, f"files of {format}")
-    place, files = _file_system(spark, path)
+    place = _place(spark, path)
     try:
-        there = files.exists(place)
+        there = place.exists()
         if there and mode == "error":
             raise InvalidOutput(f"the output {path} exists already; {_INSTEAD}")
-        if there and mode == "append" and files.getFileStatus(place).isDirectory():
+        if there and mode == "append" and place.is_folder():
             _check_same_columns(frame.schema, columns_there(spark, place, path, format), format, path)
-        _check_writable(spark, files, place if there and mode == "append" else _folder_above(files, place, there), path)
-    except (Py4JJavaError, PySparkException) as error:
+        _check_writable(place if there and mode == "append" else _folder_above(place, there), path)
+    except (Py4JJavaError, PySparkException, OSError) as error:
         raise InvalidOutput(f"the output {redact(path)} cannot be used: {_cause(error)}") from error
 
 
@@ -96,20 +114,20 @@ def _check_columns(frame: DataFrame, format: str, what: str) -> None:
         raise InvalidOutput(f"the result has several columns named {', '.join(twice)}: they cannot be written as {what}; name them apart")
     if format.lower() not in _FORMATS:
         return
+    asked = [(at, field) for at, field in enumerate(frame.schema) if type(field.dataType) not in _HELD_BY_ALL]
+    if not asked:
+        return
     name = f"org.apache.spark.sql.execution.datasources.{format.lower()}.{_FORMATS[format.lower()]}"
     known, schema = java_class(spark, name)(), frame._jdf.schema()
-    for at, field in enumerate(frame.schema):
+    for at, field in asked:
         if not known.supportDataType(schema.apply(at).dataType()):
             raise InvalidOutput(f"column {field.name} is of type {field.dataType.simpleString()}, which {format} cannot hold")
 
 
-def _file_system(spark: SparkSession, path: str) -> tuple[Any, Any]:
-    """The path as Hadoop has it, and its file system."""
+def _place(spark: SparkSession, path: str) -> Place:
     scheme = path.partition(":")[0]
     try:
-        place = java_class(spark, "org.apache.hadoop.fs.Path")(path)
-        files = place.getFileSystem(spark._jsparkSession.sessionState().newHadoopConf())
-        return files.makeQualified(place), files
+        return place_of(spark, path)
     except (Py4JJavaError, PySparkException) as error:
         if "No FileSystem for scheme" in str(error) or "ClassNotFoundException" in str(error):
             raise InvalidOutput(
@@ -152,26 +170,24 @@ def _check_assignable(frame: DataFrame, there: DataFrame, name: str) -> None:
         )
 
 
-def _folder_above(files: Any, place: Any, there: bool) -> Any:
+def _folder_above(place: Place, there: bool) -> Place:
     """Where something has to be made or replaced: the folder above, or above that, which is there."""
-    above = place.getParent() or place
-    while not there and not files.exists(above) and above.getParent() is not None:
-        above = above.getParent()
+    above = place.above() or place
+    while not there and not above.exists() and (higher := above.above()) is not None:
+        above = higher
     return above
 
 
-def _check_writable(spark: SparkSession, files: Any, folder: Any, path: str) -> None:
+def _check_writable(folder: Place, path: str) -> None:
     """Makes a folder there and takes it away again: rights, mounts and quotas have no other true answer."""
-    if not files.getFileStatus(folder).isDirectory():
-        raise InvalidOutput(f"the output {path} cannot be written: {_plain(folder)} is a file, not a folder")
-    trial = java_class(spark, "org.apache.hadoop.fs.Path")(folder, f".lineage-{secrets.token_hex(8)}")
+    if not folder.is_folder():
+        raise InvalidOutput(f"the output {path} cannot be written: {redact(str(folder))} is a file, not a folder")
     try:
-        made = files.mkdirs(trial)
-    except (Py4JJavaError, PySparkException) as error:
-        raise InvalidOutput(f"the output {path} cannot be written: {_plain(folder)} takes no new files ({_cause(error)})") from error
+        made = folder.takes_folder(f".lineage-{secrets.token_hex(8)}")
+    except (Py4JJavaError, PySparkException, OSError) as error:
+        raise InvalidOutput(f"the output {path} cannot be written: {redact(str(folder))} takes no new files ({_cause(error)})") from error
     if not made:
-        raise InvalidOutput(f"the output {path} cannot be written: {_plain(folder)} takes no new files")
-    files.delete(trial, True)
+        raise InvalidOutput(f"the output {path} cannot be written: {redact(str(folder))} takes no new files")
 
 
 def _parts(spark: SparkSession, name: str) -> list[str]:
@@ -188,13 +204,11 @@ def _told(schema: StructType) -> str:
     return ", ".join(named[:20]) + (f" and {len(named) - 20} more" if len(named) > 20 else "")
 
 
-def _plain(place: Any) -> str:
-    return redact(str(place.toString()).removeprefix("file:"))
-
-
 def _cause(error: Exception) -> str:
-    """The last thing that Java says went wrong, in one line."""
-    if isinstance(error, PySparkException):
+    """The last thing that Java, or this machine, says went wrong, in one line."""
+    if isinstance(error, OSError):
+        text = error.strerror or str(error)
+    elif isinstance(error, PySparkException):
         text = str(error)
     else:
         root = error.java_exception  # type: ignore[attr-defined]
