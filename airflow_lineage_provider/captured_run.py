@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from airflow_lineage_provider.deriving.asked_run import AskedRun
     from airflow_lineage_provider.pipeline import Lineage
     from airflow_lineage_provider.records.run import RunRecord
+    from airflow_lineage_provider.running.capture_modes import CapturedWithRun
 
 log = logging.getLogger(__name__)
 
@@ -76,12 +77,18 @@ class CapturedLineageOfRun:
         return self.index  # type: ignore[return-value]
 
     def _capture(
-        self, wanted: Capture, params: Mapping[str, Any] | None, progress: Progress | bool | None, *, sets_alone: bool = False
+        self,
+        wanted: Capture,
+        params: Mapping[str, Any] | None,
+        progress: Progress | bool | None,
+        *,
+        sets_alone: bool = False,
+        with_run: CapturedWithRun | None = None,
     ) -> None:
         from airflow_lineage_provider.deriving.capturing import captured
 
         def found(run: AskedRun) -> BuiltIndex:
-            return captured(run, wanted, settings.capture_limit(), sets_alone=sets_alone)
+            return captured(run, wanted, settings.capture_limit(), sets_alone=sets_alone, with_run=with_run)
 
         made = self._asking.answered("capturing the lineage of", params, progress, found)
         self._lineage.lasting(lambda: self._lineage.store.save_captured(self.record.id, made.index, made.parts))
@@ -99,8 +106,14 @@ class CapturedLineageOfRun:
         self.record = replace(self.record, captured=index)
         self._asking = Asking(self._lineage, self.record)
 
-    def _capture_with_run(self, wanted: Capture, secret_params: Mapping[str, Any], progress: Progress | bool | None) -> None:
-        """What a run was asked to capture, once it is complete.
+    def _capture_with_run(
+        self,
+        wanted: Capture,
+        secret_params: Mapping[str, Any],
+        progress: Progress | bool | None,
+        with_run: CapturedWithRun | None = None,
+    ) -> None:
+        """What a run was asked to capture, once it is complete; ``with_run``: what was collected while it was made.
 
         The result stands without it, and so does every answer: what keeps it from being captured is kept with the run (`index`), or raised
         (`settings.capture_required`). Of a run whose lineage was lost there is nothing to capture.
@@ -108,7 +121,7 @@ class CapturedLineageOfRun:
         if self.record.status != "complete":
             return
         try:
-            self._capture(wanted, secret_params, progress)
+            self._capture(wanted, secret_params, progress, with_run=with_run)
         except LineageError as problem:
             if settings.capture_required():
                 raise

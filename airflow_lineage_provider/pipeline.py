@@ -276,7 +276,7 @@ class Lineage(LineageOfStreams, LineageOfWrites, PlansOfDags, ProfileOfTables, S
         made = Run(self, record, execution=done.execution, result=done.result)
         if record.status == "complete" and request.batch is None:
             if request.capture is not None:
-                made._capture_with_run(request.capture, request.secrets.values, progress)
+                made._capture_with_run(request.capture, request.secrets.values, progress, done.captured)
             elif record.strategy == "full_materialization":
                 made._capture_sets(request.secrets.values)
             if done.sketching.capture:

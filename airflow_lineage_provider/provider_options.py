@@ -51,6 +51,7 @@ OPTIONS: Mapping[str, Option] = {
     "cell_limit": Option("integer", "The most cells of arrays that an answer enumerates", "50000000", "50,000,000"),
     "reason_bytes": Option("integer", "The longest reason that is traced to cells of arrays", "1000000", "1,000,000"),
     "capture_limit": Option("integer", "The most pairs of rows that captured lineage may have", "100000000", "100,000,000"),
+    "inject_limit": Option("integer", "The most rows that are collected while a run is made", "1000000", "10,000,000"),
     "capture_required": Option("boolean", "Whether a run fails whose lineage cannot be captured", "true", "no"),
     "sketch_after": Option("integer", "So many earlier runs a sketch must have served before auto captures one", "3", "2"),
     "connect_timeout": Option("integer", "The most seconds that a connection to the store may take", "10", "10"),

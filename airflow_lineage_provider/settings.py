@@ -71,6 +71,12 @@ def capture_limit() -> int:
     return _whole("CAPTURE_LIMIT", 100_000_000)
 
 
+def inject_limit() -> int:
+    """From so many rows on below an aggregation they are not collected while a run is made (``AIRFLOW_LINEAGE_INJECT_LIMIT``, default
+    10,000,000): executors hold the list of a group's rows in memory."""
+    return _whole("INJECT_LIMIT", 10_000_000)
+
+
 def capture_required() -> bool:
     """Whether a run raises what kept its lineage from being captured (``AIRFLOW_LINEAGE_CAPTURE_REQUIRED``, 1 or 0; 0 by default: it is
     kept with the run, whose result and lineage stand)."""

@@ -37,6 +37,9 @@ LAST_DERIVATION = "last_derivation"
 CaptureWhen = Literal["lazy", "eager"]
 """Whether the lineage of a run's rows is traced when it is asked for, or captured at the end of the run."""
 
+CaptureMode = Literal["defer", "inject", "auto"]
+"""When captured lineage is found: after the rows are made, with them, or segment by segment whichever is likely to cost less."""
+
 CaptureDirection = Literal["both", "backward", "forward"]
 """Which way captured lineage may be asked: from the result to the sources, from the sources to the result."""
 

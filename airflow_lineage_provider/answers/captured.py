@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from airflow_lineage_provider.capture.wanted import CaptureTable, Cube
 from airflow_lineage_provider.plan.text import operator_text
 from airflow_lineage_provider.recording import tables_of
 
 if TYPE_CHECKING:
-    from airflow_lineage_provider.capture.recorded import Direction, RecordedIndex, RecordedMap
+    from airflow_lineage_provider.capture.recorded import Direction, RecordedIndex, RecordedMap, RecordedWay
     from airflow_lineage_provider.capture.shape import Shape
     from airflow_lineage_provider.recording import RecordedPlan
     from airflow_lineage_provider.records.run import RunRecord
@@ -48,11 +48,29 @@ class Kept:
 
 
 @dataclass(frozen=True, kw_only=True)
+class CapturedWay:
+    """When the rows behind a segment's were found: ``stored`` with its rows, ``inject`` (collected while the run was made), or ``defer``
+    (found afterwards); ``because`` says why so.
+
+    ``segment`` is its number, ``of`` its top operator; ``rows`` are the pairs of rows, before equal ones are one, and ``seconds``
+    those that finding them took after the run.
+    """
+
+    segment: int
+    of: str
+    mode: Literal["stored", "inject", "defer"]
+    because: str
+    rows: int
+    seconds: float
+
+
+@dataclass(frozen=True, kw_only=True)
 class CapturedIndex:
     """What was captured of a run's lineage: ``maps``, over which you may iterate. ``engine`` found the rows. ``not_captured`` are the
     source tables that were left out, and ``tables`` what was captured of those of which not all is, or not all in one; ``values`` are those
     that indexes lead to in place of a table's rows (`CaptureTable.granularity`), and ``witnesses`` the combinations of source rows that
-    made each row; None: they are not kept. ``problem`` says why nothing was captured, though it was to be."""
+    made each row; None: they are not kept. ``ways`` say of each segment when the rows behind its own were found, and why then. ``problem``
+    says why nothing was captured, though it was to be."""
 
     captured: datetime
     seconds: float
@@ -63,6 +81,7 @@ class CapturedIndex:
     tables: Mapping[str, CaptureTable] = field(default_factory=dict)
     values: Mapping[str, Kept] = field(default_factory=dict)
     witnesses: Kept | None = None
+    ways: tuple[CapturedWay, ...] = ()
 
     @property
     def edges(self) -> int:
@@ -95,7 +114,13 @@ def captured_index(record: RunRecord, recorded: RecordedPlan) -> CapturedIndex |
         not_captured=_not_captured(index, recorded), problem=index.problem, tables=_tables(index, recorded),
         values=_values(index, recorded),
         witnesses=None if index.witnesses is None else Kept(count=index.witnesses.count, bytes=index.witnesses.bytes),
+        ways=tuple(_way(one, recorded) for one in index.ways),
     )  # fmt: skip
+
+
+def _way(one: RecordedWay, recorded: RecordedPlan) -> CapturedWay:
+    of = operator_text(recorded.plan.segments[one.segment].plan)
+    return CapturedWay(segment=one.segment, of=of, mode=one.mode, because=one.because, rows=one.rows, seconds=one.seconds)
 
 
 def _map(one: RecordedMap, recorded: RecordedPlan) -> CapturedMap:

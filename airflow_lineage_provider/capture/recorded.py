@@ -131,6 +131,21 @@ class RecordedWitnesses:
 
 
 @dataclass(frozen=True, kw_only=True)
+class RecordedWay:
+    """When the rows behind a segment's were found.
+
+    :ivar mode: ``stored`` with the segment's rows; ``inject``, collected while the run was made; ``defer``, afterwards.
+    :ivar because: why so. :ivar rows: pairs of rows that were collected or found. :ivar seconds: that this took after the run.
+    """
+
+    segment: int
+    mode: Literal["stored", "inject", "defer"]
+    because: str
+    rows: int = 0
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, kw_only=True)
 class RecordedIndex:
     """Captured lineage of a run.
 
@@ -141,6 +156,7 @@ class RecordedIndex:
     :ivar classes: the source leaves whose rows are captured in part, or class by class.
     :ivar cubes: aggregates that are kept. :ivar problem: why nothing was captured, though it was to be.
     :ivar subqueries: what the rows of IN and EXISTS are to it. :ivar witnesses: which source rows together made each row; None: not kept.
+    :ivar ways: when the rows behind each segment's were found; none is told of indexes of older releases.
     """
 
     id: str
@@ -156,6 +172,7 @@ class RecordedIndex:
     problem: str = ""
     subqueries: Subqueries = "partners"
     witnesses: RecordedWitnesses | None = None
+    ways: tuple[RecordedWay, ...] = ()
 
     def is_of(self, subqueries: Subqueries, plan: SegmentedPlan) -> bool:
         """Whether it is the lineage that is asked about, where the rows of subqueries are this."""

@@ -10,7 +10,7 @@ from airflow_lineage_provider.errors import InvalidCapture
 from airflow_lineage_provider.shown import shown
 from airflow_lineage_provider.sql.asked_sql import UnbalancedSql
 from airflow_lineage_provider.sql.measures import FUNCTIONS, measure_of
-from airflow_lineage_provider.words import CaptureDirection, CaptureWhen, Subqueries, check_word, is_one_of, words
+from airflow_lineage_provider.words import CaptureDirection, CaptureMode, CaptureWhen, Subqueries, check_word, is_one_of, words
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,6 +92,10 @@ class Capture:
     What is not captured is traced when it is asked for. With ``witnesses`` it is kept, too, which source rows *together* made each row of
     the result (why-provenance: Smoke, Sec. 4.2).
 
+    ``mode`` says when the rows behind groups are found, of a run that is told so before it is made (Smoke, Sec. 3.2): ``defer``, once they
+    are stored, by tracing queries for all of them; ``inject``, while they are made, by collecting what their rows are known by beside
+    their values; ``auto``, for each segment what earlier runs measured as less. What `inject` cannot collect is deferred, and says why.
+
     :raises InvalidCapture: it cannot be meant so.
     """
 
@@ -99,9 +103,11 @@ class Capture:
     tables: Sequence[str] | Mapping[str, CaptureTable] | None = None
     subqueries: Subqueries = "partners"
     witnesses: bool = False
+    mode: CaptureMode = "defer"
 
     def __post_init__(self) -> None:
         check_word("capture: direction", self.direction, CaptureDirection, InvalidCapture)
+        check_word("capture: mode", self.mode, CaptureMode, InvalidCapture)
         check_word("capture: subqueries", self.subqueries, Subqueries, InvalidCapture)
         if not isinstance(self.witnesses, bool):
             raise InvalidCapture(f"capture: witnesses={shown(self.witnesses)} is not understood; it can be True or False")
@@ -134,7 +140,7 @@ class Capture:
         """What an option says: ``lazy`` for nothing, ``eager`` for everything, or what exactly.
 
         >>> Capture.of("eager")
-        Capture(direction='both', tables=None, subqueries='partners', witnesses=False)
+        Capture(direction='both', tables=None, subqueries='partners', witnesses=False, mode='defer')
 
         :raises InvalidCapture: it says something else.
         """

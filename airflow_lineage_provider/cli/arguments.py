@@ -15,6 +15,7 @@ from airflow_lineage_provider.cli.verb_help import DESCRIPTION, VERBS, epilog
 from airflow_lineage_provider.cli.verb_parser import VerbParser
 from airflow_lineage_provider.words import (
     CaptureDirection,
+    CaptureMode,
     CaptureWhen,
     Difference,
     OnStoreFailure,
@@ -109,6 +110,10 @@ def _run(made: argparse.ArgumentParser) -> None:
     made.add_argument(
         "--capture", default=words(CaptureWhen)[0], choices=words(CaptureWhen),
         help="trace the lineage of the result's rows when somebody asks, or capture it at the end of the run (default: %(default)s)",
+    )  # fmt: skip
+    made.add_argument(
+        "--capture-mode", choices=words(CaptureMode),
+        help="capture the lineage, and find what is behind groups after they are made, while they are made, or as is likely to cost less",
     )  # fmt: skip
     made.add_argument(
         "--source", nargs=3, action="append", default=[], metavar=("NAME", "RUN", "ROWS"),

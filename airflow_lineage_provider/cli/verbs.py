@@ -6,6 +6,7 @@ from argparse import Namespace
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
+from airflow_lineage_provider.capture.wanted import Capture
 from airflow_lineage_provider.cli.array_verbs import arrays as arrays
 from airflow_lineage_provider.cli.captured_tables import wanted_tables
 from airflow_lineage_provider.cli.opened import agreed, asking, found_run, opened
@@ -64,8 +65,8 @@ def run(options: Namespace, out: Streams) -> int:
             further["sources"] = _rows_of_lineage(lineage, options.source)
         made = lineage.run(
             pipeline, name=options.name or name, params=params, output=options.output, strategy=options.strategy,
-            reasons=options.reasons, keys=_once(options.key, "--key"), on_store_failure=options.on_store_failure, capture=options.capture,
-            progress=out.progress, **further,
+            reasons=options.reasons, keys=_once(options.key, "--key"), on_store_failure=options.on_store_failure,
+            capture=Capture(mode=options.capture_mode) if options.capture_mode else options.capture, progress=out.progress, **further,
         )  # fmt: skip
         stack.callback(made.close)
         # A result that was only written somewhere would have to be computed again to be shown.

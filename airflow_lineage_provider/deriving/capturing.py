@@ -1,7 +1,11 @@
-"""Lineage captured after a run (*defer*: Smoke, Sec. 3.2): what stands behind all rows of its stored segments, indexed."""
+"""Lineage captured at the end of a run or later (Smoke, Sec. 3.2): what stands behind all rows of its stored segments, indexed.
+
+It is found by the tracing queries for all rows (*defer*), or was collected while the run was made (*inject*: `tracing.collected`).
+"""
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -13,14 +17,17 @@ from airflow_lineage_provider.capture.recorded import RecordedClasses
 from airflow_lineage_provider.capture.wanted import CaptureTable
 from airflow_lineage_provider.deriving.classes import DividedRows
 from airflow_lineage_provider.deriving.derivation import derivation
+from airflow_lineage_provider.deriving.found_sets import FoundSets
 from airflow_lineage_provider.errors import ResultNotStored, SourceUnavailable
 from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.expressions import TRUE
 from airflow_lineage_provider.plan.lineage_keys import ROW
 from airflow_lineage_provider.plan.walk import all_operators
+from airflow_lineage_provider.running.capture_modes import CapturedWithRun
 from airflow_lineage_provider.running.capture_options import checked_tables
 from airflow_lineage_provider.sources.files import CannotReadHere, local_path, opened
 from airflow_lineage_provider.spark.rereading.sources import changed, files_as_read
+from airflow_lineage_provider.tracing.collected import CollectedLost
 from airflow_lineage_provider.tracing.reserved import TAG
 from airflow_lineage_provider.tracing.trace import step
 from airflow_lineage_provider.tracing.witnesses import WitnessTracer
@@ -33,21 +40,33 @@ if TYPE_CHECKING:
     from airflow_lineage_provider.plan.segments import SegmentedPlan
     from airflow_lineage_provider.recording import RecordedSource
 
+log = logging.getLogger(__name__)
+
 _ROWS_AT_ONCE = 65_536
 _PAIRS_AT_ONCE = 4_000_000
 
 
-def captured(run: AskedRun, wanted: Capture, most: int, *, sets_alone: bool = False) -> BuiltIndex:
+def captured(run: AskedRun, wanted: Capture, most: int, *, sets_alone: bool = False, with_run: CapturedWithRun | None = None) -> BuiltIndex:
     """The indexes of a run's lineage; with ``sets_alone`` only of segments whose rows go back to sets of rows: other rows hold their keys.
+    What was collected ``with_run`` is not looked for again; all is, if it cannot be had any more.
 
     :raises InvalidCapture: the run has not read a table that is wanted.
     :raises ResultNotStored: the run did not store its result, so that its rows have no numbers.
     :raises SourceUnavailable: a source is no longer what the run read.
     :raises IndexTooLarge: there are more than ``most`` pairs of rows. :raises SparkRequired: Spark is needed, and there is no session.
     """
+    ways = with_run or CapturedWithRun()
+    try:
+        return _built(run, wanted, most, sets_alone, ways)
+    except CollectedLost as problem:
+        log.warning("the lineage of run %s is found anew: %s", run.record.id, problem)
+        return _built(run, wanted, most, sets_alone, ways.without(str(problem)))
+
+
+def _built(run: AskedRun, wanted: Capture, most: int, sets_alone: bool, with_run: CapturedWithRun) -> BuiltIndex:
     if 0 not in run.recorded.materialized:
         raise ResultNotStored(f"run {run.record.id} did not store its result (strategy {run.record.strategy}): its rows cannot be numbered")
-    started, engines = time.perf_counter(), set[str]()
+    started, engines, found = time.perf_counter(), set[str](), FoundSets(with_run)
     waiting = _of_sets(run) if sets_alone else {0}
     check_unchanged(run)
     tables = checked_tables(run.recorded, wanted)
@@ -59,7 +78,7 @@ def captured(run: AskedRun, wanted: Capture, most: int, *, sets_alone: bool = Fa
             # The lowest number first: what stands behind its rows has greater ones.
             segment = min(waiting)
             run.progress(f"capturing what stands behind segment {segment}")
-            engines |= set(_captured(made, segment, building))
+            engines |= set(_captured(made, segment, building, found))
             waiting = (waiting if sets_alone else building.reached()) - building.begun
         if wanted.witnesses:
             run.progress("capturing which source rows together made each row")
@@ -69,7 +88,8 @@ def captured(run: AskedRun, wanted: Capture, most: int, *, sets_alone: bool = Fa
         captured, seconds, engine = datetime.now(UTC), time.perf_counter() - started, ", ".join(sorted(engines))
         built = building.indexes(wanted.direction, captured, seconds, engine, DividedRows(made, in_parts) if in_parts else None)
     classes = (*built.index.classes, *(RecordedClasses(leaf=leaf, granularity=()) for leaf in off))
-    return replace(built, index=replace(built.index, subqueries=wanted.subqueries, classes=classes))
+    told = found.ways(run.recorded, frozenset(building.begun))
+    return replace(built, index=replace(built.index, subqueries=wanted.subqueries, classes=classes, ways=told))
 
 
 def _leads_to(plan: SegmentedPlan) -> Mapping[int, frozenset[int]]:
@@ -89,7 +109,7 @@ def _of_sets(run: AskedRun) -> set[int]:
     return sets & plan.traceable
 
 
-def _captured(made: Derivation, segment: int, building: Building) -> Iterator[str]:
+def _captured(made: Derivation, segment: int, building: Building, sets: FoundSets) -> Iterator[str]:
     """Find what stands behind all rows of a segment, part by part; who was asked."""
     import pyarrow as pa
 
@@ -100,8 +120,11 @@ def _captured(made: Derivation, segment: int, building: Building) -> Iterator[st
     while first < len(numbers):
         part = numbers.slice(first, size)
         target = pa.table({TAG: pa.array(range(len(part)), pa.int64()), "key_0": part})
-        found, queries = step(made.recorded.traced, segment, target, made.executor, subqueries=made.run.subqueries)
+        found, queries = step(
+            made.recorded.traced, segment, target, made.executor, subqueries=made.run.subqueries, collected=sets.with_run.collected
+        )
         building.add(segment, first, found)
+        sets.add(queries)
         yield from (query.engine for query in queries)
         first += len(part)
         size = _next_size(len(part), sum(query.rows for query in queries))

@@ -193,6 +193,7 @@ class LineageSparkSubmitOperator(LineageTask, SparkSubmitOperator):
             capture_tables=tuple(captured.tables) if captured and captured.tables else None,
             capture_of=captured.tables if captured and isinstance(captured.tables, Mapping) else {},
             capture_subqueries=captured.subqueries if captured else "partners", capture_witnesses=bool(captured and captured.witnesses),
+            capture_mode=captured.mode if captured else "defer",
             store=deployment.sent_store(self._store_url()) if lineage else None, settings=deployment.sent_settings(),
             context=airflow_context(context),
         )  # fmt: skip

@@ -14,7 +14,7 @@ from airflow_lineage_provider.render.document import run_dict
 from airflow_lineage_provider.render.terminal import run_panel
 
 if TYPE_CHECKING:
-    from airflow_lineage_provider.answers.captured import CapturedIndex
+    from airflow_lineage_provider.answers.captured import CapturedIndex, CapturedWay
     from airflow_lineage_provider.answers.explanation import RunSummary
     from airflow_lineage_provider.capture.wanted import CaptureTable
 
@@ -27,6 +27,7 @@ def captured_dict(run: RunSummary, found: CapturedIndex | None) -> dict[str, Any
     """``{"document", "version", "run", "captured": null | {"captured", "seconds", "engine", "edges", "bytes",
     "problem", "not_captured": [TABLE], "tables": {TABLE: {"where", "partition_by", "cube": [{"by", "measures"}], "granularity"}},
     "values": {TABLE: {"count", "bytes"}}, "witnesses": null | {"count", "bytes"},
+    "ways": [{"segment", "of", "mode", "because", "rows", "seconds"}],
     "maps": [{"segment", "of", "to", "direction", "encoding", "because", "edges", "bytes",
     "shape": null | {"rows", "size", "replication", "clustering"}}]}}``."""
     told = None
@@ -36,7 +37,8 @@ def captured_dict(run: RunSummary, found: CapturedIndex | None) -> dict[str, Any
             "bytes": found.bytes, "problem": found.problem, "not_captured": list(found.not_captured),
             "tables": {name: asdict(one) for name, one in found.tables.items()},
             "values": {name: asdict(one) for name, one in found.values.items()},
-            "witnesses": None if found.witnesses is None else asdict(found.witnesses), "maps": [asdict(one) for one in found],
+            "witnesses": None if found.witnesses is None else asdict(found.witnesses),
+            "ways": [asdict(one) | {"seconds": round(one.seconds, 3)} for one in found.ways], "maps": [asdict(one) for one in found],
         }  # fmt: skip
     return {"document": NAME, "version": VERSION, "run": run_dict(run), "captured": told}
 
@@ -64,7 +66,15 @@ def captured_view(run: RunSummary, found: CapturedIndex | None) -> RenderableTyp
     if found.witnesses is not None:
         made = f"Which source rows together made each row: {count(found.witnesses.count, 'witness', 'witnesses')}"
         notes.append(Text(f"{made}, {bytes_text(found.witnesses.bytes)}.", style="dim"))
+    notes += [Text(_way(one), style="dim") for one in found.ways if one.mode != "stored"]
     return Group(*parts, Text(told, style="bold cyan"), _table(found), *notes)
+
+
+def _way(one: CapturedWay) -> str:
+    """When the rows behind a segment's were found."""
+    when = "while the run was made" if one.mode == "inject" else "after the run"
+    own = f"{one.segment} {shortened(visible(one.of), _OPERATOR)}"
+    return f"The rows behind {own} were found {when}: {one.because}."
 
 
 def _captured_of(table: CaptureTable) -> str:

@@ -41,6 +41,17 @@ def probably_many(recorded: RecordedPlan, programs: Sequence[Program], least: in
     return frozenset(one.materialized.name for one in programs if expected[one.segment.number] >= least and _is_whole(one))
 
 
+def rows_expected(recorded: RecordedPlan, body: o.Plan, least: int) -> int:
+    """How many rows the body of an aggregation is likely to give, at most; of sources that surely have fewer than ``least``, 0."""
+
+    def of_leaf(leaf: Leaf) -> int:
+        if isinstance(leaf, o.SegmentOutput):
+            return expected_rows(recorded.plan.segments[leaf.segment].plan, of_leaf)
+        return _rows_of(recorded.sources[leaf.leaf], least)
+
+    return expected_rows(body, of_leaf)
+
+
 def _is_whole(program: Program) -> bool:
     """Whether every column of the segment is stored; of what function materialization stores, some are read by the segments above alone."""
     return {a.id for a in program.plan.output} <= {a.id for a in program.stored}

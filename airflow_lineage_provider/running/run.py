@@ -7,9 +7,11 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider import __version__
+from airflow_lineage_provider.capture.recorded import RecordedWay
 from airflow_lineage_provider.errors import PlanCheckError
 from airflow_lineage_provider.plan import codec
 from airflow_lineage_provider.plan.digest import plan_digest
@@ -28,6 +30,7 @@ from airflow_lineage_provider.records.batches import BatchKey
 from airflow_lineage_provider.records.run import RunRecord
 from airflow_lineage_provider.rewrite.passed_keys import functions_of_batches, with_passed_keys
 from airflow_lineage_provider.rewrite.pipeline import rewrite
+from airflow_lineage_provider.running.capture_modes import CapturedWithRun, capture_modes, wanted_leaves
 from airflow_lineage_provider.running.capture_options import checked_tables
 from airflow_lineage_provider.running.captured_pipeline import captured_pipeline
 from airflow_lineage_provider.running.costs import measured_costs
@@ -112,16 +115,19 @@ class _Prepared:
     frame: DataFrame
     sketching: Sketching
     many: frozenset[str]
+    ways: tuple[RecordedWay, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
 class Executed:
-    """The run as it is recorded, what Spark keeps of it, the result, and what sketches are to be captured."""
+    """The run as it is recorded, what Spark keeps of it, the result, what sketches are to be captured, and what was collected of its
+    lineage."""
 
     record: RunRecord
     execution: Execution
     result: DataFrame
     sketching: Sketching
+    captured: CapturedWithRun
 
 
 def execute(spark: SparkSession, store: RunStore, request: Request, progress: Progress) -> Executed:
@@ -132,6 +138,7 @@ def execute(spark: SparkSession, store: RunStore, request: Request, progress: Pr
     :raises SketchMismatch, SketchOutdated: a sketch was used and must not have been; recorded as failed, and nothing is written.
     :raises UdfFailed, ReasonValueMismatch, LoadFailed, StoreUnavailable, RunFailed: it failed on the way; recorded as failed.
     """
+    from airflow_lineage_provider.spark.executing.collected import collected
     from airflow_lineage_provider.spark.executing.lost_executors import check_kept_rows, lost_executors
     from airflow_lineage_provider.spark.executing.run import Execution
     from airflow_lineage_provider.spark.session import KEPT_ROWS, apply_conf
@@ -166,7 +173,8 @@ def execute(spark: SparkSession, store: RunStore, request: Request, progress: Pr
         if raised is error:
             raise
         raise raised from (error if told(error, request.secrets.message) is error else None)
-    return Executed(record=record, execution=execution, result=result, sketching=prepared.sketching)
+    lineage = CapturedWithRun(ways=prepared.ways, collected=collected(execution, prepared.programs))
+    return Executed(record=record, execution=execution, result=result, sketching=prepared.sketching, captured=lineage)
 
 
 def _publish(
@@ -226,16 +234,24 @@ def _prepare(spark: SparkSession, store: RunStore, request: Request, frame: Data
     unknown_costs: dict[int, SegmentCost] = {}
     costs = store.ask("reading what earlier runs cost", lambda opened: _costs(opened, request, plan), unknown_costs)
     choices = choose(plan, request.strategy, _not_repeatable(plan, udfs), costs)
-    made = programs(plan, identities, stored_segments(choices), frozenset(udfs), whole=request.strategy == "full_materialization")
+    program = partial(
+        programs, plan, identities, stored_segments(choices), frozenset(udfs), whole=request.strategy == "full_materialization"
+    )
+    made = program()
 
     sources = recorded_sources(spark, store, request.batch, captured, plan, identities)
     recorded = RecordedPlan(plan=plan, materialized={p.segment.number: p.materialized for p in made}, sources=sources)
+    many, ways = _many(request, store, recorded, made, costs), tuple[RecordedWay, ...]()
     if request.capture is not None:
         checked_tables(recorded, request.capture)
+        ways, collecting = capture_modes(request, store, recorded, many)
+        if collecting:
+            made = program(collected=collecting, wanted=wanted_leaves(recorded, request.capture))
+            recorded = replace(recorded, materialized={p.segment.number: p.materialized for p in made})
     kept = keeping(udfs, _called_again(recorded, udfs), [text for one in request.secrets.values.values() for text in texts_of(one)])
     return _Prepared(
         captured=captured, recorded=recorded, choices=choices, programs=made, udfs=udfs, keeping=kept, frame=frame,
-        sketching=sketching(request, captured, recorded, udfs, store), many=_many(request, store, recorded, made, costs),
+        sketching=sketching(request, captured, recorded, udfs, store), many=many, ways=ways,
     )  # fmt: skip
 
 
@@ -281,7 +297,7 @@ def _declared(plan: SegmentedPlan, captured: CapturedPipeline) -> dict[int, Reas
 
 
 def _compute(execution: Execution, prepared: _Prepared) -> DataFrame:
-    from airflow_lineage_provider.spark.executing.run import result_frame, run_program, run_rest, source_views
+    from airflow_lineage_provider.spark.executing.run import keep_groups, result_frame, run_program, run_rest, source_views
 
     plan = prepared.recorded.plan
     identities = {leaf: one.identity for leaf, one in prepared.recorded.sources.items()}
@@ -293,6 +309,8 @@ def _compute(execution: Execution, prepared: _Prepared) -> DataFrame:
     names = _register_udfs(execution, prepared)
     frame = None
     for program in prepared.programs:
+        for groups in program.groups:
+            keep_groups(execution, groups, tables, names, prepared.captured)
         execution.progress(f"computing {program.materialized.name}")
         frame = run_program(execution, program, tables, names, prepared.captured)
     if 0 in prepared.recorded.materialized:

@@ -12,7 +12,7 @@ from airflow_lineage_provider.capture.wanted import Capture, CaptureTable
 from airflow_lineage_provider.errors import EnvironmentProblem
 from airflow_lineage_provider.running.output import Output
 from airflow_lineage_provider.typed_json import read, written
-from airflow_lineage_provider.words import CaptureDirection, OnStoreFailure, OnUnsupported, Reasons, Strategy, Subqueries
+from airflow_lineage_provider.words import CaptureDirection, CaptureMode, OnStoreFailure, OnUnsupported, Reasons, Strategy, Subqueries
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,6 +49,7 @@ class SubmittedJob:
     capture_of: Mapping[str, CaptureTable] = field(default_factory=dict)
     capture_subqueries: Subqueries = "partners"
     capture_witnesses: bool = False
+    capture_mode: CaptureMode = "defer"
     store: str | None = field(default=None, repr=False)
     settings: Mapping[str, str] = field(default_factory=dict, repr=False)
     context: Mapping[str, object] = field(default_factory=dict)
@@ -62,6 +63,7 @@ class SubmittedJob:
             tables=self.capture_of or self.capture_tables,
             subqueries=self.capture_subqueries,
             witnesses=self.capture_witnesses,
+            mode=self.capture_mode,
         )
 
 

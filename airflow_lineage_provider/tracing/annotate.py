@@ -23,11 +23,20 @@ from airflow_lineage_provider.tracing.reserved import row_number
 
 @dataclass(frozen=True, kw_only=True)
 class Context:
-    """What annotating a plan needs to know of the run."""
+    """What annotating a plan needs to know of the run.
+
+    ``collected``: the segments whose groups the run makes apart, numbered, with what their rows are known by (`tracing.collecting`): those
+    that are not materialized are leaves, too.
+    """
 
     plan: SegmentedPlan
     materialized: frozenset[int]
     sources: Mapping[int, SourceIdentity]
+    collected: frozenset[int] = frozenset()
+
+    def is_leaf(self, segment: int) -> bool:
+        """Whether what stands above a segment reads rows that were made of it."""
+        return segment in self.materialized or segment in self.collected
 
     def fresh(self) -> FreshAttributes:
         return FreshAttributes(*(segment.plan for segment in self.plan.segments))
@@ -71,7 +80,7 @@ def inline(plan: o.Plan, context: Context) -> o.Plan:
     """The plan with the segments that are not materialized in place of their outputs, without annotation."""
 
     def expand(node: o.Plan) -> o.Plan:
-        if isinstance(node, o.SegmentOutput) and node.segment not in context.materialized:
+        if isinstance(node, o.SegmentOutput) and not context.is_leaf(node.segment):
             return inline(context.plan.segments[node.segment].plan, context)
         return node
 
@@ -127,7 +136,17 @@ def _segment_output(node: o.SegmentOutput, context: Context, fresh: FreshAttribu
         row = row_number(node.segment)
         identity = InputIdentity(kind="segment", number=node.segment, attributes=(row,))
         return Annotated(plan=o.SegmentOutput(segment=node.segment, output=(*node.output, row)), inputs=(identity,))
+    if node.segment in context.collected:
+        return _numbered_groups(node, context, fresh)
     return annotate_segment(context.plan.segments[node.segment], context, fresh)
+
+
+def _numbered_groups(node: o.SegmentOutput, context: Context, fresh: FreshAttributes) -> Annotated:
+    """Groups that the run made apart: known by their keys, as ever, and by their numbers as long as the run is made."""
+    row = row_number(node.segment)
+    leaf = o.SegmentOutput(segment=node.segment, output=(*node.output, row))
+    plan, link = _linked_by_keys(leaf, context.plan.segments[node.segment], fresh)
+    return Annotated(plan=plan, inputs=(link, InputIdentity(kind="segment", number=node.segment, attributes=(row,))))
 
 
 def domain_identity(node: o.Aggregate) -> InputIdentity:
@@ -136,9 +155,13 @@ def domain_identity(node: o.Aggregate) -> InputIdentity:
 
 
 def _grouped(segment: Segment, context: Context, fresh: FreshAttributes) -> Annotated:
-    plan, present = _marked(inline(segment.plan, context), segment.number, fresh)
-    link = InputIdentity(kind="link", number=segment.number, attributes=(present, *group_keys(segment)))
+    plan, link = _linked_by_keys(inline(segment.plan, context), segment, fresh)
     return Annotated(plan=plan, inputs=(link,))
+
+
+def _linked_by_keys(plan: o.Plan, segment: Segment, fresh: FreshAttributes) -> tuple[o.Plan, InputIdentity]:
+    marked, present = _marked(plan, segment.number, fresh)
+    return marked, InputIdentity(kind="link", number=segment.number, attributes=(present, *group_keys(segment)))
 
 
 def _marked(plan: o.Plan, number: int, fresh: FreshAttributes) -> tuple[o.Plan, Attribute]:

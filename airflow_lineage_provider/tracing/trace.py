@@ -20,6 +20,7 @@ from airflow_lineage_provider.plan.lineage_keys import InputIdentity, Materializ
 from airflow_lineage_provider.plan.segments import Segment, SegmentedPlan
 from airflow_lineage_provider.plan.walk import operators
 from airflow_lineage_provider.tracing.annotate import Annotated, Context, group_keys
+from airflow_lineage_provider.tracing.collected import Collected
 from airflow_lineage_provider.tracing.looked_up import LookedUp
 from airflow_lineage_provider.tracing.maps import Rows, RowSet, distinct_rows
 from airflow_lineage_provider.tracing.python_guarantees import opaque
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
 
 INDEX = "index: "
 """What the name of the engine begins with where captured lineage has answered; what follows is how it is written."""
+COLLECTED = "spark, while the run was made"
+"""The name of the engine where rows were collected with the values of their groups."""
 
 
 class Executor(Protocol):
@@ -83,13 +86,17 @@ class TracedRun:
 
 @dataclass(frozen=True, kw_only=True)
 class TracingQuery:
-    """A tracing query that was run: for people, and for the record."""
+    """A tracing query that was run: for people, and for the record.
+
+    ``of_sets``: it looked for sets of rows.
+    """
 
     segment: int
     engine: str
     sql: str
     seconds: float
     rows: int
+    of_sets: bool = False
 
 
 @dataclass(kw_only=True)
@@ -165,18 +172,57 @@ def trace(
 
 
 def step(
-    run: TracedRun, start: int, target: pa.Table, executor: Executor, *, subqueries: Subqueries = "partners"
+    run: TracedRun,
+    start: int,
+    target: pa.Table,
+    executor: Executor,
+    *,
+    subqueries: Subqueries = "partners",
+    collected: Collected | None = None,
 ) -> tuple[Step, list[TracingQuery]]:
-    """What stands behind rows of a stored segment, as `trace` finds it, down to the next stored segments and sources."""
+    """What stands behind rows of a stored segment, as `trace` finds it, down to the next stored segments and sources.
+
+    What was ``collected`` while the run was made is not looked for.
+
+    :raises CollectedLost: it is not of these rows, or cannot be had any more.
+    """
     found = Trace(run=run)
     found.segments[start] = target
     for segment in run.plan.segments[start:]:
-        if segment.number == start:
+        is_own = segment.number == start or segment.number not in run.materialized
+        if collected is not None and is_own and segment.number in found.segments and segment.number in collected.carried:
+            _by_collected(segment, found, collected)
+        elif segment.number == start:
             _trace_rows(run, segment, found, executor, LookedUp())
         if segment.number in found.links and found.links[segment.number].num_rows:
             _trace_link(run, segment, found, executor, LookedUp(), enumerate_differences=False, subqueries=subqueries)
     del found.segments[start]
+    found.segments = {number: rows for number, rows in found.segments.items() if number in run.materialized}
     return Step(sources=found.sources, segments=found.segments, controls=found.controls, met=tuple(sorted(found.met))), found.queries
+
+
+def _by_collected(segment: Segment, found: Trace, collected: Collected) -> None:
+    """What rows of a segment that the run kept have carried of the rows behind them."""
+    started, carried = time.perf_counter(), collected.carried[segment.number]
+    rows = collected.behind(segment.number, found.segments[segment.number])
+    _add_inputs(Annotated(plan=segment.plan, inputs=carried.inputs), rows, found)
+    for leaf in carried.left_out:
+        # So that it is known that something is missing.
+        found.sources.setdefault(leaf, _no_rows(found.run.sources[leaf]))
+    if carried.sets is not None:
+        found.met.add(segment.number)
+    seconds, told = time.perf_counter() - started, f"-- rows behind those of segment {segment.number}, collected while the run was made"
+    of_sets = carried.sets is not None
+    found.queries.append(
+        TracingQuery(segment=segment.number, engine=COLLECTED, sql=told, seconds=seconds, rows=rows.num_rows, of_sets=of_sets)
+    )
+
+
+def _no_rows(identity: SourceIdentity) -> pa.Table:
+    import pyarrow as pa
+
+    types = [to_arrow(column.type) for column in identity.columns]
+    return pa.schema([(TAG, pa.int64()), *((f"key_{i}", one) for i, one in enumerate(types))]).empty_table()
 
 
 def _looked_up(segment: Segment, found: Trace, captured: Captured | None, wanted: frozenset[int] | None) -> bool:
@@ -254,7 +300,7 @@ def _trace_link(
     for number, query in enumerate(link_queries(segment, run.context, stored, target) if by_partners else ()):
         if leads_on(query):
             # Written for the whole target: a key that is never NULL in it is never NULL in the part that is asked about.
-            ask = partial(_execute, segment, query.plan, found=found, executor=executor)
+            ask = partial(_execute, segment, query.plan, found=found, executor=executor, of_sets=True)
             _add_inputs(query, known.rows((segment.number, "link", number), target, ask), found)
     whole = _controlled(segment, target)
     if whole.num_rows:
@@ -276,11 +322,11 @@ def _add_inputs(query: Annotated, rows: pa.Table, found: Trace) -> None:
         _add(found, identity, _split(rows, query.identity_attributes, identity))
 
 
-def _execute(segment: Segment, plan: o.Plan, target: pa.Table, found: Trace, executor: Executor) -> pa.Table:
+def _execute(segment: Segment, plan: o.Plan, target: pa.Table, found: Trace, executor: Executor, *, of_sets: bool = False) -> pa.Table:
     started = time.perf_counter()
     rows, engine, sql = executor.run(plan, target)
     seconds = time.perf_counter() - started
-    found.queries.append(TracingQuery(segment=segment.number, engine=engine, sql=sql, seconds=seconds, rows=rows.num_rows))
+    found.queries.append(TracingQuery(segment=segment.number, engine=engine, sql=sql, seconds=seconds, rows=rows.num_rows, of_sets=of_sets))
     return rows
 
 

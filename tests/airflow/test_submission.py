@@ -80,6 +80,7 @@ def test_a_job_is_read_as_it_was_written(tmp_path: Path) -> None:
         capture_direction="forward", capture_tables=("loans",),
         capture_of={"loans": CaptureTable(where="debt > 0", partition_by=("occ",)), "clients": CaptureTable(granularity=())},
         capture_subqueries="rows",
+        capture_mode="inject",
         settings={"AIRFLOW_LINEAGE_HIDE": "x"}, context={"map_index": -1},
     )  # fmt: skip
     write_job(full, tmp_path / "job")

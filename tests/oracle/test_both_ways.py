@@ -11,15 +11,18 @@ from collections.abc import Iterable
 from contextlib import ExitStack
 from dataclasses import replace
 from itertools import product
-from typing import Any
+from typing import Any, Literal
 
+import numpy as np
 import pytest
 from hypothesis import given, note
 from pyspark.sql import SparkSession
 
-from airflow_lineage_provider import CaptureTable, Lineage
+from airflow_lineage_provider import Capture, CaptureTable, Lineage
 from airflow_lineage_provider.answers.lineage_rows import LineageRows
 from airflow_lineage_provider.answers.witnesses import Witnesses
+from airflow_lineage_provider.deriving.asked_run import AskedRun
+from airflow_lineage_provider.deriving.captured_parts import looked_up
 from airflow_lineage_provider.deriving.derivation import Derivation, derivation
 from airflow_lineage_provider.deriving.derive import chosen_target, row_set_of
 from airflow_lineage_provider.deriving.known_runs import KnownRuns
@@ -34,6 +37,7 @@ from airflow_lineage_provider.sources.duckdb_connection import name as quoted
 from airflow_lineage_provider.store import Store
 from airflow_lineage_provider.tracing.key_index import key_tuples
 from airflow_lineage_provider.tracing.maps import RESULT, LineageMap, Rows, RowSet, numbered_rows, tagged_rows
+from airflow_lineage_provider.tracing.reserved import TAG
 from airflow_lineage_provider.words import Subqueries
 from tests.oracle import evaluate, udfs
 from tests.oracle import query as q
@@ -83,12 +87,17 @@ def _check_case(case: Case, lineage: Lineage, spark: SparkSession) -> None:
         check_values_over_views(case, spark, expected)
         for udf in udfs.REASONED:
             udf.register(spark)
-        run = lineage.run(_pipeline(case), name="both ways", keys=_keys(case), strategy=case.strategy)
+        capture: Capture | Literal["lazy"] = "lazy" if case.strategy == "rerun" else Capture(mode="inject")
+        run = lineage.run(_pipeline(case), name="both ways", keys=_keys(case), strategy=case.strategy, capture=capture)
         run.close()
         try:
+            if 0 in run.plan.materialized:
+                collected = _captured_pairs(lineage.get_run(run.id))
+                lineage.get_run(run.id).forget_captured()
             _check(case, lineage.get_run(run.id), expected)
             if 0 in run.plan.materialized:
                 lineage.get_run(run.id).capture()
+                assert collected == _captured_pairs(lineage.get_run(run.id))
                 _check_captured(case, lineage.get_run(run.id), expected)
                 if len(expected) <= MOST_BY_VALUE:
                     _check_by_value(case, lineage.get_run(run.id), expected)
@@ -98,6 +107,26 @@ def _check_case(case: Case, lineage: Lineage, spark: SparkSession) -> None:
                     _check(case, lineage.get_run(run.id), evaluate.rows(case.query, case.tables), "data")
         finally:
             lineage.drop(run.id)
+
+
+def _captured_pairs(run: Run) -> dict[Any, Any]:
+    """What was captured: of each stored segment and each of its inputs the pairs of a row's number and the key of a row behind it."""
+
+    def question(asked: AskedRun) -> dict[Any, Any]:
+        captured, pairs = looked_up(asked), dict[Any, Any]()
+        assert captured is not None
+        for segment in map(int, captured.index.met):
+            space = captured.space("segment", segment)
+            numbers = space.keys(np.arange(space.rows))
+            found = captured.step(segment, numbers.add_column(0, TAG, numbers.column(0)))
+            assert found is not None
+            step = found[0]
+            tables = {("source", n): rows for n, rows in step.sources.items()} | {("segment", n): rows for n, rows in step.segments.items()}
+            pairs |= {(segment, *to): set(key_tuples(rows)) for to, rows in tables.items()}
+            pairs[segment] = (dict(step.controls), step.met)
+        return pairs
+
+    return run._asking.answered("comparing what was captured of", None, None, question)
 
 
 def _check_captured(case: Case, run: Run, expected: list[Row]) -> None:

@@ -37,7 +37,7 @@ from airflow_lineage_provider.spark.session import KEPT_ROWS, SETTINGS, apply_co
 from airflow_lineage_provider.sql import ColumnRef, lower
 from airflow_lineage_provider.store import Column, ResultTable
 from airflow_lineage_provider.tracing.binding import Key, LeafTable, bind
-from airflow_lineage_provider.tracing.program import Program
+from airflow_lineage_provider.tracing.program import Groups, Program
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -66,6 +66,7 @@ class Execution:
     :ivar many: the names of the tables that are likely to have so many rows that they go there.
     :ivar looked_up: the columns of a stored segment by which the segments above look its rows up.
     :ivar stored: kept frames, with where their rows are stored.
+    :ivar collected: kept frames whose rows say what stands behind them (`collected`), by their segments.
     :ivar lost_before: the executors that the application had lost when the run began.
     """
 
@@ -81,6 +82,7 @@ class Execution:
     kept: list[DataFrame] = field(default_factory=list)
     functions: list[str] = field(default_factory=list)
     stored: list[tuple[DataFrame, Materialization]] = field(default_factory=list)
+    collected: dict[int, DataFrame] = field(default_factory=dict)
     lost_before: frozenset[str] = frozenset()
     rows: dict[str, int] = field(default_factory=dict)
     timings: dict[str, float] = field(default_factory=dict)
@@ -107,6 +109,7 @@ class Execution:
             for name in self.views:
                 stack.callback(self.spark.catalog.dropTempView, name)
             self.functions, self.kept, self.views = [], [], []
+            self.collected.clear()
 
 
 @contextmanager
@@ -196,10 +199,7 @@ def run_program(
 ) -> DataFrame:
     """Compute a segment, store it, and give the frame that segments above read (with its row number)."""
     number = program.segment.number
-    owner = f"lineage_{execution.run_id.replace('-', '_')}"
-    plan = with_window_functions(execution.spark, program.plan, captured.udfs, owner, execution.functions)
-    plan = _with_python_maps(execution, plan, tables, udfs, captured)
-    text = lower(plan, bind(plan, tables), dialect="spark", udfs=udfs)
+    text = _text(execution, program.plan, tables, udfs, captured)
     name, columns = program.materialized.name, stored_columns(program)
     kind: Kind = "result" if number == 0 else "segment"
     frame = None
@@ -208,12 +208,40 @@ def run_program(
             made = of_sql(execution.spark, text)
         frame = straight_into_files(execution, made, name, kind, columns)
     if frame is None:
-        with under_settings(execution.spark, execution.conf):
-            frame = carefully(execution.spark, lambda: execution.keep(numbered(of_sql(execution.spark, text), execution.run_id)))
+        frame = _kept_numbered(execution, text)
         load(execution, frame, name, kind, columns)
-    spelled = {a.id: ColumnRef(text=a.name) for a in program.plan.output}
-    tables["segment", number] = LeafTable(name=(execution.view(frame, f"segment_{number}"),), by_id=spelled)
+    _read_as_segment(execution, frame, number, program.plan, tables)
+    if program.carried is not None:
+        execution.collected[number] = frame
     return frame
+
+
+def keep_groups(
+    execution: Execution, groups: Groups, tables: dict[Key, LeafTable], udfs: Mapping[int, str], captured: CapturedPipeline
+) -> None:
+    """Have the groups of a segment that is not stored kept, once what reads them is computed, with the rows behind them."""
+    frame = _kept_numbered(execution, _text(execution, groups.plan, tables, udfs, captured))
+    _read_as_segment(execution, frame, groups.segment, groups.plan, tables)
+    execution.collected[groups.segment] = frame
+
+
+def _kept_numbered(execution: Execution, text: str) -> DataFrame:
+    with under_settings(execution.spark, execution.conf):
+        return carefully(execution.spark, lambda: execution.keep(numbered(of_sql(execution.spark, text), execution.run_id)))
+
+
+def _read_as_segment(execution: Execution, frame: DataFrame, number: int, plan: o.Plan, tables: dict[Key, LeafTable]) -> None:
+    """Segments above read a segment's rows from a frame."""
+    spelled = {a.id: ColumnRef(text=a.name) for a in plan.output}
+    tables["segment", number] = LeafTable(name=(execution.view(frame, f"segment_{number}"),), by_id=spelled)
+
+
+def _text(execution: Execution, plan: o.Plan, tables: dict[Key, LeafTable], udfs: Mapping[int, str], captured: CapturedPipeline) -> str:
+    """A plan as Spark SQL; what SQL cannot say is run, and read from views."""
+    owner = f"lineage_{execution.run_id.replace('-', '_')}"
+    plan = with_window_functions(execution.spark, plan, captured.udfs, owner, execution.functions)
+    plan = _with_python_maps(execution, plan, tables, udfs, captured)
+    return lower(plan, bind(plan, tables), dialect="spark", udfs=udfs)
 
 
 def numbered(frame: DataFrame, owner: str) -> DataFrame:
