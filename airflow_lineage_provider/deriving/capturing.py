@@ -124,7 +124,7 @@ def _captured(made: Derivation, segment: int, building: Building, sets: FoundSet
             made.recorded.traced, segment, target, made.executor, subqueries=made.run.subqueries, collected=sets.with_run.collected
         )
         building.add(segment, first, found)
-        sets.add(queries)
+        sets.add(found, queries)
         yield from (query.engine for query in queries)
         first += len(part)
         size = _next_size(len(part), sum(query.rows for query in queries))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Set
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from airflow_lineage_provider.capture.recorded import RecordedWay
 from airflow_lineage_provider.running.capture_modes import CapturedWithRun
@@ -12,7 +12,7 @@ from airflow_lineage_provider.tracing.trace import COLLECTED
 
 if TYPE_CHECKING:
     from airflow_lineage_provider.recording import RecordedPlan
-    from airflow_lineage_provider.tracing.trace import TracingQuery
+    from airflow_lineage_provider.tracing.trace import Step, TracingQuery
 
 _LATER = RecordedWay(segment=0, mode="defer", because="found after the run")
 
@@ -24,13 +24,15 @@ class FoundSets:
     with_run: CapturedWithRun = field(default_factory=CapturedWithRun)
     _found: dict[int, RecordedWay] = field(default_factory=dict)
 
-    def add(self, queries: Iterable[TracingQuery]) -> None:
-        """What tracing queries have found, or was collected."""
+    def add(self, step: Step, queries: Iterable[TracingQuery]) -> None:
+        """What stands behind some rows, and the tracing queries that have found it, or that it was collected."""
         for one in queries:
             known = self._found.get(one.segment) or self._decided(one.segment)
-            if one.of_sets:
-                known = replace(known, mode="inject" if one.engine == COLLECTED else "defer", rows=known.rows + one.rows)
-            self._found[one.segment] = replace(known, seconds=known.seconds + one.seconds)
+            mode: Literal["inject", "defer"] = "inject" if one.engine == COLLECTED else "defer"
+            self._found[one.segment] = replace(known, mode=mode, seconds=known.seconds + one.seconds)
+        for segment, rows in step.sets.items():
+            known = self._found.get(segment) or self._decided(segment)
+            self._found[segment] = replace(known, rows=known.rows + rows)
 
     def _decided(self, segment: int) -> RecordedWay:
         found = next((one for one in self.with_run.ways if one.segment == segment), _LATER)

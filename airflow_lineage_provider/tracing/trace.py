@@ -50,13 +50,14 @@ class Step:
     """What stands behind rows of a stored segment, down to the next stored segments and sources.
 
     ``sources``, ``segments`` and ``controls`` are as a `Trace` has them; ``met`` are the segments whose sets of rows were looked for on the
-    way.
+    way, and ``sets`` how many rows were found in these, where they were not looked up.
     """
 
     sources: Mapping[int, pa.Table]
     segments: Mapping[int, pa.Table]
     controls: Mapping[int, tuple[int, ...]]
     met: tuple[int, ...] = ()
+    sets: Mapping[int, int] = field(default_factory=dict)
 
 
 class Captured(Protocol):
@@ -86,17 +87,13 @@ class TracedRun:
 
 @dataclass(frozen=True, kw_only=True)
 class TracingQuery:
-    """A tracing query that was run: for people, and for the record.
-
-    ``of_sets``: it looked for sets of rows.
-    """
+    """A tracing query that was run: for people, and for the record."""
 
     segment: int
     engine: str
     sql: str
     seconds: float
     rows: int
-    of_sets: bool = False
 
 
 @dataclass(kw_only=True)
@@ -105,7 +102,8 @@ class Trace:
 
     ``links``: what the segments that go back to sets of rows were asked for (`plan.lineage_keys.InputIdentity`), by segment.
     ``controls``: the tags of the rows that passed a segment's difference or existence test by nothing being there, by segment: the whole
-    right side has a say in them. ``met``: the segments whose sets of rows were looked for, here or when lineage was captured.
+    right side has a say in them. ``met``: the segments whose sets of rows were looked for, here or when lineage was captured; ``sets``: how
+    many rows were found in them here.
     """
 
     run: TracedRun
@@ -114,6 +112,7 @@ class Trace:
     links: dict[int, pa.Table] = field(default_factory=dict)
     controls: dict[int, tuple[int, ...]] = field(default_factory=dict)
     met: set[int] = field(default_factory=set)
+    sets: dict[int, int] = field(default_factory=dict)
     queries: list[TracingQuery] = field(default_factory=list)
 
     def rows(self, of: RowSet) -> Rows:
@@ -198,7 +197,8 @@ def step(
             _trace_link(run, segment, found, executor, LookedUp(), enumerate_differences=False, subqueries=subqueries)
     del found.segments[start]
     found.segments = {number: rows for number, rows in found.segments.items() if number in run.materialized}
-    return Step(sources=found.sources, segments=found.segments, controls=found.controls, met=tuple(sorted(found.met))), found.queries
+    met = tuple(sorted(found.met))
+    return Step(sources=found.sources, segments=found.segments, controls=found.controls, met=met, sets=found.sets), found.queries
 
 
 def _by_collected(segment: Segment, found: Trace, collected: Collected) -> None:
@@ -211,11 +211,9 @@ def _by_collected(segment: Segment, found: Trace, collected: Collected) -> None:
         found.sources.setdefault(leaf, _no_rows(found.run.sources[leaf]))
     if carried.sets is not None:
         found.met.add(segment.number)
+        found.sets[segment.number] = rows.num_rows
     seconds, told = time.perf_counter() - started, f"-- rows behind those of segment {segment.number}, collected while the run was made"
-    of_sets = carried.sets is not None
-    found.queries.append(
-        TracingQuery(segment=segment.number, engine=COLLECTED, sql=told, seconds=seconds, rows=rows.num_rows, of_sets=of_sets)
-    )
+    found.queries.append(TracingQuery(segment=segment.number, engine=COLLECTED, sql=told, seconds=seconds, rows=rows.num_rows))
 
 
 def _no_rows(identity: SourceIdentity) -> pa.Table:
@@ -300,17 +298,19 @@ def _trace_link(
     for number, query in enumerate(link_queries(segment, run.context, stored, target) if by_partners else ()):
         if leads_on(query):
             # Written for the whole target: a key that is never NULL in it is never NULL in the part that is asked about.
-            ask = partial(_execute, segment, query.plan, found=found, executor=executor, of_sets=True)
-            _add_inputs(query, known.rows((segment.number, "link", number), target, ask), found)
+            ask = partial(_execute, segment, query.plan, found=found, executor=executor)
+            rows = known.rows((segment.number, "link", number), target, ask)
+            found.sets[segment.number] = found.sets.get(segment.number, 0) + rows.num_rows
+            _add_inputs(query, rows, found)
     whole = _controlled(segment, target)
     if whole.num_rows:
         found.controls[segment.number] = _tags_of(found.controls.get(segment.number, ()), whole.column(0).to_numpy())
     asked = [whole] if enumerate_differences else []
     asked += [passed(segment, target)] if subqueries == "rows" and segment.has_partners else []
-    for rows in (one for one in asked if one.num_rows):
+    for targets in (one for one in asked if one.num_rows):
         query = whole_side_query(segment, run.context)
         if leads_on(query):
-            _record(segment, query, rows, found, executor)
+            _record(segment, query, targets, found, executor)
 
 
 def _record(segment: Segment, query: Annotated, target: pa.Table, found: Trace, executor: Executor) -> None:
@@ -322,11 +322,11 @@ def _add_inputs(query: Annotated, rows: pa.Table, found: Trace) -> None:
         _add(found, identity, _split(rows, query.identity_attributes, identity))
 
 
-def _execute(segment: Segment, plan: o.Plan, target: pa.Table, found: Trace, executor: Executor, *, of_sets: bool = False) -> pa.Table:
+def _execute(segment: Segment, plan: o.Plan, target: pa.Table, found: Trace, executor: Executor) -> pa.Table:
     started = time.perf_counter()
     rows, engine, sql = executor.run(plan, target)
     seconds = time.perf_counter() - started
-    found.queries.append(TracingQuery(segment=segment.number, engine=engine, sql=sql, seconds=seconds, rows=rows.num_rows, of_sets=of_sets))
+    found.queries.append(TracingQuery(segment=segment.number, engine=engine, sql=sql, seconds=seconds, rows=rows.num_rows))
     return rows
 
 

@@ -163,4 +163,5 @@ def test_a_step_by_what_was_collected_alone() -> None:
         2: {TAG: [0, 1], "key_0": [3, 4], "key_1": [3, 4]},
     }
     assert (dict(found.segments), found.met) == ({}, (1,))
-    assert [(one.segment, one.rows, one.of_sets) for one in queries] == [(0, 2, False), (1, 4, True)]
+    assert [(one.segment, one.rows) for one in queries] == [(0, 2), (1, 4)]
+    assert dict(found.sets) == {1: 4}

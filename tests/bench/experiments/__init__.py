@@ -13,6 +13,7 @@ EXPERIMENTS = (
     "large_answers",
     "forward_answers",
     "strategies",
+    "capture",
     "peers",
     "loading",
     "in_files",
