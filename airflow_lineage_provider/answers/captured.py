@@ -52,8 +52,8 @@ class CapturedWay:
     """When the rows behind a segment's were found: ``stored`` with its rows, ``inject`` (collected while the run was made), or ``defer``
     (found afterwards); ``because`` says why so.
 
-    ``segment`` is its number, ``of`` its top operator; ``rows`` are the pairs of rows, before equal ones are one, and ``seconds``
-    those that finding them took after the run.
+    ``segment`` is its number, ``of`` its top operator; ``rows`` are those that were collected, for all groups, or found, before equal ones
+    are one, and ``seconds`` those that this took after the run.
     """
 
     segment: int

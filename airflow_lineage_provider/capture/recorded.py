@@ -135,7 +135,7 @@ class RecordedWay:
     """When the rows behind a segment's were found.
 
     :ivar mode: ``stored`` with the segment's rows; ``inject``, collected while the run was made; ``defer``, afterwards.
-    :ivar because: why so. :ivar rows: pairs of rows that were collected or found. :ivar seconds: that this took after the run.
+    :ivar because: why so. :ivar rows: that were collected, for all groups, or found. :ivar seconds: that this took after the run.
     """
 
     segment: int

@@ -32,7 +32,9 @@ class FoundSets:
             self._found[one.segment] = replace(known, mode=mode, seconds=known.seconds + one.seconds)
         for segment, rows in step.sets.items():
             known = self._found.get(segment) or self._decided(segment)
-            self._found[segment] = replace(known, rows=known.rows + rows)
+            # Groups that were dropped since have had theirs collected, too.
+            collected = self.with_run.collected if known.mode == "inject" else None
+            self._found[segment] = replace(known, rows=known.rows + rows if collected is None else collected.size(segment))
 
     def _decided(self, segment: int) -> RecordedWay:
         found = next((one for one in self.with_run.ways if one.segment == segment), _LATER)

@@ -9,17 +9,21 @@ from typing import TYPE_CHECKING
 
 from airflow_lineage_provider import settings
 from airflow_lineage_provider.capture.modes import CaptureCost, choose_modes
-from airflow_lineage_provider.errors import PlanVersionError, RecordDamaged
+from airflow_lineage_provider.errors import PlanVersionError, RecordDamaged, SourceUnavailable
 from airflow_lineage_provider.plan import codec
+from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.digest import plan_digest
+from airflow_lineage_provider.plan.walk import operators
 from airflow_lineage_provider.recording import plan_text, wanted_tables
 from airflow_lineage_provider.running.many_rows import rows_expected
+from airflow_lineage_provider.sources.files import CannotReadHere, local_path
+from airflow_lineage_provider.tracing.annotate import inline
 from airflow_lineage_provider.tracing.collecting import sets_behind
 
 if TYPE_CHECKING:
     from airflow_lineage_provider.capture.recorded import RecordedWay
     from airflow_lineage_provider.capture.wanted import Capture
-    from airflow_lineage_provider.recording import RecordedPlan
+    from airflow_lineage_provider.recording import RecordedPlan, RecordedSource
     from airflow_lineage_provider.records.run import RunRecord
     from airflow_lineage_provider.running.run import Request
     from airflow_lineage_provider.store import Store
@@ -47,7 +51,7 @@ def capture_modes(
 
     ``straight`` are the names of stored segments that go into files without being kept by Spark.
     """
-    wanted, costs = request.capture, dict[int, CaptureCost]()
+    wanted, costs, here = request.capture, dict[int, CaptureCost](), frozenset[int]()
     if wanted is None or request.batch is not None or 0 not in recorded.materialized:
         return (), {}
     behind = dict(sets_behind(recorded.traced.context, wanted_leaves(recorded, wanted)))
@@ -56,7 +60,8 @@ def capture_modes(
     if wanted.mode == "auto":
         plan = request.secrets.sealed(plan_text(recorded))
         costs = store.ask("reading what capturing cost", lambda opened: _measured(opened, request.name, plan, behind), costs)
-    ways = choose_modes(wanted.mode, behind, costs)
+        here = frozenset(number for number, one in behind.items() if not one.problem and _is_read_here(number, recorded))
+    ways = choose_modes(wanted.mode, behind, costs, here)
     return ways, {one.segment: behind[one.segment].stored for one in ways if one.mode == "inject"}
 
 
@@ -72,6 +77,21 @@ def _kept(number: int, sets: Sets, recorded: RecordedPlan, straight: frozenset[s
         told = f"about {rows:,} rows would be collected, and the lists of {most:,} may be more than executors hold"
         return replace(sets, problem=f"{told} (AIRFLOW_LINEAGE_INJECT_LIMIT)")
     return sets
+
+
+def _is_read_here(number: int, recorded: RecordedPlan) -> bool:
+    """Whether this process may read by itself what the rows behind a segment's groups are found in."""
+    body = inline(recorded.plan.segments[number].aggregations[-1].child, recorded.traced.context)
+    return all(_is_here(recorded.sources[node.leaf]) for node in operators(body) if isinstance(node, o.Source))
+
+
+def _is_here(source: RecordedSource) -> bool:
+    if source.identity.kind == "snapshot":
+        return True
+    try:
+        return bool([local_path(source.source, path) for path in source.files.values()])
+    except (CannotReadHere, SourceUnavailable):
+        return False
 
 
 def _measured(store: Store, pipeline: str, plan: str, behind: Mapping[int, Sets]) -> dict[int, CaptureCost]:

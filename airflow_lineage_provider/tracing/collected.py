@@ -65,6 +65,10 @@ class Collected:
         names = [TAG, *(f"key_{i}" for i in range(found.num_columns))]
         return pa.table([target.column(0).take(pa.array(place)), *found.columns], names=names)
 
+    def size(self, segment: int) -> int:
+        """How many identities were collected for rows of a segment that was asked about."""
+        return int(self._rows[segment].identities.num_rows)
+
 
 def _laid_out(carried: Carried, kept: pa.Table) -> _Rows:
     import numpy as np

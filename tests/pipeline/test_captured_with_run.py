@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 from airflow_lineage_provider import Capture, CaptureTable, Cube, Lineage, Run, reasoned_udf
 from airflow_lineage_provider.store import Store
 from airflow_lineage_provider.store.schema import captured_parts
-from airflow_lineage_provider.words import Strategy
+from airflow_lineage_provider.words import CaptureMode, Strategy
 from tests.in_turn import sampled
 
 pytestmark = pytest.mark.spark
@@ -220,28 +220,29 @@ def test_many_rows_are_not_collected(lineage: Lineage, monkeypatch: pytest.Monke
     run.close()
 
 
-def test_auto_learns_what_it_costs(lineage: Lineage, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    def because(sql: str, name: str) -> tuple[str, str]:
-        run = lineage.run(sql, name=name, capture=Capture(mode="auto"))
+def test_auto_learns_what_it_costs(lineage: Lineage, monkeypatch: pytest.MonkeyPatch) -> None:
+    def decided(mode: CaptureMode = "auto", sql: str = COLLECTED["a join"]) -> tuple[str, str]:
+        run = lineage.run(sql, name="auto", capture=Capture(mode=mode))
         assert run.index is not None
         (way,) = (one for one in run.index.ways if one.mode != "stored")
         run.close()
         return way.mode, way.because
 
-    assert because(COLLECTED["a join"], "auto, joined") == (
-        "inject",
-        "rows are joined below it, and finding them would join again; nothing was measured yet",
-    )
-    alone = "SELECT shop, count(*) AS n FROM sale GROUP BY shop"
-    assert because(alone, "auto, alone")[0] == "defer"
-    mode, why = because(COLLECTED["a join"], "auto, joined")
-    assert (mode, why.split(" s, about, and")[0]) == ("inject", "collecting 40 rows takes 0.00")
-    assert "making them took" in why
-    mode, why = because(alone, "auto, alone")
-    assert "finding them took" in why
-    # Where collecting a row takes an hour, it is not done.
+    mode, why = decided()
+    assert mode == "defer"
+    assert why.startswith("its sources are on this machine")
+    # All that it finds are 40 rows; what finding them took decides.
+    monkeypatch.setattr("airflow_lineage_provider.capture.modes.COLLECTING", 0.0)
+    mode, why = decided()
+    assert (mode, why.split(", about, and finding them took")[0]) == ("inject", "collecting 40 rows takes 0.00 s")
     monkeypatch.setattr("airflow_lineage_provider.capture.modes.COLLECTING_A_ROW", 3600.0)
-    assert because(COLLECTED["a join"], "auto, joined")[0] == "defer"
+    assert decided()[0] == "defer"
+    # Of groups that are dropped the rows that would be collected are known when they were.
+    monkeypatch.setattr("airflow_lineage_provider.capture.modes.COLLECTING_A_ROW", 1e-6)
+    assert "nothing was measured yet" in decided(sql=COLLECTED["HAVING"])[1]
+    assert "was not measured yet" in decided(sql=COLLECTED["HAVING"])[1]
+    mode, why = decided(sql=COLLECTED["HAVING"])
+    assert (mode, "collecting 40 rows takes 0.00 s" in why) == ("inject", True)
 
 
 def test_what_was_collected_and_is_lost_is_found_anew(
