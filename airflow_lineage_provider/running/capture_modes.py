@@ -89,7 +89,7 @@ def _is_here(source: RecordedSource) -> bool:
     if source.identity.kind == "snapshot":
         return True
     try:
-        return bool([local_path(source.source, path) for path in source.files.values()])
+        return bool([local_path(source.source, path) for path in [*source.files.values()][:1]])
     except (CannotReadHere, SourceUnavailable):
         return False
 
