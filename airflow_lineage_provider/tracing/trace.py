@@ -204,13 +204,16 @@ def step(
 def _by_collected(segment: Segment, found: Trace, collected: Collected) -> None:
     """What rows of a segment that the run kept have carried of the rows behind them."""
     started, carried = time.perf_counter(), collected.carried[segment.number]
+    if carried.sets is not None:
+        found.met.add(segment.number)
+    if not found.segments[segment.number].num_rows:
+        return  # nothing goes back to its groups (an outer join without partners): nor to what is below them
     rows = collected.behind(segment.number, found.segments[segment.number])
     _add_inputs(Annotated(plan=segment.plan, inputs=carried.inputs), rows, found)
     for leaf in carried.left_out:
         # So that it is known that something is missing.
         found.sources.setdefault(leaf, _no_rows(found.run.sources[leaf]))
     if carried.sets is not None:
-        found.met.add(segment.number)
         found.sets[segment.number] = rows.num_rows
     seconds, told = time.perf_counter() - started, f"-- rows behind those of segment {segment.number}, collected while the run was made"
     found.queries.append(TracingQuery(segment=segment.number, engine=COLLECTED, sql=told, seconds=seconds, rows=rows.num_rows))

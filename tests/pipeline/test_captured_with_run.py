@@ -44,6 +44,8 @@ COLLECTED = {
     "explode": "SELECT day, count(*) AS n FROM (SELECT explode(sequence(s.day, s.day + 1)) AS day FROM sale s JOIN shop d USING (shop))"
     " GROUP BY day",
     "a semi-join below": f"SELECT d.name, count(*) AS n {FROM} AND i.article IN (SELECT article FROM sale WHERE num > 30) GROUP BY d.name",
+    "no partner": f"SELECT s.num, g.n FROM (SELECT total, count(*) AS n FROM ({PER_SHOP} LIMIT 9) GROUP BY total) g "
+    "RIGHT JOIN sale s ON g.total = -s.num - 1",
     "a difference above": f"SELECT name, total FROM ({PER_SHOP}) WHERE shop NOT IN (SELECT article FROM sale WHERE num > 36)",
     "partners of groups": f"SELECT name, total FROM ({PER_SHOP}) g WHERE EXISTS (SELECT 1 FROM sale WHERE shop = g.shop AND num > 37)",
     "a correlated subquery": f"SELECT g.name, (SELECT max(num) FROM sale WHERE shop = g.shop) AS most FROM ({PER_SHOP}) g",

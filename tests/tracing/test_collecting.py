@@ -165,3 +165,14 @@ def test_a_step_by_what_was_collected_alone() -> None:
     assert (dict(found.segments), found.met) == ({}, (1,))
     assert [(one.segment, one.rows) for one in queries] == [(0, 2), (1, 4)]
     assert dict(found.sets) == {1: 4}
+
+
+def test_nothing_goes_back_to_groups_that_no_row_has_to_do_with() -> None:
+    plan = query(having=False)
+    (root,) = programs(plan, IDENTITIES, {0}, collected={1: 0})
+    run = TracedRun(plan=plan, materialized={0: root.materialized}, sources=IDENTITIES)
+    assert root.carried is not None
+    of_group = {name: pa.array([None if name == "lineage_segment_1_row" else 3], pa.int64()) for name in root.carried.columns}
+    collected = kept({0: root.carried, 1: root.groups[0].carried}, {0: pa.table({"row": pa.array([0], pa.int64()), **of_group})})
+    found, _ = step(run, 0, pa.table({TAG: [0], "key_0": [0]}), Nobody(), collected=collected)
+    assert (sorted(found.sources), dict(found.segments), found.met, dict(found.sets)) == ([2], {}, (1,), {})
