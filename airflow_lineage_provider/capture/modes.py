@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from airflow_lineage_provider.tracing.collecting import Sets
     from airflow_lineage_provider.words import CaptureMode
 
-COLLECTING, COLLECTING_A_ROW = 0.2, 1.5e-6
+COLLECTING, COLLECTING_A_ROW = 0.2, 2e-6
 """Seconds that it takes, about, to make groups apart and read what was collected; and more for each row. (TPC-H on two cores: 0.15 to 0.3,
-and 1.1 to 1.5 millionths, where plain Spark takes 0.8 to 1.7 s: `tests.bench.experiments.capture`.)"""
+and 1 to 2.5 millionths: `tests.bench.experiments.capture`.)"""
 
 
 @dataclass(frozen=True, kw_only=True)
