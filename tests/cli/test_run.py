@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from airflow_lineage_provider import Capture
 from airflow_lineage_provider.cli import main
 from airflow_lineage_provider.errors import StoreUnavailable
 from airflow_lineage_provider.records.sketches import SketchUse
@@ -44,6 +45,21 @@ def test_run_a_function_of_a_file(calls: list[tuple[Any, ...]], capfd: pytest.Ca
     assert "run-1" in out.out
     assert "Reject" in out.out
     assert "computing …" in out.err
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        (["--capture", "eager"], "eager"),
+        (["--capture-mode", "inject"], Capture(mode="inject")),
+        (["--capture", "eager", "--capture-mode", "auto"], Capture(mode="auto")),
+    ],
+)
+def test_when_lineage_is_captured(calls: list[tuple[Any, ...]], options: list[str], expected: Any) -> None:
+    Path("captured.sql").write_text("SELECT 1 AS x")
+    assert main(["--store", "postgresql://x", "run", "captured.sql", *options]) == 0
+    (run,) = named(calls, "run")
+    assert run[2]["capture"] == expected
 
 
 USED = SketchUse(

@@ -315,6 +315,7 @@ def test_captured_with_the_run(spark: SparkSession, store: Store, tmp_path: Path
 
 @pytest.mark.parametrize(("given", "message"), [
     ({"direction": "up"}, "direction='up' is not known; it can be both, backward, forward"),
+    ({"mode": "later"}, "mode='later' is not known; it can be defer, inject, auto"),
     ({"tables": "loans"}, "tables='loans' is not understood"),
     ({"tables": ()}, "tables="), ({"tables": [1]}, "tables="),
 ])  # fmt: skip
