@@ -16,6 +16,7 @@ from airflow_lineage_provider.plan import expressions as e
 from airflow_lineage_provider.plan.datatypes import ScalarType
 from airflow_lineage_provider.plan.text import expression_text
 from airflow_lineage_provider.sql import nodes
+from airflow_lineage_provider.sql.constant_values import constant_value
 from airflow_lineage_provider.sql.names import Dialect
 from airflow_lineage_provider.sql.nodes import Scope
 from airflow_lineage_provider.sql.portable_casts import cast_problem
@@ -68,6 +69,8 @@ class PortableWriter:
 
         :raises PortabilityProblem: it has no text that surely means the same.
         """
+        if isinstance(expression, e.Call | e.Cast) and (known := constant_value(expression)) is not None:
+            return self.literal(known, compared)
         match expression:
             case e.Attribute():
                 return self._attribute(expression, scope)
