@@ -17,6 +17,7 @@ from airflow_lineage_provider.reasons.masking_hook import Hook, masking_hook
 
 MASK = "•••"
 
+_NUMBER = re.compile(r"_\d+$")
 _LITERAL = re.compile(r"'(?:[^'\\]|\\.|'')*'|(?<![\w•])-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?(?!\w)")
 
 
@@ -37,6 +38,11 @@ class Discretion:
     def __bool__(self) -> bool:
         return bool(self.hide or self.mask or self.hook)
 
+    @property
+    def may_ask_tables(self) -> bool:
+        """Whether a column may be withheld for its table, so that what is of an unknown one may be, too."""
+        return self.hook is not None or any(set(".*?[") & set(one) for one in (*self.hide, *self.mask))
+
     def __or__(self, other: Discretion) -> Discretion:
         return Discretion(_patterns([*self.hide, *other.hide]), _patterns([*self.mask, *other.mask]), self.hook or other.hook)
 
@@ -49,7 +55,9 @@ class Discretion:
         return not self.hides(column, table) and (_matches(self.mask, column, table) or self._asked(column, table) == "mask")
 
     def _asked(self, column: str, table: str) -> str | None:
-        return None if self.hook is None else self.hook(table, column)
+        if self.hook is None:
+            return None
+        return self.hook(table, column) or (self.hook(plain, column) if (plain := _NUMBER.sub("", table)) != table else None)
 
     def withholds(self, column: str, table: str = "") -> bool:
         """Are the column's values to be told to nobody?"""
@@ -102,5 +110,6 @@ def _patterns(given: Iterable[str]) -> tuple[str, ...]:
 
 
 def _matches(patterns: tuple[str, ...], column: str, table: str) -> bool:
-    names = (column.casefold(), f"{table}.{column}".casefold())
+    # Tables of one name are told apart by a number. (One that really is called so is withheld as well: the safe side.)
+    names = (column.casefold(), *(f"{one}.{column}".casefold() for one in {table, _NUMBER.sub("", table)}))
     return any(fnmatchcase(name, pattern) for pattern in patterns for name in names)

@@ -48,8 +48,9 @@ def table_fragment(table: AnswerTable) -> str:
 
 
 def reasons_fragment(reasons: Reasons) -> str:
-    """The decisions of one UDF, as `table_fragment`."""
-    return _fragment(reasons, reasons_shown(reasons, Discretion.of((), ())).rows)
+    """The decisions of one UDF, as `table_fragment`. Which columns its arguments have the whole answer knows: here all may be withheld."""
+    discretion = Discretion.of((), ())
+    return _fragment(reasons, reasons_shown(reasons, Discretion(mask=("*",)) if discretion.may_ask_tables else discretion).rows)
 
 
 def _fragment(table: AnswerTable, seen: pa.Table) -> str:

@@ -83,14 +83,15 @@ def shown(explanation: Explanation, hide: Sequence[str] = (), mask: Sequence[str
 def arguments_withheld(explanation: Explanation, udf: str, discretion: Discretion) -> Discretion:
     """What the arguments of a UDF that have values of a source column as they are, one that is withheld in its table, are withheld by.
 
-    A pattern of a table's column says nothing of an argument's name; the argument has the column's values all the same.
+    A pattern of a table's column says nothing of an argument's name; the argument has the column's values all the same. Where it is not
+    known which columns they have, as of a call in another run, and any of the sources' is withheld by its table, all of them are.
     """
     from airflow_lineage_provider.answers.cells import CellsOf
 
     inputs = CellsOf(explanation, udf).inputs
     names = explanation.reasons[udf].rows.column_names[1:-2]
     if isinstance(inputs, str):
-        return NO_DISCRETION
+        return all_withheld(discretion, [(column, name) for name, one in explanation.sources.items() for column in one.rows.column_names])
     same = [[one.source for one in found if one.transformation.subtype == "IDENTITY"] for found in inputs]
     behind = dict(zip(names, same, strict=True))
 
@@ -98,6 +99,14 @@ def arguments_withheld(explanation: Explanation, udf: str, discretion: Discretio
         return tuple(escape(name).casefold() for name, of in behind.items() if any(withholds(one.column, one.table) for one in of))
 
     return Discretion(hide=matching(discretion.hides), mask=matching(discretion.masks))
+
+
+def all_withheld(discretion: Discretion, columns: Sequence[tuple[str, str]]) -> Discretion:
+    """Everything, where one of these columns, each with its table, is withheld that its name alone would not be."""
+    by_table = [one for one in columns if discretion.withholds(*one) and not discretion.withholds(one[0])]
+    if any(discretion.hides(*one) for one in by_table):
+        return Discretion(hide=("*",))
+    return Discretion(mask=("*",)) if by_table else NO_DISCRETION
 
 
 def _judged(explanation: Explanation, one: Blanked) -> str:

@@ -113,6 +113,14 @@ def test_nothing_changes_where_nothing_is_withheld() -> None:
     assert shown(made, hide=["no_such_column"]) is made
 
 
+def test_the_second_table_of_a_name_is_meant_by_it_as_well() -> None:
+    assert Discretion(hide=("flights.seat",)).hides("seat", "flights_2")
+    assert not Discretion(hide=("flights.seat",)).hides("seat", "flights2")
+    asked = Discretion(hook=lambda table, column: "mask" if (table, column) == ("flights", "seat") else None)
+    assert asked.masks("seat", "flights_12")
+    assert not asked.withholds("seat", "other_2")
+
+
 def test_tables() -> None:
     table = pa.table([pa.array([1]), pa.array([2]), pa.array([{"a": [{"ssn": 3}]}])], names=["a", "a", "deep"])
     assert table_shown(table, Discretion(hide=("a",), mask=("ssn",))).to_pylist() == [{"deep": MASK}]
