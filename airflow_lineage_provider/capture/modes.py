@@ -7,7 +7,7 @@ found without Spark.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -27,56 +27,51 @@ class CaptureCost:
     """What earlier runs measured of a segment.
 
     :ivar collected: all rows that were collected. :ivar found: those that were found later, of the groups that were left by then.
-    :ivar finding: seconds that finding them took. :ivar making: seconds in which Spark made the stored segment that stands on it, with all
-        that it stands on: a body that is run again takes as long, about.
+    :ivar finding: seconds that finding them took.
     """
 
     collected: int | None = None
     found: int | None = None
     finding: float | None = None
-    making: float | None = None
 
 
-def choose_modes(
-    mode: CaptureMode, behind: Mapping[int, Sets], costs: Mapping[int, CaptureCost] | None = None, here: Set[int] = frozenset()
-) -> tuple[RecordedWay, ...]:
-    """One choice for each segment that rows go back to sets by. Those ``here`` are of sources that this process may read without Spark.
+def choose_modes(mode: CaptureMode, behind: Mapping[int, Sets], costs: Mapping[int, CaptureCost] | None = None) -> tuple[RecordedWay, ...]:
+    """One choice for each segment that rows go back to sets by.
 
     >>> from airflow_lineage_provider.tracing.collecting import Sets
-    >>> [one.mode for one in choose_modes("auto", {1: Sets(stored=0, joins=True), 2: Sets(stored=0), 3: Sets(stored=0, problem="because")})]
-    ['inject', 'defer', 'defer']
+    >>> [one.mode for one in choose_modes("inject", {1: Sets(stored=0), 2: Sets(stored=0, problem="because")})]
+    ['inject', 'defer']
     """
     costs = costs or {}
-    return tuple(_chosen(mode, number, sets, costs.get(number, CaptureCost()), number in here) for number, sets in sorted(behind.items()))
+    chosen = {number: _chosen(mode, number, sets, costs.get(number, CaptureCost())) for number, sets in sorted(behind.items())}
+    while lost := [number for number, one in chosen.items() if one.mode == "inject" and not _is_reached(behind[number], chosen)]:
+        for number in lost:
+            groups = ", ".join(map(str, sorted(one for one in behind[number].through if one is not None)))
+            chosen[number] = _defer(number, f"its rows are found by way of groups that are found after the run (segment {groups})")
+    return tuple(chosen.values())
 
 
-def _chosen(mode: CaptureMode, number: int, sets: Sets, cost: CaptureCost, here: bool) -> RecordedWay:
+def _is_reached(sets: Sets, chosen: Mapping[int, RecordedWay]) -> bool:
+    """Whether anybody has the numbers of its groups: rows of a stored segment, or what is collected for other groups."""
+    return any(one is None or chosen[one].mode == "inject" for one in sets.through)
+
+
+def _chosen(mode: CaptureMode, number: int, sets: Sets, cost: CaptureCost) -> RecordedWay:
     if mode == "defer":
         return _defer(number, "found after the run, as it is by default")
     if sets.problem:
         return _defer(number, sets.problem)
     if mode == "inject":
         return _inject(number, "collected while the run is made, as was asked")
+    if cost.finding is None:
+        return _defer(number, "what finding its rows takes was not measured yet")
     # Of groups that were dropped above nobody has found the rows, but they would be collected.
     rows = cost.collected if cost.collected is not None else (None if sets.thinned else cost.found)
-    finding = cost.finding if cost.finding is not None else cost.making
-    if rows is None or finding is None:
-        return _by_plan(number, sets, cost.finding, here)
+    if rows is None:
+        return _defer(number, f"finding its rows took {cost.finding:.2f} s in an earlier run, but nobody knows how many would be collected")
     collecting = COLLECTING + rows * COLLECTING_A_ROW
-    told = f"finding them took {finding:.2f} s" if cost.finding is not None else f"their segment took {finding:.2f} s to make"
-    compared = f"collecting {rows:,} rows takes {collecting:.2f} s, about, and {told} in an earlier run"
-    return _inject(number, compared) if collecting < finding else _defer(number, compared)
-
-
-def _by_plan(number: int, sets: Sets, finding: float | None, here: bool) -> RecordedWay:
-    """What the plan says, where it was not measured yet how many rows would be collected."""
-    if finding is not None and finding <= COLLECTING:
-        return _defer(number, f"finding what stands behind its groups took {finding:.2f} s in an earlier run")
-    if not sets.joins:
-        return _defer(number, "its groups hold rows of a table as they are, which are found by their keys alone; more was not measured yet")
-    if finding is None and here:
-        return _defer(number, "its sources are on this machine, where rows may be found without Spark; nothing was measured yet")
-    return _inject(number, "rows are joined below it, and finding them would join again; what collecting them costs was not measured yet")
+    compared = f"collecting {rows:,} rows takes {collecting:.2f} s, about, and finding them took {cost.finding:.2f} s in an earlier run"
+    return _inject(number, compared) if collecting < cost.finding else _defer(number, compared)
 
 
 def _defer(number: int, because: str) -> RecordedWay:

@@ -108,8 +108,8 @@ def _run(made: argparse.ArgumentParser) -> None:
         help="compute reasons when somebody asks, or of every row during the run (default: %(default)s)",
     )  # fmt: skip
     made.add_argument(
-        "--capture", default=words(CaptureWhen)[0], choices=words(CaptureWhen),
-        help="trace the lineage of the result's rows when somebody asks, or capture it at the end of the run (default: %(default)s)",
+        "--capture", choices=words(CaptureWhen),
+        help="trace the lineage of the result's rows when somebody asks, or capture it at the end of the run (default: lazy)",
     )  # fmt: skip
     made.add_argument(
         "--capture-mode", choices=words(CaptureMode),

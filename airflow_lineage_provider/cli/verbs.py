@@ -23,7 +23,7 @@ from airflow_lineage_provider.cli.spark_session import spark_session
 from airflow_lineage_provider.cli.streams import Streams
 from airflow_lineage_provider.cli.table_verbs import brush as brush
 from airflow_lineage_provider.cli.table_verbs import profile as profile
-from airflow_lineage_provider.errors import InvalidTarget, PlanError
+from airflow_lineage_provider.errors import InvalidOption, InvalidTarget, PlanError
 
 if TYPE_CHECKING:
     from airflow_lineage_provider.answers.descendants import Descendants
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from airflow_lineage_provider.answers.why_not import WhyNot
     from airflow_lineage_provider.pipeline import Lineage
     from airflow_lineage_provider.recorded_run import Run
+    from airflow_lineage_provider.words import CaptureWhen
 
 
 # --- run, runs ----------------------------------------------------------------------------------------------------------
@@ -66,7 +67,7 @@ def run(options: Namespace, out: Streams) -> int:
         made = lineage.run(
             pipeline, name=options.name or name, params=params, output=options.output, strategy=options.strategy,
             reasons=options.reasons, keys=_once(options.key, "--key"), on_store_failure=options.on_store_failure,
-            capture=Capture(mode=options.capture_mode) if options.capture_mode else options.capture, progress=out.progress, **further,
+            capture=_captured(options), progress=out.progress, **further,
         )  # fmt: skip
         stack.callback(made.close)
         # A result that was only written somewhere would have to be computed again to be shown.
@@ -77,6 +78,14 @@ def run(options: Namespace, out: Streams) -> int:
         if made.lineage_lost:
             out.say(f"warning: {made.lineage_lost}")
     return 0
+
+
+def _captured(options: Namespace) -> Capture | CaptureWhen:
+    if options.capture_mode is None:
+        return options.capture or "lazy"
+    if options.capture == "lazy":
+        raise InvalidOption(f"--capture lazy captures nothing, and --capture-mode {options.capture_mode} says how: give one of them")
+    return Capture(mode=options.capture_mode)
 
 
 def _rows_of_lineage(lineage: Lineage, given: list[list[str]]) -> dict[str, LineageRows]:

@@ -9,21 +9,17 @@ from typing import TYPE_CHECKING
 
 from airflow_lineage_provider import settings
 from airflow_lineage_provider.capture.modes import CaptureCost, choose_modes
-from airflow_lineage_provider.errors import PlanVersionError, RecordDamaged, SourceUnavailable
+from airflow_lineage_provider.errors import PlanVersionError, RecordDamaged
 from airflow_lineage_provider.plan import codec
-from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.digest import plan_digest
-from airflow_lineage_provider.plan.walk import operators
 from airflow_lineage_provider.recording import plan_text, wanted_tables
 from airflow_lineage_provider.running.many_rows import rows_expected
-from airflow_lineage_provider.sources.files import CannotReadHere, local_path
-from airflow_lineage_provider.tracing.annotate import inline
 from airflow_lineage_provider.tracing.collecting import sets_behind
 
 if TYPE_CHECKING:
     from airflow_lineage_provider.capture.recorded import RecordedWay
     from airflow_lineage_provider.capture.wanted import Capture
-    from airflow_lineage_provider.recording import RecordedPlan, RecordedSource
+    from airflow_lineage_provider.recording import RecordedPlan
     from airflow_lineage_provider.records.run import RunRecord
     from airflow_lineage_provider.running.run import Request
     from airflow_lineage_provider.store import Store
@@ -51,7 +47,7 @@ def capture_modes(
 
     ``straight`` are the names of stored segments that go into files without being kept by Spark.
     """
-    wanted, costs, here = request.capture, dict[int, CaptureCost](), frozenset[int]()
+    wanted, costs = request.capture, dict[int, CaptureCost]()
     if wanted is None or request.batch is not None or 0 not in recorded.materialized:
         return (), {}
     behind = dict(sets_behind(recorded.traced.context, wanted_leaves(recorded, wanted)))
@@ -60,8 +56,7 @@ def capture_modes(
     if wanted.mode == "auto":
         plan = request.secrets.sealed(plan_text(recorded))
         costs = store.ask("reading what capturing cost", lambda opened: _measured(opened, request.name, plan, behind), costs)
-        here = frozenset(number for number, one in behind.items() if not one.problem and _is_read_here(number, recorded))
-    ways = choose_modes(wanted.mode, behind, costs, here)
+    ways = choose_modes(wanted.mode, behind, costs)
     return ways, {one.segment: behind[one.segment].stored for one in ways if one.mode == "inject"}
 
 
@@ -79,24 +74,9 @@ def _kept(number: int, sets: Sets, recorded: RecordedPlan, straight: frozenset[s
     return sets
 
 
-def _is_read_here(number: int, recorded: RecordedPlan) -> bool:
-    """Whether this process may read by itself what the rows behind a segment's groups are found in."""
-    body = inline(recorded.plan.segments[number].aggregations[-1].child, recorded.traced.context)
-    return all(_is_here(recorded.sources[node.leaf]) for node in operators(body) if isinstance(node, o.Source))
-
-
-def _is_here(source: RecordedSource) -> bool:
-    if source.identity.kind == "snapshot":
-        return True
-    try:
-        return bool([local_path(source.source, path) for path in [*source.files.values()][:1]])
-    except (CannotReadHere, SourceUnavailable):
-        return False
-
-
 def _measured(store: Store, pipeline: str, plan: str, behind: Mapping[int, Sets]) -> dict[int, CaptureCost]:
     """What capturing cost in the newest complete runs of the pipeline with the same plan, as JSON, its secrets sealed."""
-    digest, stored = plan_digest(codec.from_json(plan)), {number: one.stored for number, one in behind.items()}
+    digest = plan_digest(codec.from_json(plan))
     heads = [one for one in store.runs(pipeline, 100) if one.status == "complete" and one.plan_digest == digest]
     found: dict[int, CaptureCost] = {}
     for head in heads[:_RUNS]:
@@ -106,23 +86,21 @@ def _measured(store: Store, pipeline: str, plan: str, behind: Mapping[int, Sets]
             log.warning("what capturing run %s cost is not known: %s", head.id, problem)
             continue
         if not any(one.state == "used" for one in record.sketches):  # a part of the rows costs less
-            _learn(record, stored, found)
+            _learn(record, behind, found)
     return found
 
 
-def _learn(record: RunRecord, stored: Mapping[int, int], found: dict[int, CaptureCost]) -> None:
-    """What a run tells that newer ones have not told."""
-    names = {one.segment: one.name for one in record.segments}
+def _learn(record: RunRecord, behind: Mapping[int, Sets], found: dict[int, CaptureCost]) -> None:
+    """What a run tells that newer ones have not told. (Where the result had no rows nothing was looked for, nor counted.)"""
     for way in record.captured.ways if record.captured is not None else ():
-        if way.segment not in stored or way.mode == "stored":
+        if way.segment not in behind or way.mode == "stored" or not way.rows:
             continue
         known = found.get(way.segment, CaptureCost())
-        making = record.timings.get(f"{names.get(stored[way.segment], '')}.compute")
         if way.mode == "inject":
             known = replace(known, collected=way.rows if known.collected is None else known.collected)
         elif known.finding is None:
             known = replace(known, found=way.rows, finding=way.seconds)
-        found[way.segment] = replace(known, making=making if known.making is None else known.making)
+        found[way.segment] = known
 
 
 @dataclass(frozen=True, kw_only=True)

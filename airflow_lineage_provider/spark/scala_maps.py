@@ -25,7 +25,7 @@ def scala_map(spark: SparkSession, value: JavaObject) -> dict[str, str]:
     # An empty map and one of an empty text alone look the same; nobody calls an option or a setting by an empty name.
     if entries == [[""]]:
         return {}
-    if all(len(one) == _TWO for one in entries):
+    if all(len(one) == _TWO and not one[1].startswith("-> ") for one in entries):
         return {one[0]: one[1] for one in entries}
     return dict(zip(texts(value.keys()), texts(value.values()), strict=True))
 

@@ -53,7 +53,11 @@ class Collected:
         import pyarrow as pa
 
         if segment not in self._rows:
-            self._rows[segment] = _laid_out(self.carried[segment], self.fetch(segment))
+            fetched = self.fetch(segment)
+            try:
+                self._rows[segment] = _laid_out(self.carried[segment], fetched)
+            except pa.ArrowException as problem:  # lists of more than 2³¹ rows, say
+                raise CollectedLost(f"what was collected of segment {segment} cannot be laid out: {problem}") from problem
         rows, asked = self._rows[segment], np.asarray(target.column(1).to_numpy(), np.int64)
         at = np.searchsorted(rows.numbers, asked)
         if len(asked) and (not len(rows.numbers) or (rows.numbers[np.minimum(at, len(rows.numbers) - 1)] != asked).any()):

@@ -24,17 +24,18 @@ never its rows, so that a join makes no copies of them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, replace
+from functools import partial
 
 from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.expressions import AggregateCall, Alias, Attribute, Call, Expression, Literal
 from airflow_lineage_provider.plan.lineage_keys import InputIdentity
-from airflow_lineage_provider.plan.segments import Segment
+from airflow_lineage_provider.plan.segments import Segment, SegmentedPlan
 from airflow_lineage_provider.plan.walk import operators
 from airflow_lineage_provider.rewrite.determinism import is_repeatable
 from airflow_lineage_provider.rewrite.fresh import FreshAttributes
-from airflow_lineage_provider.tracing.annotate import Context, annotate, annotate_segment, inline
+from airflow_lineage_provider.tracing.annotate import Context, annotate, annotate_segment
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,14 +74,14 @@ class Collecting:
 class Sets:
     """Sets of rows that stand behind rows of a ``stored`` segment, and whether they can be collected: ``problem`` says why not.
 
-    ``joins``: rows are joined before they are grouped, so that finding them later joins again. ``thinned``: some groups may be dropped
-    above, and what was collected of them with them.
+    ``thinned``: some groups may be dropped above, and what was collected of them with them. ``through``: the groups, by segment, whose rows
+    have the numbers of these; None among them: the stored segment's own have.
     """
 
     stored: int
     problem: str = ""
-    joins: bool = False
     thinned: bool = False
+    through: frozenset[int | None] = frozenset({None})
 
 
 _LOOKED_FOR = {
@@ -97,25 +98,28 @@ def sets_behind(context: Context, wanted: Set[int] | None = None) -> Mapping[int
     The right sides of differences are controls, and no sets: nobody looks for their rows unasked.
     """
     found: dict[int, Sets] = {}
+    behind = partial(_behind, context=context, wanted=wanted, found=found, ordered=_ordered_above(context.plan))
     for number in sorted(context.materialized & context.plan.traceable):
         segment = context.plan.segments[number]
         if segment.aggregations:
-            _behind(number, Sets(stored=number), context, wanted, found)
+            behind(number, Sets(stored=number))
         else:
             own = Sets(stored=number, thinned=_drops(segment.plan))
-            _behind_links(annotate_segment(segment, context).inputs, own, context, wanted, found)
+            for one in _links(annotate_segment(segment, context).inputs, context):
+                behind(one, own)
     return found
 
 
-def _behind_links(inputs: Iterable[InputIdentity], above: Sets, context: Context, wanted: Set[int] | None, found: dict[int, Sets]) -> None:
-    for one in inputs:
-        if one.kind == "link" and context.plan.segments[one.number].kind != "d":
-            _behind(one.number, above, context, wanted, found)
+def _links(inputs: Iterable[InputIdentity], context: Context) -> Iterator[int]:
+    return (one.number for one in inputs if one.kind == "link" and context.plan.segments[one.number].kind != "d")
 
 
-def _behind(number: int, above: Sets, context: Context, wanted: Set[int] | None, found: dict[int, Sets]) -> None:
+def _behind(
+    number: int, above: Sets, context: Context, wanted: Set[int] | None, found: dict[int, Sets], ordered: Mapping[int, str]
+) -> None:
     if number in found and found[number].problem:
         return
+    behind = partial(_behind, context=context, wanted=wanted, found=found, ordered=ordered)
     segment = context.plan.segments[number]
     if not segment.aggregations:
         problem = above.problem or _LOOKED_FOR[segment.kind]
@@ -123,14 +127,30 @@ def _behind(number: int, above: Sets, context: Context, wanted: Set[int] | None,
         # What is found by way of such rows has no number that came with the result's rows.
         below = replace(above, problem=f"its rows are found by way of segment {number}: {problem}")
         for body in _looked_through(segment.plan):
-            _behind_links(annotate(body, context).inputs, below, context, wanted, found)
+            for one in _links(annotate(body, context).inputs, context):
+                behind(one, below)
         return
     body = segment.aggregations[-1].child
     inputs = annotate(body, context).inputs
-    problem = above.problem or _problem(segment) or _unwanted(inputs, wanted)
-    joins = any(isinstance(node, o.Join) for node in operators(inline(body, context)))
-    found[number] = replace(above, problem=problem, joins=joins)
-    _behind_links(inputs, replace(above, thinned=above.thinned or _drops(body)), context, wanted, found)
+    problem = above.problem or _problem(segment) or ordered.get(number, "") or _unwanted(inputs, wanted)
+    known = found[number].through if number in found else frozenset[int | None]()
+    found[number] = replace(above, problem=problem, through=above.through | known)
+    for one in _links(inputs, context):
+        behind(one, replace(above, thinned=above.thinned or _drops(body), through=frozenset({number})))
+
+
+def _ordered_above(plan: SegmentedPlan) -> Mapping[int, str]:
+    """Segments whose rows are read, at whatever distance, by an operator that hangs on their order, if it only rounds by it, chooses some
+    of them, or numbers them: each with why it is not collected, which would change that order."""
+    found: dict[int, str] = {}
+    waiting = [segment.number for segment in plan.segments if not all(map(is_repeatable, operators(segment.plan)))]
+    while waiting:
+        reader = waiting.pop()
+        for node in operators(plan.segments[reader].plan):
+            if isinstance(node, o.SegmentOutput) and node.segment not in found:
+                found[node.segment] = f"segment {reader}, which reads them, hangs on the order of its rows: collecting could change that"
+                waiting.append(node.segment)
+    return found
 
 
 def _looked_through(plan: o.Plan) -> tuple[o.Plan, ...]:

@@ -62,6 +62,13 @@ def test_when_lineage_is_captured(calls: list[tuple[Any, ...]], options: list[st
     assert run[2]["capture"] == expected
 
 
+def test_it_is_not_captured_and_captured_so(calls: list[tuple[Any, ...]], capfd: pytest.CaptureFixture[str]) -> None:
+    Path("captured.sql").write_text("SELECT 1 AS x")
+    assert main(["--store", "postgresql://x", "run", "captured.sql", "--capture", "lazy", "--capture-mode", "auto"]) != 0
+    assert "--capture lazy captures nothing" in capfd.readouterr().err
+    assert not list(named(calls, "run"))
+
+
 USED = SketchUse(
     leaf=0, table="orders", column="o_orderkey", state="used", because="sketch of run run-0", sketch="s", run_id="run-0", fragments=41,
     count=10_000, rows=6150, total=1_500_000,

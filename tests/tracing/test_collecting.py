@@ -45,7 +45,7 @@ def context(plan: SegmentedPlan, *stored: int) -> Context:
 def test_groups_are_made_apart_and_what_is_stored_is_the_same() -> None:
     plan = query()
     behind = sets_behind(context(plan, 0))
-    assert {n: (one.stored, one.problem, one.joins, one.thinned) for n, one in behind.items()} == {1: (0, "", True, True)}
+    assert {n: (one.stored, one.problem, one.thinned, one.through) for n, one in behind.items()} == {1: (0, "", True, frozenset({None}))}
     (before,) = programs(plan, IDENTITIES, {0})
     (root,) = programs(plan, IDENTITIES, {0}, collected={1: 0})
     assert (root.materialized, root.stored) == (before.materialized, before.stored)
@@ -94,6 +94,21 @@ def test_why_sets_cannot_be_collected() -> None:
     behind = sets_behind(context(segments, 0))
     assert behind[0].problem == "rows of its frames are looked for by their positions"
     assert behind[1].problem == "its rows are found by way of segment 0: rows of its frames are looked for by their positions"
+
+
+@pytest.mark.parametrize("stored", [(0,), (0, 1), (0, 1, 2)])
+def test_no_order_is_changed_on_which_something_above_hangs(stored: tuple[int, ...]) -> None:
+    """Also where rows that are stored stand between, as below a UDF that is called for each group."""
+    s = Shorthand()
+    groups = s.group(s.table("T", "a, b"), by="a, b", give="a, b, count(b) AS n")
+    joined = s.join(s.where(groups, "n > 1"), s.table("U", "k"), "a = k")
+    above = s.group(joined, by="k", give="k, first(n) AS one")
+    plan = s.project(s.where(above, "one > 2"), "k")
+    segments = segment(plan, plan.output, ("k",))
+    behind = sets_behind(context(segments, *stored))
+    of_groups = max(behind)
+    assert "hangs on the order of its rows" in behind[of_groups].problem or "order of a group's rows" in behind[of_groups].problem
+    assert all(one.problem for one in behind.values())
 
 
 def kept(carried: dict[int, Carried], rows: dict[int, pa.Table]) -> Collected:

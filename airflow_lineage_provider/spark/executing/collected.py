@@ -28,12 +28,13 @@ def collected(execution: Execution, programs: Sequence[Program]) -> Collected | 
         from py4j.protocol import Py4JError
         from pyspark.errors import PySparkException
 
-        if lost_executors(execution.spark) - execution.lost_before:
-            # Rows that are made again are numbered anew.
-            raise CollectedLost("an executor was lost, and with it what it had collected")
         try:
-            return to_arrow(columns_named(execution.collected[segment], [ROW, *carried[segment].columns]))
+            found = to_arrow(columns_named(execution.collected[segment], [ROW, *carried[segment].columns]))
         except (Py4JError, PySparkException, KeyError) as problem:
             raise CollectedLost(f"what was collected could not be read: {first_line(problem)}") from problem
+        if lost_executors(execution.spark) - execution.lost_before:
+            # Rows that are made again, also while they are read, are numbered anew.
+            raise CollectedLost("an executor was lost, and with it what it had collected")
+        return found
 
     return Collected(carried, fetch) if carried else None

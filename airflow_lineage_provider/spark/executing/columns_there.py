@@ -49,7 +49,7 @@ def _of_footer(folder: Path) -> StructType | None:
     try:
         written = (parquet.read_metadata(first).metadata or {}).get(_SCHEMA)
         return None if written is None else StructType.fromJson(json.loads(written))
-    except (OSError, pa.ArrowException, ValueError, KeyError):
+    except (OSError, pa.ArrowException, ValueError, KeyError, TypeError, ImportError, AttributeError):
         return None
 
 
