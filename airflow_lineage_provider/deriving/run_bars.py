@@ -99,11 +99,14 @@ def _bars(result: pa.Table, *, in_none: bool) -> tuple[pa.Array, Numbers, tuple[
 
 
 def _texts(rows: list[dict[str, Any]]) -> list[str]:
-    """Each row as a text; rows that are the same are told apart by their number."""
-    found: dict[str, int] = {}
-    made = []
-    for row in rows:
-        text = ", ".join("NULL" if value is None else str(value) for value in row.values())
-        found[text] = found.get(text, 0) + 1
-        made.append(text if found[text] == 1 else f"{text} ({found[text]})")
+    """Each row as a text; rows that are the same are told apart by a number, the next whose text is no other row's."""
+    texts = [", ".join("NULL" if value is None else str(value) for value in row.values()) for row in rows]
+    taken, numbers, made = set(texts), dict.fromkeys(texts, 0), []
+    for text in texts:
+        label, numbers[text] = text, numbers[text] + 1
+        if numbers[text] > 1:
+            while (label := f"{text} ({numbers[text]})") in taken:
+                numbers[text] += 1
+        taken.add(label)
+        made.append(label)
     return made
