@@ -31,7 +31,8 @@ MOST_PAGE_ROWS = 1_000_000
 @dataclass(frozen=True, eq=False)
 class ResultRows:
     """The rows of a run's result that the bars of a view are, bar by bar: their ``positions`` in the result, and the ``numbers`` that
-    `Run.page` has for them. (A last bar of the rows of the table that are in none of them is no row.) They are called by ``columns``.
+    `Run.page` has for them. (A last bar of the rows of the table that are in none of them is no row.) They are called by ``columns``, which
+    have their types.
 
     ``explain`` explains the row at a position, where somebody can.
     """
@@ -39,7 +40,7 @@ class ResultRows:
     run_id: str
     positions: tuple[int, ...]
     numbers: tuple[int, ...]
-    columns: tuple[str, ...] = ()
+    columns: tuple[pa.Field, ...] = ()
     explain: Callable[[int], Explanation] | None = None
 
 
@@ -56,28 +57,41 @@ class View:
 
 @dataclass(frozen=True, eq=False)
 class GivenBars:
-    """Bars that are known: what makes them, as a person reads it, what they stand for (`View.values`), the bar of each row, and the rows
-    of a result that they are."""
+    """Bars that are known: what makes them, as a person reads it, what they stand for (`View.values`), the bar of each row, the rows of a
+    result that they are, and the names by which the table is known to who made them."""
 
     expression: str
     values: pa.Array
     codes: npt.NDArray[Any]
     of_result: ResultRows | None = None
+    tables: tuple[str, ...] = ()
 
 
 class Crossfilter:
     """Group-bys with counts over one table, in which bars can be brushed (`Lineage.crossfilter`).
 
-    ``rows`` is how many rows the table has. Each brush starts from the one before, so that a brush that moved a little costs little; any
-    number of threads may brush.
+    ``rows`` is how many rows the table has, ``tables`` are the names that it has in runs (none where none is known; a result's is empty),
+    and ``schemas`` its columns with their types: those of files may differ. Each brush starts from the one before, so that a brush that
+    moved a little costs little; any number of threads may brush.
     """
 
-    def __init__(self, title: str, source: Rows, views: Mapping[str, str | GivenBars]) -> None:
+    def __init__(
+        self,
+        title: str,
+        source: Rows,
+        views: Mapping[str, str | GivenBars],
+        *,
+        tables: Sequence[str] = (),
+        schemas: Sequence[pa.Schema] = (),
+    ) -> None:
         if not views or len(views) > MOST_VIEWS:
             raise InvalidOption(f"a crossfilter has 1 to {MOST_VIEWS} views, not {len(views)}: give each a name and an expression")
         made = {name: _view(name, expression, source) for name, expression in views.items()}
         self.title = title
         self.source = source
+        of_runs = [name for one in views.values() if isinstance(one, GivenBars) for name in one.tables]
+        self.tables = tuple(dict.fromkeys([*tables, *of_runs]))
+        self.schemas = tuple(schemas)
         self.views: dict[str, View] = {name: view for name, (view, _) in made.items()}
         self._brushing = Brushing({name: bars for name, (_, bars) in made.items()})
         self._last = self._brushing.unbrushed()
@@ -97,15 +111,18 @@ class Crossfilter:
         from airflow_lineage_provider.sources.view_values import ParquetRows, TableRows
 
         if isinstance(data, LineageRows):
-            return cls(f"{data.table} of {data.run.pipeline}", TableRows(data.rows), views)
+            names = ["", data.table] if data.table == "result" else [data.table]
+            return cls(f"{data.table} of {data.run.pipeline}", TableRows(data.rows), views, tables=names, schemas=[data.rows.schema])
         if isinstance(data, pa.Table):
-            return cls("table", TableRows(data), views)
+            return cls("table", TableRows(data), views, schemas=[data.schema])
         if isinstance(data, ParquetRows):
-            made = cls(", ".join(path.name for path in data.paths), data, views)
-            data.check()
-            return made
-        places = [data] if isinstance(data, str | Path) else list(data)
-        return cls(", ".join(Path(one).name for one in places), ParquetRows.at(places), views)
+            title, rows = ", ".join(path.name for path in data.paths), data
+        else:
+            places = [data] if isinstance(data, str | Path) else list(data)
+            title, rows = ", ".join(Path(one).name for one in places), ParquetRows.at(places)
+        made = cls(title, rows, views, schemas=_schemas(rows))
+        rows.check()
+        return made
 
     @property
     def rows(self) -> int:
@@ -293,6 +310,18 @@ def code_of(value: Any, values: pa.Array) -> int | None:
     except (pa.ArrowException, TypeError, ValueError, OverflowError):
         return None
     return int(found) if found >= 0 else None
+
+
+def _schemas(rows: ParquetRows) -> list[pa.Schema]:
+    """The different schemas of files, which have columns of the same names."""
+    import pyarrow.parquet as pq
+
+    found: list[pa.Schema] = []
+    rows.check()
+    for path in rows.paths:
+        schema = pq.read_schema(path).remove_metadata()
+        found += [schema] if schema not in found else []
+    return found
 
 
 def _view(name: str, expression: str | GivenBars, source: Rows) -> tuple[View, Bars]:

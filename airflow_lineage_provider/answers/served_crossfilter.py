@@ -160,10 +160,9 @@ def _counts(found: Brushed) -> tuple[str, bytes]:
 
 def _rows(found: Brushed) -> tuple[str, bytes]:
     from airflow_lineage_provider.answers.values import column_values, text_of, visible
-    from airflow_lineage_provider.reasons.discretion import Discretion
-    from airflow_lineage_provider.render.withheld import table_shown
+    from airflow_lineage_provider.render.crossfilter_shown import rows_shown
 
-    rows = table_shown(found.rows(ROWS), Discretion.of())
+    rows = rows_shown(found.rows(ROWS), found.of)
     columns = [[text_of(value, 200) for value in column_values(column)] for column in rows.columns]
     told = {"columns": [visible(name) for name in rows.column_names], "rows": list(zip(*columns, strict=True)), "of": found.selected}
     return "application/json", json.dumps(told).encode()

@@ -37,7 +37,7 @@ def bars_of_run(run: AskedRun, rows: ParquetRows, shown: Callable[[pa.Table], pa
     """
     import numpy as np
 
-    group, total = _table(run.recorded, rows), run.total or 0
+    (table, group), total = _table(run.recorded, rows), run.total or 0
     if total > MOST_BARS:
         raise AnswerTooLarge(f"the result of run {run.record.id} has {total:,} rows, more than the {MOST_BARS:,} bars of a view")
     with derivation(run, TRUE) as made:
@@ -54,16 +54,18 @@ def bars_of_run(run: AskedRun, rows: ParquetRows, shown: Callable[[pa.Table], pa
     codes = np.full(rows.count, len(values) - 1, np.int64)
     codes[at] = np.argsort(order)[tags]
     of_result = ResultRows(run.record.id, tuple(order.tolist()), tuple(numbers[at] for at in order.tolist()), columns)
-    return GivenBars(f"rows of run {run.record.id} of {run.record.pipeline}", values, codes, of_result)
+    # The second of two tables of one name is known by a number, too.
+    tables = tuple(dict.fromkeys([table, group[0].source.relation.name]))
+    return GivenBars(f"rows of run {run.record.id} of {run.record.pipeline}", values, codes, of_result, tables)
 
 
-def _table(recorded: RecordedPlan, rows: ParquetRows) -> list[RecordedSource]:
-    """The source table whose files these are."""
+def _table(recorded: RecordedPlan, rows: ParquetRows) -> tuple[str, list[RecordedSource]]:
+    """The source table whose files these are, and its name."""
     now, others = files_now(rows), []
-    for group in tables_of(recorded).values():
+    for name, group in tables_of(recorded).items():
         read = files_read(group[0].version)
         if read == now and group[0].identity.kind == "file_position" and group[0].version.kept_rows is None:
-            return group
+            return name, group
         if {*read} & {*now}:
             others.append(differing(read, now))
     told = f"; it read others or in another version: {', '.join(others)}" if others else ""
@@ -82,16 +84,16 @@ def _first_rows(group: list[RecordedSource], rows: ParquetRows, hashes: Numbers)
     return np.array([by_hash[one] for one in different.tolist()], np.int64)[place]
 
 
-def _bars(result: pa.Table, *, in_none: bool) -> tuple[pa.Array, Numbers, tuple[str, ...]]:
+def _bars(result: pa.Table, *, in_none: bool) -> tuple[pa.Array, Numbers, tuple[pa.Field, ...]]:
     """What the bars stand for, in their order, the row of the result that each is, and the columns that they are called by; NULL, the last,
     are rows that are in none."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
     labels = result.column(0).combine_chunks() if result.num_rows else pa.array([], pa.string())
-    columns = tuple(result.column_names[:1])
+    columns = tuple(result.schema)[:1]
     if pa.types.is_nested(labels.type) or labels.null_count or len(labels.unique()) < len(labels):
-        labels, columns = pa.array(_texts(result.to_pylist()), pa.string()), tuple(result.column_names)
+        labels, columns = pa.array(_texts(result.to_pylist()), pa.string()), tuple(result.schema)
     order = pc.array_sort_indices(labels)
     values = labels.take(order)
     values = pa.concat_arrays([values, pa.nulls(1, values.type)]) if in_none else values

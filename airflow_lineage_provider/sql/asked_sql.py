@@ -76,6 +76,23 @@ def words_of(text: str) -> set[str]:
     return {one.text.casefold() for one in _tokens(text) if one.token_type.name in ("VAR", "IDENTIFIER") or one.text.isidentifier()}
 
 
+def has_named_columns_only(text: str) -> bool:
+    """Whether an expression of DuckDB's SQL takes columns by their names alone, of one row: none by a pattern or a number, and no query.
+
+    >>> [has_named_columns_only(one) for one in ("a + b", "COLUMNS('a.*')", "#1", "(SELECT t FROM 'a.parquet' t)", "(TABLE 'a.parquet')")]
+    [True, False, False, False, False]
+    """
+    from sqlglot import exp, parse_one
+    from sqlglot.errors import SqlglotError
+
+    try:
+        (found,) = parse_one(f"SELECT ({text}\n)", dialect="duckdb").expressions
+    except (SqlglotError, ValueError, RecursionError):
+        return False
+    others = (exp.Star, exp.Columns, exp.PositionalColumn, exp.Query, exp.Table, exp.Describe, exp.Summarize)
+    return not any(isinstance(node, others) for node in found.walk())
+
+
 def is_comment(text: str) -> bool:
     """Whether a text of Spark's SQL has comments alone, or nothing. What cannot be read says something.
 
