@@ -92,6 +92,7 @@ class Asking:
             kept=StoredOutputs(runs, self.record.id, spark) if across else None,
             keep_reasons=save,
             most_sources=self._lineage.most_sources or settings.source_limit(),
+            query_seconds=self._lineage.query_seconds,
         )
 
     def other(self, run_id: str, runs: KnownRuns, progress: Progress, save: bool, given: Mapping[str, Any]) -> AskedRun:

@@ -26,7 +26,8 @@ class AskedRun:
 
     ``session`` is where the question's queries of the store run. ``on_demand`` has the Spark session, or starts one. ``kept`` has rows of
     sources that are no longer there. Without ``keep_reasons`` nothing is written into the store.
-    An answer has ``most_sources`` source rows at most. ``subqueries`` says what the rows of IN and EXISTS are to it.
+    An answer has ``most_sources`` source rows at most, and a tracing query in this process is ended after ``query_seconds``, where there is
+    such a bound. ``subqueries`` says what the rows of IN and EXISTS are to it.
     """
 
     store: Store
@@ -41,6 +42,7 @@ class AskedRun:
     keep_reasons: bool = True
     most_sources: int = field(default_factory=settings.source_limit)
     subqueries: Subqueries = "partners"
+    query_seconds: float | None = None
 
     @property
     def spark(self) -> SparkTracing | None:

@@ -66,7 +66,7 @@ def derivation(
         OnlyCaptured(run).refuse()
     with ExitStack() as stack:
         rows, spark = _rows(run, condition, sketched, stack)
-        engines = Engines(rows.recorded, run.stored, run.session, spark)
+        engines = Engines(rows.recorded, run.stored, run.session, spark, run.query_seconds)
         descents = Descents(run=run, rows=rows, spark=spark, whole=rows.recorded is run.recorded or condition == TRUE)
         refusing = None if lazy else OnlyCaptured(run)
         lineage = LazyLineage(

@@ -52,19 +52,24 @@ class _Inputs:
 
 
 class DuckDbEngine:
-    """Files on this machine, as they were when the run read them, or wrote them; and through PostgreSQL, what it stored there."""
+    """Files on this machine, as they were when the run read them, or wrote them; and through PostgreSQL, what it stored there.
+
+    A query is ended after so many ``seconds``, where there is a bound.
+    """
 
     name: ClassVar[str] = "duckdb"
 
-    def __init__(self, recorded: RecordedPlan, stored: PostgresEngine) -> None:
+    def __init__(self, recorded: RecordedPlan, stored: PostgresEngine, seconds: float | None = None) -> None:
         self.recorded = recorded
         self.stored = stored
+        self.seconds = seconds
         self.settings = dict(recorded.plan.conf)
 
     def run(self, plan: o.Plan, target: pa.Table) -> tuple[pa.Table, str]:
         """Execute a tracing query: its rows, and the SQL that was run.
 
         :raises PortabilityProblem: it may not give what Spark gives, an input cannot be read here, or DuckDB fails.
+        :raises QueryTooSlow: it was ended.
         """
         try:
             return self._run(plan, target)
@@ -86,7 +91,7 @@ class DuckDbEngine:
                 # Fetched last: it is known by now that the query can be written.
                 inputs.rows[name] = self.stored.rows(leaves[0], key)
         self.stored.session.rest()
-        found = fetched(sql, views=inputs.views, tables=inputs.rows, paths=inputs.paths, may_skip=inputs.may_skip)
+        found = fetched(sql, views=inputs.views, tables=inputs.rows, paths=inputs.paths, may_skip=inputs.may_skip, seconds=self.seconds)
         return _typed(found, plan), sql
 
     def _add(self, key: Key, leaves: list[o.Source | o.SegmentOutput], inputs: _Inputs, numbers: list[int] | None) -> None:

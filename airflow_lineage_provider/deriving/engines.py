@@ -55,17 +55,27 @@ class SparkEngine:
 
 
 class Engines:
-    """The executor of `tracing.trace` for a recorded run: one session of the store, and Spark where it must be."""
+    """The executor of `tracing.trace` for a recorded run: one session of the store, and Spark where it must be.
 
-    def __init__(self, recorded: RecordedPlan, stored: Mapping[str, Materialization], session: Session, spark: SparkOnDemand) -> None:
+    A query in this process is ended after so many ``seconds``; how long one may take in the store, the session says.
+    """
+
+    def __init__(
+        self,
+        recorded: RecordedPlan,
+        stored: Mapping[str, Materialization],
+        session: Session,
+        spark: SparkOnDemand,
+        seconds: float | None = None,
+    ) -> None:
         postgres = PostgresEngine(recorded, stored, session)
-        self.engines: tuple[Engine, ...] = (postgres, DuckDbEngine(recorded, postgres))
+        self.engines: tuple[Engine, ...] = (postgres, DuckDbEngine(recorded, postgres, seconds))
         self.spark = SparkEngine(spark, session)
 
     def run(self, plan: o.Plan, target: pa.Table) -> tuple[pa.Table, str, str]:
         """Execute a tracing query: its rows, the engine, and the SQL that was run.
 
-        :raises SparkRequired: only Spark can answer, and there is no session, and none can be started.
+        :raises SparkRequired: only Spark can answer, and there is no session, and none can be started. :raises QueryTooSlow: it was ended.
         """
         refused = []
         for engine in self.engines:

@@ -113,7 +113,7 @@ def _meeting(run: AskedRun, over: OverValues, one: ValueSets) -> Numbers | None:
     attributes = (TAG_ATTRIBUTE, *over.columns.values())
     met = o.Filter(child=o.SegmentOutput(segment=TARGET, output=attributes), condition=over.condition)
     plan = o.Project(child=met, columns=(TAG_ATTRIBUTE,))
-    engines = Engines(run.recorded, run.stored, run.session, SparkOnDemand(run.on_demand.now))
+    engines = Engines(run.recorded, run.stored, run.session, SparkOnDemand(run.on_demand.now), run.query_seconds)
     try:
         columns = {a.name: one.values.column(at).cast(to_arrow(a.type)) for at, a in over.columns.items()}
         rows = pa.table({TAG: pa.array(range(one.values.num_rows), pa.int64()), **columns})

@@ -37,11 +37,12 @@ def bars_of_run(run: AskedRun, rows: ParquetRows, shown: Callable[[pa.Table], pa
     """
     import numpy as np
 
-    (table, group), total = _table(run.recorded, rows), run.total or 0
-    if total > MOST_BARS:
-        raise AnswerTooLarge(f"the result of run {run.record.id} has {total:,} rows, more than the {MOST_BARS:,} bars of a view")
+    table, group = _table(run.recorded, rows)
+    _check_bars(run, run.total or 0)
     with derivation(run, TRUE) as made:
-        numbers = sorted(made.rows.matching(TRUE, MOST_BARS))
+        numbers = sorted(made.rows.matching(TRUE, MOST_BARS + 1))
+        _check_bars(run, len(numbers))  # how many rows a result has is not always written down
+        run.progress("tracing the rows of bars")
         found = made.lineage.between(RESULT, row_set_of(group)).backward(numbered_rows(RESULT, numbers))
         result = result_rows(made.rows, numbers)
     if found.guarantee.level != "exact":
@@ -57,6 +58,12 @@ def bars_of_run(run: AskedRun, rows: ParquetRows, shown: Callable[[pa.Table], pa
     # The second of two tables of one name is known by a number, too.
     tables = tuple(dict.fromkeys([table, group[0].source.relation.name]))
     return GivenBars(f"rows of run {run.record.id} of {run.record.pipeline}", values, codes, of_result, tables)
+
+
+def _check_bars(run: AskedRun, rows: int) -> None:
+    """:raises AnswerTooLarge: the result has so many rows that they cannot be bars."""
+    if rows > MOST_BARS:
+        raise AnswerTooLarge(f"the result of run {run.record.id} has more rows than the {MOST_BARS:,} bars of a view")
 
 
 def _table(recorded: RecordedPlan, rows: ParquetRows) -> tuple[str, list[RecordedSource]]:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
 from airflow_lineage_provider import Crossfilter, Lineage
-from airflow_lineage_provider.errors import InvalidTarget
+from airflow_lineage_provider.deriving import duckdb_engine, run_bars
+from airflow_lineage_provider.deriving.asked_run import AskedRun
+from airflow_lineage_provider.errors import AnswerTooLarge, InvalidTarget, QueryTooSlow
+from airflow_lineage_provider.sources.duckdb_query import fetched
 from tests.crossfilter.test_served import ask
 from tests.web.conftest import Flights
 
@@ -37,3 +41,35 @@ def test_a_column_that_is_withheld_of_the_table(flights: Flights, monkeypatch: p
     monkeypatch.setenv("AIRFLOW_LINEAGE_HIDE", "crews.seat")
     assert SEAT in by_seat.to_html()
     assert "seat" in rows_served(others)
+
+
+def test_finding_the_bars_of_a_run_is_ended_in_time(flights: Flights, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In this process, too: the query over the files has the seconds that one of the store has."""
+    given: list[float | None] = []
+
+    def ended(*args: Any, seconds: float | None = None, **options: Any) -> Any:
+        given.append(seconds)
+        if seconds is not None:
+            raise QueryTooSlow("ended")
+        return fetched(*args, **options)
+
+    monkeypatch.setattr(duckdb_engine, "fetched", ended)
+    lineage = Lineage(store=flights.store)
+    run = lineage.get_run(flights.runs["carriers"])
+    assert lineage.crossfilter(flights.folder, {"run": run}).rows == 210
+    assert set(given) == {None}
+    lineage.query_seconds = 7.5
+    with pytest.raises(QueryTooSlow):
+        lineage.crossfilter(flights.folder, {"run": run})
+    assert given[-1] == 7.5
+
+
+def test_a_result_of_more_rows_than_there_may_be_bars(flights: Flights, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether its rows were counted when it was made, or not."""
+    monkeypatch.setattr(run_bars, "MOST_BARS", 2)
+    lineage = Lineage(store=flights.store)
+    run = lineage.get_run(flights.runs["carriers"])
+    for total in (AskedRun.total, property(lambda asked: None)):
+        monkeypatch.setattr(AskedRun, "total", total)
+        with pytest.raises(AnswerTooLarge, match=f"the result of run {run.id} has more rows than the 2 bars of a view"):
+            lineage.crossfilter(flights.folder, {"run": run})
