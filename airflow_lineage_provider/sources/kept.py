@@ -56,6 +56,8 @@ class Kept(Generic[T]):
         try:
             made = make()
             with self._lock:
+                if made.nbytes > self.most_bytes:  # it would push all others out, and go itself
+                    return made
                 self._kept[key] = made
                 while sum(one.nbytes for one in self._kept.values()) > self.most_bytes:
                     self._kept.popitem(last=False)
