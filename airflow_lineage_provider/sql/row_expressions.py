@@ -33,6 +33,12 @@ FUNCTIONS = (
 """Of which a person is told."""
 
 
+MOST_BRACKETS = 50
+"""Counted before the text is parsed, which many nested ones make slow."""
+MOST_JOINED = 32
+"""Parts that ``||`` and ``concat`` may put together: a value is at most so many times as long as the longest of them."""
+
+
 class NotPlain(ValueError):
     """The expression is none over one row, or has more than plain operators and functions."""
 
@@ -52,17 +58,36 @@ def columns_of(text: str) -> set[str]:
         if not _is_plain(node):
             what = f"{node.name}()" if isinstance(node, exp.Anonymous) else node.key
             raise NotPlain(f"{what} is not for expressions here, which have operators, CASE, CAST and {FUNCTIONS}")
+    if (joined := sum(map(_joined, tree.walk()))) > MOST_JOINED:
+        raise NotPlain(f"|| and concat put {joined} parts together, more than the {MOST_JOINED} of an expression here")
     return {part.name.casefold() for column in tree.find_all(exp.Column) for part in column.parts}
+
+
+def _joined(node: exp.Expr) -> int:
+    """How many parts a node puts together; of a chain of ``||`` each of the signs tells of one."""
+    from sqlglot import exp
+
+    if isinstance(node, exp.Concat):
+        return len(node.expressions)
+    return 1 if isinstance(node, exp.DPipe) else 0
+
+
+def _brackets(text: str) -> int:
+    try:
+        return sum(token.text in ("(", "[", "{") for token in balanced(text))
+    except (UnbalancedSql, ValueError) as problem:
+        raise NotPlain(f"it cannot be read: {first_line(problem)}") from problem
 
 
 def _parsed(text: str) -> exp.Expr:
     from sqlglot import parse_one
     from sqlglot.errors import SqlglotError
 
+    if (brackets := _brackets(text)) > MOST_BRACKETS:
+        raise NotPlain(f"it has {brackets} brackets, more than the {MOST_BRACKETS} of an expression here")
     try:
-        balanced(text)
         (found,) = parse_one(f"SELECT ({text}\n)", dialect="duckdb").expressions
-    except (SqlglotError, UnbalancedSql, ValueError, RecursionError) as problem:
+    except (SqlglotError, ValueError, RecursionError) as problem:
         raise NotPlain(f"it cannot be read: {first_line(problem)}") from problem
     made: exp.Expr = found
     return made

@@ -28,6 +28,8 @@ def test_every_function_that_people_are_told_of_is_plain(name: str) -> None:
         ("rows.delay IN (1, 2) OR a IS DISTINCT FROM b -- all", {"rows", "delay", "a", "b"}),
         ("word[1:2] ILIKE 'a%'", {"word"}),
         ("1", set()),
+        ("+".join(["(a)"] * 50), {"a"}),
+        ("||".join(["a"] * 33), {"a"}),
     ],
 )
 def test_columns_of_an_expression(text: str, columns: set[str]) -> None:
@@ -43,7 +45,8 @@ def test_columns_of_an_expression(text: str, columns: set[str]) -> None:
         "(VALUES (1))", "(TABLE rows)", "COLUMNS(*)", "*", "count(*)", "sum(a)", "sum(a) OVER ()", "a, b", "$1", "?", "getenv('HOME')",
         "current_setting('x')", "read_text('/etc/passwd')", "random()", "1) FROM rows; SELECT (1", "a)", "(a", "a b c", "", "'",
         "a FROM rows", "a[", "a IN b", "a -> 'x'",
-        "(" * 5_000 + ")" * 5_000,
+        "(" * 5_000 + ")" * 5_000, "(" * 51 + "a" + ")" * 51, "||".join(["a"] * 34), f"concat({'a, ' * 40}a)",
+        "||".join([f"concat({'a, ' * 8}a)"] * 5), "c" + "||c" * 600,
     ],
 )  # fmt: skip
 def test_what_is_not_plain(text: str) -> None:
