@@ -45,12 +45,14 @@ def rows_read(table: str, group: Sequence[RecordedSource]) -> ParquetRows:
     source, read = group[0], files_read(group[0].version)
     if because := _not_read_here(source):
         raise SparkRequired(f"the rows of {table} are not read here: {because}")
-    if gone := [str(path) for path in read if not path.is_file()]:
-        raise SourceUnavailable(f"{table}: {', '.join(gone[:_SHOWN])}: gone since the run read it")
     try:
+        if gone := [str(path) for path in read if not path.is_file()]:
+            raise SourceUnavailable(f"{table}: {', '.join(gone[:_SHOWN])}: gone since the run read it")
         rows = ParquetRows.at(sorted(read))
     except InvalidOption as problem:
         raise SparkRequired(f"the rows of {table} are not read here: {problem}") from problem
+    except OSError as problem:  # a folder that this process may not look into, say
+        raise SourceUnavailable(f"{table}: its files cannot be read: {problem}") from problem
     if other := differing(read, files_now(rows)):
         raise SourceUnavailable(f"{table}: {other}: not as the run read it")
     return rows

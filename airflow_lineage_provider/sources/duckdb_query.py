@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -57,6 +58,25 @@ def fetched(
                 raise
             raise QueryTooSlow(f"a query was ended after {seconds:.3g} s: it may not take longer here") from problem
         except (duckdb.Error, pa.ArrowInvalid, UnicodeError) as problem:
+            raise CannotReadHere(f"DuckDB failed: {first_line(problem)}") from problem
+
+
+def streamed(query: str, *, paths: Collection[Path], rows: int, seconds: float) -> Iterator[pa.RecordBatch]:
+    """The rows of a query over files in pieces of about so many ``rows``, each read when it is asked for. To be closed.
+
+    :raises QueryTooSlow, CannotReadHere: as `fetched`.
+    """
+    import pyarrow as pa
+
+    ends = time.monotonic() + seconds
+    with connected(paths) as connection, _ended_after(connection, seconds):
+        import duckdb
+
+        try:
+            yield from connection.sql(query).to_arrow_reader(rows)
+        except (duckdb.Error, pa.ArrowException, OSError, UnicodeError) as problem:
+            if time.monotonic() >= ends:
+                raise QueryTooSlow(f"a query was ended after {seconds:.3g} s: it may not take longer here") from problem
             raise CannotReadHere(f"DuckDB failed: {first_line(problem)}") from problem
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,8 +13,9 @@ from airflow_lineage_provider.errors import InvalidOption, QueryTooSlow, SourceU
 from airflow_lineage_provider.extras import require
 from airflow_lineage_provider.shown import shown
 from airflow_lineage_provider.sources.duckdb_connection import name
-from airflow_lineage_provider.sources.duckdb_files import file_problem, scan
-from airflow_lineage_provider.sources.duckdb_query import fetched
+from airflow_lineage_provider.sources.duckdb_files import POSITION, file_problem, scan
+from airflow_lineage_provider.sources.duckdb_query import fetched, streamed
+from airflow_lineage_provider.sources.encoded_values import EncodedValues
 from airflow_lineage_provider.sources.files import CannotReadHere
 from airflow_lineage_provider.sql.asked_sql import UnbalancedSql, balanced
 from airflow_lineage_provider.sql.row_expressions import NotPlain, columns_of
@@ -22,39 +24,48 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 Version = tuple[str, int, int]
+# What is computed at once: a plain expression may make a value some thirty times as long, and adds some thousand characters.
+_VECTOR, _PIECE_ROWS, _PIECE_BYTES = 2_048, 32_768, 2 * 2**20
 
 
 @dataclass(frozen=True)
 class ParquetRows:
-    """The rows of files, one file after another. ``versions`` are their paths, sizes in bytes and times of change in nanoseconds."""
+    """The rows of files, one file after another. ``versions`` are their paths, sizes in bytes and times of change in nanoseconds;
+    ``counts`` how many rows each has."""
 
     versions: tuple[Version, ...]
-    count: int
+    counts: tuple[int, ...]
     columns: tuple[str, ...]
 
     @classmethod
     def at(cls, places: Sequence[str | Path]) -> ParquetRows:
         """The rows of files, and of the Parquet files in folders, those in the order of their names.
 
-        :raises SourceUnavailable: there is none. :raises InvalidOption: one cannot be read, or their columns differ.
+        :raises SourceUnavailable: there is none, or it may not be looked at.
+        :raises InvalidOption: one cannot be read, or their columns differ.
         """
         import pyarrow.parquet as pq
         from pyarrow import ArrowException
 
-        count, columns, versions = 0, None, tuple(_version(path) for place in places for path in _files(Path(place)))
+        counts, columns, versions = [], None, tuple(_version(path) for place in places for path in _files(Path(place)))
         for path, _, _ in versions:
             try:
                 with pq.ParquetFile(path) as file:
                     if problem := file_problem(file, Path(path)):
                         raise InvalidOption(f"{path} cannot be read by DuckDB: {problem}")
                     names = tuple(file.schema_arrow.names)
-                    count += file.metadata.num_rows
+                    counts.append(file.metadata.num_rows)
             except (ArrowException, OSError) as error:
                 raise InvalidOption(f"{path} is no Parquet file that can be read: {error}") from error
             if columns is not None and names != columns:
                 raise InvalidOption(f"the columns of {path} ({', '.join(names)}) are not those of {versions[0][0]} ({', '.join(columns)})")
             columns = names
-        return cls(versions, count, columns or ())
+        return cls(versions, tuple(counts), columns or ())
+
+    @property
+    def count(self) -> int:
+        """How many rows there are."""
+        return sum(self.counts)
 
     @property
     def paths(self) -> tuple[Path, ...]:
@@ -71,20 +82,32 @@ class ParquetRows:
         self.check()
         return found
 
-    def take(self, rows: Any, columns: Sequence[str] | None = None) -> pa.Table:
-        """The rows with these numbers, ascending, with all columns or these. :raises SourceUnavailable: a file is not what it was."""
+    def take(self, rows: Any, columns: Sequence[str] | None = None, ends: float | None = None) -> pa.Table:
+        """The rows with these numbers, ascending, with all columns or these. It is ended at a time of `time.monotonic`, if one is given.
+
+        :raises SourceUnavailable: a file is not what it was, or its rows cannot be read. :raises QueryTooSlow: it was ended.
+        """
+        import numpy as np
         import pyarrow as pa
-        import pyarrow.dataset as ds
 
         self.check()
-        wanted = None if columns is None else list(columns)
-        found = ds.dataset([str(path) for path in self.paths], format="parquet").take(pa.array(rows, pa.int64()), columns=wanted)
+        numbers, listed = np.asarray(rows, np.int64), list(self.columns if columns is None else columns)
+        parts, first = [], 0
+        for path, count in zip(self.paths, self.counts, strict=True):
+            own = numbers[slice(*numbers.searchsorted([first, first + count]))] - first
+            if len(own) or not self.count:
+                parts.append(_rows_at(path, own, listed, ends))
+            first += count
+        try:
+            found = pa.concat_tables(parts or [_rows_at(self.paths[0], numbers[:0], listed, ends)])
+        except pa.ArrowException as problem:
+            raise SourceUnavailable(f"the rows of {path} and those of other files are not of the same types: {problem}") from problem
         self.check()
         return found
 
     def check(self) -> None:
         """That the files are those whose rows were numbered. :raises SourceUnavailable: names those that are not."""
-        changed = [path for path, *known in self.versions if not Path(path).is_file() or list(_version(Path(path))[1:]) != known]
+        changed = [path for path, *known in self.versions if _version_now(path) != tuple(known)]
         if changed:
             raise SourceUnavailable(f"{', '.join(changed)}: not as it was when the views were made; make them again")
 
@@ -93,14 +116,17 @@ class ParquetRows:
 class ShownRows:
     """The rows of files for who may not see all of them: a plain expression has ``askable`` columns, a row those that are ``shown``.
 
-    DuckDB is given the columns that an expression names, and can read no file then. Expressions are computed until ``ends``, a time of
-    `time.monotonic`, and ended then.
+    DuckDB is given the columns that an expression names, some rows at a time, and can read no file then. Expressions are computed until
+    ``ends``, a time of `time.monotonic`, and ended then; and until they have ``most_values`` different values, or these take
+    ``most_bytes``.
     """
 
     rows: ParquetRows
     askable: tuple[str, ...]
     shown: tuple[str, ...]
     ends: float
+    most_values: int = 100_000
+    most_bytes: int = 256 * 2**20
 
     @property
     def count(self) -> int:
@@ -108,40 +134,52 @@ class ShownRows:
         return self.rows.count
 
     def values(self, expression: str) -> pa.ChunkedArray:
-        """An expression of DuckDB's SQL over each row.
+        """An expression of DuckDB's SQL over each row, as codes of a dictionary.
 
-        :raises InvalidOption: it is no plain one, or has another column. :raises SourceUnavailable: a file is not what it was.
-        :raises QueryTooSlow: it was ended.
+        :raises InvalidOption: it is no plain one, has another column, or values that are no bars. :raises QueryTooSlow: it was ended.
+        :raises AnswerTooLarge: it has too many different values, or too long ones. :raises SourceUnavailable: a file is not what it was.
         """
         try:
             named = columns_of(expression)
         except NotPlain as problem:
             raise InvalidOption(f"{shown(expression)}: {problem}") from problem
-        table = self._columns([one for one in self.askable if one.casefold() in named])
-        return _values(expression, self.count, self.askable, views={}, tables={"rows": table}, paths=(), seconds=self._left())
+        self.rows.check()
+        found, seen, kind = EncodedValues(self.most_values, self.most_bytes), 0, None
+        with closing(self._pieces([one for one in self.askable if one.casefold() in named])) as pieces:
+            for piece in pieces:
+                values = _values(expression, len(piece), self.askable, views={}, tables={"rows": piece}, paths=(), seconds=_left(self.ends))
+                found.add(values)
+                seen, kind = seen + len(values), values.type
+        self.rows.check()
+        if seen != self.count:
+            raise SourceUnavailable(f"{seen:,} rows were read where there were {self.count:,}")
+        assert kind is not None
+        return found.all(kind)
 
-    def _left(self) -> float:
-        """The seconds that there are. :raises QueryTooSlow: there are none."""
-        if (left := self.ends - time.monotonic()) <= 0:
-            raise QueryTooSlow("the views took longer than they may, and were ended")
-        return left
-
-    def _columns(self, columns: Sequence[str]) -> pa.Table:
+    def _pieces(self, columns: Sequence[str]) -> Generator[pa.Table, None, None]:
+        """All rows with these columns, in pieces of a size that what is computed of them is held without looking at it; one at least."""
         import pyarrow as pa
 
         if not columns:
-            return pa.table({"": pa.nulls(self.count)})
+            whole, rest = divmod(self.count, _PIECE_ROWS)
+            for size in [_PIECE_ROWS] * whole + [rest] * bool(rest or not whole):
+                yield pa.table({"": pa.nulls(size)})
+            return
         query = f"SELECT {', '.join(map(name, columns))} FROM {scan(self.rows.paths)}"
         try:
-            found = fetched(query, views={}, tables={}, paths=self.rows.paths, seconds=self._left())
+            if not self.count:
+                yield fetched(query, views={}, tables={}, paths=self.rows.paths, seconds=_left(self.ends))
+            with closing(streamed(query, paths=self.rows.paths, rows=_VECTOR, seconds=_left(self.ends))) as batches:
+                yield from _pieces(batches)
         except CannotReadHere as problem:
             raise InvalidOption(str(problem)) from problem
-        self.rows.check()
-        return found
 
     def take(self, rows: Any) -> pa.Table:
-        """The rows with these numbers, ascending. :raises SourceUnavailable: a file is not what it was."""
-        return self.rows.take(rows, self.shown)
+        """The rows with these numbers, ascending.
+
+        :raises SourceUnavailable: a file is not what it was. :raises QueryTooSlow: it was ended.
+        """
+        return self.rows.take(rows, self.shown, self.ends)
 
 
 @dataclass(frozen=True)
@@ -192,5 +230,63 @@ def _files(place: Path) -> list[Path]:
 
 
 def _version(path: Path) -> Version:
-    stat = path.stat()
+    try:
+        stat = path.stat()
+    except OSError as problem:
+        raise SourceUnavailable(f"{path} cannot be read: {problem}") from problem
     return str(path), stat.st_size, stat.st_mtime_ns
+
+
+def _version_now(path: str) -> tuple[int, int] | None:
+    """The size of a file and its time of change; None where it is none, or may not be looked at."""
+    try:
+        return _version(Path(path))[1:] if Path(path).is_file() else None
+    except (OSError, SourceUnavailable):
+        return None
+
+
+def _left(ends: float) -> float:
+    """The seconds until a time of `time.monotonic`. :raises QueryTooSlow: there are none."""
+    if (left := ends - time.monotonic()) <= 0:
+        raise QueryTooSlow("the views took longer than they may, and were ended")
+    return left
+
+
+def _pieces(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
+    """Batches as tables, each of as many of them as a piece may have; large batches are cut."""
+    import pyarrow as pa
+
+    waiting: list[pa.RecordBatch] = []
+    rows = size = 0
+    for batch in batches:
+        for one in _cut(batch):
+            if waiting and (rows + len(one) > _PIECE_ROWS or size + one.nbytes > _PIECE_BYTES):
+                yield pa.Table.from_batches(waiting)
+                waiting, rows, size = [], 0, 0
+            waiting, rows, size = [*waiting, one], rows + len(one), size + one.nbytes
+    if waiting:
+        yield pa.Table.from_batches(waiting)
+
+
+def _cut(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+    if batch.nbytes <= _PIECE_BYTES or len(batch) < 2:
+        yield batch
+    else:
+        half = len(batch) // 2
+        yield from _cut(batch.slice(0, half))
+        yield from _cut(batch.slice(half))
+
+
+def _rows_at(path: Path, positions: Any, columns: Sequence[str], ends: float | None) -> pa.Table:
+    """The rows of a file at positions, in their order. :raises SourceUnavailable: they cannot be read."""
+    import pyarrow as pa
+
+    seconds = None if ends is None else _left(ends)
+    listed = ", ".join(map(name, [POSITION, *columns]))
+    query = f"SELECT {listed} FROM {scan([path])} WHERE {POSITION} IN (SELECT position FROM wanted)"
+    wanted = {"wanted": pa.table({"position": pa.array(positions, pa.int64())})}
+    try:
+        found = fetched(query, views={}, tables=wanted, paths=[path], may_skip=True, seconds=seconds)
+    except CannotReadHere as problem:
+        raise SourceUnavailable(f"the rows of {path} cannot be read: {problem}") from problem
+    return found.sort_by(POSITION).drop_columns([POSITION])

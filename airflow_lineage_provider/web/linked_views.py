@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
@@ -111,7 +111,8 @@ def linked_views(question: Question, table: TableAsked, views: Mapping[str, str 
         raise AnswerTooLarge(f"{table.name} has {table.rows.count:,} rows, more than {bound}")
     for name, view in views.items():
         check_view(name, view, table)
-    key = (table.rows.versions, table.askable, table.shown, tuple((name, *_named(view)) for name, view in views.items()))
+    # (With the table's name in this run: it is the title, and masks go by it.)
+    key = (table.name, table.rows.versions, table.askable, table.shown, tuple((name, *_named(view)) for name, view in views.items()))
     return _KEPT.found(key, partial(_made, question, table, views))
 
 
@@ -143,22 +144,38 @@ def _named(view: str | Run) -> tuple[Any, ...]:
 
 
 def _made(question: Question, table: TableAsked, views: Mapping[str, str | Run]) -> LinkedViews:
+    """Each view by itself, so that none is made that there is no room for."""
     bars: dict[str, str | GivenBars] = {}
+    taken = 0
     for name, view in views.items():
         question.in_time()
-        try:
-            bars[name] = view if isinstance(view, str) else _of_run(question, table, view)
-        except InvalidOption as problem:
-            raise InvalidOption(f"view {name}: {problem}") from problem
-    rows = ShownRows(table.rows, table.askable, table.shown, question.ends)
-    made = Crossfilter(table.name, rows, bars)
+        bars[name], size = _bars(question, table, name, view, MOST_BYTES - taken)
+        taken += size
+        if taken > MOST_BYTES:
+            raise AnswerTooLarge(f"the views up to {name} take {taken:,} bytes, more than the {MOST_BYTES:,} of a server: choose fewer")
+    made = Crossfilter(table.name, _rows(question, table, MOST_BYTES), bars)
     table.rows.check()
-    for name, one in made.views.items():
-        if len(one.values) > MOST_BARS:
-            raise AnswerTooLarge(f"view {name} has {len(one.values):,} bars, more than the {MOST_BARS:,} that are drawn: bin it")
-    if made.nbytes > MOST_BYTES:
-        raise AnswerTooLarge(f"these views take {made.nbytes:,} bytes of memory, more than the {MOST_BYTES:,} of a server: choose fewer")
     return LinkedViews(made)
+
+
+def _rows(question: Question, table: TableAsked, most_bytes: int) -> ShownRows:
+    return ShownRows(table.rows, table.askable, table.shown, question.ends, most_values=MOST_BARS, most_bytes=most_bytes)
+
+
+def _bars(question: Question, table: TableAsked, name: str, view: str | Run, most_bytes: int) -> tuple[GivenBars, int]:
+    """The bars of one view, and how much memory they take."""
+    try:
+        given = _of_run(question, table, view) if isinstance(view, Run) else view
+    except InvalidOption as problem:
+        raise InvalidOption(f"view {name}: {problem}") from problem
+    try:
+        alone = Crossfilter(table.name, _rows(question, table, most_bytes), {name: given})
+    except AnswerTooLarge as problem:
+        raise AnswerTooLarge(f"view {name}: {problem}") from problem
+    found = alone.views[name]
+    if len(found.values) > MOST_BARS:
+        raise AnswerTooLarge(f"view {name} has {len(found.values):,} bars, more than the {MOST_BARS:,} that are drawn: bin it")
+    return GivenBars(found.expression, found.values, alone.codes(name), found.of_result), alone.nbytes
 
 
 def _of_run(question: Question, table: TableAsked, run: Run) -> GivenBars:
@@ -166,11 +183,17 @@ def _of_run(question: Question, table: TableAsked, run: Run) -> GivenBars:
     return run._asking.answered("finding the bars of", None, question.in_time, find)
 
 
-def rows_under(views: LinkedViews, brushes: Sequence[Sequence[int] | None], offset: int, limit: int) -> tuple[pa.Table, int]:
-    """Rows that all brushes leave, from ``offset`` on, with all columns that are not hidden; and how many there are."""
+def rows_under(views: LinkedViews, brushes: Sequence[Sequence[int] | None], offset: int, limit: int, ends: float) -> tuple[pa.Table, int]:
+    """Rows that all brushes leave, from ``offset`` on, with all columns that are not hidden; and how many there are.
+
+    :raises SourceUnavailable: a file is not what it was. :raises QueryTooSlow: it was not done when this question ``ends``.
+    """
     found = views.crossfilter.brush_bars(by_view(views, brushes), alone=True)
     numbers = views.crossfilter.numbers(found.counted)
-    return views.crossfilter.source.take(numbers[offset : offset + limit]), len(numbers)
+    rows = views.crossfilter.source
+    assert isinstance(rows, ShownRows)
+    # (These were made for a question of their own, which ended.)
+    return replace(rows, ends=ends).take(numbers[offset : offset + limit]), len(numbers)
 
 
 def by_view(views: LinkedViews, brushes: Sequence[Sequence[int] | None]) -> dict[str, Sequence[int]]:

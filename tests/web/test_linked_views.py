@@ -23,6 +23,8 @@ import pytest
 from airflow_lineage_provider import Lineage
 from airflow_lineage_provider.store import Store
 from airflow_lineage_provider.web import linked_views
+from tests.store.conftest import sql
+from tests.web import recorded_runs
 from tests.web.conftest import Flights
 from tests.web.recorded_runs import BY
 
@@ -270,6 +272,55 @@ def test_what_is_kept_is_bounded(client: Client, flights: Flights, monkeypatch: 
     assert refused.json()["error"]["name"] == "AnswerTooLarge"
 
 
+def test_a_view_has_the_room_that_those_before_it_leave(client: Client, flights: Flights, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And none is made after the one that there is no room for."""
+    admin = client()
+    made(admin, flights, views=views(flights)[3:])
+    (kept,) = linked_views._KEPT._kept.values()
+    monkeypatch.setattr(linked_views, "MOST_BYTES", 2 * kept.nbytes + 100)
+    asked_of: list[str] = []
+    real = linked_views._bars
+    monkeypatch.setattr(linked_views, "_bars", lambda *given: asked_of.append(given[2]) or real(*given))
+    rows = [{"name": str(at), "expression": f"seat[1:2] || '{at}'"} for at in range(6)]
+    error = asked(admin, flights, views=rows).json()["error"]
+    assert error["name"] == "AnswerTooLarge"
+    assert asked_of in (["0", "1"], ["0", "1", "2"])
+
+
+def test_rows_have_the_time_of_their_own_question(client: Client, flights: Flights, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not of that which made the views."""
+    monkeypatch.setenv("AIRFLOW_LINEAGE_WEB_SECONDS", "2")
+    shown = made(client(), flights, views=views(flights)[2:3])
+    time.sleep(2.1)
+    body = {"views": views(flights)[2:3], "made": shown["made"], "brushes": [None]}
+    assert asked(client(), flights, "/rows", **body).status_code == 200
+    real = linked_views.by_view
+    monkeypatch.setattr(linked_views, "by_view", lambda *given: time.sleep(2.1) or real(*given))
+    late = asked(client(), flights, "/rows", **body)
+    assert (late.status_code, late.json()["error"]["name"]) == (504, "QueryTooSlow")
+
+
+def test_a_table_is_called_as_the_run_that_was_asked_calls_it(
+    client: Client, flights: Flights, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Not as another run, whose DAG may be another's, that read the same files."""
+    renamed = (recorded_runs.HERE / "places.json").read_text()
+    for quote in ('\\"name\\":\\"{}\\"', '\\"name\\": \\"{}\\"'):
+        renamed = renamed.replace(quote.format("flights"), quote.format("project_merger"))
+    (tmp_path / "other.json").write_text(renamed)
+    for one in recorded_runs.HERE.glob("places.*.parquet"):
+        shutil.copy(one, tmp_path / one.name.replace("places", "other"))
+    monkeypatch.setattr(recorded_runs, "HERE", tmp_path)
+    place = (recorded_runs.FLIGHTS, str(flights.folder))
+    other = recorded_runs.restore(flights.store, "other", place, id="0199ffff-72d5-7fff-af76-8835cfee595f")
+    try:
+        late = views(flights)[2:3]
+        assert made(client(), flights, run=other, table="project_merger", views=late)["table"] == "project_merger"
+        assert made(client(), flights, views=late)["table"] == "flights"
+    finally:
+        sql(flights.store.url, "DELETE FROM lineage.runs WHERE id = %s", [other])
+
+
 def test_no_brush_and_no_expression_is_put_down(client: Client, flights: Flights, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.INFO, "airflow_lineage_provider.audit"):
         shown = made(client(), flights, views=views(flights)[2:3])
@@ -311,7 +362,17 @@ def test_what_is_no_view(client: Client, flights: Flights, body: dict[str, Any],
 
 
 @pytest.mark.parametrize(
-    "brushes", [[], [None], [[0], None, None, [99]], [[0], None, None, [-1]], [["0"], None, None, None], [[True], None, None, None], 7]
+    "brushes",
+    [
+        [],
+        [None],
+        [[0] * 100_001, None, None, None],
+        [[0], None, None, [99]],
+        [[0], None, None, [-1]],
+        [["0"], None, None, None],
+        [[True], None, None, None],
+        7,
+    ],
 )
 def test_what_is_no_brush(client: Client, flights: Flights, brushes: Any) -> None:
     shown = made(client(), flights)
@@ -357,9 +418,22 @@ def test_a_table_of_no_files_is_left_to_spark(client: Client, runs: dict[str, st
 
 def test_what_takes_too_long_is_ended(client: Client, flights: Flights, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AIRFLOW_LINEAGE_WEB_SECONDS", "0.1")
-    monkeypatch.setattr(linked_views, "_of_run", lambda *_: time.sleep(0.2))
+    monkeypatch.setattr(linked_views, "_of_run", lambda *_: time.sleep(0.2) or "1")
     answer = asked(client(), flights, views=[*views(flights)[:2], *views(flights)[2:]])
     assert (answer.status_code, answer.json()["error"]["name"]) == (504, "QueryTooSlow"), answer.text
+
+
+def test_a_folder_that_may_not_be_looked_into(client: Client, flights: Flights, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = Path.is_file
+
+    def is_file(path: Path) -> bool:
+        if path.is_relative_to(flights.folder):
+            raise PermissionError(13, "Permission denied", str(path))
+        return real(path)
+
+    monkeypatch.setattr(Path, "is_file", is_file)
+    answer = asked(client(), flights, views=views(flights)[2:3])
+    assert (answer.status_code, answer.json()["error"]["name"]) == (409, "SourceUnavailable"), answer.text
 
 
 def test_files_that_changed_are_told(client: Client, flights: Flights, tmp_path: Path) -> None:

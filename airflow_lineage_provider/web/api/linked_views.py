@@ -123,7 +123,7 @@ def _counts(question: Question, run_id: str, asked: BrushesAsked) -> Response:
 
 def _rows(question: Question, run_id: str, asked: BrushedRowsAsked, form: Format) -> BrushedRowsAnswer | Response:
     found = _brushed(question, run_id, asked)
-    rows, total = rows_under(found, asked.brushes, asked.offset, asked.limit)
+    rows, total = rows_under(found, asked.brushes, asked.offset, asked.limit, question.ends)
     table = found.crossfilter.title
     told = rows_shown(rows, table)
     if form != "json":

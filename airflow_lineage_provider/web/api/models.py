@@ -14,6 +14,7 @@ MOST_OFFSET = 100_000
 MOST_SORTED = 4
 MOST_VIEWS = 12
 MOST_CHARACTERS = 20_000
+MOST_BARS = 100_000
 
 
 class RunAnswer(BaseModel):
@@ -273,11 +274,14 @@ class CrossfilterAsked(Asked):
         return self
 
 
+_Bars = Annotated[list[Annotated[int, Field(strict=True, ge=0)]], Field(max_length=MOST_BARS)]
+
+
 class BrushesAsked(CrossfilterAsked):
     """What is brushed of views that were `made`: for each of them the numbers of its bars, from 0, or null where it has no brush."""
 
     made: Annotated[str, Field(max_length=100)]
-    brushes: Annotated[list[list[Annotated[int, Field(strict=True, ge=0)]] | None], Field(max_length=MOST_VIEWS)]
+    brushes: Annotated[list[_Bars | None], Field(max_length=MOST_VIEWS)]
 
 
 class BrushedRowsAsked(BrushesAsked):
