@@ -229,8 +229,8 @@ def web_udfs() -> bool:
 
 def web_crossfilter_rows() -> int:
     """The most rows of a table whose linked views the lineage tab's server makes and holds (``AIRFLOW_LINEAGE_WEB_CROSSFILTER_ROWS``,
-    default 5,000,000)."""
-    return _whole("WEB_CROSSFILTER_ROWS", 5_000_000, most=2**32 - 1)
+    default 5,000,000); 0: it makes none."""
+    return _whole("WEB_CROSSFILTER_ROWS", 5_000_000, least=0, most=2**32 - 1)
 
 
 def derivation_dag() -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Generator, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -61,7 +61,7 @@ def fetched(
             raise CannotReadHere(f"DuckDB failed: {first_line(problem)}") from problem
 
 
-def streamed(query: str, *, paths: Collection[Path], rows: int, seconds: float) -> Iterator[pa.RecordBatch]:
+def streamed(query: str, *, paths: Collection[Path], rows: int, seconds: float) -> Generator[pa.RecordBatch, None, None]:
     """The rows of a query over files in pieces of about so many ``rows``, each read when it is asked for. To be closed.
 
     :raises QueryTooSlow, CannotReadHere: as `fetched`.

@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from airflow_lineage_provider.errors import SourceUnavailable
+from airflow_lineage_provider.plan.datatypes import ScalarType
 from airflow_lineage_provider.plan.lineage_keys import SourceIdentity
 from airflow_lineage_provider.plan.operators import Source
+from airflow_lineage_provider.sources import calendars
 from airflow_lineage_provider.sources.duckdb_connection import name, text
 from airflow_lineage_provider.sources.duckdb_files import POSITION, column_problem, file_problem, in_todays_calendar, scan
 from airflow_lineage_provider.sources.files import CannotReadHere, FileColumn, Footers, check_source, local_path, opened
@@ -91,10 +93,7 @@ class _Writer:
         if problem:
             raise CannotReadHere(f"{path}: {problem}")
         for column in found:
-            problem = column_problem(file, column) or _value_problem(column)
-            if not problem and not in_todays_calendar(file, column, calendar):
-                problem = "it may have dates or timestamps of another calendar than today's"
-            if problem:
+            if problem := problem_of(file, column, calendar):
                 raise CannotReadHere(f"column {column.name} of {path}: {problem}")
         return found
 
@@ -112,9 +111,23 @@ def _value(column: FileColumn, kind: str) -> str:
     return f"CASE WHEN {odd} THEN ERROR({text(f'column {column.name} has NaN or -0.0, which Spark may skip')}) ELSE {value} END"
 
 
+def problem_of(file: pq.ParquetFile, column: FileColumn, calendar: calendars.Calendars) -> str:
+    """What keeps a query from reading a column of a file as Spark does, and from computing with it; empty when nothing does."""
+    problem = column_problem(file, column) or _value_problem(column)
+    if not problem and not _in_todays_calendar(file, column, calendar):
+        problem = "it may have dates or timestamps of another calendar than today's"
+    return problem
+
+
+def _in_todays_calendar(file: pq.ParquetFile, column: FileColumn, calendar: calendars.Calendars) -> bool:
+    if isinstance(column.type, ScalarType):
+        return in_todays_calendar(file, column, calendar)
+    return calendar.datetime == "gregorian" or all(leaf.kind not in ("Date", "Timestamp") for leaf in column.leaves)
+
+
 def _value_problem(column: FileColumn) -> str:
     """What keeps a query from computing with a column, beside reading it."""
-    (leaf,) = column.leaves
     # DuckDB writes bytes as text in a way of its own.
-    untold = leaf.physical == "BYTE_ARRAY" and leaf.kind == "None" and getattr(column.type, "name", "") == "string"
+    is_text = getattr(column.type, "name", "") != "binary"
+    untold = is_text and any(leaf.physical == "BYTE_ARRAY" and leaf.kind == "None" for leaf in column.leaves)
     return "it does not say that its bytes are text" if untold else ""

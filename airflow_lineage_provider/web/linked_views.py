@@ -19,12 +19,13 @@ from airflow_lineage_provider import settings
 from airflow_lineage_provider.answers.crossfilter import Crossfilter, GivenBars
 from airflow_lineage_provider.deriving.rows_read import rows_read
 from airflow_lineage_provider.deriving.run_bars import bars_of_run
-from airflow_lineage_provider.errors import AnswerTooLarge, InvalidOption, InvalidTarget
+from airflow_lineage_provider.errors import AnswerTooLarge, InvalidOption, InvalidTarget, SparkRequired
 from airflow_lineage_provider.reasons.discretion import Discretion
 from airflow_lineage_provider.recorded_run import Run
 from airflow_lineage_provider.recording import named_table, tables_of
 from airflow_lineage_provider.render.askable import SECRET, askable_columns, askable_of_source
 from airflow_lineage_provider.render.crossfilter_page import MOST_BARS
+from airflow_lineage_provider.sources.certain_columns import certain_columns
 from airflow_lineage_provider.sources.kept import Kept
 from airflow_lineage_provider.sources.view_values import ParquetRows, ShownRows
 from airflow_lineage_provider.sql.row_expressions import NotPlain, columns_of
@@ -67,35 +68,42 @@ os.register_at_fork(after_in_child=_KEPT.clear)
 
 @dataclass(frozen=True)
 class TableAsked:
-    """A source table of a run that this person may see, and the rows of its files."""
+    """A source table of a run that this person may see, and the rows of its files. What is ``unsure`` they might be told of, and
+    Spark alone reads it for certain."""
 
     name: str
     rows: ParquetRows
     askable: tuple[str, ...]
     shown: tuple[str, ...]
+    unsure: tuple[str, ...]
 
 
 def table_asked(question: Question, run: Run, table: str) -> TableAsked:
     """The table.
 
     :raises InvalidTarget: the run has no such table. :raises SparkRequired, SourceUnavailable: `rows_read`.
-    :raises HTTPException: a run of a DAG that this person may not read wrote it (403).
+    :raises HTTPException: a run of a DAG that this person may not read wrote it, or linked views are switched off (403).
     """
+    if not settings.web_crossfilter_rows():
+        raise HTTPException(403, "linked views are switched off here (AIRFLOW_LINEAGE_WEB_CROSSFILTER_ROWS=0)")
     tables = tables_of(run.plan)
     name = named_table(table, tables)
     for leaf in tables[name]:
         if any(writer is None or not question.rights.may_see(writer) for writer in written_by(question.lineage(), leaf, run.id)):
             raise HTTPException(403, f"the rows of {name} are withheld: a run of another DAG wrote them, which you may not read")
     rows = rows_read(name, tables[name])
-    return TableAsked(name, rows, *_columns(tables[name][0], name, rows))
+    certain = certain_columns(tables[name][0].source, rows.versions, tuple(dict(run.plan.plan.conf).items()))
+    return _with_columns(tables[name][0], name, rows, certain)
 
 
-def _columns(source: RecordedSource, table: str, rows: ParquetRows) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The columns of the files that may be asked about, and those of which a row may be shown, if masked."""
+def _with_columns(source: RecordedSource, table: str, rows: ParquetRows, certain: frozenset[str]) -> TableAsked:
+    """The table with the columns of the files that may be asked about, and those of which a row may be shown, if masked."""
     askable = {one.casefold() for one in askable_of_source(source, table)}
     known, discretion = {one.casefold() for one in source.source.columns}, Discretion.of()
     shown = tuple(one for one in rows.columns if one.casefold() in known and not discretion.hides(one, table))
-    return tuple(one for one in shown if one.casefold() in askable and not discretion.withholds(one, table)), shown
+    told = tuple(one for one in shown if one.casefold() in askable and not discretion.withholds(one, table))
+    sure = tuple(one for one in shown if one.casefold() in certain)
+    return TableAsked(table, rows, tuple(one for one in told if one in sure), sure, tuple(one for one in told if one not in sure))
 
 
 def linked_views(question: Question, table: TableAsked, views: Mapping[str, str | Run]) -> LinkedViews:
@@ -120,7 +128,7 @@ def check_view(name: str, view: str | Run, table: TableAsked) -> None:
     """See that a view tells nothing of what is withheld.
 
     :raises InvalidTarget: it has such a column, or is a run of whose result no value may be shown.
-    :raises InvalidOption: it is no plain expression over a row.
+    :raises InvalidOption: it is no plain expression over a row. :raises SparkRequired: Spark alone reads a column of it for certain.
     """
     if isinstance(view, Run):
         if not askable_columns(view.plan):
@@ -130,8 +138,12 @@ def check_view(name: str, view: str | Run, table: TableAsked) -> None:
         read = columns_of(view)
     except NotPlain as problem:
         raise InvalidOption(f"view {name}: {problem}") from problem
-    if read & {one.casefold() for one in table.rows.columns} - {one.casefold() for one in table.askable}:
+    unsure = {one.casefold() for one in table.unsure}
+    if read & {one.casefold() for one in table.rows.columns} - {one.casefold() for one in table.askable} - unsure:
         raise InvalidTarget(f"view {name}: {SECRET}")
+    if read & unsure:
+        columns = ", ".join(one for one in table.unsure if one.casefold() in read)
+        raise SparkRequired(f"view {name}: Spark alone reads {columns} of {table.name} for certain (an old calendar, say)")
 
 
 def _named(view: str | Run) -> tuple[Any, ...]:

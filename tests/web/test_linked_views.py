@@ -280,7 +280,12 @@ def test_a_view_has_the_room_that_those_before_it_leave(client: Client, flights:
     monkeypatch.setattr(linked_views, "MOST_BYTES", 2 * kept.nbytes + 100)
     asked_of: list[str] = []
     real = linked_views._bars
-    monkeypatch.setattr(linked_views, "_bars", lambda *given: asked_of.append(given[2]) or real(*given))
+
+    def bars(*given: Any) -> Any:
+        asked_of.append(given[2])
+        return real(*given)
+
+    monkeypatch.setattr(linked_views, "_bars", bars)
     rows = [{"name": str(at), "expression": f"seat[1:2] || '{at}'"} for at in range(6)]
     error = asked(admin, flights, views=rows).json()["error"]
     assert error["name"] == "AnswerTooLarge"
@@ -295,7 +300,12 @@ def test_rows_have_the_time_of_their_own_question(client: Client, flights: Fligh
     body = {"views": views(flights)[2:3], "made": shown["made"], "brushes": [None]}
     assert asked(client(), flights, "/rows", **body).status_code == 200
     real = linked_views.by_view
-    monkeypatch.setattr(linked_views, "by_view", lambda *given: time.sleep(2.1) or real(*given))
+
+    def by_view(*given: Any) -> Any:
+        time.sleep(2.1)
+        return real(*given)
+
+    monkeypatch.setattr(linked_views, "by_view", by_view)
     late = asked(client(), flights, "/rows", **body)
     assert (late.status_code, late.json()["error"]["name"]) == (504, "QueryTooSlow")
 
@@ -404,6 +414,32 @@ def test_too_many_rows_are_left_to_python(client: Client, flights: Flights, monk
     assert asked(client(), flights, views=views(flights)[2:3]).status_code == 200
 
 
+def test_linked_views_can_be_switched_off(client: Client, flights: Flights, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also of what was made before, and of a run alone."""
+    shown = made(client(), flights)
+    monkeypatch.setenv("AIRFLOW_LINEAGE_WEB_CROSSFILTER_ROWS", "0")
+    brush = {"made": shown["made"], "brushes": [None] * 4}
+    answers = [asked(client(), flights, what, **body) for what, body in (("", {}), ("/counts", brush), ("/rows", brush))]
+    answers.append(client().get(f"{API}/runs/{flights.runs['carriers']}/crossfilter?table=flights"))
+    for answer in answers:
+        assert (answer.status_code, "switched off" in answer.json()["error"]["message"]) == (403, True), answer.text
+
+
+def test_columns_that_spark_alone_reads_for_certain(client: Client, flights: Flights, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are not offered, in no row, and no view has them; of one that is withheld this is not told."""
+    monkeypatch.setattr(linked_views, "certain_columns", lambda *_: frozenset({"carrier", "lat", "delay"}))
+    place = f"{API}/runs/{flights.runs['carriers']}/crossfilter?table=flights"
+    assert client().get(place).json()["columns"] == ["carrier", "delay", "lat"]
+    monkeypatch.setenv("AIRFLOW_LINEAGE_MASK", "seat")
+    refused = {one: asked(client(), flights, views=[{"name": "x", "expression": one}]) for one in ("Day", "seat", "seat || day")}
+    assert {one: answer.json()["error"]["name"] for one, answer in refused.items()} == {
+        "Day": "SparkRequired", "seat": "InvalidTarget", "seat || day": "InvalidTarget",
+    }  # fmt: skip
+    late = views(flights)[2:3]
+    page = asked(client(), flights, "/rows", views=late, made=made(client(), flights, views=late)["made"], brushes=[None]).json()
+    assert [one["name"] for one in page["columns"]] == ["carrier", "delay", "lat"]
+
+
 def test_a_table_of_no_files_is_left_to_spark(client: Client, runs: dict[str, str], store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AIRFLOW_LINEAGE_STORE", store.url)
     body = {"table": "client", "views": [{"name": "debt", "expression": "debt"}]}
@@ -418,7 +454,12 @@ def test_a_table_of_no_files_is_left_to_spark(client: Client, runs: dict[str, st
 
 def test_what_takes_too_long_is_ended(client: Client, flights: Flights, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AIRFLOW_LINEAGE_WEB_SECONDS", "0.1")
-    monkeypatch.setattr(linked_views, "_of_run", lambda *_: time.sleep(0.2) or "1")
+
+    def of_run(*_: Any) -> str:
+        time.sleep(0.2)
+        return "1"
+
+    monkeypatch.setattr(linked_views, "_of_run", of_run)
     answer = asked(client(), flights, views=[*views(flights)[:2], *views(flights)[2:]])
     assert (answer.status_code, answer.json()["error"]["name"]) == (504, "QueryTooSlow"), answer.text
 
