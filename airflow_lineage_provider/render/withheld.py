@@ -340,8 +340,7 @@ def _descendant(row: Descendant, table: str, discretion: Discretion, redaction: 
 
 
 def _told_of(values: Mapping[str, Any], discretion: Discretion, tables: Sequence[str]) -> dict[str, Any]:
-    """Values by name; plans tell columns of the same name, and tables, apart by a number."""
-    of = [table for each in tables for table in (each, _PLAIN.sub("", each))]
-    meant = {name: [(one, table) for one in (name, _PLAIN.sub("", name)) for table in of] for name in values}
+    """Values by name; plans tell columns of the same name apart by a number."""
+    meant = {name: [(one, table) for one in (name, _PLAIN.sub("", name)) for table in tables] for name in values}
     kept = {name: value for name, value in values.items() if not any(discretion.hides(*one) for one in meant[name])}
     return {name: MASK if any(discretion.masks(*one) for one in meant[name]) else value for name, value in kept.items()}

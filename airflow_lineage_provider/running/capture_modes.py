@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from airflow_lineage_provider import settings
 from airflow_lineage_provider.capture.modes import CaptureCost, choose_modes
-from airflow_lineage_provider.errors import PlanVersionError, RecordDamaged
-from airflow_lineage_provider.plan import codec
-from airflow_lineage_provider.plan.digest import plan_digest
 from airflow_lineage_provider.recording import plan_text, wanted_tables
+from airflow_lineage_provider.running.costs import earlier_runs
 from airflow_lineage_provider.running.many_rows import rows_expected
 from airflow_lineage_provider.tracing.collecting import sets_behind
 
@@ -26,8 +24,6 @@ if TYPE_CHECKING:
     from airflow_lineage_provider.store.run_store import RunStore
     from airflow_lineage_provider.tracing.collected import Collected
     from airflow_lineage_provider.tracing.collecting import Sets
-
-log = logging.getLogger(__name__)
 
 _RUNS = 10
 """So many earlier runs are looked at."""
@@ -76,17 +72,9 @@ def _kept(number: int, sets: Sets, recorded: RecordedPlan, straight: frozenset[s
 
 def _measured(store: Store, pipeline: str, plan: str, behind: Mapping[int, Sets]) -> dict[int, CaptureCost]:
     """What capturing cost in the newest complete runs of the pipeline with the same plan, as JSON, its secrets sealed."""
-    digest = plan_digest(codec.from_json(plan))
-    heads = [one for one in store.runs(pipeline, 100) if one.status == "complete" and one.plan_digest == digest]
     found: dict[int, CaptureCost] = {}
-    for head in heads[:_RUNS]:
-        try:
-            record = store.run(head.id)
-        except (RecordDamaged, PlanVersionError) as problem:
-            log.warning("what capturing run %s cost is not known: %s", head.id, problem)
-            continue
-        if not any(one.state == "used" for one in record.sketches):  # a part of the rows costs less
-            _learn(record, behind, found)
+    for record in islice(earlier_runs(store, pipeline, plan), _RUNS):
+        _learn(record, behind, found)
     return found
 
 

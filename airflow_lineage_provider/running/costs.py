@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from airflow_lineage_provider.errors import PlanVersionError, RecordDamaged
@@ -24,28 +25,35 @@ def measured_costs(store: Store, pipeline: str, plan: str) -> dict[int, SegmentC
 
     ``plan`` is JSON, its secrets sealed, as records have it.
     """
+    costs = (
+        {one.segment: _cost(record, one.name) for one in record.segments if f"{one.name}.compute" in record.timings}
+        for record in earlier_runs(store, pipeline, plan)
+    )
+    return next(filter(None, costs), {})
+
+
+def earlier_runs(store: Store, pipeline: str, plan: str) -> Iterator[RunRecord]:
+    """The complete runs of the pipeline with the same plan, the newest first; but those that read a part of the rows, which costs less.
+
+    ``plan`` is JSON, its secrets sealed, as records have it.
+    """
     wanted: SegmentedPlan = codec.from_json(plan)
     digest = plan_digest(wanted)
     for head in store.runs(pipeline, 100):
         if head.status == "complete" and head.plan_digest in (digest, None):
-            found = _costs_of(store, head, wanted)
-            if found:
-                return found
-    return {}
+            record = _record_of(store, head, wanted)
+            if record is not None and not any(one.state == "used" for one in record.sketches):
+                yield record
 
 
-def _costs_of(store: Store, head: RunHead, wanted: SegmentedPlan) -> dict[int, SegmentCost]:
-    """What the segments cost in a run; nothing where its plan is another, or its record cannot be read."""
+def _record_of(store: Store, head: RunHead, wanted: SegmentedPlan) -> RunRecord | None:
+    """A run's record; None where its plan is another, or it cannot be read."""
     try:
         record = store.run(head.id)
-        if head.plan_digest is None and not _reads_the_same(record, wanted):
-            return {}
-        if any(one.state == "used" for one in record.sketches):
-            return {}  # a part of the rows costs less
+        return record if head.plan_digest is not None or _reads_the_same(record, wanted) else None
     except (RecordDamaged, PlanVersionError) as problem:
         log.warning("what run %s cost is not known: %s", head.id, problem)
-        return {}
-    return {one.segment: _cost(record, one.name) for one in record.segments if f"{one.name}.compute" in record.timings}
+        return None
 
 
 def _reads_the_same(record: RunRecord, wanted: SegmentedPlan) -> bool:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from airflow_lineage_provider import reasoned_udf
 
@@ -15,6 +17,17 @@ def view(spark: SparkSession, path: Path, name: str, rows: list[Any], schema: st
     where = str(path / name)
     spark.createDataFrame(rows, schema).coalesce(1).write.format(format).save(where)
     spark.read.format(format).schema(schema).load(where).createOrReplaceTempView(name)
+
+
+@contextmanager
+def views(spark: SparkSession, path: Path, tables: Mapping[str, DataFrame]) -> Iterator[Path]:
+    """Tables of files under temporary names, for a while: a file for each partition of a frame."""
+    for name, frame in tables.items():
+        frame.write.parquet(str(path / name))
+        spark.read.parquet(str(path / name)).createOrReplaceTempView(name)
+    yield path
+    for name in tables:
+        spark.catalog.dropTempView(name)
 
 
 def rids(found: Any, table: str) -> list[int]:

@@ -14,6 +14,7 @@ from airflow_lineage_provider.store import Store
 from airflow_lineage_provider.store.schema import captured_parts
 from airflow_lineage_provider.words import CaptureMode, Strategy
 from tests.in_turn import sampled
+from tests.pipeline.small_files import views
 
 pytestmark = pytest.mark.spark
 
@@ -78,12 +79,8 @@ def folder(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Ite
             "if(id % 6 = 0, NULL, id % 2) AS code",
         ),
     }  # fmt: skip
-    for name, frame in tables.items():
-        frame.repartition(2).write.parquet(str(made / name))
-        spark.read.parquet(str(made / name)).createOrReplaceTempView(name)
-    yield made
-    for name in tables:
-        spark.catalog.dropTempView(name)
+    with views(spark, made, {name: frame.repartition(2) for name, frame in tables.items()}):
+        yield made
 
 
 @pytest.fixture(scope="module")

@@ -14,6 +14,7 @@ from airflow_lineage_provider import Capture, Lineage, Run
 from airflow_lineage_provider.errors import InvalidCapture, InvalidOption, NotCaptured
 from airflow_lineage_provider.store import Store
 from airflow_lineage_provider.words import Subqueries
+from tests.pipeline.small_files import views
 
 pytestmark = pytest.mark.spark
 
@@ -61,12 +62,8 @@ def folder(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Ite
         "sub_item": (ITEM, "i_id string, i_name string"),
         "sub_sales": (SALES, "t_id string, i_id string, num int"),
     }
-    for name, (rows, schema) in tables.items():
-        spark.createDataFrame(rows, schema).coalesce(1).write.parquet(str(made / name))
-        spark.read.parquet(str(made / name)).createOrReplaceTempView(name)
-    yield made
-    for name in tables:
-        spark.catalog.dropTempView(name)
+    with views(spark, made, {name: spark.createDataFrame(rows, schema).coalesce(1) for name, (rows, schema) in tables.items()}):
+        yield made
 
 
 @pytest.fixture(scope="module")
