@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 # More of a table's rows than this are found faster by looking at every row's code than in the index of their bars.
 _SCANNED = 0.25
 
+MOST_BARS = 100_000
+"""Of one view that is drawn, or whose bars are the rows of a run's result."""
+
 
 @dataclass(frozen=True, eq=False)
 class Bars:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider.answers.crossfilter import GivenBars, ResultRows
+from airflow_lineage_provider.crossfilter.bars import MOST_BARS
 from airflow_lineage_provider.deriving.derivation import derivation
 from airflow_lineage_provider.deriving.derive import result_rows, row_set_of
 from airflow_lineage_provider.deriving.rows_read import differing, files_now, files_read
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
     from airflow_lineage_provider.sources.view_values import ParquetRows
 
     Numbers = npt.NDArray[np.int64]
-
-MOST_BARS = 100_000
 
 
 def bars_of_run(run: AskedRun, rows: ParquetRows, shown: Callable[[pa.Table], pa.Table] = lambda result: result) -> GivenBars:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider.answers.values import visible
+from airflow_lineage_provider.crossfilter.bars import MOST_BARS
 from airflow_lineage_provider.errors import AnswerTooLarge
 from airflow_lineage_provider.render.crossfilter_shown import check_shown
 from airflow_lineage_provider.render.pages import asset, asset_hash, written
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
     from airflow_lineage_provider.answers.crossfilter import Crossfilter
 
 _SCRIPTS = ("linked_bars.js", "crossfilter.js")
-MOST_BARS = 100_000
-"""Of one view, in a page."""
 
 
 def to_html(found: Crossfilter, path: str | Path | None, max_rows: int) -> str:

@@ -17,6 +17,7 @@ from starlette.exceptions import HTTPException
 
 from airflow_lineage_provider import settings
 from airflow_lineage_provider.answers.crossfilter import Crossfilter, GivenBars
+from airflow_lineage_provider.crossfilter.bars import MOST_BARS
 from airflow_lineage_provider.deriving.rows_read import rows_read
 from airflow_lineage_provider.deriving.run_bars import bars_of_run
 from airflow_lineage_provider.errors import AnswerTooLarge, InvalidOption, InvalidTarget, SparkRequired
@@ -24,7 +25,6 @@ from airflow_lineage_provider.reasons.discretion import Discretion
 from airflow_lineage_provider.recorded_run import Run
 from airflow_lineage_provider.recording import named_table, tables_of
 from airflow_lineage_provider.render.askable import SECRET, askable_columns, askable_of_source
-from airflow_lineage_provider.render.crossfilter_page import MOST_BARS
 from airflow_lineage_provider.sources.certain_columns import certain_columns
 from airflow_lineage_provider.sources.kept import Kept
 from airflow_lineage_provider.sources.view_values import ParquetRows, ShownRows

@@ -18,16 +18,16 @@ from airflow_lineage_provider.records.run import RunHead
 from airflow_lineage_provider.render.crossfilter_page import labels
 from airflow_lineage_provider.store.run_list import RunsWanted
 from airflow_lineage_provider.web.api.formats import FILES, Format, Wanted, as_file, columns_told, values_told
-from airflow_lineage_provider.web.api.models import (
+from airflow_lineage_provider.web.api.linked_models import (
     BrushedRowsAnswer,
     BrushedRowsAsked,
     BrushesAsked,
     CrossfilterAsked,
-    LinesAnswer,
     LinkedViewAnswer,
     LinkedViewsAnswer,
     ViewsOfferedAnswer,
 )
+from airflow_lineage_provider.web.api.models import LinesAnswer
 from airflow_lineage_provider.web.api.runs import run_answer
 from airflow_lineage_provider.web.asking import Asked, Question
 from airflow_lineage_provider.web.found_tables import newest_of_each
