@@ -15,7 +15,7 @@ import pytest
 
 from airflow_lineage_provider.errors import LoadFailed, RunNotComplete, RunNotFound, StoreError, StoreUnavailable, UdfFailed
 from airflow_lineage_provider.records.run import RecordedOutput
-from airflow_lineage_provider.store import Column, Materialization, PartitionLoader, Store, kinds
+from airflow_lineage_provider.store import Column, Materialization, PartitionLoader, Store, kinds, transport
 from airflow_lineage_provider.store.load import application_name
 from airflow_lineage_provider.store.transport import transport_for
 from tests.store.conftest import sql
@@ -157,10 +157,36 @@ def test_publishing_waits_for_a_load_that_is_going_on(store: Store, made: Materi
     assert store.materializations(made.run_id)["segment"].rows == 3
 
 
+MANY = 20_000
+OF_TYPES: dict[str, tuple[pa.Array, str]] = {
+    "numbers and short texts": (pa.array([1, 2] * (MANY // 2)).cast(pa.int64()), "psycopg2"),
+    "decimals": (pa.array([1, 2] * (MANY // 2)).cast(pa.decimal128(21, 2)), "psycopg2"),
+    "one fraction": (pa.array([0.1, 0.2] * (MANY // 2)), "psycopg2"),
+    "times": (pa.array([1, 2] * (MANY // 2)).cast(pa.timestamp("us")), "adbc"),
+    "bytes": (pa.array([b"12", b"1"] * (MANY // 2)), "adbc"),
+    "long texts": (pa.array(["x" * 400] * MANY), "adbc"),
+    "arrays of texts": (pa.array([["a"]] * MANY), "adbc"),
+}
+
+
 @pytest.mark.parametrize(("sizes", "way"), [((), "psycopg2"), ((3, 3), "psycopg2"), ((6_000, 6_000, 2), "adbc"), ((20_000, 1), "adbc")])
-def test_many_rows_go_through_adbc(sizes: tuple[int, ...], way: str) -> None:
-    taken, made = transport_for(batch(*range(size)) for size in sizes)
+def test_few_rows_go_through_psycopg2(sizes: tuple[int, ...], way: str) -> None:
+    dear = pa.timestamp("us")
+    taken, made = transport_for(pa.record_batch({"time": pa.array(range(size)).cast(dear)}) for size in sizes)
     assert (taken, [one.num_rows for one in made]) == (way, list(sizes))
+
+
+@pytest.mark.parametrize("what", OF_TYPES)
+def test_many_rows_go_as_costs_less(what: str) -> None:
+    values, way = OF_TYPES[what]
+    names = pa.array([f"name {number % 100}" for number in range(MANY)])
+    taken, _ = transport_for(iter([pa.record_batch({"number": pa.array(range(MANY)), "name": names, "value": values})]))
+    assert taken == way
+
+
+def test_without_adbc_all_rows_go_through_psycopg2(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(transport, "adbc_installed", lambda: False)
+    assert transport_for(iter([pa.record_batch({"value": OF_TYPES["times"][0]})]))[0] == "psycopg2"
 
 
 def test_an_unknown_index_publishes_nothing(store: Store, made: Materialization) -> None:
