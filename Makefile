@@ -24,8 +24,8 @@ test: setup ## Run all tests
 	@.ci/browser
 	.venv/bin/pytest $(PARALLEL)
 
-quick: setup ## Run the tests that need neither Spark, nor Airflow, nor PostgreSQL
-	.venv/bin/pytest --numprocesses $$(getconf _NPROCESSORS_ONLN) --dist worksteal -m "not spark and not airflow and not postgres"
+quick: setup ## Run the tests that need this process alone: neither Spark, nor Airflow, nor PostgreSQL, nor a browser, nor another Python
+	.venv/bin/pytest --numprocesses $$(getconf _NPROCESSORS_ONLN) --dist worksteal -m "not spark and not airflow and not postgres and not browser and not processes"
 
 pairs: setup ## Run every case under every strategy (make test: the cases take the strategies in turn)
 	PAIRS=all .venv/bin/pytest $(PARALLEL) $$(grep -rl --include='test_*.py' in_turn tests)

@@ -15,9 +15,12 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import settings
 
+from tests.chromium import CHROMIUM
 from tests.class_archive import OPTIONS, submit_options
 from tests.lacking import lacking
 from tests.local_session import local_session
+from tests.new_process import NewPython
+from tests.new_process import new_python as told_by_a_new_python
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -31,7 +34,13 @@ settings.register_profile("sample", derandomize=True, database=None, deadline=No
 settings.load_profile("sample")
 
 
-_MARKER_OF = {"spark": "spark", "lineage_home": "postgres", "store": "postgres", "postgres": "postgres"}
+_MARKER_OF = {
+    "spark": "spark",
+    "lineage_home": "postgres",
+    "store": "postgres",
+    "postgres": "postgres",
+    "new_python": "processes",
+}
 _MARKER_OF_FOLDER = {"airflow": "airflow", "web": "airflow", "store": "postgres", "chaos": "postgres"}
 
 
@@ -55,6 +64,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for marker in sorted({*needed, _MARKER_OF_FOLDER[folder]} if folder in _MARKER_OF_FOLDER else needed):
             item.add_marker(marker)
         why = lacking(item.nodeid, pyspark)
+        if CHROMIUM is None and item.get_closest_marker("browser") is not None:
+            why = "no Chromium: apt-get install chromium"
         if why is not None:
             item.add_marker(pytest.mark.skip(reason=why))
 
@@ -108,6 +119,12 @@ _CHEAP = {
     # With it PySpark asks Java ten times for every call of a Column, to note the line of Python that made it for error messages.
     "spark.python.sql.dataFrameDebugging.enabled": "false",
 }
+
+
+@pytest.fixture(scope="session")
+def new_python() -> NewPython:
+    """Runs code in a Python of its own."""
+    return told_by_a_new_python
 
 
 @pytest.fixture(scope="session")

@@ -6,14 +6,13 @@ import ast
 import functools
 import graphlib
 import re
-import subprocess
-import sys
 from importlib import metadata
 from pathlib import Path
 from typing import Literal
 
 import pytest
 
+from tests.new_process import NewPython
 from tests.parsed import parsed
 
 PACKAGE = "airflow_lineage_provider"
@@ -264,7 +263,7 @@ def _may_import(own: str, library: str, when: When) -> bool:
 
 
 @pytest.mark.parametrize("name", PURE)
-def test_the_pure_parts_need_nothing_heavy(name: str) -> None:
+def test_the_pure_parts_need_nothing_heavy(name: str, new_python: NewPython) -> None:
     code = (
         "import importlib, pkgutil, sys\n"
         f"package = importlib.import_module('{PACKAGE}.{name}')\n"
@@ -273,10 +272,10 @@ def test_the_pure_parts_need_nothing_heavy(name: str) -> None:
         "heavy = (heavy | {'pcodec', 'z3'}) & set(sys.modules)\n"
         "assert not heavy, heavy"
     )
-    subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT.parent, timeout=60)
+    new_python(code)
 
 
-def test_importing_the_package_loads_nothing_heavy() -> None:
+def test_importing_the_package_loads_nothing_heavy(new_python: NewPython) -> None:
     code = (
         f"import sys, {PACKAGE}\n"
         "heavy = {'pyspark', 'pandas', 'pyarrow', 'sqlalchemy', 'psycopg2', 'airflow', 'shap', 'lime', 'sklearn', 'duckdb', 'pcodec'}\n"
@@ -284,7 +283,7 @@ def test_importing_the_package_loads_nothing_heavy() -> None:
         "heavy &= set(sys.modules)\n"
         "assert not heavy, heavy"
     )
-    subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT.parent, timeout=60)
+    new_python(code)
 
 
 def test_what_users_need_is_importable_from_the_top() -> None:

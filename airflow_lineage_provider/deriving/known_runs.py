@@ -47,5 +47,5 @@ class KnownRuns:
         """What runs wrote to these places (`Store.written`)."""
         asked = frozenset(places)
         if asked not in self._written:
-            self._written[asked] = self.store.written(list(places))
+            self._written[asked] = self.store.written(list(places), self.session)
         return self._written[asked]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -56,9 +56,23 @@ def save(connection: sa.Connection, record: DerivationRecord) -> str:
     if connection.execute(entered).first() is None and made.place is not None:
         return _of_chunk(connection, made.place)  # another try was there first
     kept_relations.enter(connection, made.run_id, made.relations)
-    for position, (name, table) in enumerate(made.tables.items()):
-        connection.execute(schema.derivation_tables.insert().values(_table_row(made.id, position, name, table)))
+    for rows in _together(_table_row(made.id, position, *named) for position, named in enumerate(made.tables.items())):
+        connection.execute(schema.derivation_tables.insert(), rows)
     return made.id
+
+
+def _together(rows: Iterable[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
+    """So many tables at once as one statement can hold."""
+    some: list[dict[str, Any]] = []
+    size = 0
+    for row in rows:
+        if some and size + len(row["arrow"]) > _MOST_BYTES:
+            yield some
+            some, size = [], 0
+        some.append(row)
+        size += len(row["arrow"])
+    if some:
+        yield some
 
 
 def _of_chunk(connection: sa.Connection, place: ChunkPlace) -> str:

@@ -18,6 +18,7 @@ from airflow_lineage_provider.store.connection import Connector, make_engine, st
 from airflow_lineage_provider.store.materialization import Materialization
 from airflow_lineage_provider.store.revival import Revival
 from airflow_lineage_provider.store.run_lock import RunLock
+from airflow_lineage_provider.store.selecting import Select, by_connection, by_session
 from airflow_lineage_provider.store.session import ConnectionPool, Session
 
 if TYPE_CHECKING:
@@ -147,6 +148,15 @@ class OpenStore:
     def _transaction(self, doing: str) -> Iterator[sa.Connection]:
         with store_errors(f"{doing} in {redact(self.url)}"), self._engine.begin() as connection:
             yield connection
+
+    @contextmanager
+    def _selecting(self, doing: str, session: Session | None) -> Iterator[Select]:
+        if session is None:
+            with self._transaction(doing) as connection:
+                yield by_connection(connection)
+        else:
+            with store_errors(f"{doing} in {redact(self.url)}"):
+                yield by_session(session)
 
     def _ensure_lock(self, run_id: str, doing: str) -> None:
         if run_id in self._locks:

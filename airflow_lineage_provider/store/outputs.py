@@ -12,8 +12,15 @@ import sqlalchemy as sa
 
 from airflow_lineage_provider.records.run import RunStatus
 from airflow_lineage_provider.store import schema
+from airflow_lineage_provider.store.given_tables import array_text
+from airflow_lineage_provider.store.selecting import Select
 
 _AT_ONCE = 5_000
+_WRITTEN = (
+    sa.select(schema.outputs.c.run_id, schema.runs.c.pipeline, schema.runs.c.status, schema.outputs.c.place, schema.outputs.c.version)
+    .join(schema.runs, schema.runs.c.id == schema.outputs.c.run_id)
+    .where(schema.outputs.c.place == sa.any_(sa.cast(sa.bindparam("places", type_=sa.Text), sa.ARRAY(sa.Text))))
+)
 
 
 @dataclass(frozen=True)
@@ -34,15 +41,12 @@ def enter(connection: sa.Connection, run_id: str, places: Mapping[str, str]) -> 
         connection.execute(schema.outputs.insert(), rows[start : start + _AT_ONCE])
 
 
-def written(connection: sa.Connection, places: Iterable[str]) -> list[WrittenPlace]:
+def written(select: Select, places: Iterable[str]) -> list[WrittenPlace]:
     """What runs are known to have written to these places, the newest run first."""
-    runs, outputs, asked = schema.runs.c, schema.outputs.c, list(places)
+    asked = [schema.safe_text(place) for place in places]
     found: list[WrittenPlace] = []
     for start in range(0, len(asked), _AT_ONCE):
-        some = sa.any_(sa.cast(asked[start : start + _AT_ONCE], sa.ARRAY(schema.SafeText)))
-        query = sa.select(outputs.run_id, runs.pipeline, runs.status, outputs.place, outputs.version)
-        query = query.join(schema.runs, runs.id == outputs.run_id).where(outputs.place == some)
-        found += [WrittenPlace(*row) for row in connection.execute(query)]
+        found += [WrittenPlace(**row) for row in select(_WRITTEN, {"places": array_text(asked[start : start + _AT_ONCE])})]
     return sorted(found, key=lambda one: one.run_id, reverse=True)
 
 

@@ -32,6 +32,7 @@ from airflow_lineage_provider.store.run_lock import RunLock
 
 if TYPE_CHECKING:
     from airflow_lineage_provider.reasons.kept import KeptUdf
+    from airflow_lineage_provider.store.session import Session
 
 
 class Runs(OpenStore):
@@ -244,10 +245,12 @@ class Runs(OpenStore):
             raise RunNotFound(f"the results store {redact(self.url)} has no complete run; run a pipeline first")
         raise RunNotFound(f"pipeline {pipeline!r} has no complete run in the results store {redact(self.url)}")
 
-    def written(self, places: Iterable[str]) -> list[outputs.WrittenPlace]:
-        """What runs are known to have written to these places (files, database tables), the newest run first."""
-        with self._transaction("finding the runs that wrote a table") as connection:
-            return outputs.written(connection, places)
+    def written(self, places: Iterable[str], session: Session | None = None) -> list[outputs.WrittenPlace]:
+        """What runs are known to have written to these places (files, database tables), the newest run first; read in the transaction of
+        a ``session`` where one is given.
+        """
+        with self._selecting("finding the runs that wrote a table", session) as select:
+            return outputs.written(select, places)
 
     def readers(self, run_id: str) -> outputs.Readers:
         """The runs that may have read what a run wrote, the oldest first, and those that were dropped."""

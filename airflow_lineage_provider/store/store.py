@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from airflow_lineage_provider import settings
@@ -34,7 +33,6 @@ from airflow_lineage_provider.store.materialization import Materialization
 from airflow_lineage_provider.store.reading import Reading
 from airflow_lineage_provider.store.records import DerivationRecord
 from airflow_lineage_provider.store.runs import Runs
-from airflow_lineage_provider.store.selecting import Select, by_connection, by_session
 from airflow_lineage_provider.store.session import Session
 from airflow_lineage_provider.store.sketches import Sketches
 from airflow_lineage_provider.store.write_turns import WriteTurns
@@ -229,15 +227,6 @@ class Store(Runs, Appends, WriteTurns, Arrays, Batches, Sketches, DerivationSets
         """Known calls of a function: the ``digest`` of their arguments, and the JSON of the ``value`` and of the ``reason``."""
         with store_errors(f"reading reasons of run {run_id} in {redact(self.url)}"):
             return derivations.cached_reasons(session or self, run_id, function, digests)
-
-    @contextmanager
-    def _selecting(self, doing: str, session: Session | None) -> Iterator[Select]:
-        if session is None:
-            with self._transaction(doing) as connection:
-                yield by_connection(connection)
-        else:
-            with store_errors(f"{doing} in {redact(self.url)}"):
-                yield by_session(session)
 
     def reason_relations(self, run_id: str, names: Sequence[str]) -> dict[str, bytes]:
         """Of the relations that reasons of a run have apart (`reasons.apart`) those of these names that there are."""

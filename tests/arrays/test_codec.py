@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import io
-import subprocess
 import sys
 import zlib
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 from unittest import mock
 
@@ -28,6 +26,7 @@ from airflow_lineage_provider.errors import EnvironmentProblem, InvalidOption, R
 from airflow_lineage_provider.words import ArrayEncoding, words
 from tests.arrays.drawing import Given, drawn, relations
 from tests.arrays.operations import moved, summed
+from tests.new_process import NewPython
 
 ENCODINGS: tuple[ArrayEncoding, ...] = words(ArrayEncoding)
 COLUMNS = ("out_lo", "out_hi", "in_lo", "in_hi", "lo_moves", "hi_moves")
@@ -335,7 +334,7 @@ def test_without_pcodec_small_relations_are_written_and_large_ones_name_the_extr
             ask()
 
 
-def test_pcodec_is_loaded_when_it_is_needed() -> None:
+def test_pcodec_is_loaded_when_it_is_needed(new_python: NewPython) -> None:
     code = (
         "import sys, numpy as np\n"
         "from airflow_lineage_provider import arrays\n"
@@ -345,4 +344,4 @@ def test_pcodec_is_loaded_when_it_is_needed() -> None:
         "assert log.prov_query(['b', 'a'], 0).count == 1\n"
         "assert 'pcodec' not in sys.modules"
     )
-    subprocess.run([sys.executable, "-c", code], check=True, cwd=Path(__file__).parents[2], timeout=60)
+    new_python(code)

@@ -22,6 +22,7 @@ from airflow_lineage_provider.errors import EmptyTarget, LineageError, RunFailed
 if TYPE_CHECKING:
     from airflow_lineage_provider.store import Store
 from tests.cli.stand_in import FakeLineage
+from tests.new_process import NewPython
 
 
 def test_over_a_real_store(store: Store, capfd: pytest.CaptureFixture[str]) -> None:
@@ -74,7 +75,7 @@ def test_traceback_on_demand(calls: list[tuple[Any, ...]], monkeypatch: pytest.M
         main(["explain", "latest", "true", "--traceback"])
 
 
-def test_help_is_light() -> None:
+def test_help_is_light(new_python: NewPython) -> None:
     code = """
         import sys
         from airflow_lineage_provider.cli import main
@@ -84,9 +85,8 @@ def test_help_is_light() -> None:
             heavy = {"pyspark", "pandas", "pyarrow", "numpy", "sqlalchemy", "rich", "jinja2"} & set(sys.modules)
             sys.exit(f"imported: {heavy}" if heavy else 0)
     """
-    done = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, timeout=60, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert all(verb in done.stdout for verb in ("run", "list", "show", "explain", "show-derivation", "drop", "store"))
+    said = new_python(code)
+    assert all(verb in said for verb in ("run", "list", "show", "explain", "show-derivation", "drop", "store"))
 
 
 def test_a_reader_that_leaves_early_is_no_error() -> None:

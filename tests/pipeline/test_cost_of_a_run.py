@@ -146,7 +146,7 @@ def test_a_question_about_what_the_store_has(spark: SparkSession, store: Store) 
         with noted(server, store.url) as kept:
             asked_without_spark.explain(target)
         assert (kept.transactions, kept.connections, kept.connected) == (3, 2, 0), kept  # one is the look whether a connection is alive
-        assert len(kept.statements) <= most + 12, kept
+        assert len(kept.statements) <= most + 6, kept
         run.close()
 
 

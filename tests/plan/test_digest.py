@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,6 +15,7 @@ from airflow_lineage_provider.plan.relation import Relation
 from airflow_lineage_provider.plan.segments import Segment, SegmentedPlan
 from airflow_lineage_provider.plan.walk import operators, rename_attributes
 from airflow_lineage_provider.rewrite.pipeline import rewrite
+from tests.new_process import NewPython
 from tests.plan.paper_plans import example_4
 
 EXAMPLE_4 = "e7b9c9e165501a7a39e472ea1d90a93cc594a81fdcdecd04b46c5c85895a14c3"
@@ -96,7 +94,7 @@ def test_a_value_and_its_text_are_two() -> None:
     assert len({plan_digest(segmented(o.Filter(child=leaf, condition=one))) for one in equal}) == 3
 
 
-def test_the_digest_of_the_papers_example_is_this_one_in_every_process_and_python() -> None:
+def test_the_digest_of_the_papers_example_is_this_one_in_every_process_and_python(new_python: NewPython) -> None:
     """It is stored with runs: where it changes, the costs of earlier runs are not found."""
     assert plan_digest(rewrite(example_4())) == EXAMPLE_4
     code = (
@@ -104,6 +102,4 @@ def test_the_digest_of_the_papers_example_is_this_one_in_every_process_and_pytho
         "from tests.plan.paper_plans import example_4\nprint(plan_digest(rewrite(example_4())))"
     )
     for seed in ("1", "2"):
-        environment = {"PYTHONHASHSEED": seed, "PYTHONPATH": str(Path(__file__).parents[2])}
-        done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True, timeout=60)
-        assert done.stdout.strip() == EXAMPLE_4
+        assert new_python(code, variables={"PYTHONHASHSEED": seed}) == EXAMPLE_4

@@ -19,6 +19,7 @@ from airflow_lineage_provider.errors import ReasonsWillBeLost, UdfNotKept, UdfUn
 from airflow_lineage_provider.reasons import ReasonedUdf, kept, reasoned_udf
 from airflow_lineage_provider.reasons.description import UdfDescription
 from airflow_lineage_provider.running.keeping import keeping
+from tests.new_process import NewPython
 from udfs.paper_credit_exam import credit_exam
 
 MEBIBYTE = 2**20
@@ -63,19 +64,12 @@ LOADING = """
 """
 
 
-def python(code: str, *arguments: str) -> str:
-    command = [sys.executable, "-c", textwrap.dedent(code), *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
-def test_a_scripts_udfs_explain_in_another_process(tmp_path: Path) -> None:
+def test_a_scripts_udfs_explain_in_another_process(tmp_path: Path, new_python: NewPython) -> None:
     script, file = tmp_path / "script.py", tmp_path / "kept"
     script.write_text(textwrap.dedent(SCRIPT.format(limit=4)))
     subprocess.run([sys.executable, str(script), str(file)], check=True, timeout=120)
     script.write_text(textwrap.dedent(SCRIPT.format(limit=1)))  # edited since: what decided is what was kept
-    judge, sign = json.loads(python(LOADING, str(file)))
+    judge, sign = json.loads(new_python(LOADING, str(file)))
     assert judge[:2] == [True, [False, True]]
     assert sign[:2] == [True, [True, True]]
     assert all("debt" in reason for reason in judge[2])

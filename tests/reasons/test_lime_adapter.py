@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -24,6 +22,7 @@ from sklearn.preprocessing import OneHotEncoder
 from airflow_lineage_provider.errors import EnvironmentProblem, UdfDeclarationError, UdfFailed
 from airflow_lineage_provider.reasons.lime_adapter import lime_tabular_udf, lime_text_udf
 from airflow_lineage_provider.reasons.payload import Attributions, TextSpans, from_json
+from tests.new_process import NewPython
 
 FEATURES = ["a", "b", "c", "kind"]
 TEXTS = ["good movie", "bad movie", "good good film", "awful bad film", "nice good", "bad plot", "a plot", "the film"]
@@ -133,7 +132,9 @@ def test_texts(text_model: Any) -> None:
     assert from_json(texts[2].as_py()).spans == from_json(texts[3].as_py()).spans == ()  # type: ignore[union-attr]
 
 
-def test_the_same_reason_in_another_order_and_in_another_process(data: Any, model: Any, text_model: Any, tmp_path: Path) -> None:
+def test_the_same_reason_in_another_order_and_in_another_process(
+    data: Any, model: Any, text_model: Any, tmp_path: Path, new_python: NewPython
+) -> None:
     frame, _ = data
     texts = ["good film, bad plot", "nice movie", "a good awful film"]
     rows = lime_tabular_udf(model, FEATURES, name="u", background=frame)
@@ -155,9 +156,7 @@ given = [pa.array(frame[name][:3]) for name in frame.columns]
 found = [rows.explain_batch(given)[1].to_pylist(), words.explain_batch([pa.array({texts!r})])[1].to_pylist()]
 print(json.dumps([rows.version, words.version, found]))
 """
-    environment = {**os.environ, "PYTHONHASHSEED": "7"}
-    there = subprocess.run([sys.executable, "-W", "ignore", "-c", code], env=environment, capture_output=True, text=True, check=True)
-    assert json.loads(there.stdout) == [rows.version, words.version, together]
+    assert json.loads(new_python(code, variables={"PYTHONHASHSEED": "7"})) == [rows.version, words.version, together]
 
 
 def test_another_seed_gives_another_reason_and_version(data: Any, model: Any) -> None:

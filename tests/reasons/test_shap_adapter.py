@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 import sys
 from typing import Any
 
@@ -35,6 +33,7 @@ from airflow_lineage_provider.reasons.payload import Attributions, from_json
 from airflow_lineage_provider.reasons.shap_adapter import shap_udf
 from airflow_lineage_provider.reasons.shap_explainers import shaped
 from tests.in_turn import sampled
+from tests.new_process import NewPython
 
 FEATURES = ["a", "b", "c", "d"]
 
@@ -313,7 +312,7 @@ def test_many_features_are_sampled_with_a_seed_per_row() -> None:
     assert turned[::-1] == reasons
 
 
-def test_the_same_reason_alone_in_another_order_and_in_another_process(data: Any, tmp_path: Any) -> None:
+def test_the_same_reason_alone_in_another_order_and_in_another_process(data: Any, tmp_path: Any, new_python: NewPython) -> None:
     frame, target = data
     whole = frame.head(8)
     model = RandomForestClassifier(20, random_state=0, n_jobs=2).fit(frame, target > 0)
@@ -331,9 +330,7 @@ model, frame = joblib.load({str(tmp_path / "model")!r})
 udf = shap_udf(model, list(frame.columns), name="u", background=frame)
 print(json.dumps([udf.version, udf.explain_batch([pa.array(frame[name][:8]) for name in frame.columns])[1].to_pylist()]))
 """
-    environment = {**os.environ, "PYTHONHASHSEED": "99"}
-    there = subprocess.run([sys.executable, "-W", "ignore", "-c", code], env=environment, capture_output=True, text=True, check=True)
-    assert json.loads(there.stdout) == [udf.version, together]
+    assert json.loads(new_python(code, variables={"PYTHONHASHSEED": "99"})) == [udf.version, together]
 
 
 def test_what_the_version_depends_on(data: Any) -> None:

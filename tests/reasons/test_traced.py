@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import base64
 import json
-import subprocess
-import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -17,6 +15,7 @@ import pytest
 from airflow_lineage_provider import arrays, payload, reasoned_udf
 from airflow_lineage_provider.errors import InvalidArray, InvalidCells, NotTracked, PayloadError, ReasonTooLarge, UdfFailed
 from airflow_lineage_provider.reasons.traced import Traced
+from tests.new_process import NewPython
 
 BOXES = payload.Boxes((payload.Box(1.5, 2, 2, 1, "lamp", 0.9), payload.Box(0, 0, 1, 1, "dark", 0.1)), image_size=(4, 6))
 
@@ -62,10 +61,9 @@ def test_its_paths_lead_to_the_cells_that_numpy_read() -> None:
     assert (source.cells(first).count, source.cells(second).count) == (48 + 16, 24 * 16)
 
 
-def test_it_is_the_same_in_a_new_process() -> None:
+def test_it_is_the_same_in_a_new_process(new_python: NewPython) -> None:
     code = "from tests.reasons.test_traced import payload, reason; print(payload.to_json(reason()))"
-    found = [subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() for _ in range(2)]
-    assert found == [payload.to_json(reason())] * 2
+    assert [new_python(code) for _ in range(2)] == [payload.to_json(reason())] * 2
 
 
 def test_parts_below_a_threshold_are_left_out() -> None:

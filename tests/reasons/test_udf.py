@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime as dt
 import decimal
 import json
-import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
@@ -27,6 +26,7 @@ from airflow_lineage_provider.errors import (
 from airflow_lineage_provider.reasons import ReasonedUdf, payload, reasoned_udf, registry
 from airflow_lineage_provider.reasons.description import UdfDescription
 from airflow_lineage_provider.reasons.values import same_values
+from tests.new_process import NewPython
 from udfs.paper_credit_exam import credit_exam
 
 
@@ -342,10 +342,10 @@ def test_another_version_is_refused() -> None:
         registry.check_version(credit_exam, replace(then, version="abc", seed=1))
 
 
-def test_importing_the_package_is_light() -> None:
+def test_importing_the_package_is_light(new_python: NewPython) -> None:
     heavy = "{'pyspark', 'airflow', 'shap', 'lime', 'sklearn', 'sqlalchemy'}"
     code = f"import sys, airflow_lineage_provider.reasons; print(sorted({heavy} & set(sys.modules)))"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "[]"
+    assert new_python(code) == "[]"
 
 
 @pytest.mark.parametrize(("rows", "asked"), [(7, 7), (50, 50), (51, 50), (2_500, 50), (10_000, 200)])

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import os
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -18,6 +16,7 @@ import pytest
 from airflow_lineage_provider.errors import UdfDeclarationError
 from airflow_lineage_provider.reasons import ReasonedUdf
 from airflow_lineage_provider.reasons.fingerprint import digest
+from tests.new_process import NewPython
 
 SOURCE = """
 from airflow_lineage_provider.reasons import reasoned_udf
@@ -67,13 +66,11 @@ def version(module: ModuleType) -> str:
     return str(module.main.version)
 
 
-def test_the_same_in_other_processes(module_of: Callable[[str], ModuleType], tmp_path: Path) -> None:
+def test_the_same_in_other_processes(module_of: Callable[[str], ModuleType], tmp_path: Path, new_python: NewPython) -> None:
     here = version(module_of(SOURCE))
     code = "import scored; print(scored.main.version)"
     for hash_seed in ("0", "1", "4242"):
-        environment = {**os.environ, "PYTHONHASHSEED": hash_seed, "PYTHONPATH": str(tmp_path)}
-        there = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
-        assert there.stdout.strip() == here
+        assert new_python(code, variables={"PYTHONHASHSEED": hash_seed, "PYTHONPATH": str(tmp_path)}) == here
 
 
 @pytest.mark.parametrize(

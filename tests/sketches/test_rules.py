@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from dataclasses import replace
 from typing import Any
@@ -20,6 +19,7 @@ from airflow_lineage_provider.sketches import safety
 from airflow_lineage_provider.sketches.columns import SafeColumn, safe_columns
 from airflow_lineage_provider.sketches.kinds import kind_of, place
 from airflow_lineage_provider.sketches.proof import Above
+from tests.new_process import NewPython
 from tests.plan.shorthand import Shorthand
 
 pytest.importorskip("z3")
@@ -204,9 +204,8 @@ def test_without_z3_the_extra_is_named(short: Shorthand, monkeypatch: pytest.Mon
         judged(short.table("T", "a"))
 
 
-def test_z3_is_loaded_when_something_is_proved() -> None:
-    code = "import sys, airflow_lineage_provider.sketches.columns; assert 'z3' not in sys.modules"
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+def test_z3_is_loaded_when_something_is_proved(new_python: NewPython) -> None:
+    new_python("import sys, airflow_lineage_provider.sketches.columns; assert 'z3' not in sys.modules")
 
 
 @pytest.mark.parametrize(

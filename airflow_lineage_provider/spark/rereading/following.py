@@ -93,8 +93,11 @@ class Following:
             if reading.joined:
                 frame = self._with_stored(one, reading, frame)
             columns = self._columns(reading)
-            frame = frame.select(*(name_of(a) for a in columns)).persist(StorageLevel.MEMORY_AND_DISK)
+            stored_row = ("stored_row",) if reading.joined else ()
+            frame = frame.select(*(name_of(a) for a in columns), *stored_row).persist(StorageLevel.MEMORY_AND_DISK)
             self._stack.callback(frame.unpersist)
+            if reading.joined:
+                self._compare(one, frame)
         self._frames[number] = frame
         by_id = {a.id: ColumnRef(text=name_of(a)) for a in columns}
         self._tables["segment", number] = LeafTable(name=(self._views.add(frame, f"segment_{number}"),), by_id=by_id)
@@ -212,10 +215,7 @@ class Following:
         kept = numbered.select(*found, *taken, F.col(ROW).alias("stored_row"))
         match: Column = reduce(lambda a, b: a & b, (frame[own].eqNullSafe(kept[short]) for own, short, _ in keys), F.lit(True))
         joined = frame.join(kept, match, "inner" if one.chosen else "left")
-        if reading.row is not None:
-            joined = joined.withColumn(name_of(reading.row), F.col("stored_row"))
-        self._compare(one, joined, stored)
-        return joined
+        return joined if reading.row is None else joined.withColumn(name_of(reading.row), F.col("stored_row"))
 
     def _stored(self, number: int, segment: MaterializedSegment) -> DataFrame:
         if number in self.tracing.restored:
@@ -238,14 +238,19 @@ class Following:
         there = Window.partitionBy(*other).orderBy(*theirs, *other)
         return frame.withColumn("copy", F.row_number().over(own)), stored.withColumn("stored_copy", F.row_number().over(there))
 
-    def _compare(self, one: ForwardSegment, joined: DataFrame, stored: DataFrame) -> None:
-        found = joined.agg(F.count(F.lit(1)), F.count("stored_row")).collect()[0]
-        there = stored.count()
+    def _compare(self, one: ForwardSegment, joined: DataFrame) -> None:
+        found, there = joined.agg(F.count(F.lit(1)), F.count("stored_row")).collect()[0], self._rows_stored(one)
         if found[0] != found[1] or found[0] != there:
             here, known = (f"{int(number):,}" for number in found)
             self.problems.append(
                 f"segment {one.segment.number}, computed again, has {here} rows, {known} of them among the {there:,} that the run stored"
             )
+
+    def _rows_stored(self, one: ForwardSegment) -> int:
+        segment = self.materialized[one.segment.number]
+        assert segment is not None
+        known = None if one.segment.number in self.tracing.restored else self.tracing.stored[segment.name].rows
+        return self._stored(one.segment.number, segment).count() if known is None else known
 
 
 def _first_of_each(frame: DataFrame, most: int) -> pa.Table:
