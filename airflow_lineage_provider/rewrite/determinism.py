@@ -15,6 +15,7 @@ from airflow_lineage_provider.plan.base import no_rule
 from airflow_lineage_provider.plan.expression_walk import expressions_in
 from airflow_lineage_provider.plan.expressions import AggregateCall, Part, WindowFunction
 from airflow_lineage_provider.plan.walk import own_expressions
+from airflow_lineage_provider.rewrite.exact_sums import is_exact
 
 # Besides what is random, what depends on the clock or on how the rows are laid out: none of it can be repeated months later.
 NON_DETERMINISTIC = frozenset({
@@ -68,7 +69,7 @@ _TIE_FREE = frozenset({"rank", "dense_rank", "percent_rank", "cume_dist"})
 def is_repeatable(node: o.Plan) -> bool:
     """Whether running the operator again over the same rows surely gives the same rows, to the last digit."""
     calls: list[AggregateCall | WindowFunction] = [*_aggregate_calls(node), *_window_functions(node)]
-    rounded = any(call.function in ROUNDING and call.type in ("float", "double") for call in calls)
+    rounded = any(call.function in ROUNDING and call.type in ("float", "double") and not is_exact(call) for call in calls)
     return not rounded and is_repeatable_but_for_rounding(node)
 
 
