@@ -12,10 +12,10 @@ from __future__ import annotations
 from airflow_lineage_provider.plan import expressions as e
 from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.base import no_rule
+from airflow_lineage_provider.plan.exact_sums import is_exact
 from airflow_lineage_provider.plan.expression_walk import expressions_in
 from airflow_lineage_provider.plan.expressions import AggregateCall, Part, WindowFunction
 from airflow_lineage_provider.plan.walk import own_expressions
-from airflow_lineage_provider.rewrite.exact_sums import is_exact
 
 # Besides what is random, what depends on the clock or on how the rows are laid out: none of it can be repeated months later.
 NON_DETERMINISTIC = frozenset({

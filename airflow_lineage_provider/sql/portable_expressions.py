@@ -14,6 +14,7 @@ from sqlglot import exp
 
 from airflow_lineage_provider.plan import expressions as e
 from airflow_lineage_provider.plan.datatypes import ScalarType
+from airflow_lineage_provider.plan.exact_sums import is_exact
 from airflow_lineage_provider.plan.text import expression_text
 from airflow_lineage_provider.sql import nodes
 from airflow_lineage_provider.sql.constant_values import constant_value
@@ -235,6 +236,14 @@ class PortableWriter:
             total = called("SUM", self.write(argument, scope))
             narrow = kind in ("tinyint", "smallint", "int") and self.sums_as_bigint
             return total if narrow else nodes.cast(total, self.type_name(call.type, expression_text(call)))
+        if is_exact(call) and call.type == "double" and (kind in INTEGER_DIGITS or kind in FLOATS):
+            double = self.type_name("double", expression_text(call))
+            total = called("SUM", nodes.cast(self.write(argument, scope), double))
+            # Spark begins with 0.0, so that the sum of zeros is never -0.0.
+            total = exp.Paren(this=exp.Add(this=total, expression=nodes.cast(exp.Literal.number(0), double)))
+            if name in ("sum", "try_sum"):
+                return total
+            return exp.Div(this=total, expression=nodes.cast(called("COUNT", self.write(argument, scope)), double))
         raise _problem(call, f"{name} of {argument.type} is not on the list of functions that mean the same there")
 
 

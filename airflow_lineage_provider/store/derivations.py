@@ -31,6 +31,7 @@ _FIELDS = ("id", "run_id", "question", "target", "created", "status", "seconds",
 _DOCUMENTS = {"counts": Mapping[str, int], "guarantees": Mapping[str, Guarantee], "details": Mapping[str, object]}
 # PostgreSQL holds values of up to 1 GB, and psycopg2 writes two characters for a byte.
 _MOST_BYTES = 500_000_000
+_BYTES_TOGETHER = 4_000_000
 _CHUNK: dict[str, Any] = {"index_elements": ["set_id", "chunk"], "index_where": sa.text("set_id IS NOT NULL")}
 _CALLS_AT_ONCE = 10_000
 _LENGTH_AT_ONCE = 8_000_000
@@ -62,11 +63,11 @@ def save(connection: sa.Connection, record: DerivationRecord) -> str:
 
 
 def _together(rows: Iterable[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
-    """So many tables at once as one statement can hold."""
+    """Small tables at once: many round trips cost more than their rows, and a large one is in memory alone."""
     some: list[dict[str, Any]] = []
     size = 0
     for row in rows:
-        if some and size + len(row["arrow"]) > _MOST_BYTES:
+        if some and size + len(row["arrow"]) > _BYTES_TOGETHER:
             yield some
             some, size = [], 0
         some.append(row)

@@ -261,6 +261,10 @@ def test_aggregate_functions(pairs: Pairs, kind: str) -> None:
         made += [aggregate("sum", a, where=some), aggregate("sum", a, where=some, distinct=True)]
     if kind in ("tinyint", "smallint", "int"):
         made += [aggregate("sum", a), aggregate("sum", a, distinct=True)]
+    if kind in ("tinyint", "smallint"):
+        made += [aggregate("avg", a, kind="double"), aggregate("avg", a, kind="double", where=where, distinct=True)]
+    flag = call("when", call("=", a, b), literal(1), literal(0), kind="int")
+    made += [aggregate("avg", flag, kind="double"), aggregate("sum", e.Cast(child=flag, type="double"), kind="double", where=where)]
     if kind == "decimal(10,2)":
         made += [aggregate("sum", a, kind="decimal(20,2)"), aggregate("sum", a, kind="decimal(20,2)", distinct=True)]
     columns = tuple(named(one, 1000 + n, f"c{n}") for n, one in enumerate(made))

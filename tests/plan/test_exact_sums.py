@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from airflow_lineage_provider.plan import expressions as e
 from airflow_lineage_provider.plan import operators as o
+from airflow_lineage_provider.plan.exact_sums import _bound, is_exact
 from airflow_lineage_provider.plan.relation import Relation
 from airflow_lineage_provider.rewrite.determinism import is_repeatable
-from airflow_lineage_provider.rewrite.exact_sums import _bound, is_exact
 
 COLUMNS = {name: e.Attribute(id=at, name=name, type=name) for at, name in enumerate(("tinyint", "smallint", "int", "bigint", "double"))}
 FLAG = e.Attribute(id=9, name="flag", type="boolean")
