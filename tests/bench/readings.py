@@ -72,15 +72,17 @@ class Meter:
         found = Reading()
         trees = most_memory_of_trees(self._trees) if self.looks_at_trees else nullcontext(dict)
         with opened_files(self._folder) as opened, most_memory(self._measured) as most, trees as most_of_trees:
-            # (Reading them reads files of the system's: the driver's own bytes are read last, and first.)
-            counts, cpu, read = self._counts(), self._cpu(), self._read_by_servers() + _read_by(psutil.Process())
-            started = time.perf_counter()
+            # Reading them takes this process time, and reads files of the system's: its own clock is read last, and first; its own bytes
+            # next to it.
+            counts, cpu, read = self._counts(), self._cpu_of_servers(), self._read_by_servers() + _read_by(psutil.Process())
+            own, started = time.process_time(), time.perf_counter()
             yield found
-            found.wall = time.perf_counter() - started
-            found.memory = most()
-            files = {"bytes read": _read_by(psutil.Process()) + self._read_by_servers() - read, "files opened": opened()}
-            found.cpu = {name: max(seconds - cpu[name], 0.0) for name, seconds in self._cpu().items()}
-            found.memory |= most_of_trees()
+            found.wall, own = time.perf_counter() - started, time.process_time() - own
+            read_now = _read_by(psutil.Process()) + self._read_by_servers()
+            servers = {name: max(seconds - cpu[name], 0.0) for name, seconds in self._cpu_of_servers().items()}
+            found.cpu = {"driver": own} | servers
+            files = {"bytes read": read_now - read, "files opened": opened()}
+            found.memory = most() | most_of_trees()
         calls = {name: number - counts[name] for name, number in self._counts().items()}
         found.counts = calls | {name: number for name, number in files.items() if number is not None}
 
@@ -137,8 +139,8 @@ class Meter:
         servers = [one for one in (self._java, self._server) if one is not None]
         return sum(_read_by(one) for server in servers for one in [server, *server.children(recursive=True)])
 
-    def _cpu(self) -> dict[str, float]:
-        cpu = {"driver": time.process_time()}
+    def _cpu_of_servers(self) -> dict[str, float]:
+        cpu: dict[str, float] = {}
         if self._java is not None:
             java = self._java.cpu_times()
             cpu["JVM"] = java.user + java.system

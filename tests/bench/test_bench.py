@@ -10,9 +10,11 @@ import time
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 from rich.table import Table
 
+from tests.bench import readings
 from tests.bench.compare import differences
 from tests.bench.comparison import AnswersDiffer, Arm, Comparison, compared
 from tests.bench.experiments import EXPERIMENTS
@@ -145,6 +147,23 @@ def test_a_profile_has_no_paths_of_the_machine() -> None:
     assert "sleeping" in told
     assert str(Path.home()) not in told
     assert str(Path(__file__).parent) not in told
+
+
+def test_what_the_meter_itself_takes_is_not_the_drivers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither before the work nor after it, however long the system's processes take to look through."""
+
+    def busy(_: Any) -> float:
+        ends = time.process_time() + 0.05
+        while time.process_time() < ends:
+            pass
+        return 0.0
+
+    meter = Meter(None, None)
+    monkeypatch.setattr(meter, "_server", psutil.Process())
+    for name in ("_of_tree", "_read_by"):
+        monkeypatch.setattr(readings, name, busy)
+    assert meter.measured(lambda: None).cpu["driver"] < 0.02
+    assert 0.05 <= meter.measured(lambda: busy(None)).cpu["driver"] < 0.09
 
 
 def test_files_opened_and_bytes_read_are_counted(tmp_path: Path) -> None:
