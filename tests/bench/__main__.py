@@ -11,6 +11,7 @@ import json
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 
@@ -21,10 +22,11 @@ from tests.bench.experiments import EXPERIMENTS
 from tests.bench.gate import bounds, passed_bounds
 from tests.bench.goals import goals
 from tests.bench.ground import ground
+from tests.bench.machine import load_now, machine
 from tests.bench.outcomes import goals_table, outcomes
-from tests.bench.readings import machine
 from tests.bench.report import write_report
 from tests.bench.results import Results, tables
+from tests.bench.told import Told
 
 console = Console()
 
@@ -35,7 +37,7 @@ def main() -> int:
     if arguments.into:
         return _run_one(arguments.only[0], arguments)
     arguments.out.mkdir(parents=True, exist_ok=True)
-    results = Results(dict(machine()), arguments.size)
+    results = Results(machine(), arguments.size)
     for name in arguments.only or EXPERIMENTS:
         _run(name, arguments, results)
         results.write(arguments.out / "results.json")
@@ -74,7 +76,7 @@ def _run(name: str, arguments: argparse.Namespace, results: Results) -> None:
     if done.returncode:
         results.failed[name] = _problem(done.stderr)
         console.print(f"{name} failed:\n{results.failed[name]}", style="red", markup=False)
-    for table in tables(found):
+    for table in tables(found, results.cores):
         console.print(table)
 
 
@@ -87,11 +89,27 @@ def _problem(told: str) -> str:
 def _run_one(name: str, arguments: argparse.Namespace) -> int:
     found: list[Comparison] = []
     with ground(arguments.size, arguments.repeats, tuple(arguments.scale_factor), arguments.udf_seconds) as made:
-        for one in import_module(f"tests.bench.experiments.{name}").run(made):
+        told = Told(name, arguments.size, made.beside, made.meter)
+        for load, one in _with_load(import_module(f"tests.bench.experiments.{name}").run(made)):
+            one.load = load if one.load is None else one.load
             found.append(one)
-            # After each: what an experiment had found before it failed is kept.
-            arguments.into.write_text(json.dumps([comparison.to_json() for comparison in found]), encoding="utf-8")
+            # After each: what an experiment had found before it failed is kept, and before it is told what a goal is missed by.
+            _write(found, arguments.into)
+            told.tell(one)
+            _write(found, arguments.into)
     return 0
+
+
+def _with_load(comparisons: Iterator[Comparison]) -> Iterator[tuple[float, Comparison]]:
+    """Each with the load before it, for those that did not look themselves when they began."""
+    load = load_now()
+    for one in comparisons:
+        yield load, one
+        load = load_now()
+
+
+def _write(found: list[Comparison], into: Path) -> None:
+    into.write_text(json.dumps([comparison.to_json() for comparison in found]), encoding="utf-8")
 
 
 if __name__ == "__main__":

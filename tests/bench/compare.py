@@ -32,10 +32,13 @@ def main() -> None:
         raise SystemExit(f"bench-compare: {problem}") from problem
     if a.size != b.size:
         raise SystemExit(f"bench-compare: {sys.argv[1]} has {a.size} sizes, {sys.argv[2]} {b.size} ones: they cannot be compared")
+    console = Console()
+    for name in dict.fromkeys([*a.machine, *b.machine]):
+        if a.machine.get(name) != b.machine.get(name):
+            console.print(f"{name}: {a.machine.get(name)} (A), {b.machine.get(name)} (B)", markup=False)
     table = Table("experiment", "comparison", "arm", "figure", "A", "B", "B ÷ A")
     for (experiment, title, arm), name, one, other in differences(a, b):
         table.add_row(experiment, title, arm, name, text(one), text(other), f"{other / one:.2f}" if one else "")
-    console = Console()
     console.print(table if table.row_count else "no figure differs by more than a tenth")
     for name in sorted(set(a.experiments) ^ set(b.experiments)):
         console.print(f"{name}: only in {'A' if name in a.experiments else 'B'}")

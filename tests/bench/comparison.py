@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import statistics
+import time
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from tests.bench.goals import missed
-from tests.bench.profiles import profile
+from tests.bench.machine import load_now
 from tests.bench.readings import Meter, Reading
 
 
@@ -22,12 +22,17 @@ class Arm:
 
     ``reading``: where it is done in a process that reads itself, what this one took. ``is_quick``: it is done again and again, and readings
     are of once (`Meter.repeated`).
+
+    Where a goal is not reached, it is done once more, and profiled; ``profile`` is how, where it cannot be done here (but elsewhere, say).
+    ``parts`` tell for a figure that is no time what it is made of.
     """
 
     do: Callable[[], Any]
     answer: Callable[[Any], Any] = lambda given: given
     reading: Callable[[Any], Reading] | None = None
     is_quick: bool = False
+    profile: Callable[[], str] | None = None
+    parts: Mapping[str, Callable[[], str]] = field(default_factory=dict)
 
     def read(self, meter: Meter) -> Reading:
         """Do it once more, and what it took."""
@@ -41,7 +46,8 @@ class Comparison:
     """What the arms took, each reading by itself. ``facts`` are further numbers of an arm: bytes stored, rows read.
 
     ``notes`` are words: of ways that cannot do it, or do it wrong, and so have no readings, the reason. ``profiles``: of arms that do not
-    reach a goal, where the driver's time goes.
+    reach a goal, where the time goes, or what the figure is made of. ``load``: how many processes ran, or wanted to, when it began.
+    ``arms``: how they are done, while the experiment goes on.
     """
 
     title: str
@@ -50,6 +56,12 @@ class Comparison:
     facts: dict[str, dict[str, float]] = field(default_factory=dict)
     notes: dict[str, str] = field(default_factory=dict)
     profiles: dict[str, str] = field(default_factory=dict)
+    load: float | None = None
+    arms: Mapping[str, Arm] = field(default_factory=dict, compare=False, repr=False)
+
+    def is_busy(self, cores: int) -> bool:
+        """Whether more wanted to run when it began than the machine runs at once: wall times say little then."""
+        return self.load is not None and self.load > cores
 
     def figures(self) -> dict[str, dict[str, float]]:
         """For each arm its figures: medians, and ratios to the baseline's medians."""
@@ -66,7 +78,9 @@ class Comparison:
         return {name: _rounded(statistics.median(one[name] for one in read)) for name in read[0]}
 
     def to_json(self) -> dict[str, Any]:
-        return {**asdict(self), "figures": self.figures()}
+        kept = asdict(replace(self, arms={}))
+        del kept["arms"]
+        return {**kept, "figures": self.figures()}
 
     @classmethod
     def from_json(cls, found: Mapping[str, Any]) -> Comparison:
@@ -78,34 +92,49 @@ class Comparison:
             {arm: dict(some) for arm, some in found["facts"].items()},
             dict(found.get("notes", {})),
             dict(found.get("profiles", {})),
+            found.get("load"),
         )
 
 
-def compared(title: str, arms: Mapping[str, Arm], meter: Meter, repeats: int, baseline: str = "") -> Comparison:
+_WARM = 10.0
+"""Seconds: a JVM that works so long is warm."""
+
+
+def compared(title: str, arms: Mapping[str, Arm], meter: Meter, repeats: int, baseline: str = "", *, warm_up: int = 0) -> Comparison:
     """Do each once and compare their answers; then all of them ``repeats`` times, in turns, so that a slower moment is everyone's.
 
-    The baseline is the first, where none is named. An arm that does not reach a goal is done again, and profiled.
+    The baseline is the first, where none is named.
 
+    :param warm_up: so many further turns at most are not measured: for as long as the baseline becomes quicker by a tenth.
     :raises AnswersDiffer: see there.
     """
-    base = baseline or next(iter(arms))
-    answers = {name: arm.answer(arm.do()) for name, arm in arms.items()}
+    base, load = baseline or next(iter(arms)), load_now()
+    started = time.perf_counter()
+    given = {base: arms[base].do()}
+    took = time.perf_counter() - started
+    answers = {name: arm.answer(given[name] if name in given else arm.do()) for name, arm in arms.items()}
     for name, answer in answers.items():
         if answer != answers[base]:
             raise AnswersDiffer(f"{title}: {name} gives {_short(answer)}, {base} {_short(answers[base])}")
+    _warm(arms, base, took, warm_up)
     readings: dict[str, list[Reading]] = {name: [] for name in arms}
     for _ in range(repeats):
         for name, arm in arms.items():
             readings[name].append(arm.read(meter))
-    found = Comparison(title, base, readings)
-    profile_missed(found, arms)
-    return found
+    return Comparison(title, base, readings, load=load, arms=arms)
 
 
-def profile_missed(found: Comparison, arms: Mapping[str, Arm]) -> None:
-    """Profile the arms that do not reach a goal: to be done again when facts have come that a goal is of."""
-    short = missed(found.title, found.figures()) - set(found.profiles)
-    found.profiles |= {name: profile(arm.do) for name, arm in arms.items() if name in short and not arm.reading}
+def _warm(arms: Mapping[str, Arm], base: str, took: float, turns: int) -> None:
+    for _ in range(turns):
+        if took > _WARM:
+            return
+        before = took
+        for name, arm in arms.items():
+            started = time.perf_counter()
+            arm.do()
+            took = time.perf_counter() - started if name == base else took
+        if took > 0.9 * before:
+            return
 
 
 def _flat(one: Reading) -> dict[str, float]:

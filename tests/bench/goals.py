@@ -51,6 +51,12 @@ def goals(path: Path = GOALS) -> list[Goal]:
     return [Goal(**one) for one in tomllib.loads(path.read_text(encoding="utf-8"))["goal"]]
 
 
-def missed(title: str, figures: Mapping[str, Mapping[str, float]]) -> set[str]:
-    """The arms of a comparison that do not reach a goal."""
-    return {arm for goal in goals() for arm, value in goal.measured(title, figures) if not goal.reached(value)}
+def missed(experiment: str, size: str, title: str, figures: Mapping[str, Mapping[str, float]]) -> dict[str, list[Goal]]:
+    """The arms of an experiment's comparison that do not reach a goal of this size, each with these goals."""
+    found: dict[str, list[Goal]] = {}
+    for goal in goals():
+        if goal.experiment == experiment and goal.size in ("", size):
+            for arm, value in goal.measured(title, figures):
+                if not goal.reached(value):
+                    found.setdefault(arm, []).append(goal)
+    return found

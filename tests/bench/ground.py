@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from tests.bench.profiles import Beside
 from tests.bench.readings import Meter
 from tests.local_session import local_session
 
@@ -42,6 +43,13 @@ class Ground:
     @property
     def is_small(self) -> bool:
         return self.size == "small"
+
+    @property
+    def beside(self) -> Beside:
+        """The processes beside the driver that a profile tells of."""
+        from airflow_lineage_provider.store import embedded
+
+        return Beside(self.spark, embedded.ensure_running(self.lineage.store.home))
 
     def tables(self, *names: str) -> None:
         """Parquet files of the folder as views."""

@@ -16,7 +16,7 @@ from tests.bench.results import Results, text
 class Outcome:
     """A goal held against an arm of a comparison. ``measured`` is None where nothing measured it: ``where`` says why.
 
-    ``profile``: where it is not reached, where the time goes.
+    ``profile``: where it is not reached, where the time goes. ``is_busy``: the machine had more to do than it can do at once.
     """
 
     goal: Goal
@@ -25,6 +25,7 @@ class Outcome:
     experiment: str = ""
     title: str = ""
     profile: str = ""
+    is_busy: bool = False
 
     @property
     def bound(self) -> str:
@@ -47,7 +48,8 @@ def _measured(results: Results, goal: Goal) -> Iterator[Outcome]:
     if goal.size in ("", results.size):
         for one in results.experiments.get(goal.experiment, ()):
             for arm, value in goal.measured(one.title, one.figures()):
-                yield Outcome(goal, f"{goal.experiment}: {one.title}: {arm}", value, goal.experiment, one.title, one.profiles.get(arm, ""))
+                where, profile = f"{goal.experiment}: {one.title}: {arm}", one.profiles.get(arm, "")
+                yield Outcome(goal, where, value, goal.experiment, one.title, profile, one.is_busy(results.cores))
 
 
 def _why_not(results: Results, goal: Goal) -> str:
@@ -64,5 +66,6 @@ def goals_table(found: list[Outcome]) -> Table:
     for one in found:
         if one.measured is not None:
             style = "" if one.verdict == "reached" else "red"
-            table.add_row(*map(escape, (one.goal.figure, one.bound, text(one.measured), one.verdict, one.where)), style=style)
+            verdict = f"{one.verdict}, busy" if one.is_busy else one.verdict
+            table.add_row(*map(escape, (one.goal.figure, one.bound, text(one.measured), verdict, one.where)), style=style)
     return table

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -58,10 +59,11 @@ class Meter:
     """
 
     looks_at_trees = False
+    _notes = False
 
     def __init__(self, spark: SparkSession | None, store: Store | None, folder: Path | None = None) -> None:
         self._spark, self._store, self._folder = spark, store, folder
-        self._calls = 0
+        self._calls, self._noted = 0, Counter[str]()
         self._java = _java() if spark is not None else None
         self._server = _postmaster(store) if store is not None else None
         self._count_calls()
@@ -103,6 +105,15 @@ class Meter:
             times += 1
         return Reading((time.perf_counter() - started) / times, {"driver": (time.process_time() - cpu) / times})
 
+    @contextmanager
+    def calls_noted(self) -> Iterator[Counter[str]]:
+        """What is called in the JVM within, and how often."""
+        self._noted, self._notes = Counter(), True
+        try:
+            yield self._noted
+        finally:
+            self._notes = False
+
     @property
     def _measured(self) -> dict[str, int]:
         return {"driver": os.getpid()} | ({"JVM": self._java.pid} if self._java is not None else {})
@@ -118,7 +129,10 @@ class Meter:
 
         def sending(client: JavaClient, command: str, retry: bool = True, binary: bool = False) -> Any:
             # Not counted: that an object is not needed any more, which is said when Python collects its rubbish.
-            self._calls += not command.startswith("m\n")
+            if not command.startswith("m\n"):
+                self._calls += 1
+                if self._notes:
+                    self._noted[_called(command)] += 1
             return send(client, command, retry, binary)
 
         JavaClient.send_command = sending
@@ -148,6 +162,18 @@ class Meter:
         if self._server is not None:
             cpu["PostgreSQL"] = _of_tree(self._server)
         return cpu
+
+
+def _called(command: str) -> str:
+    """What a command of py4j's is: a method, of the class where it is a static one; else its kind and what it names.
+
+    >>> _called("c\\nz:java.lang.System\\nnanoTime\\ne\\n"), _called("c\\no12\\njobs\\ne\\n"), _called("i\\njava.util.ArrayList\\ne\\n")
+    ('java.lang.System.nanoTime', 'jobs', 'new java.util.ArrayList')
+    """
+    kind, *words = command.split("\n")
+    if kind == "c":
+        return f"{words[0][2:]}.{words[1]}" if words[0].startswith("z:") else words[1]
+    return f"new {words[0]}" if kind == "i" else f"{kind} {' '.join(one for one in words[:2] if one != 'e')}"
 
 
 def _of_tree(process: psutil.Process) -> float:
@@ -199,20 +225,3 @@ def _asked(store: Store, query: str) -> Iterator[Any]:
         cursor.execute(query)
         ((value,),) = cursor.fetchall()
         yield value
-
-
-def machine() -> Mapping[str, Any]:
-    """What the readings are readings of."""
-    import platform
-
-    import pyspark
-
-    import airflow_lineage_provider
-
-    return {
-        "cores": os.cpu_count(),
-        "memory": f"{psutil.virtual_memory().total / 2**30:.0f} GB",
-        "Python": platform.python_version(),
-        "PySpark": pyspark.__version__,
-        "version": airflow_lineage_provider.__version__,
-    }

@@ -12,7 +12,7 @@ from jinja2 import Environment
 from tests.bench.comparison import Comparison
 from tests.bench.goals import goals
 from tests.bench.outcomes import outcomes
-from tests.bench.results import Results, figure_names, text
+from tests.bench.results import Results, busy_told, figure_names, text
 
 _PAGE = """<!doctype html>
 <html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Benchmarks</title>
@@ -23,22 +23,26 @@ td, th { padding: .25rem .75rem; text-align: right; border-bottom: 1px solid #d0
 .baseline td { color: #57606a } pre { font-size: .75rem; line-height: 1.3 } .failed { color: #a40e26; white-space: pre-wrap }
 .goals td, .goals th { text-align: left; vertical-align: top } .goals .number { text-align: right; white-space: nowrap }
 .goals .verdict { white-space: nowrap } .goals .reached .verdict { color: #116329 } .goals .not.measured td { color: #57606a }
-.goals .not.reached .verdict { color: #a40e26; font-weight: 600 }
+.busy { color: #7d4e00; font-weight: 600 } .goals .not.reached .verdict { color: #a40e26; font-weight: 600 }
 </style>
 <h1>Benchmarks</h1>
 <p>{{ size }} sizes; {% for name, value in machine.items() %}{{ name }} {{ value }}{{ ", " if not loop.last }}{% endfor %}.
-Ratios (÷) are to the first arm, in the same run; figures are medians. Wall times are this machine's; counts are every machine's.</p>
+Ratios (÷) are to the first arm, in the same run; figures are medians. Wall times are this machine's; counts are every machine's.
+When {{ busy }} of the comparisons began the machine was <b class="busy">busy</b>: more processes wanted to run than it has processors, so
+that wall times are too long there, and ratios uncertain.</p>
 {% for name, problem in failed.items() %}<h2>{{ name }}</h2><p class="failed">{{ problem }}</p>{% endfor %}
 {% if goals %}<h2>Goals</h2>
 <p>{{ reached|length }} measurements reach their goal, {{ missed|length }} do not;
 {{ unmeasured|length }} goals are not measured by what was run.
-Where a goal is not reached, the bars of its comparison show which process takes the time, and its profile where the driver waits or works.
+Where a goal is not reached, the bars of its comparison show which process takes the time, and its profile where: in which of the driver's
+threads, Spark's stages and PostgreSQL's statements; of a count it says what was counted.
 {% if size == "small" %}Ratios to Rerun grow with the data: the papers' are those of their sizes (<code>--size full</code>).{% endif %}</p>
 <div class="wide"><table class="goals"><tr><th>figure</th><th class="number">goal</th><th class="number">measured</th><th>verdict</th>
 <th class="number">paper</th><th>where</th></tr>
 {% for one in missed + reached + unmeasured %}<tr class="{{ one.verdict }}">
 <td>{{ one.goal.figure }}</td><td class="number">{{ one.bound }}</td><td class="number">{{ text(one.measured) }}</td>
-<td class="verdict">{{ one.verdict }}</td><td class="number">{{ one.goal.paper }}</td>
+<td class="verdict">{{ one.verdict }}{% if one.is_busy %} <b class="busy">busy</b>{% endif %}</td>
+<td class="number">{{ one.goal.paper }}</td>
 <td>{% if one.title %}<a href="#{{ anchor(one.experiment, one.title) }}">{{ one.where }}</a>{% else %}{{ one.where }}{% endif %}
 {% if one.profile and one in missed %}<details><summary>profile</summary><pre>{{ one.profile }}</pre></details>{% endif %}</td>
 </tr>{% endfor %}</table></div>{% endif %}
@@ -46,6 +50,7 @@ Where a goal is not reached, the bars of its comparison show which process takes
 <h2>{{ name.replace("_", " ") }}</h2>
 {% for one, columns, figures, bars in comparisons %}
 <h3 id="{{ anchor(name, one.title) }}">{{ one.title }}</h3>
+{% if one.is_busy(cores) %}<p class="busy">{{ busy_told(one) }}</p>{% endif %}
 {% if one.readings %}<div class="wide"><table><tr><th></th>{% for column in columns %}<th>{{ column }}</th>{% endfor %}</tr>
 {% for arm, some in figures.items() %}<tr{% if arm == one.baseline %} class="baseline"{% endif %}><td>{{ arm }}</td>
 {% for column in columns %}<td>{{ text(some.get(column)) }}</td>{% endfor %}</tr>{% endfor %}</table></div>
@@ -71,6 +76,9 @@ def write_report(results: Results, path: Path) -> None:
         reached=verdicts["reached"],
         missed=verdicts["not reached"],
         unmeasured=verdicts["not measured"],
+        busy=sum(one.is_busy(results.cores) for some in results.experiments.values() for one in some),
+        busy_told=busy_told,
+        cores=results.cores,
         text=text,
         anchor=_anchor,
     )

@@ -25,6 +25,10 @@ class Results:
     experiments: dict[str, list[Comparison]] = field(default_factory=dict)
     failed: dict[str, str] = field(default_factory=dict)
 
+    @property
+    def cores(self) -> int:
+        return int(self.machine.get("cores") or 1)
+
     def figures(self) -> dict[tuple[str, str, str], dict[str, float]]:
         """All figures, by experiment, comparison and arm."""
         return {
@@ -54,11 +58,12 @@ class Results:
             raise ValueError(f"{path} holds no results of the benchmarks: {error!r}") from error
 
 
-def tables(comparisons: list[Comparison]) -> Iterator[Table | str]:
+def tables(comparisons: list[Comparison], cores: int) -> Iterator[Table | str]:
     """Each comparison for a terminal: a line for each figure, a column for each arm; then what else is to be said."""
     for one in comparisons:
         repeats = len(next(iter(one.readings.values()), ()))
-        title = f"{one.title} (medians of {repeats})" if repeats else one.title
+        busy = f", {busy_told(one)}" if one.is_busy(cores) else ""
+        title = f"{one.title} (medians of {repeats}{busy})" if repeats else one.title
         table = Table("", *one.readings, title=escape(title), title_justify="left")
         figures = one.figures()
         for name in figure_names(one):
@@ -66,6 +71,11 @@ def tables(comparisons: list[Comparison]) -> Iterator[Table | str]:
         yield table if one.readings else escape(title)
         if one.notes:
             yield "\n".join(escape(f"  {name}: {note}") for name, note in one.notes.items())
+
+
+def busy_told(one: Comparison) -> str:
+    """That the machine had more to do."""
+    return f"busy: a load of {text(one.load)} when it began"
 
 
 def figure_names(one: Comparison) -> list[str]:

@@ -6,7 +6,9 @@ import os
 import re
 import subprocess
 import sys
+import threading
 import time
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +22,7 @@ from tests.bench.comparison import AnswersDiffer, Arm, Comparison, compared
 from tests.bench.experiments import EXPERIMENTS
 from tests.bench.gate import bounds, passed_bounds
 from tests.bench.goals import Goal, goals, missed
+from tests.bench.machine import machine
 from tests.bench.memory import most_memory_of_trees
 from tests.bench.opened_files import opened_files
 from tests.bench.outcomes import goals_table, outcomes
@@ -29,6 +32,7 @@ from tests.bench.profiles import profile
 from tests.bench.readings import Meter, Reading
 from tests.bench.report import write_report
 from tests.bench.results import Results, figure_names, tables
+from tests.bench.told import NOTHING, Told, kind_of
 from tests.environments import NoEnvironment
 
 WHERE = ("asking", "one row", "slow")
@@ -63,6 +67,21 @@ def test_arms_take_turns_after_their_answers_were_compared() -> None:
     assert found.baseline == "a"
     with pytest.raises(AnswersDiffer, match="x: b gives 4, a 3"):
         compared("x", {"a": arm("a", 3), "b": arm("b", 14)}, Meter(None, None), 2)
+
+
+@pytest.mark.parametrize(("seconds", "turns"), [((0.2, 0.1, 0.05, 0.05), 3), ((0.05, 0.05), 1), ((0.3, 0.2, 0.1, 0.05, 0.02), 3)])
+def test_turns_that_warm_up(seconds: tuple[float, ...], turns: int) -> None:
+    """For as long as the baseline becomes quicker, at most three: none of them is measured."""
+    done: list[str] = []
+
+    def slower_first() -> None:
+        time.sleep(seconds[min(done.count("a"), len(seconds) - 1)])
+        done.append("a")
+
+    arms = {"a": Arm(slower_first), "b": Arm(lambda: done.append("b"))}
+    found = compared("x", arms, Meter(None, None), 1, warm_up=3)
+    assert done == ["a", "b"] * (turns + 2)
+    assert [len(some) for some in found.readings.values()] == [1, 1]
 
 
 def test_results_are_read_as_they_were_written(tmp_path: Path) -> None:
@@ -124,11 +143,12 @@ def test_goals_are_held_against_every_comparison_that_measures_them() -> None:
 def test_an_arm_that_reaches_no_goal_is_profiled(tmp_path: Path) -> None:
     goal = next(one for one in goals() if one.of == "wall, s" and one.most == 0.05 and not one.over)
     title, arm = "1 of 40 groups, source: parquet", "again, without Spark"
-    assert missed(title, {arm: {"wall, s": 0.06}}) == {arm}
-    assert missed(title, {arm: {"wall, s": 0.04}, "another": {"wall, s": 7.0}}) == set()
-    assert missed("another", {arm: {"wall, s": 0.06}}) == set()
-    arms = {arm: Arm(lambda: sleeping(0.06)), "another": Arm(lambda: None)}
-    found = compared(title, arms, Meter(None, None), 1)
+    assert missed("deriving", "small", title, {arm: {"wall, s": 0.06}}) == {arm: [goal]}
+    assert missed("deriving", "small", title, {arm: {"wall, s": 0.04}, "another": {"wall, s": 7.0}}) == {}
+    assert missed("deriving", "small", "another", {arm: {"wall, s": 0.06}}) == {}
+    assert missed("growth", "small", title, {arm: {"wall, s": 0.06}}) == {}
+    found = compared(title, {arm: Arm(lambda: sleeping(0.06)), "another": Arm(lambda: None)}, Meter(None, None), 1)
+    Told(goal.experiment, "small").tell(found)
     assert set(found.profiles) == {arm}
     assert "sleeping" in found.profiles[arm]
     results = Results({}, "small", {goal.experiment: [found]})
@@ -137,8 +157,85 @@ def test_an_arm_that_reaches_no_goal_is_profiled(tmp_path: Path) -> None:
     assert (tmp_path / "report.html").read_text(encoding="utf-8").count("sleeping") >= 1
 
 
+def test_goals_of_the_other_size_are_not_told_of() -> None:
+    title, figures = "2,000 groups of 100,000 decisions", {"asked": {"wall, s": 9.0}}
+    assert missed("questions", "small", title, figures) == {}
+    assert set(missed("questions", "full", title, figures)) == {"asked"}
+
+
+def test_a_count_that_reaches_no_goal_is_told_by_its_parts() -> None:
+    """Of the arm that it is divided by, too."""
+    names = ("function_materialization", "full_materialization")
+    parts = {name: {"stored tuples": lambda name=name: f"7 rows of {name}"} for name in names}
+    arms = {name: Arm(lambda: 1, parts=parts[name]) for name in names}
+    found = compared("expensive recognition, 60 photographs (medium): one row of its result", arms, Meter(None, None), 1)
+    found.facts = {name: {"stored tuples": 100.0} for name in names}
+    Told("lfw", "small").tell(found)
+    assert found.profiles["function_materialization"] == "\n".join(f"stored tuples:\n7 rows of {name}" for name in names)
+
+
+def test_what_cannot_be_told_says_so() -> None:
+    def fails() -> int:
+        raise ValueError("gone")
+
+    title, facts = "one target, all of it in the store", {"10,000 rows": {"statements": 64.0}}
+    for arm, said in ((Arm(lambda: 1), "no parts"), (Arm(lambda: 1, parts={"statements": fails}), "gone")):  # type: ignore[dict-item]
+        found = compared(title, {"10,000 rows": arm}, Meter(None, None), 1)
+        found.facts = facts
+        Told("questions", "small").tell(found)
+        assert found.profiles["10,000 rows"].startswith(NOTHING)
+        assert said in found.profiles["10,000 rows"]
+
+
+def test_every_goal_of_what_is_no_time_has_something_that_tells_its_parts() -> None:
+    """Times are profiled, statements and calls are noted, whatever the experiment. Others have parts where the figure is made."""
+    lacking = []
+    for goal in goals():
+        if kind_of(goal) == "parts":
+            told = [path.read_text(encoding="utf-8") for path in _sources(goal.experiment)]
+            if not any("parts" in text and f'"{goal.of}"' in text for text in told):
+                lacking.append(goal.figure)
+    assert lacking == []
+
+
+def _sources(experiment: str) -> list[Path]:
+    """The experiment's module, and those of the benchmarks' that it imports."""
+    own = Path(__file__).with_name("experiments") / f"{experiment}.py"
+    named = re.findall(r"^from tests\.bench\.([a-z_.]+) import", own.read_text(encoding="utf-8"), re.MULTILINE)
+    return [own, *(Path(__file__).parent.joinpath(*one.split(".")).with_suffix(".py") for one in named)]
+
+
 def sleeping(seconds: float) -> None:
     time.sleep(seconds)
+
+
+def test_a_profile_has_the_threads_that_are_waited_for() -> None:
+    """Those that are started, and those that were there and work now; not those that go on waiting."""
+    go, ended = threading.Event(), threading.Event()
+    there = [threading.Thread(target=one, daemon=True) for one in (lambda: waking() if go.wait() else None, lambda: ended.wait(30))]
+    for one in there:
+        one.start()
+
+    def work() -> None:
+        go.set()
+        started = threading.Thread(target=sleeping, args=(0.3,))
+        started.start()
+        started.join()
+        there[0].join()
+
+    told = profile(work)
+    ended.set()
+    mine, _, others = told.partition("thread ")
+    assert "join" in mine
+    assert "sleeping  tests.bench.test_bench" in others
+    assert "waking" in others
+    assert told.count("thread 'Thread-") == 2
+
+
+def waking() -> None:
+    for _ in range(10):
+        sleeping(0.02)
+        time.sleep(0.01)
 
 
 def test_a_profile_has_no_paths_of_the_machine() -> None:
@@ -204,7 +301,7 @@ def test_an_arm_that_reads_itself_and_what_cannot_be_compared(tmp_path: Path) ->
     results = Results({}, "small", {"asking": [found, Comparison("published", "", {}, notes={"a paper": "so much"})]})
     results.write(tmp_path / "a.json")
     assert Results.read(tmp_path / "a.json") == results
-    told = [one for one in tables(results.experiments["asking"]) if isinstance(one, str)]
+    told = [one for one in tables(results.experiments["asking"], results.cores) if isinstance(one, str)]
     assert told == ["  another: answers \\[wrongly]", "published", "  a paper: so much"]
     write_report(results, tmp_path / "report.html")
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
@@ -225,10 +322,37 @@ def test_the_page_and_the_tables(tmp_path: Path) -> None:
     assert page.count("data:image/svg+xml;base64,") == 1
     assert "http" not in page.replace("http://www.w3.org", "")
     (one,) = _results().experiments["asking"]
-    (table,) = tables([one])
+    (table,) = tables([one], 2)
     assert isinstance(table, Table)
     assert [column.header for column in table.columns] == ["", "quick", "slow"]
     assert table.row_count == len(figure_names(one))
+
+
+def test_what_the_readings_are_readings_of() -> None:
+    """Told, not guessed: the commit is git's, and what the page calls busy is more than the processors."""
+    found = machine()
+    assert found["commit"] == "unknown" or re.fullmatch("[0-9a-f]{40,64}", found["commit"])
+    assert isinstance(found["changed"], bool)
+    assert datetime.fromisoformat(found["date"]).tzinfo is not None
+    assert {"cores", "CPU", "memory", "Python", "PySpark", "PostgreSQL", "DuckDB", "Java", "version"} <= set(found)
+    assert re.fullmatch(r"\d+[.\d]*", found["PostgreSQL"])
+    assert compared("x", {"a": Arm(lambda: 1)}, Meter(None, None), 1).load is not None
+
+
+def test_a_busy_machine_is_told(tmp_path: Path) -> None:
+    results = _results()
+    (one,) = results.experiments["asking"]
+    for load, busy in ((1.9, False), (None, False), (7.25, True)):
+        one.load = load
+        results.write(tmp_path / "a.json")
+        assert Results.read(tmp_path / "a.json") == results
+        write_report(results, tmp_path / "report.html")
+        assert ("busy: a load of 7.25" in (tmp_path / "report.html").read_text(encoding="utf-8")) is busy
+        (table,) = tables([one], results.cores)
+        assert isinstance(table, Table)
+        assert ("busy" in str(table.title)) is busy
+        goal = Goal(figure="a", experiment="asking", comparison="one .*", arm="slow", of="jobs", most=3)
+        assert [found.is_busy for found in outcomes(results, [goal])] == [busy]
 
 
 def test_every_question_to_peers_has_an_answer_by_hand() -> None:

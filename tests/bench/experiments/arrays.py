@@ -64,8 +64,9 @@ def _compared(
     """Each way of writing; and how many bytes there are."""
     files = {one.name: ground.folder / f"pairs.{number}" for number, one in enumerate(stored)}
     arms = {one.name: Arm(_written(one, workload, files[one.name]), _digests(one.read), is_quick=True) for one in stored}
+    parts = dict.fromkeys(("bytes ÷ raw, %", "bytes ÷ Parquet-GZip"), partial(_bytes_of, workload))
     for encoding in encodings:
-        arms[encoding] = Arm(_encoded(workload, encoding, ground.folder / encoding), _digests(_decoded), is_quick=True)
+        arms[encoding] = Arm(_encoded(workload, encoding, ground.folder / encoding), _digests(_decoded), is_quick=True, parts=parts)
     pairs = sum(len(one.pairs) for one in workload)
     found = compared(f"{title}, {pairs:,} pairs", arms, ground.meter, ground.repeats)
     sizes = {name: sum(path.stat().st_size for path in arm.do()) for name, arm in arms.items()}
@@ -76,6 +77,16 @@ def _compared(
 
 def _sizes(size: int, raw: int, gzip: int) -> dict[str, float]:
     return {"bytes": size, "bytes ÷ raw, %": float(f"{100 * size / raw:.4g}"), "bytes ÷ Parquet-GZip": float(f"{size / gzip:.4g}")}
+
+
+def _bytes_of(workload: Workload) -> str:
+    """Of each relation: its rows, and its bytes in every encoding."""
+    compressed = [(one, one.compressed()) for one in workload]
+    return "\n".join(
+        f"  {len(one.pairs):,} pairs, {raw_bytes(one):,} B raw: {len(relation):,} rows, "
+        + ", ".join(f"{len(encode(relation, encoding)):,} B as {encoding}" for encoding in ENCODINGS)
+        for one, relation in compressed
+    )
 
 
 def _written(stored: Stored, workload: Workload, path: Path) -> Callable[[], list[Path]]:
@@ -106,13 +117,18 @@ def _digests(read: Callable[[Path], Ints]) -> Callable[[list[Path]], list[str]]:
 def _by_rule(ground: Ground, name: str, make: Callable[[int], tuple[Relation, ...]]) -> Comparison:
     """Relations from shapes alone, whatever the number of pairs."""
     sides = (1000, 100_000)
-    arms = {f"side {side:,}": Arm(partial(_ruled, make, side), _row_counts, is_quick=True) for side in sides}
+    arms = {f"side {side:,}": _ruled_arm(make, side) for side in sides}
     found = compared(f"by rule, {name}", arms, ground.meter, ground.repeats)
     found.facts = {arm: {"bytes": sum(map(len, one.do()))} for arm, one in arms.items()}
     if name == "Matrix×Matrix":
         for side, facts in zip(sides, found.facts.values(), strict=True):
             facts["bytes ÷ raw, %"] = float(f"{100 * facts['bytes'] / matrix_product_bytes(side):.4g}")
     return found
+
+
+def _ruled_arm(make: Callable[[int], tuple[Relation, ...]], side: int) -> Arm:
+    parts = {"bytes ÷ raw, %": lambda: ", ".join(f"{len(one):,} B" for one in _ruled(make, side))}
+    return Arm(partial(_ruled, make, side), _row_counts, is_quick=True, parts=parts)
 
 
 def _ruled(make: Callable[[int], tuple[Relation, ...]], side: int) -> list[bytes]:

@@ -67,4 +67,4 @@ def _of(ground: Ground, query: str, title: str) -> Iterator[Comparison]:
     for count in TARGETS:
         if count <= len(rows):
             chosen = np.random.default_rng(1).choice(len(rows), count, replace=False)
-            yield asking(ground, f"{title}: asking about {count} of {len(rows):,} rows", text, [rows[at] for at in sorted(chosen)])
+            yield from asking(ground, f"{title}: asking about {count} of {len(rows):,} rows", text, [rows[at] for at in sorted(chosen)])

@@ -45,7 +45,7 @@ def run(ground: Ground) -> Iterator[Comparison]:
             sql = query(udf.name)
             person = min(row["person"] for row in ground.spark.sql(sql).collect())
             title = f"{told}: one row of its result (the paper: {PAPER[cost]})"
-            yield asking(ground, title, sql, f"person = '{person}'")
+            yield from asking(ground, title, sql, f"person = '{person}'")
 
 
 def _tables(ground: Ground, images: int) -> None:

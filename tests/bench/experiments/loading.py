@@ -20,7 +20,7 @@ from pyarrow import csv, parquet
 from airflow_lineage_provider import Lineage
 from airflow_lineage_provider.sources.file_uris import local_path
 from airflow_lineage_provider.store import Column, RunRecord
-from tests.bench.comparison import Arm, Comparison, compared, profile_missed
+from tests.bench.comparison import Arm, Comparison, compared
 from tests.bench.ground import Ground
 
 SIZES = {"small": (10_000, 100_000), "full": (10_000, 100_000, 1_000_000, 10_000_000)}
@@ -51,7 +51,6 @@ def run(ground: Ground) -> Iterator[Comparison]:
         quickest = found.facts["raw ADBC"]["rows a CPU s"]
         for facts in found.facts.values():
             facts["rows a CPU s ÷"] = round(facts["rows a CPU s"] / quickest, 3)
-        profile_missed(found, arms)
         yield found
         yield _indexing(ground, table)
         yield _through_spark(ground, table)

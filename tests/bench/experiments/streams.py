@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame
 from airflow_lineage_provider import reasoned_udf
 from airflow_lineage_provider.store import embedded
 from tests.bench.arms import rows_of
-from tests.bench.comparison import Arm, Comparison, compared, profile_missed
+from tests.bench.comparison import Arm, Comparison, compared
 from tests.bench.ground import Ground
 from tests.statements import noted
 
@@ -37,7 +37,6 @@ def run(ground: Ground) -> Iterator[Comparison]:
     arms = {"plain": Arm(partial(_written, ground), rows_of), "recorded": Arm(partial(_recorded, ground), rows_of)}
     found = compared(f"a stream of {batches:,} batches", arms, ground.meter, ground.repeats)
     found.facts = {name: {"s a batch": round(some["wall, s"] / batches, 4)} for name, some in found.figures().items()}
-    profile_missed(found, arms)
     with noted(embedded.ensure_running(ground.lineage.store.home), ground.lineage.store.url) as asked:
         _recorded(ground, ASKED)
     found.facts["recorded"]["statements a batch"] = round(len(asked.statements) / batches, 1)

@@ -7,8 +7,10 @@ import random
 import statistics
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider.store.ids import new_id
@@ -54,7 +56,8 @@ def run(ground: Ground) -> Iterator[Comparison]:
         _again(ground.lineage.store, made.record, airflow | {"task_id": f"task {at}", "run_id": f"bench {at // 20}"})
     with standing(ground.folder / "airflow", ground.lineage.store.url, parts=("api-server",)) as airflow_server:
         views = _views(made.id, rows)
-        yield _alone(ground, airflow_server, views, f"{runs:,} runs, a result of {rows:,} rows")
+        with _client(airflow_server) as client:
+            yield _alone(ground, client, views, f"{runs:,} runs, a result of {rows:,} rows")
         yield _at_once(airflow_server, views)
         if CHROMIUM and (TAB / "index.html").is_file():
             yield _in_a_browser(airflow_server, made.id)
@@ -99,15 +102,13 @@ def _client(airflow: Standing) -> httpx.Client:
     return httpx.Client(base_url=airflow.address, headers={"Authorization": f"Bearer {airflow.token}"}, timeout=60)
 
 
-def _alone(ground: Ground, airflow: Standing, views: Mapping[str, View], size: str) -> Comparison:
-    with _client(airflow) as client:
+def _alone(ground: Ground, client: httpx.Client, views: Mapping[str, View], size: str) -> Comparison:
+    def does(view: View) -> Callable[[], int]:
+        return lambda: _ask(client, view)[1]
 
-        def does(view: View) -> Callable[[], int]:
-            return lambda: _ask(client, view)[1]
-
-        found = compared(f"views, {size}", {name: Arm(does(view)) for name, view in views.items()}, ground.meter, ground.repeats)
-        for name, view in views.items():
-            found.facts[name] = _told([_ask(client, view)[0] for _ in range(TIMES)])
+    found = compared(f"views, {size}", {name: Arm(does(view)) for name, view in views.items()}, ground.meter, ground.repeats)
+    for name, view in views.items():
+        found.facts[name] = _told([_ask(client, view)[0] for _ in range(TIMES)])
     return found
 
 
@@ -121,8 +122,19 @@ def _told(seconds: list[float]) -> dict[str, float]:
 
 def _at_once(airflow: Standing, views: Mapping[str, View]) -> Comparison:
     """Fifty people, each with a login and a connection of their own, who ask for views in an order of their own."""
+    took, statuses = _people(airflow, views)
+    every = [one for some in took.values() for one in some]
+    readings = {name: [Reading(wall=statistics.median(some))] for name, some in {"all views": every, **took}.items()}
+    errors = sum(status >= 400 for some in statuses.values() for status in some)
+    facts = {"all views": _told(every) | {"errors": float(errors)}} | {name: _told(some) for name, some in took.items()}
+    again = Arm(partial(_people, airflow, views), parts={"errors": lambda: "\n".join(_answered(statuses))})
+    return Comparison(f"{PEOPLE} people at once", "all views", readings, facts, arms={"all views": again})
+
+
+def _people(airflow: Standing, views: Mapping[str, View]) -> tuple[dict[str, list[float]], dict[str, list[int]]]:
+    """Of each view the seconds, and the statuses, of all."""
     took: dict[str, list[float]] = {name: [] for name in views}
-    statuses: list[int] = []
+    statuses: dict[str, list[int]] = {name: [] for name in views}
     begin = threading.Barrier(PEOPLE)
 
     def person(number: int) -> None:
@@ -132,19 +144,20 @@ def _at_once(airflow: Standing, views: Mapping[str, View]) -> Comparison:
             for name in order:
                 seconds, status = _ask(client, views[name])
                 took[name].append(seconds)
-                statuses.append(status)
+                statuses[name].append(status)
 
     people = [threading.Thread(target=person, args=(number,)) for number in range(PEOPLE)]
     for one in people:
         one.start()
     for one in people:
         one.join()
-    assert len(statuses) == PEOPLE * len(views)
-    readings = {name: [Reading(wall=statistics.median(some), cpu={}, counts={})] for name, some in took.items()}
-    every = [one for some in took.values() for one in some]
-    readings = {"all views": [Reading(wall=statistics.median(every), cpu={}, counts={})], **readings}
-    facts = {"all views": _told(every) | {"errors": float(sum(status >= 400 for status in statuses))}}
-    return Comparison(f"{PEOPLE} people at once", "all views", readings, facts | {name: _told(some) for name, some in took.items()})
+    assert sum(map(len, statuses.values())) == PEOPLE * len(views)
+    return took, statuses
+
+
+def _answered(statuses: Mapping[str, list[int]]) -> Iterator[str]:
+    for name, some in statuses.items():
+        yield f"  {name}: " + ", ".join(f"{times} times {status}" for status, times in sorted(Counter(some).items()))
 
 
 def _in_a_browser(airflow: Standing, run_id: str) -> Comparison:
@@ -164,7 +177,7 @@ def _in_a_browser(airflow: Standing, run_id: str) -> Comparison:
                 page.goto(f"{airflow.address}/{address}")
                 page.get_by_text(text).first.wait_for(timeout=60_000)
                 seconds.append(time.perf_counter() - began)
-            readings[name] = [Reading(wall=one, cpu={}, counts={}) for one in seconds]
+            readings[name] = [Reading(wall=one) for one in seconds]
 
         seen("runs", "lineage/tab", "bench web")
         seen("a page of rows", f"lineage/tab#run={run_id}&part=rows", "Rows 1 to 50")
@@ -173,14 +186,32 @@ def _in_a_browser(airflow: Standing, run_id: str) -> Comparison:
         page.goto(f"{airflow.address}/lineage/tab?dag_id=large&dag_run_id=large")
         every = page.get_by_role("button", name=f"Show all {NODES}")
         every.wait_for()
-        began = time.perf_counter()
+        session = context.new_cdp_session(page)
+        session.send("Performance.enable")
+        begun, began = _engine(session), time.perf_counter()
         every.click()
         page.get_by_text(f"{NODES} of {NODES} runs and tables are shown.").wait_for(timeout=60_000)
         page.locator(".react-flow__node").first.wait_for(timeout=60_000)
-        readings["a picture of 2,000 nodes"] = [Reading(wall=time.perf_counter() - began, cpu={}, counts={})]
+        readings["a picture of 2,000 nodes"] = [Reading(wall=time.perf_counter() - began)]
+        drawn = _engine(session)
         facts["a picture of 2,000 nodes"] = {"frames a second": _frames(page)}
+        moved = _engine(session)
         context.close()
-    return Comparison("in a browser", "runs", readings, facts)
+    told = "\n".join(["  until it is there", *_parts(begun, drawn), "  while it is dragged about", *_parts(drawn, moved)])
+    arms = {"a picture of 2,000 nodes": Arm(lambda: None, profile=lambda: told, parts={"frames a second": lambda: told})}
+    return Comparison("in a browser", "runs", readings, facts, arms=arms)
+
+
+def _engine(session: Any) -> dict[str, float]:
+    """What the browser counts for a page since it is there: seconds by what it does, and nodes."""
+    return {one["name"]: one["value"] for one in session.send("Performance.getMetrics")["metrics"]}
+
+
+def _parts(before: Mapping[str, float], after: Mapping[str, float]) -> Iterator[str]:
+    for name in ("TaskDuration", "ScriptDuration", "LayoutDuration", "RecalcStyleDuration", "V8CompileDuration"):
+        yield f"    {name}: {after.get(name, 0.0) - before.get(name, 0.0):.3f} s"
+    for name in ("Nodes", "LayoutObjects", "JSEventListeners", "JSHeapUsedSize"):
+        yield f"    {name}: {after.get(name, 0.0):,.0f}"
 
 
 def _frames(page: Any) -> float:

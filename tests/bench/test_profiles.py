@@ -1,0 +1,43 @@
+"""What a profile tells of the JVM and of PostgreSQL: a session's work, and a server's."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import psycopg2
+
+from airflow_lineage_provider.store import Store, embedded
+from tests.bench.profiles import Beside, profile
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def test_stages_and_threads_of_the_jvm(spark: SparkSession) -> None:
+    """A shuffle's two stages, with what was shuffled, and where the tasks were."""
+
+    def work() -> None:
+        spark.range(3_000_000).selectExpr("hash(id) % 7 AS g").groupBy("g").count().collect()
+
+    told = profile(work, Beside(spark=spark))
+    assert "stage 1, " in told
+    assert "shuffled" in told
+    assert " CPU 0." in told or " CPU 1." in told
+    assert "JVM thread 'Executor task launch worker for task n" in told
+    assert "org.apache.spark" in told
+    assert str(Path(__file__).parent) not in told
+
+
+def test_statements_of_postgresql_with_what_they_took(store: Store) -> None:
+    def work() -> None:
+        with closing(psycopg2.connect(store.url)) as connection, connection.cursor() as cursor:
+            cursor.execute("SELECT pg_sleep(0.2)")
+            cursor.execute("SELECT 7")
+
+    told = profile(work, Beside(server=embedded.ensure_running(store.home)))
+    first = next(line for line in told.splitlines() if "pg_sleep" in line and " times: " in line)
+    milliseconds, times = first.split(" ms, ")
+    assert float(milliseconds) >= 200 * int(times.split(" times")[0]) > 0
+    assert "SELECT 7" in told
