@@ -6,14 +6,18 @@ import json
 import select
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import psutil
 
 _EVERY = 0.25
-"""Seconds between two looks."""
+"""Seconds between two looks at other processes."""
+_OFTEN = 0.01
+"""Seconds between two looks at this one."""
 
 
 @contextmanager
@@ -37,6 +41,33 @@ def _most(number: int) -> int:
         lines = Path(f"/proc/{number}/status").read_text().splitlines()
         return next((int(line.split()[1]) for line in lines if line.startswith("VmHWM:")), 0)
     return 0
+
+
+def most_at(work: Callable[[], Any]) -> str:
+    """Where this thread was when the process had the most memory, as looks in between see it; and how much, and how much of it Arrow's."""
+    import pyarrow as pa
+
+    from tests.bench.threads import stack
+
+    thread, process, ended = threading.get_ident(), psutil.Process(), threading.Event()
+    before, most = process.memory_info().rss, (0, 0, list[str]())
+
+    def look() -> None:
+        nonlocal most
+        while not ended.wait(_OFTEN):
+            now = process.memory_info().rss
+            if now > most[0]:
+                most = now, pa.total_allocated_bytes(), stack(sys._current_frames()[thread])
+
+    looking = threading.Thread(target=look, daemon=True)
+    looking.start()
+    try:
+        work()
+    finally:
+        ended.set()
+        looking.join()
+    told = f"{most[0] / 2**20:,.0f} MB at most ({before / 2**20:,.0f} before), of which Arrow had {most[1] / 2**20:,.0f}, at"
+    return "\n  ".join([told, *most[2]])
 
 
 @contextmanager

@@ -8,55 +8,96 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import duckdb
-from pyarrow import parquet
+import psycopg2
 
 from airflow_lineage_provider import Lineage
 from airflow_lineage_provider.recorded_run import Run
 from airflow_lineage_provider.sources.file_uris import local_path
 from tests.bench.comparison import Arm, Comparison, compared
+from tests.bench.elsewhere import Work, elsewhere
 from tests.bench.ground import Ground
+from tests.bench.ground import ground as ground_of
 
 SIZES = {"small": (10_000, 200_000), "full": (100_000, 1_000_000, 10_000_000, 100_000_000)}
 IN_POSTGRESQL = 10_000_000
 """More rows take PostgreSQL minutes, and say nothing new."""
+SCATTERING = 7_368_787
+"""Prime: times this, modulo a number of rows, ids are all there once more, as if in any order, and each file has some from everywhere."""
 SQL = "SELECT id, amount * 2 AS doubled, team FROM bench_rows WHERE amount >= 0"
 
 
 def run(ground: Ground) -> Iterator[Comparison]:
-    """Two comparisons for each number of rows; with what each process has of memory at most."""
-    ground.meter.looks_at_trees = True
+    """Four comparisons for each number of rows: storing, the memory of it, and one row by ids that are in order in the files, or in any."""
     for rows in SIZES[ground.size]:
-        _source(ground, rows)
-        places = {"files": _lineage(ground, 0)} | ({"PostgreSQL": _lineage(ground, 2**62)} if rows <= IN_POSTGRESQL else {})
+        places = ("files", "PostgreSQL") if rows <= IN_POSTGRESQL else ("files",)
         repeats = ground.repeats if rows < IN_POSTGRESQL else 1
+        source = _source(ground, rows, "id", "bench_rows")
+        lineages = {place: _lineage(ground, place) for place in places}
         stored: dict[str, Run] = {}
-        arms = {"plain Parquet write": Arm(_plain(ground), _rows_at)}
-        arms |= {f"in {name}": Arm(_storing(one, stored, name)) for name, one in places.items()}
+        arms = {"plain Parquet write": Arm(_plain(ground), _sums_at)}
+        arms |= {f"in {place}": Arm(_storing(one, stored, place), partial(_sums, ground.lineage)) for place, one in lineages.items()}
         yield compared(f"storing a result of {rows:,} rows", arms, ground.meter, repeats)
-        asked = {f"in {name}": Arm(_asking(ground, made, rows), len) for name, made in stored.items()}
-        floor = {"bare look-up in DuckDB": Arm(_floor(ground, stored["files"], rows), len)}
-        yield compared(f"explaining one of {rows:,} stored rows", floor | asked, ground.meter, ground.repeats)
-        for made in stored.values():
-            ground.lineage.drop(made.id)
+        alone = {name: elsewhere(__name__, name, source) for name in ("plain Parquet write", *(f"in {place}" for place in places))}
+        yield compared(f"memory of storing a result of {rows:,} rows, each in a process of its own", alone, ground.meter, 1)
+        yield _explaining(ground, stored, rows, "bench_rows", "")
+        _drop(ground, stored)
+        _source(ground, rows, f"id * {SCATTERING} % {rows}", "bench_rows")
+        for place, one in lineages.items():
+            _storing(one, stored, place)()
+        yield _explaining(ground, stored, rows, "bench_rows", ", ids in any order")
+        _drop(ground, stored)
 
 
-def _source(ground: Ground, rows: int) -> None:
-    path = str(ground.folder / f"rows_{rows}")
-    columns = ["id", "id % 1000 AS amount", "concat('team ', id % 977) AS team"]
+def _explaining(ground: Ground, stored: dict[str, Run], rows: int, table: str, how: str) -> Comparison:
+    asked = {f"in {name}": Arm(_asking(ground, made, rows, table)) for name, made in stored.items()}
+    floor = {"bare look-up in DuckDB": Arm(_floor(ground, stored["files"], rows), lambda found: [_source_row(*row[:3]) for row in found])}
+    return compared(f"explaining one of {rows:,} stored rows{how}", floor | asked, ground.meter, ground.repeats)
+
+
+def _source_row(number: int, doubled: int, team: str) -> dict[str, Any]:
+    """What stands behind a row of the result."""
+    return {"id": number, "amount": doubled // 2, "team": team}
+
+
+def _drop(ground: Ground, stored: dict[str, Run]) -> None:
+    while stored:
+        ground.lineage.drop(stored.popitem()[1].id)
+
+
+@contextmanager
+def alone(way: str, source: str) -> Iterator[Work]:
+    """A way of storing, in a process with a session and a store of its own."""
+    with ground_of("small", 1) as ground:
+        ground.meter.looks_at_trees = True
+        ground.spark.read.parquet(source).createOrReplaceTempView("bench_rows")
+        if way.startswith("in "):
+            do: Callable[[], Any] = _storing(_lineage(ground, way[3:]), {}, way)
+            yield Work(do, lambda: _sums(ground.lineage, do()), ground.meter, ground.beside)
+        else:
+            do = _plain(ground)
+            yield Work(do, lambda: _sums_at(do()), ground.meter, ground.beside)
+
+
+def _source(ground: Ground, rows: int, number: str, table: str) -> str:
+    path = str(ground.folder / f"rows_{rows}{'_scattered' if '%' in number else ''}")
+    columns = [f"{number} AS id", "id % 1000 AS amount", "concat('team ', id % 977) AS team"]
     ground.spark.range(0, rows, numPartitions=4 if rows < 10**7 else 32).selectExpr(*columns).write.parquet(path)
-    ground.spark.read.parquet(path).createOrReplaceTempView("bench_rows")
+    ground.spark.read.parquet(path).createOrReplaceTempView(table)
+    return path
 
 
-def _lineage(ground: Ground, least: int) -> Lineage:
-    """Its runs put so many rows and more into files."""
+def _lineage(ground: Ground, place: str) -> Lineage:
+    """Its runs put all rows into files, or none."""
     made = Lineage(ground.spark, store=ground.lineage.store, data=str(ground.folder))
     assert made.data is not None
-    made.data = replace(made.data, rows=least)
+    made.data = replace(made.data, rows=0 if place == "files" else 2**62)
     return made
 
 
@@ -70,27 +111,43 @@ def _plain(ground: Ground) -> Callable[[], Path]:
     return write
 
 
-def _rows_at(where: Path) -> int:
-    return sum(parquet.read_metadata(path).num_rows for path in where.glob("*.parquet"))
+SUMS = "count(*), sum({0}), sum({1}), sum(({0} * 31 + {1}) % 1000003), sum(length({2}) * ({0} % 1009))"
+"""Of the three columns of a result: two tables have the same where they have the same rows, but for a wonder."""
 
 
-def _storing(lineage: Lineage, stored: dict[str, Run], name: str) -> Callable[[], int]:
-    def store() -> int:
+def _sums_at(where: Path | str, columns: tuple[str, ...] = ("id", "doubled", "team")) -> list[int]:
+    (found,) = duckdb.execute(f"SELECT {SUMS.format(*columns)} FROM read_parquet('{where}/*.parquet')").fetchall()
+    return [int(one) for one in found]
+
+
+def _sums(lineage: Lineage, made: Run) -> list[int]:
+    """Of the rows that a run stored, wherever they are."""
+    stored, columns = lineage.store.materializations(made.id)["result"], ("c0", "c1", "c2")
+    if stored.folder is not None:
+        return _sums_at(local_path(stored.folder) or "", columns)
+    with closing(psycopg2.connect(lineage.store.url)) as connection, connection.cursor() as cursor:
+        cursor.execute(f"SELECT {SUMS.format(*columns)} FROM {stored.table}")
+        ((*found,),) = cursor.fetchall()
+    return [int(one) for one in found]
+
+
+def _storing(lineage: Lineage, stored: dict[str, Run], name: str) -> Callable[[], Run]:
+    def store() -> Run:
         if name in stored:
             lineage.drop(stored[name].id)
         stored[name] = lineage.run(SQL, name=f"bench in {name}", strategy="full_materialization")
         stored[name].close()
-        return stored[name].record.row_counts["result"]
+        return stored[name]
 
     return store
 
 
-def _asking(ground: Ground, made: Run, rows: int) -> Callable[[], Any]:
+def _asking(ground: Ground, made: Run, rows: int, table: str) -> Callable[[], Any]:
     asked, numbers = Lineage(store=ground.lineage.store), _numbers(rows)
 
     def ask() -> Any:
         found = asked.get_run(made.id).explain(f"id = {next(numbers)}", save=False)
-        return found.sources["bench_rows"].rows.to_pylist()
+        return found.sources[table].rows.to_pylist()
 
     return ask
 

@@ -5,14 +5,12 @@ Each is measured in a process of its own, after the libraries are loaded: second
 
 from __future__ import annotations
 
-import json
-import subprocess
+import hashlib
 import sys
-import time
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, replace
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -25,9 +23,11 @@ from airflow_lineage_provider.plan.relation import Relation
 from airflow_lineage_provider.sources.duckdb_query import fetched
 from airflow_lineage_provider.sources.duckdb_source import duckdb_source
 from airflow_lineage_provider.sources.parquet import read_positions
-from tests.bench.comparison import AnswersDiffer, Comparison
+from tests.bench.arms import sorted_rows
+from tests.bench.comparison import Comparison, compared
+from tests.bench.elsewhere import Work, elsewhere
 from tests.bench.ground import Ground
-from tests.bench.readings import Reading
+from tests.bench.readings import Meter
 
 ROWS = 1_000_000
 KINDS = {"i": "bigint", "f": "double", "s": "string"}
@@ -48,37 +48,38 @@ def source(path: Path) -> Source:
     return Source(relation=Relation(name="t", kind="files", format="parquet"), output=output, columns=tuple(names), leaf=0)
 
 
-def rows(path: Path, count: int) -> Callable[[], int]:
+def rows(path: Path, count: int) -> Callable[[], pa.Table]:
     """Rows at positions, with all their columns."""
     at = [(n * ROWS) // count + 17 for n in range(count)]
     keys = pa.table({"key_0": pa.array([7] * count, pa.int64()), "key_1": pa.array(at, pa.int64())})
     leaf = source(path)
-    return lambda: int(read_positions(leaf, {"7": str(path)}, keys, {}).num_rows)
+    return lambda: read_positions(leaf, {"7": str(path)}, keys, {}).select(list(leaf.columns))
 
 
-def group(path: Path, _count: int) -> Callable[[], int]:
+def group(path: Path, _count: int) -> Callable[[], pa.Table]:
     """The positions of a group's rows, as a tracing query finds them."""
     key = SourceIdentity(kind="file_position", columns=(KeyColumn(name="file", type="bigint"), KeyColumn(name="position", type="bigint")))
     leaf = replace(source(path), output=source(path).output[:1], columns=("i0",))
 
-    def find() -> int:
+    def find() -> pa.Table:
         read = duckdb_source(leaf, key, ["i0", "file", "position"], {"7": str(path)}, {})
-        query = "SELECT t.file, t.position FROM t JOIN target ON t.i0 = target.i0"
-        return int(fetched(query, views={"t": read.query}, tables={"target": pa.table({"i0": [4711]})}, paths=read.paths).num_rows)
+        query = "SELECT t.position FROM t JOIN target ON t.i0 = target.i0"
+        return fetched(query, views={"t": read.query}, tables={"target": pa.table({"i0": [4711]})}, paths=read.paths)
 
     return find
 
 
-def bare(what: str, path: Path, count: int) -> Callable[[], int]:
+def bare(what: str, path: Path, count: int) -> Callable[[], pa.Table]:
     """The same by DuckDB alone."""
     import duckdb
 
     at = ", ".join(str((n * ROWS) // count + 17) for n in range(count))
+    given = f"FROM read_parquet('{path}', file_row_number = true) WHERE"
     asked = {
-        "rows": f"SELECT * FROM read_parquet('{path}', file_row_number = true) WHERE file_row_number IN ({at})",
-        "group": f"SELECT file_row_number FROM read_parquet('{path}', file_row_number = true) WHERE i0 = 4711",
+        "rows": f"SELECT * EXCLUDE (file_row_number) {given} file_row_number IN ({at})",
+        "group": f"SELECT file_row_number {given} i0 = 4711",
     }
-    return lambda: len(duckdb.execute(asked[what]).fetchall())
+    return lambda: duckdb.execute(asked[what]).to_arrow_table()
 
 
 def run(ground: Ground) -> Iterator[Comparison]:
@@ -89,39 +90,22 @@ def run(ground: Ground) -> Iterator[Comparison]:
         *(("rows", ("bare DuckDB", "duckdb", "arrow"), n) for n in (1, 100, 10_000)),
         ("group", ("bare DuckDB", "duckdb"), 1),
     ):
-        found = {by: [_elsewhere(what, by, path, count) for _ in range(ground.repeats)] for by in ways}
-        if len({one["rows"] for some in found.values() for one in some}) != 1:
-            raise AnswersDiffer(f"{what} {count}: {found}")
-        readings = {by: [Reading(**one["reading"]) for one in some] for by, some in found.items()}
-        facts = {by: {"memory, MB": max(one["megabytes"] for one in some)} for by, some in found.items()}
-        yield Comparison(f"{count:,} {what} of a Parquet file of {ROWS:,} rows and 24 columns", ways[0], readings, facts)
+        arms = {by: elsewhere(__name__, what, by, str(path), str(count)) for by in ways}
+        yield compared(f"{count:,} {what} of a Parquet file of {ROWS:,} rows and 24 columns", arms, ground.meter, ground.repeats)
 
 
-def _elsewhere(what: str, by: str, path: Path, count: int) -> dict[str, Any]:
-    """In a process of its own, which prints what it measured."""
-    own = [sys.executable, "-m", __name__, what, by, str(path), str(count)]
-    found: dict[str, Any] = json.loads(subprocess.run(own, check=True, capture_output=True, text=True).stdout)
-    return found
-
-
-def _most_memory() -> float:
-    """The most that this process has had so far, in megabytes; Linux tells."""
-    status = Path("/proc/self/status").read_text()
-    return int(status.partition("VmHWM:")[2].split()[0]) / 1024
-
-
-def _here(what: str, by: str, path: Path, count: int) -> dict[str, Any]:
+@contextmanager
+def alone(what: str, by: str, where: str, count: str) -> Iterator[Work]:
+    """One way, after the libraries are loaded."""
     if by == "arrow":
         sys.modules["duckdb"] = None  # type: ignore[assignment]
     else:
         import duckdb  # noqa: F401
-    asked = bare(what, path, count) if by == "bare DuckDB" else {"rows": rows, "group": group}[what](path, count)
-    cpu, memory, started = time.process_time(), _most_memory(), time.perf_counter()
-    found = asked()
-    reading = Reading(wall=time.perf_counter() - started, cpu={"driver": time.process_time() - cpu})
-    return {"rows": found, "reading": asdict(reading), "megabytes": round(_most_memory() - memory)}
+    path, number = Path(where), int(count)
+    do = bare(what, path, number) if by == "bare DuckDB" else {"rows": rows, "group": group}[what](path, number)
+    yield Work(do, lambda: _digest(do()), Meter(None, None))
 
 
-if __name__ == "__main__":
-    what, by, where, count = sys.argv[1:]
-    print(json.dumps(_here(what, by, Path(where), int(count))))
+def _digest(table: pa.Table) -> str:
+    """Of the rows' values, whatever their order."""
+    return hashlib.sha256("\n".join(sorted_rows(table.to_pylist())).encode()).hexdigest()

@@ -1,0 +1,87 @@
+"""Arms that are done in a process of their own each time: what it has of memory at most is theirs alone, and nothing is warm.
+
+``alone(*arguments)`` of an experiment's module is a context that gives the work, and the meter that reads it, in that process.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import asdict, dataclass
+from functools import partial
+from importlib import import_module
+from typing import Any
+
+import psutil
+
+from tests.bench.comparison import Arm
+from tests.bench.memory import most_at
+from tests.bench.profiles import ALONE, Beside, profile
+from tests.bench.readings import Meter, Reading
+
+MEMORY = "memory, MB"
+"""What a process had at most beyond what it had before the work."""
+
+
+@dataclass(frozen=True)
+class Work:
+    """What is to be done in the other process. ``answer`` does it, too, and gives what JSON has, and other arms give as well."""
+
+    do: Callable[[], Any]
+    answer: Callable[[], Any]
+    meter: Meter
+    beside: Beside = ALONE
+
+
+Alone = Callable[..., AbstractContextManager[Work]]
+
+
+def elsewhere(module: str, *arguments: str) -> Arm:
+    """The work that a module has for these arguments."""
+    ask = partial(_asked, module, arguments)
+    return Arm(
+        lambda: None,
+        lambda _: ask("answer"),
+        reading=lambda _: Reading(**ask("read")),
+        profile=lambda: str(ask("profile")),
+        parts={MEMORY: lambda: str(ask("memory"))},
+    )
+
+
+def _asked(module: str, arguments: tuple[str, ...], how: str) -> Any:
+    own = [sys.executable, "-m", __name__, module, how, *arguments]
+    done = subprocess.run(own, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(f"{' '.join(own[2:])}: {done.stderr[-2000:]}")
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def _read(work: Work) -> dict[str, Any]:
+    before = psutil.Process().memory_info().rss
+    with work.meter.reading() as reading:
+        work.do()
+    reading.counts[MEMORY] = max(round(reading.memory.get("driver", 0.0) - before / 2**20), 0)
+    return asdict(reading)
+
+
+HOW: dict[str, Callable[[Work], Any]] = {
+    "answer": lambda work: work.answer(),
+    "read": _read,
+    "profile": lambda work: profile(work.do, work.beside),
+    "memory": lambda work: most_at(work.do),
+}
+
+
+def main() -> None:
+    """Do it, and print what was found, as JSON."""
+    module, how, *arguments = sys.argv[1:]
+    alone: Alone = import_module(module).alone
+    with alone(*arguments) as work:
+        print(json.dumps(HOW[how](work)))
+
+
+if __name__ == "__main__":
+    main()
