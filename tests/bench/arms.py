@@ -10,6 +10,7 @@ from typing import Any
 from pyarrow import parquet
 
 from airflow_lineage_provider.recorded_run import Run
+from airflow_lineage_provider.running.plain import called
 from airflow_lineage_provider.words import Reasons, Strategy
 from tests.bench.comparison import Arm, Comparison, compared
 from tests.bench.ground import Ground
@@ -32,6 +33,12 @@ def recorded(ground: Ground, sql: str, strategy: Strategy, reasons: Reasons = "l
         ground.lineage.run(sql, name=name, strategy=strategy, reasons=reasons, output=f"{where}+overwrite").close()
 
     return Arm(run, lambda _: rows_of(where))
+
+
+def not_recorded(ground: Ground, sql: str) -> Arm:
+    """As a task with lineage off does it."""
+    where = ground.folder / "written" / "lineage off"
+    return Arm(lambda: called(ground.spark, lambda spark: spark.sql(sql), {}, f"{where}+overwrite", "bench off"), lambda _: rows_of(where))
 
 
 def collected(ground: Ground, sql: str) -> Arm:

@@ -28,12 +28,16 @@ MEMORY = "memory, MB"
 
 @dataclass(frozen=True)
 class Work:
-    """What is to be done in the other process. ``answer`` does it, too, and gives what JSON has, and other arms give as well."""
+    """What is to be done in the other process. ``answer`` does it, too, and gives what JSON has, and other arms give as well.
+
+    ``counts`` are further ones, after it.
+    """
 
     do: Callable[[], Any]
     answer: Callable[[], Any]
     meter: Meter
     beside: Beside = ALONE
+    counts: Callable[[], dict[str, int]] = dict
 
 
 Alone = Callable[..., AbstractContextManager[Work]]
@@ -64,6 +68,7 @@ def _read(work: Work) -> dict[str, Any]:
     with work.meter.reading() as reading:
         work.do()
     reading.counts[MEMORY] = max(round(reading.memory.get("driver", 0.0) - before / 2**20), 0)
+    reading.counts |= work.counts()
     return asdict(reading)
 
 

@@ -24,16 +24,19 @@ class Goal:
     inverse: bool = False
     least: float | None = None
     most: float | None = None
+    report: bool = False
     size: str = ""
     paper: str = ""
 
     def __post_init__(self) -> None:
-        """:raises ValueError: it has no bound, or two."""
-        if (self.least is None) == (self.most is None):
-            raise ValueError(f"the goal {self.figure!r} needs either a least or a most")
+        """:raises ValueError: it has no bound, or two; or it has one, and is for the report alone."""
+        if (self.least is not None) + (self.most is not None) + self.report != 1:
+            raise ValueError(f"the goal {self.figure!r} needs either a least or a most, or is for the report alone")
 
     def reached(self, measured: float) -> bool:
-        """Never by what is not a number."""
+        """Never by what is not a number; always by what is for the report alone."""
+        if self.report:
+            return True
         return measured >= self.least if self.least is not None else self.most is not None and measured <= self.most
 
     def measured(self, title: str, figures: Mapping[str, Mapping[str, float]]) -> Iterator[tuple[str, float]]:

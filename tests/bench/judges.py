@@ -46,24 +46,24 @@ def cheap_exam() -> ReasonedUdf:
     return exam
 
 
-def fitted_forest() -> tuple[Any, pd.DataFrame]:
+def fitted_forest(trees: int = 20) -> tuple[Any, pd.DataFrame]:
     """A forest over three features, and what it was fitted to."""
     from sklearn.ensemble import RandomForestClassifier
 
     random = np.random.default_rng(0)
     sample = pd.DataFrame({name: random.uniform(500, 10_000, 400) for name in ("income", "debt", "amount")})
     rejected = (sample["debt"] + sample["amount"] > 1.5 * sample["income"]).to_numpy()
-    return RandomForestClassifier(20, max_depth=6, random_state=0, n_jobs=1).fit(sample, np.where(rejected, "Reject", "Accept")), sample
+    return RandomForestClassifier(trees, max_depth=6, random_state=0, n_jobs=1).fit(sample, np.where(rejected, "Reject", "Accept")), sample
 
 
-def expensive_exam() -> ReasonedUdf:
+def expensive_exam(trees: int = 20) -> ReasonedUdf:
     """A forest that is asked a row at a time, as many a scoring service is; SHAP gives its reasons."""
     from airflow_lineage_provider.reasons.shap_adapter import shap_udf
 
-    forest, sample = fitted_forest()
-    batched = shap_udf(forest, list(sample.columns), name="batched_exam", background=sample.head(50))
+    forest, sample = fitted_forest(trees)
+    batched = shap_udf(forest, list(sample.columns), name=f"batched_exam_{trees}", background=sample.head(50))
 
-    @reasoned_udf("string", name="expensive_exam", model=forest)
+    @reasoned_udf("string", name="expensive_exam" if trees == 20 else f"expensive_exam_{trees}", model=forest)
     def exam(income: float, debt: float, amount: float) -> str:
         return str(forest.predict(pd.DataFrame({"income": [income], "debt": [debt], "amount": [amount]}))[0])
 

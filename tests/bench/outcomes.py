@@ -30,12 +30,16 @@ class Outcome:
     @property
     def bound(self) -> str:
         """The goal's, as people read it."""
+        if self.goal.report:
+            return "to be told"
         return f"≥ {text(self.goal.least)}" if self.goal.least is not None else f"≤ {text(self.goal.most)}"
 
     @property
     def verdict(self) -> str:
         if self.measured is None:
             return "not measured"
+        if self.goal.report:
+            return "told"
         return "reached" if self.goal.reached(self.measured) else "not reached"
 
 
@@ -65,7 +69,7 @@ def goals_table(found: list[Outcome]) -> Table:
     table.caption = f"{missing} goals not measured by these experiments at this size" if missing else ""
     for one in found:
         if one.measured is not None:
-            style = "" if one.verdict == "reached" else "red"
+            style = "red" if one.verdict == "not reached" else ""
             verdict = f"{one.verdict}, busy" if one.is_busy else one.verdict
             table.add_row(*map(escape, (one.goal.figure, one.bound, text(one.measured), verdict, one.where)), style=style)
     return table

@@ -39,7 +39,7 @@ threads, Spark's stages and PostgreSQL's statements; of a count it says what was
 {% if size == "small" %}Ratios to Rerun grow with the data: the papers' are those of their sizes (<code>--size full</code>).{% endif %}</p>
 <div class="wide"><table class="goals"><tr><th>figure</th><th class="number">goal</th><th class="number">measured</th><th>verdict</th>
 <th class="number">paper</th><th>where</th></tr>
-{% for one in missed + reached + unmeasured %}<tr class="{{ one.verdict }}">
+{% for one in missed + reached + told + unmeasured %}<tr class="{{ one.verdict }}">
 <td>{{ one.goal.figure }}</td><td class="number">{{ one.bound }}</td><td class="number">{{ text(one.measured) }}</td>
 <td class="verdict">{{ one.verdict }}{% if one.is_busy %} <b class="busy">busy</b>{% endif %}</td>
 <td class="number">{{ one.goal.paper }}</td>
@@ -66,7 +66,7 @@ def write_report(results: Results, path: Path) -> None:
     shown = {name: [_shown(one) for one in some] for name, some in results.experiments.items()}
     page = Environment(autoescape=True).from_string(_PAGE)
     found = outcomes(results, goals())
-    verdicts = {verdict: [one for one in found if one.verdict == verdict] for verdict in ("reached", "not reached", "not measured")}
+    verdicts = {verdict: [one for one in found if one.verdict == verdict] for verdict in ("reached", "told", "not reached", "not measured")}
     told = page.render(
         experiments=shown,
         machine=results.machine,
@@ -74,6 +74,7 @@ def write_report(results: Results, path: Path) -> None:
         failed=results.failed,
         goals=found,
         reached=verdicts["reached"],
+        told=verdicts["told"],
         missed=verdicts["not reached"],
         unmeasured=verdicts["not measured"],
         busy=sum(one.is_busy(results.cores) for some in results.experiments.values() for one in some),

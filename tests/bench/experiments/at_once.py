@@ -38,7 +38,7 @@ def run(ground: Ground) -> Iterator[Comparison]:
     yield _told(compared(f"{EACH} explanations, each by a process of its own", apart, ground.meter, ground.repeats))
 
 
-def _compared(ground: Ground, title: str, does: Mapping[str, Callable[[], list[int]]]) -> Comparison:
+def _compared(ground: Ground, title: str, does: Mapping[str, Callable[[], list[list[int]]]]) -> Comparison:
     return _told(compared(title, {name: Arm(do) for name, do in does.items()}, ground.meter, ground.repeats))
 
 
@@ -47,38 +47,44 @@ def _told(found: Comparison) -> Comparison:
     return found
 
 
-def _pooled(workers: int, do: Callable[[int], int]) -> list[int]:
+def _pooled(workers: int, do: Callable[[int], list[int]]) -> list[list[int]]:
     with ThreadPoolExecutor(workers) as pool:
         return list(pool.map(do, range(EACH)))
 
 
-def _runs(ground: Ground, workers: int) -> list[int]:
-    """The number of rows of each, which their own condition decides."""
+def _runs(ground: Ground, workers: int) -> list[list[int]]:
+    """The rows' numbers of each, which their own condition decides."""
 
-    def record(number: int) -> int:
+    def record(number: int) -> list[int]:
         made = ground.lineage.run(SQL.format(least=number), name=f"bench at once {number}")
+        found = sorted(row["id"] for row in made.result.select("id").collect())
         made.close()
-        return made.record.row_counts["result"]
+        return found
 
     return _pooled(workers, record)
 
 
-def _explained(ground: Ground, made: str, workers: int) -> list[int]:
+def _behind(lineage: Lineage, made: str, number: int) -> list[int]:
+    rows = lineage.get_run(made).explain(f"id < {number + 1}", across=False).sources["bench_at_once"].rows
+    return sorted(rows.column("id").to_pylist())
+
+
+def _explained(ground: Ground, made: str, workers: int) -> list[list[int]]:
     asked = Lineage(store=ground.lineage.store)
 
-    def ask(number: int) -> int:
-        return int(asked.get_run(made).explain(f"id < {number + 1}", across=False).sources["bench_at_once"].rows.num_rows)
+    def ask(number: int) -> list[int]:
+        return _behind(asked, made, number)
 
     return _pooled(workers, ask)
 
 
-def _apart(ground: Ground, made: str, workers: int) -> tuple[list[int], Reading]:
+def _apart(ground: Ground, made: str, workers: int) -> tuple[list[list[int]], Reading]:
     """With what the processes took, which are not this one's: their starts and imports are the most of it."""
     own = [sys.executable, "-m", __name__, made]
     known = os.environ | {"AIRFLOW_LINEAGE_STORE": ground.lineage.store.url}
 
-    def ask(number: int) -> int:
-        return int(subprocess.run([*own, str(number)], check=True, capture_output=True, text=True, env=known).stdout)
+    def ask(number: int) -> list[int]:
+        return list(map(int, subprocess.run([*own, str(number)], check=True, capture_output=True, text=True, env=known).stdout.split()))
 
     before, started = _of_ended_children(), time.perf_counter()
     found = _pooled(workers, ask)
@@ -93,4 +99,4 @@ def _of_ended_children() -> float:
 if __name__ == "__main__":
     asked_run, at = sys.argv[1:]
     with Lineage() as here:
-        print(here.get_run(asked_run).explain(f"id < {int(at) + 1}", across=False).sources["bench_at_once"].rows.num_rows)
+        print(*_behind(here, asked_run, int(at)))

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Any
 
 from airflow_lineage_provider import reasoned_udf
 from tests.bench.arms import recorded, written
@@ -10,6 +13,8 @@ from tests.bench.comparison import Arm, Comparison, compared
 from tests.bench.ground import Ground
 
 ROWS = 100
+GROWTH = "CPU ÷ per factor of ten, beyond plain's"
+"""By how much more than plain Spark's the cost of a run grows each time that the size does so."""
 WIDTHS = {"small": (1, 10, 100), "full": (1, 10, 100, 1_000)}
 DEPTHS = {"small": (1, 10, 50), "full": (1, 10, 50, 200)}
 UDFS = {"small": (1, 4, 16), "full": (1, 4, 16, 64)}
@@ -37,8 +42,22 @@ def _grown(ground: Ground, what: str, sizes: Sequence[int], query: Callable[[Gro
     for size in sizes:
         sql = query(ground, size)
         plain, made = written(ground, sql, f"plain {size}"), recorded(ground, sql, "function_materialization")
-        arms |= {f"plain, {size:,}": _counted(plain), f"recorded, {size:,}": _counted(made)}
-    return compared(f"{ROWS} rows, {what}", arms, ground.meter, ground.repeats)
+        arms |= _checked({f"plain, {size:,}": plain, f"recorded, {size:,}": made})
+    found = compared(f"{ROWS} rows, {what}", arms, ground.meter, ground.repeats)
+    cpu = {name: figures["CPU, s"] for name, figures in found.figures().items()}
+    for size in sizes[1:]:
+        grown = {kind: cpu[f"{kind}, {size:,}"] / cpu[f"{kind}, {sizes[0]:,}"] for kind in ("plain", "recorded")}
+        found.facts[f"recorded, {size:,}"] = {GROWTH: per_factor_of_ten(grown["recorded"] / grown["plain"], size / sizes[0])}
+    return found
+
+
+def per_factor_of_ten(growth: float, factor: float) -> float:
+    """What something that grew so much while a size did so grew by each time that the size did ten times.
+
+    >>> per_factor_of_ten(9.0, 100.0)
+    3.0
+    """
+    return float(f"{growth ** (1 / math.log10(factor)):.4g}")
 
 
 def _beside_tables(ground: Ground) -> Iterator[Comparison]:
@@ -54,9 +73,16 @@ def _beside_tables(ground: Ground) -> Iterator[Comparison]:
         yield compared(f"{ROWS} rows, {tables:,} tables and views in the catalog", arms, ground.meter, ground.repeats)
 
 
-def _counted(arm: Arm) -> Arm:
-    """The sizes have other columns, and as many rows."""
-    return Arm(arm.do, lambda given: len(arm.answer(given)))
+def _checked(arms: dict[str, Arm]) -> dict[str, Arm]:
+    """The sizes have other rows: each arm says whether it gives those of the first of its size."""
+    first = next(iter(arms.values()))
+    return {name: Arm(arm.do, partial(_is_like, first, arm)) for name, arm in arms.items()}
+
+
+def _is_like(first: Arm, arm: Arm, given: Any) -> bool:
+    """Both have written by now, if it is not the first."""
+    rows = arm.answer(given)
+    return len(rows) == ROWS and rows == first.answer(None)
 
 
 def _table(ground: Ground, name: str, columns: int, partitions: int = 1) -> str:

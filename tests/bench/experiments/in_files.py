@@ -124,7 +124,7 @@ def _sums(lineage: Lineage, made: Run) -> list[int]:
     """Of the rows that a run stored, wherever they are."""
     stored, columns = lineage.store.materializations(made.id)["result"], ("c0", "c1", "c2")
     if stored.folder is not None:
-        return _sums_at(local_path(stored.folder) or "", columns)
+        return _sums_at(local_path(stored.folder) or stored.folder, columns)
     with closing(psycopg2.connect(lineage.store.url)) as connection, connection.cursor() as cursor:
         cursor.execute(f"SELECT {SUMS.format(*columns)} FROM {stored.table}")
         ((*found,),) = cursor.fetchall()

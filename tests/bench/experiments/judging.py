@@ -15,14 +15,18 @@ from tests.bench.judges import applications, cheap_exam, expensive_exam, judging
 
 CHEAP = {"small": 100_000, "full": 1_000_000}
 EXPENSIVE = {"small": 2_000, "full": 20_000}
+EXPLAINED = {"small": 200, "full": 4_000}
+"""Rows that are explained by a larger forest, eagerly and lazily."""
+TREES = 50
 
 
 def run(ground: Ground) -> Iterator[Comparison]:
-    """The cheap rule; the expensive model; and the expensive model explained eagerly, on a tenth of the rows."""
+    """The cheap rule; the expensive model, explained eagerly on a tenth of the rows; and what eager reasons cost beside lazy ones."""
     cheap, expensive = cheap_exam(), expensive_exam()
     yield _of(ground, cheap, CHEAP[ground.size], ("lazy", "eager"), "a cheap rule")
     yield _of(ground, expensive, EXPENSIVE[ground.size], ("lazy",), "an expensive model")
     yield _of(ground, expensive, EXPENSIVE[ground.size] // 10, ("eager",), "an expensive model")
+    yield _of(ground, expensive_exam(TREES), EXPLAINED[ground.size], ("lazy", "eager"), f"a forest of {TREES}")
 
 
 def _of(ground: Ground, udf: ReasonedUdf, rows: int, kinds: tuple[Reasons, ...], what: str) -> Comparison:

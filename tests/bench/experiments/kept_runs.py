@@ -93,16 +93,32 @@ def _arms(store: Store, url: str, known: str, again: Callable[[], str]) -> dict[
     def opened() -> None:
         Store.open(url).close()
 
-    def connected() -> None:
+    def connected() -> int:
         with closing(adbc_connect(store.url)) as connection, connection.cursor() as cursor:
             cursor.execute("SELECT 1")
-            cursor.fetchall()
+            return int(cursor.fetchall()[0][0])
 
-    does: dict[str, Callable[[], Any]] = {
-        "opening the store": opened,
-        "the newest run": lambda: store.latest_run("bench kept"),
-        "a new connection": connected,
-        "recording and dropping a run": lambda: store.drop_run(again()),
-        "an answer": lambda: asked.get_run(known).explain("team = 3", save=False),
+    newest = next(one.id for one in store.runs("bench kept", 10) if one.status == "complete")
+    behind = sorted(tuple(row.values()) for row in ({"id": n, "team": 3, "twice": 2 * n} for n in range(100) if n % 7 == 3))
+
+    def answered(found: Any) -> bool:
+        return sorted(tuple(row.values()) for row in found.sources["bench_kept"].rows.to_pylist()) == behind
+
+    # They do different things: each says whether what it gave is right.
+    return {
+        "opening the store": Arm(opened, lambda _: True),
+        "the newest run": Arm(lambda: store.latest_run("bench kept"), lambda found: found.id == newest),
+        "a new connection": Arm(connected, lambda found: found == 1),
+        "recording and dropping a run": Arm(lambda: _dropped(store, again()), lambda made: made not in _ids(store)),
+        "an answer": Arm(lambda: asked.get_run(known).explain("team = 3", save=False), answered),
     }
-    return {name: Arm(do, lambda _: None) for name, do in does.items()}
+
+
+def _dropped(store: Store, made: str) -> str:
+    store.drop_run(made)
+    return made
+
+
+def _ids(store: Store) -> set[str]:
+    """Of the newest runs that are there."""
+    return {one.id for one in store.runs("bench kept", 10) if one.status != "dropped"}

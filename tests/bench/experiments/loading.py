@@ -9,9 +9,12 @@ import io
 import itertools
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import psycopg2
 import psycopg2.extras
 import pyarrow as pa
@@ -29,6 +32,8 @@ INSERTED = 100_000
 TYPES = {"int64": "bigint", "double": "double", "string": "string"}
 _WRITTEN: dict[str, str | Path] = {}
 """The table or file that each arm wrote last."""
+SUMS = "count(*), sum({0}), sum({1}), sum({2}), sum(length({3}) * ({0} % 1009)), sum({4} * 31 + {5}), sum(({0} * 7 + {2}) % 1000003)"
+"""Of the six columns: two tables have the same where they have the same rows, but for a wonder."""
 DDL = "id bigint, income float8, debt bigint, judge text, file bigint, position bigint"
 
 
@@ -39,6 +44,7 @@ def run(ground: Ground) -> Iterator[Comparison]:
         table = _table(rows)
         arms = {
             "raw ADBC": _adbc(ground, table),
+            "the store": _store(ground, run_id, table, "auto"),
             "the store, ADBC": _store(ground, run_id, table, "adbc"),
             "the store, psycopg2": _store(ground, run_id, table, "psycopg2"),
             "raw COPY of a text": _copy(ground, table),
@@ -55,6 +61,9 @@ def run(ground: Ground) -> Iterator[Comparison]:
         yield _indexing(ground, table)
         yield _through_spark(ground, table)
     ground.lineage.store.fail_run(run_id, "only a benchmark")
+
+
+_NAMES = {"auto": "the store", "adbc": "the store, ADBC", "psycopg2": "the store, psycopg2"}
 
 
 def _speeds(table: pa.Table, figures: Mapping[str, float]) -> dict[str, float]:
@@ -81,8 +90,8 @@ def _indexing(ground: Ground, table: pa.Table) -> Comparison:
     _copy(ground, table, "bench_loaded").do()
     arms = {
         "load, no index": _copy(ground, table, "bench_indexed"),
-        "index one column of loaded rows": Arm(_indexed(ground, "id"), _count(ground)),
-        "index two columns of loaded rows": Arm(_indexed(ground, "file, position"), _count(ground)),
+        "index one column of loaded rows": Arm(_indexed(ground, "id"), partial(_sums, ground)),
+        "index two columns of loaded rows": Arm(_indexed(ground, "file, position"), partial(_sums, ground)),
         "load into an indexed table": _copy(ground, table, "bench_indexed", "CREATE INDEX ON bench_indexed (id)"),
     }
     found = compared(f"indexing {rows:,} rows", arms, ground.meter, ground.repeats)
@@ -108,28 +117,42 @@ def _through_spark(ground: Ground, table: pa.Table) -> Comparison:
     ground.spark.read.parquet(str(path)).createOrReplaceTempView("bench_loading")
     sql, where = "SELECT * FROM bench_loading WHERE id >= 0", ground.folder / "loading_written"
 
-    def write() -> int:
+    def write() -> Path:
         ground.spark.sql(sql).write.mode("overwrite").parquet(str(where))
         _WRITTEN["Parquet by Spark"] = where
-        return sum(parquet.read_metadata(one).num_rows for one in where.glob("*.parquet"))
+        return where
 
     def recorded(name: str, lineage: Lineage) -> Arm:
-        def record() -> int:
+        def record() -> Path | str:
             stored = lineage.run(sql, name="bench loading", strategy="full_materialization")
             stored.close()
             result = lineage.store.materializations(stored.id)["result"]
-            folder = local_path(result.folder) if result.folder is not None else None
+            folder = Path(local_path(result.folder) or "") if result.folder is not None else None
             _WRITTEN[name] = folder or result.table
-            return stored.record.row_counts["result"]
+            return folder or result.table
 
-        return Arm(record)
+        columns = tuple(f"c{number}" for number in range(len(COLUMNS)))
+        return Arm(record, lambda at: _sums_at(at, columns) if isinstance(at, Path) else _sums(ground, at, columns))
 
     in_store = Lineage(ground.spark, store=ground.lineage.store, data="store")
-    arms = {"Parquet by Spark": Arm(write), "a run": recorded("a run", ground.lineage)}
+    arms = {"Parquet by Spark": Arm(write, _sums_at), "a run": recorded("a run", ground.lineage)}
     arms["a run, into PostgreSQL"] = recorded("a run, into PostgreSQL", in_store)
     found = compared(f"{table.num_rows:,} rows through Spark", arms, ground.meter, ground.repeats)
     found.facts = {name: _speeds(table, figures) | _size(ground, name) for name, figures in found.figures().items()}
+    for facts in found.facts.values():
+        facts["bytes on disk ÷"] = round(facts["bytes on disk"] / found.facts["Parquet by Spark"]["bytes on disk"], 3)
+    found.arms = {name: replace(arm, parts={"bytes on disk ÷": partial(_files, name)}) for name, arm in arms.items()}
     return found
+
+
+def _files(arm: str) -> str:
+    """What an arm wrote last: the bytes of each column."""
+    where = _WRITTEN[arm]
+    if not isinstance(where, Path):
+        return f"  table {where}"
+    query = "SELECT path_in_schema, any_value(compression), sum(total_compressed_size) FROM parquet_metadata(?) GROUP BY 1"
+    found = duckdb.execute(query, [f"{where}/*.parquet"]).fetchall()
+    return "\n".join(f"  {column}: {size:,} B, {compression}" for column, compression, size in found)
 
 
 def _table(rows: int) -> pa.Table:
@@ -150,10 +173,10 @@ def _store(ground: Ground, run_id: str, table: pa.Table, transport: Any) -> Arm:
     def load() -> str:
         made = ground.lineage.store.create_materialization(run_id, next(names), "segment", columns)
         made.loader(transport).load(0, 0, iter(table.to_batches(50_000)))
-        _WRITTEN[f"the store, {'ADBC' if transport == 'adbc' else transport}"] = made.table
+        _WRITTEN[_NAMES[transport]] = made.table
         return made.table
 
-    return Arm(load, _count(ground))
+    return Arm(load, lambda name: _sums(ground, name, tuple(f"c{number}" for number in range(len(columns)))))
 
 
 def _adbc(ground: Ground, table: pa.Table) -> Arm:
@@ -166,7 +189,7 @@ def _adbc(ground: Ground, table: pa.Table) -> Arm:
         _WRITTEN["raw ADBC"] = "bench_adbc"
         return "bench_adbc"
 
-    return Arm(load, _count(ground))
+    return Arm(load, partial(_sums, ground))
 
 
 def _copy(ground: Ground, table: pa.Table, into: str = "bench_copy", before: str = "") -> Arm:
@@ -177,7 +200,7 @@ def _copy(ground: Ground, table: pa.Table, into: str = "bench_copy", before: str
         cursor.copy_expert(f"COPY {into} FROM STDIN (FORMAT csv)", text)
 
     _WRITTEN["raw COPY of a text"] = "bench_copy"
-    return Arm(_into(ground, into, load, before), _count(ground))
+    return Arm(_into(ground, into, load, before), partial(_sums, ground))
 
 
 def _inserts(ground: Ground, table: pa.Table) -> Arm:
@@ -187,7 +210,7 @@ def _inserts(ground: Ground, table: pa.Table) -> Arm:
         psycopg2.extras.execute_batch(cursor, "INSERT INTO bench_inserts VALUES (%s, %s, %s, %s, %s, %s)", values, 1000)
 
     _WRITTEN["batched inserts"] = "bench_inserts"
-    return Arm(_into(ground, "bench_inserts", load), _count(ground))
+    return Arm(_into(ground, "bench_inserts", load), partial(_sums, ground))
 
 
 def _into(ground: Ground, name: str, load: Callable[[Any], None], before: str = "") -> Callable[[], str]:
@@ -203,14 +226,28 @@ def _into(ground: Ground, name: str, load: Callable[[Any], None], before: str = 
 def _parquet(ground: Ground, table: pa.Table) -> Arm:
     where = ground.folder / "loaded.parquet"
     _WRITTEN["Parquet"] = where
-    return Arm(lambda: parquet.write_table(table, where), lambda _: parquet.read_metadata(where).num_rows)
+    return Arm(lambda: parquet.write_table(table, where), lambda _: _sums_at(where))
 
 
-def _count(ground: Ground) -> Callable[[str], int]:
-    return lambda name: _asked(ground, f"SELECT count(*) FROM {name}")
+COLUMNS = ("id", "income", "debt", "judge", "file", "position")
+
+
+def _sums(ground: Ground, table: str, columns: tuple[str, ...] = COLUMNS) -> list[int]:
+    return [int(one) for one in _row(ground, f"SELECT {SUMS.format(*columns)} FROM {table}")]
+
+
+def _sums_at(where: Path, columns: tuple[str, ...] = COLUMNS) -> list[int]:
+    at = where if where.is_file() else f"{where}/*.parquet"
+    (found,) = duckdb.execute(f"SELECT {SUMS.format(*columns)} FROM read_parquet('{at}')").fetchall()
+    return [int(one) for one in found]
 
 
 def _asked(ground: Ground, query: str) -> int:
+    return int(_row(ground, query)[0])
+
+
+def _row(ground: Ground, query: str) -> tuple[Any, ...]:
     with closing(psycopg2.connect(ground.lineage.store.url)) as connection, connection.cursor() as cursor:
         cursor.execute(query)
-        return int(cursor.fetchone()[0])
+        (row,) = cursor.fetchall()
+        return tuple(row)

@@ -18,6 +18,7 @@ from pyarrow import csv
 from airflow_lineage_provider import Lineage
 from airflow_lineage_provider.errors import SparkRequired
 from airflow_lineage_provider.recorded_run import Run
+from tests.bench.arms import sorted_rows
 from tests.bench.comparison import AnswersDiffer, Arm, Comparison, compared
 from tests.bench.ground import Ground
 from tests.bench.peers.environment import PeerFailed, PeerPackage, PeerProcess, started
@@ -101,24 +102,37 @@ def _tables(ground: Ground, customers: int, orders: int) -> None:
 
 
 def _running(ground: Ground, asked: list[Question], peers: dict[str, PeerProcess], notes: dict[str, str]) -> Comparison:
-    def recorded() -> list[int]:
+    def recorded() -> list[Any]:
         made = [ground.lineage.run(one.sql, name="bench peers") for one in asked]
-        counts = [one.record.row_counts["result"] for one in made]
+        rows = [one.result.collect() for one in made]
         for one in made:
             one.close()
-        return counts
+        return rows
 
     arms: dict[str, Arm] = {
-        "plain DuckDB": Arm(lambda: [len(duckdb.execute(one.sql).fetchall()) for one in asked]),
-        "plain Spark": Arm(lambda: [len(ground.spark.sql(one.sql).collect()) for one in asked]),
-        "a run of ours": Arm(recorded),
+        "plain DuckDB": Arm(lambda: [duckdb.execute(one.sql).fetchall() for one in asked], _values),
+        "plain Spark": Arm(lambda: [ground.spark.sql(one.sql).collect() for one in asked], _values),
+        "a run of ours": Arm(recorded, _values),
     }
     if "smokedduck" in peers:
+        # (It tells how many rows it captured: its answers are held against those by hand below.)
+        right = _values(arms["plain DuckDB"].do())
         capturing = partial(_capturing, peers["smokedduck"], asked)
-        arms["smokedduck, capturing"] = Arm(capturing, lambda found: [one["answer"] for one in found], _reading)
+        said = partial(_said, right)
+        arms["smokedduck, capturing"] = Arm(capturing, said, _reading)
     found = compared(f"running: {', '.join(one.name for one in asked)}", arms, ground.meter, ground.repeats)
     found.notes = {f"{one.name}, Python {one.python}": notes.get(one.name) or f"installed; {one.told}" for one in PACKAGES}
     return found
+
+
+def _values(results: list[Any]) -> list[list[str]]:
+    return [sorted_rows(rows) for rows in results]
+
+
+def _said(right: list[list[str]], found: list[dict[str, Any]]) -> Any:
+    """The right rows where there are as many; or else what it says."""
+    counts = [one["answer"] for one in found]
+    return right if counts == list(map(len, right)) else counts
 
 
 def _capturing(peer: PeerProcess, asked: list[Question]) -> list[dict[str, Any]]:

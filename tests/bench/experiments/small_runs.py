@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
+
+import psutil
 
 from airflow_lineage_provider import reasoned_udf
 from tests.bench.arms import collected, recorded, stored, written
 from tests.bench.comparison import Arm, Comparison, compared
+from tests.bench.elsewhere import Work, elsewhere
 from tests.bench.ground import Ground
+from tests.bench.ground import ground as ground_of
 from tests.bench.told import calls_told
 from tests.in_turn import STRATEGIES
 
@@ -37,12 +42,32 @@ def run(ground: Ground) -> Iterator[Comparison]:
     # (There is one first run: what it called is noted while it goes on.)
     told = replace(first, parts={"JVM calls": lambda: calls_told(calls)})
     yield Comparison("ten rows, the first run of a process", "plain", readings, arms={"first run": told})
+    alone_arms = {way: elsewhere(__name__, way, str(ground.folder / "ten_rows.parquet")) for way in ("plain", "function_materialization")}
+    yield compared("ten rows without a UDF, the first run of a process", alone_arms, ground.meter, 1)
     often = replace(ground, repeats=3 * ground.repeats)
     for name, sql in {"with a UDF": SQL, "without": WITHOUT}.items():
         arms: dict[str, Arm] = {"plain": written(ground, sql)}
         yield _told(often, f"ten rows, {name}, written", arms | {one: recorded(ground, sql, one) for one in STRATEGIES})
         arms = {"plain": collected(ground, sql)}
         yield _told(often, f"ten rows, {name}, no output", arms | {one: stored(ground, sql, one) for one in STRATEGIES if one != "rerun"})
+
+
+@contextmanager
+def alone(way: str, rows: str) -> Iterator[Work]:
+    """In a process of its own, where nothing has had Spark start a Python worker."""
+    with ground_of("small", 1) as ground:
+        ground.spark.read.parquet(rows).createOrReplaceTempView("ten_rows")
+        arm = written(ground, WITHOUT) if way == "plain" else recorded(ground, WITHOUT, "function_materialization")
+        yield Work(arm.do, lambda: arm.answer(arm.do()), ground.meter, ground.beside, lambda: {"Python workers": _workers()})
+
+
+def _workers() -> int:
+    """Python processes below the JVM, which starts them as daemons that fork workers."""
+    return sum(one.name().startswith("python") for one in psutil.Process().children(recursive=True) if _below_java(one))
+
+
+def _below_java(process: psutil.Process) -> bool:
+    return any(one.name() == "java" for one in process.parents())
 
 
 def _told(ground: Ground, title: str, arms: dict[str, Arm]) -> Comparison:

@@ -1,0 +1,103 @@
+"""What the product is to reach, row by row, and that the benchmarks have a goal for each."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.bench.comparison import Comparison
+from tests.bench.goals import Goal, goals
+from tests.bench.outcomes import outcomes
+from tests.bench.readings import Reading
+from tests.bench.results import Results
+
+IN_POSTGRESQL = "one target, all of it in PostgreSQL"
+TEN = "TPC-H Q1, 3, 6, 10, 12"
+TO_REACH = {
+    "Rerun ÷ FM, expensive UDF, ≥ 372": ["Rerun ÷ FM, one target, expensive UDF (LFW)"],
+    "… then ≥ 1,000": ["Rerun ÷ FM, one target, expensive UDF (LFW), and then"],
+    "Rerun ÷ Full ≥ 497": ["Rerun ÷ Full, one target, expensive UDF (LFW)"],
+    "the same, cheap UDF ≥ 20": ["Rerun ÷ FM, one target, cheap UDF (LFW)", "Rerun ÷ Full, one target, cheap UDF (LFW)"],
+    "no Spark in FM and Full": ["jobs of Spark's for one target (LFW), FM and Full"],
+    "stored tuples, FM against Full": ["stored tuples, FM ÷ Full (LFW)", "stored tuples, FM ÷ Full (CDA Q9)"],
+    "one target, local Parquet or CSV ≤ 50 ms": [
+        "one target, source in local Parquet, grouping without a UDF, s",
+        "one target, source in local CSV, grouping without a UDF, s",
+        "the first of one target, source in local Parquet or CSV, s",
+        "one target, source in local Parquet or CSV, as people ask, s",
+    ],
+    "Spark never needed for files that the process can read": ["jobs of Spark's for source rows in local Parquet or CSV"],
+    "one target in PostgreSQL ≤ 8 ms": [f"{IN_POSTGRESQL}, s", f"{IN_POSTGRESQL}, as people ask, s"],
+    "… ≤ 12 statements": [
+        f"{IN_POSTGRESQL}: statements",
+        f"{IN_POSTGRESQL}, as people ask: statements",
+    ],
+    "… 1 transaction": [
+        f"{IN_POSTGRESQL}: transactions",
+        f"{IN_POSTGRESQL}, as people ask: transactions",
+    ],
+    "… 1 connection": [
+        f"{IN_POSTGRESQL}: connections",
+        f"{IN_POSTGRESQL}, as people ask: connections",
+    ],
+    "… growth ≤ 1.2 × per factor of ten, to 10⁷": [
+        f"{IN_POSTGRESQL}: {10 * rows:,} ÷ {rows:,} rows" for rows in (1_000, 10_000, 100_000, 1_000_000)
+    ],
+    "one row of a Parquet file of 1 M × 24 ≤ DuckDB × 1.2": ["one row of a Parquet file of a million rows ÷ bare DuckDB, CPU"],
+    "2,000 targets with 100,000 decisions ≤ 2 s": ["2,000 targets with 100,000 decisions, kept, s"],
+    "a lazy batch ≤ 1.2 × one batched call": [
+        "a lazy batch ÷ one batched call of the explainer",
+        "a lazy batch ÷ one batched call of the explainer, LIME",
+    ],
+    "ten rows: ≤ 1.5, 200 calls, 5 transactions": [
+        "ten rows: run ÷ plain write",
+        "ten rows: JVM calls",
+        "ten rows: writing transactions",
+    ],
+    "no Python worker for results that fit the driver": ["ten rows without a UDF: Python workers"],
+    "first run in a process ≤ 500 JVM calls": ["first run of a process: JVM calls beyond Spark's own"],
+    "TPC-H, FM ÷ plain ≤ 1.25, 1.05": [f"{TEN}, scale factor {scale}: FM ÷ plain write" for scale in ("0.1", "1")],
+    "… rerun, and lineage off, within noise of 1": [
+        *(f"{TEN}, scale factor {scale}: rerun ÷ plain write (noise: a tenth)" for scale in ("0.1", "1")),
+        f"{TEN}: lineage off ÷ plain write (noise: a tenth)",
+    ],
+    "TPC-DS ≤ 1.5": ["TPC-DS, median of the queries: run ÷ plain write"],
+    "FM lazy ÷ plain ≤ 1.15, 1.02": [
+        "FM with lazy reasons ÷ plain, cheap UDF",
+        "FM with lazy reasons ÷ plain, expensive UDF",
+        "FM with lazy reasons ÷ plain, cheap recognition (LFW)",
+        "FM with lazy reasons ÷ plain, expensive recognition (LFW)",
+    ],
+    "load ÷ raw ADBC ≥ 0.95": ["load: rows a CPU second ÷ raw ADBC"],
+    "through Spark ÷ Parquet ≤ 1.8": ["load through Spark ÷ Spark's Parquet, CPU", "load through Spark ÷ Spark's Parquet, bytes"],
+    "latest, prefix look-up ≤ 5 ms": [
+        "latest run of a pipeline, a hundred times, CPU s",
+        "a run by the beginning of its id, a hundred times, CPU s",
+    ],
+    "SHAP eager ÷ lazy, 4,000 rows, forest of 50: report": ["SHAP, eager ÷ lazy run, a forest of 50"],
+    "eager ≤ 1.05 × plain reasoning": ["eager ÷ plain Spark in reasoning mode, CPU"],
+    "one of 100 million rows in files < 1 s": [
+        "one of 100 million stored rows, in files, s",
+        "one of 100 million stored rows, in files, ids in any order, s",
+    ],
+    "bounded memory": ["memory of an answer as a stream, however many source rows, MB"],
+    "a batch of a stream a second, a few statements": ["a batch of a stream, s", "a batch of a stream: statements"],
+    "growth": ["growth of a run with columns, operators, UDFs, partitions"],
+}
+"""Each figure to reach, and the goals that say so."""
+
+
+@pytest.mark.parametrize("row", TO_REACH)
+def test_what_is_to_be_reached_is_a_goal(row: str) -> None:
+    assert set(TO_REACH[row]) <= {goal.figure for goal in goals()}
+
+
+def test_no_figure_is_a_goal_twice() -> None:
+    told = [goal.figure for goal in goals()]
+    assert len(told) == len(set(told))
+
+
+def test_what_is_for_the_report_alone_is_told() -> None:
+    goal = Goal(figure="a", experiment="asking", comparison="one .*", arm="slow", of="CPU ÷", report=True)
+    readings = {"quick": [Reading(1.0, {"driver": 1.0})], "slow": [Reading(1.0, {"driver": 6.0})]}
+    (found,) = outcomes(Results({"cores": 2}, "small", {"asking": [Comparison("one row", "quick", readings)]}), [goal])
+    assert (found.verdict, found.bound, found.measured) == ("told", "to be told", 6.0)
