@@ -3,7 +3,7 @@
 # One process more than processors, since a test that asks Spark waits half of its time; each may take 3 GB (make test PROCESSES=1).
 PROCESSES ?= $(shell n=$$(getconf _NPROCESSORS_ONLN); echo $$((n < 4 ? n + 1 : 4)))
 PARALLEL := --numprocesses $(PROCESSES) --dist worksteal
-.PHONY: help setup web demo airflow test quick pairs test-install test-matrix faults fuzz fuzz-arrays fuzz-sketches fuzz-changes fuzz-inputs tpch tpcds chaos check docs bench bench-arrays bench-web bench-gate bench-compare clean
+.PHONY: help setup web demo airflow test quick pairs test-install test-matrix faults fuzz fuzz-arrays fuzz-sketches fuzz-changes fuzz-inputs tpch tpcds chaos check docs bench bench-arrays bench-web bench-gate bench-compare bench-scale clean
 
 help: ## Show this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -86,6 +86,9 @@ bench-gate: setup ## Measure, and fail where a figure is beyond its bound (tests
 
 bench-compare: setup ## What differs between two results of make bench: A=bench/results.json B=…
 	.venv/bin/python -m tests.bench.compare $(A) $(B)
+
+bench-scale: setup ## Hold the model of large stores against results of make bench BENCH="--size full": A=bench/results.json
+	.venv/bin/python -m tests.bench.scale_check $(A)
 
 clean: ## Stop the demo's database, remove the demo and all caches (.venv stays)
 	@if [ -x .venv/bin/python ] && [ -d .demo ]; then .venv/bin/python -m dags.run_demo --stop; fi

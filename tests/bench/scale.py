@@ -65,7 +65,7 @@ def uses(load: Load, place: Place, known: Mapping[str, Any]) -> Iterator[Use]:
     tables = 2 * runs if in_tables else 0.0
     stored = rows * (row["bytes_in_postgresql"] + row["bytes_of_an_index"]) if in_tables else 0.0
     catalog = runs * (run["catalog_bytes_with_tables"] + run["system_catalog_bytes"] if in_tables else run["catalog_bytes_with_files"])
-    asking = answer["cpu_s"] + answer["connection_s"]
+    asking = answer["cpu_s"] + answer["connection_s"] + (0.0 if in_tables else answer["cpu_s_of_a_row_in_files"] * load.rows / load.runs)
     loading = rows / load.days / _DAY * _PEAK * row["load_cpu_s"] if in_tables else 0.0
     asked = runs * load.answers / _DAY * _PEAK
     yield Use("stored rows in PostgreSQL", stored, bounds["stored_bytes"], "B")

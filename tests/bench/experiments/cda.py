@@ -21,7 +21,7 @@ from tests.bench.ground import Ground
 from tests.tpch.data import write_cda, write_tpch
 from tests.tpch.workloads import UDFS, sql
 
-SCALES = {"small": ("0.001",), "full": ("0.01", "0.1")}
+SCALES = {"small": ("0.001",), "full": ("0.01", "0.1", "1")}
 QUERIES = {"small": ("q02", "q09"), "full": ("q02", "q03", "q09", "q15", "q16", "q17", "q18", "q19", "q20", "q21")}
 TARGETS = (1, 100)
 
