@@ -8,6 +8,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+NOTHING = "nothing tells of"
+"""So begins what stands there where a goal is not reached, and nothing says why."""
 GOALS = Path(__file__).with_name("goals.toml")
 
 

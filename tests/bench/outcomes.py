@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from rich.markup import escape
 from rich.table import Table
 
-from tests.bench.goals import Goal
+from tests.bench.goals import NOTHING, Goal
 from tests.bench.results import Results, text
 
 
@@ -33,6 +33,11 @@ class Outcome:
         if self.goal.report:
             return "to be told"
         return f"≥ {text(self.goal.least)}" if self.goal.least is not None else f"≤ {text(self.goal.most)}"
+
+    @property
+    def is_untold(self) -> bool:
+        """Whether it is not reached, and nothing says why."""
+        return self.verdict == "not reached" and (not self.profile or NOTHING in self.profile)
 
     @property
     def verdict(self) -> str:
@@ -70,6 +75,6 @@ def goals_table(found: list[Outcome]) -> Table:
     for one in found:
         if one.measured is not None:
             style = "red" if one.verdict == "not reached" else ""
-            verdict = f"{one.verdict}, busy" if one.is_busy else one.verdict
+            verdict = ", ".join([one.verdict, *(["busy"] if one.is_busy else []), *(["nothing tells why"] if one.is_untold else [])])
             table.add_row(*map(escape, (one.goal.figure, one.bound, text(one.measured), verdict, one.where)), style=style)
     return table

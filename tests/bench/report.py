@@ -41,7 +41,8 @@ threads, Spark's stages and PostgreSQL's statements; of a count it says what was
 <th class="number">paper</th><th>where</th></tr>
 {% for one in missed + reached + told + unmeasured %}<tr class="{{ one.verdict }}">
 <td>{{ one.goal.figure }}</td><td class="number">{{ one.bound }}</td><td class="number">{{ text(one.measured) }}</td>
-<td class="verdict">{{ one.verdict }}{% if one.is_busy %} <b class="busy">busy</b>{% endif %}</td>
+<td class="verdict">{{ one.verdict }}{% if one.is_busy %} <b class="busy">busy</b>{% endif %}
+{% if one.is_untold %} <b class="busy">nothing tells why</b>{% endif %}</td>
 <td class="number">{{ one.goal.paper }}</td>
 <td>{% if one.title %}<a href="#{{ anchor(one.experiment, one.title) }}">{{ one.where }}</a>{% else %}{{ one.where }}{% endif %}
 {% if one.profile and one in missed %}<details><summary>profile</summary><pre>{{ one.profile }}</pre></details>{% endif %}</td>

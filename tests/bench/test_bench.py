@@ -20,9 +20,10 @@ from rich.table import Table
 from tests.bench import comparison, readings
 from tests.bench.compare import differences
 from tests.bench.comparison import AnswersDiffer, Arm, Comparison, compared
+from tests.bench.elsewhere import MEMORY, elsewhere
 from tests.bench.experiments import EXPERIMENTS
 from tests.bench.gate import bounds, passed_bounds
-from tests.bench.goals import Goal, goals, missed
+from tests.bench.goals import NOTHING, Goal, goals, missed
 from tests.bench.machine import machine
 from tests.bench.memory import most_memory_of_trees
 from tests.bench.opened_files import opened_files
@@ -33,7 +34,7 @@ from tests.bench.profiles import profile
 from tests.bench.readings import Meter, Reading
 from tests.bench.report import write_report
 from tests.bench.results import Results, figure_names, tables
-from tests.bench.told import NOTHING, Told, kind_of
+from tests.bench.told import Told, kind_of
 from tests.environments import NoEnvironment
 
 WHERE = ("asking", "one row", "slow")
@@ -190,6 +191,12 @@ def test_what_cannot_be_told_says_so() -> None:
         Told("questions", "small").tell(found)
         assert found.profiles["10,000 rows"].startswith(NOTHING)
         assert said in found.profiles["10,000 rows"]
+        results = Results({"cores": 2}, "small", {"questions": [found]})
+        (missing,) = [one for one in outcomes(results, goals()) if one.verdict == "not reached"]
+        assert missing.is_untold
+        found.profiles["10,000 rows"] = "64 statements"
+        (missing,) = [one for one in outcomes(results, goals()) if one.verdict == "not reached"]
+        assert not missing.is_untold
 
 
 def test_every_goal_of_what_is_no_time_has_something_that_tells_its_parts() -> None:
@@ -331,6 +338,28 @@ def test_the_page_and_the_tables(tmp_path: Path) -> None:
     assert isinstance(table, Table)
     assert [column.header for column in table.columns] == ["", "quick", "slow"]
     assert table.row_count == len(figure_names(one))
+
+
+def test_an_arm_of_a_process_of_its_own() -> None:
+    """What it has of memory is its own, whatever others had before it; and it is told where it had most."""
+    arms = {way: elsewhere("tests.bench.taking", way) for way in ("much", "little")}
+    held = bytearray(200_000_000)  # of this process
+    found = compared("x", arms, Meter(None, None), 1)
+    figures = found.figures()
+    assert len(held) == 200_000_000
+    assert 55 <= figures["much"][MEMORY] <= 100
+    assert figures["little"][MEMORY] < 20
+    assert figures["little"]["turns"] == 1
+    assert figures["much"]["wall, s"] >= 0.3
+    told = arms["much"].parts[MEMORY]()
+    assert re.match(r"[\d,]+ MB at most", told)
+    assert "held  tests.bench.taking" in told
+    assert arms["much"].profile is not None
+    assert "held" in arms["much"].profile()
+    with pytest.raises(RuntimeError, match="KeyError"):
+        elsewhere("tests.bench.taking", "nothing").answer(None)
+    with pytest.raises(AnswersDiffer):
+        compared("x", {**arms, "other": elsewhere("tests.bench.taking", "other")}, Meter(None, None), 1)
 
 
 def test_what_the_readings_are_readings_of() -> None:

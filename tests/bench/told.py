@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from tests.bench.comparison import Arm, Comparison
-from tests.bench.goals import Goal, missed
+from tests.bench.goals import NOTHING, Goal, missed
 from tests.bench.profiles import ALONE, Beside, profile
 from tests.bench.readings import Meter
 from tests.statements import noted
@@ -63,10 +63,6 @@ class Told:
             do()
         said, *each = str(asked).splitlines()
         return "\n".join([said, *_cut(each)])
-
-
-NOTHING = "nothing tells of"
-"""So begins what stands there where a goal is not reached, and nothing says why."""
 
 
 def kind_of(goal: Goal) -> Kind:

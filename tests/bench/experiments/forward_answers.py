@@ -5,15 +5,19 @@ Each against the answer worked out by hand in DuckDB, over the same files.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import hashlib
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import duckdb
+import numpy as np
+import pyarrow as pa
 import pytest
 
 from airflow_lineage_provider import Lineage
+from airflow_lineage_provider.answers.lineage_rows import LineageRows
 from airflow_lineage_provider.recorded_run import Run
 from tests.bench.comparison import Arm, Comparison, compared
 from tests.bench.ground import Ground
@@ -45,16 +49,16 @@ def _comparisons(ground: Ground, rows: int, made: dict[str, Run], folder: str, p
     asked = {name: ground.lineage.get_run(one.id) for name, one in made.items()}
     cold = Lineage(store=ground.lineage.store).get_run(made["selected"].id)
     passed = f"SELECT id, amount FROM {folder} WHERE amount >= {LEAST}"
-    arms = {by_hand: Arm(partial(_by_hand, passed))}
-    arms["forward"] = Arm(lambda: asked["selected"].forward("true", "bench_sources").links.num_rows)
+    arms = {by_hand: _by_hand(passed)}
+    arms["forward"] = _linked(lambda: asked["selected"].forward("true", "bench_sources"))
     if rows <= 100_000:  # `inverted.WHOLE_RESULT`
-        arms["forward, without Spark"] = Arm(lambda: cold.forward("true", "bench_sources").links.num_rows)
+        arms["forward, without Spark"] = _linked(lambda: cold.forward("true", "bench_sources"))
     asked["captured"].capture("forward")
-    arms["forward, captured"] = Arm(lambda: asked["captured"].forward("true", "bench_sources", lazy=False).links.num_rows)
+    arms["forward, captured"] = _linked(lambda: asked["captured"].forward("true", "bench_sources", lazy=False))
     yield compared(f"{rows:,} source rows followed to the result", arms, ground.meter, repeats)
 
-    impact = Arm(lambda: asked["selected"].impact("true", "bench_sources", revised=[]), lambda found: len(found.gone))
-    arms = {by_hand: Arm(partial(_by_hand, passed)), "impact": impact}
+    impact = Arm(lambda: asked["selected"].impact("true", "bench_sources", revised=[]), lambda found: _ids(found.gone.rows))
+    arms = {by_hand: _by_hand(passed), "impact": impact}
     yield compared(f"{rows:,} source rows removed", arms, ground.meter, repeats)
 
     lost = f"SELECT id, amount FROM {folder} WHERE NOT coalesce(amount >= {LEAST}, false)"
@@ -67,22 +71,40 @@ def _comparisons(ground: Ground, rows: int, made: dict[str, Run], folder: str, p
 
 
 def _why(asked: Run, lost: str, rows: int, *, positions: bool = False) -> dict[str, Arm]:
-    """Each gives how many rows are not in the result. The answer is read a little, as a person reads it."""
+    """Each gives the rows that are not in the result. The answer is read a little, as a person reads it."""
 
-    def why_not(**what: Any) -> int:
+    def why_not(**what: Any) -> Any:
         found = asked.why_not(table="bench_sources", max_rows=rows, **what)
         told = [fate.drop.text for fate in found.fates[:100] if fate.drop is not None]
         assert all(told)
-        return int(found.rows.num_rows) - found.surviving
+        return found
 
-    return {"by hand in DuckDB": Arm(partial(_by_hand, lost)), "why_not": Arm(lambda: why_not(rows="true"))} | (
-        {"why_not, by positions": Arm(lambda: why_not(at=range(rows)))} if positions else {}
-    )
+    does = {"why_not": partial(why_not, rows="true")} | ({"why_not, by positions": partial(why_not, at=range(rows))} if positions else {})
+    return {"by hand in DuckDB": _by_hand(lost)} | {name: Arm(do, _dropped) for name, do in does.items()}
 
 
-def _by_hand(query: str) -> int:
-    found = duckdb.execute(query).to_arrow_table()
-    return 0 if found is None else int(found.num_rows)
+def _by_hand(query: str) -> Arm:
+    return Arm(lambda: duckdb.execute(query).to_arrow_table(), _ids)
+
+
+def _linked(ask: Callable[[], LineageRows]) -> Arm:
+    """The answer with its links, which are one for each row of the result here."""
+
+    def do() -> LineageRows:
+        found = ask()
+        assert found.links.num_rows == len(found)
+        return found
+
+    return Arm(do, lambda found: _ids(found.rows))
+
+
+def _dropped(found: Any) -> str:
+    return _ids(found.rows.filter(pa.array(~found.fates.survived)))
+
+
+def _ids(rows: pa.Table) -> str:
+    """Of the rows, whatever their order."""
+    return hashlib.sha256(np.sort(rows.column("id").to_numpy()).tobytes()).hexdigest()
 
 
 def _recorded(ground: Ground, sql: str) -> Run:
