@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from tests.bench.threads import LOOKS
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
@@ -27,10 +29,11 @@ _WAITS = (
     "ReferencePendingList",
 )
 """Where a thread that counts as running waits, or looks at threads itself."""
+_NEXT_CALL = "py4j.ClientServerConnection.waitForCommands"
 _THREAD = re.compile(
     r'"(?P<name>[^"]*)"[^\n]* (?P<state>[A-Z_]+)(?: on [^\n]*)?(?: \([^\n]*\))?\n(?P<frames>(?:\tat [^\n]*\n|\t-[^\n]*\n|\t\.\.\.\n)*)'
 )
-_FRAME = re.compile(r"\tat (?:[\w.@-]+/)*(?P<place>[^(\n]*)")
+_FRAME = re.compile(r"\tat (?:[\w.@-]*/)*(?P<place>[^(\n]*)")
 
 
 @contextmanager
@@ -86,7 +89,7 @@ class _Looking(threading.Thread):
     """Has the JVM tell where all its threads are, again and again."""
 
     def __init__(self, spark: SparkSession) -> None:
-        super().__init__(name="looks at the JVM", daemon=True)
+        super().__init__(name=f"{LOOKS} the JVM", daemon=True)
         self._jvm: Any = spark.sparkContext._gateway.jvm  # type: ignore[union-attr]
         self._ended = threading.Event()
         self._looks = 0
@@ -122,6 +125,7 @@ def busy(told: str) -> Iterator[tuple[str, str]]:
     """
     for thread in _THREAD.finditer(told):
         places = [one["place"] for one in _FRAME.finditer(thread["frames"])]
-        if thread["state"] == "RUNNABLE" and places and not places[0].endswith(_WAITS):
-            above = [one for one in places[1:] if not one.startswith(("java.", "jdk.", "sun."))]
+        above = [one for one in places[1:] if not one.startswith(("java.", "jdk.", "sun."))]
+        waits = not places or places[0].endswith(_WAITS) or above[:1] == [_NEXT_CALL]
+        if thread["state"] == "RUNNABLE" and not waits:
             yield re.sub(r"\d+(\.\d+)*", "n", thread["name"]), " ← ".join([places[0], *above[:3]])

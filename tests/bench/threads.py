@@ -13,6 +13,9 @@ from types import FrameType
 
 _EVERY = 0.005
 """Seconds between two looks: as often as Python lets threads take turns."""
+LOOKS = "looks at"
+"""So begin the names of threads that look at others: what they do is not the work's."""
+_OURS = ("airflow_lineage_provider", "tests")
 _SHARE, _DEPTH = 0.03, 30
 """What is a smaller part of its thread, or lies deeper, is not told."""
 
@@ -31,18 +34,25 @@ class Called:
             self.below.setdefault(stack[0], Called()).add(stack[1:], seconds)
 
     def lines(self, least: float, depth: int = 1) -> Iterator[str]:
-        """The tree below, the longest first."""
+        """The tree below, the longest first. What a library calls on the way to something else is left out."""
         for name, one in sorted(self.below.items(), key=lambda item: -item[1].seconds):
             if one.seconds >= least and depth < _DEPTH:
-                yield f"{'  ' * depth}{one.seconds:.3f} {name}"
-                yield from one.lines(least, depth + 1)
+                if one._is_on_the_way(name):
+                    yield from one.lines(least, depth)
+                else:
+                    yield f"{'  ' * depth}{one.seconds:.3f} {name}"
+                    yield from one.lines(least, depth + 1)
+
+    def _is_on_the_way(self, name: str) -> bool:
+        _, _, module = name.partition("  ")
+        return not module.startswith(_OURS) and any(one.seconds > 0.9 * self.seconds for one in self.below.values())
 
 
 class _Looking(threading.Thread):
     """Looks at all threads again and again, but for itself and the one that profiles itself."""
 
     def __init__(self) -> None:
-        super().__init__(name="looks at threads", daemon=True)
+        super().__init__(name=f"{LOOKS} threads", daemon=True)
         self._but = threading.get_ident()
         self._ended = threading.Event()
         self._before = {number: stack(frame) for number, frame in sys._current_frames().items()}
@@ -71,7 +81,7 @@ class _Looking(threading.Thread):
         """By name, without numbers: work that is done again starts others. One that was there and stayed where it was has no part."""
         together: dict[str, Called] = {}
         for number, (name, called) in self.found.items():
-            if number in self._moved:
+            if number in self._moved and not name.startswith(LOOKS):
                 _join(together.setdefault(re.sub(r"\d+", "n", name), Called()), called)
         return together
 
