@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import os
 import re
 import subprocess
@@ -9,6 +10,7 @@ import sys
 import threading
 import time
 from datetime import datetime
+from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -37,6 +39,7 @@ from tests.bench.results import Results, figure_names, tables
 from tests.bench.told import Told, kind_of
 from tests.environments import NoEnvironment
 
+EXAMPLES = [one for one in Path(__file__).parent.rglob("*.py") if "\n    >>> " in one.read_text("utf-8")]
 WHERE = ("asking", "one row", "slow")
 
 
@@ -319,6 +322,16 @@ def test_an_arm_that_reads_itself_and_what_cannot_be_compared(tmp_path: Path) ->
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert "answers [wrongly]" in page
     assert page.count("data:image") == 1
+
+
+@pytest.mark.parametrize(
+    "path", [one for one in Path(__file__).parent.rglob("*.py") if "\n    >>> " in one.read_text("utf-8")], ids=lambda one: one.stem
+)
+def test_examples_are_true(path: Path) -> None:
+    name = ".".join(path.relative_to(Path(__file__).parents[2]).with_suffix("").parts)
+    found = doctest.testmod(import_module(name))
+    assert found.attempted > 0
+    assert found.failed == 0
 
 
 def test_what_is_bounded_is_measured_by_an_experiment() -> None:
