@@ -20,8 +20,11 @@ _PAGE = """<!doctype html>
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 72rem; margin: 2rem auto; padding: 0 1rem; color: #1b1f24 }
 .wide { overflow-x: auto } table { border-collapse: collapse; font-variant-numeric: tabular-nums } img { max-width: 100% }
 td, th { padding: .25rem .75rem; text-align: right; border-bottom: 1px solid #d0d7de } td:first-child { text-align: left }
-.baseline td { color: #57606a } pre { font-size: .75rem; line-height: 1.3 } .failed { color: #a40e26; white-space: pre-wrap }
-.goals td, .goals th { text-align: left; vertical-align: top } .goals .number { text-align: right; white-space: nowrap }
+.baseline td { color: #57606a } .verdict .busy { display: block }
+pre { font-size: .75rem; line-height: 1.3; overflow: auto; max-width: 70rem; max-height: 40rem }
+.failed { color: #a40e26; white-space: pre-wrap }
+.goals td, .goals th { text-align: left; vertical-align: top }
+.goals .told td { padding-top: 0 } .goals .number { text-align: right; white-space: nowrap }
 .goals .verdict { white-space: nowrap } .goals .reached .verdict { color: #116329 } .goals .not.measured td { color: #57606a }
 .busy { color: #7d4e00; font-weight: 600 } .goals .not.reached .verdict { color: #a40e26; font-weight: 600 }
 </style>
@@ -45,8 +48,9 @@ threads, Spark's stages and PostgreSQL's statements; of a count it says what was
 {% if one.is_untold %} <b class="busy">nothing tells why</b>{% endif %}</td>
 <td class="number">{{ one.goal.paper }}</td>
 <td>{% if one.title %}<a href="#{{ anchor(one.experiment, one.title) }}">{{ one.where }}</a>{% else %}{{ one.where }}{% endif %}
-{% if one.profile and one in missed %}<details><summary>profile</summary><pre>{{ one.profile }}</pre></details>{% endif %}</td>
-</tr>{% endfor %}</table></div>{% endif %}
+</td></tr>
+{% if one.profile and one in missed %}<tr class="told"><td colspan="6"><details><summary>where it goes</summary>
+<pre>{{ one.profile }}</pre></details></td></tr>{% endif %}{% endfor %}</table></div>{% endif %}
 {% for name, comparisons in experiments.items() %}
 <h2>{{ name.replace("_", " ") }}</h2>
 {% for one, columns, figures, bars in comparisons %}
