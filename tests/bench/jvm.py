@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 _EVERY = 0.05
 """Seconds between two looks."""
+_PATIENCE = 120_000
+"""Milliseconds until Spark has told its status store what it did."""
 _STAGES, _PLACES = 12, 8
 """So many are told, the longest first."""
 _WAITS = (
@@ -49,7 +51,7 @@ def jvm_time(spark: SparkSession) -> Iterator[Callable[[], str]]:
 
 def _stage_list(spark: SparkSession) -> list[Any]:
     context: Any = spark.sparkContext._jsc
-    context.sc().listenerBus().waitUntilEmpty()
+    context.sc().listenerBus().waitUntilEmpty(_PATIENCE)
     gateway: Any = spark.sparkContext._gateway
     empty = gateway.jvm.java.util.ArrayList()
     found = context.sc().statusStore().stageList(empty, False, False, gateway.new_array(gateway.jvm.double, 0), empty)
