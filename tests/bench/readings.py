@@ -74,16 +74,17 @@ class Meter:
         found = Reading()
         trees = most_memory_of_trees(self._trees) if self.looks_at_trees else nullcontext(dict)
         with opened_files(self._folder) as opened, most_memory(self._measured) as most, trees as most_of_trees:
-            # Reading them takes this process time, and reads files of the system's: its own clock is read last, and first; its own bytes
-            # next to it.
-            counts, cpu, read = self._counts(), self._cpu_of_servers(), self._read_by_servers() + _read_by(psutil.Process())
+            # Reading them takes time, and reads files of the system's: this process's own clock is read last, and first, its own bytes next
+            # to it; then the others' seconds, since a JVM has always something to do.
+            counts, read, cpu = self._counts(), self._read_by_servers(), self._cpu_of_servers()
+            read += _read_by(psutil.Process())
             own, started = time.process_time(), time.perf_counter()
             yield found
             found.wall, own = time.perf_counter() - started, time.process_time() - own
-            read_now = _read_by(psutil.Process()) + self._read_by_servers()
+            read = _read_by(psutil.Process()) - read
             servers = {name: max(seconds - cpu[name], 0.0) for name, seconds in self._cpu_of_servers().items()}
             found.cpu = {"driver": own} | servers
-            files = {"bytes read": read_now - read, "files opened": opened()}
+            files = {"bytes read": read + self._read_by_servers(), "files opened": opened()}
             found.memory = most() | most_of_trees()
         calls = {name: number - counts[name] for name, number in self._counts().items()}
         found.counts = calls | {name: number for name, number in files.items() if number is not None}
