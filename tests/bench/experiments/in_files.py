@@ -111,22 +111,23 @@ def _plain(ground: Ground) -> Callable[[], Path]:
     return write
 
 
+COLUMNS = ("id", "doubled", "team")
 SUMS = "count(*), sum({0}), sum({1}), sum(({0} * 31 + {1}) % 1000003), sum(length({2}) * ({0} % 1009))"
 """Of the three columns of a result: two tables have the same where they have the same rows, but for a wonder."""
 
 
-def _sums_at(where: Path | str, columns: tuple[str, ...] = ("id", "doubled", "team")) -> list[int]:
+def _sums_at(where: Path | str, columns: tuple[str, ...] = COLUMNS) -> list[int]:
     (found,) = duckdb.execute(f"SELECT {SUMS.format(*columns)} FROM read_parquet('{where}/*.parquet')").fetchall()
     return [int(one) for one in found]
 
 
 def _sums(lineage: Lineage, made: Run) -> list[int]:
     """Of the rows that a run stored, wherever they are."""
-    stored, columns = lineage.store.materializations(made.id)["result"], ("c0", "c1", "c2")
+    stored = lineage.store.materializations(made.id)["result"]
     if stored.folder is not None:
-        return _sums_at(local_path(stored.folder) or stored.folder, columns)
+        return _sums_at(local_path(stored.folder) or stored.folder, ("c0", "c1", "c2"))
     with closing(psycopg2.connect(lineage.store.url)) as connection, connection.cursor() as cursor:
-        cursor.execute(f"SELECT {SUMS.format(*columns)} FROM {stored.table}")
+        cursor.execute(f"SELECT {SUMS.format(*COLUMNS)} FROM {stored.table}")
         ((*found,),) = cursor.fetchall()
     return [int(one) for one in found]
 

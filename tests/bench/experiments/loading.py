@@ -132,7 +132,7 @@ def _through_spark(ground: Ground, table: pa.Table) -> Comparison:
             return folder or result.table
 
         columns = tuple(f"c{number}" for number in range(len(COLUMNS)))
-        return Arm(record, lambda at: _sums_at(at, columns) if isinstance(at, Path) else _sums(ground, at, columns))
+        return Arm(record, lambda at: _sums_at(at, columns) if isinstance(at, Path) else _sums(ground, at))
 
     in_store = Lineage(ground.spark, store=ground.lineage.store, data="store")
     arms = {"Parquet by Spark": Arm(write, _sums_at), "a run": recorded("a run", ground.lineage)}
@@ -176,7 +176,7 @@ def _store(ground: Ground, run_id: str, table: pa.Table, transport: Any) -> Arm:
         _WRITTEN[_NAMES[transport]] = made.table
         return made.table
 
-    return Arm(load, lambda name: _sums(ground, name, tuple(f"c{number}" for number in range(len(columns)))))
+    return Arm(load, partial(_sums, ground))
 
 
 def _adbc(ground: Ground, table: pa.Table) -> Arm:
