@@ -56,8 +56,9 @@ class _Looking(threading.Thread):
         self._but = threading.get_ident()
         self._ended = threading.Event()
         self._before = {number: stack(frame) for number, frame in sys._current_frames().items()}
-        self._moved: set[int] = set()
-        self.found: dict[int, tuple[str, Called]] = {}
+        self._moved: set[tuple[int, str]] = set()
+        # (By name, too: a number is given again when a thread has ended.)
+        self.found: dict[tuple[int, str], Called] = {}
 
     def run(self) -> None:
         looked = time.perf_counter()
@@ -66,11 +67,10 @@ class _Looking(threading.Thread):
             names = {one.ident: one.name for one in threading.enumerate()}
             for number, frame in sys._current_frames().items():
                 if number not in (self._but, self.ident):
-                    _, called = self.found.setdefault(number, (names.get(number, "a thread"), Called()))
-                    calls = stack(frame)
-                    called.add(calls, now - looked)
+                    thread, calls = (number, names.get(number, "a thread")), stack(frame)
+                    self.found.setdefault(thread, Called()).add(calls, now - looked)
                     if calls != self._before.get(number):
-                        self._moved.add(number)
+                        self._moved.add(thread)
             looked = now
 
     def end(self) -> None:
@@ -80,8 +80,8 @@ class _Looking(threading.Thread):
     def threads(self) -> dict[str, Called]:
         """By name, without numbers: work that is done again starts others. One that was there and stayed where it was has no part."""
         together: dict[str, Called] = {}
-        for number, (name, called) in self.found.items():
-            if number in self._moved and not name.startswith(LOOKS):
+        for (number, name), called in self.found.items():
+            if (number, name) in self._moved and not name.startswith(LOOKS):
                 _join(together.setdefault(re.sub(r"\d+", "n", name), Called()), called)
         return together
 

@@ -28,6 +28,8 @@ from tests.bench.ground import ground as ground_of
 SIZES = {"small": (10_000, 200_000), "full": (100_000, 1_000_000, 10_000_000, 100_000_000)}
 IN_POSTGRESQL = 10_000_000
 """More rows take PostgreSQL minutes, and say nothing new."""
+IN_MEMORY = 100_000
+"""Of fewer rows a process has no more than without any."""
 SCATTERING = 7_368_787
 """Prime: times this, modulo a number of rows, ids are all there once more, as if in any order, and each file has some from everywhere."""
 SQL = "SELECT id, amount * 2 AS doubled, team FROM bench_rows WHERE amount >= 0"
@@ -44,8 +46,10 @@ def run(ground: Ground) -> Iterator[Comparison]:
         arms = {"plain Parquet write": Arm(_plain(ground), _sums_at)}
         arms |= {f"in {place}": Arm(_storing(one, stored, place), partial(_sums, ground.lineage)) for place, one in lineages.items()}
         yield compared(f"storing a result of {rows:,} rows", arms, ground.meter, repeats)
-        alone = {name: elsewhere(__name__, name, source) for name in ("plain Parquet write", *(f"in {place}" for place in places))}
-        yield compared(f"memory of storing a result of {rows:,} rows, each in a process of its own", alone, ground.meter, 1)
+        if rows >= IN_MEMORY:
+            ways = ("plain Parquet write", *(f"in {place}" for place in places))
+            title = f"memory of storing a result of {rows:,} rows, each in a process of its own"
+            yield compared(title, {name: elsewhere(__name__, name, source, once=True) for name in ways}, ground.meter, 1)
         yield _explaining(ground, stored, rows, "bench_rows", "")
         _drop(ground, stored)
         _source(ground, rows, f"id * {SCATTERING} % {rows}", "bench_rows")

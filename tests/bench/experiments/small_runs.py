@@ -29,8 +29,8 @@ def short_exam(x: int) -> str:
 def run(ground: Ground) -> Iterator[Comparison]:
     """The first run; then warm ones, with a UDF and without, with an output and without."""
     spark = ground.spark
-    rows = spark.createDataFrame([(number, f"group {number % 3}") for number in range(10)], "x int, g string")
-    rows.coalesce(1).write.parquet(str(ground.folder / "ten_rows.parquet"))
+    frame = spark.createDataFrame([(number, f"group {number % 3}") for number in range(10)], "x int, g string")
+    frame.coalesce(1).write.parquet(str(ground.folder / "ten_rows.parquet"))
     ground.tables("ten_rows")
     short_exam.register(spark)
     # Spark's own start is in what plain Spark does before.
@@ -42,7 +42,8 @@ def run(ground: Ground) -> Iterator[Comparison]:
     # (There is one first run: what it called is noted while it goes on.)
     told = replace(first, parts={"JVM calls": lambda: calls_told(calls)})
     yield Comparison("ten rows, the first run of a process", "plain", readings, arms={"first run": told})
-    alone_arms = {way: elsewhere(__name__, way, str(ground.folder / "ten_rows.parquet")) for way in ("plain", "function_materialization")}
+    rows = str(ground.folder / "ten_rows.parquet")
+    alone_arms = {way: elsewhere(__name__, way, rows, once=True) for way in ("plain", "function_materialization")}
     yield compared("ten rows without a UDF, the first run of a process", alone_arms, ground.meter, 1)
     often = replace(ground, repeats=3 * ground.repeats)
     for name, sql in {"with a UDF": SQL, "without": WITHOUT}.items():
