@@ -7,9 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import psycopg2
+import pytest
+from py4j.clientserver import JavaClient
 
 from airflow_lineage_provider.store import Store, embedded
+from tests.bench.comparison import Arm, Comparison, compared
 from tests.bench.profiles import Beside, profile
+from tests.bench.readings import Meter
+from tests.bench.told import Told
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -41,3 +46,32 @@ def test_statements_of_postgresql_with_what_they_took(store: Store) -> None:
     milliseconds, times = first.split(" ms, ")
     assert float(milliseconds) >= 200 * int(times.split(" times")[0]) > 0
     assert "SELECT 7" in told
+
+
+def test_statements_of_an_arm_that_has_too_many(store: Store) -> None:
+    def ask() -> None:
+        with closing(psycopg2.connect(store.url)) as connection, connection.cursor() as cursor:
+            cursor.execute("SELECT 42")
+
+    found = compared("one target, all of it in the store", {"10,000 rows": Arm(ask)}, Meter(None, None), 1)
+    found.facts = {"10,000 rows": {"statements": 99.0, "transactions": 7.0}}
+    Told("questions", "small", Beside(server=embedded.ensure_running(store.home))).tell(found)
+    told = found.profiles["10,000 rows"]
+    assert told.startswith("2 statements, 1 transactions, 1 connections (1 new)")
+    assert told.count("SELECT 42") == 1
+
+
+def test_calls_of_an_arm_that_has_too_many(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(JavaClient, "send_command", JavaClient.send_command)  # a meter counts there: it is put back
+
+    def work() -> None:
+        for _ in range(201):
+            spark.sparkContext._jsc.sc().version()
+
+    meter = Meter(spark, None)
+    found = Comparison("ten rows, with a UDF, written", "function_materialization", {"function_materialization": [meter.measured(work)]})
+    found.arms = {"function_materialization": Arm(work)}
+    Told("small_runs", "small", meter=meter).tell(found)
+    total, *each = found.profiles["function_materialization"].splitlines()
+    assert total == "402 calls into the JVM"
+    assert sorted(each) == ["  201 sc", "  201 version"]
