@@ -48,13 +48,13 @@ class Told:
             return f"{NOTHING} it: it cannot be done again"
         if goal.of in arm.parts:
             return f"{goal.of}:\n{arm.parts[goal.of]()}"
+        if arm.profile is not None:
+            return arm.profile()
         kind = kind_of(goal)
         if kind == "calls" and self.meter is not None:
             return _calls(self.meter, arm.do)
         if kind == "statements" and self.beside.server is not None:
             return self._statements(arm.do)
-        if arm.profile is not None:
-            return arm.profile()
         return profile(arm.do, self.beside) if kind == "time" and arm.reading is None else f"{NOTHING} it: {goal.of} has no parts"
 
     def _statements(self, do: Callable[[], Any]) -> str:
