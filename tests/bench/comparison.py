@@ -109,10 +109,12 @@ def compared(title: str, arms: Mapping[str, Arm], meter: Meter, repeats: int, ba
     :raises AnswersDiffer: see there.
     """
     base, load = baseline or next(iter(arms)), load_now()
-    started = time.perf_counter()
-    given = {base: arms[base].do()}
-    took = time.perf_counter() - started
-    answers = {name: arm.answer(given[name] if name in given else arm.do()) for name, arm in arms.items()}
+    answers, took = dict[str, Any](), 0.0
+    for name, arm in arms.items():
+        started = time.perf_counter()
+        given = arm.do()
+        took = time.perf_counter() - started if name == base else took
+        answers[name] = arm.answer(given)
     for name, answer in answers.items():
         if answer != answers[base]:
             raise AnswersDiffer(f"{title}: {name} gives {_short(answer)}, {base} {_short(answers[base])}")
