@@ -15,6 +15,7 @@ from airflow_lineage_provider.deriving.only_captured import OnlyCaptured
 from airflow_lineage_provider.deriving.own_sketches import own_selections
 from airflow_lineage_provider.deriving.rows import RemadeRows, RowSource, StoredRows
 from airflow_lineage_provider.deriving.spark_on_demand import SparkOnDemand
+from airflow_lineage_provider.deriving.stale import worth_of_tracing
 from airflow_lineage_provider.errors import SparkRequired
 from airflow_lineage_provider.plan.expressions import TRUE
 from airflow_lineage_provider.tracing.lazy import LazyLineage
@@ -22,6 +23,7 @@ from airflow_lineage_provider.tracing.lazy import LazyLineage
 if TYPE_CHECKING:
     from airflow_lineage_provider.deriving.asked_run import AskedRun
     from airflow_lineage_provider.plan.expressions import Expression
+    from airflow_lineage_provider.plan.guarantees import Guarantee
     from airflow_lineage_provider.recording import RecordedPlan
     from airflow_lineage_provider.tracing.maps import RunLineage
     from airflow_lineage_provider.tracing.trace import Executor
@@ -44,6 +46,10 @@ class Derivation:
     def recorded(self) -> RecordedPlan:
         """The run's plan, with the segments that were made again among the materialized ones."""
         return self.rows.recorded
+
+    def worth_of(self, engine: str) -> Guarantee:
+        """What rows are worth that an engine (`tracing.maps.Rows.engine`) has traced: as `stale.worth_of_tracing`."""
+        return worth_of_tracing(engine, self.recorded.sources.values(), self.spark)
 
 
 @contextmanager

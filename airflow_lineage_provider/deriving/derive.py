@@ -178,10 +178,11 @@ def _sources(made: Derivation, traced: Trace, answer: _Answer) -> FoundSources:
     behind = {name: traced.rows(row_set_of(group)) for name, group in tables.items()}
     wanted = {name: one.each_once() for name, one in behind.items()}
     check_size(wanted, made.run.most_sources)
+    tracing = made.worth_of(traced.engine)
     for name, group in tables.items():
         rows[name] = reader.read(group[0], wanted[name])
         leaves |= {one.source.leaf: name for one in group}
-        worth = weakest(rows[name].guarantee, behind[name].guarantee)
+        worth = weakest(rows[name].guarantee, behind[name].guarantee, tracing)
         keyed = KeyedRows.of(made.run.record.id, name, rows[name].keys.keys, np.arange(rows[name].table.num_rows))
         answer.sources[name] = SourceTable(rows[name].table, guarantee=worth, stale=tuple(rows[name].stale), keyed=(keyed,))
     return FoundSources(rows=rows, leaves=leaves, tables={name: group[0] for name, group in tables.items()})

@@ -8,6 +8,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from airflow_lineage_provider.deriving.stale import harmed
 from airflow_lineage_provider.errors import SparkRequired
 from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.guarantees import EXACT, Guarantee
@@ -107,7 +108,8 @@ class Descents:
         assert self.whole, "rows that are no target's descend from source rows, too"
         (number,) = output.numbers
         known = self.rows.recorded.materialized
-        stale = stale_sources(self.run.recorded, spark)
+        # What was added since is not read.
+        stale = harmed(self.run.recorded.sources.values(), self.spark)
         made = Descent.of(self.run.recorded, known, frozenset(rows.of.numbers), number, self.run.subqueries)
         keys, tags = _by_key(rows)
         with ExitStack() as stack:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from airflow_lineage_provider.deriving.engines import Engines
 from airflow_lineage_provider.deriving.spark_on_demand import SparkOnDemand
+from airflow_lineage_provider.deriving.stale import harmed
 from airflow_lineage_provider.deriving.why_not.found_rows import found_rows
 from airflow_lineage_provider.errors import EmptyTarget, LineageError, SourceUnavailable, SparkRequired, TargetTooLarge
 from airflow_lineage_provider.plan import operators as o
@@ -28,20 +29,38 @@ WHOLE_RESULT = 100_000
 _WITHOUT = "following source rows to the result runs the pipeline's operators again: give a Spark session, Lineage(spark)"
 
 
-def keys_asked(run: AskedRun, asked: Asked, limit: int) -> tuple[pa.Table, pa.ChunkedArray | None]:
-    """The lineage keys of the source rows that are asked about, and how many rows have each (None: one).
+class AskedKeys(NamedTuple):
+    """The lineage keys of source rows that are asked about, and how many rows have each (``copies``; None: one).
+
+    ``stale`` says how the table in which they were found differs from what the run read: its rows have the keys of others now.
+    """
+
+    keys: pa.Table
+    copies: pa.ChunkedArray | None
+    stale: tuple[str, ...] = ()
+
+
+def keys_asked(run: AskedRun, asked: Asked, limit: int) -> AskedKeys:
+    """The lineage keys of the source rows that are asked about.
 
     :raises EmptyTarget, TargetTooLarge, InvalidTarget: they cannot be meant so. :raises SparkRequired: Spark alone can find them.
     """
     if asked.keys is not None:
-        return distinct_rows(asked.keys), None
+        return AskedKeys(distinct_rows(asked.keys), None)
     if run.on_demand.session is None and (found := _found_here(run, asked, limit)) is not None:
-        return found
-    rows = found_rows(asked, run.on_demand.needed(SparkRequired(_WITHOUT)), limit)
-    return rows.select([name for name in rows.column_names if name.startswith("key_")]), rows.column("copies")
+        return found  # (No engine but Spark reads files that are others now.)
+    spark = run.on_demand.needed(SparkRequired(_WITHOUT))
+    try:
+        rows = found_rows(asked, spark, limit)
+    except EmptyTarget as problem:
+        if stale := harmed(asked.leaves, run.on_demand):
+            raise EmptyTarget(f"{problem}; that is the table as it is now: {stale[0]}") from problem
+        raise
+    keys = rows.select([name for name in rows.column_names if name.startswith("key_")])
+    return AskedKeys(keys, rows.column("copies"), harmed(asked.leaves, run.on_demand))
 
 
-def _found_here(run: AskedRun, asked: Asked, limit: int) -> tuple[pa.Table, pa.ChunkedArray] | None:
+def _found_here(run: AskedRun, asked: Asked, limit: int) -> AskedKeys | None:
     """The rows that meet a condition, where an engine other than Spark has the table, and means what Spark means; None where none does."""
     import pyarrow as pa
 
@@ -69,7 +88,7 @@ def _found_here(run: AskedRun, asked: Asked, limit: int) -> tuple[pa.Table, pa.C
         raise EmptyTarget(f"no row of {asked.table} matches {asked.text}; it has columns {', '.join(asked.leaves[0].source.columns)}")
     if each.num_rows > limit:
         raise TargetTooLarge(f"{asked.text} matches more than {limit:,} rows of {asked.table}; narrow it, or raise max_rows (--max-rows)")
-    return each.select(keys.column_names), each.column("count_all")
+    return AskedKeys(each.select(keys.column_names), each.column("count_all"))
 
 
 def descendants(made: Derivation, rows: Rows) -> Rows:
@@ -114,6 +133,8 @@ def _turned_round(made: Derivation, between: LineageMap, rows: Rows, needed: Spa
     made.run.progress("tracing every row of the result")
     numbers = made.rows.matching(TRUE, total)
     behind = between.backward(numbered_rows(RESULT, numbers))
+    if made.worth_of(behind.engine).level == "unavailable":
+        raise needed
     places = KeyIndex(rows.keys.drop_columns([TAG])).places(behind.keys.drop_columns([TAG]))
     reached = pa.array(numbers, pa.int64()).take(behind.keys.column(TAG).combine_chunks().take(pa.array(places.asked)))
     found = pa.table({TAG: rows.keys.column(TAG).combine_chunks().take(pa.array(places.row)), "key_0": reached})

@@ -14,6 +14,7 @@ from airflow_lineage_provider.deriving.derive import check_size, chosen_target, 
 from airflow_lineage_provider.deriving.granular_forward import ByValue, descendants_by_value
 from airflow_lineage_provider.deriving.inverted import descendants, keys_asked
 from airflow_lineage_provider.deriving.links import different, pairs
+from airflow_lineage_provider.deriving.stale import worth_of_naming
 from airflow_lineage_provider.deriving.why_not.found_rows import worth_of_copies
 from airflow_lineage_provider.deriving.why_not.question import Asked, asked_of
 from airflow_lineage_provider.errors import AnswerTooLarge
@@ -57,6 +58,8 @@ def rows_behind(
         run.progress("tracing")
         behind = {name: made.lineage.between(RESULT, row_set_of(tables[name])).backward(asked) for name in names}
         check_size({name: rows.each_once() for name, rows in behind.items()}, run.most_sources)
+        worth = made.worth_of("; ".join(rows.engine for rows in behind.values()))
+        behind = {name: replace(rows, guarantee=weakest(worth, rows.guarantee)) for name, rows in behind.items()}
         run.progress("reading source rows")
         return {name: _read(made, name, tables[name], rows, summary, chosen.asked, asked.keys.num_rows) for name, rows in behind.items()}
 
@@ -107,21 +110,22 @@ def rows_from(
     if by_value and (known := descendants_by_value(run, asked, limit)) is not None:
         return _known_by_value(run, asked, known, summary=summary, lazy=lazy, started=started)
     run.progress("finding the source rows")
-    keys, copies = keys_asked(run, asked, limit)
+    meant = keys_asked(run, asked, limit)
     of = row_set_of(asked.leaves)
     with derivation(run, TRUE, lazy=lazy) as made:
-        descending = descendants(made, tagged_rows(of, keys))
+        descending = descendants(made, tagged_rows(of, meant.keys))
         tags, found = (descending.keys.column(name).to_numpy() for name in (TAG, descending.keys.column_names[1]))
         return result_behind(
             made,
             tags,
             found,
             asked=asked.text,
-            asked_rows=keys.num_rows,
+            asked_rows=meant.keys.num_rows,
             asked_table=asked.table,
             summary=summary,
-            guarantee=weakest(descending.guarantee, worth_of_copies(asked.table, copies)),
+            guarantee=weakest(worth_of_naming(asked.table, meant.stale), descending.guarantee, worth_of_copies(asked.table, meant.copies)),
             engine=descending.engine,
+            stale=meant.stale,
             started=started,
         )
 
@@ -155,6 +159,7 @@ def result_behind(
     engine: str,
     started: float,
     asked_table: str = "",
+    stale: tuple[str, ...] = (),
 ) -> LineageRows:
     """Rows of the result that were found, by their numbers, each with the tag of a row that was asked about.
 
@@ -172,6 +177,7 @@ def result_behind(
         links=pairs(tags, numbers.searchsorted(found)),
         guarantee=guarantee,
         engine=engine,
+        stale=stale,
         asked_rows=asked_rows,
         asked_table=asked_table,
         numbers=tuple(numbers.tolist()),

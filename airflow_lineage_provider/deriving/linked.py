@@ -76,6 +76,7 @@ def _behind(run: AskedRun, shared: Shared, target: Any, *, at: Any, limit: int, 
         asked = numbered_rows(RESULT, chosen.numbers(made.rows))
         run.progress("tracing")
         found = made.lineage.between(RESULT, of).backward(asked)
+        worth = made.worth_of(found.engine)
     keys = found.each_once()
     check_size({shared.name: keys}, run.most_sources)
     places = KeyIndex(keys).places(found.keys.drop_columns([TAG]))
@@ -84,7 +85,7 @@ def _behind(run: AskedRun, shared: Shared, target: Any, *, at: Any, limit: int, 
         asked_rows=asked.keys.num_rows,
         keys=keys,
         links=pairs(found.keys.column(TAG).to_numpy()[places.asked], places.row),
-        guarantee=found.guarantee,
+        guarantee=weakest(worth, found.guarantee),
         engine=found.engine,
     )
 

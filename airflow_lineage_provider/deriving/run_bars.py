@@ -12,6 +12,7 @@ from airflow_lineage_provider.deriving.derive import result_rows, row_set_of
 from airflow_lineage_provider.deriving.rows_read import differing, files_now, files_read
 from airflow_lineage_provider.errors import AnswerTooLarge, InvalidOption
 from airflow_lineage_provider.plan.expressions import TRUE
+from airflow_lineage_provider.plan.guarantees import weakest
 from airflow_lineage_provider.recording import tables_of
 from airflow_lineage_provider.sources.files import local_path as path_read
 from airflow_lineage_provider.tracing.maps import RESULT, numbered_rows
@@ -43,9 +44,10 @@ def bars_of_run(run: AskedRun, rows: ParquetRows, shown: Callable[[pa.Table], pa
         _check_bars(run, len(numbers))  # how many rows a result has is not always written down
         run.progress("tracing the rows of bars")
         found = made.lineage.between(RESULT, row_set_of(group)).backward(numbered_rows(RESULT, numbers))
+        worth = weakest(made.worth_of(found.engine), found.guarantee)
         result = result_rows(made.rows, numbers)
-    if found.guarantee.level != "exact":
-        raise InvalidOption(f"run {run.record.id} does not tell exactly which rows are in which bar: {found.guarantee.cause}")
+    if worth.level != "exact":
+        raise InvalidOption(f"run {run.record.id} does not tell exactly which rows are in which bar: {worth.cause}")
     tags, hashes, positions = (column.to_numpy() for column in found.keys.columns)
     at = _first_rows(group, rows, hashes) + positions
     if len(np.unique(at)) < len(at):

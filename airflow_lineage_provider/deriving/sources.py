@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
 from airflow_lineage_provider.deriving import csv_files
+from airflow_lineage_provider.deriving.stale import differences, harm, harmed
 from airflow_lineage_provider.errors import SourceUnavailable, SparkRequired
 from airflow_lineage_provider.plan.guarantees import EXACT, Guarantee
 from airflow_lineage_provider.plan.interval_columns import with_interval_types
@@ -15,7 +16,6 @@ from airflow_lineage_provider.plan.relation import BECAUSE
 from airflow_lineage_provider.recording import RecordedSource, empty_rows
 from airflow_lineage_provider.sources.files import CannotReadHere
 from airflow_lineage_provider.sources.parquet import read_positions
-from airflow_lineage_provider.spark.rereading.sources import changed, files_as_read
 from airflow_lineage_provider.tracing.key_index import KeyIndex
 
 if TYPE_CHECKING:
@@ -69,8 +69,8 @@ class SourceReader:
         """
         if source.identity.kind != "snapshot":
             self.store.rest()
-        stale = self._stale(source)
-        kept = self.kept.read(source, keys) if self._harm(source, stale) and self.kept is not None else None
+        stale = differences(source, self.spark)
+        kept = self.kept.read(source, keys) if harm(source, stale, self.spark) and self.kept is not None else None
         if kept is not None and kept.num_rows:
             return self._partly_kept(source, keys, kept, stale)
         try:
@@ -80,12 +80,8 @@ class SourceReader:
             none = _keyed(source, _no_rows(source, keys.slice(0, 0)))
             return SourceRows(table=empty_rows(source), keys=none, guarantee=cause, stale=(*stale, str(problem)))
         found = _keyed(source, rows)
-        worth = _with_origin(source, found, _guarantee(source, keys, found, self._harm(source, stale)))
+        worth = _with_origin(source, found, _guarantee(source, keys, found, harm(source, stale, self.spark)))
         return SourceRows(table=_table(source, rows), keys=found, guarantee=worth, stale=stale)
-
-    def _harm(self, source: RecordedSource, stale: tuple[str, ...]) -> tuple[str, ...]:
-        """What of the differences matters to rows that were read: files that were added since do not."""
-        return () if stale and files_as_read(source.source.relation, source.version, self.spark.session) is not None else stale
 
     def _partly_kept(self, source: RecordedSource, keys: pa.Table, kept: pa.Table, stale: tuple[str, ...]) -> SourceRows:
         """Rows of a table that has changed since: those that the run behind them stored are as they were read."""
@@ -96,7 +92,7 @@ class SourceReader:
         if rest.num_rows:
             try:
                 others = self._rows(source, rest)
-                guarantee = _guarantee(source, rest, _keyed(source, others), self._harm(source, stale))
+                guarantee = _guarantee(source, rest, _keyed(source, others), harm(source, stale, self.spark))
                 rows = pa.concat_tables([kept, others.rename_columns(kept.column_names).cast(kept.schema)])
             except SourceUnavailable as problem:
                 guarantee = Guarantee(level="unavailable", cause=str(problem))
@@ -124,21 +120,13 @@ class SourceReader:
         return self.store.rows(stored, [ROW, *source.source.columns], keys.column(0).to_pylist())
 
     def _from_csv(self, source: RecordedSource, keys: pa.Table) -> pa.Table:
-        if self._harm(source, self._stale(source)):
+        if harmed([source], self.spark):
             raise CannotReadHere(f"the files of {source.source.relation.name} are not as they were")
         return csv_files.rows_at(source, keys, self.settings)
 
     def _through_spark(self, source: RecordedSource, keys: pa.Table, why: str) -> pa.Table:
         text = f"reading the source rows of {source.source.relation.name} needs Spark ({why}); give a Spark session"
         return self.spark.needed(SparkRequired(text)).source_rows(source, keys)
-
-    def _stale(self, source: RecordedSource) -> tuple[str, ...]:
-        relation = source.source.relation
-        try:
-            found = changed(relation, source.version, self.spark.session)
-        except SparkRequired as needed:
-            found = changed(relation, source.version, self.spark.needed(needed).spark)
-        return tuple(f"{relation.name}: {one}" for one in found)
 
 
 def _table(source: RecordedSource, rows: pa.Table) -> pa.Table:

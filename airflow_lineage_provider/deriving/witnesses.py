@@ -51,6 +51,7 @@ def witnesses_of(run: AskedRun, target: Any, *, at: Any, summary: RunSummary, li
         _check_size(found, run.most_sources)
         run.progress("reading source rows")
         rows = _read(made, found)
+        worth = weakest(made.worth_of(engine), *(one.guarantee for one in rows.values()))
         places = _named(made.recorded, found.keys)
         columns = {name: _numbers(place, found, rows[table], table) for name, (table, place) in places.items()}
     return Witnesses(
@@ -59,7 +60,7 @@ def witnesses_of(run: AskedRun, target: Any, *, at: Any, summary: RunSummary, li
         places={name: table for name, (table, _) in places.items()},
         rows={table: one.table for table, one in rows.items()},
         combinations=_in_order(found.tags, columns),
-        guarantee=weakest(*(one.guarantee for one in rows.values())),
+        guarantee=worth,
         engine=engine,
         stale=tuple(dict.fromkeys(text for one in rows.values() for text in one.stale)),
         asked_rows=len(numbers),

@@ -25,6 +25,7 @@ from airflow_lineage_provider.deriving.given_rows import MOST_ROWS as MOST_GIVEN
 from airflow_lineage_provider.deriving.inverted import descendants, keys_asked
 from airflow_lineage_provider.deriving.links import different, each_once, joined, pairs, same
 from airflow_lineage_provider.deriving.listed import listed
+from airflow_lineage_provider.deriving.stale import worth_of_naming
 from airflow_lineage_provider.deriving.why_not.question import Asked, asked_of
 from airflow_lineage_provider.errors import AnswerTooLarge, EmptyTarget, LineageError, SparkRequired, StoreUnavailable
 from airflow_lineage_provider.plan.expressions import TRUE
@@ -257,15 +258,15 @@ class Onward:
         many = values.num_rows > MOST_GIVEN
         try:
             asked = _alike(values, name, group, behind) if many else asked_of(values, name, made.recorded, made.run.on_demand.session)
-            keys, _ = keys_asked(made.run, asked, self.most)
+            meant = keys_asked(made.run, asked, self.most)
         except EmptyTarget:
             return None
-        found = self._with_values(made, group[0], keys, wanted, behind)
+        found = self._with_values(made, group[0], meant.keys, wanted, behind)
         if many and len(found.place) and len(different(found.place)) < found.keys.num_rows:
             # What other rows are worth that looked like them is not what these are worth.
             keys = distinct_rows(found.keys.take(_int64(different(found.place))))
             found = self._with_values(made, group[0], keys, wanted, behind)
-        return found
+        return found._replace(worth=weakest(worth_of_naming(name, meant.stale), found.worth))
 
     def _with_values(self, made: Derivation, source: RecordedSource, keys: pa.Table, wanted: Numbers, behind: Derivation) -> _Read:
         """Of the rows with these keys those that have the values of wanted rows of the result."""
