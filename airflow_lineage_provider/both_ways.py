@@ -155,19 +155,21 @@ class LineageOfRows(ABC):
     ) -> Refreshed:
         """Rows of the result computed anew from the source rows behind them, and whether they are those that are stored.
 
-        ``rows``, ``at``, ``max_rows`` and ``params`` as of `backward`. The pipeline runs over these source rows alone, with the UDFs of the
-        run, in Spark; nothing is written. Rows on the right side of a difference are not among them, so that other rows may come out, too.
+        ``rows``, ``at``, ``max_rows``, ``lazy`` and ``params`` as of `backward`. The pipeline runs over these source rows alone, with the
+        UDFs of the run, in Spark; nothing is written. Rows on the right side of a difference are not among them, so that other rows may
+        come out, too.
 
         :raises TracingError: the pipeline has a limit, a random function or one that depends on the order of rows.
         :raises SparkRequired: there is no session. :raises UdfUnavailable, UdfVersionMismatch: the UDFs are not those of the run.
+        :raises NotCaptured: without ``lazy``, the source rows behind them were not captured.
         :raises InvalidTarget, EmptyTarget, TargetTooLarge, ResultNotStored, AnswerTooLarge, RunNotComplete: as `backward`.
         """
         from airflow_lineage_provider.deriving.refresh import refreshed
 
-        check_options({"max_rows": max_rows, "params": params})
+        check_options({"max_rows": max_rows, "lazy": lazy, "params": params})
         most = settings.target_limit() if max_rows is None else max_rows
         return self._asking.answered(
-            "refresh,", params, progress, lambda run: refreshed(run, rows, at=at, summary=self.summary, limit=most)
+            "refresh,", params, progress, lambda run: refreshed(run, rows, at=at, summary=self.summary, limit=most, lazy=lazy)
         )
 
     def backward_batches(

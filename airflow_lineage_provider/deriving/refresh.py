@@ -18,10 +18,11 @@ if TYPE_CHECKING:
     from airflow_lineage_provider.deriving.asked_run import AskedRun
 
 
-def refreshed(run: AskedRun, target: Any, *, at: Any, summary: RunSummary, limit: int) -> Refreshed:
+def refreshed(run: AskedRun, target: Any, *, at: Any, summary: RunSummary, limit: int, lazy: bool = True) -> Refreshed:
     """The rows, and what the pipeline makes of the source rows behind them.
 
     :raises TracingError: the pipeline cannot be repeated, or Spark failed. :raises SparkRequired: there is no session.
+    :raises NotCaptured: without ``lazy``, what captured lineage does not say of the rows behind them.
     """
     if not can_be_repeated(run.recorded):
         raise TracingError(
@@ -32,7 +33,7 @@ def refreshed(run: AskedRun, target: Any, *, at: Any, summary: RunSummary, limit
     chosen = chosen_target(run, target, at, limit)
     with derivation(run, chosen.condition()) as made:
         stored = result_rows(made.rows, chosen.numbers(made.rows))
-    behind = rows_behind(run, target, None, at=at, summary=summary, limit=limit)
+    behind = rows_behind(run, target, None, at=at, summary=summary, limit=limit, lazy=lazy)
     run.session.rest()
     run.progress("running the pipeline over its lineage")
     recomputed = rerun({name: one.rows for name, one in behind.items()}, run.udfs, run.recorded, spark)

@@ -10,7 +10,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from airflow_lineage_provider import Lineage
-from airflow_lineage_provider.errors import EmptyTarget, SparkRequired, TracingError
+from airflow_lineage_provider.errors import EmptyTarget, InvalidOption, NotCaptured, SparkRequired, TracingError
 from airflow_lineage_provider.store import Store
 from tests.pipeline.small_files import view
 
@@ -60,3 +60,15 @@ def test_what_cannot_be_repeated_is_refused(lineage: Lineage, spark: SparkSessio
     run = lineage.run("SELECT g, count(*) AS n FROM (SELECT * FROM w LIMIT 7) GROUP BY g")
     with pytest.raises(TracingError, match="has a limit, a random function"):
         run.refresh("n > 0")
+
+
+def test_lineage_that_was_captured_alone(lineage: Lineage, spark: SparkSession, tmp_path: Path) -> None:
+    view(spark, tmp_path, "w", ROWS, "rid int, g string, x double")
+    run = lineage.run("SELECT g, count(*) AS n FROM w GROUP BY g")
+    with pytest.raises(NotCaptured, match=r"was not captured: Run\.capture\(\)"):
+        run.refresh("g = 'b'", lazy=False)
+    run.capture("backward")
+    found = run.refresh("g = 'b'", lazy=False)
+    assert (found.equal, found.stored.to_pylist()) == (True, [{"g": "b", "n": 10}])
+    with pytest.raises(InvalidOption, match="lazy='no' is not known"):
+        run.refresh("g = 'b'", lazy="no")  # type: ignore[arg-type]
