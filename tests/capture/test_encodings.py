@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -10,7 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from airflow_lineage_provider.capture.choosing import choose
+from airflow_lineage_provider.capture import choosing
+from airflow_lineage_provider.capture.choosing import choose, sampled
 from airflow_lineage_provider.capture.csr import Csr, Edges, csr
 from airflow_lineage_provider.capture.encodings import ENCODINGS
 from airflow_lineage_provider.capture.encodings.written import from_bytes, to_bytes
@@ -114,6 +118,76 @@ def test_the_smallest_is_chosen(behind: list[list[int]], others: int, chosen: st
     assert sizes[chosen] <= 1.05 * min(sizes.values())
     if chosen != "rid index":
         assert f": {sizes[chosen] / sizes['rid index']:.0%} of the size of a rid index" in found.because
+
+
+def _edges(behind: Sequence[Any], others: int) -> Csr:
+    degrees = [len(some) for some in behind]
+    return csr(Edges(np.repeat(np.arange(len(behind)), degrees), np.concatenate([np.asarray(one) for one in behind])), len(behind), others)
+
+
+def _skewed(name: str) -> tuple[Csr, int]:
+    """Maps of which a few rows, or the last rows, are nothing like the others."""
+    random, others = np.random.default_rng(7), 1 << 18
+    scattered = [random.choice(others, 2, replace=False) for _ in range(20_000)]
+    dense = [np.flatnonzero(random.random(others) < 0.2) for _ in range(3)]
+    ranges = [np.arange(start, start + 300) for start in random.integers(0, others - 300, 1_000)]
+    near = [np.cumsum(random.integers(1, 200, 500)) for _ in range(400)]
+    zipf = [random.choice(others, min(int(size), 60_000), replace=False) for size in random.zipf(1.5, 5_000)]
+    made = {
+        "few large groups after many small": [*scattered, *dense],
+        "few large groups before many small": [*dense, *scattered],
+        "ranges after single rows": [*scattered, *ranges],
+        "neighbours among ranges": [one for both in zip(ranges[:400], near, strict=True) for one in both],
+        "nothing but the last": [*([np.empty(0, np.int64)] * 60_000), *dense],
+        "zipf": zipf,
+        "prefixes after single rows": [*scattered[:500], *(np.arange(0, 3 * size, 3) for size in range(0, 6_000, 60))],
+    }[name]
+    return _edges(made, others), others
+
+
+SKEWED = [
+    "few large groups after many small", "few large groups before many small", "ranges after single rows", "neighbours among ranges",
+    "nothing but the last", "zipf", "prefixes after single rows",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("all_of_it", [True, False])
+@pytest.mark.parametrize("name", SKEWED)
+def test_of_skewed_maps_too_it_is_within_a_twentieth(name: str, all_of_it: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    edges, others = _skewed(name)
+    starts = [*range(0, edges.rows, 4_000), edges.rows]
+    parts = [edges.part(first, stop - first) for first, stop in pairwise(starts)]
+    monkeypatch.setattr(choosing, "_ALL", 1 << 40 if all_of_it else 0)
+    monkeypatch.setattr(choosing, "_seconds", lambda *_: 0.0)  # a processor may be shared
+    found = choose(parts, others, shape_of(edges, others))
+    sizes = {
+        name: sum(len(to_bytes(one.encode(part, others))) for part in parts)
+        for name, one in ENCODINGS.items()
+        if all(one.holds(part, others) for part in parts)
+    }
+    assert sizes[found.encoding.name] <= 1.05 * min(sizes.values()), (sizes, found)
+
+
+@settings(deadline=None, max_examples=60)
+@given(edges=relations(), count=st.integers(1, 9), size=st.integers(1, 40), middle=st.integers(0, 30), most=st.integers(1, 2))
+def test_a_sample_has_rows_of_the_parts(edges: Csr, count: int, size: int, middle: int, most: int) -> None:
+    middle = min(middle, edges.rows)
+    parts = [one for one in (edges.part(0, middle), edges.part(middle, edges.rows - middle)) if one.rows]
+    behind = [[part.rids[start:stop].tolist() for start, stop in pairwise(part.indptr)] for part in parts]
+    found = sampled(parts, most, count, size) if parts else []
+    assert len(found) <= min(most, len(parts))
+    for one in found:
+        rows = [one.rids[start:stop].tolist() for start, stop in pairwise(one.indptr)]
+        # In their order, the beginning of each.
+        assert any(_are_among(rows, own) for own in behind)
+    assert sum(len(one.rids) + one.rows for one in found) <= 2 * count * size + count
+    whole = sampled(parts, 2, 1, 10_000) if parts else []
+    assert all(one.rows in {part.rows for part in parts} for one in whole)
+
+
+def _are_among(rows: list[list[int]], others: list[list[int]]) -> bool:
+    left = iter(others)
+    return all(any(other[: len(row)] == row for other in left) for row in rows)
 
 
 def test_what_is_smaller_and_slow_is_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -25,6 +25,7 @@ class RoaringBitmaps:
     name: ClassVar[str] = "roaring bitmaps"
     because: ClassVar[str] = "many rows stand behind one, in no order"
     plain: ClassVar[bool] = False
+    shares: ClassVar[bool] = False
 
     def holds(self, edges: Csr, others: int) -> bool:
         return others <= 1 << 32

@@ -20,6 +20,8 @@ class Encoding(Protocol):
     because: ClassVar[str]
     plain: ClassVar[bool]
     """Whether one row is read as fast as arrays are."""
+    shares: ClassVar[bool]
+    """Whether what rows have in common is written once: then some of the rows take more than their share."""
 
     def holds(self, edges: Csr, others: int) -> bool:
         """Whether it can hold these edges."""
@@ -44,6 +46,7 @@ class AsArrays:
     """What encodings have in common."""
 
     plain: ClassVar[bool] = True
+    shares: ClassVar[bool] = False
 
     def promises(self, shape: Shape) -> bool:
         return True

@@ -33,6 +33,7 @@ class SharedRoBdd:
     name: ClassVar[str] = "shared roBDD"
     because: ClassVar[str] = "sets of rows are nested, or share most of their rows"
     plain: ClassVar[bool] = False
+    shares: ClassVar[bool] = True
 
     def holds(self, edges: Csr, others: int) -> bool:
         return others <= 1 << 62
