@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 
+from airflow_lineage_provider.capture.encodings.written import check, checksum
 from airflow_lineage_provider.errors import RunNotComplete
 from airflow_lineage_provider.store import catalog, schema
+from airflow_lineage_provider.store.copied import copy_rows
 from airflow_lineage_provider.store.sqltext import literal
 from airflow_lineage_provider.typed_json import written
 
@@ -31,8 +33,8 @@ def save(connection: sa.Connection, run_id: str, index: RecordedIndex, parts: It
     if found.status != "complete":
         raise RunNotComplete(f"run {run_id} is {found.status}: there is nothing to capture")
     connection.execute(_TABLE.delete().where(_TABLE.c.run_id == run_id))
-    for number, part, content in parts:
-        connection.execute(_TABLE.insert().values(run_id=run_id, map=number, part=part, content=content))
+    rows = ((run_id, ("i", number), ("i", part), content, ("q", checksum(content, number, part))) for number, part, content in parts)
+    copy_rows(connection, _TABLE, ("run_id", "map", "part", "content", "crc"), rows)
     catalog.update_run(connection, run_id, captured=written(index))
 
 
@@ -44,9 +46,15 @@ def drop(connection: sa.Connection, run_id: str) -> None:
 
 
 def parts(reading: Reading, run_id: str, number: int, wanted: Sequence[int]) -> Mapping[int, bytes]:
-    """Parts of an index, by their numbers; those that are there."""
+    """Parts of an index, by their numbers; those that are there.
+
+    :raises RecordDamaged: one is not as it was written.
+    """
     found = reading.fetch(
-        f"SELECT part, content FROM {_TABLE.fullname} WHERE run_id = {literal(run_id)} AND map = {number}"
+        f"SELECT part, content, crc FROM {_TABLE.fullname} WHERE run_id = {literal(run_id)} AND map = {number}"
         f" AND part = ANY (ARRAY[{', '.join(map(str, wanted))}]::int[])"
     )
-    return dict(zip(found.column(0).to_pylist(), found.column(1).to_pylist(), strict=True))
+    rows = [*zip(*(column.to_pylist() for column in found.columns), strict=True)]
+    for part, content, known in rows:
+        check(content, number, part, known)
+    return {part: content for part, content, _ in rows}

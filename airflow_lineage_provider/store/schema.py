@@ -11,7 +11,7 @@ from airflow_lineage_provider.errors import RecordDamaged, StoreError
 from airflow_lineage_provider.store.sqltext import CATALOG_SCHEMA
 from airflow_lineage_provider.store.textescape import escape, unescape
 
-HEAD = "0017"
+HEAD = "0018"
 VERSION_TABLE = "schema_version"
 STATUSES = ("running", "complete", "incomplete", "failed", "dropped")
 
@@ -245,8 +245,10 @@ captured_parts = sa.Table(
     sa.Column("map", sa.Integer, primary_key=True, autoincrement=False),
     sa.Column("part", sa.Integer, primary_key=True, autoincrement=False),
     sa.Column("content", sa.LargeBinary, nullable=False),
+    sa.Column("crc", sa.BigInteger),
 )
-"""The indexes of captured lineage, in parts (`capture`); what they are stands in the run's record."""
+"""The indexes of captured lineage, in parts (`capture`), each with its checksum (`capture.encodings.written.checksum`; NULL of earlier
+releases); what they are stands in the run's record."""
 
 kept_udfs = sa.Table(
     "kept_udfs",

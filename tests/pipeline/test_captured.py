@@ -10,9 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 from pyspark.sql import SparkSession
 
 from airflow_lineage_provider import Capture, Lineage, Run
+from airflow_lineage_provider.capture.encodings.written import checksum
+from airflow_lineage_provider.deriving.captured_parts import _parts
 from airflow_lineage_provider.errors import (
     IndexTooLarge,
     InvalidCapture,
@@ -226,6 +229,28 @@ def test_runs_that_are_gone_and_parts_that_are(spark: SparkSession, store: Store
         assert not connection.execute(captured_parts.select().where(captured_parts.c.run_id == run.id)).all()
     with pytest.raises(RunNotComplete, match="is dropped: there is nothing to capture"):
         store.save_captured(run.id, runs_index(made), [])
+
+
+def test_parts_that_are_damaged(runs: dict[str, Run], store: Store) -> None:
+    run = runs["Q4"]
+    run.capture()
+    expected = behind(run, "true")
+    of_run, content = captured_parts.c.run_id == run.id, captured_parts.c.content
+    with store._engine.begin() as connection:
+        rows = connection.execute(sa.select(captured_parts).where(of_run)).all()
+        assert {row.crc for row in rows} == {checksum(row.content, row.map, row.part) for row in rows}
+        flipped = sa.func.set_byte(content, 200, sa.func.get_byte(content, 200).op("#")(1))
+        connection.execute(captured_parts.update().where(of_run).values(content=flipped))
+    _parts._kept.clear()
+    for question in (lambda: run.backward("true"), lambda: run.forward("true", "sales")):
+        with pytest.raises(RecordDamaged, match=r"part 0 of index .* of captured lineage is damaged: capture it again, or forget it"):
+            question()
+    with store._engine.begin() as connection:  # as an earlier release has left them
+        connection.execute(captured_parts.delete().where(of_run))
+        connection.execute(captured_parts.insert(), [{**row._mapping, "crc": None} for row in rows])
+    assert behind(run, "true") == expected
+    run.capture()
+    assert behind(run, "true") == expected
 
 
 def runs_index(run: Run) -> Any:

@@ -1,7 +1,8 @@
-"""Arrow arrays as bytes, as they are kept in the store."""
+"""Arrow arrays as bytes, as they are kept in the store, and the checksums that are kept beside them."""
 
 from __future__ import annotations
 
+import zlib
 from typing import TYPE_CHECKING
 
 from airflow_lineage_provider.errors import RecordDamaged
@@ -34,3 +35,17 @@ def from_bytes(written: bytes) -> pa.Array:
         return batch.column("rows")
     except (pa.ArrowException, KeyError, OSError, StopIteration) as problem:
         raise RecordDamaged(f"a part of captured lineage cannot be read: {problem}") from problem
+
+
+def checksum(content: bytes, number: int, part: int) -> int:
+    """A CRC-32 of a part of an index, and of where it belongs: every flipped bit is seen, and a part that stands in another's place."""
+    return zlib.crc32(content, zlib.crc32(f"{number}/{part}:".encode()))
+
+
+def check(content: bytes, number: int, part: int, known: int | None) -> None:
+    """That a part is as it was written, by the checksum beside it; None: an earlier release kept none.
+
+    :raises RecordDamaged: it is not.
+    """
+    if known is not None and checksum(content, number, part) != known:
+        raise RecordDamaged(f"part {part} of index {number} of captured lineage is damaged: capture it again, or forget it")
