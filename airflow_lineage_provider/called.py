@@ -5,13 +5,15 @@ The commonest Spark task writes inside its function and returns a count, or a pa
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from airflow_lineage_provider.errors import InvalidOutput
+from airflow_lineage_provider import settings
+from airflow_lineage_provider.errors import CaptureRequired, InvalidOutput
 from airflow_lineage_provider.options import check_options
 from airflow_lineage_provider.requested import requested
+from airflow_lineage_provider.retried import completed
 from airflow_lineage_provider.running.given_pipeline import check_parameters, is_frame, what_it_is
 from airflow_lineage_provider.secrecy.failures import guarded
 from airflow_lineage_provider.words import CaptureWhen, OnUnsupported, Reasons, SketchesWhen, Strategy
@@ -20,11 +22,12 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from airflow_lineage_provider.capture.wanted import Capture
+    from airflow_lineage_provider.pipeline import Lineage
     from airflow_lineage_provider.progress import Progress
     from airflow_lineage_provider.recorded_run import Run
     from airflow_lineage_provider.running.output import Output
+    from airflow_lineage_provider.running.run import Request
     from airflow_lineage_provider.sketches.wanted import SketchOn
-    from airflow_lineage_provider.writes import LineageOfWrites
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,7 +50,7 @@ class Called:
 
 
 def call(
-    lineage: LineageOfWrites,
+    lineage: Lineage,
     spark: SparkSession,
     function: Callable[..., Any],
     *,
@@ -67,6 +70,7 @@ def call(
     sketch_on: Mapping[str, str | SketchOn] | None = None,
     verify_sketches: bool = False,
     context: Mapping[str, Any] | None = None,
+    earlier_tries: Iterable[Mapping[str, Any]] = (),
     progress: Progress | bool | None = None,
 ) -> Called:
     """Call ``function(spark, **params)``, which may write, return a DataFrame, or both.
@@ -74,11 +78,14 @@ def call(
     What it writes by Spark's writers is recorded as by `Lineage.recording`; a DataFrame that it returns is then run as by `Lineage.run`,
     called ``name``. The writes' runs are called after their places, or all ``name_of_writes``. ``keys`` are those of all tables that are
     read. With ``capture`` the lineage of all of these runs is captured; ``sketches`` are those of the DataFrame's run alone. The other
-    options are those of `Lineage.run` and of `Lineage.recording`.
+    options are those of `Lineage.run` and of `Lineage.recording`. ``earlier_tries`` are contexts of tries that failed, the newest first:
+    where one of them lacks nothing but captured lineage, which is required (`settings.capture_required`), this is captured, and the
+    function is not called.
 
     :raises InvalidOutput: an ``output`` is given, and the function returned nothing that could be written there; what it wrote stands.
     :raises InvalidOption, ParameterError: an option is wrong; the function was not called.
     :raises PlanError: it does not take these parameters, or its DataFrame, or a write, cannot be traced.
+    :raises CaptureRequired: all runs stand, and the lineage of one was not captured, which is required.
     :raises LineageError: a run failed. What the function itself raises is raised as it is, without what is secret.
     """
     check_options({"on_unsupported": on_unsupported})
@@ -88,18 +95,20 @@ def call(
         verify_sketches=verify_sketches,
     )  # fmt: skip
     check_parameters(function, request.params, name)
+    known = completed(lineage, request, name_of_writes, earlier_tries, progress) if settings.capture_required() else None
+    if known is not None:
+        return Called(written=tuple(known[:-1]), result=known[-1])
     recording = lineage.recording(
         spark, name=name_of_writes, params=params, clear_params=clear_params, secret_params=secret_params, strategy=strategy,
         reasons=reasons, keys=keys, on_unsupported=on_unsupported, context=context, progress=progress,
     )  # fmt: skip
     with guarded(request.secrets.message), recording as recorded:
         returned = function(spark, **request.params)
-    if request.capture is not None:
-        for run in recorded.runs:
-            run._capture_with_run(request.capture, request.secrets.values, progress)
+    missing = _captured(recorded.runs, request, progress)
     if not is_frame(returned):
         if request.output is not None:
             raise _no_frame(name, returned, recorded.runs)
+        _raise_first(missing)
         return Called(written=recorded.runs, value=returned)
 
     def stands(_spark: SparkSession, **_params: Any) -> DataFrame:
@@ -109,7 +118,26 @@ def call(
     # The parameters are those of the function that made it: they are recorded, and what is secret in its plan is sealed.
     shared = replace(request, pipeline=stands, shared_keys=bool(recorded.runs))
     run = lineage._executed(shared, spark, lineage._run_store(lineage.on_store_failure), progress)
+    _raise_first(missing)
     return Called(written=recorded.runs, result=run)
+
+
+def _captured(runs: Sequence[Run], request: Request, progress: Progress | bool | None) -> list[CaptureRequired]:
+    """Capture the lineage of what was written; what is missing of it is raised when nothing else is left to do."""
+    missing: list[CaptureRequired] = []
+    if request.capture is None:
+        return missing
+    for run in runs:
+        try:
+            run._capture_with_run(request.capture, request.secrets.values, progress)
+        except CaptureRequired as problem:
+            missing.append(problem)
+    return missing
+
+
+def _raise_first(missing: Sequence[CaptureRequired]) -> None:
+    if missing:
+        raise missing[0]
 
 
 def _no_frame(name: str, returned: Any, written: Sequence[Run]) -> InvalidOutput:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import logging
-import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider import settings
@@ -14,9 +12,10 @@ from airflow_lineage_provider.answers.captured import CapturedIndex, captured_in
 from airflow_lineage_provider.asking import Asking
 from airflow_lineage_provider.capture.recorded import RecordedIndex
 from airflow_lineage_provider.capture.wanted import Capture, CaptureTable
-from airflow_lineage_provider.errors import LineageError
+from airflow_lineage_provider.errors import CaptureRequired, LineageError, StoreError
 from airflow_lineage_provider.options import check_options
 from airflow_lineage_provider.progress import Progress
+from airflow_lineage_provider.shown import first_line
 from airflow_lineage_provider.words import CaptureDirection, Subqueries
 
 if TYPE_CHECKING:
@@ -115,22 +114,37 @@ class CapturedLineageOfRun:
     ) -> None:
         """What a run was asked to capture, once it is complete; ``with_run``: what was collected while it was made.
 
-        The result stands without it, and so does every answer: what keeps it from being captured is kept with the run (`index`), or raised
-        (`settings.capture_required`). Of a run whose lineage was lost there is nothing to capture.
+        The result stands without it, and so does every answer: whatever keeps it from being captured is kept with the run (`index`), and
+        where it is required (`settings.capture_required`) it is said that the run stands, too. Until then it is recorded that it was begun.
+        Of a run whose lineage was lost there is nothing to capture.
+
+        :raises CaptureRequired: it was not captured, and has to be.
         """
         if self.record.status != "complete":
             return
         try:
+            if self.record.captured is None:
+                self._note(RecordedIndex.begun())
             self._capture(wanted, secret_params, progress, with_run=with_run)
-        except LineageError as problem:
+        except Exception as problem:  # the run stands, whatever it is
+            text = _told(problem)
+            self._not_captured(text)
             if settings.capture_required():
-                raise
-            log.warning("the lineage of run %s was not captured: %s", self.record.id, problem)
-            told = RecordedIndex(
-                id=uuid.uuid4().hex, captured=datetime.now(UTC), seconds=0.0, engine="", spaces=(), maps=(), problem=str(problem)
-            )
-            self._lineage.lasting(lambda: self._lineage.store.save_captured(self.record.id, told, []))
-            self._know(told)
+                raise CaptureRequired.of(self.record.id, self.record.pipeline, text) from problem
+
+    def _not_captured(self, problem: str) -> None:
+        log.warning("the lineage of run %s was not captured: %s", self.record.id, problem)
+        try:
+            self._note(RecordedIndex.failed(problem))
+        except StoreError as error:
+            # That it was begun stands there, where the store could be told at all.
+            log.warning("the store could not be told that the lineage of run %s was not captured: %s", self.record.id, error)
+            self._know(RecordedIndex.failed(problem))
+
+    def _note(self, index: RecordedIndex) -> None:
+        """Record that there is no captured lineage, and why."""
+        self._lineage.lasting(lambda: self._lineage.store.save_captured(self.record.id, index, []))
+        self._know(index)
 
     def _capture_sets(self, secret_params: Mapping[str, Any]) -> None:
         """What full materialization stores besides rows: for rows that go back to groups, frames or partners, which rows these are.
@@ -139,5 +153,10 @@ class CapturedLineageOfRun:
         """
         try:
             self._capture(Capture(direction="backward"), secret_params, False, sets_alone=True)
-        except LineageError as problem:
-            log.warning("the groups of run %s are looked for when they are asked for: %s", self.record.id, problem)
+        except Exception as problem:
+            log.warning("the groups of run %s are looked for when they are asked for: %s", self.record.id, _told(problem))
+
+
+def _told(problem: Exception) -> str:
+    """What is recorded of an error: of this package's the text, of others the kind as well."""
+    return str(problem) if isinstance(problem, LineageError) else f"{type(problem).__name__}: {first_line(problem)}"

@@ -76,6 +76,7 @@
     │   └── SecretMismatch            it is not the one of the run
     ├── BatchError                    a batch of a stream cannot be recorded
     ├── InvalidOutput                 an output is not understood, or the result cannot be written there
+    ├── CaptureRequired               a run stands, and its lineage, which has to be captured, was not
     └── RunFailed                     the pipeline itself failed; the cause is chained
 """
 
@@ -318,6 +319,27 @@ class StoreSchemaTooOld(StoreError):
 
 class StoreSchemaTooNew(StoreError):
     """The store's schema is newer than this code."""
+
+
+class CaptureRequired(LineageError):
+    """A run is complete, its result and its output stand, and its lineage, which has to be captured (AIRFLOW_LINEAGE_CAPTURE_REQUIRED), was
+    not: the message says how it is captured later. Running the pipeline again would write again what is there.
+
+    :ivar run_id: of the run.
+    """
+
+    run_id: str = ""
+
+    @staticmethod
+    def of(run_id: str, pipeline: str, problem: str) -> CaptureRequired:
+        """Of a run whose lineage was not captured for this reason."""
+        made = CaptureRequired(
+            f"run {run_id} of {pipeline} is complete, with its result and its output, and its lineage was not captured: {problem}. It is "
+            f"captured later by Run.capture(), `airflow-lineage capture {run_id}`, or a CaptureLineageOperator; running the pipeline again "
+            "would write again what it has written"
+        )
+        made.run_id = run_id
+        return made
 
 
 class RunNotFound(StoreError):

@@ -167,7 +167,7 @@ class Lineage(LineageOfStreams, LineageOfWrites, PlansOfDags, ProfileOfTables, S
         ``append_key`` identifies what is appended (an ``output`` with ``+append``): a later run that appends to the same place as the same
         key replaces these rows, and adds nothing to them. With ``capture`` ``eager``, or a `Capture` that says of which tables and which
         way, the lineage of the result's rows is captured at the end of the run (`Run.capture`); what keeps it from being captured is told
-        by `Run.index`, or raised (`settings.capture_required`). ``context`` is kept with the run: who runs it, a task of Airflow's for one
+        by `Run.index`, and where it is required raised, too. ``context`` is kept with the run: who runs it, a task of Airflow's for one
         (``airflow`` is its old name).
         ``sketches`` says what is done with provenance sketches: ``use`` reads each source through a sketch that fits, if there is one;
         ``eager`` also captures some after a run for which there was none, ``auto`` if that will pay (`sketches.policy`); ``capture`` reads
@@ -194,6 +194,7 @@ class Lineage(LineageOfStreams, LineageOfWrites, PlansOfDags, ProfileOfTables, S
         :raises PlanError: the pipeline cannot be understood.
         :raises SourceUnavailable: the table of one of ``sources`` is no longer what the run that was asked has read.
         :raises ParameterError: a parameter cannot be recorded as it was asked.
+        :raises CaptureRequired: the run stands, and its lineage was not captured, which is required (`settings.capture_required`).
         :raises LineageError: the run failed; it is recorded as failed and nothing else of it is kept.
         """
         context = renamed("context", context, "airflow", airflow)

@@ -78,8 +78,8 @@ def inject_limit() -> int:
 
 
 def capture_required() -> bool:
-    """Whether a run raises what kept its lineage from being captured (``AIRFLOW_LINEAGE_CAPTURE_REQUIRED``, 1 or 0; 0 by default: it is
-    kept with the run, whose result and lineage stand)."""
+    """Whether a run raises `CaptureRequired` where its lineage was to be captured, and was not (``AIRFLOW_LINEAGE_CAPTURE_REQUIRED``, 1 or
+    0; 0 by default). What kept it from being captured is kept with the run, whose result and lineage stand."""
     return _flag("AIRFLOW_LINEAGE_CAPTURE_REQUIRED", "0")
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Literal
 
 from airflow_lineage_provider.capture.rids import SpaceKind
@@ -19,6 +20,8 @@ ROWS_OF_A_PART = 65_536
 """An index is written in parts of so many rows at most."""
 PAIRS_OF_A_PART = 1_048_576
 """A part is ended at the row with which it has so many pairs."""
+BEGUN = "it was begun and has not finished: it is still going on, or its process has ended meanwhile; Run.capture() captures it"
+"""The problem of lineage that was to be captured, before anything else is known of it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -173,6 +176,16 @@ class RecordedIndex:
     subqueries: Subqueries = "partners"
     witnesses: RecordedWitnesses | None = None
     ways: tuple[RecordedWay, ...] = ()
+
+    @staticmethod
+    def failed(problem: str) -> RecordedIndex:
+        """That lineage was to be captured, and why there is none."""
+        return RecordedIndex(id=uuid.uuid4().hex, captured=datetime.now(UTC), seconds=0.0, engine="", spaces=(), maps=(), problem=problem)
+
+    @staticmethod
+    def begun() -> RecordedIndex:
+        """What stands there until lineage that was to be captured is, or what kept it from being captured is known."""
+        return RecordedIndex.failed(BEGUN)
 
     def is_of(self, subqueries: Subqueries, plan: SegmentedPlan) -> bool:
         """Whether it is the lineage that is asked about, where the rows of subqueries are this."""

@@ -10,7 +10,7 @@ from airflow_lineage_provider.operators.killing import KillableOperator
 from airflow_lineage_provider.operators.masking import mask_urls
 from airflow_lineage_provider.operators.options import check_when_read, check_when_run
 from airflow_lineage_provider.operators.outlet_events import tell_outlets
-from airflow_lineage_provider.operators.run_context import airflow_context, task_instance_key
+from airflow_lineage_provider.operators.run_context import airflow_context, earlier_tries, task_instance_key
 from airflow_lineage_provider.operators.run_result import RUNS, not_recorded, run_result
 from airflow_lineage_provider.operators.tab_link import LineageTabLink
 from airflow_lineage_provider.words import CaptureWhen, OnStoreFailure, OnUnsupported, Reasons, SketchesWhen, Strategy
@@ -62,7 +62,8 @@ class LineageTask(KillableOperator):
     :param lineage: ``False`` is the plain operator: nothing is recorded, and no store is opened. So is every task where the switch is off
         (``AIRFLOW_LINEAGE_ENABLED=0``, ``[lineage] enabled``). Reasoned UDFs decide as ever.
     :param capture: ``lazy`` traces the lineage of the result's rows when it is asked for; ``eager``, or a `Capture`, captures it at the end
-        of the task (`CaptureLineageOperator` does it in a task of its own). (templated)
+        of the task (`CaptureLineageOperator` does it in a task of its own). Where that is required and fails (`CaptureRequired`), a retry
+        captures the lineage of what stands, and runs nothing. (templated)
     :param sketches: what is done with provenance sketches when the DataFrame is computed: ``off``, ``use``, ``auto``, ``eager`` or
         ``capture`` (`Lineage.run`). (templated)
     :param sketch_on: the columns that sketches are to be of, ``{table: column}``. (templated)
@@ -257,6 +258,7 @@ class LineageTask(KillableOperator):
                 params=pipeline.params,
                 **{**options, "append_key": self._append_key(context)},
                 context=airflow_context(context),
+                earlier_tries=earlier_tries(context, self.retries),
                 progress=self.log.info,
             )
 

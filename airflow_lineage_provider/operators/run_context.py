@@ -20,6 +20,17 @@ def airflow_context(context: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+def earlier_tries(context: Mapping[str, Any], retries: int | None) -> list[dict[str, Any]]:
+    """The contexts of the tries of which this one is a retry, the newest first: none where the task was cleared since, and is to be run
+    anew."""
+    ti, own = context["ti"], airflow_context(context)
+    most = getattr(ti, "max_tries", None)
+    if not isinstance(most, int):
+        return []
+    first = max(1, most - (retries or 0) + 1)  # a task that is cleared is given as many tries again
+    return [{**own, "try_number": number} for number in range(ti.try_number - 1, first - 1, -1)]
+
+
 def task_key(context: Mapping[str, Any]) -> str:
     """What the instances of one task, in whichever DAG run, have in common; those of a mapped task are told apart by their map index."""
     ti = context["ti"]

@@ -11,7 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider import __version__
-from airflow_lineage_provider.capture.recorded import RecordedWay
+from airflow_lineage_provider.capture.recorded import RecordedIndex, RecordedWay
 from airflow_lineage_provider.errors import PlanCheckError
 from airflow_lineage_provider.plan import codec
 from airflow_lineage_provider.plan.digest import plan_digest
@@ -163,7 +163,10 @@ def execute(spark: SparkSession, store: RunStore, request: Request, progress: Pr
         progress("publishing")
         execution.timings["total"] = time.perf_counter() - started
         output = request.output.recorded(written.version) if request.output and written else None
-        record = replace(record, output=output, timings=execution.timings, row_counts=execution.rows, finished=datetime.now(UTC))
+        # In its own transaction: a process that ends right after it leaves that lineage was to be captured.
+        begun = None if request.capture is None or request.batch is not None else RecordedIndex.begun()
+        record = replace(record, output=output, captured=begun, timings=execution.timings, row_counts=execution.rows)
+        record = replace(record, finished=datetime.now(UTC))
         record = _publish(store, record, written.places if written else {}, prepared, journal, request.verify_sketches)
     except BaseException as error:
         raised = told(explained_failure(error, prepared.recorded, prepared.programs), request.secrets.message)
@@ -185,7 +188,7 @@ def _publish(
     def publish(opened: Store, again: bool = False) -> None:
         opened.publish_run(
             record.id, output=record.output, places=places, timings=record.timings, row_counts=record.row_counts,
-            indexes=_indexes(prepared), udfs=prepared.keeping.kept, again=again,
+            indexes=_indexes(prepared), udfs=prepared.keeping.kept, captured=record.captured, again=again,
         )  # fmt: skip
 
     store.ask(f"publishing run {record.id}", publish, None, lambda opened: publish(opened, True))
@@ -193,7 +196,7 @@ def _publish(
         note_sketches(store, record, prepared.sketching, compared=compared)
     if not store.lost:
         return replace(record, status="complete")
-    incomplete = replace(record, status="incomplete", error=f"lineage incomplete: {store.lost}")
+    incomplete = replace(record, captured=None, status="incomplete", error=f"lineage incomplete: {store.lost}")
     store.incomplete(incomplete, places, journal.keyed)
     return incomplete
 

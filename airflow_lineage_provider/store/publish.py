@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 
@@ -19,6 +20,9 @@ from airflow_lineage_provider.store.selecting import by_connection
 from airflow_lineage_provider.store.sqltext import DATA_SCHEMA
 from airflow_lineage_provider.store.types import storage_type
 from airflow_lineage_provider.typed_json import written
+
+if TYPE_CHECKING:
+    from airflow_lineage_provider.capture.recorded import RecordedIndex
 
 log = logging.getLogger(__name__)
 
@@ -42,6 +46,7 @@ def publish(
     row_counts: Mapping[str, int],
     indexes: Indexes,
     udfs: Iterable[KeptUdf] = (),
+    captured: RecordedIndex | None = None,
     again: bool = False,
 ) -> None:
     """Complete a run. Loads that are going on are waited for; later ones are refused.
@@ -75,6 +80,8 @@ def publish(
     outputs.enter(connection, run_id, places)
     kept_udfs.enter(connection, run_id, udfs)
     values = {"output": written(output), "timings": written(timings), "row_counts": written(row_counts)}
+    if captured is not None:
+        values["captured"] = written(captured)
     catalog.update_run(connection, run_id, status="complete", finished=datetime.now(UTC), **values)
 
 

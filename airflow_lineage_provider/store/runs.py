@@ -31,6 +31,7 @@ from airflow_lineage_provider.store.open_store import OpenStore
 from airflow_lineage_provider.store.run_lock import RunLock
 
 if TYPE_CHECKING:
+    from airflow_lineage_provider.capture.recorded import RecordedIndex
     from airflow_lineage_provider.reasons.kept import KeptUdf
     from airflow_lineage_provider.store.session import Session
 
@@ -125,6 +126,7 @@ class Runs(OpenStore):
         row_counts: Mapping[str, int] | None = None,
         indexes: publish.Indexes | None = None,
         udfs: Iterable[KeptUdf] = (),
+        captured: RecordedIndex | None = None,
         again: bool = False,
     ) -> None:
         """Complete a run, in one transaction: indexes, statistics, row counts, status.
@@ -134,6 +136,7 @@ class Runs(OpenStore):
         :param places: what the run wrote, each place with its version: `written` finds the run by it.
         :param indexes: for materializations, by name, lists of columns that are looked up together.
         :param udfs: those that are kept with the run.
+        :param captured: what is recorded of lineage that is to be captured then (`RecordedIndex.begun`).
         :raises RunNotComplete: the run is not running any more (another process found its lock free and failed it).
         :raises StoreError: an index names an unknown materialization or column; nothing is published.
         """
@@ -142,7 +145,7 @@ class Runs(OpenStore):
         with self._transaction(doing) as connection:
             publish.publish(
                 connection, self._executors, run_id, output=output, places=places or {}, timings=timings or {}, row_counts=row_counts or {},
-                indexes=indexes or {}, udfs=udfs, again=again,
+                indexes=indexes or {}, udfs=udfs, captured=captured, again=again,
             )  # fmt: skip
         self._release(run_id)
 

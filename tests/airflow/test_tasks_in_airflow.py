@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,8 +28,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def tasks(run_dag: Callable[..., DagResult], folder: Path) -> DagResult:
-    return run_dag("lineage_tasks", folder=str(folder))
+def tasks(run_dag: Callable[..., DagResult], folder: Path) -> Iterator[DagResult]:
+    with pytest.MonkeyPatch.context() as patch:  # a task of it changes settings of its process
+        for name in ("REQUIRED", "LIMIT"):
+            patch.setenv(f"AIRFLOW_LINEAGE_CAPTURE_{name}", "")
+            patch.delenv(f"AIRFLOW_LINEAGE_CAPTURE_{name}")
+        yield run_dag("lineage_tasks", folder=str(folder))
 
 
 @pytest.fixture(scope="module")
@@ -95,6 +99,15 @@ def test_the_run_knows_its_task_instance(tasks: DagResult, store: Store) -> None
             "try_number": 1,
             "logical_date": "1990-12-01T00:00:00+00:00",
         }
+
+
+def test_a_retry_captures_lineage_that_is_required_and_runs_nothing(tasks: DagResult, store: Store, folder: Path) -> None:
+    (record,) = store.runs("lineage_tasks.required", 10)
+    assert (record.status, record.airflow["try_number"], tasks.tries["required", -1]) == ("complete", 1, 2)
+    assert record.captured is not None
+    assert record.captured.problem == ""
+    assert (tasks.states["required", -1], tasks.result("required")["lineage_run_id"]) == ("success", record.id)
+    assert pq.read_table(folder / "required").num_rows == 3
 
 
 def test_a_failed_try_is_recorded_as_failed_and_the_next_beside_it(tasks: DagResult, store: Store) -> None:

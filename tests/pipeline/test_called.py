@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 
 from airflow_lineage_provider import Lineage, Secret
 from airflow_lineage_provider.called import call
-from airflow_lineage_provider.errors import InvalidOption, InvalidOutput, PlanError, RunFailed, WriteNotRecorded
+from airflow_lineage_provider.errors import CaptureRequired, InvalidOption, InvalidOutput, PlanError, RunFailed, WriteNotRecorded
 
 pytestmark = pytest.mark.spark
 
@@ -66,6 +66,82 @@ def test_the_lineage_of_all_its_runs_is_captured(lineage: Lineage, spark: SparkS
     assert [run.index is not None and run.index.problem for run in (written, result)] == ["", ""]
     (of_write,) = _called(lineage, spark, lambda spark: spark.range(3).write.parquet(f"{tmp_path}/second"), capture="eager").runs
     assert {one.to for one in of_write.index or ()} == {"range"}
+
+
+def test_a_retry_captures_what_stands_and_calls_nothing(
+    lineage: Lineage, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where lineage has to be captured, and was not: what was written is not written again."""
+    calls: list[int] = []
+
+    def function(spark: SparkSession) -> Any:
+        calls.append(len(calls))
+        spark.range(5).write.mode("overwrite").parquet(f"{tmp_path}/first")
+        return spark.read.parquet(f"{tmp_path}/first").where("id > 0")
+
+    whose = {"dag_id": "d", "run_id": f"r {tmp_path}", "task_id": "t", "map_index": -1}
+    tries = [{**whose, "try_number": number} for number in range(1, 6)]
+    options: dict[str, Any] = {"capture": "eager", "output": f"{tmp_path}/out+append", "name": "retried"}
+    monkeypatch.setenv("AIRFLOW_LINEAGE_CAPTURE_REQUIRED", "1")
+    with monkeypatch.context() as patched:
+        patched.setenv("AIRFLOW_LINEAGE_CAPTURE_LIMIT", "1")
+        for number in (0, 1):  # which does not help as long as nothing changes
+            with pytest.raises(CaptureRequired, match="there are more than 1 pairs of rows"):
+                _called(lineage, spark, function, **options, context=tries[number], earlier_tries=tries[:number][::-1])
+    assert calls == [0]
+    found = _called(lineage, spark, function, **options, context=tries[2], earlier_tries=tries[:2][::-1])
+    assert calls == [0]
+    written, result = found.runs
+    assert [run.record.airflow["try_number"] for run in found.runs] == [1, 1]
+    assert [run.index is not None and run.index.problem for run in found.runs] == ["", ""]
+    assert (written.summary.pipeline, result.summary.pipeline, found.result) == ("first", "retried", result)
+    assert spark.read.parquet(f"{tmp_path}/out").count() == 4
+    # Cleared: nothing was tried since, and it runs. So it does where nothing is missing, and where it is not required.
+    _called(lineage, spark, function, **options, context=tries[3])
+    _called(lineage, spark, function, **options, context=tries[4], earlier_tries=tries[:4][::-1])
+    assert calls == [0, 1, 2]
+    assert spark.read.parquet(f"{tmp_path}/out").count() == 12
+
+
+def test_a_retry_runs_where_what_was_read_is_there_no_more(
+    lineage: Lineage, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls: list[int] = []
+
+    def function(spark: SparkSession) -> Any:
+        calls.append(len(calls))
+        return spark.read.parquet(f"{tmp_path}/in").where("id > 0")
+
+    spark.range(3).write.parquet(f"{tmp_path}/in")
+    tries = [{"dag_id": "d", "run_id": f"r {tmp_path}", "task_id": "t", "map_index": -1, "try_number": number} for number in (1, 2, 3)]
+    options: dict[str, Any] = {"capture": "eager", "output": f"{tmp_path}/out+overwrite", "name": "retried"}
+    monkeypatch.setenv("AIRFLOW_LINEAGE_CAPTURE_REQUIRED", "1")
+    with monkeypatch.context() as patched:
+        patched.setenv("AIRFLOW_LINEAGE_CAPTURE_LIMIT", "1")
+        with pytest.raises(CaptureRequired):
+            _called(lineage, spark, function, **options, context=tries[0])
+    spark.range(9).write.mode("overwrite").parquet(f"{tmp_path}/in")
+    found = _called(lineage, spark, function, **options, context=tries[1], earlier_tries=tries[:1])
+    assert (calls, found.result.summary.rows, found.result.record.airflow["try_number"]) == ([0, 1], 8, 2)
+    # What wrote by itself and gave no frame has a value to give, which only it knows.
+    with monkeypatch.context() as patched:
+        patched.setenv("AIRFLOW_LINEAGE_CAPTURE_LIMIT", "1")
+        with pytest.raises(CaptureRequired):
+            _called(lineage, spark, _writes(tmp_path, calls), capture="eager", name="writes", context={**tries[0], "task_id": "w"})
+    again = _called(
+        lineage, spark, _writes(tmp_path, calls), capture="eager", name="writes", context={**tries[1], "task_id": "w"},
+        earlier_tries=[{**tries[0], "task_id": "w"}],
+    )  # fmt: skip
+    assert (calls[2:], again.value) == ([2, 3], 3)
+
+
+def _writes(folder: Path, calls: list[int]) -> Any:
+    def function(spark: SparkSession) -> int:
+        calls.append(len(calls))
+        spark.range(3).write.mode("overwrite").parquet(f"{folder}/written")
+        return 3
+
+    return function
 
 
 def test_a_secret_is_in_no_error_and_in_no_plan(lineage: Lineage, spark: SparkSession) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 import sqlalchemy as sa
 from pyspark.sql import SparkSession
@@ -17,6 +18,7 @@ from airflow_lineage_provider import Capture, Lineage, Run
 from airflow_lineage_provider.capture.encodings.written import checksum
 from airflow_lineage_provider.deriving.captured_parts import _parts
 from airflow_lineage_provider.errors import (
+    CaptureRequired,
     IndexTooLarge,
     InvalidCapture,
     InvalidOption,
@@ -332,10 +334,60 @@ def test_captured_with_the_run(spark: SparkSession, store: Store, tmp_path: Path
     assert behind(lineage.get_run(without.id), "true") == behind(run, "true")
     assert lineage.get_run(without.id).backward("true", "item").engine.startswith("lazy: ")
     monkeypatch.setenv("AIRFLOW_LINEAGE_CAPTURE_REQUIRED", "1")
-    with pytest.raises(IndexTooLarge, match="there are more than 2 pairs of rows"):
+    with pytest.raises(CaptureRequired, match=r"there are more than 2 pairs of rows.*Run\.capture\(\), `airflow-lineage capture") as raised:
         lineage.run(Q1, name="captured at once", capture="eager")
+    assert isinstance(raised.value.__cause__, IndexTooLarge)
+    stands = lineage.get_run(raised.value.run_id)
+    assert stands.id == lineage.latest("captured at once").id != without.id
+    assert f"run {stands.id} of captured at once is complete, with its result and its output" in str(raised.value)
+    assert stands.index is not None
+    assert "there are more than 2 pairs of rows" in stands.index.problem
     monkeypatch.delenv("AIRFLOW_LINEAGE_CAPTURE_LIMIT")
+    assert stands.capture().problem == ""
     assert without.capture().problem == ""
+
+
+@pytest.mark.parametrize("problem", [MemoryError(), pa.ArrowInvalid("no such array"), RuntimeError("a call into the JVM\n  at …")])
+def test_whatever_keeps_it_from_being_captured_the_run_stands(
+    spark: SparkSession, store: Store, monkeypatch: pytest.MonkeyPatch, problem: Exception, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fails(*_: Any, **__: Any) -> Any:
+        raise problem
+
+    lineage = Lineage(spark, store=store)
+    monkeypatch.setattr("airflow_lineage_provider.deriving.capturing.step", fails)
+    run = lineage.run(Q1, name="captured nothing", capture="eager")
+    told = f"{type(problem).__name__}: {(str(problem).splitlines() or [type(problem).__name__])[0]}"
+    for one in (run, lineage.get_run(run.id)):
+        assert (one.summary.status, one.index is not None and one.index.problem) == ("complete", told)
+    assert f"the lineage of run {run.id} was not captured: {told}" in caplog.text
+    assert lineage.run(Q4, name="captured nothing", strategy="full_materialization").index is None
+    assert f"are looked for when they are asked for: {told}" in caplog.text
+    monkeypatch.setenv("AIRFLOW_LINEAGE_CAPTURE_REQUIRED", "1")
+    with pytest.raises(CaptureRequired, match=told.split(":")[0]):
+        lineage.run(Q1, name="captured nothing", capture="eager")
+    monkeypatch.undo()
+    assert lineage.get_run(run.id).capture().problem == ""
+
+
+def test_a_process_that_ends_leaves_that_it_was_begun(spark: SparkSession, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As when it is killed: nothing is caught, and nothing written any more."""
+    lineage = Lineage(spark, store=store)
+    with monkeypatch.context() as patched:
+        patched.setattr("airflow_lineage_provider.captured_run.CapturedLineageOfRun._capture_with_run", _ended)
+        with pytest.raises(KeyboardInterrupt):
+            lineage.run(Q1, name="captured until killed", capture="eager")
+    found = lineage.latest("captured until killed")
+    assert found.summary.status == "complete"
+    assert found.index is not None
+    assert found.index.problem.startswith("it was begun and has not finished")
+    assert sorted(map(len, behind(found, "true"))) == [3, 3, 3, 3]
+    assert found.capture().problem == ""
+    assert lineage.get_run(found.id).index == found.index
+
+
+def _ended(*_: Any) -> None:
+    raise KeyboardInterrupt
 
 
 @pytest.mark.parametrize(("given", "message"), [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from datetime import timedelta
 from typing import Any
 
@@ -17,6 +18,11 @@ def _dies_once(context: Any, result: Any) -> None:
     """A worker that dies once its run is recorded, and before Airflow hears of it."""
     if context["ti"].try_number == 1:
         raise RuntimeError("the worker died")
+
+
+def _is_raised(_context: Any) -> None:
+    """What somebody does who reads that lineage was too large to be captured."""
+    del os.environ["AIRFLOW_LINEAGE_CAPTURE_LIMIT"]
 
 
 @dag(schedule=None, params={"folder": Param("", type="string")})
@@ -81,6 +87,14 @@ def lineage_tasks() -> None:
         spark.read.parquet(f"{folder}/numbers").createOrReplaceTempView("numbers")
         return spark.sql("SELECT id, count(*) AS n FROM numbers GROUP BY id HAVING max(id) > 3")
 
+    @task.lineage_pyspark(
+        retries=1, retry_delay=timedelta(0), capture="eager", output="{{ params.folder }}/required+append", on_retry_callback=_is_raised
+    )
+    def required(spark: Any) -> Any:
+        os.environ |= {"AIRFLOW_LINEAGE_CAPTURE_REQUIRED": "1", "AIRFLOW_LINEAGE_CAPTURE_LIMIT": "1"}
+        return spark.sql("SELECT id FROM range(3)")
+
+    required()
     numbers, large = counts(folder="{{ params.folder }}", rows=6), large_numbers(folder="{{ params.folder }}")
     sketched = DeriveSketchOperator(
         task_id="sketched", lineage_run_id="{{ ti.xcom_pull('large_numbers')['lineage_run_id'] }}", sketch_on={"numbers": "{{ 'id' }}"}
