@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from airflow_lineage_provider.capture.csr import Numbers
     from airflow_lineage_provider.capture.wanted import CaptureTable, Cube
+    from airflow_lineage_provider.plan.lineage_keys import InputIdentity
     from airflow_lineage_provider.tracing.trace import Step
     from airflow_lineage_provider.tracing.witnesses import FoundWitnesses
     from airflow_lineage_provider.words import CaptureDirection
@@ -42,6 +43,15 @@ class Divided(Protocol):
     def cells(self, leaf: int, cube: Cube, edges: Csr) -> pa.Array:
         """The cells of a cube of each row, which has edges to rows of the leaf (`recorded.RecordedCube`)."""
         ...
+
+
+def too_large(most: int, where: str, counted: int | None = None) -> IndexTooLarge:
+    """There are more than ``most`` pairs of rows; ``counted``: so many, before any of them was fetched."""
+    told = "" if counted is None else f", {counted:,} by counting them"
+    return IndexTooLarge(
+        f"there are more than {most:,} pairs of rows {where}{told}: raise AIRFLOW_LINEAGE_CAPTURE_LIMIT, or leave the lineage to be traced "
+        "when it is asked for"
+    )
 
 
 @dataclass
@@ -104,10 +114,22 @@ class Building:
 
     def _check_size(self, where: str) -> None:
         if self._edges > self.most:
-            raise IndexTooLarge(
-                f"there are more than {self.most:,} pairs of rows {where}: raise AIRFLOW_LINEAGE_CAPTURE_LIMIT, or leave the lineage to be "
-                "traced when it is asked for"
-            )
+            raise too_large(self.most, where)
+
+    @property
+    def edges(self) -> int:
+        """So many pairs were found so far."""
+        return self._edges
+
+    def wants(self, inputs: Sequence[InputIdentity]) -> bool:
+        """Whether rows of any of these inputs lead to source leaves that are wanted."""
+        leaves = [frozenset({one.number}) if one.kind == "source" else self.leads_to.get(one.number, frozenset()) for one in inputs]
+        return self.wanted is None or any(one & self.wanted for one in leaves)
+
+    def known_rows(self, kind: str, number: int) -> int | None:
+        """How many rows a stored segment or a source has, where they are counted by parts."""
+        found = next((counts for key, counts in self.counts.items() if key == (kind, number)), None)
+        return None if found is None else sum(rows for _, rows in found[1])
 
     def _is_wanted(self, segment: int, leaves: frozenset[int]) -> bool:
         """Whether any of the source leaves behind an input is; what is left out is remembered."""

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from airflow_lineage_provider.capture.build import Building
 from airflow_lineage_provider.capture.recorded import RecordedClasses
 from airflow_lineage_provider.capture.wanted import CaptureTable
+from airflow_lineage_provider.deriving.capture_sizes import PAIRS_AT_ONCE, Counting, TooManyAtOnce, rows_at_once
 from airflow_lineage_provider.deriving.classes import DividedRows
 from airflow_lineage_provider.deriving.derivation import derivation
 from airflow_lineage_provider.deriving.found_sets import FoundSets
@@ -33,6 +34,7 @@ from airflow_lineage_provider.tracing.trace import step
 from airflow_lineage_provider.tracing.witnesses import WitnessTracer
 
 if TYPE_CHECKING:
+    from airflow_lineage_provider.capture.csr import Numbers
     from airflow_lineage_provider.capture.wanted import Capture
     from airflow_lineage_provider.capture.writing import BuiltIndex, Counts, RowSetKey
     from airflow_lineage_provider.deriving.asked_run import AskedRun
@@ -43,7 +45,6 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _ROWS_AT_ONCE = 65_536
-_PAIRS_AT_ONCE = 4_000_000
 
 
 def captured(run: AskedRun, wanted: Capture, most: int, *, sets_alone: bool = False, with_run: CapturedWithRun | None = None) -> BuiltIndex:
@@ -73,16 +74,17 @@ def _built(run: AskedRun, wanted: Capture, most: int, sets_alone: bool, with_run
     off = [leaf for leaf, one in (tables or {}).items() if one.is_off]
     leaves = None if tables is None else frozenset(tables) - {*off}
     building = Building(counts=_counts(run), most=most, wanted=leaves, leads_to=_leads_to(run.recorded.plan))
+    sizes: dict[int, Numbers | None] = {}
     with derivation(replace(run, subqueries=wanted.subqueries), TRUE) as made:
         while waiting:
             # The lowest number first: what stands behind its rows has greater ones.
             segment = min(waiting)
             run.progress(f"capturing what stands behind segment {segment}")
-            engines |= set(_captured(made, segment, building, found))
+            engines |= set(_captured(made, segment, building, found, sizes))
             waiting = (waiting if sets_alone else building.reached()) - building.begun
         if wanted.witnesses:
             run.progress("capturing which source rows together made each row")
-            engines |= _witnesses(made, building)
+            engines |= _witnesses(made, building, sizes.get(0))
         in_parts = {leaf: one for leaf, one in (tables or {}).items() if one != CaptureTable() and not one.is_off}
         run.progress("writing indexes")
         captured, seconds, engine = datetime.now(UTC), time.perf_counter() - started, ", ".join(sorted(engines))
@@ -109,20 +111,29 @@ def _of_sets(run: AskedRun) -> set[int]:
     return sets & plan.traceable
 
 
-def _captured(made: Derivation, segment: int, building: Building, sets: FoundSets) -> Iterator[str]:
-    """Find what stands behind all rows of a segment, part by part; who was asked."""
+def _captured(made: Derivation, segment: int, building: Building, sets: FoundSets, sizes: dict[int, Numbers | None]) -> Iterator[str]:
+    """Find what stands behind all rows of a segment, part by part, in the ``sizes`` that are entered for them; who was asked."""
     import pyarrow as pa
 
     stored = made.run.stored[made.recorded.materialized[segment].name]
     numbers = made.run.tables.first(stored, [ROW], None).column(0).combine_chunks().cast(pa.int64())
     building.begin(segment, pa.table({"key_0": numbers}))
+    counting, collected = Counting(made, building), sets.with_run.collected
+    is_collected = collected is not None and segment in collected.carried
+    sizes[segment] = None if is_collected else counting.of_all(segment, numbers)
     first, size = 0, _ROWS_AT_ONCE
     while first < len(numbers):
-        part = numbers.slice(first, size)
+        part = numbers.slice(first, rows_at_once(sizes[segment], first, size))
         target = pa.table({TAG: pa.array(range(len(part)), pa.int64()), "key_0": part})
-        found, queries = step(
-            made.recorded.traced, segment, target, made.executor, subqueries=made.run.subqueries, collected=sets.with_run.collected
-        )
+        counting.rows = len(part)
+        try:
+            found, queries = step(
+                made.recorded.traced, segment, target, made.executor, subqueries=made.run.subqueries, collected=collected,
+                check=counting.check,
+            )  # fmt: skip
+        except TooManyAtOnce as many:
+            size = max(1, min(len(part) // 2, len(part) * PAIRS_AT_ONCE // many.rows))
+            continue
         building.add(segment, first, found)
         sets.add(found, queries)
         yield from (query.engine for query in queries)
@@ -130,14 +141,14 @@ def _captured(made: Derivation, segment: int, building: Building, sets: FoundSet
         size = _next_size(len(part), sum(query.rows for query in queries))
 
 
-def _witnesses(made: Derivation, building: Building) -> set[str]:
-    """Find which source rows together made each row of the result, part by part; who was asked."""
+def _witnesses(made: Derivation, building: Building, sizes: Numbers | None) -> set[str]:
+    """Find which source rows together made each row of the result, part by part, by ``sizes`` of their sets; who was asked."""
     import pyarrow as pa
 
     numbers = building.rows(0).column(0).combine_chunks()
     tracer, first, size = WitnessTracer(run=made.recorded.traced, executor=made.executor), 0, _ROWS_AT_ONCE
     while first < len(numbers):
-        part = numbers.slice(first, size)
+        part = numbers.slice(first, rows_at_once(sizes, first, size))
         found = tracer.of_result(pa.table({TAG: pa.array(range(len(part)), pa.int64()), "key_0": part}))
         building.add_witnesses(first, found)
         first += len(part)
@@ -147,7 +158,7 @@ def _witnesses(made: Derivation, building: Building) -> set[str]:
 
 def _next_size(rows: int, pairs: int) -> int:
     """How many rows to ask about next, so that about so many pairs are found as memory is to hold."""
-    return max(1, min(rows * _PAIRS_AT_ONCE // max(pairs, 1), 4 * rows, 1_000_000))
+    return max(1, min(rows * PAIRS_AT_ONCE // max(pairs, 1), 4 * rows, 1_000_000))
 
 
 def check_unchanged(run: AskedRun) -> None:

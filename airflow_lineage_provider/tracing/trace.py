@@ -7,10 +7,10 @@ pass over many targets still tells which source row stands behind which of them.
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.datatypes import to_arrow
@@ -25,7 +25,7 @@ from airflow_lineage_provider.tracing.looked_up import LookedUp
 from airflow_lineage_provider.tracing.maps import Rows, RowSet, distinct_rows
 from airflow_lineage_provider.tracing.python_guarantees import opaque
 from airflow_lineage_provider.tracing.reserved import STORED_ROW, TAG, TAG_ATTRIBUTE, TARGET, TARGET_PRESENT, TARGET_ROW
-from airflow_lineage_provider.tracing.row_sets import link_queries, whole_side_query
+from airflow_lineage_provider.tracing.row_sets import link_queries, whole_side
 from airflow_lineage_provider.words import Subqueries
 
 if TYPE_CHECKING:
@@ -36,6 +36,8 @@ INDEX = "index: "
 """What the name of the engine begins with where captured lineage has answered; what follows is how it is written."""
 COLLECTED = "spark, while the run was made"
 """The name of the engine where rows were collected with the values of their groups."""
+Check: TypeAlias = "Callable[[Segment, pa.Table], None]"
+"""Told of the sets of rows of a segment that are about to be looked for, by the targets of its link: tag and link attributes."""
 
 
 class Executor(Protocol):
@@ -164,7 +166,7 @@ def trace(
     for segment in run.plan.segments[start:]:
         asked = segment.number in found.segments and found.segments[segment.number].num_rows
         if asked and (enumerate_differences or not _looked_up(segment, found, captured, wanted)):
-            _trace_rows(run, segment, found, executor, known)
+            trace_rows(run, segment, found, executor, known)
         if segment.number in found.links and found.links[segment.number].num_rows:
             _trace_link(run, segment, found, executor, known, enumerate_differences=enumerate_differences, subqueries=subqueries)
     return found
@@ -178,10 +180,11 @@ def step(
     *,
     subqueries: Subqueries = "partners",
     collected: Collected | None = None,
+    check: Check | None = None,
 ) -> tuple[Step, list[TracingQuery]]:
     """What stands behind rows of a stored segment, as `trace` finds it, down to the next stored segments and sources.
 
-    What was ``collected`` while the run was made is not looked for.
+    What was ``collected`` while the run was made is not looked for. ``check`` is told of sets of rows before they are, and may raise.
 
     :raises CollectedLost: it is not of these rows, or cannot be had any more.
     """
@@ -192,9 +195,9 @@ def step(
         if collected is not None and is_own and segment.number in found.segments and segment.number in collected.carried:
             _by_collected(segment, found, collected)
         elif segment.number == start:
-            _trace_rows(run, segment, found, executor, LookedUp())
+            trace_rows(run, segment, found, executor, LookedUp())
         if segment.number in found.links and found.links[segment.number].num_rows:
-            _trace_link(run, segment, found, executor, LookedUp(), enumerate_differences=False, subqueries=subqueries)
+            _trace_link(run, segment, found, executor, LookedUp(), enumerate_differences=False, subqueries=subqueries, check=check)
     del found.segments[start]
     found.segments = {number: rows for number, rows in found.segments.items() if number in run.materialized}
     met = tuple(sorted(found.met))
@@ -268,7 +271,7 @@ def passed(segment: Segment, link: pa.Table) -> pa.Table:
     return link.filter(link.column(2)) if segment.kind == "existence" else link
 
 
-def _trace_rows(run: TracedRun, segment: Segment, found: Trace, executor: Executor, known: LookedUp) -> None:
+def trace_rows(run: TracedRun, segment: Segment, found: Trace, executor: Executor, known: LookedUp) -> None:
     """Rows of a materialized segment: their lineage keys are stored; of a segment with an aggregation, the grouping keys."""
     target, stored = found.segments[segment.number], run.materialized[segment.number]
     if segment.aggregations:
@@ -295,8 +298,11 @@ def _trace_link(
     *,
     enumerate_differences: bool,
     subqueries: Subqueries,
+    check: Check | None = None,
 ) -> None:
     target, stored = found.links[segment.number], run.materialized.get(segment.number)
+    if check is not None:
+        check(segment, target)
     by_partners = subqueries == "partners" or not segment.has_partners
     for number, query in enumerate(link_queries(segment, run.context, stored, target) if by_partners else ()):
         if leads_on(query):
@@ -311,7 +317,7 @@ def _trace_link(
     asked = [whole] if enumerate_differences else []
     asked += [passed(segment, target)] if subqueries == "rows" and segment.has_partners else []
     for targets in (one for one in asked if one.num_rows):
-        query = whole_side_query(segment, run.context)
+        query = whole_side(segment, run.context).query
         if leads_on(query):
             _record(segment, query, targets, found, executor)
 

@@ -46,7 +46,7 @@ from airflow_lineage_provider.tracing.forward.tags import Tags
 from airflow_lineage_provider.tracing.prune import needed, prune
 from airflow_lineage_provider.tracing.push_down import push_down
 from airflow_lineage_provider.tracing.python_guarantees import opaque
-from airflow_lineage_provider.tracing.row_sets import link_queries, read_by_links
+from airflow_lineage_provider.tracing.row_sets import linked_rows, read_by_links
 from tests.parsed import parsed
 
 ROOT = Path(__file__).parents[2]
@@ -99,7 +99,7 @@ OF_OPERATORS: dict[str, Callable[[], Any]] = {
     "tracing.columns.operators.trace": lambda: trace(TOY, Tracer(plan=PLAN)),
     "tracing.forward.dropped._deciding": lambda: read_by(TOY, 0),
     "tracing.forward.plans._Rewriter._operator": lambda: forward(PLAN, {0: _no_identity()}, frozenset(), Tags(frozenset())),
-    "tracing.row_sets.link_queries": lambda: link_queries(SEGMENT, CONTEXT, None, pa.table({})),
+    "tracing.row_sets.linked_rows": lambda: linked_rows(SEGMENT, CONTEXT, None, pa.table({})),
     "tracing.row_sets.read_by_links": lambda: read_by_links(SEGMENT, CONTEXT),
     "tracing.prune.needed": lambda: needed(TOY, (A,)),
     "tracing.prune._prune": lambda: prune(TOY, (A,)),
@@ -127,6 +127,7 @@ LOCAL = {
     "sketches.reuse._Containment._mark": "passes over what it does not name, which `_collect` refuses",
     "rewrite.pull_out_udfs._pull_out": "refuses every operator in which a UDF is called and that it does not name",
     "rewrite.slim_domains._slim": "leaves what it does not name as it is",
+    "tracing.set_sizes.most_rows": "knows no bound of the rows of what it does not name, which are counted then",
     "tracing.push_down._passed_on": "takes the operators that `_push` hands to it, as their type says",
 }
 """Functions that tell operators apart and need no rule for a new one."""
