@@ -47,6 +47,7 @@ LAYERS: tuple[frozenset[str], ...] = (
             "explained_run",
             "recorded_run",
             "requested",
+            "retried",
             "run_views",
             "sketched_run",
             "stored_answers",

@@ -16,7 +16,7 @@ from airflow_lineage_provider.operators.deployment import Deployment
 from airflow_lineage_provider.operators.lineage_task import TEMPLATED, LineageTask
 from airflow_lineage_provider.operators.masking import mask_params, mask_urls
 from airflow_lineage_provider.operators.options import check_when_read, is_late
-from airflow_lineage_provider.operators.run_context import airflow_context
+from airflow_lineage_provider.operators.run_context import airflow_context, earlier_tries
 from airflow_lineage_provider.operators.run_result import not_recorded
 from airflow_lineage_provider.secrecy import Secret
 from airflow_lineage_provider.submitted.program import OF_FUNCTIONS, Program
@@ -142,17 +142,23 @@ class LineageSparkSubmitOperator(LineageTask, SparkSubmitOperator):
         return None if self.result_output is None else not_recorded(self._run_name(), Output.parse(self.result_output).describe())
 
     def _run(self, context: Mapping[str, Any]) -> Called:
-        from airflow_lineage_provider.operators.task_runs import clean_up, runs_of
+        from airflow_lineage_provider.operators.task_runs import captured_now, clean_up, lacking_capture, runs_of
 
         program, url = self._program(), self._store_url()
         self._store_of_runs = (url,)
+        lacking = lacking_capture(url, self._earlier_tries(context), self.on_store_failure)
         try:
             self._submit(program, context, lineage=True)
         except BaseException:
             clean_up(url)
             raise
         submitted = {**airflow_context(context), "try_number": self._submitting_try(context)}
-        return runs_of(url, submitted, self.on_store_failure)
+        found = runs_of(url, submitted, self.on_store_failure)
+        return captured_now(url, lacking, self.on_store_failure) if lacking and not found.runs else found
+
+    def _earlier_tries(self, context: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """Of which the application may have captured what they lack, and run nothing."""
+        return [] if self.capture == "lazy" else earlier_tries(context, self.retries)
 
     def _submit(self, program: Program, context: Mapping[str, Any], *, lineage: bool) -> None:
         """Have Airflow's own operator submit our application, which runs the program.
@@ -195,7 +201,7 @@ class LineageSparkSubmitOperator(LineageTask, SparkSubmitOperator):
             capture_subqueries=captured.subqueries if captured else "partners", capture_witnesses=bool(captured and captured.witnesses),
             capture_mode=captured.mode if captured else "defer",
             store=deployment.sent_store(self._store_url()) if lineage else None, settings=deployment.sent_settings(),
-            context=airflow_context(context),
+            context=airflow_context(context), earlier_tries=tuple(self._earlier_tries(context)),
         )  # fmt: skip
 
     @contextmanager

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from airflow_lineage_provider.called import Called
@@ -30,6 +30,28 @@ def runs_of(store: str | None, context: Mapping[str, Any], on_store_failure: OnS
         log.warning("the application has ended, and its runs cannot be looked up: %s", problem)
         found = []
     return Called(written=tuple(found[:-1]), result=found[-1] if found else None)
+
+
+def lacking_capture(store: str | None, tries: Iterable[Mapping[str, Any]], on_store_failure: OnStoreFailure) -> Mapping[str, Any] | None:
+    """The newest of some tries that has runs, where one of them lacks captured lineage; None where there is none.
+
+    :raises StoreError: as `runs_of`.
+    """
+    for context in tries:
+        runs = runs_of(store, context, on_store_failure).runs
+        if runs:
+            return context if any(run.record.captured is not None and run.record.captured.problem for run in runs) else None
+    return None
+
+
+def captured_now(store: str | None, context: Mapping[str, Any], on_store_failure: OnStoreFailure) -> Called:
+    """The runs of a try that lacked captured lineage, where they have it now: an application has captured it, and run nothing.
+
+    :raises StoreError: as `runs_of`.
+    """
+    found = runs_of(store, context, on_store_failure)
+    is_whole = all(run.record.captured is not None and not run.record.captured.problem for run in found.runs)
+    return found if is_whole else Called(written=())
 
 
 def clean_up(store: str | None) -> None:

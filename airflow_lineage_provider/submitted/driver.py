@@ -117,7 +117,7 @@ def _record(job: SubmittedJob, function: Callable[..., Any]) -> None:
                 lineage, lineage.spark, function, name=job.name, name_of_writes=job.name_of_writes, params=job.params,
                 clear_params=job.clear_params, secret_params=job.secret_params, output=job.output, strategy=job.strategy,
                 reasons=job.reasons, keys=job.keys, on_unsupported=job.on_unsupported, append_key=job.append_key,
-                capture=job.capture or "lazy", context=job.context, progress=_told,
+                capture=job.capture or "lazy", context=job.context, earlier_tries=job.earlier_tries, progress=_told,
             )  # fmt: skip
         finally:
             lineage.spark.stop()

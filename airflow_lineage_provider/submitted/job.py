@@ -25,7 +25,7 @@ class SubmittedJob:
     :ivar lineage: whether anything is recorded.
     :ivar store: the results store's URL, with its password; None: the driver's settings decide.
     :ivar settings: environment variables that the driver gets where it has none of the name.
-    :ivar context: Airflow's task instance, as a run keeps it.
+    :ivar context: Airflow's task instance, as a run keeps it. :ivar earlier_tries: the same of tries of which this is a retry.
     :ivar capture_direction, capture_tables: of `Capture`; no direction: nothing is captured. :ivar capture_of: what of each table.
     """
 
@@ -53,6 +53,7 @@ class SubmittedJob:
     store: str | None = field(default=None, repr=False)
     settings: Mapping[str, str] = field(default_factory=dict, repr=False)
     context: Mapping[str, object] = field(default_factory=dict)
+    earlier_tries: tuple[Mapping[str, object], ...] = ()
 
     @property
     def capture(self) -> Capture | None:

@@ -98,6 +98,31 @@ def test_what_an_application_that_fails_has_written_is_recorded_and_the_task_fai
     assert [run.status for run in store.runs("before_it_fails")] == ["complete"]
 
 
+def test_a_retry_captures_what_an_earlier_try_lacks(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lineage has to be captured, and was not: the application that is submitted again runs nothing, and its runs are the earlier ones."""
+    monkeypatch.setenv("PATH", f"{sysconfig.get_path('scripts')}:/usr/bin:/bin")
+    monkeypatch.setenv("AIRFLOW_CONN_SPARK_TO_SUBMIT_TO", '{"conn_type": "spark", "host": "local[2]"}')
+
+    def tried(number: int, **settings: str) -> Any:
+        made = operator(
+            application=f"{PROGRAMS}/judging.py:judge", conn_id="spark_to_submit_to", store=store.tcp_url, retries=1, capture="eager",
+            op_kwargs={"rows": 4, "limit": 2, "folder": str(tmp_path)}, output=f"{tmp_path}/judged",
+            env_vars={"AIRFLOW_LINEAGE_CAPTURE_REQUIRED": "1", **settings},
+        )  # fmt: skip
+        given = context(number)
+        vars(given["ti"]).update(run_id="lineage is required", max_tries=1)
+        return execute(made, given)
+
+    with pytest.raises(AirflowException):
+        tried(1, AIRFLOW_LINEAGE_CAPTURE_LIMIT="1")
+    result = tried(2)  # which could not write once more: the place exists
+    record = store.run(result["lineage_run_id"])
+    assert record.airflow is not None
+    assert record.captured is not None
+    assert (record.airflow["try_number"], record.captured.problem, result["rows"]) == (1, "", 4)
+    assert pq.read_table(tmp_path / "judged").num_rows == 4
+
+
 def test_no_secret_is_told(ran: tuple[DagResult, str], store: Store) -> None:
     from airflow.models.renderedtifields import RenderedTaskInstanceFields
     from airflow.utils.session import create_session
