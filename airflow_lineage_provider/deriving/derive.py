@@ -17,6 +17,7 @@ from airflow_lineage_provider.deriving.links import target_links
 from airflow_lineage_provider.deriving.reasons import ReasonReader, named_functions
 from airflow_lineage_provider.deriving.rows import RowSource, result_columns
 from airflow_lineage_provider.deriving.sources import SourceReader, SourceRows
+from airflow_lineage_provider.deriving.stale import worth_over
 from airflow_lineage_provider.deriving.target import PredicateTarget, is_predicate
 from airflow_lineage_provider.deriving.target_rows import NumbersTarget, PositionTarget, RowNumbers, RowsTarget
 from airflow_lineage_provider.errors import AnswerTooLarge, InvalidTarget
@@ -178,9 +179,10 @@ def _sources(made: Derivation, traced: Trace, answer: _Answer) -> FoundSources:
     behind = {name: traced.rows(row_set_of(group)) for name, group in tables.items()}
     wanted = {name: one.each_once() for name, one in behind.items()}
     check_size(wanted, made.run.most_sources)
-    tracing = made.worth_of(traced.engine)
     for name, group in tables.items():
         rows[name] = reader.read(group[0], wanted[name])
+    tracing = worth_over(traced.engine, [text for one in rows.values() for text in one.harm])
+    for name, group in tables.items():
         leaves |= {one.source.leaf: name for one in group}
         worth = weakest(rows[name].guarantee, behind[name].guarantee, tracing)
         keyed = KeyedRows.of(made.run.record.id, name, rows[name].keys.keys, np.arange(rows[name].table.num_rows))

@@ -28,12 +28,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class SourceRows:
-    """Rows of one source, and their keys (identical rows have one)."""
+    """Rows of one source, and their keys (identical rows have one). ``harm`` is what of ``stale`` matters to rows that were read."""
 
     table: pa.Table
     keys: KeyIndex
     guarantee: Guarantee
     stale: tuple[str, ...]
+    harm: tuple[str, ...]
 
 
 class KeptRows(Protocol):
@@ -70,20 +71,23 @@ class SourceReader:
         if source.identity.kind != "snapshot":
             self.store.rest()
         stale = differences(source, self.spark)
-        kept = self.kept.read(source, keys) if harm(source, stale, self.spark) and self.kept is not None else None
+        harmful = harm(source, stale, self.spark)
+        kept = self.kept.read(source, keys) if harmful and self.kept is not None else None
         if kept is not None and kept.num_rows:
-            return self._partly_kept(source, keys, kept, stale)
+            return self._partly_kept(source, keys, kept, stale, harmful)
         try:
             rows = self._rows(source, keys)
         except SourceUnavailable as problem:
             cause = Guarantee(level="unavailable", cause=str(problem))
             none = _keyed(source, _no_rows(source, keys.slice(0, 0)))
-            return SourceRows(table=empty_rows(source), keys=none, guarantee=cause, stale=(*stale, str(problem)))
+            return SourceRows(table=empty_rows(source), keys=none, guarantee=cause, stale=(*stale, str(problem)), harm=harmful)
         found = _keyed(source, rows)
-        worth = _with_origin(source, found, _guarantee(source, keys, found, harm(source, stale, self.spark)))
-        return SourceRows(table=_table(source, rows), keys=found, guarantee=worth, stale=stale)
+        worth = _with_origin(source, found, _guarantee(source, keys, found, harmful))
+        return SourceRows(table=_table(source, rows), keys=found, guarantee=worth, stale=stale, harm=harmful)
 
-    def _partly_kept(self, source: RecordedSource, keys: pa.Table, kept: pa.Table, stale: tuple[str, ...]) -> SourceRows:
+    def _partly_kept(
+        self, source: RecordedSource, keys: pa.Table, kept: pa.Table, stale: tuple[str, ...], harmful: tuple[str, ...]
+    ) -> SourceRows:
         """Rows of a table that has changed since: those that the run behind them stored are as they were read."""
         import pyarrow as pa
 
@@ -92,11 +96,11 @@ class SourceReader:
         if rest.num_rows:
             try:
                 others = self._rows(source, rest)
-                guarantee = _guarantee(source, rest, _keyed(source, others), harm(source, stale, self.spark))
+                guarantee = _guarantee(source, rest, _keyed(source, others), harmful)
                 rows = pa.concat_tables([kept, others.rename_columns(kept.column_names).cast(kept.schema)])
             except SourceUnavailable as problem:
                 guarantee = Guarantee(level="unavailable", cause=str(problem))
-        return SourceRows(table=_table(source, rows), keys=_keyed(source, rows), guarantee=guarantee, stale=stale)
+        return SourceRows(table=_table(source, rows), keys=_keyed(source, rows), guarantee=guarantee, stale=stale, harm=harmful)
 
     def _rows(self, source: RecordedSource, keys: pa.Table) -> pa.Table:
         if not keys.num_rows:

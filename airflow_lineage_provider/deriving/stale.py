@@ -54,5 +54,11 @@ def worth_of_naming(table: str, found: Sequence[str]) -> Guarantee:
 def worth_of_tracing(engine: str, sources: Iterable[RecordedSource], spark: SparkOnDemand) -> Guarantee:
     """What rows are worth that were traced by an engine (`tracing.maps.Rows.engine`): Spark reads sources as they are now, while what was
     captured or stored, and files that were looked at before, are what the run read."""
-    found = harmed(sources, spark) if SparkEngine.name in engine else ()
-    return Guarantee(level="unavailable", cause=f"the sources changed after the run: {found[0]}") if found else EXACT
+    return worth_over(engine, harmed(sources, spark) if SparkEngine.name in engine else ())
+
+
+def worth_over(engine: str, found: Sequence[str]) -> Guarantee:
+    """The same where it is known already how all sources differ, as far as it matters."""
+    if not found or SparkEngine.name not in engine:
+        return EXACT
+    return Guarantee(level="unavailable", cause=f"the sources changed after the run: {found[0]}")

@@ -12,6 +12,7 @@ from airflow_lineage_provider.capture.witnesses import looked_up_witnesses
 from airflow_lineage_provider.deriving.captured_parts import looked_up
 from airflow_lineage_provider.deriving.derivation import derivation
 from airflow_lineage_provider.deriving.derive import check_size, chosen_target, source_reader
+from airflow_lineage_provider.deriving.stale import worth_over
 from airflow_lineage_provider.errors import AnswerTooLarge, NotCaptured, SourceUnavailable
 from airflow_lineage_provider.plan.datatypes import to_arrow
 from airflow_lineage_provider.plan.guarantees import weakest
@@ -51,7 +52,8 @@ def witnesses_of(run: AskedRun, target: Any, *, at: Any, summary: RunSummary, li
         _check_size(found, run.most_sources)
         run.progress("reading source rows")
         rows = _read(made, found)
-        worth = weakest(made.worth_of(engine), *(one.guarantee for one in rows.values()))
+        changed = worth_over(engine, [text for one in rows.values() for text in one.harm])
+        worth = weakest(changed, *(one.guarantee for one in rows.values()))
         places = _named(made.recorded, found.keys)
         columns = {name: _numbers(place, found, rows[table], table) for name, (table, place) in places.items()}
     return Witnesses(
