@@ -1,7 +1,8 @@
 """The sketches that a run reads its sources through.
 
 A sketch is used where all sources are of the very versions that it was captured of, and for the very instance of the pipeline
-(`sketches.template`): then what the proof said when it was captured holds. For an instance with other constants it is proved anew that the
+(`sketches.template`): then what the proof said when it was captured holds. Sources under one limit are read through sketches of one run, as
+another may have taken other rows of those that are alike (`sketches.ties`). For an instance with other constants it is proved anew that the
 column is safe, and that the sketch has all that stands behind the result. Where its own source was appended to since, and no other has
 changed, a rule must say that it serves with the new rows (`sketches.appends`); then all other sources are read in full. Whatever stands
 against a sketch is said of each source.
@@ -10,7 +11,7 @@ against a sketch is said of each source.
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -22,11 +23,12 @@ from airflow_lineage_provider.running.asked_sketches import Asked, Sketching, un
 from airflow_lineage_provider.sketches import kept_cuts
 from airflow_lineage_provider.sketches.appends import AppendRule, append_rule
 from airflow_lineage_provider.sketches.choice import why_not
-from airflow_lineage_provider.sketches.columns import safe_columns
+from airflow_lineage_provider.sketches.columns import canonical, safe_columns
 from airflow_lineage_provider.sketches.partition import Partition
 from airflow_lineage_provider.sketches.reuse import why_not_reused
 from airflow_lineage_provider.sketches.sketch import Sketch
 from airflow_lineage_provider.sketches.template import Binding
+from airflow_lineage_provider.sketches.ties import cut_together
 from airflow_lineage_provider.sketches.use import Selection, selection
 from airflow_lineage_provider.typed_json import written
 
@@ -39,7 +41,7 @@ log = logging.getLogger(__name__)
 _SAME = "of the same pipeline, constants and versions"
 _OTHER = "of the same pipeline and versions with other constants, which has all that this one needs"
 MOST_TRIED = 20
-"""So many sketches of other constants are looked at, the smallest first: each may take a second."""
+"""The sketches of so many runs of other constants are looked at, the smallest first: each may take a second."""
 
 
 def fitting(asked: Asked, store: RunStore) -> Sketching:
@@ -63,6 +65,41 @@ class _Fit:
 
 
 @dataclass(frozen=True)
+class _Chosen:
+    """The sketches of one run that are used, by leaf; ``rows`` are read, of all sources that are looked at together."""
+
+    fits: Mapping[int, _Fit] = field(default_factory=dict)
+    rows: int = 0
+    is_other: bool = False
+
+
+@dataclass(frozen=True)
+class _OfRun:
+    """The sketches of one run, and how many rows each source has, by leaf."""
+
+    sketches: Mapping[int, StoredSketch]
+    totals: Mapping[int, int]
+
+    @property
+    def binding(self) -> Binding:
+        return next(iter(self.sketches.values())).binding
+
+    def rows(self, used: Collection[int] | None = None) -> int:
+        """How many rows are read where these leaves are read through their sketches (all by default)."""
+        through = self.sketches if used is None else used
+        return sum(self.sketches[leaf].rows if leaf in through else total for leaf, total in self.totals.items())
+
+
+def _runs(fresh: Mapping[int, Sequence[StoredSketch]]) -> list[_OfRun]:
+    totals = {leaf: some[0].total for leaf, some in fresh.items() if some}
+    found: dict[str, dict[int, StoredSketch]] = {}
+    for leaf, some in fresh.items():
+        for one in some:
+            found.setdefault(one.run_id, {})[leaf] = one
+    return [_OfRun(sketches, totals) for sketches in found.values()]
+
+
+@dataclass(frozen=True)
 class _Fitting:
     asked: Asked
     store: RunStore
@@ -75,15 +112,18 @@ class _Fitting:
 
     def used(self, stored: Sequence[StoredSketch]) -> Sketching:
         """What becomes of the sources."""
-        of_leaf = {source.source.leaf: [one for one in stored if self._is_of(source, one)] for source in self.asked.sources}
-        fits = {source.source.leaf: self._fresh(source, of_leaf[source.source.leaf]) for source in self.asked.sources}
-        for source in self.asked.sources:
-            appended = [one for one in of_leaf[source.source.leaf] if self._changed_leaves(one) == {source.source.leaf}]
-            if appended and not fits[source.source.leaf].is_used:
+        sources = {source.source.leaf: source for source in self.asked.sources}
+        of_leaf = {leaf: [one for one in stored if self._is_of(source, one)] for leaf, source in sources.items()}
+        fits: dict[int, _Fit] = {}
+        for leaves in cut_together(canonical(self.asked.captured.pipeline.plan)):
+            fits |= self._fresh({leaf: sources[leaf] for leaf in sorted(leaves & sources.keys())}, of_leaf)
+        for leaf, source in sources.items():
+            appended = [one for one in of_leaf[leaf] if self._changed_leaves(one) == {leaf}]
+            if appended and not fits[leaf].is_used:
                 others = any(one.is_used for one in fits.values())
-                fits[source.source.leaf] = self._appended(source, appended, fits[source.source.leaf].use, others)
+                fits[leaf] = self._appended(source, appended, fits[leaf].use, others)
         return self.asked.sketching(
-            tuple(one.use for one in fits.values()),
+            tuple(fits[leaf].use for leaf in sources),
             selections={leaf: one.selection for leaf, one in fits.items() if one.selection is not None},
             in_full={leaf: one.in_full for leaf, one in fits.items() if one.in_full},
         )
@@ -94,29 +134,49 @@ class _Fitting:
 
     # --- of the same versions ------------------------------------------------------------------------------------------
 
-    def _fresh(self, source: RecordedSource, on_it: Sequence[StoredSketch]) -> _Fit:
+    def _fresh(self, sources: Mapping[int, RecordedSource], of_leaf: Mapping[int, Sequence[StoredSketch]]) -> dict[int, _Fit]:
+        """Sources whose sketches must be of one run, through those of the run of which the fewest rows are read in all; runs of this very
+        instance go before others."""
+        fresh = {leaf: [one for one in of_leaf[leaf] if not self._changed_leaves(one)] for leaf in sources}
+        best, problems = _Chosen(), dict[int, _Fit]()
+        for run in sorted(_runs(fresh), key=lambda one: (self._is_other(one.binding), one.rows()))[:MOST_TRIED]:
+            if best.fits and (run.rows() >= best.rows or self._is_other(run.binding) > best.is_other):
+                break  # by no later one fewer are read
+            tried = {leaf: self._served(sources[leaf], one, len(fresh[leaf])) for leaf, one in run.sketches.items()}
+            used = {leaf: fit for leaf, fit in tried.items() if fit.is_used}
+            problems |= {leaf: fit for leaf, fit in tried.items() if leaf not in used}
+            if used and (not best.fits or run.rows(used) < best.rows):
+                best = _Chosen(used, run.rows(used), self._is_other(run.binding))
+        why = {leaf: problems.get(leaf) or self._unused(source, of_leaf[leaf], fresh[leaf], best) for leaf, source in sources.items()}
+        return why | dict(best.fits)
+
+    def _is_other(self, binding: Binding) -> bool:
+        return binding != self.asked.instance.binding
+
+    def _unused(self, source: RecordedSource, on_it: Sequence[StoredSketch], fresh: Sequence[StoredSketch], best: _Chosen) -> _Fit:
+        """Why none is used of a source, none of whose sketches was tried."""
         on = self.asked.named.get(source.source.leaf)
-        column = "" if on is None else on.column
         if not on_it:
-            return _Fit(unused(source, "no sketch was captured of a run of this pipeline", column))
-        fresh = [one for one in on_it if not self._changed_leaves(one)]
+            return _Fit(unused(source, "no sketch was captured of a run of this pipeline", "" if on is None else on.column))
         if not fresh:
             return _Fit(unused(source, f"a source has changed since the sketch was captured: {self._changed(on_it[0])}", on_it[0].column))
-        small = sorted(fresh, key=lambda one: one.rows)
-        same = next((one for one in small if one.binding == self.asked.instance.binding), None)
-        return self._reused(source, small[:MOST_TRIED]) if same is None else self._selected(source, same, _SAME)
+        beside = next((fit.use for fit in best.fits.values()), None)
+        if beside is None:
+            return _Fit(unused(source, f"the first {MOST_TRIED} runs that others were captured of do not serve", fresh[0].column))
+        told = f"no sketch was captured of it with that of {beside.table}, of run {beside.run_id}, and a limit is above both"
+        return _Fit(unused(source, told, fresh[0].column))
 
-    def _reused(self, source: RecordedSource, stored: Sequence[StoredSketch]) -> _Fit:
-        """The smallest sketch of another instance that surely serves this one."""
-        problem = ""
-        for one in stored:
-            try:
-                problem = self._why_not_reused(one)
-            except EnvironmentProblem as missing:
-                return _Fit(unused(source, f"the sketches that there are ({len(stored)}) are of other constants: {missing}", one.column))
-            if not problem:
-                return self._selected(source, one, _OTHER)
-        return _Fit(unused(source, f"the sketches that there are ({len(stored)}) are of other constants: {problem}", stored[-1].column))
+    def _served(self, source: RecordedSource, one: StoredSketch, count: int) -> _Fit:
+        """The source through a sketch, one of so many; or why that does not serve this instance."""
+        if not self._is_other(one.binding):
+            return self._selected(source, one, _SAME)
+        try:
+            problem = self._why_not_reused(one)
+        except EnvironmentProblem as missing:
+            problem = str(missing)
+        if problem:
+            return _Fit(unused(source, f"the sketches that there are ({count}) are of other constants: {problem}", one.column))
+        return self._selected(source, one, _OTHER)
 
     def _why_not_reused(self, one: StoredSketch) -> str:
         if one.binding not in self.contained:
@@ -154,7 +214,7 @@ class _Fitting:
     def _appended(self, source: RecordedSource, stored: Sequence[StoredSketch], before: SketchUse, others: bool) -> _Fit:
         """The first sketch that serves with the new rows, of the same constants before others, the newest first."""
         problem = "another source is read through a sketch"
-        candidates = sorted(stored, key=lambda one: one.binding != self.asked.instance.binding)[: 0 if others else MOST_TRIED]
+        candidates = sorted(stored, key=lambda one: self._is_other(one.binding))[: 0 if others else MOST_TRIED]
         for one in candidates:
             try:
                 rule, files = self._rule(one), self._new_files(source, one)
@@ -171,7 +231,7 @@ class _Fitting:
 
     def _rule(self, one: StoredSketch) -> AppendRule:
         """:raises SketchError: there is none. :raises EnvironmentProblem: z3 is not installed."""
-        if one.binding != self.asked.instance.binding:
+        if self._is_other(one.binding):
             problem = self._why_not_reused(one)
             if problem:
                 raise SketchError(f"it is of other constants: {problem}")

@@ -1,4 +1,5 @@
-"""Limits whose order leaves ties: whether over one sketch, of one version of the sources, the limit could cut otherwise.
+"""Limits whose order leaves ties: whether over one sketch, of one version of the sources, the limit could cut otherwise; and of which
+sources sketches are of one run or none.
 
 Of rows that tie at a limit any may stay. The rows of the result that a sketch was taken of are there over the sketch as they were, and no
 other row is better than in the plain run (`order`); so the limit cuts the same rows, unless others tie with the last of them *over the
@@ -11,7 +12,7 @@ from __future__ import annotations
 from airflow_lineage_provider.plan import expressions as e
 from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.expression_walk import expressions_in
-from airflow_lineage_provider.plan.walk import operators, own_expressions
+from airflow_lineage_provider.plan.walk import all_operators, operators, own_expressions
 from airflow_lineage_provider.rewrite.determinism import ORDER_DEPENDENT
 from airflow_lineage_provider.rewrite.fresh import FreshAttributes
 
@@ -27,6 +28,24 @@ def limit_to_count(plan: o.Plan, leaf: int) -> o.Limit | None:
         return None
     limits = [node for node in above if isinstance(node, o.Limit)]
     return limits[0] if len(limits) == 1 and limits[0].count is not None and _sort_of(limits[0]) is not None else None
+
+
+def cut_together(plan: o.Plan) -> tuple[frozenset[int], ...]:
+    """The leaves in sets, each leaf in one: sketches of the leaves in a set are read beside each other only if they are of one run.
+
+    Of rows that are alike in all columns a limit takes any: two runs over the same versions give the same rows, and behind them may stand
+    other rows of the sources. Of two sources under one limit, the sketch of the one of the first run and the sketch of the other of the
+    second have together neither what stood behind the first result nor what stood behind the second. (Everything else makes of the same
+    rows the same rows, out of the same.)
+
+    Of ``limit 1 (sort (T ⋈ S)) ∪ U`` they are {T, S} and {U}.
+    """
+    found = [frozenset({node.leaf}) for node in all_operators(plan) if isinstance(node, o.Source)]
+    for limit in (node for node in all_operators(plan) if isinstance(node, o.Limit)):
+        under = {node.leaf for node in all_operators(limit) if isinstance(node, o.Source)}
+        together = [one for one in found if one & under]
+        found = [*(one for one in found if not one & under), *([frozenset[int]().union(*together)] if together else [])]
+    return tuple(dict.fromkeys(found))
 
 
 def _sort_of(limit: o.Limit) -> o.Sort | None:

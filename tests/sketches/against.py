@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Any
@@ -93,9 +93,7 @@ def is_limiting(node: q.Node) -> bool:
 def check(seed: int, counted: Counted, datasets: int = 4) -> None:
     """One random query over some random tables; what is wrong is noted."""
     random = Random(seed)
-    node, names = apart(Drawer(random).query(random.choice((1, 2, 2, 3, 3, 4))), tables(random, ("t0", "t1"), 0))
-    least = random.choice((0, 0, -3))
-    given = [with_leaves(names, tables(random, ("t0", "t1"), least)) for _ in range(datasets)]
+    node, given = drawn(random, random.choice((1, 2, 2, 3, 3, 4)), datasets)
     verdicts = judged(node, given, random)
     if verdicts is None:
         return
@@ -114,6 +112,15 @@ def check(seed: int, counted: Counted, datasets: int = 4) -> None:
             continue
         for one in safe:
             counted.violations += [f"seed {seed}: {wrong}" for wrong in compared(node, leaves, one, random, counted, rows)]
+
+
+def drawn(
+    random: Random, depth: int, datasets: int = 4, query: Callable[[Drawer, int], q.Node] = Drawer.query
+) -> tuple[q.Node, list[dict[str, q.Data]]]:
+    """A random query, and some random tables for it."""
+    node, names = apart(query(Drawer(random), depth), tables(random, ("t0", "t1"), 0))
+    least = random.choice((0, 0, -3))
+    return node, [with_leaves(names, tables(random, ("t0", "t1"), least)) for _ in range(datasets)]
 
 
 def with_leaves(names: dict[str, q.Data], made: dict[str, q.Data]) -> dict[str, q.Data]:

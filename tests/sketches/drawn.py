@@ -100,6 +100,11 @@ class Drawer:
         descending = frozenset(at for at in range(width) if self.random.random() < 0.5)
         return q.TopK(turned, self.random.choice((1, 1, 2, 3)), self.random.choice((0, 0, 0, 0, 1)), descending)
 
+    def first_of_pairs(self, depth: int) -> q.Node:
+        """A limit over one column of a join, of whose rows many are alike."""
+        joined = self.join(depth - 1) if self.random.random() < 0.7 else self.semi(depth - 1)
+        return q.TopK(q.Project(joined, (self.column(joined, "int"),)), self.random.choice((1, 1, 2, 3)))
+
     def join(self, depth: int) -> q.Node:
         left, right = self.node(depth - 1), self.node(self.random.choice((0, 0, 1)))
         return q.Join("inner", left, right, self.across(left, right))

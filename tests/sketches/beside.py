@@ -1,0 +1,108 @@
+"""Several sources read through sketches at once, as a run reads them, over sketches of one run and of several that took other rows of
+those that are alike."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from random import Random
+
+import pytest
+
+from airflow_lineage_provider.sketches import choice
+from airflow_lineage_provider.sketches.columns import SafeColumn
+from airflow_lineage_provider.sketches.ties import cut_together
+from tests.oracle import evaluate
+from tests.oracle import query as q
+from tests.oracle.row import Ambiguous, Row
+from tests.sketches.against import accurate, drawn, judged, over_sketch, partitions, values_of
+from tests.sketches.drawn import Drawer
+from tests.sketches.planned import planned
+
+RUNS = 2
+Leaves = dict[str, q.Data]
+
+
+def leaf_of(name: str) -> int:
+    """The number of a table's leaf."""
+    return int(name.split("@")[1])
+
+
+@contextmanager
+def any_of_those_alike() -> Iterator[None]:
+    """The oracle takes the first of rows that are alike in all columns, as Spark takes any."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(evaluate, "cuts_between_equals", lambda *_: False)
+        yield
+
+
+def in_other_order(random: Random, leaves: Leaves) -> Leaves:
+    """The same tables, so that another of rows that are alike comes first."""
+    return {name: replace(data, rows=tuple(random.sample(data.rows, len(data.rows)))) for name, data in leaves.items()}
+
+
+def read_through(
+    random: Random, leaves: Leaves, runs: list[list[Row]], together: Collection[frozenset[int]], columns: Mapping[int, str]
+) -> tuple[Leaves, bool]:
+    """The tables as a run reads them through sketches of these columns, those of a set of leaves of one of the earlier runs; and whether
+    they are of several runs, and leave rows of several tables out."""
+    found, of = dict(leaves), set()
+    for leaves_of_one in together:
+        number = random.randrange(len(runs))
+        for name in (one for one in leaves if leaf_of(one) in leaves_of_one and leaf_of(one) in columns):
+            column, data = columns[leaf_of(name)], leaves[name]
+            partition = random.choice(list(partitions(random, data, column)))
+            least = accurate(runs[number], name, data, column, partition)
+            more = frozenset(one for one in range(partition.count) if random.random() < 0.1)
+            found[name] = over_sketch(data, column, partition, least | more)
+            of |= {number} if len(found[name].rows) < len(data.rows) else set()
+    return found, len(of) > 1
+
+
+def compared(node: q.Node, leaves: Leaves, safe: Mapping[int, list[SafeColumn]], random: Random, told: Counter[str]) -> Iterator[str]:
+    """The sketches over which the query gives other rows."""
+    together = cut_together(planned(node, leaves))
+    runs = [evaluate.rows(node, in_other_order(random, leaves)) for _ in range(RUNS)]
+    expected = values_of(runs[0])
+    if any(values_of(one) != expected for one in runs):
+        raise Ambiguous
+    for _ in range(4):
+        columns = {leaf: random.choice(some).column for leaf, some in safe.items() if random.random() < 0.9}
+        part, of_several = read_through(random, leaves, runs, together, columns)
+        left_out = sum(len(part[name].rows) < len(leaves[name].rows) for name in leaves)
+        if left_out < 2:
+            continue
+        told["checks"] += 1
+        told["of several runs"] += of_several
+        found = values_of(evaluate.rows(node, in_other_order(random, part)))
+        if found != expected:
+            yield f"{columns}\n{node}\n{leaves}\nread {part}: {found} and not {expected}"
+
+
+def check(seed: int, told: Counter[str]) -> list[str]:
+    """One random query over some random tables, all of which are read through sketches; what is wrong."""
+    random = Random(seed)
+    query = Drawer.first_of_pairs if random.random() < 0.4 else Drawer.query
+    node, given = drawn(random, random.choice((2, 3, 3, 4)), query=query)
+    verdicts = judged(node, given, random) if len(given[0]) > 1 else None
+    if verdicts is None:
+        return []
+    safe: dict[int, list[SafeColumn]] = {}
+    for one in verdicts:
+        if not choice.why_not(one):
+            safe.setdefault(one.leaf, []).append(one)
+    if len(safe) < 2:
+        return []
+    told["plans"] += 1
+    told["plans with a limit"] += any(isinstance(one, q.TopK) for one in q.nodes(node))
+    wrong: list[str] = []
+    with any_of_those_alike():
+        for leaves in given:
+            try:
+                needs = {leaf: [one for one in some if not one.needs_rows or evaluate.rows(node, leaves)] for leaf, some in safe.items()}
+                wrong += compared(node, leaves, {leaf: some for leaf, some in needs.items() if some}, random, told)
+            except Ambiguous:
+                told["skipped"] += 1
+    return [f"seed {seed}: {one}" for one in wrong]
