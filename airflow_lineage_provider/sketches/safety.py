@@ -23,6 +23,7 @@ from airflow_lineage_provider.plan.walk import own_expressions
 from airflow_lineage_provider.rewrite.determinism import ORDER_DEPENDENT, is_deterministic, is_repeatable
 from airflow_lineage_provider.sketches.aggregation import has_sign, is_exact, known_of
 from airflow_lineage_provider.sketches.formula import Row, Value
+from airflow_lineage_provider.sketches.keys import joined_keys
 from airflow_lineage_provider.sketches.kinds import kind_of
 from airflow_lineage_provider.sketches.matched import Matched, determines
 from airflow_lineage_provider.sketches.order import is_total, only_worse, order_of
@@ -205,19 +206,11 @@ def _inner(node: o.Join, above: Above, proof: Proof) -> Matched:
     """Join, semi-join: both sides, and partners over the sketch are partners in the plain run."""
     left, right = relate(node.left, above, proof), relate(node.right, above, proof)
     known = left.beside(right)
-    keys = left.keys if node.kind == "left_semi" else _joined_keys(node, left, right, proof) + known.keys
+    keys = left.keys if node.kind == "left_semi" else joined_keys(node, left, right, proof) + known.keys
     known = replace(known, keys=keys)
     if known.sketched:
         _let_pass("join", node, node.condition, known, proof)
     return _met(node.condition, known, proof)
-
-
-def _joined_keys(node: o.Join, left: Matched, right: Matched, proof: Proof) -> tuple[frozenset[int], ...]:
-    """A side's key tells the joined rows apart where the condition names one of the other side by it."""
-    equal = [one for one in e.conjuncts(node.condition) if isinstance(one, e.Call)] if node.condition is not None else []
-    named = {proof.origin(a.id) for one in equal if one.function == "=" for a in one.arguments if isinstance(a, e.Attribute)}
-    found = left.keys if any(key <= named for key in right.keys) else ()
-    return (*found, *(right.keys if any(key <= named for key in left.keys) else ()))
 
 
 def _one_sided(node: o.Join, above: Above, proof: Proof) -> Matched:

@@ -61,8 +61,8 @@ def _rows(node: q.Node, given: list[list[Row]], tables: q.Tables) -> list[Row]:
             return _distinct(given[0])
         case q.KeepOne(_, keys):
             return _kept_one(given[0], keys)
-        case q.TopK(_, count, skip, descending):
-            return _top(given[0], count, skip, descending)
+        case q.TopK(_, count, skip, descending, by):
+            return _top(given[0], count, skip, descending, by)
         case q.Window():
             return windowed(given[0], node)
         case q.Explode():
@@ -184,11 +184,11 @@ def _kept_one(given: list[Row], keys: Sequence[int]) -> list[Row]:
 # --- limit -------------------------------------------------------------------------------------------------------------
 
 
-def ordered(given: list[Row], descending: frozenset[int]) -> list[Row]:
-    """By all columns, NULLs first, as `q.TopK` says."""
+def ordered(given: list[Row], descending: frozenset[int], by: int | None = None) -> list[Row]:
+    """By all columns, or the first ones, NULLs first, as `q.TopK` says."""
 
     def compared(a: Row, b: Row) -> int:
-        return next((found for at in range(len(a.values)) if (found := _order(a.values[at], b.values[at], at in descending))), 0)
+        return next((found for at in range(len(a.values[:by])) if (found := _order(a.values[at], b.values[at], at in descending))), 0)
 
     return sorted(given, key=cmp_to_key(compared))
 
@@ -197,19 +197,20 @@ def _order(a: Any, b: Any, descending: bool) -> int:
     return order(a, b) if a is None or b is None else order(a, b, descending)
 
 
-def cuts_between_equals(given: list[Row], at: int) -> bool:
-    """Whether the row at this place and the one before have the same values, and their like are not all the same to lineage."""
+def cuts_between_equals(given: list[Row], at: int, by: int | None = None) -> bool:
+    """Whether the row at this place and the one before have the same values, and their like are not all the same to lineage; with ``by``:
+    the same in so many columns, and their like not all the same."""
     if not 0 < at < len(given):
         return False
     before, after = given[at - 1], given[at]
-    key = tuple(map(same, before.values))
-    if key != tuple(map(same, after.values)):
+    key = tuple(map(same, before.values[:by]))
+    if key != tuple(map(same, after.values[:by])):
         return False
-    return len({row.behind for row in given if tuple(map(same, row.values)) == key}) > 1
+    return len({(tuple(map(same, row.values)), row.behind) for row in given if tuple(map(same, row.values[:by])) == key}) > 1
 
 
-def _top(given: list[Row], count: int, skip: int, descending: frozenset[int]) -> list[Row]:
-    found = ordered(given, descending)
-    if cuts_between_equals(found, skip) or cuts_between_equals(found, skip + count):
+def _top(given: list[Row], count: int, skip: int, descending: frozenset[int], by: int | None) -> list[Row]:
+    found = ordered(given, descending, by)
+    if cuts_between_equals(found, skip, by) or cuts_between_equals(found, skip + count, by):
         raise Ambiguous
     return found[skip : skip + count]

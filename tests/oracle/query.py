@@ -163,12 +163,14 @@ class Union:
 
 @dataclass(frozen=True)
 class TopK:
-    """The first ``count`` rows after ``skip`` rows, ordered by all columns (``descending`` ones largest first), NULLs first."""
+    """The first ``count`` rows after ``skip`` rows, ordered by all columns (``descending`` ones largest first), NULLs first; ``by``: by so
+    many of them only, the first ones (what renders queries knows no such)."""
 
     child: Node
     count: int
     skip: int = 0
     descending: frozenset[int] = frozenset()
+    by: int | None = None
 
 
 @dataclass(frozen=True)

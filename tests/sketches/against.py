@@ -9,12 +9,14 @@ from random import Random
 from typing import Any
 
 from airflow_lineage_provider.plan.pipeline import Pipeline
-from airflow_lineage_provider.sketches.columns import SafeColumn, safe_columns
+from airflow_lineage_provider.sketches.columns import SafeColumn, canonical, safe_columns
 from airflow_lineage_provider.sketches.partition import Partition
+from airflow_lineage_provider.sketches.template import why_another_time
 from tests.oracle import evaluate
 from tests.oracle import query as q
 from tests.oracle.row import Ambiguous, Row
 from tests.oracle.values import same
+from tests.sketches import tied
 from tests.sketches.drawn import Drawer, tables
 from tests.sketches.planned import NoPlan, apart, planned
 
@@ -30,6 +32,7 @@ class Counted:
     with_safe: int = 0
     nontrivial: int = 0
     checks: int = 0
+    tied: int = 0
     skipped: int = 0
     rules: Counter[str] = field(default_factory=Counter)
     violations: list[str] = field(default_factory=list)
@@ -93,7 +96,9 @@ def is_limiting(node: q.Node) -> bool:
 def check(seed: int, counted: Counted, datasets: int = 4) -> None:
     """One random query over some random tables; what is wrong is noted."""
     random = Random(seed)
-    node, given = drawn(random, random.choice((1, 2, 2, 3, 3, 4)), datasets)
+    depth = random.choice((1, 2, 2, 3, 3, 4))
+    query = Drawer.first_by_key if random.random() < 0.1 else Drawer.query
+    node, given = drawn(random, depth, datasets, query)
     verdicts = judged(node, given, random)
     if verdicts is None:
         return
@@ -105,13 +110,42 @@ def check(seed: int, counted: Counted, datasets: int = 4) -> None:
         counted.with_safe += bool(safe)
         counted.nontrivial += any(not one.safe for one in verdicts) and bool(safe)
     for leaves in given:
-        try:
-            rows = evaluate.rows(node, leaves)
-        except Ambiguous:
-            counted.skipped += 1
+        counted.violations += [f"seed {seed}: {wrong}" for wrong in violated(node, leaves, verdicts, random, counted)]
+
+
+def violated(node: q.Node, leaves: dict[str, q.Data], verdicts: list[SafeColumn], random: Random, counted: Counted) -> Iterator[str]:
+    """What the oracle has against the verdicts."""
+    try:
+        with tied.any_that_tie():
+            yield from tied.missed(node, leaves, verdicts)
+            for one in (one for one in verdicts if one.safe and one.ties and is_alike_each_time(node, leaves, one.leaf)):
+                yield from compared_where_rows_tie(node, leaves, one, random, counted)
+        rows = evaluate.rows(node, leaves)
+    except Ambiguous:
+        counted.skipped += 1
+        return
+    for one in (one for one in verdicts if one.safe and not one.ties):
+        yield from compared(node, leaves, one, random, counted, rows)
+
+
+def is_alike_each_time(node: q.Node, leaves: dict[str, q.Data], leaf: int) -> bool:
+    """Whether what is beside a leaf gives the same rows in each run, or no sketch of it is captured."""
+    return not why_another_time(canonical(planned(node, leaves)), frozenset({leaf}))
+
+
+def compared_where_rows_tie(node: q.Node, leaves: dict[str, q.Data], safe: SafeColumn, random: Random, counted: Counted) -> Iterator[str]:
+    """The sketches of a run's result in which no others tie with the last row, and over which another run gives other rows."""
+    name = next(one for one in leaves if one.endswith(f"@{safe.leaf}"))
+    data, rows = leaves[name], evaluate.rows(node, tied.in_other_order(random, leaves))
+    for partition in partitions(random, data, safe.column):
+        least = accurate(rows, name, data, safe.column, partition)
+        part = {**leaves, name: over_sketch(data, safe.column, partition, least)}
+        if len(part[name].rows) == len(data.rows) or (safe.needs_rows and not rows) or not tied.in_place(node, safe.leaf, part):
             continue
-        for one in safe:
-            counted.violations += [f"seed {seed}: {wrong}" for wrong in compared(node, leaves, one, random, counted, rows)]
+        counted.tied += 1
+        found = values_of(evaluate.rows(node, tied.in_other_order(random, part)))
+        if found != values_of(rows):
+            yield f"{safe}\n{node}\n{leaves}\nfragments {sorted(least)} of {partition.cuts}: {found} and not {values_of(rows)}"
 
 
 def drawn(
@@ -119,12 +153,17 @@ def drawn(
 ) -> tuple[q.Node, list[dict[str, q.Data]]]:
     """A random query, and some random tables for it."""
     node, names = apart(query(Drawer(random), depth), tables(random, ("t0", "t1"), 0))
-    least = random.choice((0, 0, -3))
-    return node, [with_leaves(names, tables(random, ("t0", "t1"), least)) for _ in range(datasets)]
+    least, unique = random.choice((0, 0, -3)), random.random() < 0.25
+    return node, [with_leaves(names, tables(random, ("t0", "t1"), least, unique=unique)) for _ in range(datasets)]
 
 
 def with_leaves(names: dict[str, q.Data], made: dict[str, q.Data]) -> dict[str, q.Data]:
     return {name: made[name.split("@")[0]] for name in names}
+
+
+def is_key(data: q.Data, at: int) -> bool:
+    values = [row[at] for row in data.rows]
+    return None not in values and len(set(values)) == len(values)
 
 
 def judged(node: q.Node, given: list[dict[str, q.Data]], random: Random) -> list[SafeColumn] | None:
@@ -139,7 +178,9 @@ def judged(node: q.Node, given: list[dict[str, q.Data]], random: Random) -> list
             for at, column in ((1, "k"), (2, "v")):
                 found = [row[at] for leaves in given for row in leaves[name].rows if row[at] is not None]
                 bounds[int(name.split("@")[1]), column] = (str(min(found)), str(max(found))) if found else (None, None)
-    if random.random() < 0.3:
-        keys = {int(name.split("@")[1]): ("rid",) for name in given[0]}
+    unique = all(is_key(leaves[name], 1) for leaves in given for name in leaves)
+    if random.random() < (0.6 if unique else 0.3):
+        key = "k" if unique else "rid"
+        keys = {int(name.split("@")[1]): (key,) for name in given[0]}
     pipeline = Pipeline(plan=plan, names=tuple(f"c{at}" for at in range(len(plan.output))))
     return list(safe_columns(pipeline, bounds=bounds, keys=keys))

@@ -15,14 +15,14 @@ COLUMNS = (("rid", "int"), ("k", "int"), ("v", "int"), ("s", "string"))
 INT, TEXT = "int", "string"
 
 
-def tables(random: Random, names: Sequence[str], least: int) -> dict[str, q.Data]:
-    """Few rows of few values; no number is below ``least``."""
+def tables(random: Random, names: Sequence[str], least: int, *, unique: bool = False) -> dict[str, q.Data]:
+    """Few rows of few values; no number is below ``least``. ``unique``: k is a key."""
     found = {}
     for at, name in enumerate(names):
         rows = []
         for number in range(random.choice((0, 2, 4, 6, 8, 8))):
             nothing = random.random() < 0.5
-            k = random.choice((0, 1, 1, 2, None if nothing else 2))
+            k = number if unique else random.choice((0, 1, 1, 2, None if nothing else 2))
             v = random.choice((least, 0, 1, 2, 3, 5, None if nothing else 4))
             rows.append((100 * (at + 1) + number, k, v, random.choice(("a", "b", "c", None if nothing else "d"))))
         found[name] = q.Data(COLUMNS, tuple(rows))
@@ -98,12 +98,25 @@ class Drawer:
         width = len(self.types(child))
         turned = q.Project(child, tuple(q.Col(at) for at in reversed(range(width))))
         descending = frozenset(at for at in range(width) if self.random.random() < 0.5)
-        return q.TopK(turned, self.random.choice((1, 1, 2, 3)), self.random.choice((0, 0, 0, 0, 1)), descending)
+        by = None if self.random.random() < 0.6 else self.random.randint(1, width)
+        return q.TopK(turned, self.random.choice((1, 1, 2, 3)), self.random.choice((0, 0, 0, 0, 1)), descending, by)
 
     def first_of_pairs(self, depth: int) -> q.Node:
         """A limit over one column of a join, of whose rows many are alike."""
+        if self.random.random() < 0.5:
+            left, right = q.Table("t0"), q.Table("t1")
+            joined: q.Node = q.Join("inner", left, right, q.Op("=", (q.Col(1), q.Col(5))))
+            return q.TopK(q.Project(joined, (q.Col(self.random.choice((2, 3, 6, 7))),)), self.random.choice((1, 2)))
         joined = self.join(depth - 1) if self.random.random() < 0.7 else self.semi(depth - 1)
         return q.TopK(q.Project(joined, (self.column(joined, "int"),)), self.random.choice((1, 1, 2, 3)))
+
+    def first_by_key(self, depth: int) -> q.Node:
+        """A limit by one column of the left side of a join, often its key, of whose rows several may have partners."""
+        left, right = self.node(depth - 2), self.node(0)
+        joined = q.Join("inner", left, right, self.across_one(left, right) if self.random.random() < 0.5 else self.across(left, right))
+        rest = self.random.sample(range(len(self.types(joined))), 2)
+        at = 1 if self.types(left)[:2] == ["int", "int"] else 0
+        return q.TopK(q.Project(joined, (q.Col(at), *map(q.Col, rest))), self.random.choice((1, 1, 2, 3)), by=1)
 
     def join(self, depth: int) -> q.Node:
         left, right = self.node(depth - 1), self.node(self.random.choice((0, 0, 1)))
@@ -127,10 +140,19 @@ class Drawer:
         equal = q.Op(
             self.random.choice(("=", "=", "=", "<=>", "<", "<=")), (self.column(left, "int"), shifted(self.column(right, "int"), shift))
         )
-        if self.random.random() < 0.3:
+        further = self.random.random()
+        if further < 0.1:
+            return self.across_one(left, right)
+        if further < 0.3:
             more = q.Op("<", (shifted(self.column(right, "int"), shift), self.column(left, "int")))
             return q.Op("and", (equal, more))
         return equal
+
+    def across_one(self, left: q.Node, right: q.Node) -> q.Expr:
+        """An equality of the right side alone, and an inequality."""
+        shift = len(self.types(left))
+        one, other, more = (shifted(self.column(right, "int"), shift) for _ in range(3))
+        return q.Op("and", (q.Op("=", (one, other)), q.Op("<", (self.column(left, "int"), more))))
 
     def union(self, depth: int) -> q.Node:
         left, right = self.node(depth - 1), self.node(depth - 2)

@@ -119,7 +119,9 @@ class _Planner:
         return e.AggregateCall(function=call.function, arguments=given or (_ONE,), type=kind, distinct=call.distinct, filter=where)
 
     def top(self, child: o.Plan, node: q.TopK) -> o.Plan:
-        order = tuple(e.SortKey(child=a, ascending=at not in node.descending, nulls_first=True) for at, a in enumerate(child.output))
+        order = tuple(
+            e.SortKey(child=a, ascending=at not in node.descending, nulls_first=True) for at, a in enumerate(child.output[: node.by])
+        )
         return o.Limit(child=o.Sort(child=child, order=order), count=node.count, offset=node.skip)
 
     def semi(self, kind: str, left: o.Plan, right: o.Plan, condition: e.Expression) -> o.Plan:

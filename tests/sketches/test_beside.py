@@ -29,9 +29,10 @@ from tests.oracle import query as q
 from tests.oracle.row import Row
 from tests.sketches import beside
 from tests.sketches.against import accurate, over_sketch, values_of
-from tests.sketches.beside import any_of_those_alike, leaf_of
+from tests.sketches.beside import leaf_of
 from tests.sketches.planned import apart, planned
 from tests.sketches.test_golden import table
+from tests.sketches.tied import any_that_tie
 
 pytest.importorskip("z3")
 
@@ -101,7 +102,7 @@ def two_runs(node: q.Node, leaves: dict[str, q.Data]) -> list[list[Row]]:
 def test_sketches_of_two_runs_lose_a_row() -> None:
     """Each of the one run's sketches has fewer rows of one table; what they have together meets nothing."""
     node, leaves = first(1)
-    with any_of_those_alike():
+    with any_that_tie():
         one, other = two_runs(node, leaves)
         assert [row.values for row in one] == [row.values for row in other] == [(0,)]
         pipeline = pipeline_of(node, leaves)
@@ -118,7 +119,7 @@ def test_sketches_of_two_runs_lose_a_row() -> None:
 
 def test_the_run_of_which_the_fewest_rows_are_read_in_all() -> None:
     node, leaves = first(1)
-    with any_of_those_alike():
+    with any_that_tie():
         one, other = two_runs(node, leaves)
     pipeline = pipeline_of(node, leaves)
     binding = instance_of(pipeline).binding
@@ -135,7 +136,7 @@ def test_of_other_constants_they_are_of_one_run_too() -> None:
     """Sketches of the first two rows serve for the first row; those of this very instance go before them."""
     node, leaves = first(1)
     before, _ = first(2)
-    with any_of_those_alike():
+    with any_that_tie():
         one, other = two_runs(before, leaves)
         same, _ = two_runs(node, leaves)
         pipeline, binding = pipeline_of(node, leaves), instance_of(pipeline_of(before, leaves)).binding
@@ -181,15 +182,3 @@ def test_several_sketches_lose_nothing(block: int) -> None:
     assert told["checks"] > 0
     assert told["of several runs"] > 0
     assert told["plans with a limit"] >= 0.2 * told["plans"]
-
-
-def test_the_fuzz_finds_sketches_that_are_mixed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Taken of any run, source by source, they lose rows of queries that it draws."""
-    assert not beside.check(SEED_OF_A_MIX, Counter())
-    monkeypatch.setattr(
-        beside, "cut_together", lambda plan: {frozenset({one.leaf}) for one in all_operators(plan) if isinstance(one, o.Source)}
-    )
-    assert beside.check(SEED_OF_A_MIX, Counter())
-
-
-SEED_OF_A_MIX = 273

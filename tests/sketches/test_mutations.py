@@ -5,6 +5,7 @@ Every query has rows that the rule is there for; the right rules judge the same 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from random import Random
@@ -12,14 +13,17 @@ from typing import Any
 
 import pytest
 
+from airflow_lineage_provider.plan import expressions as e
 from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.pipeline import Pipeline
-from airflow_lineage_provider.sketches import aggregation, columns, order, safety
+from airflow_lineage_provider.plan.walk import all_operators
+from airflow_lineage_provider.sketches import aggregation, columns, keys, order, safety
 from airflow_lineage_provider.sketches.formula import Formulas
 from airflow_lineage_provider.sketches.proof import Above, NotSafe, Proof
 from tests.oracle import evaluate
 from tests.oracle import query as q
-from tests.sketches.against import Counted, compared
+from tests.sketches import beside, tied
+from tests.sketches.against import Counted, check, compared
 from tests.sketches.planned import apart, planned
 
 pytest.importorskip("z3")
@@ -278,3 +282,44 @@ def test_a_weaker_rule_is_found_out(name: str, monkeypatch: pytest.MonkeyPatch) 
     assert not violations(queried)
     weaker(monkeypatch)
     assert violations(queried)
+
+
+# --- what random queries find out --------------------------------------------------------------------------------------
+
+
+def named_by_any_equality(_side: o.Plan, its: Any, condition: e.Expression | None, proof: Proof) -> bool:
+    """An equality of the other side's own columns is taken for one that says which of its rows is met."""
+    equal = [one for one in e.conjuncts(condition) if isinstance(one, e.Call) and one.function == "="] if condition is not None else []
+    named = {proof.origin(part.id) for one in equal for part in one.arguments if isinstance(part, e.Attribute)}
+    return any(key <= named for key in its)
+
+
+def of_any_run(plan: o.Plan) -> set[frozenset[int]]:
+    """Sketches are taken source by source, whatever run they are of."""
+    return {frozenset({one.leaf}) for one in all_operators(plan) if isinstance(one, o.Source)}
+
+
+def one_source(seed: int) -> list[str]:
+    counted = Counted()
+    check(seed, counted)
+    return counted.violations
+
+
+def several_sources(seed: int) -> list[str]:
+    return beside.check(seed, Counter())
+
+
+DRAWN: dict[str, tuple[Callable[[Patch], None], Callable[[int], list[str]], int]] = {
+    "a tie is missed": (lambda patch: patch.setattr(keys, "_is_named", named_by_any_equality), one_source, 411),
+    "sketches of two runs": (lambda patch: patch.setattr(beside, "cut_together", of_any_run), several_sources, 32),
+    "rows that tie are not counted": (lambda patch: patch.setattr(tied, "in_place", lambda *_: True), one_source, 2),
+}
+"""What is weaker, the series that finds it out, and the seed of a query that does."""
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_the_series_finds_it_out(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    weaker, series, seed = DRAWN[name]
+    assert not series(seed)
+    weaker(monkeypatch)
+    assert series(seed)

@@ -90,6 +90,32 @@ def test_an_order_by_a_declared_key_has_no_ties(short: Shorthand) -> None:
     assert judged(plan)["v"].ties is False
 
 
+@pytest.mark.parametrize(
+    ("condition", "ties"),
+    [
+        ("a = k", False),
+        ("k = a + 1", False),
+        ("k = 3 AND a < z", False),
+        ("k = z AND a < z", True),  # whichever row of the right side: it may meet each a
+        ("a = a2 AND a < z", True),
+        ("k = z + a", True),
+        ("z = a", True),
+        ("a < z", True),
+    ],
+)
+def test_a_key_of_the_left_side_tells_pairs_apart_where_each_row_has_one_partner(condition: str, ties: bool, short: Shorthand) -> None:
+    left, right = short.table("L", "a, a2"), short.table("R", "k, z")
+    plan = top(short.join(left, right, condition), "a", short)
+    assert judged(plan, keys={0: ("a",), 1: ("k",)})["z"].ties is ties
+
+
+@pytest.mark.parametrize(("condition", "ties"), [("a = k1", True), ("a = k1 AND k1 = k2", True), ("a = k1 AND a2 = k2", False)])
+def test_the_whole_of_a_key_must_be_named(condition: str, ties: bool, short: Shorthand) -> None:
+    left, right = short.table("L", "a, a2"), short.table("R", "k1, k2, z")
+    plan = top(short.join(left, right, condition), "a", short)
+    assert judged(plan, keys={0: ("a",), 1: ("k1", "k2")})["z"].ties is ties
+
+
 def test_a_declared_key_determines_the_other_columns(short: Shorthand) -> None:
     """HAVING min(v) > 3 by the key: a column that the key determines has each group in one fragment."""
     plan = short.where(short.group(short.table("T", "id, name, v"), by="id", give="id, min(v) AS m"), "m > 3")

@@ -1,0 +1,75 @@
+"""Rows that tie at a limit whose order has not all columns: that the prover sees them, and that counting tells whether a sketch serves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from random import Random
+from typing import TYPE_CHECKING
+
+import pytest
+
+from airflow_lineage_provider.sketches.columns import SafeColumn, canonical
+from airflow_lineage_provider.sketches.ties import limit_to_count
+from tests.oracle import evaluate
+from tests.oracle import query as q
+from tests.oracle.values import same
+from tests.sketches.planned import planned
+
+if TYPE_CHECKING:
+    from tests.oracle.row import Row
+
+Leaves = dict[str, q.Data]
+
+
+@contextmanager
+def any_that_tie() -> Iterator[None]:
+    """The oracle takes the first of rows that tie, as Spark takes any."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(evaluate, "cuts_between_equals", lambda *_: False)
+        yield
+
+
+def in_other_order(random: Random, leaves: Leaves) -> Leaves:
+    """The same tables, so that another of rows that tie comes first."""
+    return {name: replace(data, rows=tuple(random.sample(data.rows, len(data.rows)))) for name, data in leaves.items()}
+
+
+def limits_above(node: q.Node, leaf: int) -> list[q.TopK]:
+    """The limits that a leaf is under."""
+    return [one for one in q.nodes(node) if isinstance(one, q.TopK) and any(_is_leaf(each, leaf) for each in q.nodes(one))]
+
+
+def _is_leaf(node: q.Node, leaf: int) -> bool:
+    return isinstance(node, q.Table) and node.name.endswith(f"@{leaf}")
+
+
+def missed(node: q.Node, leaves: Leaves, verdicts: list[SafeColumn]) -> Iterator[str]:
+    """The columns of which the prover says that no rows tie above them, where rows do that are not the same."""
+    for one in verdicts:
+        if not one.safe or one.ties:
+            continue
+        for limit in limits_above(node, one.leaf):
+            found = evaluate.ordered(evaluate.rows(limit.child, leaves), limit.descending, limit.by)
+            pair = found[limit.count - 1 : limit.count + 1]
+            if len(pair) == 2 and _place(pair[0], limit) == _place(pair[1], limit) and len(_alike(found, pair[0], limit)) > 1:
+                yield f"a tie is missed: {one}\n{node}\n{leaves}\n{pair}"
+
+
+def _place(row: Row, limit: q.TopK) -> tuple[object, ...]:
+    return tuple(map(same, row.values[: limit.by]))
+
+
+def _alike(found: list[Row], row: Row, limit: q.TopK) -> set[tuple[object, ...]]:
+    return {tuple(map(same, one.values)) for one in found if _place(one, limit) == _place(row, limit)}
+
+
+def in_place(node: q.Node, leaf: int, leaves: Leaves) -> bool | None:
+    """Whether no others tie with the last rows of the one limit above a leaf; None where counting does not tell (`ties.limit_to_count`)."""
+    counted = limit_to_count(canonical(planned(node, leaves)), leaf)
+    if counted is None:
+        return None
+    (limit,) = limits_above(node, leaf)
+    found = evaluate.ordered(evaluate.rows(limit.child, leaves), limit.descending, limit.by)
+    return len(found) <= limit.count or _place(found[limit.count - 1], limit) != _place(found[limit.count], limit)
