@@ -5,7 +5,8 @@ Take any row of the new result, and any one source row behind it at each source:
 rows the new instance's conditions hold. If the old instance's conditions follow, the same rows are on the way to a row of the old result.
 What an aggregation gives may differ between the two (it is *changed*, as if the new instance were a run over a sketch of the old one): what
 is known of it depends on whether each row of a group of the new instance is in the old one's group (it is a part of that), and the other
-way round (then both groups are one). The paper has no rule for limits; here they cut the same rows, and the new one no more of them.
+way round (then both groups are one). The paper has no rule for limits; here they cut the same rows, and the new one no more of them: above
+one that takes fewer, a group is a part of the old instance's.
 """
 
 from __future__ import annotations
@@ -81,6 +82,8 @@ class _Containment:
     conditions: list[_Condition] = field(default_factory=list)
     single: list[Single] = field(default_factory=list)
     both: list[Any] = field(default_factory=list)
+    cut: int = 0
+    """How many limits have been walked that take fewer rows."""
 
     @property
     def f(self) -> Formulas:
@@ -132,10 +135,10 @@ class _Containment:
             case (o.Join(), o.Join()):
                 found = self._joined(new, old)
             case (o.Aggregate(), o.Aggregate()) if new.keys and not new.domain:
-                first = len(self.conditions)
+                first, cut = len(self.conditions), self.cut
                 found = self._collect(new.child, old.child)
                 self._require_unchanged(new, new.keys)
-                found.append(_Group(new, first, len(self.conditions)))
+                found.append(_Group(new, first, len(self.conditions), is_cut=self.cut > cut))
             case (o.Limit(), o.Limit()):
                 found = self._cut(new, old)
             case (o.Project(), o.Project()):
@@ -174,6 +177,7 @@ class _Containment:
             raise _NotContained(f"a limit cuts other rows: {operator_text(new)}")
         if new.offset or old.offset or (old.count is not None and (new.count is None or new.count > old.count)):
             raise _NotContained(f"a limit takes more rows: {operator_text(new)}")
+        self.cut += 1
         return []
 
     def _require_unchanged(self, node: o.Plan, parts: Iterable[e.Expression]) -> None:
@@ -229,7 +233,7 @@ class _Containment:
     def _is_whole(self, group: _Group, below: list[_Condition]) -> bool:
         """Whether a row of the old instance's group is one of the new one's. Of it is known what the new conditions say of the group's
         keys, and above the group."""
-        if any(self.f.reads_changed(one.new) for one in below):
+        if group.is_cut or any(self.f.reads_changed(one.new) for one in below):
             return False
         keys = {a.id for key in group.node.keys for a in references(key)}
         terms = [term for one in below for term in e.conjuncts(one.new)]
@@ -257,8 +261,9 @@ def _has_a_row(node: o.Plan) -> bool:
 
 @dataclass(frozen=True)
 class _Group:
-    """An aggregation, and which of the conditions are below it."""
+    """An aggregation, and which of the conditions are below it; ``is_cut``: a limit below it takes fewer rows in the new instance."""
 
     node: o.Aggregate
     first: int
     last: int
+    is_cut: bool

@@ -118,6 +118,14 @@ class Drawer:
         at = 1 if self.types(left)[:2] == ["int", "int"] else 0
         return q.TopK(q.Project(joined, (q.Col(at), *map(q.Col, rest))), self.random.choice((1, 1, 2, 3)), by=1)
 
+    def groups_of_first(self, depth: int) -> q.Node:
+        """A selection of groups above a limit."""
+        below = self.node(depth - 2)
+        child = q.TopK(below, self.random.choice((2, 3, 4, 5)), by=self.random.choice((1, None)))
+        columns = [at for at, one in enumerate(self.types(child)) if one in ("int", "string")]
+        grouped = q.Aggregate(child, (q.Col(self.random.choice(columns)),) if columns else (), (self.call(child),))
+        return q.Filter(grouped, self.comparison(q.Col(len(grouped.keys)), grouped))
+
     def join(self, depth: int) -> q.Node:
         left, right = self.node(depth - 1), self.node(self.random.choice((0, 0, 1)))
         return q.Join("inner", left, right, self.across(left, right))

@@ -17,7 +17,7 @@ from airflow_lineage_provider.plan import expressions as e
 from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.pipeline import Pipeline
 from airflow_lineage_provider.plan.walk import all_operators
-from airflow_lineage_provider.sketches import aggregation, columns, keys, order, safety
+from airflow_lineage_provider.sketches import aggregation, columns, keys, order, reuse, safety
 from airflow_lineage_provider.sketches.formula import Formulas
 from airflow_lineage_provider.sketches.proof import Above, NotSafe, Proof
 from tests.oracle import evaluate
@@ -25,6 +25,7 @@ from tests.oracle import query as q
 from tests.sketches import beside, tied
 from tests.sketches.against import Counted, check, compared
 from tests.sketches.planned import apart, planned
+from tests.sketches.test_reuse import wrong
 
 pytest.importorskip("z3")
 
@@ -309,9 +310,19 @@ def several_sources(seed: int) -> list[str]:
     return beside.check(seed, Counter())
 
 
+def other_constants(seed: int) -> list[str]:
+    return list(wrong(seed, Counter()))
+
+
+def groups_above_limits_are_whole(patch: Patch) -> None:
+    is_whole = reuse._Containment._is_whole
+    patch.setattr(reuse._Containment, "_is_whole", lambda self, group, below: is_whole(self, replace(group, is_cut=False), below))
+
+
 DRAWN: dict[str, tuple[Callable[[Patch], None], Callable[[int], list[str]], int]] = {
     "a tie is missed": (lambda patch: patch.setattr(keys, "_is_named", named_by_any_equality), one_source, 411),
     "sketches of two runs": (lambda patch: patch.setattr(beside, "cut_together", of_any_run), several_sources, 32),
+    "groups above a limit": (groups_above_limits_are_whole, other_constants, 379),
     "rows that tie are not counted": (lambda patch: patch.setattr(tied, "in_place", lambda *_: True), one_source, 2),
 }
 """What is weaker, the series that finds it out, and the seed of a query that does."""
