@@ -76,7 +76,8 @@ class SketchesOfRun:
     def _capture_sketches(self, wanted: Sketching, secret_params: Mapping[str, Any], progress: Progress | bool | None) -> None:
         """Capture what the run was asked to, once it is complete.
 
-        The result stands without sketches: what keeps one from being captured is kept with the run (`sketches`).
+        The result stands without sketches: what keeps one from being captured is kept with the run (`sketches`), or logged where nothing
+        can be kept.
         """
         from airflow_lineage_provider.deriving.sketching import Sketched
         from airflow_lineage_provider.running.captured_sketches import not_captured
@@ -86,7 +87,12 @@ class SketchesOfRun:
             self._sketch(wanted, secret_params, progress)
         except LineageError as problem:
             log.warning("no sketch was captured of run %s: %s", self.record.id, problem)
-            self._keep(Sketched((), not_captured(wanted, problem)), time.perf_counter() - started)
+            found = Sketched((), not_captured(wanted, problem))
+            try:
+                self._keep(found, time.perf_counter() - started)
+            except LineageError as again:  # the store is away, or the run was dropped meanwhile
+                log.warning("that is not kept with run %s: %s", self.record.id, again)
+                self._knows_sketches(found)
 
     def _sketch(self, wanted: Sketching, secret_params: Mapping[str, Any], progress: Progress | bool | None) -> None:
         from airflow_lineage_provider.deriving.sketching import sketched
@@ -101,5 +107,8 @@ class SketchesOfRun:
     def _keep(self, found: Sketched, took: float) -> None:
         run_id = self.record.id
         self._lineage.lasting(lambda: self._lineage.store.save_sketches(run_id, found.made, found.told, seconds=took, share=found.share))
+        self._knows_sketches(found)
+
+    def _knows_sketches(self, found: Sketched) -> None:
         self.record = replace(self.record, sketches=found.told)
         self._asking = Asking(self._lineage, self.record)

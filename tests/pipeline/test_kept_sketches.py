@@ -11,12 +11,12 @@ import pytest
 from rich.console import Console
 
 from airflow_lineage_provider import Lineage, SketchOn
-from airflow_lineage_provider.errors import InvalidOption, PlanError, SketchError, SketchUnsafe
+from airflow_lineage_provider.errors import InvalidOption, PlanError, SketchError, SketchUnsafe, StoreUnavailable
 from airflow_lineage_provider.sketches.partition import Partition
 from airflow_lineage_provider.sketches.sketch import Sketch
 from airflow_lineage_provider.store.schema import sketch_cuts, sketch_uses, sketches
 from tests.pipeline.conftest import forget_sketches
-from tests.pipeline.sketched import BIG_ORDERS, ORDERS, TOP, bag, captured, stored, tables_of_orders
+from tests.pipeline.sketched import BIG_ORDERS, ON_KEY, ORDERS, TOP, bag, captured, stored, tables_of_orders
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -76,6 +76,31 @@ def test_a_damaged_sketch_is_ignored(lineage: Lineage, store: Store, caplog: pyt
     assert [one.state for one in again.sketches] == ["unused"]
     assert "is not used" in caplog.text
     assert again.result_table().num_rows == run.result_table().num_rows
+
+
+@pytest.mark.parametrize("how", ["away", "dropped"])
+def test_a_result_stands_where_not_even_the_reason_can_be_kept(
+    lineage: Lineage, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, how: str
+) -> None:
+    """The store is away when the sketches are to be kept, and is still when it is to be kept that they were not; or the run is dropped."""
+    keep = type(store).save_sketches
+
+    def kept(self: Store, run_id: str, *given: Any, **further: Any) -> None:
+        if how == "away":
+            raise StoreUnavailable("the results store does not answer")
+        self.drop_run(run_id)
+        keep(self, run_id, *given, **further)
+
+    monkeypatch.setattr(type(store), "save_sketches", kept)
+    place = str(tmp_path / "out")
+    run = lineage.run(TOP, name=how, params={"least": 217}, sketches="eager", sketch_on=ON_KEY, output=place)
+    monkeypatch.undo()
+    assert lineage.spark is not None
+    assert bag(run.result) == bag(lineage.spark.read.parquet(place)) == bag(lineage.spark.sql(TOP, {"least": 217}))
+    told = {"away": "not captured: the results store does not answer", "dropped": f"not captured: run {run.id} is dropped"}
+    assert [(one.state, one.because.startswith(told[how])) for one in run.sketches] == [("unused", True)], run.sketches
+    assert f"that is not kept with run {run.id}" in caplog.text
+    assert not stored(store, run)
 
 
 # --- asked otherwise ---------------------------------------------------------------------------------------------------
