@@ -23,7 +23,7 @@ Counter = tuple[tuple[str, str, str], ...]
 
 
 class NotSafe(Exception):
-    """A rule does not hold; caught by `safety.judge`."""
+    """A rule does not hold; caught where a proof begins (`columns`, `appends`)."""
 
     def __init__(self, rule: str, node: o.Plan, because: str, counter: Counter = ()) -> None:
         super().__init__(because)

@@ -1,7 +1,7 @@
 """A sketch: the fragments of one column that hold what stands behind a result (the paper's definition 3), and its bytes.
 
-It is *accurate* with exactly these, a superset with more; both serve. A *witness* sketch has one row of each group for a minimum or a
-maximum, and serves the very same instance of a pipeline alone (the paper reuses it, which loses rows).
+It is *accurate* with exactly these, a superset with more; both serve. (There are none of one row of each group, for a minimum or a maximum,
+as the paper has: for other constants they lose rows.)
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Literal as OneOf
 from airflow_lineage_provider.errors import SketchDamaged, SketchError
 from airflow_lineage_provider.sketches.packed import packed, unpacked
 
-SketchKind: TypeAlias = OneOf["accurate", "superset", "witness"]
+SketchKind: TypeAlias = OneOf["accurate", "superset"]
 WORTH = 0.75
 """A sketch with more than this share of a source's rows is not worth its selection (the paper, Sec. 8)."""
 _MAGIC = b"SKT"

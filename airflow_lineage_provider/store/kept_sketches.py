@@ -25,20 +25,25 @@ _uses = schema.sketch_uses
 
 
 def save(connection: sa.Connection, run_id: str, made: Sequence[StoredSketch], told: Sequence[SketchUse]) -> None:
-    """Keep sketches of a complete run, in place of its earlier ones, and what its record says of them.
+    """Keep sketches of a complete run, in place of its earlier ones and of those of other runs that say the same, and what its record says
+    of them. Of runs that do so at the same time the last one's stay.
 
     :raises RunNotComplete: the run was dropped meanwhile.
     """
     found = catalog.state(connection, run_id, lock=True)
     if found.status != "complete":
         raise RunNotComplete(f"run {run_id} is {found.status}: there is nothing to sketch")
-    forget(connection, run_id)
+    for template in {one.template for one in made}:
+        connection.execute(sa.text("SELECT pg_advisory_xact_lock(:number)"), {"number": _number(template)})
+    connection.execute(_sketches.delete().where(_sketches.c.run_id == run_id))
+    digests = _enter_cuts(connection, [one.cuts for one in made])
     for one in made:
-        digest = _enter_cuts(connection, one.cuts)
         values = {name: getattr(one, name) for name in _PLAIN}
         versions = {str(leaf): version for leaf, version in one.versions.items()}
-        document = {"run_id": run_id, "binding": list(one.binding), "versions": versions, "cuts": digest, "created": datetime.now(UTC)}
-        connection.execute(_sketches.insert().values(values | document))
+        document = {"run_id": run_id, "binding": list(one.binding), "versions": versions, "created": datetime.now(UTC)}
+        connection.execute(_sketches.insert().values(values | document | {"cuts": digests[one.cuts]}))
+    connection.execute(_sketches.delete().where(_sketches.c.id.in_(_superseded(connection, run_id, made))))
+    _forget_cuts(connection)
     catalog.update_run(connection, run_id, sketches=written(tuple(told)))
 
 
@@ -46,12 +51,36 @@ _DOCUMENTS = ("binding", "versions")
 _PLAIN = ("id", "pipeline", "template", "leaf", "table", "column", "content", "rows", "total", "proof")
 
 
-def _enter_cuts(connection: sa.Connection, content: bytes) -> str:
-    """Keep cuts that are not kept yet; their digest. Until the transaction ends nobody forgets them."""
-    digest = hashlib.sha256(content).hexdigest()
-    entered = insert(_cuts).values(digest=digest, content=content)
-    connection.execute(entered.on_conflict_do_update(index_elements=[_cuts.c.digest], set_={"digest": digest}))
-    return digest
+def _number(template: str) -> int:
+    return int.from_bytes(hashlib.sha256(f"airflow-lineage sketches {template}".encode()).digest()[:8], "big", signed=True)
+
+
+def _superseded(connection: sa.Connection, run_id: str, made: Sequence[StoredSketch]) -> list[str]:
+    """The sketches of other runs of the same instance and versions which had one of no other column. Those through which a run has read
+    stay, with the others of their run: by them it is told what that run has not read."""
+    instances = {(one.template, one.binding, _text(one)) for one in made}
+    columns = {(one.leaf, one.column) for one in made}
+    of_run: dict[str, list[StoredSketch]] = {}
+    for one in (one for template in {one.template for one in made} for one in of_template(connection, template)):
+        if one.run_id != run_id and (one.template, one.binding, _text(one)) in instances:
+            of_run.setdefault(one.run_id, []).append(one)
+    ids = [one.id for some in of_run.values() for one in some]
+    used = set(connection.execute(sa.select(_uses.c.sketch_id).where(_uses.c.sketch_id.in_(ids))).scalars())
+    gone = [some for some in of_run.values() if {(one.leaf, one.column) for one in some} <= columns and not used & {one.id for one in some}]
+    return [one.id for some in gone for one in some]
+
+
+def _text(one: StoredSketch) -> str:
+    return json.dumps(dict(one.versions), sort_keys=True)
+
+
+def _enter_cuts(connection: sa.Connection, contents: Iterable[bytes]) -> dict[bytes, str]:
+    """Keep cuts that are not kept yet; their digests. Until the transaction ends nobody forgets them."""
+    digests = {content: hashlib.sha256(content).hexdigest() for content in contents}
+    for content, digest in sorted(digests.items(), key=lambda one: one[1]):  # in one order, so that no two wait for each other
+        entered = insert(_cuts).values(digest=digest, content=content)
+        connection.execute(entered.on_conflict_do_update(index_elements=[_cuts.c.digest], set_={"digest": digest}))
+    return digests
 
 
 def of_template(connection: sa.Connection, template: str) -> list[StoredSketch]:
@@ -114,5 +143,8 @@ def forget(connection: sa.Connection, run_id: str) -> None:
 
 
 def _forget_cuts(connection: sa.Connection) -> None:
+    """Forget cuts that no sketch has. Those that another transaction enters, or forgets, are left to it; which are used is asked once more
+    when they are held, as one that has just ended may have entered them."""
     used = sa.exists().where(_sketches.c.cuts == _cuts.c.digest)
-    connection.execute(_cuts.delete().where(~used))
+    held = connection.execute(sa.select(_cuts.c.digest).where(~used).with_for_update(of=_cuts, skip_locked=True)).scalars().all()
+    connection.execute(_cuts.delete().where(_cuts.c.digest.in_(held), ~used))

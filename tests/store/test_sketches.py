@@ -1,0 +1,161 @@
+"""Sketches of several runs in one store: of those that say the same one is kept, whoever keeps or forgets others at the same time."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from itertools import count
+
+import pytest
+
+from airflow_lineage_provider.errors import RunNotComplete
+from airflow_lineage_provider.records.sketches import SketchUse, StoredSketch
+from airflow_lineage_provider.sketches import kept_cuts
+from airflow_lineage_provider.sketches.partition import Partition
+from airflow_lineage_provider.sketches.policy import MeasuredRun
+from airflow_lineage_provider.sketches.sketch import Sketch
+from airflow_lineage_provider.store import Store, kept_sketches
+from airflow_lineage_provider.store.schema import sketch_cuts
+from tests.store.conftest import sql
+
+Complete = Callable[[], str]
+_numbers = count(1)
+
+
+@pytest.fixture
+def complete(store: Store, begin: Callable[[], str]) -> Complete:
+    def made() -> str:
+        run = begin()
+        store.publish_run(run)
+        return run
+
+    return made
+
+
+@pytest.fixture
+def template(request: pytest.FixtureRequest) -> str:
+    return f"{request.node.name} {next(_numbers)}"
+
+
+def sketch(run: str, template: str, leaf: int = 0, column: str = "k", least: int = 3, versions: str = "now", cut: int = 5) -> StoredSketch:
+    cuts = Partition(type="int", cuts=(cut,))
+    content = Sketch(leaf=leaf, column=column, count=cuts.count, fragments=frozenset({0})).to_bytes()
+    return StoredSketch(
+        id=f"{run}{leaf}{column}", run_id=run, pipeline="p", template=template, binding=(str(least),), leaf=leaf, table=f"t{leaf}",
+        column=column, versions={0: versions, 1: "now"}, content=content, cuts=kept_cuts.to_bytes(cuts), rows=1, total=9,
+    )  # fmt: skip
+
+
+def keep(store: Store, *made: StoredSketch) -> None:
+    store.save_sketches(made[0].run_id, made, [SketchUse(leaf=one.leaf, table=one.table, state="captured", because="") for one in made])
+
+
+def kept(store: Store, template: str) -> list[tuple[str, int]]:
+    return sorted((one.run_id, one.leaf) for one in store.sketches_of(template))
+
+
+def test_a_later_run_of_the_same_instance_takes_the_place_of_an_earlier_one(store: Store, complete: Complete, template: str) -> None:
+    first, second = complete(), complete()
+    keep(store, sketch(first, template), sketch(first, template, leaf=1))
+    keep(store, sketch(second, template), sketch(second, template, leaf=1))
+    assert kept(store, template) == [(second, 0), (second, 1)]
+    keep(store, sketch(first, template))
+    assert kept(store, template) == [(first, 0), (second, 0), (second, 1)], "of the other column there is none but the other's"
+
+
+@pytest.mark.parametrize("other", [{"column": "v"}, {"least": 4}, {"versions": "before"}, {"template": "another"}])
+def test_what_says_something_else_stays(store: Store, complete: Complete, template: str, other: dict[str, str]) -> None:
+    first, second = complete(), complete()
+    keep(store, sketch(first, **{"template": template} | other))  # type: ignore[arg-type]
+    keep(store, sketch(second, template))
+    assert len(store.sketches_of(template)) + len(store.sketches_of_run(first)) == (3 if "template" not in other else 2)
+
+
+def test_one_that_a_run_has_read_through_stays(store: Store, complete: Complete, template: str) -> None:
+    """`Run.why_not` tells by it what that run has not read."""
+    first, reader, second = complete(), complete(), complete()
+    one = sketch(first, template)
+    keep(store, one, sketch(first, template, leaf=1))
+    store.note_sketch_run(
+        template, MeasuredRun(run_id=reader, binding=one.binding, versions=one.versions, seconds=1.0, through=True), [one.id]
+    )
+    keep(store, sketch(second, template), sketch(second, template, leaf=1))
+    assert kept(store, template) == [(first, 0), (first, 1), (second, 0), (second, 1)]
+
+
+def test_nothing_is_kept_of_a_run_that_was_dropped(store: Store, complete: Complete, template: str) -> None:
+    run = complete()
+    store.drop_run(run)
+    with pytest.raises(RunNotComplete, match="there is nothing to sketch"):
+        keep(store, sketch(run, template))
+
+
+def test_runs_that_keep_the_same_at_the_same_time(store: Store, complete: Complete, template: str) -> None:
+    """None of them fails, and the sketches of one are left, all of them."""
+    runs = [complete() for _ in range(6)]
+    at_once([lambda run=run: keep(store, sketch(run, template), sketch(run, template, leaf=1, cut=7)) for run in runs])  # type: ignore[misc]
+    found = kept(store, template)
+    assert len(found) == 2
+    assert len({run for run, _ in found}) == 1
+
+
+def test_cuts_are_entered_and_forgotten_at_the_same_time(store: Store, complete: Complete, template: str) -> None:
+    """Pipelines that share cuts keep them in another order each, while others forget theirs."""
+    runs = [complete() for _ in range(6)]
+
+    def kept_and_dropped(at: int) -> None:
+        cuts = (101, 102, 103) if at % 2 else (103, 102, 101)
+        for _ in range(10):
+            made = [sketch(runs[at], f"{template} {at}", leaf=leaf, cut=cut) for leaf, cut in enumerate(cuts)]
+            keep(store, *made)
+            store.drop_sketches([one.id for one in made])
+
+    at_once([lambda at=at: kept_and_dropped(at) for at in range(len(runs))])  # type: ignore[misc]
+    keep(store, sketch(runs[0], template, cut=101))
+    assert len(store.sketches_of(template)) == 1
+
+
+def test_cuts_that_another_has_just_entered_are_not_forgotten(store: Store, complete: Complete, template: str) -> None:
+    first, second = complete(), complete()
+    alone = sketch(first, template, cut=211)
+    keep(store, alone)
+    again = replace(sketch(second, template, least=9), cuts=alone.cuts)
+    entered, forgotten = threading.Event(), threading.Event()
+
+    def enter() -> None:
+        with store._transaction("a test") as connection:
+            kept_sketches.save(connection, second, [again], [])
+            entered.set()
+            forgotten.wait(30)
+
+    thread = threading.Thread(target=enter)
+    thread.start()
+    assert entered.wait(30)
+    store.drop_sketches([alone.id])  # does not wait for the other
+    forgotten.set()
+    thread.join(30)
+    assert [one.cuts for one in store.sketches_of(template)] == [alone.cuts]
+    store.drop_sketches([again.id])
+    digests = sql(store.url, f"SELECT count(*) FROM lineage.{sketch_cuts.name} WHERE content = %s", [alone.cuts])
+    assert digests == [(0,)]
+
+
+def at_once(calls: Sequence[Callable[[], None]]) -> None:
+    """All of them in threads of their own; the first error of one."""
+    start, errors = threading.Barrier(len(calls)), list[BaseException]()
+
+    def made(call: Callable[[], None]) -> None:
+        start.wait(30)
+        try:
+            call()
+        except BaseException as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=made, args=(call,)) for call in calls]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    if errors:
+        raise errors[0]
