@@ -26,7 +26,7 @@ from airflow_lineage_provider.sketches.policy import share_read
 from airflow_lineage_provider.sketches.sketch import WORTH, Sketch, SketchKind
 from airflow_lineage_provider.sketches.ties import limit_to_count, rows_in_place
 from airflow_lineage_provider.sketches.use import Selection, selection
-from airflow_lineage_provider.sources.row_groups import bounds_of_row_groups
+from airflow_lineage_provider.sources.row_groups import bounds_of_row_groups, rows_in_footers
 from airflow_lineage_provider.store.ids import new_id
 from airflow_lineage_provider.tracing.maps import RESULT, RowSet, distinct_rows, numbered_rows
 from airflow_lineage_provider.tracing.program import rest_of_plan
@@ -222,7 +222,5 @@ class _Made:
             clustered = None
         if clustered is not None:
             return clustered
-        every = self.values.all_values(on.fragments)
-        if every is not None:
-            return cuts.of_values(every, type_, on.fragments, every=True)
-        return cuts.of_values(self.values.sampled(cuts.sample_size(on.fragments)), type_, on.fragments)
+        rows = rows_in_footers(self.source.source, self.source.files.values())
+        return cuts.of_column(self.values, rows, type_, on.fragments)

@@ -10,7 +10,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
-from typing import Any
+from typing import Any, Protocol
 
 from airflow_lineage_provider.sketches.kinds import is_whole, kind_of
 from airflow_lineage_provider.sketches.partition import Partition
@@ -34,6 +34,34 @@ class RowGroup:
 def sample_size(fragments: int = FRAGMENTS) -> int:
     """How many values of a column are enough for its percentiles."""
     return fragments * _SAMPLED
+
+
+class ColumnValues(Protocol):
+    """A column of a source; each question reads it once."""
+
+    def count(self) -> int:
+        """How many rows there are."""
+
+    def sampled(self, share: float) -> list[Any]:
+        """The values of such a share of the rows, drawn at random; of all of them for 1."""
+
+    def all_values(self, most: int) -> list[Any] | None:
+        """The values, each once; None where there are more."""
+
+
+def of_column(column: ColumnValues, rows: int | None, type_: str, fragments: int = FRAGMENTS) -> Partition:
+    """Cuts of a column that is looked at: once, unless a sample of many rows has few different values. ``rows`` is how many there are,
+    where that is known.
+
+    :raises SketchError: values of the type cannot be cut.
+    """
+    share = min(1.0, sample_size(fragments) / max(1, column.count() if rows is None else rows))
+    found = column.sampled(share)
+    if share < 1.0 and len({value for value in found if value == value}) <= fragments:
+        every = column.all_values(fragments)
+        if every is not None:
+            return of_values(every, type_, fragments, every=True)
+    return of_values(found, type_, fragments, every=share == 1.0)
 
 
 def of_values(values: Iterable[Any], type_: str, fragments: int = FRAGMENTS, *, every: bool = False) -> Partition:

@@ -41,14 +41,25 @@ def about_rows(source: Source, paths: Iterable[str]) -> int | None:
     """How many rows there are, by the footers of some files, here and there; None where they are not on this machine."""
     listed = sorted(paths)
     asked = listed[:: max(1, len(listed) // _SAMPLE)]
+    rows = _rows(source, asked)
+    return None if rows is None else rows * len(listed) // len(asked) if asked else 0
+
+
+def rows_in_footers(source: Source, paths: Iterable[str]) -> int | None:
+    """How many rows files have, by the footers of all of them; None where there are none, they are not on this machine, or are too many."""
+    listed = list(paths)
+    return _rows(source, listed) if 0 < len(listed) <= _MOST_FILES else None
+
+
+def _rows(source: Source, paths: Iterable[str]) -> int | None:
     rows = 0
     try:
-        for path in asked:
+        for path in paths:
             with opened(source, local_path(source, path)) as file:
                 rows += file.metadata.num_rows
     except (CannotReadHere, SourceUnavailable):
         return None
-    return rows * len(listed) // len(asked) if asked else 0
+    return rows
 
 
 def _add(file: pq.ParquetFile, source: Source, found: dict[str, list[Bounds] | None]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from itertools import pairwise
@@ -310,3 +311,47 @@ def test_a_table_in_random_order_is_not_clustered() -> None:
     assert cuts.of_row_groups([RowGroup(0, 9)], "int") is None
     assert cuts.clustering([RowGroup(first, first + 9) for first in range(0, 100, 10)]) == pytest.approx(0.1)
     assert cuts.clustering([RowGroup(0, 99)] * 4) == 1
+
+
+@dataclass
+class Looked:
+    """A column in memory, and how often it was read."""
+
+    values: list[Any]
+    reads: list[str] = field(default_factory=list)
+
+    def count(self) -> int:
+        self.reads.append("count")
+        return len(self.values)
+
+    def sampled(self, share: float) -> list[Any]:
+        self.reads.append("sampled")
+        return self.values if share >= 1 else Random(1).sample(self.values, int(share * len(self.values)))
+
+    def all_values(self, most: int) -> list[Any] | None:
+        self.reads.append("all values")
+        found = list(dict.fromkeys(self.values))
+        return found if len(found) <= most else None
+
+
+@pytest.mark.parametrize(
+    ("values", "rows", "reads", "each"),
+    [
+        (list(range(9)) * 3, 27, ["sampled"], True),  # few rows: one look has all of them
+        (list(range(9)) * 3, None, ["count", "sampled"], True),
+        (list(range(70)), 70, ["sampled"], False),
+        (list(range(2000)), 2000, ["sampled"], False),  # a sample has more values than fragments, so the column has
+        (list(range(9)) * 200, 1800, ["sampled", "all values"], True),
+        ([1] * 1500 + list(range(100, 200)), 1600, ["sampled", "all values"], False),
+        ([NAN] * 1500 + [1.0, 2.0], 1502, ["sampled", "all values"], True),
+        ([], 0, ["sampled"], True),
+    ],
+)
+def test_a_column_is_read_no_oftener_than_is_needed(values: list[Any], rows: int | None, reads: list[str], each: bool) -> None:
+    column = Looked(values)
+    type_ = "double" if values and isinstance(values[0], float) else "int"
+    found = cuts.of_column(column, rows, type_, 10)
+    assert column.reads == reads
+    apart = sorted({one for one in values if one == one})
+    assert (list(found.cuts) == apart) is each
+    assert len(found.cuts) <= 10

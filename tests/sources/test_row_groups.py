@@ -12,7 +12,7 @@ from pyarrow import parquet
 from airflow_lineage_provider.plan.expressions import Attribute
 from airflow_lineage_provider.plan.operators import Source
 from airflow_lineage_provider.plan.relation import Relation
-from airflow_lineage_provider.sources.row_groups import bounds_of_row_groups
+from airflow_lineage_provider.sources.row_groups import bounds_of_row_groups, rows_in_footers
 
 KINDS = {"k": "bigint", "s": "string", "at": "timestamp", "none": "int", "tags": "array<int>"}
 
@@ -50,3 +50,11 @@ def test_what_is_not_told_is_left_out(source: Source, tmp_path: Path) -> None:
     assert sorted(bounds_of_row_groups(source, [told, untold])) == ["s"]
     for paths in (["s3a://bucket/t.parquet"], [told, (tmp_path / "gone.parquet").as_uri()], [told] * 1001):
         assert bounds_of_row_groups(source, paths) == {}
+
+
+def test_rows_are_counted_by_all_footers(source: Source, tmp_path: Path) -> None:
+    """None where that is not the whole table."""
+    told = written(tmp_path / "1.parquet")
+    assert rows_in_footers(source, [told, written(tmp_path / "2.parquet")]) == 12
+    for paths in ([], ["s3a://bucket/t.parquet"], [told, (tmp_path / "gone.parquet").as_uri()], [told] * 1001):
+        assert rows_in_footers(source, paths) is None

@@ -51,10 +51,14 @@ class SketchedColumn:
         found = _values(self._frame.select(self._column.alias("value")).distinct().limit(most + 1))
         return found if len(found) <= most else None
 
-    def sampled(self, most: int) -> list[Any]:
-        """About so many values, of rows drawn at random; the same ones each time."""
-        share = min(1.0, most / max(1, self._frame.count()))
-        return _values(self._frame.sample(fraction=share, seed=_SEED).select(self._column.alias("value")))
+    def count(self) -> int:
+        """How many rows there are."""
+        return self._frame.count()
+
+    def sampled(self, share: float) -> list[Any]:
+        """The values of such a share of the rows, drawn at random; the same ones each time."""
+        frame = self._frame if share >= 1.0 else self._frame.sample(fraction=share, seed=_SEED)
+        return _values(frame.select(self._column.alias("value")))
 
     def counted(self, selection: Selection | None) -> tuple[int, int]:
         """How many rows are selected by their values, and how many there are."""
