@@ -2,8 +2,9 @@
 
 An attribute has up to three values: in a row of the plain run, in the row that goes with it over the sketch, and in a second row of the
 same run. An attribute that a sketch cannot change has one value in the first two. Arithmetic of integers and decimals is exact where the
-type has room for it; every other function is *uninterpreted*: all that is known of it is that it gives the same for the same. Where not
-even that is sure (the functions tell -0.0 from 0.0, which are equal; they are random) nothing is known.
+type has room for it, and dates that are computed of constants are these dates; every other function is *uninterpreted*: all that is known
+of it is that it gives the same for the same. Where not even that is sure (the functions tell -0.0 from 0.0, which are equal; they are
+random) nothing is known.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from airflow_lineage_provider.plan.expression_walk import references
 from airflow_lineage_provider.rewrite.determinism import is_deterministic
 from airflow_lineage_provider.sketches.kinds import Kind, digits, kind_of, place
 from airflow_lineage_provider.sketches.solver import z3_module
+from airflow_lineage_provider.sql.constant_values import constant_value
 
 Row: TypeAlias = OneOf["plain", "sketched", "second"]
 """Of which row a value is. ``second``: another row of the run that ``plain`` is of."""
@@ -123,6 +125,8 @@ class Formulas:
                 return self._attribute(expression, row)
             case e.Literal():
                 return self._literal(expression)
+            case e.Cast() | e.Call() if (constant := constant_value(expression)) is not None:
+                return self._literal(constant)
             case e.Cast() if _keeps_value(expression.child.type, expression.type) or _number(expression) is not None:
                 return self.value(expression.child, row)
             case e.Call():

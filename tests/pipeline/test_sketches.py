@@ -284,6 +284,18 @@ def test_a_sketch_serves_other_constants_where_that_is_proved(
     assert bag(run.result) == bag(spark.sql(sql, less))
 
 
+def test_a_day_that_is_computed_is_a_constant(spark: SparkSession, lineage: Lineage, tmp_path: Path) -> None:
+    place = str(tmp_path / "days")
+    spark.range(90).selectExpr("id", "date_add(DATE'2025-09-05', CAST(id AS INT)) AS day").coalesce(1).write.parquet(place)
+    sql = f"SELECT id FROM parquet.`{place}` WHERE day >= date_sub(:day, :days)"
+    run = lineage.run(sql, name="days", params={"day": "2025-12-01", "days": 7}, sketches="capture", sketch_on={"days": "day"})
+    assert [one.state for one in run.sketches] == ["captured"], run.sketches
+    for params, state in (({"day": "2025-12-02", "days": 3}, "used"), ({"day": "2025-12-01", "days": 8}, "unused")):
+        run = lineage.run(sql, name="days", params=params, sketches="use", verify_sketches=True)
+        assert [one.state for one in run.sketches] == [state], run.sketches
+        assert bag(run.result) == bag(spark.sql(sql, params))
+
+
 def test_rows_that_tie_at_a_limit(spark: SparkSession, lineage: Lineage) -> None:
     """Where others of the sketch tie with the last row it is not kept; a sketch that has no others gives the very rows again."""
     sql = "SELECT o_orderkey, o_status FROM orders WHERE o_price > 300 ORDER BY o_status LIMIT 3"
