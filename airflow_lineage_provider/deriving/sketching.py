@@ -128,9 +128,7 @@ def _captured(one: StoredSketch, decided: str) -> SketchUse:
 def _why_not(behind: _Behind, column: ChosenColumn, rows: int | None) -> str:
     if behind.guarantee.level == "unavailable":
         return f"what stands behind the result is not known: {behind.guarantee.cause}"
-    if column.safe.needs_rows and not rows:
-        return "it is safe only for a result that has rows, and this one has none"
-    return ""
+    return column.safe.why_not_of(rows)
 
 
 def _too_large(one: StoredSketch) -> str:

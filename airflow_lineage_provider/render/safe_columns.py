@@ -4,7 +4,7 @@
 
     {"document": "airflow_lineage.safe_columns", "version": 1, "pipeline",
      "columns": [{"leaf", "table", "column", "type", "safe", "rule", "operator", "because",
-                  "counter": [{"column", "plain", "sketched"}], "ties", "needs_rows", "ms"}]}
+                  "counter": [{"column", "plain", "sketched"}], "ties", "needs_rows", "needs_fewer", "ms"}]}
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def _column(one: SafeColumn) -> dict[str, Any]:
     return {
         "leaf": one.leaf, "table": one.table, "column": one.column, "type": one.type, "safe": one.safe, "rule": one.rule,
         "operator": one.operator, "because": one.because, "counter": counter, "ties": one.ties, "needs_rows": one.needs_rows,
-        "ms": round(one.ms, 3),
+        "needs_fewer": one.needs_fewer, "ms": round(one.ms, 3),
     }  # fmt: skip
 
 
@@ -81,5 +81,6 @@ def _why(one: SafeColumn) -> str:
     if one.operator and one.operator not in one.because:
         said.append(shortened(visible(one.operator), _WHY))
     said += [text for text, holds in ((_TIES, one.ties), (_NEEDS_ROWS, one.needs_rows)) if holds]
+    said += [] if one.needs_fewer is None else [f"if the result that the sketch is taken of has fewer than {one.needs_fewer:,} rows"]
     said += [f"{visible(name)} = {plain} in a plain run, {sketched} over a sketch" for name, plain, sketched in one.counter]
     return "; ".join(said)

@@ -186,7 +186,7 @@ class _Fitting:
         column = (one.leaf, one.column)
         if column not in self.safe:
             (judged,) = safe_columns(self.asked.captured.pipeline, keys=self.asked.keys, only=[column])
-            self.safe[column] = why_not(judged) or ("it is safe only for a result that has rows" if judged.needs_rows else "")
+            self.safe[column] = why_not(judged) or judged.why_not_of(None)
         return self.safe[column]
 
     def _changed_leaves(self, one: StoredSketch) -> set[int]:

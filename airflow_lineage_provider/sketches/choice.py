@@ -33,7 +33,8 @@ def chosen(
     countable: Collection[int] = (),
 ) -> dict[int, ChosenColumn | str]:
     """For each leaf the column, or why there is none. ``clustering`` has the share of a table's row groups that a value may be in, by leaf
-    and column, where that is known; of columns that skip equally well one that the groups determine is taken, then the first. Of leaves
+    and column, where that is known; of columns that skip equally well one that the groups determine is taken, then the first. Those
+    that are safe however many rows the result has go before. Of leaves
     that are ``countable`` rows may tie: whether they do will be counted (`ties`).
 
     :raises SketchUnsafe: a column that was named is not safe.
@@ -54,7 +55,7 @@ def _of_leaf(judged: list[SafeColumn], named: SketchOn | None, clustering: Mappi
     if not safe:
         tied = next((one for one in judged if one.safe), None)
         return why_not(tied) if tied is not None else f"no column is proved safe ({judged[0].column}: {why_not(judged[0])})"
-    best = min(safe, key=lambda one: (clustering.get((one.leaf, one.column), _UNKNOWN), one.rule != "group"))
+    best = min(safe, key=lambda one: (one.needs_fewer is not None, clustering.get((one.leaf, one.column), _UNKNOWN), one.rule != "group"))
     return ChosenColumn(best, SketchOn(column=best.column))
 
 

@@ -23,6 +23,7 @@ from airflow_lineage_provider.rewrite.scalar_subqueries import scalar_subqueries
 from airflow_lineage_provider.rewrite.unique_attributes import unique_attributes
 from airflow_lineage_provider.sketches.formula import Formulas
 from airflow_lineage_provider.sketches.kinds import kind_of
+from airflow_lineage_provider.sketches.order import order_of
 from airflow_lineage_provider.sketches.partition import why_refused
 from airflow_lineage_provider.sketches.proof import Above, Bounds, Counter, NotSafe, Proof
 from airflow_lineage_provider.sketches.safety import relate
@@ -43,7 +44,8 @@ class SafeColumn:
 
     ``rule`` and ``operator`` decided it; ``because`` says why in words, and ``counter`` has values for which an unsafe one goes wrong.
     ``ties``: where rows tie, plain runs may differ, and the run over a sketch gives one of the right answers, if all rows that tie at the
-    limit are in the sketch. ``needs_rows``: only if the result that the sketch was taken of has rows.
+    limit are in the sketch. ``needs_rows``: only if the result that the sketch was taken of has rows; ``needs_fewer``: only if it has fewer
+    than so many, so that the limit which is the pipeline's last step cut none.
     """
 
     leaf: int
@@ -57,7 +59,17 @@ class SafeColumn:
     counter: Counter = ()
     ties: bool = False
     needs_rows: bool = False
+    needs_fewer: int | None = None
     ms: float = 0.0
+
+    def why_not_of(self, rows: int | None) -> str:
+        """Why a sketch of a result with so many rows is not safe, though the column is; empty where it is."""
+        told = "how many this one has is not known" if rows is None else f"this one has {rows:,}"
+        if self.needs_rows and not rows:
+            return f"it is safe only for a result that has rows, and {told}"
+        if self.needs_fewer is not None and (rows is None or rows >= self.needs_fewer):
+            return f"it is safe only for a result of fewer than {self.needs_fewer:,} rows, of which the limit cuts none, and {told}"
+        return ""
 
 
 def canonical(plan: o.Plan) -> o.Plan:
@@ -120,15 +132,43 @@ class Question:
         refused = why_refused(attribute.type)
         if refused:
             return SafeColumn(*name, False, "type", because=refused, ms=ms())
-        with ONE_AT_A_TIME:
-            proof = Proof(self.formulas.again(), self._copies(source.leaf, column), source.leaf, self.bounds, self.keys, self.timeout_ms)
-            try:
-                relate(self.plan, Above(), proof)
-            except NotSafe as error:
-                operator = operator_text(error.node)
-                return SafeColumn(*name, False, error.rule, operator, error.because, error.counter, ms=ms())
+        try:
+            proof = self._proved_somehow(source.leaf, column)
+        except NotSafe as error:
+            operator = operator_text(error.node)
+            return SafeColumn(*name, False, error.rule, operator, error.because, error.counter, ms=ms())
         rule, operator = _decided(proof)
-        return SafeColumn(*name, True, rule, operator, _WHY[rule], ties=proof.ties, needs_rows=proof.needs_rows, ms=ms())
+        fewer = None if proof.uncut is None else proof.uncut.count
+        return SafeColumn(
+            *name, True, rule, operator, _WHY[rule], ties=proof.ties, needs_rows=proof.needs_rows, needs_fewer=fewer, ms=ms()
+        )  # fmt: skip
+
+    def _proved_somehow(self, leaf: int, column: str) -> Proof:
+        """The proof that a column is safe, whatever the result; else for a result of which a limit without an order cuts nothing.
+
+        :raises NotSafe: there is none; of both it says why not whatever the result.
+        """
+        try:
+            return self._proved(leaf, column)
+        except NotSafe as error:
+            limit = last_limit(self.plan)
+            if limit is None or error.node is not limit:
+                raise
+            try:
+                return self._proved(leaf, column, limit)
+            except NotSafe:
+                raise error from None
+
+    def _proved(self, leaf: int, column: str, uncut: o.Limit | None = None) -> Proof:
+        """The proof that a column is safe; where the result has fewer rows than the last limit takes, if that is given for ``uncut``.
+
+        :raises NotSafe: there is none.
+        """
+        with ONE_AT_A_TIME:
+            copies = self._copies(leaf, column)
+            proof = Proof(self.formulas.again(), copies, leaf, self.bounds, self.keys, self.timeout_ms, uncut=uncut)
+            relate(self.plan, Above(), proof)
+            return proof
 
     @cached_property
     def formulas(self) -> Formulas:
@@ -139,6 +179,13 @@ class Question:
         """The column in every copy of the leaf: they are read through one sketch."""
         copies = [node for node in operators(self.plan) if isinstance(node, o.Source) and node.leaf == leaf]
         return frozenset(a.id for node in copies for name, a in zip(node.columns, node.output, strict=True) if name == column)
+
+
+def last_limit(plan: o.Plan) -> o.Limit | None:
+    """The limit without an order that says how many rows the result has: above it is nothing that adds or drops rows."""
+    while isinstance(plan, o.Project | o.FunctionOperator | o.Sort | o.Repartition):
+        plan = plan.child
+    return plan if isinstance(plan, o.Limit) and order_of(plan.child) is None and plan.count and not plan.offset else None
 
 
 def formulas_of(plans: Sequence[o.Plan], pipeline: Pipeline, texts: Sequence[str] = ()) -> Formulas:
@@ -159,12 +206,13 @@ _WHY = {
     "selection": "what passes over a sketch passes in the plain run",
     "join": "what are partners over a sketch are partners in the plain run",
     "limit": "rows can only get worse in the order",
+    "uncut": "the limit cuts none, and over a sketch there are no more",
     "outer join": "rows have the same partners over a sketch and in the plain run",
     "difference": "what has a partner in the plain run has it over a sketch",
     "generator": "the same values make the same rows",
     "distinct": "rows that are equal over a sketch are equal in the plain run",
 }
-_WEIGHT = ("selection", "join", "difference", "outer join", "distinct", "generator", "limit", "one row of all", "window", "group")
+_WEIGHT = ("selection", "join", "difference", "outer join", "distinct", "generator", "limit", "uncut", "one row of all", "window", "group")
 """Of several rules that a proof took, the one that says most is named: what was compared, before what was whole."""
 
 

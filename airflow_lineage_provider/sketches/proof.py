@@ -56,6 +56,8 @@ class Proof:
     bounds: Bounds = field(default_factory=dict)
     keys: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
     timeout_ms: int = TIMEOUT_MS
+    uncut: o.Limit | None = None
+    """A limit of which it is taken for granted that it cut none of the plain run's rows."""
     ties: bool = False
     needs_rows: bool = False
     steps: list[tuple[str, o.Plan]] = field(default_factory=list)

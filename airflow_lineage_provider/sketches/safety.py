@@ -397,7 +397,11 @@ def _of_branch(node: o.Union, known: Matched, child: o.Plan, proof: Proof, row: 
 
 @_related.register
 def _(node: o.Limit, above: Above, proof: Proof) -> Matched:
-    """Top-k: rows can only get worse over the sketch, and none of its own is dropped above, as all are behind the result."""
+    """Top-k: rows can only get worse over the sketch, and none of its own is dropped above, as all are behind the result. Where it cuts no
+    rows of the plain run it cuts none over a sketch, as each of those goes with one of these."""
+    if node is proof.uncut:
+        proof.steps.append(("uncut", node))
+        return relate(node.child, above, proof)
     known = relate(node.child, above.dropped(), proof)
     if not known.sketched:
         return known

@@ -164,7 +164,7 @@ class Union:
 @dataclass(frozen=True)
 class TopK:
     """The first ``count`` rows after ``skip`` rows, ordered by all columns (``descending`` ones largest first), NULLs first; ``by``: by so
-    many of them only, the first ones (what renders queries knows no such)."""
+    many of them only, the first ones, and 0 for any rows (what renders queries knows no such)."""
 
     child: Node
     count: int

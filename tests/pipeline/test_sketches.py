@@ -66,6 +66,7 @@ SAFE = {
         WHERE best > 495""",
     "a union": "SELECT o_orderkey FROM orders WHERE o_price > 490 UNION ALL SELECT l_orderkey FROM lineitem WHERE l_price > 890",
     "different values": "SELECT DISTINCT o_custkey FROM orders WHERE o_price > 490",
+    "a limit that cuts none": "SELECT o_orderkey, o_status FROM orders WHERE o_price > 490 LIMIT 500",
     "nothing": "SELECT o_custkey, sum(o_price) AS s FROM orders GROUP BY o_custkey HAVING sum(o_price) > 1000000",
     "a self-join": """
         SELECT a.o_orderkey, b.o_orderkey AS other FROM orders a JOIN orders b ON a.o_custkey = b.o_custkey AND a.o_orderkey < b.o_orderkey
@@ -75,7 +76,10 @@ REFUSED = {
     "the first of a group": (
         "SELECT o_custkey, first(o_price) AS p FROM orders WHERE o_price > 300 GROUP BY o_custkey", "a value is of any row",
     ),
-    "a limit without an order": ("SELECT * FROM orders WHERE o_price > 100 LIMIT 5", "a limit without an order takes any rows"),
+    "a limit without an order": (
+        "SELECT * FROM orders WHERE o_price > 100 LIMIT 5",
+        "it is safe only for a result of fewer than 5 rows, of which the limit cuts none, and this one has 5",
+    ),
     "a selection above a limit": (
         "SELECT * FROM (SELECT o_orderkey, o_price FROM orders ORDER BY o_price, o_orderkey LIMIT 20) WHERE o_orderkey > 300",
         "rows of the limit that are dropped above it",

@@ -69,7 +69,7 @@ def compared(node: q.Node, given: dict[str, q.Data], safe: SafeColumn, random: R
     """The sketches of a safe column over which the query gives other rows."""
     name = next(one for one in given if one.endswith(f"@{safe.leaf}"))
     data, expected = given[name], values_of(rows)
-    if safe.needs_rows and not rows:
+    if safe.why_not_of(len(rows)):
         return
     for partition in partitions(random, data, safe.column):
         least = accurate(rows, name, data, safe.column, partition)
@@ -140,7 +140,7 @@ def compared_where_rows_tie(node: q.Node, leaves: dict[str, q.Data], safe: SafeC
     for partition in partitions(random, data, safe.column):
         least = accurate(rows, name, data, safe.column, partition)
         part = {**leaves, name: over_sketch(data, safe.column, partition, least)}
-        if len(part[name].rows) == len(data.rows) or (safe.needs_rows and not rows) or not tied.in_place(node, safe.leaf, part):
+        if len(part[name].rows) == len(data.rows) or safe.why_not_of(len(rows)) or not tied.in_place(node, safe.leaf, part):
             continue
         counted.tied += 1
         found = values_of(evaluate.rows(node, tied.in_other_order(random, part)))

@@ -87,7 +87,7 @@ def check(seed: int, told: Counter[str]) -> list[str]:
     with any_that_tie():
         for leaves in given:
             try:
-                needs = {leaf: [one for one in some if not one.needs_rows or evaluate.rows(node, leaves)] for leaf, some in safe.items()}
+                needs = {leaf: [one for one in some if not one.why_not_of(len(evaluate.rows(node, leaves)))] for leaf, some in safe.items()}
                 wrong += compared(node, leaves, {leaf: some for leaf, some in needs.items() if some}, random, told)
             except Ambiguous:
                 told["skipped"] += 1

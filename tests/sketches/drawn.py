@@ -98,7 +98,7 @@ class Drawer:
         width = len(self.types(child))
         turned = q.Project(child, tuple(q.Col(at) for at in reversed(range(width))))
         descending = frozenset(at for at in range(width) if self.random.random() < 0.5)
-        by = None if self.random.random() < 0.6 else self.random.randint(1, width)
+        by = None if self.random.random() < 0.6 else self.random.randint(0, width)
         return q.TopK(turned, self.random.choice((1, 1, 2, 3)), self.random.choice((0, 0, 0, 0, 1)), descending, by)
 
     def first_of_pairs(self, depth: int) -> q.Node:

@@ -122,7 +122,7 @@ class _Planner:
         order = tuple(
             e.SortKey(child=a, ascending=at not in node.descending, nulls_first=True) for at, a in enumerate(child.output[: node.by])
         )
-        return o.Limit(child=o.Sort(child=child, order=order), count=node.count, offset=node.skip)
+        return o.Limit(child=o.Sort(child=child, order=order) if order else child, count=node.count, offset=node.skip)
 
     def semi(self, kind: str, left: o.Plan, right: o.Plan, condition: e.Expression) -> o.Plan:
         if kind == "flag":

@@ -18,6 +18,7 @@ from tests.oracle import evaluate
 from tests.oracle import query as q
 from tests.sketches.against import Counted, accurate, compared, over_sketch, values_of
 from tests.sketches.planned import apart, planned
+from tests.sketches.tied import any_that_tie
 
 pytest.importorskip("z3")
 
@@ -242,3 +243,36 @@ def test_what_is_safe_here_is_so_over_every_sketch(seed: int) -> None:
             if one.safe:
                 assert not list(compared(apart_node, leaves, one, random, counted, rows))
     assert values_of([]) == {}
+
+
+def test_a_limit_without_an_order_that_cuts_none() -> None:
+    """It is none then. Where it cuts some, a run over a sketch may take a part of a group, which no plain run gives."""
+
+    def some(count: int) -> q.TopK:
+        return q.TopK(q.Aggregate(q.Table("t"), (q.Col(1),), (q.Call("count"),)), count, by=0)
+
+    tables = {"t": table("g f", (2, 1), (1, 1), (1, 2), (2, 3))}
+    for count in (3, 1):
+        found = verdicts(some(count), tables)
+        assert {one.needs_fewer for one in found.values()} == {count}
+        assert all(one.safe for one in found.values())
+        assert [one.why_not_of(2) == "" for one in found.values()] == [count == 3] * 3
+        assert all(one.why_not_of(None) for one in found.values())
+    node, leaves = apart(some(3), tables)
+    rows = evaluate.rows(node, leaves)
+    for one in verdicts(some(3), tables).values():
+        assert not list(compared(node, leaves, one, Random(1), Counted(), rows))
+    node, leaves = apart(some(1), {"t": table("g f", (2, 1), (1, 1), (1, 2))})
+    with any_that_tie():
+        ((two, one),) = [row.values for row in evaluate.rows(node, leaves)]
+        part = replace(leaves["t@0"], rows=((1, 1, 1), (0, 2, 1)))  # the sketch on f, read in another order
+        assert ((two, one), [row.values for row in evaluate.rows(node, {"t@0": part})]) == ((2, 1), [(1, 1)])
+
+
+def test_a_limit_without_an_order_below_others() -> None:
+    """How many rows the result has does not tell how many it has cut; nor with an offset."""
+    first = q.TopK(q.Table("t"), 3, by=0)
+    given = {"t": table("g f", (2, 1), (1, 1))}
+    for node in (q.Filter(first, q.Op("<", (q.Col(1), q.Lit(9, "int")))), q.Distinct(first), q.TopK(q.Table("t"), 3, 1, by=0)):
+        assert not any(one.safe for one in verdicts(node, given).values())
+    assert all(one.safe for one in verdicts(q.Project(first, (q.Col(1),)), given).values())

@@ -16,7 +16,7 @@ import pytest
 from airflow_lineage_provider.plan import expressions as e
 from airflow_lineage_provider.plan import operators as o
 from airflow_lineage_provider.plan.pipeline import Pipeline
-from airflow_lineage_provider.plan.walk import all_operators
+from airflow_lineage_provider.plan.walk import all_operators, operators
 from airflow_lineage_provider.sketches import aggregation, columns, keys, order, reuse, safety
 from airflow_lineage_provider.sketches.formula import Formulas
 from airflow_lineage_provider.sketches.proof import Above, NotSafe, Proof
@@ -98,6 +98,15 @@ def no_nulls(patch: Patch) -> None:
 def needs_no_rows(patch: Patch) -> None:
     judged = columns.Question.judged
     patch.setattr(columns.Question, "judged", lambda *args: replace(judged(*args), needs_rows=False))
+
+
+def any_limit_is_uncut(patch: Patch) -> None:
+    """One below what drops rows is taken for the last one: how many rows the result has says nothing of it."""
+
+    def first(plan: o.Plan) -> o.Limit | None:
+        return next((node for node in operators(plan) if isinstance(node, o.Limit) and not node.offset), None)
+
+    patch.setattr(columns, "last_limit", first)
 
 
 def global_rows_are_known(patch: Patch) -> None:
@@ -255,6 +264,10 @@ MUTATIONS: dict[str, tuple[Callable[[Patch], None], Queried]] = {
             ),
             {"t": HALVES, "s": HALVES, "u": HALVES},
         ),
+    ),
+    "a limit that is not the last": (
+        any_limit_is_uncut,
+        (q.Filter(q.TopK(q.Project(T, (G, X, FRAGMENT)), 2), more(q.Col(1), 5)), {"t": rows((1, 3, 1), (2, 9, 2), (3, 8, 2))}),
     ),
     "union": (
         same_in_all_branches,

@@ -267,7 +267,7 @@ def wrong(seed: int, told: Counter[str]) -> Iterator[str]:
     told["reused above a limit"] += any(isinstance(one, q.TopK) for node in q.nodes(new) for one in q.children(node))
     for leaves in given:
         yield from not_contained(seed, new, old, leaves, told)
-    for safe in (one for one in safe_columns(pipeline) if one.safe and not one.needs_rows):
+    for safe in (one for one in safe_columns(pipeline) if one.safe and not one.why_not_of(None)):
         for leaves in given:
             yield from compared(seed, new, old, leaves, safe, told)
 

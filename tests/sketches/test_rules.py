@@ -71,9 +71,13 @@ def test_few_rows_of_a_group(short: Shorthand) -> None:
 
 
 def test_a_limit_without_an_order_takes_any_rows(short: Shorthand) -> None:
-    found = judged(short.limit(short.table("T", "a, b"), 3))
+    """A sketch is safe where it takes all that there are."""
+    below = short.limit(short.table("T", "a, b"), 3)
+    found = judged(short.where(below, "a > 1"))
     assert {one.rule for one in found.values()} == {"limit"}
     assert "without an order" in found["a"].because
+    found = judged(below)
+    assert {(one.safe, one.rule, one.needs_fewer) for one in found.values()} == {(True, "uncut", 3)}
 
 
 def test_rows_that_tie_are_said(short: Shorthand) -> None:

@@ -48,7 +48,7 @@ def _is_leaf(node: q.Node, leaf: int) -> bool:
 def missed(node: q.Node, leaves: Leaves, verdicts: list[SafeColumn]) -> Iterator[str]:
     """The columns of which the prover says that no rows tie above them, where rows do that are not the same."""
     for one in verdicts:
-        if not one.safe or one.ties:
+        if not one.safe or one.ties or one.needs_fewer is not None:
             continue
         for limit in limits_above(node, one.leaf):
             found = evaluate.ordered(evaluate.rows(limit.child, leaves), limit.descending, limit.by)
