@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from airflow_lineage_provider.answers.kept_sketches import KeptSketches
+from airflow_lineage_provider.answers.kept_sketches import KeptSketches, SketchInDetail
 from airflow_lineage_provider.asks_store import AsksStore
-from airflow_lineage_provider.errors import SketchError
 from airflow_lineage_provider.options import check_options
-from airflow_lineage_provider.shown import shown
 from airflow_lineage_provider.store.ids import is_possible
 
 if TYPE_CHECKING:
@@ -33,12 +31,24 @@ class StoredSketches(AsksStore):
         check_options({"name": pipeline, "check": check, "limit": limit})
         return self.lasting(lambda: kept_sketches(self.store, pipeline, limit, check=check, spark=self.spark))
 
+    def sketch(self, sketch_id: str, *, check: bool = False) -> SketchInDetail:
+        """One sketch by its id, with the values of the column that are in it and the runs that have read through it; ``check`` as in
+        `sketches`.
+
+        :raises SketchError: there is no sketch with this id. :raises SketchDamaged, SketchTooNew: it cannot be read.
+        :raises InvalidOption: an option is wrong.
+        """
+        from airflow_lineage_provider.deriving.kept_sketches import sketch_in_detail
+
+        check_options({"check": check})
+        return self.lasting(lambda: sketch_in_detail(self.store, sketch_id, check=check, spark=self.spark))
+
     def drop_sketch(self, sketch_id: str) -> None:
         """Forget a sketch. Runs that have read through it stay as they are.
 
         :raises SketchError: there is no sketch with this id.
         """
+        from airflow_lineage_provider.deriving.kept_sketches import no_sketch
+
         if not is_possible(sketch_id) or not self.lasting(lambda: self.store.drop_sketches([sketch_id])):
-            raise SketchError(
-                f"there is no sketch {shown(sketch_id)} in the results store; 'airflow-lineage sketches' lists those that are"
-            )
+            raise no_sketch(sketch_id)

@@ -40,6 +40,36 @@ class KeptSketch:
     outdated: tuple[str, ...] | None = None
 
 
+@dataclass(frozen=True, kw_only=True)
+class SketchInDetail:
+    """A sketch, and what is in it.
+
+    :ivar sketch: what `Lineage.sketches` says of it.
+    :ivar values: the values of its column that are in it, in order, as texts: each from the one up to, and without, the other; None is no
+        bound.
+    :ivar null, nan: whether NULL, and NaN, are in it.
+    :ivar runs: the ids of the runs that have read through it, the newest first.
+    """
+
+    sketch: KeptSketch
+    values: tuple[tuple[str | None, str | None], ...]
+    null: bool
+    nan: bool
+    runs: tuple[str, ...]
+
+    def show(self, console: Console | None = None) -> None:
+        """Print it in the terminal."""
+        from airflow_lineage_provider.render.sketch import show
+
+        show(self, console)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as JSON-able values (for ``--json``)."""
+        from airflow_lineage_provider.render.sketch import to_dict
+
+        return to_dict(self)
+
+
 @dataclass(frozen=True)
 class KeptSketches:
     """Sketches, newest first: iterate over it."""

@@ -147,6 +147,7 @@ def _safe(made: argparse.ArgumentParser) -> None:
 
 def _sketches(made: argparse.ArgumentParser) -> None:
     made.add_argument("pipeline", metavar="NAME", nargs="?", help="only sketches of this pipeline's runs")
+    made.add_argument("--show", metavar="ID", help="show this sketch, by its whole id: which values are in it, and who has read through it")
     made.add_argument("--drop", metavar="ID", action="append", default=[], help="forget this sketch, by its whole id (may be repeated)")
     made.add_argument(
         "--check", action="store_true", help="look whether the sources of each are still the same, as far as that needs no Spark"

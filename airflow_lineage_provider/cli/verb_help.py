@@ -33,8 +33,8 @@ VERBS: Mapping[str, VerbHelp] = {
         ("airflow-lineage safe pipelines.py:best --param year=2025", "airflow-lineage safe best.sql --key customer=c_custkey --json"),
     ),
     "sketches": VerbHelp(
-        "list the provenance sketches that later runs may read sources through, newest first, or drop some",
-        ("airflow-lineage sketches", "airflow-lineage sketches best --check --json"),
+        "list the provenance sketches that later runs may read sources through, newest first, show one, or drop some",
+        ("airflow-lineage sketches", "airflow-lineage sketches best --check --json", "airflow-lineage sketches --show ID"),
     ),
     "profile": VerbHelp(
         "show which values of a table violate functional dependencies, and which rows stand behind them",

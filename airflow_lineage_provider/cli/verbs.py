@@ -136,8 +136,11 @@ def safe(options: Namespace, out: Streams) -> int:
 
 
 def sketches(options: Namespace, out: Streams) -> int:
-    """List sketches, or drop those that are named."""
+    """List sketches, show one, or drop those that are named."""
     with opened(options) as lineage:
+        if options.show is not None:
+            one = lineage.sketch(options.show, check=options.check)
+            return give_either(options, out, to_dict=one.to_dict, show=lambda: one.show(out.console))
         for each in options.drop:
             lineage.drop_sketch(each)
             out.say(f"dropped sketch {each}")

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from airflow_lineage_provider.answers.kept_sketches import KeptSketch, KeptSketches
-from airflow_lineage_provider.errors import PlanVersionError, RecordDamaged, SketchError, SparkRequired
+from airflow_lineage_provider.answers.kept_sketches import KeptSketch, KeptSketches, SketchInDetail
+from airflow_lineage_provider.errors import PlanVersionError, RecordDamaged, SketchDamaged, SketchError, SparkRequired
 from airflow_lineage_provider.recording import read
+from airflow_lineage_provider.shown import shown
+from airflow_lineage_provider.sketches import kept_cuts
+from airflow_lineage_provider.sketches.intervals import values_of
 from airflow_lineage_provider.sketches.sketch import Sketch
 from airflow_lineage_provider.spark.rereading.sources import changed
+from airflow_lineage_provider.store.ids import is_possible
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -24,6 +28,34 @@ def kept_sketches(store: Store, pipeline: str | None, limit: int, *, check: bool
     found = [_kept(one, uses) for one, uses in store.list_sketches(pipeline, limit)]
     outdated = {run_id: _outdated(store, run_id, spark) for run_id in {one.run_id for one in found}} if check else {}
     return KeptSketches([_checked(one, outdated) for one in found])
+
+
+def sketch_in_detail(store: Store, sketch_id: str, *, check: bool, spark: SparkSession | None) -> SketchInDetail:
+    """One sketch, with the values that are in it; with ``check`` with what has changed, too.
+
+    :raises SketchError: there is none with this id. :raises SketchDamaged, SketchTooNew: it cannot be read.
+    """
+    found = store.sketch(sketch_id) if is_possible(sketch_id) else None
+    if found is None:
+        raise no_sketch(sketch_id)
+    stored, runs = found
+    sketch, partition = Sketch.from_bytes(stored.content), kept_cuts.from_bytes(stored.cuts)
+    if sketch.count != partition.count:
+        raise SketchDamaged(f"sketch {sketch_id} and its cuts do not belong together")
+    kept = _kept(stored, len(runs))
+    kept = _checked(kept, {kept.run_id: _outdated(store, kept.run_id, spark)}) if check else kept
+    values = tuple((_text(least), _text(below)) for least, below in values_of(partition, sketch.fragments))
+    null, nan = partition.null_fragment in sketch.fragments, partition.nan_fragment in sketch.fragments
+    return SketchInDetail(sketch=kept, values=values, null=null, nan=nan, runs=tuple(runs))
+
+
+def no_sketch(sketch_id: str) -> SketchError:
+    """That there is no sketch with this id."""
+    return SketchError(f"there is no sketch {shown(sketch_id)} in the results store; 'airflow-lineage sketches' lists those that are")
+
+
+def _text(value: Any) -> str | None:
+    return None if value is None else str(value)
 
 
 def _kept(one: StoredSketch, uses: int) -> KeptSketch:

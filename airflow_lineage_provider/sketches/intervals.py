@@ -12,6 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
+
+from airflow_lineage_provider.sketches.partition import Partition
 
 
 @dataclass(frozen=True)
@@ -31,6 +34,19 @@ def intervals_of(fragments: frozenset[int], ranges: int, most: int) -> tuple[Int
     starts = [0, *sorted(gaps[: most - 1])]
     ends = [*(at - 1 for at in starts[1:]), len(found) - 1]
     return tuple(Interval(found[start].first, found[end].last) for start, end in zip(starts, ends, strict=True))
+
+
+def values_of(partition: Partition, fragments: frozenset[int]) -> tuple[tuple[Any, Any], ...]:
+    """The values that are in fragments, in order: from the one up to, and without, the other; None is no bound.
+
+    >>> values_of(Partition(type="int", cuts=(3, 7, 9)), frozenset({0, 2, 3}))
+    ((None, 3), (7, None))
+    """
+    cuts = partition.cuts
+    found = intervals_of(fragments, len(cuts) + 1, len(cuts) + 1)
+    return tuple(
+        (cuts[one.first - 1] if one.first else None, cuts[one.last] if one.last < len(cuts) else None) for one in found
+    )  # fmt: skip
 
 
 def _merged(numbers: Iterable[int]) -> Iterable[Interval]:

@@ -93,6 +93,13 @@ def of_run(connection: sa.Connection, run_id: str) -> list[StoredSketch]:
     return _found(connection, _sketches.c.run_id == run_id)
 
 
+def of_id(connection: sa.Connection, sketch_id: str) -> tuple[StoredSketch, list[str]] | None:
+    """One sketch, and the runs that have read through it, the newest first; None where there is none, or its row is damaged."""
+    found = _found(connection, _sketches.c.id == sketch_id)
+    runs = connection.execute(sa.select(_uses.c.run_id).where(_uses.c.sketch_id == sketch_id).order_by(_uses.c.run_id.desc()))
+    return (found[0], list(runs.scalars())) if found else None
+
+
 def _found(connection: sa.Connection, condition: sa.ColumnElement[bool], limit: int | None = None) -> list[StoredSketch]:
     texts = [sa.type_coerce(_sketches.c[name], sa.Text).label(name) for name in _DOCUMENTS]
     columns = [_sketches.c[name] for name in (*_PLAIN, "run_id", "created")]

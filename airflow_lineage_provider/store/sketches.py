@@ -36,6 +36,11 @@ class Sketches(OpenStore):
         with self._transaction(f"finding the sketches of run {run_id}") as connection:
             return kept_sketches.of_run(connection, run_id)
 
+    def sketch(self, sketch_id: str) -> tuple[StoredSketch, list[str]] | None:
+        """One sketch, and the runs that have read through it, the newest first; None where there is none that can be read."""
+        with self._transaction(f"reading sketch {sketch_id}") as connection:
+            return kept_sketches.of_id(connection, sketch_id)
+
     def instance_of_run(self, run_id: str) -> tuple[Instance, dict[int, str]] | None:
         """The instance of its pipeline that a run was, and the versions of its sources by leaf; None where it did not note them."""
         with self._transaction(f"finding what run {run_id} is an instance of") as connection:

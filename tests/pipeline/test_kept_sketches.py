@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -182,7 +183,9 @@ def test_what_keeps_sketches_out(spark: SparkSession, lineage: Lineage) -> None:
         assert told in run.sketches[0].because
 
 
-def test_sketches_are_listed_checked_and_dropped(spark: SparkSession, lineage: Lineage, store: Store, tmp_path: Path) -> None:
+def test_sketches_are_listed_checked_shown_and_dropped(
+    spark: SparkSession, lineage: Lineage, store: Store, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     from airflow_lineage_provider.cli import main
 
     place = str(tmp_path / "t")
@@ -197,6 +200,10 @@ def test_sketches_are_listed_checked_and_dropped(spark: SparkSession, lineage: L
     assert one.constants == ("5",)
     assert one.bytes < 1000
     assert lineage.sketches("kept").sketches[0].outdated is None
+    detail = Lineage(store=store).sketch(one.id, check=True)
+    assert (detail.sketch, detail.null, detail.nan) == (one, False, False)
+    assert detail.values == (("0", "5"),)
+    assert len(detail.runs) == 1
     spark.range(1).selectExpr("id AS k").write.mode("append").parquet(place)
     (one,) = Lineage(store=store).sketches("kept", check=True)
     assert one.outdated
@@ -206,9 +213,15 @@ def test_sketches_are_listed_checked_and_dropped(spark: SparkSession, lineage: L
     found.show(Console(file=out, width=200, color_system=None))
     assert "t_kept.k" in out.getvalue()
     assert "outdated: " in out.getvalue()
+    capfd.readouterr()
+    assert main(["--store", store.url, "sketches", "--show", one.id, "--json"]) == 0
+    told = json.loads(capfd.readouterr().out)
+    assert told == lineage.sketch(one.id).to_dict()
+    assert (told["document"], told["rows"], told["runs"]) == ("airflow_lineage.sketch", 5, list(detail.runs))
     assert main(["--store", store.url, "sketches", "--drop", one.id]) == 0
     assert [each.pipeline for each in lineage.sketches()] == ["others"]
-    with pytest.raises(SketchError, match="there is no sketch"):
-        lineage.drop_sketch(one.id)
+    for asked in (lineage.drop_sketch, lineage.sketch):
+        with pytest.raises(SketchError, match="there is no sketch"):
+            asked(one.id)
     with pytest.raises(InvalidOption, match="limit"):
         lineage.sketches(limit=0)

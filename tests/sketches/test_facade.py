@@ -1,15 +1,18 @@
-"""`Lineage.safe_columns`, over Spark's own plans; what it prints, and as JSON."""
+"""`Lineage.safe_columns`, over Spark's own plans; what it prints, and as JSON; and so one sketch."""
 
 from __future__ import annotations
 
 import io
 import json
+from collections.abc import Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from rich.console import Console
 
 from airflow_lineage_provider import Lineage, Secret
+from airflow_lineage_provider.answers.kept_sketches import KeptSketch, SketchInDetail
 from airflow_lineage_provider.answers.safe_columns import SafeColumns
 from airflow_lineage_provider.errors import EnvironmentProblem, InvalidOption, PlanError
 from airflow_lineage_provider.running.safe_columns import judged_columns
@@ -110,3 +113,35 @@ def test_it_is_json() -> None:
     assert document["columns"][0]["ms"] == 1.235
     assert len(FOUND) == 2
     assert FOUND.safe == FOUND.columns[:1]
+
+
+def in_detail(values: Sequence[tuple[str | None, str | None]], **more: Any) -> SketchInDetail:
+    kept = KeptSketch(
+        id="s1", pipeline="best", run_id="r1", table="orders", column="x[red]", template="t", constants=("3", None), fragments=2, count=9,
+        rows=40, total=1000, bytes=80, uses=0, proof="group", created=None,
+    )  # fmt: skip
+    whole: dict[str, Any] = {"null": False, "nan": False, "runs": ()} | more
+    return SketchInDetail(sketch=kept, values=tuple(values), **whole)
+
+
+def test_a_sketch_is_shown_with_its_values() -> None:
+    out = io.StringIO()
+    many = [(str(at), str(at + 1)) for at in range(0, 60, 2)]
+    in_detail(many, null=True).show(Console(file=out, width=200, color_system=None))
+    in_detail([(None, "5"), ("7", None)], nan=True, runs=("r9", "r8")).show(Console(file=out, width=200, color_system=None))
+    in_detail([(None, None)]).show(Console(file=out, width=200, color_system=None))
+    shown = [" ".join(line.split()) for line in out.getvalue().splitlines()]
+    first, second, third = (shown[at:end] for at, end in pairwise([*(at for at, line in enumerate(shown) if line == "sketch s1"), None]))
+    assert first[1:7] == [
+        "of orders.x[red]", "captured of run r1 of best", "constants 3, NULL", "has 40 of 1,000 rows, in 2 of 9 fragments", "safe by group",
+        "read by no run yet",
+    ]  # fmt: skip
+    assert first[7:] == [*(f"values from {at}, below {at + 1}" for at in range(0, 40, 2)), "and 10 further ranges", "values NULL"]
+    assert second[6:] == ["read by r9, r8", "values below 5", "values from 7", "values NaN"]
+    assert third[7:] == ["values all"]
+
+
+def test_a_sketch_is_json() -> None:
+    document = json.loads(json.dumps(in_detail([(None, "5")], runs=("r9",)).to_dict()))
+    assert (document["document"], document["id"], document["constants"]) == ("airflow_lineage.sketch", "s1", ["3", None])
+    assert (document["values"], document["null"], document["runs"]) == ([{"least": None, "below": "5"}], False, ["r9"])

@@ -28,7 +28,7 @@ from airflow_lineage_provider.rewrite.unique_names import unique_names
 from airflow_lineage_provider.sketches import cuts
 from airflow_lineage_provider.sketches.columns import SafeColumn, canonical, leaves
 from airflow_lineage_provider.sketches.ties import cut_together, limit_to_count, rows_in_place
-from airflow_lineage_provider.sql import lower
+from airflow_lineage_provider.sql import LeafKey, lower
 from airflow_lineage_provider.sql.constant_values import constant_value
 from airflow_lineage_provider.tracing.binding import LeafTable, bind
 from tests.in_turn import EVERY, sampled
@@ -50,7 +50,7 @@ Bag = Counter[tuple[Any, ...]]
 def in_duckdb(plan: o.Plan) -> str:
     """The text of a plan for DuckDB, in which each access to a table has a name of its own; Spark's functions by their names there."""
     named = unique_names(transform_up(plan, lambda node: map_expressions(node, lambda part: transform_expression(part, _constant))))
-    tables = {("source", one.leaf): LeafTable(name=(f"leaf_{one.leaf}",)) for one in leaves(named)}
+    tables: dict[LeafKey, LeafTable] = {("source", one.leaf): LeafTable(name=(f"leaf_{one.leaf}",)) for one in leaves(named)}
     return sqlglot.transpile(lower(named, bind(named, tables), dialect="spark"), read="spark", write="duckdb")[0]
 
 
