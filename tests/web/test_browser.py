@@ -192,6 +192,10 @@ def test_a_source_row_is_followed_into_later_runs(opened: Callable[..., Any], ru
     page.get_by_text("loans.again, which may have read rows of it, was not asked").wait_for()
     look(page, f"impact-{width}")
     later = page.get_by_role("region", name="What did it touch, here and in later runs?")
+    later.get_by_label("Table for CSV and Arrow").select_option(f"result.{runs['reported']}")
+    with page.expect_download() as saved:
+        later.get_by_role("button", name="Save CSV").click()
+    assert Path(saved.value.path()).read_text().splitlines() == ['"client_id","amount","year"', '"49","187.0","2025"']
     later.get_by_role("link", name="Why? Row 1").last.click()
     page.get_by_role("heading", name="loans.report").wait_for()
 

@@ -10,6 +10,7 @@ import pytest
 from airflow_lineage_provider import Lineage
 from airflow_lineage_provider.render.withheld import text_shown
 from airflow_lineage_provider.store import Store
+from tests.web.test_files import read
 
 API = "/lineage/api/v1"
 Client = Callable[..., Any]
@@ -162,6 +163,25 @@ def test_what_source_rows_touched_in_later_runs(client: Client, runs: dict[str, 
     assert remark["level"] == "unavailable"
     assert f"{runs['again']} of loans.again" in remark["cause"]
     assert "needs a Spark session" in remark["cause"]
+
+
+def test_each_runs_rows_are_a_file_of_their_own(client: Client, runs: dict[str, str]) -> None:
+    """None is left out unsaid: where the rows are of several runs, a file is of one that is named."""
+    path, body = f"{API}/runs/{runs['judged']}/forward", behind(49, "client") | {"across": True}
+    found = client().post(path, json=body).json()["results"]
+    assert [one["tables"] for one in found] == [["result", "links"], [f"result.{runs['reported']}", f"links.{runs['reported']}"]]
+    for one in found:
+        rows, links = (read(client().post(f"{path}?format=arrow", json=body | {"saved": name})) for name in one["tables"])
+        assert rows.column_names == [column["name"] for column in one["result"]["columns"]]
+        assert [[str(value) for value in row.values()] for row in rows.to_pylist()] == [[*map(str, row)] for row in one["result"]["rows"]]
+        assert links.to_pylist() == [{"asked": 0, "row": at} for at in range(rows.num_rows)]
+        name = client().post(f"{path}?format=csv", json=body | {"saved": one["tables"][0]}).headers["content-disposition"]
+        assert one["run"]["id"] in name
+    for named, why in ((None, "several runs"), ("result.nothing", "no table")):
+        refused = client().post(f"{path}?format=csv", json=body | {"saved": named})
+        assert (refused.status_code, refused.json()["error"]["name"]) == (422, "InvalidTarget")
+        assert why in refused.json()["error"]["message"]
+        assert f"links.{runs['reported']}" in refused.json()["error"]["message"]
 
 
 def test_later_runs_of_other_dags_are_withheld(client: Client, runs: dict[str, str], only_dag: OnlyDag) -> None:

@@ -172,9 +172,11 @@ class SourceRowsAsked(Asked):
 
 
 class ForwardAsked(SourceRowsAsked):
-    """Source rows that are followed; with ``across`` on, into the results of all later runs that read what they touched."""
+    """Source rows that are followed; with ``across`` on, into the results of all later runs that read what they touched. ``saved`` is the
+    table that a file (CSV, Arrow) has of the answer."""
 
     across: bool = False
+    saved: Annotated[str | None, Field(max_length=500)] = None
 
 
 class LinesAnswer(BaseModel):
@@ -216,12 +218,14 @@ class TableAnswer(BaseModel):
 
 class DescendantsAnswer(BaseModel):
     """The rows of one run's result that descend from the source rows, which that run read as ``table``: null where it read what another
-    run here had made of them. ``decides``: it calls UDFs."""
+    run here had made of them. ``decides``: it calls UDFs. ``tables`` are what the rows, and which of them descend from which of those asked
+    about, are called as files."""
 
     run: RunAnswer
     table: str | None
     decides: bool
     result: TableAnswer
+    tables: list[str]
     numbers: list[str]
     guarantee: GuaranteeAnswer
     seconds: float

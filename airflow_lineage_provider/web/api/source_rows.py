@@ -46,6 +46,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 router = APIRouter(tags=["source rows"])
+_TABLES = 2
+"""Of each run: the rows, and which of them descend from which."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +84,8 @@ class _Followed:
 
 @router.post("/runs/{run_id}/forward", response_model=ForwardAnswer, responses=FILES)
 async def forward(run_id: str, asked: ForwardAsked, question: Asked, form: Wanted) -> ForwardAnswer | Response:
-    """The rows of the result that source rows touched. As a file: those of the run that is named, or of the first that read them."""
+    """The rows of the result that source rows touched. As a file it is one of the tables that the answer names (``table``): where these are
+    of several runs, one has to be named."""
     return await question.answered(lambda: _forward(question, run_id, asked, form), about="rows")
 
 
@@ -95,13 +98,43 @@ async def why_not(run_id: str, asked: SourceRowsAsked, question: Asked) -> WhyNo
 def _forward(question: Question, run_id: str, asked: ForwardAsked, form: Format) -> ForwardAnswer | Response:
     run = question.run(run_id)
     rows, meant = _meant(question, run, asked)
-    across = asked.across and form == "json"
-    lines = [one.asked_by(forward_lines(one.run.id, one.like, one.table, across=across)) for one in meant]
-    found = [_followed(question, one, asks, across=across) for one, asks in zip(meant, lines, strict=True)]
-    if form == "json":
-        return _answer(question, asked, rows, found)
-    one = next((each for each in found if each.meant.run.id == run.id), found[0])
-    return as_file(rows_shown(one.here.rows), form, f"touched-{one.meant.run.id}", _worth(one, one.here))
+    lines = [one.asked_by(forward_lines(one.run.id, one.like, one.table, across=asked.across)) for one in meant]
+    found = [_followed(question, one, asks, across=asked.across) for one, asks in zip(meant, lines, strict=True)]
+    return _answer(question, asked, rows, found) if form == "json" else _file(found, asked.saved, form)
+
+
+def _file(found: Sequence[_Followed], wanted: str | None, form: Format) -> Response:
+    """:raises InvalidTarget: there is no such table, or there are tables of several runs, and none is named."""
+    assert form != "json"
+    tables = {name: part for part in _parts(found) for name in part.tables}
+    named = next(iter(tables)) if wanted is None and len(tables) == _TABLES else wanted
+    if named not in tables:
+        which = "is of several runs: name a table" if wanted is None else f"has no table {wanted!r}"
+        raise InvalidTarget(f"the answer {which}; it has {', '.join(tables)}")
+    part = tables[named]
+    rows = rows_shown(part.rows.rows) if named == part.tables[0] else part.rows.links
+    return as_file(rows, form, f"touched-{part.rows.run.id}", _worth(part.followed, part.rows))
+
+
+@dataclass(frozen=True)
+class _Part:
+    """The rows of one run's result, and what these and their links are called as files."""
+
+    followed: _Followed
+    rows: LineageRows
+    tables: tuple[str, str]
+
+
+def _parts(found: Sequence[_Followed]) -> list[_Part]:
+    """Those of each run, named as in stored answers: the first ``result``, and those of others by their runs, each name once."""
+    parts: list[_Part] = []
+    for followed in found:
+        for rows in followed.found:
+            of = f".{rows.run.id}" if parts else ""
+            again = sum(rows.run.id == one.rows.run.id for one in parts)
+            of += f".{again + 1}" if again else ""
+            parts.append(_Part(followed, rows, (f"result{of}", f"links{of}")))
+    return parts
 
 
 def _why_not(question: Question, run_id: str, asked: SourceRowsAsked) -> WhyNotAnswer:
@@ -174,18 +207,20 @@ def _answer(question: Question, asked: SourceRowsAsked, rows: pa.Table | None, f
     return ForwardAnswer(
         asked=meant,
         rows=None if rows is None else _table(rows, asked.table),
-        results=[_descendants(question, one, descending) for one in found for descending in one.found],
+        results=[_descendants(question, one) for one in _parts(found)],
         remarks=[GuaranteeAnswer(level=one.level, cause=one.cause) for one in remarks],
     )
 
 
-def _descendants(question: Question, one: _Followed, found: LineageRows) -> DescendantsAnswer:
+def _descendants(question: Question, part: _Part) -> DescendantsAnswer:
+    one, found = part.followed, part.rows
     run, worth = one.meant.run if found is one.here else question.run(found.run.id), _worth(one, found)
     return DescendantsAnswer(
         run=run_answer(run.record, 0),
         table=one.meant.table if found is one.here else None,
         decides=bool(run.record.udfs),
         result=_table(rows_shown(found.rows)),
+        tables=list(part.tables),
         numbers=[str(number) for number in found.numbers[:MOST_SHOWN]],
         guarantee=GuaranteeAnswer(level=worth.level, cause=redaction_of(run.plan).text(worth.cause)),
         seconds=found.seconds,

@@ -139,6 +139,8 @@ export interface Descendants {
   /** The run calls UDFs: models decide in it. */
   decides: boolean;
   result: Table & { total: number };
+  /** What the rows, and which of them descend from which, are called as files. */
+  tables: string[];
   numbers: string[];
   guarantee: { level: string; cause: string };
   ask: Ask;
@@ -297,7 +299,7 @@ export const api = {
   explanationFile: (id: string, target: Target, table: string, form: FileForm) => file(`${run(id)}/explanation`, form, { ...target, table }),
   forward: (id: string, asked: SourceRows, signal?: AbortSignal) => answer<Forward>(`${run(id)}/forward`, signal, asked),
   impact: (id: string, asked: SourceRows, signal?: AbortSignal) => answer<Forward>(`${run(id)}/forward`, signal, { ...asked, across: true }),
-  forwardFile: (id: string, asked: SourceRows, form: FileForm) => file(`${run(id)}/forward`, form, asked),
+  forwardFile: (id: string, asked: SourceRows & { across: boolean; saved: string }, form: FileForm) => file(`${run(id)}/forward`, form, asked),
   whyNot: (id: string, asked: SourceRows, signal?: AbortSignal) => answer<{ found: Forward }>(`${run(id)}/why-not`, signal, asked),
   viewsOffered: (id: string, table: string, signal?: AbortSignal) =>
     answer<{ table: string; rows: number; columns: string[]; runs: Run[] }>(`${run(id)}/crossfilter?${new URLSearchParams({ table })}`, signal),

@@ -1,5 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
-import { useEffect, useRef } from "react";
+import { useEffect, useRef, useState } from "react";
 
 import { AskSpark } from "../AskSpark";
 import { Downloads } from "../Downloads";
@@ -66,15 +66,35 @@ export function Followed({ id, asked, way, close, link }: Props) {
             <AskSpark conf={found.data.results[0]!.ask.conf} />
           )}
           <Lines ask={found.data.results[0]!.ask} title="The same in a shell, and in Python:" />
-          <Downloads
-            name={`touched-${id}`}
-            what="the rows that it touched"
-            file={(form) => api.forwardFile(id, asked, form)}
-            json={() => follow(way === "why-not" ? "forward" : way, id, asked)}
-          />
+          <Saved id={id} asked={asked} way={way} found={found.data} />
         </>
       )}
     </section>
+  );
+}
+
+/** The answer as a document, and each run's rows, and their links, as files of their own. */
+function Saved({ id, asked, way, found }: { id: string; asked: SourceRows; way: Way; found: Forward }) {
+  const [chosen, choose] = useState<string>();
+  const tables = found.results.flatMap((one) => one.tables.map((name) => ({ name, pipeline: one.run.pipeline })));
+  const table = chosen ?? tables[0]!.name;
+  return (
+    <div className="bar">
+      <label htmlFor="touched">Table for CSV and Arrow</label>
+      <select id="touched" value={table} onChange={(event) => choose(event.target.value)}>
+        {tables.map(({ name, pipeline }) => (
+          <option key={name} value={name}>
+            {name} ({pipeline})
+          </option>
+        ))}
+      </select>
+      <Downloads
+        name={table === tables[0]!.name ? `touched-${id}` : `touched-${id}-${table}`}
+        what="the rows that it touched"
+        file={(form) => api.forwardFile(id, { ...asked, across: way === "impact", saved: table }, form)}
+        json={() => follow(way === "why-not" ? "forward" : way, id, asked)}
+      />
+    </div>
   );
 }
 
