@@ -89,7 +89,7 @@ class Asking:
             udfs=UdfsOfRun(runs.store, self.record, called=self._lineage.calls_udfs),
             on_demand=spark,
             progress=progress,
-            kept=StoredOutputs(runs, self.record.id, spark) if across else None,
+            kept=StoredOutputs(runs, self.record.id, spark, self._lineage.query_seconds) if across else None,
             keep_reasons=save,
             most_sources=self._lineage.most_sources or settings.source_limit(),
             query_seconds=self._lineage.query_seconds,

@@ -72,6 +72,7 @@ OPTIONS: Mapping[str, Option] = {
     "image_bytes": Option("integer", "The most bytes of such an image", "2000000", "2,000,000"),
     "web_conn_id": Option("string", "The connection to the results store that the lineage tab reads", "lineage_store", "as everywhere"),
     "web_seconds": Option("float", "The most seconds that the tab's server takes for an answer", "20", "20"),
+    "web_seconds_to_look": Option("float", "The most seconds that rows of a page are looked for until more is asked for", "5", "2"),
     "web_udfs": Option("boolean", "Whether the tab's server calls UDFs, and so executes their code", "false", "no"),
     "web_crossfilter_rows": Option("integer", "The most rows of a table whose linked views the tab's server makes", "1000000", "5,000,000"),
     "derivation_dag": Option("string", "The DAG that the tab has answer what needs Spark", "lineage_derivation", "lineage_derivation"),

@@ -123,7 +123,7 @@ class Run(ExplanationsInChunks, LineageOfRows, CapturedLineageOfRun, SketchesOfR
 
         def first() -> pa.Table:
             store = self._lineage.store
-            return StoredTables(store, store, spark).first(stored, chosen, limit)
+            return StoredTables(store, store, spark, self._lineage.query_seconds).first(stored, chosen, limit)
 
         rows = self._lineage.lasting(first)
         return rows.select([rows.column_names.index(name) for name in columns]).rename_columns(list(plan.plan.names))
@@ -209,7 +209,8 @@ class Run(ExplanationsInChunks, LineageOfRows, CapturedLineageOfRun, SketchesOfR
         def asked() -> list[int]:
             stored = self._lineage.store.materializations(self.id)
             with self._asking.session() as session:
-                tables = StoredTables(self._lineage.store, session, self._asking.on_demand(plan, stored, unwatched))
+                spark = self._asking.on_demand(plan, stored, unwatched)
+                tables = StoredTables(self._lineage.store, session, spark, self._lineage.query_seconds)
                 return tables.positions_of(stored["result"], numbers)
 
         plan = self._with_result()

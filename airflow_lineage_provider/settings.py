@@ -221,6 +221,12 @@ def web_seconds() -> float:
     return max(_seconds("WEB_SECONDS", 20), 0.1)
 
 
+def web_seconds_to_look() -> float:
+    """The most seconds that the lineage tab's server looks for the rows of a page before it offers to look longer, or elsewhere
+    (``AIRFLOW_LINEAGE_WEB_SECONDS_TO_LOOK``, default 2; no more than `web_seconds`)."""
+    return min(max(_seconds("WEB_SECONDS_TO_LOOK", 2), 0.1), web_seconds())
+
+
 def web_udfs() -> bool:
     """Whether the lineage tab's server may call UDFs, and so execute their code, for reasons that are not stored
     (``AIRFLOW_LINEAGE_WEB_UDFS``, 1 or 0; 0 by default)."""

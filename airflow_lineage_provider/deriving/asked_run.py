@@ -26,7 +26,7 @@ class AskedRun:
 
     ``session`` is where the question's queries of the store run. ``on_demand`` has the Spark session, or starts one. ``kept`` has rows of
     sources that are no longer there. Without ``keep_reasons`` nothing is written into the store.
-    An answer has ``most_sources`` source rows at most, and a tracing query in this process is ended after ``query_seconds``, where there is
+    An answer has ``most_sources`` source rows at most, and a query in this process is ended after ``query_seconds``, where there is
     such a bound. ``subqueries`` says what the rows of IN and EXISTS are to it.
     """
 
@@ -52,7 +52,7 @@ class AskedRun:
     @property
     def tables(self) -> StoredTables:
         """What the run stored, by number and position."""
-        return StoredTables(self.store, self.session, self.on_demand)
+        return StoredTables(self.store, self.session, self.on_demand, self.query_seconds)
 
     @property
     def total(self) -> int | None:

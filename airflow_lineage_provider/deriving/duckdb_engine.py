@@ -20,6 +20,7 @@ from airflow_lineage_provider.sources.duckdb_query import fetched
 from airflow_lineage_provider.sources.duckdb_rows import FEW_ROWS
 from airflow_lineage_provider.sources.duckdb_source import duckdb_source
 from airflow_lineage_provider.sources.files import CannotReadHere
+from airflow_lineage_provider.sources.time_limits import TimeLimit
 from airflow_lineage_provider.spark.rereading.sources import changed, files_as_read
 from airflow_lineage_provider.sql import ColumnRef, PortabilityProblem, leaf_key, lower
 from airflow_lineage_provider.sql.types import duckdb_type
@@ -122,7 +123,7 @@ class DuckDbEngine:
     def _keys(self, name: str, columns: list[str]) -> pa.Table:
         """The stored lineage keys of the rows that alone were read of a source."""
         made = self.stored.stored[name]
-        return first(made, columns, None) if made.in_files else self.stored.session.read(made, columns=columns)
+        return first(made, columns, None, TimeLimit.of(self.seconds)) if made.in_files else self.stored.session.read(made, columns=columns)
 
     def _in_files(
         self, key: Key, made: Materialization, leaves: list[o.Source | o.SegmentOutput], inputs: _Inputs, numbers: list[int] | None
@@ -135,7 +136,7 @@ class DuckDbEngine:
         columns = [column.name for column in made.columns if column.name in read]
         if numbers is not None:
             _check_types(leaves[0])
-            inputs.rows[table.name[0]] = rows(made, columns, numbers)
+            inputs.rows[table.name[0]] = rows(made, columns, numbers, TimeLimit.of(self.seconds))
             return table
         paths = paths_of(made)
         inputs.views[table.name[0]] = view(made, columns, paths)

@@ -14,6 +14,7 @@ from airflow_lineage_provider.plan.expressions import TRUE
 from airflow_lineage_provider.plan.interval_columns import with_interval_types
 from airflow_lineage_provider.plan.lineage_keys import ROW
 from airflow_lineage_provider.sources.files import CannotReadHere
+from airflow_lineage_provider.sources.time_limits import TimeLimit
 from airflow_lineage_provider.sql import PortabilityProblem
 from airflow_lineage_provider.store.read import Order
 
@@ -53,6 +54,7 @@ def result_page(run: AskedRun, wanted: PageWanted) -> ResultPage:
     :raises ResultNotStored: the run's strategy did not store it.
     :raises InvalidTarget: the predicate does not parse, or a column is not there.
     :raises SparkRequired: only Spark can evaluate the predicate, or reach the rows, or sort them.
+    :raises QueryTooSlow: it takes longer than a query may (`AskedRun.query_seconds`).
     """
     if 0 not in run.recorded.materialized:
         raise ResultNotStored(f"run {run.record.id} did not store its result (strategy {run.record.strategy})")
@@ -80,15 +82,16 @@ def _of_files(run: AskedRun, result: Materialization, read: list[str], wanted: P
     import numpy as np
     import pyarrow as pa
 
+    within = TimeLimit.of(run.query_seconds)
     if wanted.where is None and not wanted.order:
         numbers = run.tables.numbers_at(result, range(wanted.offset, wanted.offset + wanted.limit + 1))
     else:
-        numbers = _looked_for(run, result, wanted)
-    found = stored_files.rows(result, read, numbers)
+        numbers = _looked_for(run, result, wanted, within)
+    found = stored_files.rows(result, read, numbers, within)
     return found.take(pa.array(np.argsort(np.argsort(numbers))))
 
 
-def _looked_for(run: AskedRun, result: Materialization, wanted: PageWanted) -> list[int]:
+def _looked_for(run: AskedRun, result: Materialization, wanted: PageWanted, within: TimeLimit) -> list[int]:
     """The numbers of the page's rows, and of one more. All rows are looked at for them: those of the pages around are found by the same
     look, which is kept (`StoredRows.in_order`).
     """
@@ -96,7 +99,7 @@ def _looked_for(run: AskedRun, result: Materialization, wanted: PageWanted) -> l
     order = [Order(_sortable(run, result, name), descending) for name, descending in wanted.order]
 
     def look(limit: int, offset: int) -> list[int]:
-        return StoredRows(run).in_order(TRUE if condition is None else condition, order, limit, offset)
+        return StoredRows(run).in_order(TRUE if condition is None else condition, order, limit, offset, within)
 
     if wanted.limit > _PAGES:
         return look(wanted.limit + 1, wanted.offset)

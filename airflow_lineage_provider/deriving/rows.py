@@ -14,6 +14,7 @@ from airflow_lineage_provider.plan.lineage_keys import ROW
 from airflow_lineage_provider.rewrite.determinism import is_deterministic
 from airflow_lineage_provider.sources.files import CannotReadHere
 from airflow_lineage_provider.sources.kept import KEPT
+from airflow_lineage_provider.sources.time_limits import TimeLimit
 from airflow_lineage_provider.sql import ColumnRef, PortabilityProblem, lower_expression
 
 if TYPE_CHECKING:
@@ -78,7 +79,9 @@ class StoredRows:
     def matching(self, condition: Expression, limit: int) -> list[int]:
         result = self._stored(0)
         try:
-            return self._in_files(condition, result, limit) if result.in_files else self._in_postgres(condition, result, limit)
+            if result.in_files:
+                return self._in_files(condition, result, limit, (), 0, TimeLimit.of(self.run.query_seconds))
+            return self._in_postgres(condition, result, limit)
         except (PortabilityProblem, CannotReadHere) as problem:
             needed = SparkRequired(f"the target needs Spark: {problem}; give a Spark session, or a simpler predicate")
         text = _spark_text(condition, self.recorded)
@@ -86,18 +89,19 @@ class StoredRows:
         found = self.run.on_demand.needed(needed).filter(result, lambda frame: frame.where(text).select(ROW).orderBy(ROW).limit(limit))
         return [int(number) for number in found.column(0).to_pylist()]
 
-    def in_order(self, condition: Expression, order: Sequence[Order], limit: int, offset: int) -> list[int]:
+    def in_order(self, condition: Expression, order: Sequence[Order], limit: int, offset: int, within: TimeLimit) -> list[int]:
         """The numbers of rows of a result in files that meet a condition: so many after so many, in an order of stored columns.
 
         :raises PortabilityProblem: only Spark can evaluate the condition. :raises CannotReadHere: this process does not reach the files.
+        :raises QueryTooSlow: they are not found ``within`` the time.
         """
-        return self._in_files(condition, self._stored(0), limit, order, offset)
+        return self._in_files(condition, self._stored(0), limit, order, offset, within)
 
     def _stored(self, segment: int) -> Materialization:
         return self.run.stored[self.recorded.materialized[segment].name]
 
     def _in_files(
-        self, condition: Expression, result: Materialization, limit: int, order: Sequence[Order] = (), offset: int = 0
+        self, condition: Expression, result: Materialization, limit: int, order: Sequence[Order], offset: int, within: TimeLimit
     ) -> list[int]:
         self.run.session.rest()
         asked = {a.id for a in references(condition)}
@@ -109,12 +113,12 @@ class StoredRows:
         def look() -> pa.Table:
             import pyarrow as pa
 
-            return pa.table({ROW: pa.array(stored_files.matching(result, columns, where, limit, order, offset), pa.int64())})
+            return pa.table({ROW: pa.array(stored_files.matching(result, columns, where, limit, order, offset, within), pa.int64())})
 
         # A target is asked about in several forms, and by several people, and the rows do not change; that they are there is looked at.
         stored_files.paths_of(result)
         key = (result.folder, where, tuple(columns), limit, tuple(order), offset)
-        found = KEPT.found(key, look) if is_deterministic(condition) else look()
+        found = KEPT.found(key, look, within) if is_deterministic(condition) else look()
         return [int(one) for one in found.column(0).to_pylist()]
 
     def _in_postgres(self, condition: Expression, result: Materialization, limit: int) -> list[int]:

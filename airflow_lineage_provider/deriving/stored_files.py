@@ -23,6 +23,7 @@ from airflow_lineage_provider.sources.duckdb_query import fetched
 from airflow_lineage_provider.sources.duckdb_rows import FEW_ROWS
 from airflow_lineage_provider.sources.file_uris import local_path
 from airflow_lineage_provider.sources.files import CannotReadHere
+from airflow_lineage_provider.sources.time_limits import NO_LIMIT, TimeLimit
 from airflow_lineage_provider.spark.executing.outputs import partition_of
 from airflow_lineage_provider.sql.types import FLOATS, duckdb_type
 from airflow_lineage_provider.store.read import Order, row_column
@@ -87,26 +88,32 @@ def may_skip(stored: Materialization, columns: Iterable[str]) -> bool:
 
 
 def matching(
-    stored: Materialization, columns: Sequence[str], where: str, limit: int, order: Sequence[Order] = (), offset: int = 0
+    stored: Materialization,
+    columns: Sequence[str],
+    where: str,
+    limit: int,
+    order: Sequence[Order] = (),
+    offset: int = 0,
+    within: TimeLimit = NO_LIMIT,
 ) -> list[int]:
     """The numbers of the first rows, after ``offset`` rows, that meet a condition of DuckDB's over these columns, the first of which is the
     rows' number: in this order, and then in that of their numbers.
 
     :raises PortabilityProblem: as `view`. :raises CannotReadHere: as `paths_of`, or DuckDB is not installed, or fails.
-    :raises StoredRowsGone: as `paths_of`.
+    :raises StoredRowsGone: as `paths_of`. :raises QueryTooSlow: they are not found ``within`` the time.
     """
     paths, number = paths_of(stored), quoted(columns[0])
     keys = [f"{quoted(one.column)} {'DESC' if one.descending else 'ASC'} NULLS LAST" for one in order]
     sql = f"SELECT {number} FROM stored WHERE {where} ORDER BY {', '.join([*keys, number])} LIMIT {int(limit)} OFFSET {int(offset)}"
     views = {"stored": view(stored, [*dict.fromkeys([*columns, *(one.column for one in order)])], paths)}
-    found = fetched(sql, views=views, tables={}, paths=paths, may_skip=may_skip(stored, columns))
+    found = fetched(sql, views=views, tables={}, paths=paths, may_skip=may_skip(stored, columns), seconds=within.left())
     return [int(one) for one in found.column(0).to_pylist()]
 
 
-def rows(stored: Materialization, columns: Sequence[str], numbers: Sequence[int]) -> pa.Table:
+def rows(stored: Materialization, columns: Sequence[str], numbers: Sequence[int], within: TimeLimit = NO_LIMIT) -> pa.Table:
     """The rows with these numbers, in the order of their numbers: few of them by DuckDB, which decodes little beside them.
 
-    :raises CannotReadHere, StoredRowsGone: as `paths_of`.
+    :raises CannotReadHere, StoredRowsGone: as `paths_of`. :raises QueryTooSlow: they are not read ``within`` the time.
     """
     import numpy as np
     import pyarrow.compute as pc
@@ -114,43 +121,52 @@ def rows(stored: Materialization, columns: Sequence[str], numbers: Sequence[int]
     wanted, read = np.unique(np.asarray(numbers, np.int64)), [*columns, row_column(stored.layout, stored.name)]
     paths = paths_of(stored)
     groups = [group for group in _groups(stored, paths) if group.may_have(wanted)]
-    together = _looked_up(stored, read, wanted, groups, paths)
+    together = _looked_up(_Look(stored, read, paths, within), wanted, groups)
     # Row groups of a file that is sorted by other columns are not in the order of the numbers.
     return together.take(pc.sort_indices(together.column(len(columns)))).select(range(len(columns)))
 
 
-def _looked_up(
-    stored: Materialization, read: Sequence[str], wanted: np.ndarray, groups: Sequence[_Group], paths: Sequence[Path]
-) -> pa.Table:
+@dataclass(frozen=True)
+class _Look:
+    """A look for rows: which columns are read, the last of which is the rows' number, and how long it may take."""
+
+    stored: Materialization
+    read: Sequence[str]
+    paths: Sequence[Path]
+    within: TimeLimit
+
+
+def _looked_up(look: _Look, wanted: np.ndarray, groups: Sequence[_Group]) -> pa.Table:
     """The rows of these groups with wanted numbers, by DuckDB; by Arrow where they are many, little is beside them, or it fails."""
     import pyarrow as pa
 
     if len(wanted) > FEW_ROWS or sum(group.rows for group in groups) <= _LITTLE:
-        return _of_groups(stored, read, wanted, groups)
+        return _of_groups(look, wanted, groups)
     by_path: dict[Path, list[_Group]] = {}
     for group in groups:
         by_path.setdefault(group.path, []).append(group)
     try:
-        found = [_of_file(stored, read, wanted, some, paths) for some in by_path.values()]
+        found = [_of_file(look, wanted, some) for some in by_path.values()]
     except (CannotReadHere, pa.ArrowException):
-        return _of_groups(stored, read, wanted, groups)
-    return pa.concat_tables([_empty(stored, read), *found])
+        return _of_groups(look, wanted, groups)
+    return pa.concat_tables([_empty(look.stored, look.read), *found])
 
 
-def _of_file(stored: Materialization, read: Sequence[str], wanted: np.ndarray, groups: Sequence[_Group], paths: Sequence[Path]) -> pa.Table:
+def _of_file(look: _Look, wanted: np.ndarray, groups: Sequence[_Group]) -> pa.Table:
     """Those of one file: by their positions, where these are right, since nothing before them is decoded then; else by their numbers."""
     import numpy as np
 
-    numbers = _names(stored)
+    numbers, read = _names(look.stored), look.read
     listed = ", ".join(f'{numbers[one]} AS "{at}"' for at, one in enumerate(read))
     query = f"SELECT {listed} FROM {scan([groups[0].path])} WHERE"
 
     def found(key: str, values: np.ndarray) -> pa.Table:
         import pyarrow as pa
 
-        tables, schema = {"wanted": pa.table({"key": values})}, _schema(stored, read)
+        tables, schema = {"wanted": pa.table({"key": values})}, _schema(look.stored, read)
+        sql = f"{query} {key} IN (SELECT key FROM wanted)"
         # (All files are named, so that the database that was made for the first question does for every one.)
-        rows = fetched(f"{query} {key} IN (SELECT key FROM wanted)", views={}, tables=tables, paths=paths, may_skip=True)
+        rows = fetched(sql, views={}, tables=tables, paths=look.paths, may_skip=True, seconds=look.within.left())
         return pa.table([column.cast(field.type) for column, field in zip(rows.columns, schema, strict=True)], schema=schema)
 
     positions = [one for group in groups if (one := group.positions(wanted)) is not None]
@@ -161,18 +177,19 @@ def _of_file(stored: Materialization, read: Sequence[str], wanted: np.ndarray, g
     return found(numbers[read[-1]], wanted)
 
 
-def _of_groups(stored: Materialization, read: Sequence[str], wanted: np.ndarray, groups: Sequence[_Group]) -> pa.Table:
+def _of_groups(look: _Look, wanted: np.ndarray, groups: Sequence[_Group]) -> pa.Table:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    found = [_empty(stored, read)]
+    found = [_empty(look.stored, look.read)]
     for group in groups:
-        part = group.read(stored, read)
-        found.append(part.filter(pc.is_in(part.column(len(read) - 1), pa.array(wanted))))
+        look.within.left()
+        part = group.read(look.stored, look.read)
+        found.append(part.filter(pc.is_in(part.column(len(look.read) - 1), pa.array(wanted))))
     return pa.concat_tables(found)
 
 
-def first(stored: Materialization, columns: Sequence[str], limit: int | None) -> pa.Table:
+def first(stored: Materialization, columns: Sequence[str], limit: int | None, within: TimeLimit = NO_LIMIT) -> pa.Table:
     """The first rows, or all, of a materialization whose rows stand in the order of their numbers. As `rows`."""
     import pyarrow as pa
 
@@ -180,6 +197,7 @@ def first(stored: Materialization, columns: Sequence[str], limit: int | None) ->
     for group in _groups(stored, paths_of(stored)):
         if missing <= 0:
             break
+        within.left()
         found.append(group.read(stored, columns).slice(0, missing))
         missing -= found[-1].num_rows
     return pa.concat_tables(found)

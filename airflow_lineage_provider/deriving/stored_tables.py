@@ -10,6 +10,7 @@ from airflow_lineage_provider.deriving import stored_files
 from airflow_lineage_provider.errors import InvalidTarget, SparkRequired
 from airflow_lineage_provider.plan.lineage_keys import PARTITION_BITS, ROW
 from airflow_lineage_provider.sources.files import CannotReadHere
+from airflow_lineage_provider.sources.time_limits import TimeLimit
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -21,11 +22,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class StoredTables:
-    """``reading`` runs queries of the store; ``spark`` reads files that are not on this machine."""
+    """``reading`` runs queries of the store; ``spark`` reads files that are not on this machine. A look through files here is ended after
+    so many ``seconds``, where there is such a bound."""
 
     store: Store
     reading: Reading
     spark: SparkOnDemand
+    seconds: float | None = None
 
     def rest(self) -> None:
         """Before something that takes its time: no transaction is left open."""
@@ -40,12 +43,13 @@ class StoredTables:
 
         :raises StoreError: a column is unknown, the run was dropped, or files are gone (`StoredRowsGone`).
         :raises SparkRequired: they stand in files that only Spark reaches, and there is no session.
+        :raises QueryTooSlow: it was ended.
         """
         if not stored.in_files:
             return self.reading.rows(stored, columns, numbers)
         self.rest()
         try:
-            return stored_files.rows(stored, columns, numbers)
+            return stored_files.rows(stored, columns, numbers, TimeLimit.of(self.seconds))
         except CannotReadHere as problem:
             return self.spark.needed(_needed(stored, problem)).rows(stored, columns, numbers)
 
@@ -55,7 +59,7 @@ class StoredTables:
             return self.reading.read(stored, columns=columns, order_by=[ROW], limit=limit)
         self.rest()
         try:
-            return stored_files.first(stored, columns, limit)
+            return stored_files.first(stored, columns, limit, TimeLimit.of(self.seconds))
         except CannotReadHere as problem:
             return self.spark.needed(_needed(stored, problem)).first(stored, columns, limit)
 

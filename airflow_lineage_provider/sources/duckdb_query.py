@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     import duckdb
     import pyarrow as pa
 
+_AGAIN = 0.05
+
 
 def fetched(
     query: str,
@@ -37,7 +39,6 @@ def fetched(
     is ended.
 
     :raises QueryTooSlow: it was ended.
-
     :raises CannotReadHere: DuckDB is not installed, or it fails: a file is broken, a text is no UTF-8, a number overflows, the memory is
         not enough. Spark says whether that is an error.
     """
@@ -86,14 +87,22 @@ def _ended_after(connection: duckdb.DuckDBPyConnection, seconds: float | None) -
     if seconds is None:
         yield
         return
-    timer = threading.Timer(max(seconds, 0), connection.interrupt)
-    timer.daemon = True
-    timer.start()
+    ended = threading.Event()
+    thread = threading.Thread(target=_interrupt, args=(connection, seconds, ended), daemon=True)
+    thread.start()
     try:
         yield
     finally:
-        timer.cancel()
-        timer.join()
+        ended.set()
+        thread.join()
+
+
+def _interrupt(connection: duckdb.DuckDBPyConnection, seconds: float, ended: threading.Event) -> None:
+    """Once is not enough: what comes between two statements is forgotten by the next."""
+    wait = max(seconds, 0)
+    while not ended.wait(wait):
+        connection.interrupt()
+        wait = _AGAIN
 
 
 def selected(query: str, tables: Mapping[str, pa.Table], params: Mapping[str, Any] | None = None) -> pa.Table:

@@ -9,6 +9,8 @@ from collections.abc import Callable, Hashable
 from threading import Lock
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
+from airflow_lineage_provider.sources.time_limits import NO_LIMIT, TimeLimit
+
 if TYPE_CHECKING:
     import pyarrow as pa
 
@@ -32,19 +34,25 @@ class Kept(Generic[T]):
         self._making: dict[Hashable, Lock] = {}
         self._lock = Lock()
 
-    def found(self, key: Hashable, make: Callable[[], T]) -> T:
+    def found(self, key: Hashable, make: Callable[[], T], within: TimeLimit = NO_LIMIT) -> T:
         """What ``make`` gives, or gave for this key: the key says all that it depends on. Threads that ask for the same wait for the first
-        of them, and make it themselves where that one fails.
+        of them, ``within`` their own time, and make it themselves where that one fails.
+
+        :raises QueryTooSlow: the time is over before the first of them has made it.
         """
         with self._lock:
             found = self._found(key)
             if found is not None:
                 return found
             making = self._making.setdefault(key, Lock())
-        with making:
+        if not making.acquire(timeout=-1 if (left := within.left()) is None else left):
+            within.left()
+        try:
             with self._lock:
                 found = self._found(key)
             return self._made(key, make) if found is None else found
+        finally:
+            making.release()
 
     def _found(self, key: Hashable) -> T | None:
         found = self._kept.get(key)

@@ -39,10 +39,10 @@ class AskedLineage(Lineage):
     most_sources = MOST_SOURCE_ROWS
     in_part = True
 
-    def __init__(self, store: Store, rights: Rights) -> None:
+    def __init__(self, store: Store, rights: Rights, seconds: float | None = None) -> None:
         super().__init__(store=store)
         self.calls_udfs = settings.web_udfs()
-        self.query_seconds = settings.web_seconds()
+        self.query_seconds = settings.web_seconds() if seconds is None else seconds
         self._rights = rights
 
     def may_read(self, run: RunHead) -> bool:
@@ -59,12 +59,12 @@ class Question:
         self._named: list[str] = []
         self.ends = time.monotonic() + settings.web_seconds()
 
-    def lineage(self) -> AskedLineage:
-        """The facade.
+    def lineage(self, seconds: float | None = None) -> AskedLineage:
+        """The facade, of which a query takes no more than so many seconds (`web_seconds` where none are said).
 
         :raises StoreUnavailable, StoreError: the store cannot be opened.
         """
-        return AskedLineage(opened_store(), self.rights)
+        return AskedLineage(opened_store(), self.rights, seconds)
 
     def head(self, run_id: str) -> RunHead:
         """A run at a glance, by its whole id.
@@ -80,12 +80,12 @@ class Question:
             raise RunNotFound(f"there is no run {shown(run_id)} here that you may see; the whole id is needed")
         return found
 
-    def run(self, run_id: str) -> Run:
-        """A run, by its whole id.
+    def run(self, run_id: str, seconds: float | None = None) -> Run:
+        """A run, by its whole id; ``seconds`` as of `lineage`.
 
         :raises RunNotFound: as `head`.
         """
-        return self.lineage().get_run(self.head(run_id).id, whole=True)
+        return self.lineage(seconds).get_run(self.head(run_id).id, whole=True)
 
     def other_run(self, run_id: str) -> Run:
         """A run that the question names beside that of its address: the audit record has it, too.

@@ -67,9 +67,9 @@ def test_pages_around_are_found_by_one_look(both: tuple[Run, Run], monkeypatch: 
     looks: list[tuple[int, int]] = []
     matching = stored_files.matching
 
-    def told(stored: Any, columns: Any, where: str, limit: int, order: Any, offset: int) -> list[int]:
+    def told(stored: Any, columns: Any, where: str, limit: int, order: Any, offset: int, within: Any) -> list[int]:
         looks.append((limit, offset))
-        return matching(stored, columns, where, limit, order, offset)
+        return matching(stored, columns, where, limit, order, offset, within)
 
     monkeypatch.setattr(stored_files, "matching", told)
     monkeypatch.setattr(rows, "KEPT", Kept(2**20))

@@ -29,20 +29,33 @@ BY = {
 }
 
 
-def restore(store: Store, name: str, moved: tuple[str, str] = ("", ""), **changes: Any) -> str:
-    """Enter a recorded run, whole; its id. ``moved``: where what it read was, and where it is."""
+def restore(store: Store, name: str, moved: tuple[str, str] = ("", ""), folder: Path | None = None, **changes: Any) -> str:
+    """Enter a recorded run, whole; its id. ``moved``: where what it read was, and where it is. With a ``folder`` its tables are
+    files there."""
     text = (HERE / f"{name}.json").read_text()
     document = json.loads(text.replace(*moved) if moved[0] else text)
     record = replace(read(RunRecord, document["record"]), **changes)
     store.begin_run(replace(record, status="running", finished=None))
     for table, one in document["tables"].items():
         columns = [Column(*column) for column in one["columns"]]
-        made = store.create_materialization(record.id, table, one["kind"], columns)
-        made.loader().load_together(parts(pq.read_table(HERE / f"{name}.{table}.parquet"), columns))
+        rows = parts(pq.read_table(HERE / f"{name}.{table}.parquet"), columns)
+        if folder is None:
+            store.create_materialization(record.id, table, one["kind"], columns).loader().load_together(rows)
+        else:
+            made = store.create_materialization(record.id, table, one["kind"], columns, folder=(folder / table).as_uri())
+            store.enter_files(made, write(rows, folder / table), {partition: part.num_rows for partition, part in rows.items()})
     store.publish_run(record.id, output=record.output, places=document["places"], timings=record.timings, row_counts=record.row_counts)
     finished = record.finished.isoformat() if record.finished else None
     sql(store.url, "UPDATE lineage.runs SET finished = %s WHERE id = %s", [finished, record.id])
     return record.id
+
+
+def write(rows: dict[int, pa.Table], folder: Path) -> dict[str, int]:
+    """Rows by partitions as the files of a stored table; their names and bytes."""
+    folder.mkdir(parents=True)
+    for partition, part in rows.items():
+        pq.write_table(part.rename_columns([f"c{at}" for at in range(part.num_columns)]), folder / f"part-{partition:05}-of-tests.parquet")
+    return {path.name: path.stat().st_size for path in folder.iterdir()}
 
 
 def restore_flights(store: Store, folder: Path) -> dict[str, str]:

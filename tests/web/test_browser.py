@@ -14,9 +14,10 @@ from urllib.parse import quote, unquote
 import pyarrow.parquet as pq
 import pytest
 
-from airflow_lineage_provider import Lineage
+from airflow_lineage_provider import Lineage, Run
 from airflow_lineage_provider.answers.answer import Answer
 from airflow_lineage_provider.deriving.kept.answers import record_of
+from airflow_lineage_provider.errors import QueryTooSlow
 from airflow_lineage_provider.store import Store
 from tests.chromium import SHOTS, needs_chromium, started
 from tests.deriving import kept_examples
@@ -50,6 +51,10 @@ def address(application: Any, runs: dict[str, str]) -> Iterator[str]:
     thread.join(20)
 
 
+EXPECTED = ("409", "504")
+"""Answers that say how it is had otherwise, of which the browser complains."""
+
+
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
     with started() as made:
@@ -68,7 +73,10 @@ def opened(browser: Any, address: str, token: Callable[[str, str], str]) -> Iter
         page = context.new_page()
         page.set_default_timeout(15_000)
         page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.on("console", lambda said: complaints.append(said.text) if said.type == "error" and "409" not in said.text else None)
+        page.on(
+            "console",
+            lambda said: complaints.append(said.text) if said.type == "error" and not any(one in said.text for one in EXPECTED) else None,
+        )
         page.goto(f"{address}/{path}")
         return page
 
@@ -237,6 +245,26 @@ def test_why_not_is_asked_of_spark_and_its_answer_opened(
         with page.expect_download() as saved:
             page.get_by_role("button", name="Save CSV").click()
         assert saved.value.suggested_filename == f"{kept}.csv"
+
+
+def test_rows_that_take_long(opened: Callable[..., Any], runs: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    page_of = Run.page
+
+    def slow(run: Run, wanted: Any) -> Any:
+        if wanted.where and (run._lineage.query_seconds or 0) <= 2:
+            raise QueryTooSlow("a query was ended after 2 s")
+        return page_of(run, wanted)
+
+    monkeypatch.setattr(Run, "page", slow)
+    page = opened(f"lineage/tab#run={runs['judged']}&where=client_id+%3C+4")
+    page.get_by_text("a query was ended after 2 s").wait_for()
+    page.get_by_text("airflow-lineage explain").wait_for()
+    look(page, "rows-that-take-long")
+    page.get_by_role("button", name="Look longer").click()
+    page.get_by_text("Rows 1 to 3.").wait_for()
+    page.get_by_label("Filter, as Spark's SQL says it").fill("client_id < 3")
+    page.get_by_role("button", name="Filter", exact=True).click()
+    page.get_by_text("a query was ended after 2 s").wait_for()  # patience is for one question
 
 
 def test_rows_are_saved_as_files(opened: Callable[..., Any], runs: dict[str, str]) -> None:

@@ -30,9 +30,9 @@ UNKNOWN = -1
 class StoredOutputs:
     """`KeptRows` of the sources of one run."""
 
-    def __init__(self, runs: KnownRuns, reader: str, spark: SparkOnDemand) -> None:
+    def __init__(self, runs: KnownRuns, reader: str, spark: SparkOnDemand, seconds: float | None) -> None:
         self._runs = runs
-        self._tables = StoredTables(runs.store, runs.session, spark)
+        self._tables = StoredTables(runs.store, runs.session, spark, seconds)
         self._reader = reader
 
     def read(self, source: RecordedSource, keys: pa.Table) -> pa.Table | None:

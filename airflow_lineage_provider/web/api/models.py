@@ -99,12 +99,14 @@ class Sorted(Asked):
 
 
 class RowsAsked(Asked):
-    """Which rows of a result: a predicate as `explain` takes it, an order, and a page."""
+    """Which rows of a result: a predicate as `explain` takes it, an order, and a page. They are looked for as long as any answer may take
+    where it is said (``longer``), else as long as a person waits for a page."""
 
     where: Annotated[str | None, Field(max_length=MOST_CHARACTERS)] = None
     sort: Annotated[list[Sorted], Field(max_length=MOST_SORTED)] = []
     offset: Annotated[int, Field(ge=0, le=MOST_OFFSET)] = 0
     limit: Annotated[int, Field(ge=1, le=MOST_ROWS)] = 50
+    longer: bool = False
 
 
 class ColumnAnswer(BaseModel):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fastapi import APIRouter
 from fastapi.responses import Response
 
+from airflow_lineage_provider import settings
 from airflow_lineage_provider.deriving.result_page import PageWanted, ResultPage
 from airflow_lineage_provider.deriving.target import target_columns
 from airflow_lineage_provider.errors import LineageError
@@ -23,12 +24,13 @@ router = APIRouter(tags=["rows"])
 
 @router.post("/runs/{run_id}/rows", response_model=RowsAnswer, responses=FILES)
 async def rows(run_id: str, asked: RowsAsked, question: Asked, form: Wanted) -> RowsAnswer | Response:
-    """A page of the result's rows, from the store or from local files."""
+    """A page of the result's rows, from the store or from local files. A page that is not found soon is refused (504), with the lines that
+    have it explained elsewhere: ``longer``, and a file, takes as long as any answer may."""
     return await question.answered(lambda: _rows(question, run_id, asked, form), about="rows")
 
 
 def _rows(question: Question, run_id: str, asked: RowsAsked, form: Format) -> RowsAnswer | Response:
-    run = question.run(run_id)
+    run = question.run(run_id, None if asked.longer or form != "json" else settings.web_seconds_to_look())
     wanted = PageWanted(
         where=asked.where, order=[(one.column, one.descending) for one in asked.sort], offset=asked.offset, limit=asked.limit
     )

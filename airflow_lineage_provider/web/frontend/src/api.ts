@@ -125,6 +125,8 @@ export interface RowsAsked {
   sort: { column: string; descending: boolean }[];
   offset: number;
   limit: number;
+  /** For as long as any answer may take; else as long as people wait for a page. */
+  longer: boolean;
 }
 
 export type Target = { where: string } | { numbers: string[] };

@@ -3,7 +3,7 @@ import { useEffect, useState } from "react";
 
 import { Downloads } from "../Downloads";
 import { Trouble, Waiting } from "../Trouble";
-import { api, type RunDetails } from "../api";
+import { api, Problem, type RunDetails } from "../api";
 import { hashOf, type View } from "../place";
 import { count } from "../words";
 import { Answer } from "./Answer";
@@ -27,8 +27,10 @@ export function RowsView({ details, view, change }: Props) {
   const offset = Number(view["from"] ?? 0) || 0;
   const why = view["why"];
   const list: View = { where, sort: view["sort"] ?? "", from: view["from"] ?? "" };
-  const asked = { where: where || null, sort: sort ? [sort] : [], offset, limit: PAGE };
-  const saved = { ...asked, offset: 0, limit: MOST };
+  const [patient, bePatient] = useState("");
+  const looked = `${where}\n${view["sort"] ?? ""}`;
+  const asked = { where: where || null, sort: sort ? [sort] : [], offset, limit: PAGE, longer: patient === looked };
+  const saved = { ...asked, offset: 0, limit: MOST, longer: true };
   const found = useQuery({
     queryKey: ["rows", id, asked],
     queryFn: ({ signal }) => api.rows(id, asked, signal),
@@ -53,6 +55,11 @@ export function RowsView({ details, view, change }: Props) {
         </Answer>
       )}
       {found.error && <Trouble error={found.error} />}
+      {!asked.longer && found.error instanceof Problem && found.error.name === "QueryTooSlow" && (
+        <button type="button" onClick={() => bePatient(looked)}>
+          Look longer
+        </button>
+      )}
       {found.isPending && <Waiting what="Reading rows" />}
       {found.data && !found.error && (
         <>
@@ -95,7 +102,7 @@ function sorted(text: string | undefined): { column: string; descending: boolean
 }
 
 function NotStored({ id }: { id: string }) {
-  const found = useQuery({ queryKey: ["rows", id, "none"], queryFn: ({ signal }) => api.rows(id, { where: null, sort: [], offset: 0, limit: 1 }, signal) });
+  const found = useQuery({ queryKey: ["rows", id, "none"], queryFn: ({ signal }) => api.rows(id, { where: null, sort: [], offset: 0, limit: 1, longer: false }, signal) });
   return found.error ? <Trouble error={found.error} /> : <Waiting what="Reading rows" />;
 }
 
