@@ -14,6 +14,7 @@ from airflow_lineage_provider.recording import RecordedPlan
 from airflow_lineage_provider.recording import read as read_record
 from airflow_lineage_provider.records.run import RunRecord
 from airflow_lineage_provider.render.progress import watched
+from airflow_lineage_provider.render.withheld import error_shown
 from airflow_lineage_provider.secrecy import Secrets
 from airflow_lineage_provider.secrecy.failures import guarded
 from airflow_lineage_provider.secrecy.sealing import given_again
@@ -55,7 +56,7 @@ class Asking:
     def check_complete(self) -> None:
         """:raises RunNotComplete: the run failed, was dropped, is still going, or its lineage was lost."""
         if self.record.status != "complete":
-            because = f": {self.record.error}" if self.record.error else ""
+            because = f": {error_shown(self.record.error)}" if self.record.error else ""
             raise RunNotComplete(f"run {self.record.id} of {self.record.pipeline} is {self.record.status}{because}")
 
     def secrets(self, given: Mapping[str, Any]) -> Secrets:

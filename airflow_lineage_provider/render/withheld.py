@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 HIDDEN = "hidden columns"
 _PLAIN = re.compile(r"_\d+$")
+_KIND = re.compile(r"(lineage incomplete|[A-Za-z_]\w*): ")
+_UNTOLD = "the rest is not shown here, since it may have values of columns that are withheld; the log of its task says it"
 _WORD = re.compile(r"\w+")
 
 
@@ -151,6 +153,16 @@ def text_shown(text: str, hide: Sequence[str] = (), mask: Sequence[str] = ()) ->
     """A message that may be about any run: without the literals beside a word that names a column which is withheld."""
     discretion, words = Discretion.of(hide, mask), set(_WORD.findall(text))
     return Redaction(frozenset(filter(discretion.hides, words)), frozenset(filter(discretion.masks, words))).text(text)
+
+
+def error_shown(error: str) -> str:
+    """What a run's record says of its failure: where columns are withheld, of an error its kind alone.
+
+    What failed may tell any value in its message, in words that no pattern finds: the settings that hold where it is read need not be those
+    of the driver that wrote it.
+    """
+    kind = _KIND.match(error)
+    return f"{kind[1]}: {_UNTOLD}" if kind is not None and Discretion.of() else error
 
 
 def remarks_shown(remarks: Sequence[Guarantee], hide: Sequence[str] = (), mask: Sequence[str] = ()) -> tuple[Guarantee, ...]:

@@ -15,6 +15,7 @@ from airflow_lineage_provider.recorded_run import Run
 from airflow_lineage_provider.recording import redaction_of, tables_of
 from airflow_lineage_provider.records.run import RunHead
 from airflow_lineage_provider.render.askable import askable_columns, askable_of_source
+from airflow_lineage_provider.render.withheld import error_shown
 from airflow_lineage_provider.store.run_list import RunsWanted
 from airflow_lineage_provider.web.api.models import RunAnswer, RunDetails, RunsAnswer, SegmentAnswer, SourceAnswer, StoredAnswer
 from airflow_lineage_provider.web.asking import Asked, Question
@@ -62,7 +63,7 @@ def run_answer(run: RunHead, stored_bytes: int) -> RunAnswer:
     one, context = summary_of(run), run.airflow or {}
     return RunAnswer(
         id=one.id, pipeline=one.pipeline, status=one.status, started=one.started, seconds=one.seconds, strategy=one.strategy,
-        reasons=one.reasons, rows=one.rows, error=one.error, dag_id=run.dag_id, dag_run_id=run.dag_run_id,
+        reasons=one.reasons, rows=one.rows, error=error_shown(one.error), dag_id=run.dag_id, dag_run_id=run.dag_run_id,
         task_id=run.task_id, stored_bytes=stored_bytes,
         map_index=_number(context.get("map_index")), try_number=_number(context.get("try_number")),
     )  # fmt: skip
