@@ -20,6 +20,7 @@ from airflow_lineage_provider.answers.values import jsonable, links_by_row, rows
 from airflow_lineage_provider.errors import InvalidOption, PayloadError
 from airflow_lineage_provider.reasons.features import Feature
 from airflow_lineage_provider.reasons.payload import Attributions, Payload, from_json, total, untraced
+from airflow_lineage_provider.reasons.untold import withholds_any
 from airflow_lineage_provider.shown import shown
 
 if TYPE_CHECKING:
@@ -190,6 +191,8 @@ class _Told:
         if not isinstance(read, Attributions):
             kind = "none" if read is None else type(read).__name__
             return (), "", f"a letter tells factors with their contributions, and the decision's reason is of another kind: {kind}"
+        if withholds_any(read):
+            return (), read.output_space, "features of the decision are withheld here: what counted most is not known without them"
         sign = self._sign(value, read)
         if sign is None:
             return (), read.output_space, _unsaid(read.label)

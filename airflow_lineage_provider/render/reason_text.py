@@ -11,6 +11,7 @@ from typing import Any
 from airflow_lineage_provider.answers.values import brief, number, text_of, visible
 from airflow_lineage_provider.errors import PayloadError
 from airflow_lineage_provider.reasons.apart import NOTHING_APART, Relations, filled
+from airflow_lineage_provider.reasons.discretion import MASK
 from airflow_lineage_provider.reasons.features import NOTHING_SAID, Names
 from airflow_lineage_provider.reasons.payload import (
     Attribution,
@@ -24,6 +25,7 @@ from airflow_lineage_provider.reasons.payload import (
     from_json,
     total,
 )
+from airflow_lineage_provider.reasons.untold import is_untold, withholds_any
 from airflow_lineage_provider.render.naming import feature_of, label_of, named
 
 POOR_FIT = 0.5
@@ -56,17 +58,19 @@ def read(text: str | None, relations: Relations = NOTHING_APART) -> Payload | Un
 
 @dataclass(frozen=True, kw_only=True)
 class Bar:
-    """One feature: ``share`` is the contribution as a part of the largest, from -1 to 1; ``exact`` is told on hovering."""
+    """One feature: ``share`` is the contribution as a part of the largest, from -1 to 1; ``exact`` is told on hovering. ``untold``: it
+    stands for features that are withheld."""
 
     feature: str
     value: str
     contribution: float
     share: float
     exact: str = ""
+    untold: bool = False
 
     @property
     def number(self) -> str:
-        return brief(self.contribution, sign=True)
+        return MASK if self.untold else brief(self.contribution, sign=True)
 
     @property
     def text(self) -> str:
@@ -85,13 +89,15 @@ class BarChart:
 
 
 def bar_chart(reason: Attributions, limit: int, names: Names = NOTHING_SAID) -> BarChart:
-    """The ``limit`` largest contributions by size (of equal ones, those that come first in the reason)."""
-    ordered = sorted(reason.features, key=lambda each: -_size(each.contribution))
-    largest = max((_size(each.contribution) for each in reason.features), default=0.0)
-    kept = ordered if len(ordered) <= limit else ordered[:limit]
-    bars = tuple(_bar(each, largest, names) for each in kept)
-    rest = ordered[len(kept) :]
-    return BarChart(bars=bars, rest=len(rest), rest_sum=_sum(rest), sum=_sum(reason.features))
+    """The ``limit`` largest contributions by size (of equal ones, those that come first in the reason), and after them that nothing is told
+    of those that are withheld."""
+    told = [each for each in reason.features if not is_untold(each)]
+    ordered = sorted(told, key=lambda each: -_size(each.contribution))
+    largest = max((_size(each.contribution) for each in told), default=0.0)
+    kept, rest = ordered[:limit], ordered[limit:]
+    bars = [_bar(each, largest, names) for each in kept]
+    untold = [Bar(feature=each.feature, value="", contribution=0.0, share=0.0, untold=True) for each in reason.features if is_untold(each)]
+    return BarChart(bars=(*bars, *untold), rest=len(rest), rest_sum=_sum(rest), sum=_sum(told))
 
 
 def _bar(each: Attribution, largest: float, names: Names) -> Bar:
@@ -135,6 +141,8 @@ def adds_up(reason: Attributions) -> bool | None:
 
 def sum_text(reason: Attributions) -> str:
     """The sum in words, the residual always in it."""
+    if withholds_any(reason):
+        return "base value, output and sum are not shown: they would tell what the withheld features contributed"
     total = f"base value {number(reason.base_value)}, contributions {number(_sum(reason.features), sign=True)}"
     if reason.output is None or reason.residual is None:
         return f"{total}; the method states no output, so what is left unexplained is not known"
@@ -227,7 +235,7 @@ def overall(reasons: Iterable[Reason | None], names: Names = NOTHING_SAID, limit
 def _overall(what: str, group: list[Attributions], names: Names, limit: int) -> Overall:
     totals: dict[str, float] = {}
     for reason in group:
-        for each in reason.features:
+        for each in (one for one in reason.features if not is_untold(one)):
             totals[each.feature] = totals.get(each.feature, 0.0) + (abs(each.contribution) if math.isfinite(each.contribution) else 0.0)
     ordered = sorted(((total / len(group), name) for name, total in totals.items()), key=lambda each: -each[0])
     largest = ordered[0][0] if ordered else 0.0

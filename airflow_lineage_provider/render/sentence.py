@@ -111,7 +111,7 @@ def _attributed(reason: Attributions, value: Any, names: Names) -> str:
     for_it = [bar for bar in bars if bar.contribution * direction > 0]
     told = _largest([(f"{bar.text} ({bar.number})", abs(bar.contribution)) for bar in for_it or bars])
     if not told:
-        return "; no feature contributed"
+        return "; what counted is withheld" if any(bar.untold for bar in chart.bars) else "; no feature contributed"
     return f", mostly because {listed(told)}" if for_it else f"; what counted most: {listed(told)}"
 
 

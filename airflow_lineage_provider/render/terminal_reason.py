@@ -68,9 +68,10 @@ def _attributions(reason: Attributions, names: Names) -> Iterator[RenderableType
     yield Text(f"what moved {words.explained(reason)}:", style="dim")
     made = Table.grid(padding=(0, 1))
     for one in chart.bars:
-        name = Text(shortened(one.feature, 28)).append(f" = {shortened(one.value, 18)}", style="dim")
-        style = DOWN if one.contribution < 0 else UP
-        made.add_row(name, bar(one.share), Text(number(one.contribution, sign=True), style=style, justify="right"))
+        name = Text(shortened(one.feature, 28)).append(f" = {shortened(one.value, 18)}" if one.value else "", style="dim")
+        style = "dim" if one.untold else DOWN if one.contribution < 0 else UP
+        told = one.number if one.untold else number(one.contribution, sign=True)
+        made.add_row(name, bar(one.share), Text(told, style=style, justify="right"))
     yield made
     if chart.rest:
         yield Text(f"… and {chart.rest:,} smaller, {number(chart.rest_sum, sign=True)} together", style="dim")

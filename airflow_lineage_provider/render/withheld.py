@@ -13,8 +13,9 @@ from airflow_lineage_provider.errors import PayloadError
 from airflow_lineage_provider.reasons.apart import named_by
 from airflow_lineage_provider.reasons.discretion import MASK, NO_DISCRETION, Discretion, Redaction
 from airflow_lineage_provider.reasons.features import Names
-from airflow_lineage_provider.reasons.payload import Attribution, Attributions, Json, TextSpans, from_json, to_json, untraced
+from airflow_lineage_provider.reasons.payload import Attributions, Json, TextSpans, from_json, to_json, untraced
 from airflow_lineage_provider.reasons.traced import Traced
+from airflow_lineage_provider.reasons.untold import withholds_any, without
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -227,7 +228,8 @@ def reasons_shown(made: Reasons, discretion: Discretion) -> Reasons:
     kept = [at for at in arguments if not discretion.hides(rows.column_names[at])]
     pairs = zip(rows.columns[-1].to_pylist(), _withheld(made, discretion), strict=True)
     places = {at - 1: place for place, at in enumerate(kept) if not discretion.masks(rows.column_names[at])}
-    texts = [_cells_shown(_reason(text, discretion, withheld), places) for text, withheld in pairs]
+    of = {name: rows.column_names[place + 1] for name, place in made.names.places.items()}
+    texts = [_cells_shown(_reason(text, discretion, withheld, of), places) for text, withheld in pairs]
     judged = table_shown(rows.select(kept), discretion) if kept else rows.select([])
     columns = [rows.column(0), *judged.columns, rows.column(rows.num_columns - 2), pa.array(texts, pa.string())]
     named = pa.table(columns, names=[rows.column_names[0], *judged.column_names, *rows.column_names[-2:]])
@@ -250,8 +252,8 @@ def _names_shown(names: Names, kept: list[int], discretion: Discretion, columns:
     return Names(told, {name: place for name, place in moved.items() if name in told}, names.outcome)
 
 
-def _reason(text: str | None, discretion: Discretion, withheld: list[Any]) -> str | None:
-    """A reason without the features, and the texts, that are withheld. What contributed is still told: the sum stays the output."""
+def _reason(text: str | None, discretion: Discretion, withheld: list[Any], of: Mapping[str, str]) -> str | None:
+    """A reason without the features, and the texts, that are withheld; ``of``: the arguments that features are known to be of."""
     reason = _read(text)
     match reason:
         case None if text is None:
@@ -259,14 +261,15 @@ def _reason(text: str | None, discretion: Discretion, withheld: list[Any]) -> st
         case None:
             return to_json(Json("a reason that this release cannot read is not shown: it may tell what is withheld"))
         case Attributions():
-            return to_json(replace_features(reason, discretion))
+            return to_json(without(reason, lambda name: discretion.withholds(name) or (name in of and discretion.withholds(of[name]))))
         case TextSpans() if reason.text is not None and reason.text in withheld:
             return to_json(_without_text(reason))
         case Json():
             return to_json(Json(_value(reason.value, discretion)))
         case Traced():
-            own = _reason(to_json(reason.reason), discretion, withheld)
-            return None if own is None else to_json(replace(reason, reason=untraced(from_json(own))))
+            own = untraced(from_json(_reason(to_json(reason.reason), discretion, withheld, of) or ""))
+            # Its cells are found by the features' places.
+            return to_json(own if isinstance(own, Attributions) and withholds_any(own) else replace(reason, reason=own))
     return text
 
 
@@ -284,20 +287,6 @@ def _cells_shown(text: str | None, places: Mapping[int, int]) -> str | None:
 
 def _without_text(reason: TextSpans) -> TextSpans:
     return TextSpans((), None, reason.method, reason.label, reason.output, reason.output_space, reason.fit)
-
-
-def replace_features(reason: Attributions, discretion: Discretion) -> Attributions:
-    """The hidden features as one, with the sum of their contributions; of masked ones no value."""
-    shown = [
-        Attribution(one.feature, MASK if discretion.masks(one.feature) else one.value, one.contribution)
-        for one in reason.features
-        if not discretion.hides(one.feature)
-    ]
-    hidden = [one.contribution for one in reason.features if discretion.hides(one.feature)]
-    rest = [Attribution(HIDDEN, MASK, sum(hidden))] if hidden else []
-    return Attributions(
-        (*shown, *rest), reason.base_value, reason.output, reason.output_space, reason.label, reason.method, reason.fit
-    )  # fmt: skip
 
 
 def _value(value: Any, discretion: Discretion) -> Any:

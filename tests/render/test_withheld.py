@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Callable
 from typing import Any
@@ -95,11 +96,66 @@ def test_the_settings_hide_and_arguments_only_add(monkeypatch: pytest.MonkeyPatc
     assert "income" not in answer().to_html(hide=["income"])
 
 
-def test_what_a_hidden_feature_contributed_is_still_in_the_sum() -> None:
-    (reason,) = shown(answer(), hide=["black"]).reasons["credit_exam"].payloads()
+@pytest.mark.parametrize(
+    ("how", "expected"),
+    [
+        ({"hide": ["black"]}, [("income", 0.25), ("ssn", 0.5)]),
+        ({"mask": ["black"]}, [("income", 0.25), ("ssn", 0.5)]),
+        ({"hide": ["black"], "mask": ["ssn"]}, [("income", 0.25)]),
+    ],
+)
+def test_what_a_withheld_feature_contributed_cannot_be_told(how: dict[str, Any], expected: list[tuple[str, float]]) -> None:
+    """Neither by itself nor as what the others leave of the output."""
+    (reason,) = shown(answer(), **how).reasons["credit_exam"].payloads()
     assert isinstance(reason, payload.Attributions)
-    assert [(one.feature, one.contribution) for one in reason.features] == [("income", 0.25), ("ssn", 0.5), ("hidden columns", 0.125)]
-    assert reason.residual == 0
+    *told, line = reason.features
+    assert [(one.feature, one.contribution) for one in told] == expected
+    assert (line.feature, line.value) == ("withheld features", MASK)
+    assert math.isnan(line.contribution)
+    assert math.isnan(reason.base_value)
+    assert reason.output is reason.residual is None
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_the_line_of_withheld_features_has_no_number(way: Callable[..., str]) -> None:
+    without = way(answer(), mask=["black"])
+    assert "withheld features" in without
+    assert "0.125" not in without
+    assert "0.875" not in without
+    assert "0.12" in way(answer())
+
+
+def test_a_feature_of_a_withheld_argument_is_withheld_by_whatever_name() -> None:
+    reason = payload.Attributions(
+        (payload.Attribution("of their origin", SECRET, 0.125), payload.Attribution("income", 1, 0.5)), 0.0, 0.625
+    )
+    decided = examples.reasons({"income": [1], "black": [SECRET]}, ["Reject"], [reason])
+    made = answer(reasons={"credit_exam": Reasons(decided, names=Names({}, {"of their origin": 1}))})
+    (told,) = shown(made, mask=["black"]).reasons["credit_exam"].payloads()
+    assert isinstance(told, payload.Attributions)
+    assert [one.feature for one in told.features] == ["income", "withheld features"]
+
+
+def test_a_traced_attribution_loses_its_cells_with_its_features() -> None:
+    """They are found by the places of the features, which are others without those that are withheld."""
+    path = payload.ArrayPath(("multiply",), "sha256:" + "0" * 64, "exact")
+    own = payload.Attributions((payload.Attribution("ssn", SECRET, 0.125), payload.Attribution("tone", 2, 0.5)), 0.0)
+    reason = payload.Traced(own, (2,), (payload.ArraySource("photo", (2,), (path,), 0),))
+    decided = examples.reasons({"photo": [b"x"], "ssn": [SECRET]}, ["Reject"], [reason])
+    made = examples.explanation(reasons={"f": Reasons(decided)})
+    texts = [shown(made, mask=[name]).reasons["f"].rows.columns[-1].to_pylist()[0] for name in ("another", "ssn")]
+    assert ["sources" in one for one in texts] == [True, False]
+    assert payload.from_json(texts[1]).features[0] == payload.Attribution("tone", 2, 0.5)  # type: ignore[union-attr]
+
+
+def test_a_letter_is_not_written_without_features() -> None:
+    """What counted most might be among them."""
+    outcome = Feature(favourable=("Accept",))
+    made = answer()
+    said = Names({"income": Feature(against="low")}, {}, outcome)
+    made = answer(reasons={"credit_exam": Reasons(made.reasons["credit_exam"].rows, names=said)})
+    assert "withheld" in made.letters(mask=["ssn"])[0].problem
+    assert "withheld" not in made.letters(mask=["another"])[0].problem
 
 
 def test_names_stay_with_their_arguments() -> None:
