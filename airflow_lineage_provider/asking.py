@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from airflow_lineage_provider import settings
+from airflow_lineage_provider.answers.carrying import with_carried
 from airflow_lineage_provider.answers.summary import summary_of
 from airflow_lineage_provider.errors import RunNotComplete, StoreNotPermitted
 from airflow_lineage_provider.progress import Progress
+from airflow_lineage_provider.reasons.discretion import Discretion
 from airflow_lineage_provider.recording import RecordedPlan
 from airflow_lineage_provider.recording import read as read_record
 from airflow_lineage_provider.records.run import RunRecord
@@ -51,7 +54,12 @@ class Asking:
         :raises RunNotComplete: the run failed, was dropped, is still going, or its lineage was lost.
         """
         self.check_complete()
-        return read_record(self.record)
+        found = read_record(self.record)
+        return replace(found, behind=self._lineage.carried_by(self.record.id)) if Discretion.of() else found
+
+    def shown_later(self, answer: Answer) -> Answer:
+        """An answer with what its columns carry, where the settings withhold any."""
+        return with_carried(answer, self._lineage.carried_by) if Discretion.of() else answer
 
     def check_complete(self) -> None:
         """:raises RunNotComplete: the run failed, was dropped, is still going, or its lineage was lost."""
@@ -69,7 +77,8 @@ class Asking:
     def bound(self, secrets: Secrets) -> RecordedPlan:
         """The run's plan with the secret parameters back in their places."""
         if not secrets.values:
-            return self.plan
+            self.check_complete()
+            return read_record(self.record)
         return read_record(self.record, secrets.bound(self.record.plan))
 
     def asked(self, progress: Progress, secrets: Secrets, runs: KnownRuns, *, across: bool = False, save: bool = False) -> AskedRun:
@@ -121,7 +130,7 @@ class Asking:
         secrets = self.secrets(params or {})
         with guarded(secrets.message), watched(progress, f"{what} {self.record.pipeline}") as stages:
             found = self._lineage.lasting(lambda: asked(stages))
-        return without_secrets(found, secrets)
+        return self.shown_later(without_secrets(found, secrets))
 
     def streamed(
         self, what: str, params: Mapping[str, Any] | None, progress: Progress | bool | None, question: Callable[[AskedRun], Parts]

@@ -158,7 +158,7 @@ class ExplanationsOfRun(ABC):
             return saved(explanation, self._lineage.store, wanted.context, wanted.place) if wanted.save else explanation
 
         with guarded(secrets.message), watched(progress, what) as stages, heartbeat(lambda: self._lineage.spark, stages) as told:
-            return self._lineage.lasting(lambda: question(told))
+            return self._asking.shown_later(self._lineage.lasting(lambda: question(told)))
 
     def _derived(self, wanted: Wanted, secrets: Secrets, runs: KnownRuns, told: Progress) -> Explanation:
         from airflow_lineage_provider.deriving.across.across import Across

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from airflow_lineage_provider.answers.lineage_rows import LineageRows
     from airflow_lineage_provider.answers.safe_columns import SafeColumns
     from airflow_lineage_provider.capture.wanted import Capture
+    from airflow_lineage_provider.reasons.discretion import Carried
     from airflow_lineage_provider.records.run import RunHead, RunRecord
     from airflow_lineage_provider.running.run import Request
     from airflow_lineage_provider.sketches.wanted import SketchOn
@@ -103,6 +104,7 @@ class Lineage(LineageOfStreams, LineageOfWrites, PlansOfDags, ProfileOfTables, S
         self.spark = spark
         self._start_spark = start_spark
         self.on_store_failure = on_store_failure
+        self.carried: dict[str, Carried] = {}
         self._owns_store = not isinstance(store, Store)
         self._url = store.url if isinstance(store, Store) else store
         self._store = store if isinstance(store, Store) else None

@@ -16,9 +16,10 @@ from airflow_lineage_provider.plan.names import free_name
 from airflow_lineage_provider.plan.operators import Plan, Source
 from airflow_lineage_provider.plan.segments import SegmentedPlan
 from airflow_lineage_provider.plan.walk import operators, transform_up
-from airflow_lineage_provider.reasons.discretion import Discretion, Redaction
+from airflow_lineage_provider.reasons.discretion import Carried, Discretion, Redaction
 from airflow_lineage_provider.records.run import RecordedInput, RowsOfLineage, RunRecord
 from airflow_lineage_provider.records.versions import SourceVersion
+from airflow_lineage_provider.tracing.columns.carried import carried
 from airflow_lineage_provider.tracing.trace import TracedRun
 
 if TYPE_CHECKING:
@@ -55,11 +56,16 @@ class RecordedSource:
 
 @dataclass(frozen=True, kw_only=True)
 class RecordedPlan:
-    """A run's plan, what was materialized of it, and its sources by leaf number."""
+    """A run's plan, what was materialized of it, and its sources by leaf number.
+
+    ``behind``: the columns whose values those of its result and of its sources carry, as far as the runs that wrote these know more than
+    the plan itself (`discretion_of`).
+    """
 
     plan: SegmentedPlan
     materialized: Mapping[int, MaterializedSegment]
     sources: Mapping[int, RecordedSource]
+    behind: Carried | None = None
 
     @property
     def ansi(self) -> bool:
@@ -197,9 +203,27 @@ def empty_rows(source: RecordedSource) -> pa.Table:
     return with_interval_types(pa.table([pa.array([], to_arrow(one)) for one in types], names=list(source.source.columns)), types)
 
 
+def carried_by_plan(plan: RecordedPlan) -> Carried:
+    """The source columns whose values the columns of a run's result carry, as its plan says."""
+    tables = {one.source.leaf: name for name, leaves in tables_of(plan).items() for one in leaves}
+    columns = {leaf: one.source.columns for leaf, one in plan.sources.items()}
+    return {
+        ("", name): frozenset((tables[leaf], columns[leaf][at]) for leaf, at in found if leaf in tables)
+        for name, found in carried(plan.plan).items()
+    }
+
+
+def discretion_of(plan: RecordedPlan) -> Discretion:
+    """What is withheld of a run under the settings: of its sources by their names, and of its result what carries their values, too."""
+    discretion = Discretion.of()
+    if not discretion:
+        return discretion
+    return discretion.following(plan.behind if plan.behind is not None else carried_by_plan(plan))
+
+
 def redaction_of(plan: RecordedPlan) -> Redaction:
     """What a message about a run may not tell: columns of its result and of its sources."""
-    discretion = Discretion.of()
+    discretion = discretion_of(plan)
     if not discretion:
         return Redaction()
     names = {(name, "") for name in (*plan.plan.names, *(a.name for one in plan.sources.values() for a in one.source.output))}

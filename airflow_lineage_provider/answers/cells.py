@@ -17,7 +17,7 @@ from airflow_lineage_provider.answers.values import links_by_row, rows_of
 from airflow_lineage_provider.errors import PlanError
 from airflow_lineage_provider.plan.guarantees import ORDER
 from airflow_lineage_provider.reasons.traced import ArrayPath, ArraySource, Traced
-from airflow_lineage_provider.tracing.columns.arguments import argument_lineage
+from airflow_lineage_provider.tracing.columns.arguments import CalledWith, argument_lineage
 from airflow_lineage_provider.tracing.columns.lineage import ColumnInput
 
 if TYPE_CHECKING:
@@ -160,9 +160,24 @@ class CellsOf:
     def _links(self) -> dict[int, dict[str, tuple[int, ...]]]:
         return links_by_row(self.explanation.reasons[self.udf].links)
 
-    @cached_property
+    @property
     def inputs(self) -> Sequence[Sequence[ColumnInput]] | str:
         """Of each argument the columns, of all calls that may have made these decisions; or why they are not known."""
+        if isinstance(self._calls, str):
+            return self._calls
+        each = zip(*(one.arguments for one in self._calls), strict=True)
+        return [tuple(dict.fromkeys(itertools.chain(*of))) for of in each]
+
+    @property
+    def carried(self) -> Sequence[Collection[tuple[str, str]]] | str:
+        """Of each argument the source columns, each with its table, whose values it carries; or why they are not known."""
+        if isinstance(self._calls, str):
+            return self._calls
+        return [frozenset().union(*of) for of in zip(*(one.carried for one in self._calls), strict=True)]
+
+    @cached_property
+    def _calls(self) -> Sequence[CalledWith] | str:
+        """The calls that may have made these decisions; or why they are not known."""
         made = self.explanation.reasons[self.udf]
         if self.explanation.plan is None or made.run_id not in ("", self.explanation.run.id):
             return "the plan of the run that called the UDF is not in this answer"
@@ -171,10 +186,8 @@ class CellsOf:
         except PlanError as error:
             return f"the columns behind the arguments are not known: {error}"
         width = made.rows.num_columns - 3
-        fitting = [one.arguments for one in calls if len(one.arguments) == width]
-        if not fitting:
-            return "no call of the UDF is in the plan"
-        return [tuple(dict.fromkeys(found for call in fitting for found in call[at])) for at in range(width)]
+        fitting = [one for one in calls if len(one.arguments) == width]
+        return fitting or "no call of the UDF is in the plan"
 
 
 def _nowhere(cause: str) -> Place:

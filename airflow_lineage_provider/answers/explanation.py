@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from airflow_lineage_provider.answers.letters import Letters
     from airflow_lineage_provider.plan.segments import SegmentedPlan
+    from airflow_lineage_provider.reasons.discretion import Carried
     from airflow_lineage_provider.tracing.strategies import Choice
     from airflow_lineage_provider.tracing.trace import TracingQuery
 
@@ -94,7 +95,7 @@ class Explanation:
     ``images``: by path, the images that arguments of decisions name (`settings.image_roots` says which files are read).
     ``blanked``: what became of decisions where cells of their arguments were blank (``verify=True``).
     ``redaction``: what this copy of an answer is shown without (`render.withheld`); nothing in an answer as it is derived or read from
-    the store.
+    the store. ``carried``: the columns whose values its columns carry, where that was asked for (`answers.carrying`).
     """
 
     id: str
@@ -117,6 +118,7 @@ class Explanation:
     choices: tuple[Choice, ...] = ()
     images: Mapping[str, Image] = field(default_factory=dict)
     redaction: Redaction = NOTHING_WITHHELD
+    carried: Carried | None = field(default=None, compare=False)
     seconds: float = 0.0
 
     def __post_init__(self) -> None:

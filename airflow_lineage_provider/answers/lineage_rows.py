@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from airflow_lineage_provider.answers.explanation import RunSummary
     from airflow_lineage_provider.plan.guarantees import Guarantee
+    from airflow_lineage_provider.reasons.discretion import Carried
 
 
 class Shown(ABC):
@@ -66,7 +67,7 @@ class LineageRows(ShownAsPage):
     many rows were asked about, and ``asked_table`` the source table that they are of (empty: they are rows of the result); of an answer
     that is not ``is_linked`` neither ``links`` nor ``asked_rows`` is known. ``numbers`` are those of rows of the result, as `Run.numbered`
     takes them; ``keys`` the lineage keys of rows of a source table. ``id`` finds a kept answer again (`Lineage.answer`); empty where it was
-    not kept.
+    not kept. ``carried`` is as of `Explanation`.
     """
 
     run: RunSummary
@@ -84,6 +85,7 @@ class LineageRows(ShownAsPage):
     asked_table: str = ""
     id: str = ""
     is_linked: bool = True
+    carried: Carried | None = field(default=None, compare=False)
 
     def __len__(self) -> int:
         return int(self.rows.num_rows)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from typing import Literal as OneOf
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from airflow_lineage_provider.answers.fates import Fates
+    from airflow_lineage_provider.reasons.discretion import Carried
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,7 +110,7 @@ class WhyNot:
     (rows that nothing tells apart are followed together). ``fates`` is a sequence with one entry a row and way, row by row: a `Fate` is
     made when it is looked at, since there may be a million. ``guarantee`` is ``exact``; ``superset`` where a row stands for several;
     ``unavailable`` where the answer cannot be relied on, with the cause. ``id`` finds a kept answer again (`Lineage.answer`); empty where
-    it was not kept.
+    it was not kept. ``carried`` is as of `Explanation`.
     """
 
     run: RunSummary
@@ -122,6 +123,7 @@ class WhyNot:
     stale: tuple[str, ...] = ()
     seconds: float = 0.0
     id: str = ""
+    carried: Carried | None = field(default=None, compare=False)
 
     def counts(self) -> dict[str, int]:
         """How many rows were asked about, as ``target``, and how many of them are in the lineage of the result."""

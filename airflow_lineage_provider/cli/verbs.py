@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 def run(options: Namespace, out: Streams) -> int:
     """Run a pipeline; the answer is the run and the first rows of its result."""
     from airflow_lineage_provider.reasons.discretion import Discretion
+    from airflow_lineage_provider.recording import carried_by_plan
     from airflow_lineage_provider.render.withheld import table_shown
 
     load_imports(options.imports)
@@ -73,7 +74,9 @@ def run(options: Namespace, out: Streams) -> int:
         # A result that was only written somewhere would have to be computed again to be shown.
         result = made.result_table(limit=options.rows) if made.summary.rows is not None else None
         if result is not None:
-            result = table_shown(result, Discretion.of(options.hide, options.mask))
+            discretion = Discretion.of(options.hide, options.mask)
+            carried = carried_by_plan(made.plan) if discretion and not made.lineage_lost else {}
+            result = table_shown(result, discretion.following(carried))
         _show_run(made, result, options, out)
         if made.lineage_lost:
             out.say(f"warning: {made.lineage_lost}")

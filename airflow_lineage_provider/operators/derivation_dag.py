@@ -107,7 +107,7 @@ class AskedDerivationOperator(DeriveAugmentedLineageOperator):
         from airflow_lineage_provider.render.askable import check_source_askable
 
         asked = asked_of(self.target, self.table, run.plan, at=self.at)
-        check_source_askable(columns_read(asked), asked.table)
+        check_source_askable(columns_read(asked), asked.table, run.plan)
 
 
 def derivation_dag(

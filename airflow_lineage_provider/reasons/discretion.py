@@ -7,15 +7,18 @@ back: pages, terminals, documents, messages of errors. What is stored, and what 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
-from typing import Any
+from typing import Any, TypeAlias
 
 from airflow_lineage_provider import settings
 from airflow_lineage_provider.reasons.masking_hook import Hook, masking_hook
 
 MASK = "•••"
+
+Carried: TypeAlias = Mapping[tuple[str, str], frozenset[tuple[str, str]]]
+"""Columns by their tables (of a result: no table) that carry values of others, by theirs."""
 
 _NUMBER = re.compile(r"_\d+$")
 _LITERAL = re.compile(r"'(?:[^'\\]|\\.|'')*'|(?<![\w•])-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?(?!\w)")
@@ -23,11 +26,13 @@ _LITERAL = re.compile(r"'(?:[^'\\]|\\.|'')*'|(?<![\w•])-?\d+(?:\.\d+)?(?:[eE][
 
 @dataclass(frozen=True)
 class Discretion:
-    """Patterns of columns to hide and to mask."""
+    """Patterns of columns to hide and to mask; and of one answer, or run, the columns (table, name) that carry values of such columns."""
 
     hide: tuple[str, ...] = ()
     mask: tuple[str, ...] = ()
     hook: Hook | None = None
+    hidden: frozenset[tuple[str, str]] = frozenset()
+    masked: frozenset[tuple[str, str]] = frozenset()
 
     @classmethod
     def of(cls, hide: Sequence[str] = (), mask: Sequence[str] = ()) -> Discretion:
@@ -44,15 +49,31 @@ class Discretion:
         return self.hook is not None or any(set(".*?[") & set(one) for one in (*self.hide, *self.mask))
 
     def __or__(self, other: Discretion) -> Discretion:
-        return Discretion(_patterns([*self.hide, *other.hide]), _patterns([*self.mask, *other.mask]), self.hook or other.hook)
+        return Discretion(
+            _patterns([*self.hide, *other.hide]), _patterns([*self.mask, *other.mask]), self.hook or other.hook,
+            self.hidden | other.hidden, self.masked | other.masked,
+        )  # fmt: skip
+
+    def following(self, carried: Carried) -> Discretion:
+        """The same, and what withholds a column withholds those that carry its values.
+
+        >>> made = Discretion(mask=("client.ssn",)).following({("", "number"): frozenset({("client", "ssn")})})
+        >>> made.masks("number"), made.masks("number", "client")
+        (True, False)
+        """
+        hidden = frozenset(_key(*one) for one, of in carried.items() if any(self.hides(name, table) for table, name in of))
+        masked = frozenset(_key(*one) for one, of in carried.items() if any(self.masks(name, table) for table, name in of))
+        return replace(self, hidden=self.hidden | hidden, masked=self.masked | masked) if hidden or masked else self
 
     def hides(self, column: str, table: str = "") -> bool:
         """Is the column to be left out?"""
-        return _matches(self.hide, column, table) or self._asked(column, table) == "hide"
+        return _matches(self.hide, column, table) or _key(table, column) in self.hidden or self._asked(column, table) == "hide"
 
     def masks(self, column: str, table: str = "") -> bool:
         """Are the column's values not to be told? (A hidden one is not masked.)"""
-        return not self.hides(column, table) and (_matches(self.mask, column, table) or self._asked(column, table) == "mask")
+        if self.hides(column, table):
+            return False
+        return _matches(self.mask, column, table) or _key(table, column) in self.masked or self._asked(column, table) == "mask"
 
     def _asked(self, column: str, table: str) -> str | None:
         if self.hook is None:
@@ -99,6 +120,10 @@ NOTHING_WITHHELD = Redaction()
 def _named(names: frozenset[str]) -> re.Pattern[str]:
     # Plans tell columns of the same name apart by a number.
     return re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, sorted(names, key=len, reverse=True)))})(?:_\d+)?(?!\w)", re.IGNORECASE)
+
+
+def _key(table: str, column: str) -> tuple[str, str]:
+    return table.casefold(), column.casefold()
 
 
 def _listed(given: Sequence[str]) -> list[str]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from airflow_lineage_provider.errors import InvalidTarget, PlanError
 from airflow_lineage_provider.plan.datatypes import to_arrow
 from airflow_lineage_provider.reasons.discretion import Discretion
+from airflow_lineage_provider.recording import discretion_of
 from airflow_lineage_provider.render.withheld import fields_within
 
 if TYPE_CHECKING:
@@ -25,12 +26,12 @@ def check_askable(columns: Iterable[str], plan: RecordedPlan) -> None:
         raise InvalidTarget(SECRET)
 
 
-def check_source_askable(columns: Iterable[tuple[str, str]], table: str) -> None:
+def check_source_askable(columns: Iterable[tuple[str, str]], table: str, plan: RecordedPlan) -> None:
     """The same of a question about rows of a source table: its columns, each with its type.
 
     :raises InvalidTarget: it reads a column that is withheld.
     """
-    discretion = Discretion.of()
+    discretion = discretion_of(plan)
     if discretion and any(_is_secret(name, kind, discretion, table) for name, kind in columns):
         raise InvalidTarget(SECRET)
 
@@ -41,15 +42,15 @@ def askable_columns(plan: RecordedPlan) -> list[str]:
     return [name for name in plan.plan.names if name not in secret]
 
 
-def askable_of_source(source: RecordedSource, table: str) -> list[str]:
+def askable_of_source(source: RecordedSource, table: str, plan: RecordedPlan) -> list[str]:
     """Those columns of a source table that a question may read."""
-    discretion = Discretion.of()
+    discretion = discretion_of(plan)
     columns = zip(source.source.columns, source.source.output, strict=True)
     return [name for name, one in columns if not (discretion and _is_secret(name, one.type, discretion, table))]
 
 
 def _secret_columns(plan: RecordedPlan) -> set[str]:
-    discretion = Discretion.of()
+    discretion = discretion_of(plan)
     if not discretion:
         return set()
     columns = zip(plan.plan.names, plan.plan.output, strict=True)

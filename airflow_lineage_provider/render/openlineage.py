@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider.plan.relation import Relation
 from airflow_lineage_provider.reasons.discretion import Discretion
+from airflow_lineage_provider.recording import discretion_of
 from airflow_lineage_provider.records.versions import FilesVersion, NoVersion, OutputVersion, RowsVersion, SnapshotVersion, SourceVersion
 from airflow_lineage_provider.tracing.columns.facet import dataset_names
 from airflow_lineage_provider.tracing.columns.lineage import ColumnLineage, column_lineage
@@ -102,14 +103,13 @@ def _output_facets(record: RunRecord, plan: RecordedPlan | None) -> Dataset:
         statistics |= {"size": version.bytes, "fileCount": version.count}
     facets: dict[str, Any] = dict(_version(version))
     if plan is not None:
-        lineage = _shown(column_lineage(plan.plan))
+        lineage = _shown(column_lineage(plan.plan), discretion_of(plan))
         facets |= {"schema": _schema(((one.name, one.type) for one in lineage.columns), Discretion()), "columnLineage": _columns(lineage)}
     return {"facets": facets, "outputFacets": {"outputStatistics": statistics} if statistics else {}}
 
 
-def _shown(lineage: ColumnLineage) -> ColumnLineage:
+def _shown(lineage: ColumnLineage, discretion: Discretion) -> ColumnLineage:
     """Without columns that are hidden, on either side."""
-    discretion = Discretion.of()
     if not discretion:
         return lineage
     columns = tuple(

@@ -16,6 +16,7 @@ from airflow_lineage_provider.reasons.features import Names
 from airflow_lineage_provider.reasons.payload import Attributions, Json, TextSpans, from_json, to_json, untraced
 from airflow_lineage_provider.reasons.traced import Traced
 from airflow_lineage_provider.reasons.untold import withholds_any, without
+from airflow_lineage_provider.tracing.columns.carried import carried_by_tables
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -37,7 +38,7 @@ _WORD = re.compile(r"\w+")
 
 def shown(explanation: Explanation, hide: Sequence[str] = (), mask: Sequence[str] = ()) -> Explanation:
     """The explanation without what is withheld; the same where nothing is."""
-    discretion = Discretion.of(hide, mask)
+    discretion = _of_explanation(explanation, Discretion.of(hide, mask))
     of_udf = {name: discretion | arguments_withheld(explanation, name, discretion) for name in explanation.reasons} if discretion else {}
     redaction = _redaction(_names(explanation), discretion) if discretion else Redaction()
     if not redaction and all(one == discretion for one in of_udf.values()):
@@ -83,23 +84,29 @@ def shown(explanation: Explanation, hide: Sequence[str] = (), mask: Sequence[str
     )
 
 
+def _of_explanation(explanation: Explanation, discretion: Discretion) -> Discretion:
+    """What is withheld of it: also the columns of its result that carry values of withheld ones, at least as its own plan says."""
+    if explanation.carried is not None:
+        return discretion.following(explanation.carried)
+    return discretion.following(carried_by_tables(explanation.plan)) if discretion and explanation.plan is not None else discretion
+
+
 def arguments_withheld(explanation: Explanation, udf: str, discretion: Discretion) -> Discretion:
-    """What the arguments of a UDF that have values of a source column as they are, one that is withheld in its table, are withheld by.
+    """What the arguments of a UDF that carry values of a source column, one that is withheld, are withheld by.
 
     A pattern of a table's column says nothing of an argument's name; the argument has the column's values all the same. Where it is not
     known which columns they have, as of a call in another run, and any of the sources' is withheld by its table, all of them are.
     """
     from airflow_lineage_provider.answers.cells import CellsOf
 
-    inputs = CellsOf(explanation, udf).inputs
+    found = CellsOf(explanation, udf).carried
     names = explanation.reasons[udf].rows.column_names[1:-2]
-    if isinstance(inputs, str):
+    if isinstance(found, str):
         return all_withheld(discretion, [(column, name) for name, one in explanation.sources.items() for column in one.rows.column_names])
-    same = [[one.source for one in found if one.transformation.subtype == "IDENTITY"] for found in inputs]
-    behind = dict(zip(names, same, strict=True))
+    behind = dict(zip(names, found, strict=True))
 
     def matching(withholds: Callable[[str, str], bool]) -> tuple[str, ...]:
-        return tuple(escape(name).casefold() for name, of in behind.items() if any(withholds(one.column, one.table) for one in of))
+        return tuple(escape(name).casefold() for name, of in behind.items() if any(withholds(column, table) for table, column in of))
 
     return Discretion(hide=matching(discretion.hides), mask=matching(discretion.masks))
 
@@ -119,7 +126,7 @@ def _judged(explanation: Explanation, one: Blanked) -> str:
 
 def why_not_shown(found: WhyNot, hide: Sequence[str] = (), mask: Sequence[str] = ()) -> WhyNot:
     """The answer to a why-not question without what is withheld."""
-    discretion = Discretion.of(hide, mask)
+    discretion = Discretion.of(hide, mask).following(found.carried or {})
     names = [*((name, "") for name in found.rows.column_names), *found.fates.names]
     redaction = _redaction([(name, table or found.table) for name, table in names], discretion) if discretion else Redaction()
     if not redaction:
@@ -136,7 +143,7 @@ def why_not_shown(found: WhyNot, hide: Sequence[str] = (), mask: Sequence[str] =
 
 def lineage_rows_shown(found: LineageRows, hide: Sequence[str] = (), mask: Sequence[str] = ()) -> LineageRows:
     """Rows of lineage without what is withheld."""
-    discretion, of = Discretion.of(hide, mask), "" if found.table == "result" else found.table
+    discretion, of = Discretion.of(hide, mask).following(found.carried or {}), "" if found.table == "result" else found.table
     names = [*((name, of) for name in found.rows.column_names), *((word, found.asked_table) for word in _WORD.findall(found.asked))]
     redaction = _redaction(names, discretion) if discretion else Redaction()
     if not redaction:

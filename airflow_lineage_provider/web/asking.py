@@ -15,6 +15,7 @@ from fastapi import Depends, Request
 from airflow_lineage_provider import settings
 from airflow_lineage_provider.errors import QueryTooSlow, RunNotFound
 from airflow_lineage_provider.pipeline import Lineage
+from airflow_lineage_provider.reasons.discretion import Carried
 from airflow_lineage_provider.recorded_run import Run
 from airflow_lineage_provider.records.run import RunHead
 from airflow_lineage_provider.shown import shown
@@ -30,6 +31,8 @@ MOST_TARGET_ROWS = 100
 MOST_SOURCE_ROWS = 10_000
 _AT_ONCE: dict[About, int] = {"catalog": 4, "rows": 6}
 """Threads of questions, no more together than the store has connections: what the catalog says does not wait behind a look through rows."""
+_carried: dict[str, Carried] = {}
+"""What the columns of runs carry, which a run's record and those of earlier ones say for good."""
 _limiters: dict[About, anyio.CapacityLimiter] = {}
 
 
@@ -44,6 +47,7 @@ class AskedLineage(Lineage):
         self.calls_udfs = settings.web_udfs()
         self.query_seconds = settings.web_seconds() if seconds is None else seconds
         self._rights = rights
+        self.carried = _carried
 
     def may_read(self, run: RunHead) -> bool:
         return self._rights.may_see(run)

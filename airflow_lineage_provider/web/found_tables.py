@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from airflow_lineage_provider.reasons.discretion import Discretion
-from airflow_lineage_provider.recording import read, tables_of
+from airflow_lineage_provider.recording import RecordedPlan, discretion_of, tables_of
 from airflow_lineage_provider.records.run import RunHead, RunRecord
 
 
@@ -23,18 +22,20 @@ class Hit:
     pipeline: str
 
 
-def newest_of_each(runs: Iterable[RunHead], most: int) -> list[RunHead]:
-    """The newest complete run of each pipeline of a DAG; ``runs`` are newest first."""
-    found: dict[tuple[str, object], RunHead] = {}
+def newest_of_each(runs: Iterable[RunHead]) -> Iterator[tuple[RunHead, RunHead]]:
+    """The newest complete run of each pipeline of a DAG, with the run before it in the list; ``runs`` are newest first."""
+    known: set[tuple[str, str | None]] = set()
+    previous = None
     for run in runs:
-        if run.status == "complete" and len(found) < most:
-            found.setdefault((run.pipeline, (run.airflow or {}).get("dag_id")), run)
-    return list(found.values())
+        if run.status == "complete" and (run.pipeline, run.dag_id) not in known:
+            known.add((run.pipeline, run.dag_id))
+            yield run, previous or run
+        previous = run
 
 
-def hits(record: RunRecord, text: str) -> Iterator[Hit]:
+def hits(record: RunRecord, plan: RecordedPlan, text: str) -> Iterator[Hit]:
     """The tables and columns of a run whose names have this text in them, whatever the case; hidden columns are none."""
-    wanted, discretion, plan = text.casefold(), Discretion.of(), read(record)
+    wanted, discretion = text.casefold(), discretion_of(plan)
     written = record.output.target.rstrip("/").rpartition("/")[2] if record.output is not None else "result"
     tables: list[tuple[str, Literal["reads", "writes"], Iterable[str]]] = [(written, "writes", plan.plan.names)]
     tables += [(name, "reads", leaves[0].source.columns) for name, leaves in tables_of(plan).items()]
@@ -43,5 +44,5 @@ def hits(record: RunRecord, text: str) -> Iterator[Hit]:
         if wanted in table.casefold() and (record.output is not None or way == "reads"):
             yield Hit(kind="table", name=table, **of_run)  # type: ignore[arg-type]
         for column in dict.fromkeys(columns):
-            if wanted in column.casefold() and not discretion.hides(column, table):
+            if wanted in column.casefold() and not discretion.hides(column, table) and not (way == "writes" and discretion.hides(column)):
                 yield Hit(kind="column", name=column, **of_run)  # type: ignore[arg-type]

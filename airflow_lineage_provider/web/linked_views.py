@@ -21,9 +21,8 @@ from airflow_lineage_provider.crossfilter.bars import MOST_BARS
 from airflow_lineage_provider.deriving.rows_read import rows_read
 from airflow_lineage_provider.deriving.run_bars import bars_of_run
 from airflow_lineage_provider.errors import AnswerTooLarge, InvalidOption, InvalidTarget, SparkRequired
-from airflow_lineage_provider.reasons.discretion import Discretion
 from airflow_lineage_provider.recorded_run import Run
-from airflow_lineage_provider.recording import named_table, tables_of
+from airflow_lineage_provider.recording import discretion_of, named_table, tables_of
 from airflow_lineage_provider.render.askable import SECRET, askable_columns, askable_of_source
 from airflow_lineage_provider.sources.certain_columns import certain_columns
 from airflow_lineage_provider.sources.kept import Kept
@@ -36,7 +35,7 @@ from airflow_lineage_provider.web.withheld import rows_shown
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from airflow_lineage_provider.recording import RecordedSource
+    from airflow_lineage_provider.recording import RecordedPlan, RecordedSource
 
 MOST_BYTES = 256 * 2**20
 
@@ -93,13 +92,13 @@ def table_asked(question: Question, run: Run, table: str) -> TableAsked:
             raise HTTPException(403, f"the rows of {name} are withheld: a run of another DAG wrote them, which you may not read")
     rows = rows_read(name, tables[name])
     certain = certain_columns(tables[name][0].source, rows.versions, tuple(dict(run.plan.plan.conf).items()))
-    return _with_columns(tables[name][0], name, rows, certain)
+    return _with_columns(run.plan, tables[name][0], name, rows, certain)
 
 
-def _with_columns(source: RecordedSource, table: str, rows: ParquetRows, certain: frozenset[str]) -> TableAsked:
+def _with_columns(plan: RecordedPlan, source: RecordedSource, table: str, rows: ParquetRows, certain: frozenset[str]) -> TableAsked:
     """The table with the columns of the files that may be asked about, and those of which a row may be shown, if masked."""
-    askable = {one.casefold() for one in askable_of_source(source, table)}
-    known, discretion = {one.casefold() for one in source.source.columns}, Discretion.of()
+    askable = {one.casefold() for one in askable_of_source(source, table, plan)}
+    known, discretion = {one.casefold() for one in source.source.columns}, discretion_of(plan)
     shown = tuple(one for one in rows.columns if one.casefold() in known and not discretion.hides(one, table))
     told = tuple(one for one in shown if one.casefold() in askable and not discretion.withholds(one, table))
     sure = tuple(one for one in shown if one.casefold() in certain)
@@ -150,7 +149,7 @@ def _named(view: str | Run) -> tuple[Any, ...]:
     """What a view depends on beside the table: of a run also which of its columns are told."""
     if isinstance(view, str):
         return (view,)
-    discretion, names = Discretion.of(), view.plan.plan.names
+    discretion, names = discretion_of(view.plan), view.plan.plan.names
     told = tuple((discretion.hides(name), discretion.withholds(name)) for name in names)
     return view.id, told, tuple(askable_columns(view.plan))
 
@@ -191,7 +190,7 @@ def _bars(question: Question, table: TableAsked, name: str, view: str | Run, mos
 
 
 def _of_run(question: Question, table: TableAsked, run: Run) -> GivenBars:
-    find = partial(bars_of_run, rows=table.rows, shown=rows_shown)
+    find = partial(bars_of_run, rows=table.rows, shown=partial(rows_shown, discretion=discretion_of(run.plan)))
     return run._asking.answered("finding the bars of", None, question.in_time, find)
 
 

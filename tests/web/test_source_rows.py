@@ -78,8 +78,11 @@ def test_why_not_of_a_row_that_was_dropped_is_sparks(client: Client, store: Stor
 def test_a_row_that_no_predicate_says(client: Client, runs: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
     """It is not asked about with all others."""
 
+    (number,) = asked(client(), runs["judged"], "rows", where="client_id = 49").json()["numbers"]
+
     def conf() -> Any:
-        (found,) = asked(client(), runs["judged"], "forward", **behind(49, "client")).json()["results"]
+        row = {"table": "client", "behind": {"numbers": [number]}, "row": 0}
+        (found,) = asked(client(), runs["judged"], "forward", **row).json()["results"]
         return found["ask"]["conf"]
 
     plain = "client_id = 49 AND name = 'client 49' AND income = 35.0 AND debt = 0.0"

@@ -7,16 +7,19 @@ from dataclasses import dataclass
 from airflow_lineage_provider.plan.operators import FunctionOperator
 from airflow_lineage_provider.plan.segments import SegmentedPlan
 from airflow_lineage_provider.plan.walk import all_operators
+from airflow_lineage_provider.tracing.columns.carried import carries
 from airflow_lineage_provider.tracing.columns.lineage import ColumnInput, inputs_of, source_columns
 from airflow_lineage_provider.tracing.columns.operators import Tracer, trace
 
 
 @dataclass(frozen=True, kw_only=True)
 class CalledWith:
-    """One call of a UDF in a plan: of each argument, by position, what it is computed from and what influences it."""
+    """One call of a UDF in a plan: of each argument, by position, what it is computed from and what influences it, and the source columns,
+    each with its table, whose values it carries (`carried`)."""
 
     udf: str
     arguments: tuple[tuple[ColumnInput, ...], ...]
+    carried: tuple[frozenset[tuple[str, str]], ...]
 
 
 def argument_lineage(plan: SegmentedPlan) -> tuple[CalledWith, ...]:
@@ -26,8 +29,10 @@ def argument_lineage(plan: SegmentedPlan) -> tuple[CalledWith, ...]:
     """
     tracer, sources = Tracer(plan), source_columns(plan, by_leaf=False)
     calls = [node for one in plan.segments for node in all_operators(one.plan) if isinstance(node, FunctionOperator)]
+    deciding = {call.udf for call in calls}
     found = []
     for call in calls:
-        columns = trace(call.child, tracer).columns
-        found.append(CalledWith(udf=call.udf, arguments=tuple(inputs_of(columns[one.id], sources) for one in call.arguments)))
+        columns = [trace(call.child, tracer).columns[one.id] for one in call.arguments]
+        behind = [frozenset((sources[at].table, sources[at].column) for at, kind in one if carries(kind, deciding)) for one in columns]
+        found.append(CalledWith(udf=call.udf, arguments=tuple(inputs_of(one, sources) for one in columns), carried=tuple(behind)))
     return tuple(found)

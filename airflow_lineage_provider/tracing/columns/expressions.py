@@ -35,6 +35,12 @@ MASKING_FUNCTIONS = frozenset({
     "hash", "xxhash64", "md5", "sha", "sha1", "sha2", "crc32", "mask", "aes_encrypt", "try_aes_encrypt",
     "count", "count_if", "approx_count_distinct", "regr_count", "count_min_sketch", "hll_sketch_agg",
 })  # fmt: skip
+# Of a group, or a frame, these give no row's own value; of others (the least one, a list, a percentile) it may be one.
+MIXING_FUNCTIONS = frozenset({
+    "sum", "try_sum", "avg", "mean", "try_avg", "std", "stddev", "stddev_samp", "stddev_pop", "variance", "var_samp", "var_pop",
+    "skewness", "kurtosis", "corr", "covar_pop", "covar_samp", "regr_avgx", "regr_avgy", "regr_intercept", "regr_r2", "regr_slope",
+    "regr_sxx", "regr_sxy", "regr_syy", "bit_xor",
+})  # fmt: skip
 # Window functions that take a value from one other row; every other one with an argument aggregates the frame.
 _OF_ONE_ROW = frozenset({"lag", "lead", "nth_value", "first_value", "last_value", "first", "last", "any_value"})
 _LISTS = frozenset({"listagg", "string_agg"})
@@ -125,7 +131,7 @@ def _(expression: e.UdfCall, scope: Scope) -> Influences:
 
 @influences.register
 def _(expression: e.AggregateCall, scope: Scope) -> Influences:
-    return _over_rows(expression, _kind(expression.function, AGGREGATION), scope)
+    return _over_rows(expression, _aggregate_kind(expression.function), scope)
 
 
 @influences.register
@@ -165,7 +171,11 @@ def _kind(function: str, plain: Transformation) -> Transformation:
 def _window_kind(function: str) -> Transformation:
     if function in _RANKING:
         return WINDOW
-    return TRANSFORMATION if function in _OF_ONE_ROW else _kind(function, AGGREGATION)
+    return TRANSFORMATION if function in _OF_ONE_ROW else _aggregate_kind(function)
+
+
+def _aggregate_kind(function: str) -> Transformation:
+    return replace(AGGREGATION, mixed=True) if function in MIXING_FUNCTIONS else _kind(function, AGGREGATION)
 
 
 _CHOOSING = frozenset({"when", "if", "coalesce", "nvl", "ifnull", "nvl2", "nullif"})

@@ -8,7 +8,7 @@ one that cannot (``x * 0``), as every lineage from a program's text does. Which 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider.errors import InvalidTarget
@@ -135,7 +135,7 @@ def inputs_of(found: Influences, sources: Mapping[Origin, SourceColumn]) -> tupl
     """In the order of the sources' columns, direct ones first."""
     ordered = sorted(found, key=lambda one: (one[1].type == "INDIRECT", one[0], *_order(one[1])))
     # Two leaves of one table are alike here.
-    return tuple(dict.fromkeys(ColumnInput(source=sources[origin], transformation=kind) for origin, kind in ordered))
+    return tuple(dict.fromkeys(ColumnInput(source=sources[origin], transformation=replace(kind, mixed=False)) for origin, kind in ordered))
 
 
 def _order(one: Transformation) -> tuple[int, bool, bool, tuple[str, ...]]:

@@ -25,13 +25,15 @@ class Transformation:
 
     ``masking``: the value cannot be told from the result (a hash, a count). ``opaque``: a Python function of whole rows stands on the
     way, of which only its input is known, so that the source column *may* take part. ``udfs`` are the Python functions on the way,
-    the one nearest to the source first.
+    the one nearest to the source first. ``mixed``: an aggregate that gives no row's own value (a sum, and not the least value) stands on
+    the way; column lineage as people have it does not tell that apart.
     """
 
     subtype: Subtype
     masking: bool = False
     opaque: bool = False
     udfs: tuple[str, ...] = ()
+    mixed: bool = False
 
     @property
     def type(self) -> Type:
@@ -53,6 +55,7 @@ class Transformation:
             masking=self.masking or outer.masking,
             opaque=self.opaque or outer.opaque,
             udfs=self.udfs + tuple(udf for udf in outer.udfs if udf not in self.udfs),
+            mixed=self.mixed or outer.mixed,
         )
 
 

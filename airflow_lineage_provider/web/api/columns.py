@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query
 from fastapi.responses import Response
 
-from airflow_lineage_provider.reasons.discretion import Discretion
+from airflow_lineage_provider.recording import discretion_of
 from airflow_lineage_provider.render.column_document import columns_dict
 from airflow_lineage_provider.web.api.formats import FILES, Wanted, as_file
 from airflow_lineage_provider.web.asking import Asked, Question
@@ -29,7 +29,8 @@ async def columns(run_id: str, question: Asked, form: Wanted, across: Annotated[
 
 
 def _columns(question: Question, run_id: str, across: bool) -> dict[str, Any]:
-    run, discretion = question.run(run_id), Discretion.of()
+    run = question.run(run_id)
+    discretion = discretion_of(run.plan)
     found = columns_dict(run.summary, run.columns(across=across))
 
     def kept(inputs: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -12,11 +12,12 @@ from fastapi.responses import Response
 
 from airflow_lineage_provider.answers.values import jsonable, rows_of, type_name
 from airflow_lineage_provider.plan.guarantees import Guarantee
-from airflow_lineage_provider.reasons.discretion import Discretion
 from airflow_lineage_provider.web.api.models import ColumnAnswer
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from airflow_lineage_provider.reasons.discretion import Discretion
 
 Format: TypeAlias = Literal["json", "csv", "arrow"]
 TYPES: Mapping[Format, str] = {"json": "application/json", "csv": "text/csv", "arrow": "application/vnd.apache.arrow.stream"}
@@ -45,9 +46,8 @@ def _wanted(request: Request, given: Annotated[Format | None, Query(alias="forma
 Wanted = Annotated[Format, Depends(_wanted)]
 
 
-def columns_told(rows: pa.Table, table: str = "") -> list[ColumnAnswer]:
-    """The columns of rows that are shown."""
-    discretion = Discretion.of()
+def columns_told(rows: pa.Table, discretion: Discretion, table: str = "") -> list[ColumnAnswer]:
+    """The columns of rows that are shown, as `rows_shown` shows them."""
     return [ColumnAnswer(name=one.name, type=type_name(one), masked=discretion.masks(one.name, table)) for one in rows.schema]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import islice
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
@@ -13,7 +14,7 @@ from fastapi.responses import Response
 from airflow_lineage_provider.deriving.rows_read import files_now, files_read
 from airflow_lineage_provider.errors import InvalidOption, LineageError, StoreUnavailable
 from airflow_lineage_provider.recorded_run import Run
-from airflow_lineage_provider.recording import redaction_of
+from airflow_lineage_provider.recording import discretion_of, redaction_of
 from airflow_lineage_provider.records.run import RunHead
 from airflow_lineage_provider.render.crossfilter_page import labels
 from airflow_lineage_provider.store.run_list import RunsWanted
@@ -84,7 +85,7 @@ def _newest(question: Question) -> list[RunHead]:
     lineage = question.lineage()
     wanted = RunsWanted(status="complete")
     listed = lineage.lasting(lambda: lineage.store.list_runs(wanted, question.rights.may_see, _RUNS_LOOKED_AT))
-    return newest_of_each(listed.runs, _MOST_PIPELINES)
+    return [run for run, _ in islice(newest_of_each(listed.runs), _MOST_PIPELINES)]
 
 
 def _has_read(question: Question, head: RunHead, table: TableAsked) -> bool:
@@ -125,10 +126,11 @@ def _rows(question: Question, run_id: str, asked: BrushedRowsAsked, form: Format
     found = _brushed(question, run_id, asked)
     rows, total = rows_under(found, asked.brushes, asked.offset, asked.limit, question.ends)
     table = found.crossfilter.title
-    told = rows_shown(rows, table)
+    discretion = discretion_of(question.run(run_id).plan)
+    told = rows_shown(rows, discretion, table)
     if form != "json":
         return as_file(told, form, f"brushed-{table}")
-    return BrushedRowsAnswer(columns=columns_told(told, table), rows=values_told(told), offset=asked.offset, total=total)
+    return BrushedRowsAnswer(columns=columns_told(told, discretion, table), rows=values_told(told), offset=asked.offset, total=total)
 
 
 def _brushed(question: Question, run_id: str, asked: BrushesAsked) -> LinkedViews:

@@ -66,8 +66,8 @@ def _found(question: Question, search: str) -> FoundAnswer:
 def _hits(lineage: AskedLineage, run: RunHead, search: str) -> list[Hit]:
     """None where the run's record cannot be read, or was dropped meanwhile."""
     try:
-        record = lineage.lasting(lambda: lineage.store.run(run.id))
-        return list(islice(hits(record, search), MOST_HITS)) if record.status == "complete" else []
+        found = lineage.get_run(run.id, whole=True)
+        return list(islice(hits(found.record, found.plan, search), MOST_HITS + 1)) if found.record.status == "complete" else []
     except StoreUnavailable:
         raise
     except LineageError:

@@ -10,7 +10,7 @@ from airflow_lineage_provider.deriving.result_page import PageWanted, ResultPage
 from airflow_lineage_provider.deriving.target import target_columns
 from airflow_lineage_provider.errors import LineageError
 from airflow_lineage_provider.recorded_run import Run
-from airflow_lineage_provider.recording import redaction_of
+from airflow_lineage_provider.recording import discretion_of, redaction_of
 from airflow_lineage_provider.render.askable import check_askable
 from airflow_lineage_provider.web.api.formats import FILES, Format, Wanted, as_file, columns_told, values_told
 from airflow_lineage_provider.web.api.models import RowsAnswer, RowsAsked
@@ -42,13 +42,14 @@ def _rows(question: Question, run_id: str, asked: RowsAsked, form: Format) -> Ro
     except LineageError as problem:
         lines = rows_lines(run.id) if asked.where is None else explain_lines(run.id, asked.where, ())
         raise Refused(problem, lines, redaction) from problem
-    return _answer(run, asked, page) if form == "json" else as_file(rows_shown(page.rows), form, f"rows-{run.id}")
+    return _answer(run, asked, page) if form == "json" else as_file(rows_shown(page.rows, discretion_of(run.plan)), form, f"rows-{run.id}")
 
 
 def _answer(run: Run, asked: RowsAsked, page: ResultPage) -> RowsAnswer:
-    shown = rows_shown(page.rows)
+    discretion = discretion_of(run.plan)
+    shown = rows_shown(page.rows, discretion)
     return RowsAnswer(
-        columns=columns_told(shown),
+        columns=columns_told(shown, discretion),
         rows=values_told(shown),
         # Larger than what JavaScript's numbers hold exactly.
         numbers=[str(one) for one in page.numbers],

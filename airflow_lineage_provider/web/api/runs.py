@@ -108,7 +108,7 @@ def _of_complete(run: Run) -> dict[str, object]:
         "udfs": sorted({one.name for one in run.udfs}),
         "columns": askable_columns(plan),
         "sources": [
-            SourceAnswer(name=name, columns=askable_of_source(leaves[0], name)) for name, leaves in tables_of(plan).items()
+            SourceAnswer(name=name, columns=askable_of_source(leaves[0], name, plan)) for name, leaves in tables_of(plan).items()
         ],
         "has_result": 0 in plan.materialized,
     }  # fmt: skip

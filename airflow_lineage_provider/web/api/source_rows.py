@@ -18,10 +18,11 @@ from airflow_lineage_provider.answers.values import rows_of
 from airflow_lineage_provider.deriving.why_not.question import asked_of, columns_read
 from airflow_lineage_provider.errors import InvalidTarget, LineageError, SparkRequired
 from airflow_lineage_provider.plan.guarantees import Guarantee, weakest
+from airflow_lineage_provider.reasons.discretion import Discretion
 from airflow_lineage_provider.recorded_run import Run
-from airflow_lineage_provider.recording import redaction_of
+from airflow_lineage_provider.recording import discretion_of, redaction_of
 from airflow_lineage_provider.render.askable import check_source_askable
-from airflow_lineage_provider.render.withheld import remarks_shown
+from airflow_lineage_provider.render.withheld import lineage_rows_shown, remarks_shown
 from airflow_lineage_provider.web.api.explanations import explained
 from airflow_lineage_provider.web.api.formats import FILES, Format, Wanted, as_file, columns_told, values_told
 from airflow_lineage_provider.web.api.models import (
@@ -112,7 +113,7 @@ def _file(found: Sequence[_Followed], wanted: str | None, form: Format) -> Respo
         which = "is of several runs: name a table" if wanted is None else f"has no table {wanted!r}"
         raise InvalidTarget(f"the answer {which}; it has {', '.join(tables)}")
     part = tables[named]
-    rows = rows_shown(part.rows.rows) if named == part.tables[0] else part.rows.links
+    rows = lineage_rows_shown(part.rows).rows if named == part.tables[0] else part.rows.links
     return as_file(rows, form, f"touched-{part.rows.run.id}", _worth(part.followed, part.rows))
 
 
@@ -157,7 +158,7 @@ def _why_not(question: Question, run_id: str, asked: SourceRowsAsked) -> WhyNotA
     return WhyNotAnswer(found=_answer(question, asked, rows, found))
 
 
-def _meant(question: Question, run: Run, asked: SourceRowsAsked) -> tuple[pa.Table | None, list[_Meant]]:
+def _meant(question: Question, run: Run, asked: SourceRowsAsked) -> tuple[TableAnswer | None, list[_Meant]]:
     """The rows that are asked about, as they are shown, and in which runs they are followed."""
     if asked.where is not None:
         redaction = redaction_of(run.plan)
@@ -172,18 +173,20 @@ def _meant(question: Question, run: Run, asked: SourceRowsAsked) -> tuple[pa.Tab
         tables = ", ".join(f"{name} ({len(one):,})" for name, one in found.sources.items())
         raise Refused(InvalidTarget(f"the explanation has no such source row; it has rows of {tables}"), None, redaction_of(run.plan))
     source = found.sources[asked.table]
-    row = rows_shown(source.rows.slice(asked.row, 1), asked.table)
-    masked = {one.name for one in columns_told(row, asked.table) if one.masked}
+    discretion = Discretion.of().following(found.carried or {})
+    row = rows_shown(source.rows.slice(asked.row, 1), discretion, asked.table)
+    told = _table(row, discretion, asked.table)
+    masked = {one.name for one in told.columns if one.masked}
     (values,) = rows_of(row)
     predicate = like({name: value for name, value in zip(row.column_names, values, strict=True) if name not in masked})
     keyed = [only for one in source.keyed if (only := one.only(asked.row)) is not None]
-    return row, [_Meant(question.run(one.run_id), one.table, predicate, one, source.guarantee) for one in keyed]
+    return told, [_Meant(question.run(one.run_id), one.table, predicate, one, source.guarantee) for one in keyed]
 
 
 def _meeting(question: Question, run: Run, table: str, where: str) -> _Meant:
     """:raises InvalidTarget: there is no such table, or the predicate reads what it has not, or what is withheld."""
     asked = asked_of(where, table, run.plan)
-    check_source_askable(columns_read(asked), asked.table)
+    check_source_askable(columns_read(asked), asked.table, run.plan)
     for leaf in asked.leaves:
         if any(writer is None or not question.rights.may_see(writer) for writer in written_by(question.lineage(), leaf, run.id)):
             raise HTTPException(403, f"the rows of {asked.table} are withheld: a run of another DAG wrote them, which you may not read")
@@ -201,12 +204,12 @@ def _followed(question: Question, one: _Meant, lines: Lines, *, across: bool = F
     return _Followed(one, found, lines)
 
 
-def _answer(question: Question, asked: SourceRowsAsked, rows: pa.Table | None, found: Sequence[_Followed]) -> ForwardAnswer:
+def _answer(question: Question, asked: SourceRowsAsked, rows: TableAnswer | None, found: Sequence[_Followed]) -> ForwardAnswer:
     meant = f"row {asked.row + 1:,} of {asked.table}" if asked.row is not None else f"rows of {asked.table}"
     remarks = remarks_shown([*dict.fromkeys(remark for one in found for remark in one.found.remarks)])
     return ForwardAnswer(
         asked=meant,
-        rows=None if rows is None else _table(rows, asked.table),
+        rows=rows,
         results=[_descendants(question, one) for one in _parts(found)],
         remarks=[GuaranteeAnswer(level=one.level, cause=one.cause) for one in remarks],
     )
@@ -215,11 +218,12 @@ def _answer(question: Question, asked: SourceRowsAsked, rows: pa.Table | None, f
 def _descendants(question: Question, part: _Part) -> DescendantsAnswer:
     one, found = part.followed, part.rows
     run, worth = one.meant.run if found is one.here else question.run(found.run.id), _worth(one, found)
+    discretion = discretion_of(run.plan)
     return DescendantsAnswer(
         run=run_answer(run.record, 0),
         table=one.meant.table if found is one.here else None,
         decides=bool(run.record.udfs),
-        result=_table(rows_shown(found.rows)),
+        result=_table(rows_shown(found.rows, discretion), discretion),
         tables=list(part.tables),
         numbers=[str(number) for number in found.numbers[:MOST_SHOWN]],
         guarantee=GuaranteeAnswer(level=worth.level, cause=redaction_of(run.plan).text(worth.cause)),
@@ -233,5 +237,5 @@ def _worth(one: _Followed, found: LineageRows) -> Guarantee:
     return weakest(found.guarantee, one.meant.worth)
 
 
-def _table(shown: pa.Table, table: str = "") -> TableAnswer:
-    return TableAnswer(columns=columns_told(shown, table), rows=values_told(shown.slice(0, MOST_SHOWN)), total=shown.num_rows)
+def _table(shown: pa.Table, discretion: Discretion, table: str = "") -> TableAnswer:
+    return TableAnswer(columns=columns_told(shown, discretion, table), rows=values_told(shown.slice(0, MOST_SHOWN)), total=shown.num_rows)
