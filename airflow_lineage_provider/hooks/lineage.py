@@ -11,11 +11,12 @@ from airflow.sdk import BaseHook, get_current_context
 from airflow_lineage_provider.errors import EnvironmentProblem, LineageError, StoreError
 from airflow_lineage_provider.hooks.configured import configure
 from airflow_lineage_provider.hooks.rendered import is_blank
-from airflow_lineage_provider.hooks.spark_session import spark_conf, spark_session
+from airflow_lineage_provider.hooks.spark_session import connect_session, plain_conf, spark_conf, spark_session
 from airflow_lineage_provider.hooks.store_url import CONN_TYPE, store_url
 from airflow_lineage_provider.words import OnStoreFailure
 
 if TYPE_CHECKING:
+    from airflow.sdk import Connection
     from pyspark.sql import SparkSession
 
     from airflow_lineage_provider.pipeline import Lineage
@@ -120,11 +121,23 @@ class LineageHook(BaseHook):
         :raises SparkConnectUnsupported: the connection is one of Spark Connect.
         :raises EnvironmentProblem: the connection's name is blank (a template that rendered to nothing must not lead to another cluster).
         """
+        with spark_session(spark_conf(self._spark_connection(), self.config_kwargs, app_name)) as session:
+            yield session
+
+    @contextmanager
+    def plain_spark(self, app_name: str) -> Iterator[SparkSession]:
+        """The same for a task without lineage, also of Spark Connect.
+
+        :raises EnvironmentProblem: as `spark`.
+        """
+        conf = plain_conf(self._spark_connection(), self.config_kwargs, app_name)
+        with connect_session(conf) if "spark.remote" in conf else spark_session(conf) as session:
+            yield session
+
+    def _spark_connection(self) -> Connection | None:
         if self.conn_id is not None and is_blank(self.conn_id):
             raise EnvironmentProblem(f"conn_id is {self.conn_id!r}: a template that rendered to nothing? Leave it out for a local Spark")
-        connection = self.get_connection(self.conn_id) if self.conn_id is not None else None
-        with spark_session(spark_conf(connection, self.config_kwargs, app_name)) as session:
-            yield session
+        return self.get_connection(self.conn_id) if self.conn_id is not None else None
 
     def __enter__(self) -> Lineage:
         self._entered.append(self.get_conn())

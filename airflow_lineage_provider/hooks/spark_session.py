@@ -36,6 +36,46 @@ def spark_conf(connection: Connection | None, overrides: Mapping[str, Any] | Non
     return conf
 
 
+def plain_conf(connection: Connection | None, overrides: Mapping[str, Any] | None, app_name: str) -> dict[str, str]:
+    """The same for a task without lineage, which Spark Connect serves as well: as Airflow's own operator configures it then."""
+    remote = _remote(connection, overrides or {})
+    if remote is None:
+        return spark_conf(connection, overrides, app_name)
+    extra = connection.extra_dejson if connection is not None else {}
+    given = {key: _text(value) for key, value in {**extra, **(overrides or {})}.items()}
+    return {"spark.app.name": app_name, "spark.remote": remote} | given
+
+
+def _remote(connection: Connection | None, overrides: Mapping[str, Any]) -> str | None:
+    """The address of a server of Spark Connect; None where it is not one."""
+    extra = connection.extra_dejson if connection is not None else {}
+    if named := {**extra, **overrides}.get("spark.remote"):
+        return str(named)
+    if connection is None:
+        return None
+    if connection.conn_type == "spark_connect":
+        from airflow.providers.apache.spark.hooks.spark_connect import SparkConnectHook
+
+        return str(SparkConnectHook(connection.conn_id).get_connection_url())
+    host = connection.host or ""
+    if not host.startswith("sc://"):
+        return None
+    return f"{host}:{connection.port}" if connection.port else host
+
+
+@contextmanager
+def connect_session(conf: Mapping[str, str]) -> Iterator[SparkSession]:
+    """A session of Spark Connect, stopped at the end."""
+    from pyspark import SparkConf
+    from pyspark.sql import SparkSession
+
+    session = SparkSession.builder.config(conf=SparkConf(loadDefaults=False).setAll(list(conf.items()))).getOrCreate()
+    try:
+        yield session
+    finally:
+        session.stop()
+
+
 @contextmanager
 def spark_session(conf: Mapping[str, str]) -> Iterator[SparkSession]:
     """A session with this configuration, stopped at the end unless it was there before.

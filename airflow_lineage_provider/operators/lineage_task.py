@@ -215,12 +215,14 @@ class LineageTask(KillableOperator):
 
         :raises InvalidOption: an ``append_key``: rows are known as a task's by its record.
         :raises InvalidOutput: an ``output``, and the function returned no DataFrame, or it cannot be written there.
+        :raises SparkConnectUnsupported: an ``output``, and Spark Connect.
         """
         from airflow_lineage_provider.running.plain import called
 
         self._refuse_append_key()
         pipeline, name = self._pipeline(context), self._run_name()
-        with self._lineage_hook().spark(self._app_name()) as spark:
+        with self._lineage_hook().plain_spark(self._app_name()) as spark:
+            self._refuse_output_of(spark)
             found = called(spark, pipeline.run, pipeline.params, self.result_output, name)
         self.log.info("lineage is off: nothing is recorded")
         if not found.is_frame:
@@ -232,6 +234,14 @@ class LineageTask(KillableOperator):
     def _run_name(self) -> str:
         """What the run of a DataFrame is called."""
         return self.lineage_name or f"{self.dag_id}.{self.task_id}"
+
+    def _refuse_output_of(self, spark: Any) -> None:
+        """What is given to be written to a place is checked there by the driver's own means."""
+        from airflow_lineage_provider.errors import SparkConnectUnsupported
+
+        if self.result_output is not None and type(spark).__module__.startswith("pyspark.sql.connect"):
+            told = f"task {self.task_id!r}: output={self.result_output!r} is written by the driver, which Spark Connect has not"
+            raise SparkConnectUnsupported(f"{told}: write the DataFrame in the function")
 
     def _refuse_append_key(self) -> None:
         """With lineage off."""

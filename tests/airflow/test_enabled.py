@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
+import pyspark
 import pytest
 from airflow.sdk.exceptions import AirflowSkipException
 from pyspark.sql import SparkSession
@@ -70,7 +79,7 @@ def off(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     def session(self: LineageHook, app_name: str) -> Iterator[SparkSession]:
         yield spark
 
-    monkeypatch.setattr(LineageHook, "spark", session)
+    monkeypatch.setattr(LineageHook, "plain_spark", session)
     monkeypatch.setattr(LineageHook, "lineage", lambda *_, **__: pytest.fail("the store was opened"))
     monkeypatch.setenv("AIRFLOW_LINEAGE_ENABLED", "0")
 
@@ -97,6 +106,58 @@ def test_reasoned_udfs_decide_and_the_result_is_written(off: None, tmp_path: Pat
     with pytest.raises(InvalidOutput, match="exists"):
         executed(pipeline, output=f"{tmp_path}/out", op_kwargs={"rows": 3})
     assert executed(pipeline, op_kwargs={"rows": 3})["output"] is None
+
+
+@pytest.fixture
+def connect_server() -> Iterator[int]:
+    """The port of a server of Spark Connect."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    home = Path(pyspark.__file__).parent
+    server = "org.apache.spark.sql.connect.service.SparkConnectServer"
+    conf = [f"spark.connect.grpc.binding.port={port}", "spark.ui.enabled=false", "spark.connect.grpc.binding.address=127.0.0.1"]
+    command = [
+        str(home / "bin/spark-submit"),
+        "--class",
+        server,
+        "--master",
+        "local[1]",
+        *(part for one in conf for part in ("--conf", one)),
+    ]
+    environment = {**os.environ, "SPARK_HOME": str(home)}
+    with subprocess.Popen(
+        command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
+    ) as process:
+        try:
+            _wait_for(port, process)
+            yield port
+        finally:
+            os.killpg(process.pid, signal.SIGTERM)
+
+
+def _wait_for(port: int, process: Any) -> None:
+    ends = time.monotonic() + 120
+    while time.monotonic() < ends and process.poll() is None:
+        with socket.socket() as tried:
+            if tried.connect_ex(("127.0.0.1", port)) == 0:
+                return
+        time.sleep(0.2)
+    pytest.fail("the server of Spark Connect did not begin")
+
+
+@pytest.mark.skipif(find_spec("zstandard") is None, reason="the client of Spark Connect is not installed whole: zstandard is missing")
+def test_on_spark_connect_it_is_the_plain_operator(connect_server: int) -> None:
+    """With lineage it is refused before anything is started; without, it is called there, with the connection's configuration."""
+    connection = {"conn_type": "spark_connect", "host": "127.0.0.1", "port": connect_server, "extra": {"spark.sql.shuffle.partitions": "3"}}
+    environment = {**os.environ, "AIRFLOW_CONN_CONNECT": json.dumps(connection)}
+    command = [sys.executable, "-m", "tests.airflow.programs.connecting"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=240, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    found = json.loads(next(line for line in done.stdout.splitlines() if line.startswith("found ")).removeprefix("found "))
+    assert (found["session"].split(".")[:3], found["rows"], found["extra"]) == (["pyspark", "sql", "connect"], 3, "3")
+    assert "Spark Connect has not" in found["refused"]
+    assert "Spark Connect" in found["with lineage"]
 
 
 def test_what_the_function_returns_is_the_xcom(off: None, tmp_path: Path) -> None:
