@@ -18,6 +18,7 @@ OnlyDag = Callable[[str, str], None]
 def found(client: Any, text: str) -> set[tuple[str, str, str, str, str]]:
     answer = client.get(f"{API}/found", params={"search": text})
     assert answer.status_code == 200, answer.text
+    assert answer.json()["next"] is None
     return {(one["kind"], one["table"], one["name"], one["way"], one["pipeline"]) for one in answer.json()["hits"]}
 
 
@@ -31,6 +32,24 @@ def test_tables_and_columns_by_name(client: Client, runs: dict[str, str]) -> Non
     assert found(client(), "year") == {("column", "result", "year", "writes", name) for name in ("loans.report", "loans.again")}
     assert found(client(), "nothing like it") == set()
     assert client().get(f"{API}/found?search=x").status_code == 422
+
+
+def test_what_was_not_looked_at_is_found_further_on(client: Client, runs: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever ends an answer (so many pipelines, or hits, or the time), it says so, and where the others are."""
+    whole = found(client(), "judged")
+    for name, value in (("MOST_PIPELINES", 1), ("MOST_HITS", 1), ("_RUNS_LOOKED_AT", 1), ("settings.web_seconds_to_look", lambda: 0.0)):
+        with monkeypatch.context() as patch:
+            patch.setattr(f"airflow_lineage_provider.web.api.navigation.{name}", value)
+            pages: list[Any] = []
+            before: dict[str, str] = {}
+            while not pages or before:
+                page = client().get(f"{API}/found", params={"search": "judged", **before}).json()
+                pages.append(page["hits"])
+                before = {"before": page["next"]} if page["next"] else {}
+                assert len(pages) < 60
+        assert len(pages) > 2, name
+        told = [(one["kind"], one["table"], one["name"], one["way"], one["pipeline"]) for page in pages for one in page]
+        assert sorted(told) == sorted(whole), name  # and none twice
 
 
 def test_only_what_one_may_see_is_found(client: Client, runs: dict[str, str], only_dag: OnlyDag, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -337,10 +337,12 @@ class HitAnswer(BaseModel):
 
 
 class FoundAnswer(BaseModel):
-    """Tables and columns; ``more``: others match, too."""
+    """Tables and columns. ``more``: a run has more that match. ``next`` is what ``before`` is for the pipelines that were not looked at,
+    null where there are none."""
 
     hits: list[HitAnswer]
     more: bool
+    next: str | None
 
 
 class StoreAnswer(BaseModel):

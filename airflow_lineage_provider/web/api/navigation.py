@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import asdict
 from itertools import islice
 from typing import Annotated
@@ -27,9 +28,12 @@ Search = Annotated[str, Query(min_length=2, max_length=200)]
 
 
 @router.get("/found")
-async def found(question: Asked, search: Search) -> FoundAnswer:
-    """Tables and columns with this text in their names, in the newest runs of the pipelines that this person may see."""
-    return await question.answered(lambda: _found(question, search))
+async def found(question: Asked, search: Search, before: Annotated[str | None, Query(max_length=500)] = None) -> FoundAnswer:
+    """Tables and columns with this text in their names, in the newest complete run of each pipeline that this person may see.
+
+    So many pipelines are looked at for one answer, as long as people wait for a page: ``next`` is what ``before`` is for the others.
+    """
+    return await question.answered(lambda: _found(question, search, before))
 
 
 @router.get("/derivations")
@@ -49,18 +53,30 @@ async def store(question: Asked) -> StoreAnswer:
     return await question.answered(lambda: _store(question))
 
 
-def _found(question: Question, search: str) -> FoundAnswer:
-    lineage = question.lineage()
-    wanted = RunsWanted(status="complete")
+def _found(question: Question, search: str, before: str | None) -> FoundAnswer:
+    lineage, ends = question.lineage(), time.monotonic() + settings.web_seconds_to_look()
+    wanted = RunsWanted(status="complete", before=before)
     listed = lineage.lasting(lambda: lineage.store.list_runs(wanted, question.rights.may_see, _RUNS_LOOKED_AT))
-    newest = newest_of_each(listed.runs, MOST_PIPELINES)
     made: list[Hit] = []
-    for run in newest:
-        question.in_time()
-        made += _hits(lineage, run, search)
-        if len(made) > MOST_HITS:
+    newest, rest, cut = newest_of_each(listed.runs), listed.last, False
+    for looked, (run, previous) in enumerate(newest):
+        if looked and (looked >= MOST_PIPELINES or len(made) >= MOST_HITS or time.monotonic() > ends):
+            rest = previous.id
             break
-    return FoundAnswer(hits=[HitAnswer(**asdict(one)) for one in made[:MOST_HITS]], more=len(made) > MOST_HITS)
+        if before is not None and not _is_newest(lineage, run):  # it was looked at for an answer before this one
+            continue
+        of_run = _hits(lineage, run, search)
+        made += of_run[:MOST_HITS]
+        cut |= len(of_run) > MOST_HITS
+    return FoundAnswer(hits=[HitAnswer(**asdict(one)) for one in made], more=cut, next=rest)
+
+
+def _is_newest(lineage: AskedLineage, run: RunHead) -> bool:
+    """Whether a run is the newest complete one of its pipeline and DAG."""
+    context = () if run.dag_id is None else (("dag_id", run.dag_id),)
+    wanted = RunsWanted(pipeline=run.pipeline, status="complete", context=context)
+    found = lineage.lasting(lambda: lineage.store.list_runs(wanted, lambda one: one.dag_id == run.dag_id, 1)).runs
+    return not found or found[0].id == run.id
 
 
 def _hits(lineage: AskedLineage, run: RunHead, search: str) -> list[Hit]:

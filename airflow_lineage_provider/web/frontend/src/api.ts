@@ -271,6 +271,8 @@ async function numbers(path: string, body: unknown): Promise<Uint32Array> {
   return Uint32Array.from({ length: read.byteLength / 4 }, (_, at) => read.getUint32(4 * at, true));
 }
 
+const searched = (search: string, before: string | undefined) => new URLSearchParams({ search, ...(before ? { before } : {}) });
+
 const run = (id: string) => `runs/${encodeURIComponent(id)}`;
 
 function wanted(form: ExplanationForm): Record<string, string> {
@@ -287,9 +289,10 @@ export const api = {
     answer<{ dag_run_id: string }>(`${AIRFLOW}/dags/${encodeURIComponent(dagId)}/dagRuns`, undefined, { logical_date: null, conf }),
   dagRun: (dagId: string, id: string, signal?: AbortSignal) =>
     answer<{ state: string }>(`${AIRFLOW}/dags/${encodeURIComponent(dagId)}/dagRuns/${encodeURIComponent(id)}`, signal),
-  found: (search: string, signal?: AbortSignal) => answer<{ hits: Hit[]; more: boolean }>(`found?${new URLSearchParams({ search })}`, signal),
-  storedAnswers: (search: string, signal?: AbortSignal) =>
-    answer<{ derivations: StoredAnswer[]; next: string | null }>(`derivations?${new URLSearchParams({ search })}`, signal),
+  found: (search: string, before: string | undefined, signal?: AbortSignal) =>
+    answer<{ hits: Hit[]; more: boolean; next: string | null }>(`found?${searched(search, before)}`, signal),
+  storedAnswers: (search: string, before: string | undefined, signal?: AbortSignal) =>
+    answer<{ derivations: StoredAnswer[]; next: string | null }>(`derivations?${searched(search, before)}`, signal),
   store: (signal?: AbortSignal) => answer<{ bytes: number | null; retention_days: number | null }>("store", signal),
   picture: (dagId: string, dagRunId: string, signal?: AbortSignal) =>
     answer<Picture>(`picture?${new URLSearchParams({ dag_id: dagId, dag_run_id: dagRunId })}`, signal),
