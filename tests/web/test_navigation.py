@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from airflow_lineage_provider import Lineage
 from airflow_lineage_provider.store import Store
+from tests.store.conftest import sql
+from tests.web.conftest import database
+from tests.web.recorded_runs import restore
 
 API = "/lineage/api/v1"
 Client = Callable[..., Any]
@@ -100,6 +104,29 @@ def test_targets_are_told_without_withheld_columns(
     monkeypatch.setenv("AIRFLOW_LINEAGE_HIDE", "name")
     told = {one["derivation"]["id"]: one["derivation"] for one in client().get(f"{API}/derivations").json()["derivations"]}
     assert "client 5" not in told[made]["asked"]
+
+
+def test_one_damaged_plan_costs_its_own_target_alone(
+    client: Client, runs: dict[str, str], lineage_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Store.open(database(lineage_home, "damaged")) as store:
+        ids = [restore(store, name) for name in ("judged", "reported")]
+        lineage = Lineage(store=store)
+        made = [lineage.get_run(one).explain("client_id = 49").id for one in ids]
+        sql(
+            store.url,
+            "UPDATE lineage.runs SET plan = 'no plan', shared_plan = NULL WHERE id = %s",
+            [ids[0]],
+        )
+        monkeypatch.setenv("AIRFLOW_LINEAGE_STORE", store.url)
+        for setting in ("", "name"):
+            monkeypatch.setenv("AIRFLOW_LINEAGE_MASK", setting)
+            answer = client().get(f"{API}/derivations")
+            assert answer.status_code == 200, answer.text
+            told = {one["derivation"]["id"]: one["derivation"]["asked"] for one in answer.json()["derivations"]}
+            # Nobody knows which of its words name columns.
+            assert told == {made[0]: "" if setting else "client_id = 49", made[1]: "client_id = 49"}
+            assert client().get(f"{API}/runs/{ids[0]}/derivations").json()["derivations"][0]["asked"] == told[made[0]]
 
 
 def test_the_store(client: Client, runs: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:

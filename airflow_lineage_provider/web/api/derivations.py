@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated
 
 from fastapi import APIRouter, Query
@@ -13,7 +14,15 @@ from airflow_lineage_provider.answers.descendants import Descendants
 from airflow_lineage_provider.answers.explanation import Explanation
 from airflow_lineage_provider.answers.lineage_rows import LineageRows
 from airflow_lineage_provider.answers.why_not import WhyNot
-from airflow_lineage_provider.errors import AnswerTooLarge, DerivationNotFound, InvalidOption, RunNotFound
+from airflow_lineage_provider.errors import (
+    AnswerTooLarge,
+    DerivationNotFound,
+    InvalidOption,
+    LineageError,
+    RunNotFound,
+    StoreUnavailable,
+)
+from airflow_lineage_provider.reasons.discretion import Discretion
 from airflow_lineage_provider.recorded_run import Run
 from airflow_lineage_provider.recording import redaction_of
 from airflow_lineage_provider.render.answer_files import table_names
@@ -63,18 +72,30 @@ def _listed(question: Question, run_id: str) -> DerivationsAnswer:
     run = question.run(run_id)
     lineage = question.lineage()
     found = lineage.lasting(lambda: lineage.store.derivations(run.id))[:_MOST]
-    return DerivationsAnswer(derivations=[told_of(one, run) for one in found])
+    return DerivationsAnswer(derivations=[told_of(one, lambda: run) for one in found])
 
 
-def told_of(one: DerivationRecord, run: Run | None) -> DerivationAnswer:
-    """A stored answer without its tables; ``run`` is needed where columns are withheld, of which its target may tell."""
-    created = one.created.isoformat(timespec="seconds") if one.created else ""
-    asked = one.target if run is None else redaction_of(run.plan).text(one.target) if run.record.status == "complete" else ""
+def told_of(one: DerivationRecord, run: Callable[[], Run]) -> DerivationAnswer:
+    """A stored answer without its tables; its run is read where columns are withheld, of which its target may tell."""
+    created, asked = one.created.isoformat(timespec="seconds") if one.created else "", _target(one.target, run)
     dag_run = (one.airflow or {}).get("run_id")
     return DerivationAnswer(
         id=one.id, run_id=one.run_id, question=one.question, asked=asked, created=created, seconds=one.seconds, counts=dict(one.counts),
         dag_run_id=dag_run if isinstance(dag_run, str) else None, chunk=_chunk(one),
     )  # fmt: skip
+
+
+def _target(target: str, run: Callable[[], Run]) -> str:
+    """What may be told of it: nothing, where the run's record, or its plan, is damaged, and nobody knows what its words are names of."""
+    if not Discretion.of():
+        return target
+    try:
+        found = run()
+        return redaction_of(found.plan).text(target) if found.record.status == "complete" else ""
+    except StoreUnavailable:
+        raise
+    except LineageError:
+        return ""
 
 
 def _chunk(one: DerivationRecord) -> ChunkAnswer | None:
