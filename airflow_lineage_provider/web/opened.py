@@ -1,15 +1,22 @@
-"""The results store that the tab reads: opened once for the process, at the first question."""
+"""The results store that the tab reads: opened once for the process, at the first question.
+
+Who asks while it is being opened waits for that one attempt, and is told how it ended: where the store is away nobody waits for the
+time-outs of those before them. When another is meant (a connection's password was changed), the one before is closed as soon as nobody
+has it any more.
+"""
 
 from __future__ import annotations
 
 import threading
+from concurrent.futures import Future
 
 from airflow_lineage_provider import settings
 from airflow_lineage_provider.errors import StoreUnavailable
 from airflow_lineage_provider.store import Store
 
 _lock = threading.Lock()
-_opened: dict[str | None, Store] = {}
+_attempts: dict[str | None, Future[Store]] = {}
+"""That to open the store that is meant, by its URL: the last alone."""
 
 
 def opened_store() -> Store:
@@ -20,9 +27,24 @@ def opened_store() -> Store:
     """
     url = _url()
     with _lock:
-        if url not in _opened:
-            _opened[url] = Store.open(url)
-        return _opened[url]
+        attempt = _attempts.get(url)
+        if begins := attempt is None:
+            _attempts.clear()
+            attempt = _attempts[url] = Future()
+    assert attempt is not None
+    if begins:
+        _open(url, attempt)
+    return attempt.result()
+
+
+def _open(url: str | None, attempt: Future[Store]) -> None:
+    try:
+        attempt.set_result(Store.open(url))
+    except BaseException as problem:
+        with _lock:  # the next who asks tries again
+            if _attempts.get(url) is attempt:
+                del _attempts[url]
+        attempt.set_exception(problem)
 
 
 def _url() -> str | None:
