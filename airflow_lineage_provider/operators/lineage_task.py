@@ -186,23 +186,23 @@ class LineageTask(KillableOperator):
         return self._handed_on(found, context)
 
     def get_openlineage_facets_on_complete(self, task_instance: Any) -> Any:
-        """What the task's runs read and wrote; None where there are none: then what the DAG's author declared stands."""
+        """What the task's runs read and wrote, and what the DAG's author declared; None where there are no runs: then that alone stands."""
         if not self._recorded:
             return None
-        from airflow_lineage_provider.operators.openlineage import operator_lineage
+        from airflow_lineage_provider.operators.openlineage import operator_lineage, with_declared
 
-        return operator_lineage(self._recorded, self._database())
+        return with_declared(operator_lineage(self._recorded, self._database()), self, task_instance)
 
     def get_openlineage_facets_on_failure(self, task_instance: Any) -> Any:
         """The same of the writes that the task had made when it failed."""
         if self._store_of_runs is None:
             return None
-        from airflow_lineage_provider.operators.openlineage import operator_lineage
+        from airflow_lineage_provider.operators.openlineage import operator_lineage, with_declared
         from airflow_lineage_provider.operators.task_runs import runs_of
 
         (store,) = self._store_of_runs
         found = runs_of(store, airflow_context({"ti": task_instance}), "keep_result").runs
-        return operator_lineage(found, self._database()) if found else None
+        return with_declared(operator_lineage(found, self._database()), self, task_instance) if found else None
 
     def _database(self) -> str | None:
         """That of an output to PostgreSQL."""

@@ -60,6 +60,27 @@ def operator_lineage(runs: Iterable[Run], database: str | None = None) -> Operat
     )
 
 
+def with_declared(found: OperatorLineage[Any, Any], task: Any, task_instance: Any) -> OperatorLineage[Any, Any]:
+    """What was recorded, and beside it the inlets and outlets that the DAG's author declared, or the task told of when it ran.
+
+    Airflow leaves these out where a task has any dataset of its own. What both name is told once, as it was recorded. Where nothing was
+    recorded Airflow adds them itself.
+    """
+    from airflow.providers.openlineage.extractors.manager import ExtractorManager
+
+    if not found.inputs and not found.outputs:
+        return found
+    declared: OperatorLineage[Any, Any] = OperatorLineage()
+    manager: Any = ExtractorManager()  # type: ignore[no-untyped-call]
+    manager.extract_inlets_and_outlets(declared, task, task_instance)
+    return attr.evolve(found, inputs=_once(found.inputs, declared.inputs), outputs=_once(found.outputs, declared.outputs))
+
+
+def _once(recorded: list[Any], declared: list[Any]) -> list[Any]:
+    known = {(one.namespace, one.name): one for one in reversed([*recorded, *declared])}
+    return [one for one in (*recorded, *declared) if known[one.namespace, one.name] is one]
+
+
 def asked_lineage(run: Run, result: Mapping[str, Any]) -> OperatorLineage[Any, Any]:
     """The facet of a task that asked about a run.
 

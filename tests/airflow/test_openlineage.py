@@ -15,11 +15,16 @@ from typing import Any
 
 import jsonschema
 import pytest
+from airflow.providers.openlineage.extractors import OperatorLineage
+from airflow.providers.standard.operators.empty import EmptyOperator
+from airflow.sdk import Asset
+from openlineage.client.event_v2 import InputDataset, OutputDataset
+from openlineage.client.facet_v2 import schema_dataset as of_schemas
 from openlineage.client.serde import Serde
 from pyspark.sql import SparkSession
 
 from airflow_lineage_provider import Lineage, Output
-from airflow_lineage_provider.operators.openlineage import SCHEMA, operator_lineage
+from airflow_lineage_provider.operators.openlineage import SCHEMA, operator_lineage, with_declared
 from airflow_lineage_provider.records.run import RecordedOutput
 from airflow_lineage_provider.render.openlineage import output_names
 from airflow_lineage_provider.store import Store
@@ -116,6 +121,26 @@ def test_a_run_without_lineage_has_what_it_wrote(spark: SparkSession, folder: Pa
     assert found["run_facets"]["pipelineLineage"]["runs"][0]["status"] == "incomplete"
 
 
+def test_what_was_declared_stands_beside_what_was_recorded() -> None:
+    """An asset that is at a recorded place is told once, with all that is known of it."""
+    schema = of_schemas.SchemaDatasetFacet(fields=[of_schemas.SchemaDatasetFacetFields(name="id", type="bigint")])
+    found: OperatorLineage[Any, Any] = OperatorLineage(
+        inputs=[InputDataset(namespace="file", name="/data/in", facets={"schema": schema})],
+        outputs=[OutputDataset(namespace="file", name="/data/out")],
+    )
+    task = EmptyOperator(
+        task_id="t",
+        inlets=[Asset("file:///data/in"), Asset("file:///data/model")],
+        outlets=[Asset("file:///data/report"), Asset("file:///data/out"), Asset("file:///data/report")],
+    )
+    merged = with_declared(found, task, None)
+    assert [(one.namespace, one.name) for one in merged.inputs] == [("file", "/data/in"), ("file", "/data/model")]
+    assert merged.inputs[0].facets == {"schema": schema}
+    assert [(one.namespace, one.name) for one in merged.outputs] == [("file", "/data/out"), ("file", "/data/report")]
+    nothing: Any = OperatorLineage()
+    assert with_declared(nothing, task, None) is nothing  # Airflow adds them itself
+
+
 @pytest.fixture
 def server() -> Iterator[tuple[str, list[dict[str, Any]]]]:
     """A server's address, and the events that it was sent."""
@@ -152,7 +177,7 @@ def test_a_server_is_told_of_a_tasks_datasets(server: tuple[str, list[dict[str, 
     for event in (complete, failed):
         assert event["run"]["facets"]["parent"]["job"]["name"] == "told"
         jsonschema.validate(event["run"]["facets"]["pipelineLineage"], RUN_FACET)
-    assert [one["name"] for one in complete["inputs"]] == [f"{folder}/in"]
+    assert [one["name"] for one in complete["inputs"]] == [f"{folder}/in", "/declared/model"]
     (wrote,) = complete["outputs"]
     assert wrote["name"] == f"{folder}/judged"
     assert set(wrote["facets"]["columnLineage"]["fields"]) == {"id", "half", "secret"}

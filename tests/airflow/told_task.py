@@ -23,6 +23,7 @@ def main(folder: str) -> None:
     dag = DagBag(FOLDERS["tests"]).dags["told"]
     judged = Asset(f"file://{folder}/judged")
     dag.get_task("judge").outlets.append(judged)
+    dag.get_task("judge").inlets.append(Asset("file:///declared/model"))
     with create_session() as session:  # as the DAG processor does it
         model = AssetModel(name=judged.name, uri=judged.uri, group=judged.group)
         session.add_all([model, AssetActive.for_asset(model)])
