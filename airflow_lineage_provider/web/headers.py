@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Awaitable, Callable, MutableMapping
+from hashlib import sha256
 from typing import Any
 
 from airflow_lineage_provider.render.html import script_hash
+from airflow_lineage_provider.web.shell import LOGIN_SCRIPT
 
 Message = MutableMapping[str, Any]
 
 
 def policy() -> str:
-    """The content security policy: scripts of ours alone, and that of an explanation's page, by its hash; nothing from elsewhere.
+    """The content security policy: scripts of ours alone, and those of an explanation's page and of who has to log in, by their hashes;
+    nothing from elsewhere.
 
     Styles stand in the explanation's page and in attributes of its bars.
     """
+    scripts = f"'self' '{script_hash()}' '{hash_of(LOGIN_SCRIPT)}'"
     return (
-        f"default-src 'none'; script-src 'self' '{script_hash()}'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
+        f"default-src 'none'; script-src {scripts}; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
         "connect-src 'self'; frame-src 'self'; frame-ancestors 'self'; base-uri 'none'; form-action 'none'"
     )
+
+
+def hash_of(script: str) -> str:
+    """What a policy calls a script that stands in a page."""
+    return f"sha256-{b64encode(sha256(script.encode()).digest()).decode()}"
 
 
 class Headers:

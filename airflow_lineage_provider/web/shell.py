@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from html import escape
 from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import quote
 
 from airflow.api_fastapi.core_api.security import bearer_scheme, get_user
 from fastapi import APIRouter, Depends, Request
-from fastapi.responses import FileResponse, HTMLResponse, RedirectResponse, Response
+from fastapi.responses import FileResponse, HTMLResponse, Response
 from starlette.exceptions import HTTPException
 
 BUILT = Path(__file__).parent / "built"
@@ -17,6 +18,14 @@ _FOREVER = {"cache-control": "private, max-age=31536000, immutable"}
 _NOT_BUILT = """<!doctype html><html lang="en"><meta charset="utf-8"><title>Lineage</title><h1>The lineage tab was not built</h1>
 <p>This installation has no front end. A wheel has one; from a clone, install Node.js 20 or newer and run <code>make web</code>.
 The API below <code>api/v1</code>, the command <code>airflow-lineage</code> and Python work without it.</p></html>"""
+
+LOGIN_SCRIPT = (
+    "sessionStorage.setItem('lineage tab',JSON.stringify([location.search,location.hash]));"
+    "location.replace(document.querySelector('a').href)"
+)
+"""No server is sent what stands behind the # of an address, and the way through the login loses it: the page of the tab finds it again."""
+_LOGIN = """<!doctype html><html lang="en"><meta charset="utf-8"><title>Lineage</title>
+<p><a href="{address}">Log in</a> to see it.</p><script>{script}</script></html>"""
 
 router = APIRouter(include_in_schema=False)
 
@@ -31,11 +40,11 @@ async def _user(request: Request, bearer: Annotated[Any, Depends(bearer_scheme)]
 
 @router.get("/tab")
 async def tab(request: Request, user: Annotated[Any, Depends(_user)]) -> Response:
-    """The page of the tab; who is not logged in, and opens it alone, is asked to."""
+    """The page of the tab; who is not logged in, and opens it alone, is asked to, and comes back to what they have opened."""
     if user is None:
         base = request.scope.get("root_path", "").removesuffix("/lineage")
         asked = f"{base}/lineage/tab?{request.url.query}"
-        return RedirectResponse(f"{base}/api/v2/auth/login?next={quote(asked)}")
+        return HTMLResponse(_LOGIN.format(address=escape(f"{base}/api/v2/auth/login?next={quote(asked)}"), script=LOGIN_SCRIPT))
     index = BUILT / "index.html"
     return FileResponse(index, media_type="text/html") if index.is_file() else HTMLResponse(_NOT_BUILT, status_code=503)
 

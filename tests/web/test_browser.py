@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote, unquote
+from urllib.parse import parse_qs, quote, unquote, urljoin, urlsplit
 
 import pyarrow.parquet as pq
 import pytest
@@ -479,6 +479,26 @@ def test_columns_and_what_is_stored(opened: Callable[..., Any], runs: dict[str, 
     page.get_by_role("link", name="Stored answers").click()
     page.get_by_role("navigation").wait_for()
     look(page, "answers")
+
+
+def test_who_has_to_log_in_comes_back_to_what_they_opened(
+    browser: Any, address: str, token: Callable[[str, str], str], runs: dict[str, str]
+) -> None:
+    """Also to what no server was sent: the run and the filter."""
+    context = browser.new_context()
+    page = context.new_page()
+    page.set_default_timeout(15_000)
+    page.goto(f"{address}/lineage/tab?dag_id=loan%20examination#run={runs['judged']}&where=client_id+%3D+49")
+    page.wait_for_url(lambda url: "/login" in url)
+    back = parse_qs(urlsplit(page.url).query)["next"][0]
+    assert "49" not in page.url
+    context.add_cookies([{"name": "_token", "value": token("admin", "admin"), "url": address}])
+    page.goto(urljoin(address, back))
+    page.get_by_text("Rows 1 to 1.").wait_for()
+    page.goto("about:blank")
+    page.goto(urljoin(address, back))  # once: it is not where they came from any more
+    page.get_by_text("has recorded no lineage").wait_for()
+    context.close()
 
 
 def test_a_viewer_is_told_that_there_is_nothing_for_them(opened: Callable[..., Any], runs: dict[str, str]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 from airflow_lineage_provider import Lineage
 from airflow_lineage_provider.deriving.kept.answers import record_of
 from airflow_lineage_provider.store import Store
+from airflow_lineage_provider.web.headers import hash_of
 from tests.deriving import kept_examples
 
 API = "/lineage/api/v1"
@@ -91,8 +93,11 @@ def every_route(app: Any) -> list[Any]:
 
 def test_the_tab_alone_sends_to_the_login_and_comes_back(client: Client) -> None:
     answer = client(None).get("/lineage/tab?dag_id=a%20b")
-    assert answer.status_code == 307
-    assert answer.headers["location"] == "/api/v2/auth/login?next=/lineage/tab%3Fdag_id%3Da%2520b"
+    assert 'href="/api/v2/auth/login?next=/lineage/tab%3Fdag_id%3Da%2520b"' in answer.text
+    (script,) = re.findall("<script>(.*?)</script>", answer.text)
+    assert f"'{hash_of(script)}'" in answer.headers["content-security-policy"]
+    odd = client(None).get('/lineage/tab?dag_id="><b>').text
+    assert "<b>" not in odd
 
 
 def test_another_dags_run_is_not_there(client: Client, runs: dict[str, str], only_dag: OnlyDag, store: Store) -> None:

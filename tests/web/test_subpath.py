@@ -48,5 +48,4 @@ def test_the_login_comes_back_below_the_path(base: str) -> None:
     import httpx
 
     answer = httpx.get(f"{base}/lineage/tab?dag_id=a", follow_redirects=False)
-    assert answer.status_code == 307
-    assert answer.headers["location"] == f"{PATH}/api/v2/auth/login?next={PATH}/lineage/tab%3Fdag_id%3Da"
+    assert f'href="{PATH}/api/v2/auth/login?next={PATH}/lineage/tab%3Fdag_id%3Da"' in answer.text

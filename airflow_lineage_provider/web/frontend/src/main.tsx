@@ -4,8 +4,10 @@ import { createRoot } from "react-dom/client";
 
 import { App } from "./App";
 import "./styles.css";
+import { comeBack } from "./place";
 import { followTheme } from "./theme";
 
+comeBack();
 followTheme();
 // Nothing is asked again by itself: an answer may have cost the store a second, and a recorded run does not change.
 const client = new QueryClient({

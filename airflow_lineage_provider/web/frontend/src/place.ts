@@ -33,6 +33,16 @@ function subscribe(changed: () => void): () => void {
   return () => window.removeEventListener("hashchange", changed);
 }
 
+/** Who had to log in before they saw the page came here without what stood behind the #: it was put aside then (`shell.py`). */
+export function comeBack(): void {
+  const kept = window.sessionStorage.getItem("lineage tab");
+  if (kept === null) return;
+  window.sessionStorage.removeItem("lineage tab");
+  const [search, hash] = JSON.parse(kept) as [string, string];
+  const same = new URLSearchParams(search).toString() === new URLSearchParams(window.location.search).toString();
+  if (same && window.location.hash === "") window.history.replaceState(null, "", window.location.pathname + window.location.search + hash);
+}
+
 export function useView(): View {
   const hash = useSyncExternalStore(subscribe, () => window.location.hash);
   return Object.fromEntries(new URLSearchParams(hash.slice(1)));
