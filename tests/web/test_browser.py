@@ -247,6 +247,27 @@ def test_why_not_is_asked_of_spark_and_its_answer_opened(
         assert saved.value.suggested_filename == f"{kept}.csv"
 
 
+def test_names_are_completed_as_sql_has_them(opened: Callable[..., Any], runs: dict[str, str]) -> None:
+    page = opened("lineage/tab")
+    names = ["amount", "odd name", "größe", "tick`s", "order"]
+
+    def with_odd_names(route: Any) -> None:
+        found = route.fetch().json()
+        found["columns"] = names
+        found["sources"][0]["columns"] = names
+        route.fulfill(json=found)
+
+    page.route(f"**/api/v1/runs/{runs['judged']}", with_odd_names)
+    page.goto(f"{page.url.partition('#')[0]}#run={runs['judged']}")
+    expected = ["amount", "`odd name`", "`größe`", "`tick``s`", "`order`"]
+    for part, label in (("", "Filter, as Spark's SQL says it"), ("&part=sources", "Its rows, as Spark's SQL says it")):
+        page.goto(f"{page.url.partition('#')[0]}#run={runs['judged']}{part}")
+        for typed, before in (("amount > 1 AND am", "amount > 1 AND "), ("`odd na", ""), ("`a` = 1 OR grö", "`a` = 1 OR ")):
+            page.get_by_label(label).fill(typed)
+            offered = page.locator("datalist option").evaluate_all("all => all.map((one) => one.value)")
+            assert offered == [before + name for name in expected]
+
+
 def test_rows_that_take_long(opened: Callable[..., Any], runs: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
     page_of = Run.page
 

@@ -54,9 +54,18 @@ export function text(value: unknown): string {
   return typeof value === "object" ? JSON.stringify(value) : String(value);
 }
 
+/** Words that no expression has as a column's name without backticks. */
+const TAKEN = new Set("and as between by case cast else end exists false from group in interval is like not null on or order select then true when where".split(" "));
+
+/** A column's name in Spark's SQL. */
+export function named(column: string): string {
+  const plain = /^[A-Za-z_][A-Za-z0-9_]*$/.test(column) && !TAKEN.has(column.toLowerCase());
+  return plain ? column : `\`${column.replaceAll("`", "``")}\``;
+}
+
 /** A predicate that a column has a value, in Spark's SQL; undefined where there is no plain way to say it. */
 export function equals(column: string, type: string, value: unknown): string | undefined {
-  const name = /^[A-Za-z_][A-Za-z0-9_]*$/.test(column) ? column : `\`${column.replaceAll("`", "``")}\``;
+  const name = named(column);
   if (value === null) return `${name} IS NULL`;
   if (typeof value === "number" || typeof value === "boolean") return `${name} = ${value}`;
   if (typeof value !== "string") return undefined;

@@ -1,6 +1,7 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
 
+import { Completion } from "../Completion";
 import { Downloads } from "../Downloads";
 import { Trouble, Waiting } from "../Trouble";
 import { api, Problem, type RunDetails } from "../api";
@@ -109,8 +110,6 @@ function NotStored({ id }: { id: string }) {
 function Filter({ where, columns, submit }: { where: string; columns: string[]; submit: (where: string) => void }) {
   const [typed, setTyped] = useState(where);
   useEffect(() => setTyped(where), [where]);
-  // The list completes the word that is being written: the browser offers whole texts, so each has what stands before it.
-  const before = typed.slice(0, typed.length - (/[A-Za-z0-9_]*$/.exec(typed)?.[0].length ?? 0));
   return (
     <form
       className="filter"
@@ -121,11 +120,7 @@ function Filter({ where, columns, submit }: { where: string; columns: string[]; 
     >
       <label htmlFor="where">Filter, as Spark's SQL says it</label>
       <input id="where" list="columns" value={typed} maxLength={20_000} placeholder="amount > 100 AND judge = 'Reject'" spellCheck={false} autoComplete="off" onChange={(event) => setTyped(event.target.value)} />
-      <datalist id="columns">
-        {columns.map((name) => (
-          <option key={name} value={before + name} />
-        ))}
-      </datalist>
+      <Completion id="columns" typed={typed} columns={columns} />
       <button type="submit">Filter</button>
       {where && (
         <button type="button" onClick={() => submit("")}>

@@ -1,6 +1,7 @@
 import { useState } from "react";
 
 import type { RunDetails } from "../api";
+import { Completion } from "../Completion";
 import { hashOf, go, type View } from "../place";
 import { Followed, type Way } from "./Followed";
 
@@ -28,7 +29,8 @@ export function SourcesView({ details, view }: { details: RunDetails; view: View
           ))}
         </select>
         <label htmlFor="rows">Its rows, as Spark's SQL says it</label>
-        <input id="rows" required value={where} maxLength={20_000} spellCheck={false} autoComplete="off" onChange={(event) => setWhere(event.target.value)} />
+        <input id="rows" list="source-columns" required value={where} maxLength={20_000} spellCheck={false} autoComplete="off" onChange={(event) => setWhere(event.target.value)} />
+        <Completion id="source-columns" typed={where} columns={columns} />
         <button type="submit">What did they touch?</button>
         <button type="button" disabled={!where.trim()} onClick={() => ask("impact")}>
           In later runs, too?
