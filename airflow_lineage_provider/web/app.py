@@ -31,8 +31,8 @@ def create_app() -> FastAPI:
     configure()
     # Airflow's login guards the description of the API, too; and FastAPI's page of it loads scripts from elsewhere.
     app = FastAPI(title="Pipeline lineage with reasons", version=__version__, openapi_url=None, docs_url=None, redoc_url=None)
-    app.add_middleware(Headers)
     problems.install(app)
+    app.add_middleware(Headers)  # (around all that answers)
     for resource in (
         runs,
         rows,

@@ -11,6 +11,8 @@ there where the answer can be had otherwise, and says how.
 from __future__ import annotations
 
 import logging
+import traceback
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Any
 
@@ -41,6 +43,7 @@ _STATUS: tuple[tuple[type[errors.LineageError], int], ...] = (
     (errors.StoreUnavailable, 503),
 )
 _ASKED_ELSEWHERE = (errors.SparkRequired, errors.ParameterError, errors.AnswerTooLarge, errors.TargetTooLarge, errors.QueryTooSlow)
+_MOST_CAUSES = 10
 HTTP_NAMES = {401: "NotAuthenticated", 403: "NotPermitted", 404: "NotFound", 405: "NotAllowed"}
 
 
@@ -93,7 +96,7 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(errors.LineageError, _lineage_error)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _http)
-    app.add_exception_handler(Exception, _unforeseen)
+    app.add_middleware(Unforeseen)
 
 
 def answer(status: int, name: str, message: str, lines: Lines | None = None) -> JSONResponse:
@@ -132,6 +135,38 @@ async def _http(_request: Request, error: Exception) -> JSONResponse:
     return answer(error.status_code, HTTP_NAMES.get(error.status_code, "Error"), str(error.detail))
 
 
-async def _unforeseen(_request: Request, error: Exception) -> JSONResponse:
-    log.error("lineage tab: unforeseen %s", type(error).__name__, exc_info=error)
-    return answer(500, "InternalError", "something went wrong that was not foreseen; the API server's log says what")
+class Unforeseen:
+    """Middleware that answers what nobody has foreseen, and puts down where it was, and of what kind.
+
+    Its message may have values of rows in it, as those of Arrow, DuckDB and PostgreSQL have: it goes nowhere, and so the error is not
+    raised on to Airflow, which would put it down with all.
+    """
+
+    def __init__(self, app: Callable[..., Awaitable[None]]) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Any, receive: Any, send: Callable[[Any], Awaitable[None]]) -> None:
+        begun = False
+
+        async def sent(message: Any) -> None:
+            nonlocal begun
+            begun = True
+            await send(message)
+
+        try:
+            await self._app(scope, receive, sent)
+        except Exception as error:
+            log.error("lineage tab: unforeseen %s", _places(error))
+            if not begun:
+                text = "something went wrong that was not foreseen; the API server's log says where"
+                await answer(500, "InternalError", text)(scope, receive, send)
+
+
+def _places(error: BaseException) -> str:
+    """The kinds of an error and of what caused it, each with the lines of code where it was raised; nothing that they say."""
+    found: list[str] = []
+    cause: BaseException | None = error
+    while cause is not None and len(found) < _MOST_CAUSES:
+        found.append(f"{type(cause).__name__} at\n{''.join(traceback.format_tb(cause.__traceback__))}")
+        cause = cause.__cause__ or (None if cause.__suppress_context__ else cause.__context__)
+    return "caused by ".join(found)
