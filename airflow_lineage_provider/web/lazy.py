@@ -1,12 +1,21 @@
-"""An ASGI application that is made when it is first asked: making it imports FastAPI, Arrow and the store's libraries."""
+"""An ASGI application that is made when it is first asked: making it imports FastAPI, Arrow and the store's libraries.
+
+Where one of them is not installed, every answer says so (503), in the shape of the API's errors.
+"""
 
 from __future__ import annotations
 
+import json
+import logging
 import threading
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
-ASGI = Callable[[MutableMapping[str, Any], Callable[..., Awaitable[Any]], Callable[..., Awaitable[Any]]], Awaitable[None]]
+log = logging.getLogger(__name__)
+
+Scope = MutableMapping[str, Any]
+Receive = Callable[..., Awaitable[Any]]
+ASGI = Callable[[Scope, Receive, Receive], Awaitable[None]]
 
 
 def _made() -> ASGI:
@@ -23,9 +32,7 @@ class LazyApp:
         self._app: ASGI | None = None
         self._lock = threading.Lock()
 
-    async def __call__(
-        self, scope: MutableMapping[str, Any], receive: Callable[..., Awaitable[Any]], send: Callable[..., Awaitable[Any]]
-    ) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Receive) -> None:
         if self._app is None:
             import anyio.to_thread
 
@@ -36,4 +43,24 @@ class LazyApp:
     def _ensure(self) -> None:
         with self._lock:
             if self._app is None:
-                self._app = self._make()
+                try:
+                    self._app = self._make()
+                except ImportError as error:
+                    log.exception("the lineage tab cannot be shown")
+                    self._app = _Missing(error)
+
+
+class _Missing:
+    """Answers in place of an application that cannot be imported, until the server is started again."""
+
+    def __init__(self, error: ImportError) -> None:
+        what = f"it needs {error.name}, which is not installed, or another release of it" if error.name else "a library of it is missing"
+        told = (
+            f'the lineage tab cannot be shown: {what} ({error}): pip install "airflow-provider-lineage[airflow]" for Airflow\'s API server'
+        )
+        self._body = json.dumps({"error": {"name": "NotInstalled", "message": told, "ask": None}}).encode()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Receive) -> None:
+        if scope["type"] == "http":
+            await send({"type": "http.response.start", "status": 503, "headers": [(b"content-type", b"application/json")]})
+            await send({"type": "http.response.body", "body": self._body})

@@ -5,11 +5,14 @@ Every process of Airflow's imports this, task runners too: nothing heavy is impo
 
 from __future__ import annotations
 
-from typing import Any
+import logging
+from typing import Any, get_args
 
 from airflow.plugins_manager import AirflowPlugin
 
 from airflow_lineage_provider.web.lazy import LazyApp
+
+log = logging.getLogger(__name__)
 
 PREFIX = "/lineage"
 _ICON = "lineage/icon.svg"
@@ -27,7 +30,14 @@ _PLACES = {
 
 
 def views() -> list[dict[str, Any]]:
-    """The tab, at each place of the UI: hrefs are relative, so that they hold under a sub-path, too."""
+    """The tab, at each place of the UI that this Airflow knows: hrefs are relative, so that they hold under a sub-path, too.
+
+    One view at a place that it does not know would take all of them from the UI.
+    """
+    known = _places()
+    missing = [place for place in _PLACES if known is not None and place not in known]
+    if missing:
+        log.warning("this release of Airflow has no place %s for views: the lineage tab is not there", ", ".join(missing))
     return [
         {
             "name": "Lineage",
@@ -38,7 +48,30 @@ def views() -> list[dict[str, Any]]:
             **({"category": "browse"} if place == "nav" else {}),
         }
         for place, query in _PLACES.items()
+        if place not in missing
     ]
+
+
+def _places() -> tuple[str, ...] | None:
+    """Where this Airflow shows views of plugins; None where it does not say so."""
+    try:
+        from airflow.api_fastapi.core_api.datamodels.plugins import BaseDestinationLiteral
+    except ImportError:
+        return None
+    return get_args(BaseDestinationLiteral)
+
+
+class _Views:
+    """The views, of the class and of its instances, found when they are first asked for: only the API server asks, and what it knows of
+    places takes it long to import."""
+
+    def __init__(self) -> None:
+        self._found: list[dict[str, Any]] | None = None
+
+    def __get__(self, _instance: object, _owner: type) -> list[dict[str, Any]]:
+        if self._found is None:
+            self._found = views()
+        return self._found
 
 
 class LineagePlugin(AirflowPlugin):
@@ -48,4 +81,4 @@ class LineagePlugin(AirflowPlugin):
     fastapi_apps = [  # noqa: RUF012  (as Airflow's base class declares it)
         {"app": LazyApp(), "url_prefix": PREFIX, "name": "Pipeline lineage"}
     ]
-    external_views = views()
+    external_views = _Views()

@@ -1,12 +1,13 @@
-"""The plugin in Airflow: where its views stand, what importing it costs, and that the provider loads without it."""
+"""The plugin in Airflow: where its views stand, what importing it costs, and what becomes of it where something is missing."""
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, Literal, get_args
 
 import pytest
 
@@ -22,6 +23,69 @@ def test_airflow_offers_every_destination(application: Any) -> None:
     assert {one["destination"] for one in views()} <= set(get_args(BaseDestinationLiteral))
     assert len({one["url_route"] for one in views()}) == len(views())
     assert all(not one["href"].startswith("/") for one in views())
+
+
+def test_a_place_that_airflow_does_not_know_costs_that_view_alone(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    from airflow.api_fastapi.core_api.datamodels import plugins
+
+    from airflow_lineage_provider.web.plugin import views
+
+    monkeypatch.setattr(plugins, "BaseDestinationLiteral", Literal["nav", "dag", "task"])
+    assert [one["destination"] for one in views()] == ["nav", "dag", "task"]
+    assert "no place dag_run, task_instance for views" in caplog.text
+    monkeypatch.delattr(plugins, "BaseDestinationLiteral")  # one that does not say what it knows
+    assert len(views()) == 5
+
+
+def test_the_views_are_the_same_list_to_whoever_asks() -> None:
+    """Airflow takes out of it what it refuses."""
+    from airflow_lineage_provider.web.plugin import LineagePlugin
+
+    assert LineagePlugin.external_views is LineagePlugin().external_views
+    assert len(LineagePlugin.external_views) == 5
+
+
+WITHOUT = """
+import sys
+for name in {missing!r}:
+    sys.modules[name] = None
+from airflow_lineage_provider.provider_info import get_provider_info
+print("loaded", get_provider_info()["package-name"])
+{then}
+"""
+ASKED = """
+import anyio
+from airflow_lineage_provider.web.plugin import LineagePlugin
+app, sent = LineagePlugin.fastapi_apps[0]["app"], []
+async def send(message): sent.append(message)
+async def asked():
+    for _ in range(2):
+        await app({"type": "http", "path": "/tab", "method": "GET", "headers": []}, None, send)
+anyio.run(asked)
+print([one.get("status") for one in sent], sent[1]["body"].decode())
+"""
+
+
+@pytest.mark.parametrize("library", ["pyarrow", "numpy"])
+def test_without_a_library_the_tab_says_what_is_missing(library: str) -> None:
+    code = WITHOUT.format(missing=[library], then=ASKED)
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    (name,) = [line for line in done.stdout.splitlines() if line.startswith("loaded ")]
+    assert name == "loaded airflow-provider-lineage"
+    (told,) = [line for line in done.stdout.splitlines() if line.startswith("[503, None, 503, None] ")]
+    error = json.loads(told.partition("] ")[2])["error"]
+    assert (error["name"], error["ask"]) == ("NotInstalled", None)
+    assert library in error["message"]
+    assert "pip install" in error["message"]
+
+
+def test_the_provider_loads_without_the_plugin() -> None:
+    code = WITHOUT.format(missing=["airflow_lineage_provider.web", "airflow_lineage_provider.web.plugin"], then="")
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, check=False)
+    assert done.stdout.strip().splitlines()[-1:] == ["loaded airflow-provider-lineage"], done.stderr
 
 
 def test_the_ui_is_told_of_the_views(client: Callable[..., Any]) -> None:
