@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider.errors import InvalidOption
 from airflow_lineage_provider.recorded_run import Run
+from airflow_lineage_provider.recording import carried_by_plan
 
 if TYPE_CHECKING:
     from airflow_lineage_provider.answers.crossfilter import GivenBars
@@ -38,7 +39,9 @@ def with_bars(data: Any, views: Mapping[str, str | Run]) -> tuple[Any, Mapping[s
         except InvalidOption as problem:
             raise InvalidOption(f"view {name}: {problem}") from problem
         assert bars.of_result is not None
-        made[name] = replace(bars, of_result=replace(bars.of_result, explain=partial(_explained, run)))
+        plan = run.plan
+        carried = plan.behind if plan.behind is not None else carried_by_plan(plan)
+        made[name] = replace(bars, of_result=replace(bars.of_result, carried=carried, explain=partial(_explained, run)))
     return rows, {name: made.get(name) or plain[name] for name in views}
 
 

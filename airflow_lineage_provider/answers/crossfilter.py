@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from airflow_lineage_provider.answers.lineage_rows import LineageRows
     from airflow_lineage_provider.answers.served_crossfilter import ServedCrossfilter
     from airflow_lineage_provider.crossfilter.brushes import Counted
+    from airflow_lineage_provider.reasons.discretion import Carried
     from airflow_lineage_provider.sources.view_values import ParquetRows, ShownRows, TableRows
 
     Rows = ParquetRows | ShownRows | TableRows
@@ -34,13 +35,14 @@ class ResultRows:
     `Run.page` has for them. (A last bar of the rows of the table that are in none of them is no row.) They are called by ``columns``, which
     have their types.
 
-    ``explain`` explains the row at a position, where somebody can.
+    ``carried`` is as of `Explanation`. ``explain`` explains the row at a position, where somebody can.
     """
 
     run_id: str
     positions: tuple[int, ...]
     numbers: tuple[int, ...]
     columns: tuple[pa.Field, ...] = ()
+    carried: Carried = field(default_factory=dict)
     explain: Callable[[int], Explanation] | None = None
 
 

@@ -30,7 +30,11 @@ def check_shown(found: Crossfilter) -> None:
         return
     of_table, of_result = _Withheld.of(found.tables), _Withheld.of([""])
     for name, view in found.views.items():
-        is_told = of_table.has_word_of(view, found.schemas) if view.of_result is None else any(map(of_result.has, view.of_result.columns))
+        if (rows := view.of_result) is None:
+            is_told = of_table.has_word_of(view, found.schemas)
+        else:
+            of_run = replace(of_result, discretion=of_result.discretion.following(rows.carried))
+            is_told = any(map(of_run.has, rows.columns))
         if is_told:
             raise InvalidTarget(f"view {name}: {SECRET}")
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from airflow_lineage_provider import Crossfilter, Lineage
 from airflow_lineage_provider.deriving import duckdb_engine, run_bars
 from airflow_lineage_provider.deriving.asked_run import AskedRun
 from airflow_lineage_provider.errors import AnswerTooLarge, InvalidTarget, QueryTooSlow
+from airflow_lineage_provider.render.crossfilter_shown import check_shown
 from airflow_lineage_provider.sources.duckdb_query import fetched
 from tests.crossfilter.test_served import ask
 from tests.web.conftest import Flights
@@ -41,6 +44,23 @@ def test_a_column_that_is_withheld_of_the_table(flights: Flights, monkeypatch: p
     monkeypatch.setenv("AIRFLOW_LINEAGE_HIDE", "crews.seat")
     assert SEAT in by_seat.to_html()
     assert "seat" in rows_served(others)
+
+
+def test_bars_of_a_run_whose_columns_carry_what_is_withheld(flights: Flights, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever these are called in the result."""
+    lineage = Lineage(store=flights.store)
+    found = lineage.crossfilter(flights.folder, {"places": lineage.get_run(flights.runs["places"])})
+    view = found.views["places"]
+    assert view.of_result is not None
+    assert view.of_result.carried["", "worst"] == {("flights", "delay")}
+    renamed = replace(view.of_result, columns=(pa.field("worst", pa.int64()),))
+    monkeypatch.setattr(found, "views", {"places": replace(view, of_result=renamed)})
+    check_shown(found)
+    monkeypatch.setenv("AIRFLOW_LINEAGE_MASK", "flights.seat")
+    check_shown(found)
+    monkeypatch.setenv("AIRFLOW_LINEAGE_MASK", "flights.delay")
+    with pytest.raises(InvalidTarget, match="view places: "):
+        check_shown(found)
 
 
 def test_finding_the_bars_of_a_run_is_ended_in_time(flights: Flights, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -201,7 +201,9 @@ def test_columns_that_are_withheld_are_in_no_answer(client: Client, runs: dict[s
     assert [row[1] for row in document["source"]["loan"]["rows"]] == ["•••"]
     (decision,) = document["reasons"]["credit_exam"]["decisions"]
     assert {one["name"]: one["value"] for one in decision["arguments"]}["amount"] == "•••"
-    assert {one["feature"]: one["value"] for one in decision["reason"]["features"]}["amount"] == "•••"
+    assert [one["feature"] for one in decision["reason"]["features"]] == ["income", "debt", "withheld features"]
+    assert decision["reason"]["features"][-1] == {"feature": "withheld features", "value": "•••", "contribution": {"$float": "NaN"}}
+    assert (decision["reason"]["base_value"], decision["reason"]["output"]) == ({"$float": "NaN"}, None)
     assert details.json()["columns"] == ["client_id", "date", "judge"]
     assert "name" not in {one["name"] for one in columns.json()["columns"]}
 
