@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -10,29 +11,22 @@ import numpy as np
 from airflow_lineage_provider.arrays import rules
 from airflow_lineage_provider.arrays.tracking.array import Tracked, made
 from airflow_lineage_provider.arrays.tracking.call import Call, Rule
+from airflow_lineage_provider.arrays.tracking.matching import first_of, matched
 from airflow_lineage_provider.arrays.tracking.moving import moved_operands
 from airflow_lineage_provider.arrays.tracking.relations import across, all_to_all, along, ruled
 
 
 def _ordered(call: Call) -> Any:
-    """Sorted along an axis, or flat where it is None."""
+    """Sorted along an axis, or flat where it is None: numpy's own result, each cell of it from the one whose value it has."""
     array = _array(call)
-    order, axis = _order(call, array)
-    found = np.asarray(call.result())
+    axis, found = call.get("axis", -1), np.asarray(call.result())
+    values, own = (array.values.reshape(-1), 0) if axis is None else (array.values, axis)
+    order = cache(partial(matched, values, found, own))
     if axis is None:
-        operands = moved_operands([array], lambda numbers: numbers.reshape(-1)[order], found.shape)
+        operands = moved_operands([array], lambda numbers: numbers.reshape(-1)[order()], found.shape)
         return made(call.name, found, [*operands, all_to_all(array, found.shape, influence=True)])
-    operands = moved_operands([array], lambda numbers: np.take_along_axis(numbers, order, axis), found.shape)
+    operands = moved_operands([array], lambda numbers: np.take_along_axis(numbers, order(), axis), found.shape)
     return made(call.name, found, [*operands, across(array, found.shape, axis, influence=True)])
-
-
-def _order(call: Call, array: Tracked) -> tuple[Any, Any]:
-    axis = call.get("axis", -1)
-    values = array.values if axis is not None else array.values.reshape(-1)
-    own = -1 if axis is None else axis
-    if call.function is np.partition:
-        return np.argpartition(values, call.arguments["kth"], own, kind=call.get("kind", "introselect")), axis
-    return np.argsort(values, own, kind=call.get("kind"), stable=call.get("stable")), axis
 
 
 def _places(call: Call) -> Any:
@@ -44,15 +38,17 @@ def _places(call: Call) -> Any:
 
 
 def _unique(call: Call) -> Any:
-    """The first of equal cells; where they are, and how often, all tell."""
+    """The first of the cells that have the value; where they are, and how often, all tell."""
     array = _array(call)
-    found, first = np.unique(array.values, return_index=True, equal_nan=call.get("equal_nan", True))
-    operands = moved_operands([array], lambda numbers: numbers.reshape(-1)[first], found.shape)
-    values = made(call.name, found, [*operands, all_to_all(array, found.shape, influence=True)])
     given = call.result()
+    found, *others = given if isinstance(given, tuple) else (given,)
+    values = array.values.reshape(-1)
+    first = cache(partial(first_of, values, found))
+    operands = moved_operands([array], lambda numbers: numbers.reshape(-1)[first()], found.shape)
+    different = made(call.name, found, [*operands, all_to_all(array, found.shape, influence=True)])
     if not isinstance(given, tuple):
-        return values
-    return (values, *(made(call.name, one, [all_to_all(array, np.shape(one))]) for one in given[1:]))
+        return different
+    return (different, *(made(call.name, one, [all_to_all(array, np.shape(one))]) for one in others))
 
 
 def _trimmed(call: Call) -> Any:
