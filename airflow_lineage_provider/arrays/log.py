@@ -106,7 +106,8 @@ class Log:
     ) -> bool:
         """Say which operation made arrays of others, with lineage between each two (DSLog, Sec. III.A). Nothing is kept where this fails.
 
-        :param args: what the pattern hangs on besides shapes, as JSON: the axis of a sum, say.
+        :param args: all that the pattern hangs on besides shapes, as JSON: the axis of a sum, say; {} where it is nothing. Where it is not
+            said, no shapes are known but such as lie between others (`arrays.reach`).
         :param capture: what `lineage` takes as pairs or as a capture; of several arrays a mapping from (source, output). It is not asked
             where earlier calls say what it would give (`arrays.reuse`).
         :param reuse: whether it may be known from earlier calls.

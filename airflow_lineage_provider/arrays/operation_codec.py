@@ -2,6 +2,8 @@
 
 Four bytes say what it is; then come the version, a checksum, the length of a JSON document, the document, and the relations one after the
 other (`codec`), whose lengths the document has.
+
+Version 1 is of releases that reused lineage at sizes for which no capture spoke (`reach`). Of what they knew only a refusal counts.
 """
 
 from __future__ import annotations
@@ -16,7 +18,9 @@ from airflow_lineage_provider.arrays.whole_numbers import Source, number
 from airflow_lineage_provider.errors import RelationDamaged
 
 _WHAT = "what is known of an operation"
-_SEAL = Seal(magic=b"PRVO", version=1, what=_WHAT, other=f"not {_WHAT}")
+_SEAL = Seal(magic=b"PRVO", version=2, what=_WHAT, other=f"not {_WHAT}")
+_UNPROVEN = 1
+"""The version whose entries are not relied on."""
 _MOST_SHAPES = 64
 """The shapes that are kept of one operation: the last ones, more than it is ever fitted to."""
 
@@ -45,9 +49,10 @@ def decode_operation(data: bytes, confirmations: int) -> Operation:
     """
     source = _SEAL.taken_off(data)
     try:
-        return _operation(source, confirmations)
+        found = _operation(source, confirmations)
     except (ValueError, KeyError, TypeError) as error:
         raise RelationDamaged(f"what is known of an operation cannot be read: {error}") from error
+    return found if _SEAL.version_of(data) > _UNPROVEN else Operation(found.name, confirmations, why=found.why)
 
 
 def _operation(source: Source, confirmations: int) -> Operation:

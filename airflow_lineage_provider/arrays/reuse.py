@@ -4,13 +4,14 @@ A call's *signature* is the operation, its arguments and the shapes. What was ca
 captures gave the same; where one gave another the operation is refused for good. Over shapes, each end of each interval is an affine
 function of the dimensions, and of those of the output that are no such function of the inputs': fitted where their number determines it,
 and confirmed on one shape more. (The paper replaces ends that are a dimension's, and takes the wrong dimension where two are equal.) A
-wrong reuse is worse than a capture too many, so what is in doubt is captured.
+wrong reuse is worse than a capture too many, so what is in doubt is captured: `reach` says for which shapes others speak.
 """
 
 from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -20,14 +21,13 @@ from airflow_lineage_provider.arrays.checks import check_relation
 from airflow_lineage_provider.arrays.codec import encode
 from airflow_lineage_provider.arrays.compress import merge
 from airflow_lineage_provider.arrays.grouping import Ints
+from airflow_lineage_provider.arrays.reach import Reach
 from airflow_lineage_provider.arrays.relation import Relation
 from airflow_lineage_provider.errors import CaptureNeeded, InvalidRelation
 
 Relations = tuple[Relation, ...]
 """Of one call: for each output, and in it for each input, in their order."""
 
-_SMALL = 3
-"""A dimension of so few positions may be a case of its own: broadcast, empty, or shorter than a window."""
 _CALLS = 16
 """An operation is fitted to the last so many calls."""
 _LEAST_ROWS = 3
@@ -129,7 +129,7 @@ class Operation:
 
     def _compare(self, shapes: tuple[Shape, ...], outputs: tuple[Shape, ...], relations: Relations) -> None:
         """What all earlier shapes told of this one, if they told anything."""
-        general = None if self.why else self._general(shapes, outputs, spare=0)
+        general = None if self.why else self._general(shapes, outputs, spare=None)
         if general is None:
             return
         if all(itertools.starmap(same, zip(general, relations, strict=True))):
@@ -137,21 +137,27 @@ class Operation:
         else:
             self.why = f"at shapes {shapes} the lineage is another than it grew to at others"
 
-    def _general(self, shapes: tuple[Shape, ...], outputs: tuple[Shape, ...], *, spare: int) -> Relations | None:
+    @cached_property
+    def _reach(self) -> Reach:
+        return Reach.of(self.name)
+
+    def _general(self, shapes: tuple[Shape, ...], outputs: tuple[Shape, ...], *, spare: int | None) -> Relations | None:
         """The relations at shapes that were not seen, by affine functions of the dimensions.
 
-        None where they are not determined, also without any ``spare`` of the calls, each of which the others then confirm.
+        None where they are not determined, also without any ``spare`` of the calls, each of which the others then confirm; or where the
+        calls do not speak for these shapes. To compare them with a capture (``spare`` is None) all that are determined are told.
         """
-        wanted = _sides(shapes)
-        told = dict([(one, known) for one, known in self.known.items() if _is_alike(one, shapes)][-_CALLS:])
+        told = dict([(one, known) for one, known in self.known.items() if self._reach.is_alike(one, shapes)][-_CALLS:])
         if not told:
             return None
-        rows = _variables(np.array([_sides(one) for one in told], dtype=np.int64), np.array(wanted, dtype=np.int64))
+        variables = _variables(np.array(list(map(_sides, told)), dtype=np.int64), np.array(_sides(shapes), dtype=np.int64))
         made = [*(known.outputs for known in told.values()), outputs]
-        if rows is None or len({tuple(map(len, one)) for one in made}) > 1:
+        if variables is None or len({tuple(map(len, one)) for one in made}) > 1:
             return None
-        rows = _with_outputs(rows, np.array(list(map(_sides, made)), dtype=np.int64))
-        if rows is None or not _is_determined(rows[:-1], spare):
+        rows = _with_outputs(variables, np.array(list(map(_sides, made)), dtype=np.int64))
+        if rows is None or not _is_determined(rows[:-1], spare or 0):
+            return None
+        if spare is not None and not self._reach.covers(rows, [*told, shapes], variables.shape[1] - 1):
             return None
         calls = [known.relations for known in told.values()]
         found = [_grown([call[at] for call in calls], rows, *pair) for at, pair in enumerate(itertools.product(outputs, shapes))]
@@ -165,13 +171,6 @@ def same(one: Relation, other: Relation) -> bool:
 
 def _sides(shapes: tuple[Shape, ...]) -> tuple[int, ...]:
     return tuple(itertools.chain.from_iterable(shapes))
-
-
-def _is_alike(seen: tuple[Shape, ...], wanted: tuple[Shape, ...]) -> bool:
-    """Whether a call says something of another: the same numbers of axes, and small dimensions equal."""
-    if list(map(len, seen)) != list(map(len, wanted)):
-        return False
-    return all(one == other if other <= _SMALL else one > _SMALL for one, other in zip(_sides(seen), _sides(wanted), strict=True))
 
 
 def _is_determined(rows: Ints, spare: int) -> bool:

@@ -47,3 +47,7 @@ class Seal:
         if not version or zlib.crc32(memoryview(data)[len(self.magic) + 1 + _CHECKSUM :]) != checksum:
             raise RelationDamaged(f"the bytes of {self.what} are not those that were written: they are cut off, or were changed")
         return source
+
+    def version_of(self, data: bytes) -> int:
+        """The version that these bytes are of, which `taken_off` has checked."""
+        return data[len(self.magic)]

@@ -147,3 +147,46 @@ OPERATIONS: Mapping[str, Operation] = {
     "shuffled": Operation(_shuffled, ANY),
     "filtered": Operation(_filtered, SOME),
 }
+
+
+@dataclass(frozen=True)
+class Threshold:
+    """An operation whose lineage begins another piece where a dimension, or how much longer one is than another, passes a number.
+
+    :ivar made: gives the pairs from the input's shape and the number.
+    """
+
+    made: Callable[[Shape, int], Pairs]
+    rank: int
+
+
+def _moved_from(source: Shape, at: Callable[[Ints], Ints]) -> Pairs:
+    """Each position of a vector from another one."""
+    return moved(lambda a: a[at(np.arange(len(a)))], source)
+
+
+def _masked(source: Shape, mask: Ints) -> Pairs:
+    return moved(lambda a: np.where(mask, a, -1), source)
+
+
+THRESHOLDS: Mapping[str, Threshold] = {
+    "tril": Threshold(lambda s, n: _masked(s, np.tri(s[0], s[1], n, dtype=bool)), 2),
+    "triu": Threshold(lambda s, n: _masked(s, ~np.tri(s[0], s[1], -n, dtype=bool)), 2),
+    "diagonal": Threshold(lambda s, n: moved(np.diagonal, s, n), 2),
+    "first columns": Threshold(lambda s, n: moved(lambda a: a[:, :n], s), 2),
+    "first of the flat": Threshold(lambda s, n: moved(lambda a: a.reshape(-1)[:n], s), 2),
+    "clip of the flat": Threshold(lambda s, n: moved(lambda a: a.reshape(-1)[np.minimum(np.arange(a.size), n)], s), 2),
+    "window": Threshold(lambda s, n: windows(s, n, n // 2), 1),
+    "dilated": Threshold(lambda s, n: listed(s, s, lambda at: [(at[0] + step * (n // 2),) for step in (-1, 0, 1)]), 1),
+    "lag": Threshold(lambda s, n: _moved_from(s, lambda at: np.maximum(at - n, 0)), 1),
+    "clip": Threshold(lambda s, n: _moved_from(s, lambda at: np.minimum(at, n)), 1),
+    "middle": Threshold(lambda s, n: _moved_from(s, lambda at: np.clip(at, n, max(len(at) - n, n) - 1)[: len(at)] % len(at)), 1),
+    "first": Threshold(lambda s, n: moved(lambda a: a[:n], s), 1),
+    "last": Threshold(lambda s, n: moved(lambda a: a[-n:], s), 1),
+    "without the first": Threshold(lambda s, n: moved(lambda a: a[n:], s), 1),
+    "roll": Threshold(lambda s, n: moved(np.roll, s, n), 1),
+    "reflect": Threshold(lambda s, n: moved(lambda a: np.pad(a, n, mode="reflect"), s), 1),
+    "edge": Threshold(lambda s, n: moved(lambda a: np.pad(a, (n, 0), mode="edge"), s), 1),
+    "first or all": Threshold(lambda s, n: moved(lambda a: a[: n if len(a) > 2 * n else len(a)], s), 1),
+    "summed in time": Threshold(lambda s, n: listed(s, s, lambda at: [(x,) for x in range(max(at[0] - n, 0), at[0] + 1)]), 1),
+}

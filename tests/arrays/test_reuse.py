@@ -11,9 +11,11 @@ from hypothesis import strategies as st
 
 from airflow_lineage_provider.arrays import Log, Relation, compose, compress, expand, rules
 from airflow_lineage_provider.arrays.grouping import Ints
+from airflow_lineage_provider.arrays.operation_codec import decode_operation, encode_operation
+from airflow_lineage_provider.arrays.reuse import Operation
 from airflow_lineage_provider.errors import CaptureFailed, CaptureNeeded, InvalidRelation, UnknownArray
 from tests.arrays.drawing import drawn
-from tests.arrays.operations import OPERATIONS, flat_differences, moved, multiplied, scanned, summed, windows
+from tests.arrays.operations import OPERATIONS, THRESHOLDS, flat_differences, listed, moved, multiplied, scanned, summed, windows
 
 Shape = tuple[int, ...]
 Made = Callable[[Shape], tuple[Shape, Any]]
@@ -67,24 +69,27 @@ def scanned_by_rule(shape: Shape) -> tuple[Shape, Any]:
     return flat, compose(rules.scan(flat, 0), rules.reshape(shape, flat))
 
 
-FLATTENED = [(5, 9), (7, 6), (8, 7), (6, 11), (9, 5)]
+SHAPES = [(5, 9), (7, 6), (8, 7), (6, 11), (9, 5)]
+FLATTENED = [*SHAPES, (4, 10), (7, 12)]
 """How many cells there are is a dimension of its own, of the output."""
+SAID: Any = {}
+"""Arguments: the operation hangs on shapes alone."""
 
 
 @pytest.mark.parametrize(
     ("made", "shapes", "further"),
     [
-        (rows, [(4, 9), (7, 5), (8, 6), (5, 11)], (20, 30)),
-        (lambda shape: scanned(shape, 0), [(4,), (5,), (7,)], (50,)),
-        (lambda shape: moved(np.flip, shape), [(4, 9), (7, 5), (8, 6), (5, 11)], (12, 13)),
-        (lambda shape: moved(np.rot90, shape), [(4, 9), (7, 5), (8, 6), (5, 11)], (12, 4)),
-        (lambda shape: moved(np.roll, shape, 1), [(4,), (6,), (9,)], (30,)),
-        (lambda shape: moved(np.tile, shape, 2), [(4,), (6,), (9,)], (30,)),
-        (lambda shape: moved(np.repeat, shape, 2), [(4,), (6,), (9,)], (30,)),
-        (lambda shape: moved(np.repeat, shape, 3, 1), [(4, 9), (7, 5), (8, 6), (5, 11)], (12, 4)),
-        (lambda shape: windows(shape, 3, 1), [(6,), (7,), (9,)], (30,)),
-        (lambda shape: multiplied(shape, 4, left=True), [(4, 9), (7, 5), (8, 6), (5, 11)], (12, 13)),
-        (lambda shape: moved(lambda a: a[..., 0], shape), [(4, 3), (6, 3), (9, 3)], (30, 3)),
+        (rows, SHAPES, (14, 18)),
+        (lambda shape: scanned(shape, 0), [(4,), (5,), (7,)], (14,)),
+        (lambda shape: moved(np.flip, shape), SHAPES, (12, 13)),
+        (lambda shape: moved(np.rot90, shape), SHAPES, (12, 4)),
+        (lambda shape: moved(np.roll, shape, 1), [(4,), (6,), (9,)], (18,)),
+        (lambda shape: moved(np.tile, shape, 2), [(4,), (6,), (9,)], (18,)),
+        (lambda shape: moved(np.repeat, shape, 2), [(4,), (6,), (9,)], (18,)),
+        (lambda shape: moved(np.repeat, shape, 3, 1), SHAPES, (12, 4)),
+        (lambda shape: windows(shape, 3, 1), [(6,), (7,), (9,)], (18,)),
+        (lambda shape: multiplied(shape, 4, left=True), SHAPES, (12, 13)),
+        (lambda shape: moved(lambda a: a[..., 0], shape), [(4, 3), (6, 3), (9, 3)], (18, 3)),
         (lambda shape: moved(np.ravel, shape), FLATTENED, (12, 13)),
         (lambda shape: moved(lambda a: a.reshape(-1, 1), shape), FLATTENED, (12, 13)),
         (scanned_by_rule, FLATTENED, (12, 13)),
@@ -93,9 +98,22 @@ FLATTENED = [(5, 9), (7, 6), (8, 7), (6, 11), (9, 5)]
 )
 def test_other_shapes_are_known_once_their_number_determines_how_it_grows(made: Made, shapes: list[Shape], further: Shape) -> None:
     calls = Calls()
-    assert [calls.call("made", made, shape) for shape in shapes] == [False] * len(shapes)
-    assert calls.call("made", made, further, is_given=False)
-    assert calls.states()[None] == ("reused", 1)
+    assert not any([calls.call("made", made, shape, args=SAID) for shape in shapes][:3])
+    assert calls.call("made", made, further, is_given=False, args=SAID)
+    assert calls.states()[None][0] == "reused"
+    far = tuple(side * 2 if side > 3 else side for side in further)
+    assert not calls.call("made", made, far, args=SAID), "what is far beyond is captured, and compared"
+    assert calls.call("made", made, tuple(side - 1 if side > 3 else side for side in far), is_given=False, args=SAID)
+
+
+def test_without_a_word_of_the_arguments_sizes_between_those_that_were_captured_are_known() -> None:
+    calls = Calls()
+    for length in (6, 8, 40):
+        assert not calls.call("flip", lambda shape: moved(np.flip, shape), (length,))
+    assert calls.call("flip", lambda shape: moved(np.flip, shape), (27,), is_given=False)
+    for length in (41, 5):
+        with pytest.raises(CaptureNeeded):
+            calls.call("flip", lambda shape: moved(np.flip, shape), (length,), is_given=False)
 
 
 @pytest.mark.parametrize("made", [lambda a: a[np.arange(len(a)) % 4 != 3][::2], lambda a: a[np.arange(len(a)) ** 2 % len(a)]])
@@ -108,18 +126,33 @@ def test_the_length_of_what_was_flattened_has_to_be_what_it_was() -> None:
     """Another output of the same input's shape, or one in another shape, is captured."""
     calls = Calls()
     for shape in FLATTENED:
-        calls.call("ravel", lambda one: moved(np.ravel, one), shape)
+        calls.call("ravel", lambda one: moved(np.ravel, one), shape, args=SAID)
     for made in (lambda a: a.reshape(-1)[:-1], lambda a: a.reshape(1, -1), lambda a: a.T.reshape(-1)[:50]):
-        assert not calls.call("ravel", lambda one, made=made: moved(made, one), (12, 13))  # type: ignore[misc]
+        assert not calls.call("ravel", lambda one, made=made: moved(made, one), (12, 13), args=SAID)  # type: ignore[misc]
 
 
 def test_squares_say_nothing_of_other_shapes() -> None:
     calls = Calls()
     for side in (4, 5, 6, 7):
-        calls.call("sum", rows, (side, side))
-    assert calls.call("sum", rows, (9, 9), is_given=False)
+        calls.call("sum", rows, (side, side), args=SAID)
+    assert calls.call("sum", rows, (9, 9), is_given=False, args=SAID)
     with pytest.raises(CaptureNeeded):
-        calls.call("sum", rows, (9, 8), is_given=False)
+        calls.call("sum", rows, (9, 8), is_given=False, args=SAID)
+
+
+def test_shapes_that_are_longer_than_wide_say_nothing_of_squares_and_of_wider_ones() -> None:
+    """The shorter side is the first of some, the second of others: of the least of two numbers both are a piece."""
+    calls = Calls()
+
+    def shorter(shape: Shape) -> tuple[Shape, Any]:
+        return listed(shape, shape, lambda at: [(min(shape) - 1, 0)])
+
+    for shape in ((9, 4), (11, 6), (12, 7), (15, 8), (14, 5)):
+        calls.call("shorter", shorter, shape, args=SAID)
+    assert calls.call("shorter", shorter, (13, 9), is_given=False, args=SAID)
+    for shape in ((10, 10), (9, 12), (9, 10)):
+        with pytest.raises(CaptureNeeded):
+            calls.call("shorter", shorter, shape, is_given=False, args=SAID)
 
 
 def cross(shape: Shape) -> tuple[Shape, Any]:
@@ -132,22 +165,22 @@ def cross(shape: Shape) -> tuple[Shape, Any]:
 
 def test_cross_of_two_and_of_three_are_never_answered_from_each_other() -> None:
     calls = Calls()
-    for length in (4, 5, 7):
-        calls.call("cross", cross, (length, 3))
-    assert calls.call("cross", cross, (20, 3), is_given=False)
+    for length in (4, 5, 7, 20):
+        calls.call("cross", cross, (length, 3), args=SAID)
+    assert calls.call("cross", cross, (40, 3), is_given=False, args=SAID)
     with pytest.raises(CaptureNeeded):
-        calls.call("cross", cross, (20, 2), is_given=False)
-    assert [calls.call("cross", cross, (length, 2)) for length in (4, 5, 7, 9)] == [False, False, False, True]
-    assert calls.call("cross", cross, (30, 3), is_given=False)
+        calls.call("cross", cross, (20, 2), is_given=False, args=SAID)
+    assert [calls.call("cross", cross, (length, 2), args=SAID) for length in (4, 5, 7, 9)] == [False, False, False, True]
+    assert calls.call("cross", cross, (30, 3), is_given=False, args=SAID)
 
 
 def test_small_dimensions_are_cases_of_their_own() -> None:
     calls = Calls()
     for length in (6, 7, 9):
-        calls.call("window", lambda shape: windows(shape, 3, 1), (length,))
+        calls.call("window", lambda shape: windows(shape, 3, 1), (length,), args=SAID)
     for length in (1, 2, 3):
-        assert not calls.call("window", lambda shape: windows(shape, 3, 1), (length,))
-    assert calls.call("window", lambda shape: windows(shape, 3, 1), (12,), is_given=False)
+        assert not calls.call("window", lambda shape: windows(shape, 3, 1), (length,), args=SAID)
+    assert calls.call("window", lambda shape: windows(shape, 3, 1), (12,), is_given=False, args=SAID)
 
 
 def test_what_hangs_on_values_is_refused_and_says_why() -> None:
@@ -229,6 +262,21 @@ def test_what_is_no_call_is_refused_and_leaves_nothing(sources: Any, outputs: An
         log.register_operation("again", ["a"], ["b"], capture=[])
 
 
+def test_what_an_older_release_knew_is_not_relied_on() -> None:
+    """Its entries may be of sizes for which no capture spoke; that an operation hangs on values stays known."""
+    operation = Operation('["sum", {}]', 1)
+    for shape in ((4, 9), (4, 9), (7, 6)):
+        output, pairs = summed(shape, 1)
+        operation.observe((shape,), (output,), (compress(pairs, output, shape),))
+    data = encode_operation(operation)
+    assert decode_operation(data, 1).known.keys() == operation.known.keys()
+    older = data[:4] + b"\1" + data[5:]
+    assert decode_operation(older, 1) == Operation('["sum", {}]', 1)
+    operation.refuse("two captures differ")
+    data = encode_operation(operation)
+    assert decode_operation(data[:4] + b"\1" + data[5:], 1) == Operation('["sum", {}]', 1, why="two captures differ")
+
+
 FIXED = {
     "negative", "transpose", "flip", "tile", "repeat", "roll", "ravel", "every second", "diagonal", "to diagonal", "upper triangle",
     "sum of all", "window", "padded window", "two segments", "flat cumsum", "flat differences",
@@ -244,6 +292,30 @@ def test_nothing_is_ever_reused_wrongly(name: str, data: st.DataObject) -> None:
     for shape in data.draw(st.lists(sides, min_size=4, max_size=14)):
         if operation.fits(shape):
             calls.call(name, lambda one: operation.relation(one, np.random.default_rng(0)), shape)
+
+
+@pytest.mark.parametrize("args", [None, {"n": 10}, {"slice": "0:10"}])
+@pytest.mark.parametrize("name", sorted(THRESHOLDS))
+def test_a_threshold_is_not_jumped_over(name: str, args: Any) -> None:
+    """Below it, then far beyond: what a capture gives, whether the arguments tell the number or nobody does."""
+    calls, operation = Calls(), THRESHOLDS[name]
+    sizes = (4, 5, 7, 8, 6, 9, 60, 30, 45, 58, 11, 22, 40, 16, 36, 59, 13, 21)
+    for at, size in enumerate(sizes):
+        shape = (size,) if operation.rank == 1 else (size, sizes[at - 5])
+        calls.call(name, lambda one: operation.made(one, 10), shape, args=args)
+
+
+@drawn(40, one_in=4, name=st.sampled_from(sorted(THRESHOLDS)), number=st.integers(4, 30), is_said=st.booleans(), data=st.data())
+def test_no_threshold_is_ever_jumped_over(name: str, number: int, is_said: bool, data: st.DataObject) -> None:
+    calls, operation = Calls(), THRESHOLDS[name]
+    most = 70 if operation.rank == 1 else 44
+    near = [one for one in (number - 1, number, number + 1, 2 * number, 2 * number + 1, number // 2) if 0 < one <= most]
+    sides = st.tuples(*[st.one_of(st.integers(1, most), st.sampled_from(near))] * operation.rank)
+    shapes = data.draw(st.lists(sides, min_size=5, max_size=24))
+    if data.draw(st.booleans()):
+        shapes = sorted(shapes, reverse=data.draw(st.booleans()))
+    for shape in shapes:
+        calls.call(name, lambda one: operation.made(one, number), shape, args={"n": number} if is_said else None)
 
 
 GROWING = {
@@ -265,5 +337,5 @@ def test_these_operations_are_reused(name: str) -> None:
     calls, operation = Calls(), OPERATIONS[name]
     rank = max(one for one in operation.ranks if one < 3)
     shapes = [shape[:rank] for shape in ((14, 9), (7, 15), (8, 16), (5, 11), (6, 13), (10, 12), (9, 20))]
-    reused = [calls.call(name, lambda one: operation.relation(one, np.random.default_rng(0)), shape) for shape in shapes]
+    reused = [calls.call(name, lambda one: operation.relation(one, np.random.default_rng(0)), shape, args=SAID) for shape in shapes]
     assert reused[-1]

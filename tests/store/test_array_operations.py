@@ -26,7 +26,7 @@ def summed(log: Log, length: int, name: str, *, capture: bool = True) -> bool:
 
 
 def test_what_is_known_of_operations_outlives_the_process(lineage: Lineage) -> None:
-    for length in (4, 6, 9):
+    for length in (4, 6, 9, 2600):
         assert not summed(another(lineage).arrays, length, "a")
     assert summed(another(lineage).arrays, 5000, "b", capture=False)
     with another(lineage).arrays.task(task()) as log:
@@ -109,3 +109,20 @@ def test_what_is_known_is_damaged_or_newer(lineage: Lineage, caplog: pytest.LogC
     for ask in (lambda: summed(lineage.arrays, 6, "b"), lineage.arrays.signatures):
         with pytest.raises(RelationTooNew, match="version 9"):
             ask()
+
+
+def test_what_an_older_release_knew_is_captured_again(lineage: Lineage) -> None:
+    """It reused lineage at sizes for which no capture spoke; what it has found to hang on values stays refused."""
+    for length in (4, 6, 9):
+        summed(lineage.arrays, length, "a")
+    make(lineage.arrays, A=(2,), B=(2,), C=(2,))
+    for output, cell in (("B", 0), ("C", 1)):
+        lineage.arrays.register_operation("f", ["A"], [output], capture=[(0, cell)])
+    sql(lineage.store.url, "UPDATE lineage.array_operations SET content = set_byte(content, 4, 1)")
+    assert {one.operation: (one.shapes, one.state) for one in lineage.arrays.signatures()} == {
+        '["f", null]': (None, "refused"),
+        '["sum", {"axis": 1}]': (None, "provisional"),
+    }
+    with pytest.raises(CaptureNeeded):
+        summed(lineage.arrays, 8, "b", capture=False)
+    assert not summed(lineage.arrays, 4, "c")
