@@ -124,20 +124,24 @@ class LogInStore(Log):
             raise UnknownArray(f"array {shown(name)} was dropped meanwhile")
         return found
 
-    def touching(self, table: str, row: Mapping[str, Any], cells: Any = ..., *, limit: int | None = None) -> Touched:
+    def touching(
+        self, table: str, row: Mapping[str, Any], cells: Any = ..., *, column: str | None = None, limit: int | None = None
+    ) -> Touched:
         """The decisions explained so far whose reasons are about these cells of a source row's value: of which judgements was this corner
         of the picture a cause?
 
         :param table: the source table, as explanations name it.
         :param row: values of columns by which the row is known: ``{"path": "/data/7.png"}``.
-        :param cells: an index, slices, a mask, indices or boxes of the array that reasoning mode made of the value.
+        :param cells: an index, slices, a mask, indices or boxes of the array that reasoning mode made of the value. A value in which there
+            are no such cells is left out, and said (`Touched.remarks`).
+        :param column: of the value; without, that of any column of the row that a reason is about.
         :param limit: look at so many derivations that have rows of the table, the newest; at all by default.
-        :raises InvalidTarget: ``row`` names no columns of the table. :raises InvalidOption: an option is wrong.
-        :raises InvalidCells: these are not cells of that array.
+        :raises InvalidTarget: ``row`` or ``column`` names no columns of the table. :raises InvalidOption: an option is wrong.
+        :raises InvalidCells: no such array has these cells.
         """
         check_options({"table": table, "max_rows": limit})
         found = self._lineage.lasting(lambda: self._lineage.store.derivations_reading(table, limit))
-        return touched(self._explanations(found), table, row, cells)
+        return touched(self._explanations(found), table, row, cells, column)
 
     def _explanations(self, found: Iterable[tuple[str, str]]) -> Iterator[Explanation | str]:
         """Derivations that may be shown, or why one cannot be read; one that is dropped meanwhile is none."""

@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider.answers.values import links_by_row, rows_of
-from airflow_lineage_provider.errors import PlanError
+from airflow_lineage_provider.errors import InvalidCells, PlanError
 from airflow_lineage_provider.plan.guarantees import ORDER
 from airflow_lineage_provider.reasons.traced import ArrayPath, ArraySource, Traced
 from airflow_lineage_provider.tracing.columns.arguments import CalledWith, argument_lineage
@@ -67,6 +67,19 @@ class Met:
 
 
 @dataclass(frozen=True)
+class Looked:
+    """An argument of a decision that has, or may have, the value whose cells were asked for.
+
+    :ivar met: the parts of the reason that are about some of these cells.
+    :ivar unfit: why the argument has no such cells, so that none of the reason is: they are of another array.
+    """
+
+    argument: str
+    met: tuple[Met, ...] = ()
+    unfit: str = ""
+
+
+@dataclass(frozen=True)
 class CellsOf:
     """The cells behind the decisions of one UDF."""
 
@@ -89,24 +102,19 @@ class CellsOf:
         schema = pa.schema([(name, kinds[name]) for name in COLUMNS])
         return pa.Table.from_pylist([dict(zip(COLUMNS, one, strict=True)) for one in self._rows()], schema=schema)
 
-    def meeting(self, source: str, rows: Collection[int], cells: Any) -> Iterator[Met]:
+    def meeting(self, source: str, rows: Collection[int], column: str | None, cells: Any) -> Iterator[Looked]:
         """The parts of reasons that are about some of these cells of rows of a source table; and those of which nobody knows where their
         argument stands, so that they may be.
 
         :param rows: of the table, as this answer counts them.
+        :param column: of the table; any where this is None.
         :param cells: an index, slices, a mask, indices or boxes (`arrays.selection`), of the array that reasoning mode made of the value.
-        :raises InvalidCells: these are not cells of such an array. :raises PayloadError: a reason is of a later release.
+        :raises PayloadError: a reason is of a later release.
         """
-        from airflow_lineage_provider.arrays.selection import selected
-
         for row, reason, of, places in self._traced():
-            there = [one for one in places if (one.source == source and one.source_row in rows) or one.guarantee == "unavailable"]
+            there = [one for one in places if _may_be(one, source, rows, column)]
             if there:
-                asked = selected(cells, of.argument, of.shape)
-                for path, part in itertools.product(of.paths, reason.parts()):
-                    region = of.cells(path, part.region)
-                    counts = region.common(asked).count, region.count
-                    yield from _met(row, of.argument, path, part, there, counts)
+                yield _looked(row, reason, of, there, cells)
 
     def _rows(self) -> Iterator[tuple[Any, ...]]:
         for row, reason, source, places in self._traced():
@@ -207,6 +215,26 @@ def _changed(found: ColumnInput, direct: Sequence[ColumnInput]) -> str:
 
 def _weakest(*levels: str) -> str:
     return max(levels, key=lambda level: ORDER[level])
+
+
+def _may_be(place: Place, source: str, rows: Collection[int], column: str | None) -> bool:
+    if place.guarantee == "unavailable":
+        return True
+    return place.source == source and place.source_row in rows and column in (None, place.column)
+
+
+def _looked(row: Sequence[Any], reason: Traced, of: ArraySource, places: Sequence[Place], cells: Any) -> Looked:
+    from airflow_lineage_provider.arrays.selection import selected
+
+    try:
+        asked = selected(cells, of.argument, of.shape)
+    except InvalidCells as problem:
+        return Looked(of.argument, unfit=str(problem))
+    found: list[Met] = []
+    for path, part in itertools.product(of.paths, reason.parts()):
+        region = of.cells(path, part.region)
+        found += _met(row, of.argument, path, part, places, (region.common(asked).count, region.count))
+    return Looked(of.argument, tuple(found))
 
 
 def _met(

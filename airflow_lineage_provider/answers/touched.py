@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
 
-from airflow_lineage_provider.answers.cells import CellsOf, Met
-from airflow_lineage_provider.errors import InvalidTarget, PayloadError
+from airflow_lineage_provider.answers.cells import CellsOf, Looked, Met
+from airflow_lineage_provider.errors import InvalidCells, InvalidTarget, PayloadError
 from airflow_lineage_provider.plan.guarantees import EXACT, Guarantee, weakest
 from airflow_lineage_provider.shown import shown
 
@@ -30,7 +30,8 @@ class Touched:
         its ``derivation`` (`Lineage.derivation`), ``value`` what was decided, as text; ``cells`` how many of those asked for stand behind
         along the ``path``, NULL where all of the value does.
     :ivar derivations: how many answers were looked at.
-    :ivar remarks: decisions of which it is not known whether the cells stand behind them, and answers that cannot be read.
+    :ivar remarks: decisions of which it is not known whether the cells stand behind them, and answers that cannot be read; arguments that
+        have no such cells, as they stand in another column, are ``exact``.
     """
 
     decisions: pa.Table
@@ -51,29 +52,33 @@ class Touched:
         return f"<{len(self):,} decisions of {self.derivations:,} derivations: {self.guarantee.level}>"
 
 
-def touched(explanations: Iterable[Explanation | str], table: str, row: Mapping[str, Any], cells: Any) -> Touched:
+def touched(
+    explanations: Iterable[Explanation | str], table: str, row: Mapping[str, Any], cells: Any, column: str | None = None
+) -> Touched:
     """What kept answers say of cells of a source row.
 
     :param explanations: the answers; of one that cannot be read, why.
-    :raises InvalidTarget: ``row`` is no mapping from columns of the table, or none of the answers has all of them.
-    :raises InvalidCells: these are no cells of the array that reasoning mode made of the row's value.
+    :param column: of the row; any where this is None.
+    :raises InvalidTarget: ``row`` is no mapping from columns of the table, or none of the answers has all of them, or this column.
+    :raises InvalidCells: no argument that may have the row's value has such cells.
     """
     if not isinstance(row, Mapping) or not row:
         raise InvalidTarget(f'{shown(row)} does not say which row is meant; write {{"column": value}}')
-    found: list[dict[str, Any]] = []
-    remarks: list[Guarantee] = []
-    known: list[bool] = []
+    wanted = {*row, *([] if column is None else [column])}
+    found, known = _Found(), []
     for one in explanations:
         if isinstance(one, str):
-            remarks.append(Guarantee(level="unavailable", cause=one))
+            found.remark("unavailable", one)
             continue
         rows = one.sources[table].rows
-        known.append(set(row) <= set(rows.column_names))
+        known.append(wanted <= set(rows.column_names))
         for udf in one.reasons if known[-1] else ():
-            _add(one, udf, table, (_matching(rows, row), cells), found, remarks)
+            found.add(one, udf, table, _matching(rows, row), column, cells)
     if known and not any(known):
-        raise InvalidTarget(f"no answer has all of the columns {', '.join(map(shown, row))} of {table}")
-    return Touched(decisions=_table(found), derivations=len(known), remarks=tuple(dict.fromkeys(remarks)))
+        raise InvalidTarget(f"no answer has all of the columns {', '.join(map(shown, wanted))} of {table}")
+    if found.unfit and not found.has_fitting:
+        raise InvalidCells(found.unfit[0])
+    return Touched(decisions=_table(found.decisions), derivations=len(known), remarks=tuple(dict.fromkeys(found.remarks)))
 
 
 def _matching(rows: pa.Table, row: Mapping[str, Any]) -> frozenset[int]:
@@ -83,21 +88,41 @@ def _matching(rows: pa.Table, row: Mapping[str, Any]) -> frozenset[int]:
     return frozenset(at for at, found in enumerate(values) if found == wanted)
 
 
-def _add(
-    one: Explanation, udf: str, table: str, asked: tuple[frozenset[int], Any], found: list[dict[str, Any]], remarks: list[Guarantee]
-) -> None:
-    """The decisions of one UDF in one answer."""
-    if not asked[0]:
-        return
-    try:
-        for met in CellsOf(one, udf).meeting(table, *asked):
+@dataclass
+class _Found:
+    """What was found so far.
+
+    :ivar unfit: why arguments have no such cells as were asked for. :ivar has_fitting: one has.
+    """
+
+    decisions: list[dict[str, Any]] = field(default_factory=list)
+    remarks: list[Guarantee] = field(default_factory=list)
+    unfit: list[str] = field(default_factory=list)
+    has_fitting: bool = False
+
+    def remark(self, level: Literal["exact", "unavailable"], cause: str) -> None:
+        self.remarks.append(Guarantee(level=level, cause=cause))
+
+    def add(self, one: Explanation, udf: str, table: str, rows: frozenset[int], column: str | None, cells: Any) -> None:
+        """The decisions of one UDF in one answer."""
+        where = f"{udf} in derivation {one.id}"
+        try:
+            for looked in CellsOf(one, udf).meeting(table, rows, column, cells) if rows else ():
+                self._add(one, udf, looked, where)
+        except PayloadError as problem:
+            self.remark("unavailable", f"{where}: {problem}")
+
+    def _add(self, one: Explanation, udf: str, looked: Looked, where: str) -> None:
+        if looked.unfit:
+            self.unfit.append(looked.unfit)
+            self.remark("exact", f"{where} is not about these cells by its argument {shown(looked.argument)}: {looked.unfit}")
+            return
+        self.has_fitting = True
+        for met in looked.met:
             if met.place.source is None:
-                cause = f"{udf} in derivation {one.id}: {met.place.cause}"
-                remarks.append(Guarantee(level="unavailable", cause=cause))
+                self.remark("unavailable", f"{where}: {met.place.cause}")
             else:
-                found.append(_decision(one, udf, met))
-    except PayloadError as problem:
-        remarks.append(Guarantee(level="unavailable", cause=f"{udf} in derivation {one.id}: {problem}"))
+                self.decisions.append(_decision(one, udf, met))
 
 
 def _decision(one: Explanation, udf: str, met: Met) -> dict[str, Any]:

@@ -255,3 +255,46 @@ def test_what_touches_a_value_that_was_changed_or_whose_place_is_unknown(lineage
     damaged = log.touching("reviews", {"author": "Bob"}, limit=1)
     assert (damaged.derivations, damaged.guarantee.level) == (0, "unavailable")
     assert "cannot be read" in damaged.guarantee.cause
+
+
+def test_what_touches_a_row_of_which_reasons_are_about_several_columns(
+    lineage: Lineage, tables: dict[str, str], store: Store, spark: SparkSession, tmp_path: Path
+) -> None:
+    """A picture of two axes, and what is told of it: cells of the one are none of the other."""
+
+    @reasoned_udf("boolean", name="is_bright")
+    def is_bright(photo: Any) -> bool:
+        return bool(np.array(photo).mean() > 2)
+
+    @is_bright.with_reason
+    def _(photo: Any) -> Any:
+        pixels = arrays.source("photo", np.array(photo))
+        return is_bright(photo), arrays.traced(payload.Mask.of(pixels.values > 2, "bright"), on=pixels)
+
+    is_bright.register(spark)
+    spark.createDataFrame(
+        [(1, [[9.0, 9.0], [0.0, 0.0]], "good"), (2, [[0.0] * 2] * 2, "so good")], "id int, photo array<array<double>>, told string"
+    ).write.parquet(f"{tmp_path}/photos")
+    spark.read.parquet(f"{tmp_path}/photos").createOrReplaceTempView("photos")
+    explained(lineage, "SELECT id, is_bright(photo) AS b, praises(told) AS p FROM photos", "id = 1")
+    log = Lineage(store=store).arrays
+
+    def decided(cells: Any, column: str | None = None) -> set[tuple[Any, ...]]:
+        found = log.touching("photos", {"id": 1}, cells, column=column, limit=1)
+        return {(one["udf"], one["column"], one["cells"]) for one in found.decisions.to_pylist()}
+
+    corner = log.touching("photos", {"id": 1}, np.s_[0:1, 1:2], limit=1)
+    assert {(one["udf"], one["column"], one["cells"]) for one in corner.decisions.to_pylist()} == {("is_bright", "photo", 1)}
+    assert (corner.guarantee.level, len(corner.remarks)) == ("exact", 1)
+    assert "'text'" in corner.guarantee.cause
+    assert decided(np.s_[1:2, 0:1]) == set()
+    told = {("praises", "told", 1)}
+    assert decided(np.s_[0:1]) == {("is_bright", "photo", 2)} | told, "a row of pixels, or a character"
+    assert decided(np.s_[0:1], "told") == told
+    assert decided(np.s_[3:4]) == told, "of rows of pixels there are two"
+    assert decided(np.s_[0:1], "photo") == {("is_bright", "photo", 2)}
+    for cells, column in ((np.s_[0, 0, 0], None), (np.s_[0:1, 0:1], "told"), (np.s_[3:4], "photo")):
+        with pytest.raises(InvalidCells):
+            log.touching("photos", {"id": 1}, cells, column=column, limit=1)
+    with pytest.raises(InvalidTarget, match="nothing"):
+        log.touching("photos", {"id": 1}, column="nothing", limit=1)
