@@ -141,7 +141,13 @@ MOVED: list[Case] = [
     *_cases(np.atleast_3d, True, (np.atleast_3d, [_A])),
     *_cases(np.broadcast_arrays, True, (lambda a, b: np.broadcast_arrays(a, b)[1], [_A, (4,)])),
     *_cases(np.meshgrid, True, (lambda a, b: np.meshgrid(a, b)[1], [(2,), (3,)])),
-    *_cases(np.select, True, (lambda a, b: np.select([_MASK, np.arange(5) > 3], [a, b], 7), [_V, _V])),
+    *_cases(
+        np.select,
+        True,
+        (lambda a, b: np.select([_MASK, np.arange(5) > 3], [a, b], 7), [_V, _V]),
+        (lambda a: np.select([_MASK], [a], np.nan), [_V]),
+        (lambda a: np.select([_MASK, ~_MASK], [a, np.inf], [[1e30], [np.nan]]), [_V]),
+    ),
     *_cases(np.append, True, (lambda a, b: np.append(a, b), [_A, _V]), (lambda a: np.append([1.0], a), [_V])),
     *_cases(np.insert, True, (lambda a, b: np.insert(a, 2, b), [_V, ()]), (lambda a: np.insert(a, [1, 3], 9, axis=1), [_A])),
     *_cases(
@@ -153,6 +159,8 @@ MOVED: list[Case] = [
         (lambda a: np.pad(a, 3, mode="wrap"), [_V]),
         (lambda a: np.pad(a, 3, mode="symmetric"), [_V]),
         (lambda a: np.pad(a, 1, constant_values=1_000_004), [_V]),
+        *((lambda a, fill=fill: np.pad(a, 1, constant_values=fill), [_V]) for fill in (np.nan, -np.inf, 1e30, 2**70, -0.5)),
+        (lambda a: np.pad(a, ((1, 1), (0, 2)), constant_values=((np.nan, 1.0), (1e30, np.inf))), [_A]),
     ),
 ]
 

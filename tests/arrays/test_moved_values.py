@@ -14,7 +14,9 @@ from hypothesis import strategies as st
 
 from airflow_lineage_provider import arrays
 from airflow_lineage_provider.arrays.tracking.array import Tracked
+from airflow_lineage_provider.arrays.tracking.moving import Numbered
 from airflow_lineage_provider.arrays.tracking.tracing import record
+from airflow_lineage_provider.errors import NotTracked
 from tests.arrays.drawing import drawn
 
 Values = np.ndarray[Any, Any]
@@ -210,3 +212,48 @@ def test_the_middle_has_the_values_that_it_is_read_from(
             assert len(read) in (1, 2)
             assert read.min() <= value <= read.max()
             assert "median" in name or value in read
+
+
+TEXTS, DATES = np.array(["ab", "c", "def", "g"]), np.arange("2024-01-01", "2024-01-05", dtype="M8[D]")
+_THIRD = np.array([True, False, False, True])
+
+
+@pytest.mark.parametrize(
+    ("function", "given"),
+    [
+        (lambda a: np.pad(a, 2, constant_values="none"), TEXTS),
+        (lambda a: np.pad(a, 1), TEXTS),
+        (lambda a: np.pad(a, (0, 3), mode="edge"), TEXTS),
+        (lambda a: np.pad(a, 1, constant_values=np.datetime64("2000-01-01")), DATES),
+        (lambda a: np.pad(a, 1, constant_values=np.datetime64("NaT")), DATES),
+        (lambda a: np.pad(a, 1, constant_values=True), _THIRD),
+        (lambda a: np.pad(a, 1, constant_values=1 + 2j), np.arange(4) * 1j),
+        (lambda a: np.pad(a, 2, constant_values=np.nan), np.arange(4.0, dtype=np.float16)),
+        (lambda a: np.select([_THIRD], [a], "none"), TEXTS),
+        (lambda a: np.select([_THIRD, ~_THIRD], [a, "other"], "none"), TEXTS),
+        (lambda a: np.select([_THIRD], [a], np.datetime64("NaT")), DATES),
+        (lambda a: np.insert(a, 1, "x"), TEXTS),
+        (lambda a: np.append(a, ["x", "yz"]), TEXTS),
+        (lambda a: np.concatenate([["x"], a]), TEXTS),
+        (lambda a: np.resize(a, (3, 3)), DATES),
+        (lambda a: np.tril(np.tile(a, (3, 1))), np.arange(4) > 1),
+    ],
+)
+def test_what_is_filled_in_may_be_of_any_type(function: Callable[[Any], Any], given: Values) -> None:
+    """The cells that moved are told with their values, and no other cell of the result has lineage."""
+    found = function(arrays.source("source", given))
+    assert same(found.values, np.asarray(function(given)))
+    outputs, inputs = cells(found, given)
+    assert same(found.values.reshape(-1)[outputs], given[inputs].astype(found.dtype))
+    where = np.isin(np.arange(found.size), outputs)
+    others = found.values.reshape(-1)[~where]
+    assert len(np.unique(others.astype(str))) <= 2, "the rest is what was filled in"
+
+
+def test_what_fails_on_numbers_is_refused_by_name() -> None:
+    odd = Numbered(lambda numbers: numbers.reshape(3, -1), ((4,),), (3, 2))
+    with pytest.raises(NotTracked, match="ValueError"):
+        _ = odd.numbers
+    for other in (lambda numbers: numbers / 2, lambda numbers: numbers[:2]):
+        with pytest.raises(NotTracked, match="in place of"):
+            _ = Numbered(other, ((4,),), (4,)).numbers

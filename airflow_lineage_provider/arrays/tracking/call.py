@@ -25,6 +25,7 @@ class Rule:
     :ivar fixed: of further parameters, the only value whose lineage is known.
     :ivar in_lists: whether they may also stand in lists.
     :ivar deciding: further parameters that may be tracked arrays, whose cells decide which cells are taken: they have influence.
+    :ivar filled: further parameters whose values are filled in where no cell is.
     """
 
     made: Callable[[Call], Any]
@@ -32,6 +33,7 @@ class Rule:
     fixed: Mapping[str, Any] | None = None
     in_lists: bool = False
     deciding: tuple[str, ...] = ()
+    filled: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -114,9 +116,11 @@ def arrays_of(call: Call) -> tuple[list[Any], Callable[[Sequence[Any]], Rebuilt]
     for name in call.rule.deciding:
         if name in bound.arguments:
             bound.arguments[name] = plain(bound.arguments[name])
-    # Numbers of cells need a type of their own.
+    # Numbers of cells need a type of their own, and so has what is filled in between them.
     for name in ("dtype", "casting"):
         bound.arguments.pop(name, None)
+    for given in (bound.arguments, bound.arguments.get("kwargs", {})):
+        given.update({name: np.zeros(np.shape(given[name]), dtype=np.int64) for name in call.rule.filled if name in given})
     for name in call.rule.arrays:
         if name in bound.arguments:
             value = bound.arguments[name]

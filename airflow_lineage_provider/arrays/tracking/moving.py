@@ -44,10 +44,25 @@ class Numbered:
         """Of each cell of the result, in C order, which cell it is, all arrays' counted through; −1 where it was filled in.
 
         The function is called with rising numbers, and with their negatives: what is filled in is the same in both.
+
+        :raises NotTracked: it cannot be called so.
         """
         rising = _FIRST + np.arange(sum(map(math.prod, self.shapes)), dtype=np.int64)
-        one, other = (np.asarray(self.function(*self._arrays(sign * rising))).reshape(-1) for sign in (1, -1))
+        one, other = (self._called(sign * rising) for sign in (1, -1))
         return np.where((one == -other) & (one >= _FIRST), one - _FIRST, -1).astype(np.int64)
+
+    def _called(self, numbers: Ints) -> Ints:
+        try:
+            found = np.asarray(self.function(*self._arrays(numbers)))
+        except Exception as error:
+            problem = f"{type(error).__name__}: {error}"
+            raise NotTracked(f"an operation that moves cells fails on numbers in their places ({problem}): {WAYS_OUT}") from error
+        if found.shape != self.output or (found.size and found.dtype.kind not in "iu"):
+            what = f"an array of {found.dtype} and shape {found.shape}"
+            raise NotTracked(
+                f"an operation that moves cells gives {what} of numbers in their places, in place of {self.output}: {WAYS_OUT}"
+            )
+        return found.reshape(-1).astype(np.int64, copy=False)
 
     def _arrays(self, numbers: Ints) -> list[Ints]:
         ends = np.cumsum([math.prod(shape) for shape in self.shapes])
@@ -149,15 +164,16 @@ def _rules() -> Iterator[tuple[Any, Rule]]:
             yield function, Rule(moved, (name,), in_lists=True)
     by_deciding = {
         (np.repeat, "a"): "repeats", (np.take, "a"): "indices", (np.compress, "a"): "condition", (np.take_along_axis, "arr"): "indices",
-        (np.extract, "arr"): "condition", (np.select, "choicelist"): "condlist",
+        (np.extract, "arr"): "condition",
     }  # fmt: skip
     for (function, name), deciding in by_deciding.items():
         yield function, Rule(moved, (name,), in_lists=True, deciding=(deciding,))
     for function in (np.reshape, np.ravel):
         yield function, Rule(_reshaped, ("a",))
+    yield np.select, Rule(moved, ("choicelist",), in_lists=True, deciding=("condlist",), filled=("default",))
     yield np.append, Rule(moved, ("arr", "values"), in_lists=True)
     yield np.insert, Rule(moved, ("arr", "values"), in_lists=True)
-    yield np.pad, Rule(_padded, ("array",))
+    yield np.pad, Rule(_padded, ("array",), filled=("constant_values",))
 
 
 MOVING = dict(_rules())
