@@ -68,7 +68,7 @@ def read_pairs(pairs: Any, output: tuple[str, Shape], source: tuple[str, Shape])
     """Pairs of cells, (n, l + m) from 0: the output's position, then the source's.
 
     :param output: its name and shape; ``source`` likewise.
-    :raises InvalidRelation: they are no integers, of another width, or beyond a shape (which pair, and which axis).
+    :raises InvalidRelation: they are no integers, masked, of another width, or beyond a shape (which pair, and which axis).
     """
     sides = output[1] + source[1]
     wanted = (
@@ -88,6 +88,8 @@ def read_pairs(pairs: Any, output: tuple[str, Shape], source: tuple[str, Shape])
 
 
 def _integers(given: Any, wanted: str) -> Ints:
+    if has_mask(given):
+        raise InvalidRelation(f"{wanted}; a masked array is none, as its mask would be lost: give its compressed rows")
     try:
         found = np.asarray(given)
     except (ValueError, TypeError, OverflowError) as error:
@@ -99,6 +101,11 @@ def _integers(given: Any, wanted: str) -> Ints:
     if found.dtype.kind == "u" and found.dtype.itemsize == 8 and int(found.max()) > LONGEST_SIDE:
         raise InvalidRelation(f"{wanted}; {found.max()} is beyond every array")
     return found
+
+
+def has_mask(given: Any) -> bool:
+    """Whether it is a masked array, or a list of some: `numpy.asarray` would take what is masked for what is not."""
+    return isinstance(given, np.ma.MaskedArray) or (isinstance(given, list | tuple) and any(map(has_mask, given)))
 
 
 def captured(capture: Capture, output: tuple[str, Shape], source: tuple[str, Shape]) -> Ints:

@@ -102,7 +102,15 @@ class Log:
         self._kept.enter(Said(links={(source, output): given_link(pairs, capture, own, behind, guarantee)}))
 
     def register_operation(
-        self, operation: str, sources: Sequence[str], outputs: Sequence[str], *, args: Any = None, capture: Any = None, reuse: bool = True
+        self,
+        operation: str,
+        sources: Sequence[str],
+        outputs: Sequence[str],
+        *,
+        args: Any = None,
+        capture: Any = None,
+        reuse: bool = True,
+        guarantee: str = "exact",
     ) -> bool:
         """Say which operation made arrays of others, with lineage between each two (DSLog, Sec. III.A). Nothing is kept where this fails.
 
@@ -111,6 +119,7 @@ class Log:
         :param capture: what `lineage` takes as pairs or as a capture; of several arrays a mapping from (source, output). It is not asked
             where earlier calls say what it would give (`arrays.reuse`).
         :param reuse: whether it may be known from earlier calls.
+        :param guarantee: what the captures are worth, as of `lineage`; what is known is reused where the same is said.
         :returns: whether it was.
         :raises CaptureNeeded: there is no capture, and nothing to reuse.
         :raises UnknownArray: an array has no name here.
@@ -120,13 +129,13 @@ class Log:
         full = [list(map(self._full, names)) for names in (sources, outputs)]
         there = self._known(*(one for names in full for one in names))
         ends = ([(one, self._shape(one, there)) for one in names] for names in full)
-        call = Call.of(operation, args, *ends)
+        call = Call.of(operation, args, *ends, guarantee=guarantee)
         for source, output in call.pairs:
-            self._check_new(source, output, GUARANTEES[0])
+            self._check_new(source, output, guarantee)
         capture = self._captures(capture)
         known = self._kept.operation(call.operation).predicted(*call.shapes) if reuse else None
         relations = known if known is not None else call.captured(capture)
-        links = {pair: Link(one, False, GUARANTEES[0], call.operation) for pair, one in zip(call.pairs, relations, strict=True)}
+        links = {pair: Link(one, False, guarantee, call.operation) for pair, one in zip(call.pairs, relations, strict=True)}
         lesson = call.reused() if known is not None else call.observed(relations)
         self._kept.enter(Said(links=links, lessons=[lesson] if reuse else []))
         if known is not None:

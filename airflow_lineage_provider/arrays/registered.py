@@ -27,7 +27,7 @@ Named = tuple[str, Shape]
 class Call:
     """One call of an operation.
 
-    :ivar operation: its name and its arguments, as JSON.
+    :ivar operation: its name and its arguments, as JSON, and what its captures are worth, where they are not exact.
     """
 
     operation: str
@@ -35,7 +35,7 @@ class Call:
     outputs: tuple[Named, ...]
 
     @classmethod
-    def of(cls, operation: str, args: Any, sources: Sequence[Named], outputs: Sequence[Named]) -> Call:
+    def of(cls, operation: str, args: Any, sources: Sequence[Named], outputs: Sequence[Named], *, guarantee: str = GUARANTEES[0]) -> Call:
         """A call, checked.
 
         :raises InvalidRelation: two arrays are one, there are none on a side, or the arguments are no JSON.
@@ -44,7 +44,8 @@ class Call:
         if not sources or not outputs or len(set(names)) < len(names):
             raise InvalidRelation(f"operation {shown(operation)} needs sources and outputs, all of them different; it has {shown(names)}")
         try:
-            signature = json.dumps([operation, args], sort_keys=True, allow_nan=False)
+            said = [operation, args] if guarantee == GUARANTEES[0] else [operation, args, guarantee]
+            signature = json.dumps(said, sort_keys=True, allow_nan=False)
         except (TypeError, ValueError) as error:
             raise InvalidRelation(f"operation {shown(operation)}: arguments {shown(args)} are no JSON: {error}") from error
         return cls(signature, tuple(sources), tuple(outputs))

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from airflow_lineage_provider.arrays.boxes import Boxes, Shape
+from airflow_lineage_provider.arrays.given import has_mask
 from airflow_lineage_provider.arrays.grouping import Bools, Ints
 from airflow_lineage_provider.arrays.region import Region
 from airflow_lineage_provider.errors import InvalidCells
@@ -27,6 +28,8 @@ def selected(cells: Any, name: str, shape: Shape) -> Region:
     :raises InvalidCells: they are none, or not all of this array; negative positions are none.
     """
     where = f"array {shown(name)} of shape {shape}"
+    if has_mask(cells):
+        raise InvalidCells(f"cells of {where} cannot be asked for by a masked array, whose mask would be lost: give its filled(…)")
     if isinstance(cells, list):
         cells = _listed(cells, where, len(shape))
     if not isinstance(cells, np.ndarray) or (cells.ndim == 0 and cells.dtype.kind in "iu"):

@@ -38,6 +38,13 @@ def _some_nan(values: Any) -> Any:
     return np.where(values > 1.7, np.nan, values)
 
 
+def _one_nan(values: Any) -> Any:
+    """One in each line."""
+    found = values.copy()
+    found[np.diag_indices(min(values.shape), values.ndim)] = np.nan
+    return found
+
+
 def _square(values: Any) -> Any:
     return values + 3 * np.eye(values.shape[-1]) if values.ndim > 1 else values
 
@@ -258,7 +265,7 @@ REDUCED: list[Case] = [
         for one in (np.nansum, np.nanprod, np.nanmean, np.nanstd, np.nanvar, np.nanmax, np.nanmin)
         for case in _reductions(one, False, make=_some_nan)
     ),
-    *(case for one in (np.nanargmax, np.nanargmin) for case in _reductions(one, False, _ONE_AXIS)),
+    *(case for one in (np.nanargmax, np.nanargmin) for case in _reductions(one, False, _ONE_AXIS, make=_one_nan)),
     *(case for one in (np.median, np.nanmedian) for case in _reductions(one, False)),
     *_cases(np.percentile, False, (lambda a: np.percentile(a, 30), [_A]), (lambda a: np.percentile(a, [25, 75], axis=1), [_A])),
     *_cases(np.quantile, False, (lambda a: np.quantile(a, [[0.2, 0.5]], axis=0, keepdims=True), [_A])),

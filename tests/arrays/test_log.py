@@ -94,7 +94,8 @@ def test_how_cells_are_asked_for(log: Log, asked: Any, wanted: list[int]) -> Non
     [
         3, -1, np.s_[0:4], np.s_[-2:], np.s_[::-1], np.s_[0, 0], 1.0, "0", None, True, np.array([1.0]), np.array([[0, 1]]), np.array(["0"]),
         np.array([True]), [3], [-1], np.array([[[0, 4]]]), np.array([[[2, 1]]]), [[0], [1, 2]], [10**30], (..., ...), {0}, np.array([0j]),
-        np.ma.masked_array([0.5]),
+        np.ma.masked_array([0.5]), np.ma.masked_array([0, 1], [False, True]), np.ma.masked_array([True] * 3, [True, False, False]),
+        [np.ma.masked_array([0], [True])],
     ],
     ids=repr,
 )  # fmt: skip
@@ -114,6 +115,19 @@ def test_arrays_of_one_cell_of_none_and_of_many_axes() -> None:
     assert log.prov_query(["none", "one"], np.zeros((0, 3), dtype=bool)).count == 0
     assert cells(log.prov_query(["other", "deep"], ())) == [(0,) * 12]
     assert cells(log.prov_query(["deep", "other", "one"], np.ones((1,) * 12, dtype=bool))) == [()]
+
+
+def test_masked_pairs_are_refused() -> None:
+    """What is masked would be taken for what is not."""
+    log = arrays(A=(3, 2), B=(3,))
+    masked = np.ma.masked_array([[0, 0, 1], [1, 1, 1]], [[False] * 3, [True] * 3])
+    for given in (masked, [masked[0], masked[1]]):
+        with pytest.raises(InvalidRelation, match="masked"):
+            log.lineage("A", "B", given)
+    with pytest.raises(CaptureFailed, match="masked"):
+        log.lineage("A", "B", capture=lambda at: masked[:, 1:])
+    log.lineage("A", "B", masked.compressed().reshape(-1, 3))
+    assert cells(log.prov_query(["B", "A"], ...)) == [(0, 1)]
 
 
 def test_a_capture_is_called_for_every_cell() -> None:

@@ -219,6 +219,22 @@ def test_verify_finds_what_was_reused_wrongly() -> None:
     assert not calls.call("sort", lambda shape: same, (6,))
 
 
+def test_what_captures_are_worth_is_said_and_is_not_mixed() -> None:
+    """What is known by captures that are superset is not reused as exact."""
+    calls, all_ = Calls(), listed((4,), (4, 5), lambda at: np.ndindex(4, 5))
+    for _ in range(2):
+        calls.call("f", lambda shape: all_, (4, 5), guarantee="superset")
+    assert calls.call("f", lambda shape: all_, (4, 5), guarantee="superset", is_given=False)
+    found = calls.log.prov_query([f"out {calls.number}", f"in {calls.number}"], 0)
+    assert (found.count, found.guarantee) == (20, "superset")
+    assert not calls.call("f", rows, (4, 5))
+    assert calls.log.prov_query([f"out {calls.number}", f"in {calls.number}"], 0).guarantee == "exact"
+    with pytest.raises(CaptureNeeded):
+        calls.call("f", rows, (4, 5), guarantee="unavailable", is_given=False)
+    with pytest.raises(InvalidRelation, match="sure"):
+        calls.call("f", rows, (4, 5), guarantee="sure")
+
+
 def test_several_arrays() -> None:
     log = Log()
     for at in range(3):

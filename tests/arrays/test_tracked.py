@@ -20,6 +20,8 @@ from airflow_lineage_provider.errors import (
     UnknownArray,
 )
 
+MASKED = np.ma.masked_less(np.arange(480.0).reshape(20, 24), 7)
+
 
 def image() -> arrays.Tracked:
     return arrays.source("image", np.arange(480.0).reshape(20, 24))
@@ -171,11 +173,33 @@ def test_a_large_image_costs_what_is_asked() -> None:
         lambda a: np.arange(24)[a[0] > 3],
         lambda a: max(a[0]),
         lambda a: arrays.apply(np.sum, a, [a], lineage="all"),
+        lambda a: a + MASKED,
+        lambda a: MASKED + a,
+        lambda a: np.where(MASKED > 0, a, 0),
+        lambda a: np.concatenate([a, MASKED]),
+        lambda a: np.sum(a, where=MASKED > 0),
+        lambda a: a[MASKED > 0],
+        lambda a: a[np.ma.masked_array([0, 1], [True, False]), 0],
+        lambda a: np.ma.sum(a),
+        lambda a: arrays.apply(lambda values: np.ma.masked_less(values, 3), a, lineage="elementwise"),
+        lambda a: arrays.probe(lambda values: np.ma.masked_less(values, 3), a),
+        lambda a: arrays.probe(lambda values, other: values + other, a, MASKED),
+        lambda a: a * np.asmatrix(np.ones((24, 2))),
+        lambda a: np.asmatrix(np.ones((2, 20))) * a,
     ],
 )
+@pytest.mark.filterwarnings("ignore:the matrix subclass")
 def test_what_would_lose_the_lineage_is_refused(ask: Callable[[Any], Any]) -> None:
     with pytest.raises(NotTracked):
         ask(image())
+
+
+def test_the_position_of_an_extreme_is_not_computed_from_what_it_skips() -> None:
+    cells = arrays.source("cells", np.array([[1.0, np.nan, 3.0], [np.nan, 5.0, 4.0]]))
+    for function in (np.nanargmax, np.nanargmin):
+        found = arrays.trace(function(cells, axis=1), ..., to="cells").cells
+        assert (found.indices().tolist(), found.guarantee) == ([[0, 0], [0, 2], [1, 1], [1, 2]], "exact")
+        assert arrays.trace(function(cells), ..., to="cells", influence=True).cells.count == 6
 
 
 @pytest.mark.parametrize(

@@ -156,7 +156,12 @@ def tracked_array(array: Any) -> Tracked:
 
 
 def made(name: str, values: Any, operands: Iterable[Operand]) -> Tracked:
-    """The result of an operation."""
+    """The result of an operation.
+
+    :raises NotTracked: its cells have no lineage: they are objects, or masked.
+    """
+    if isinstance(values, np.ma.MaskedArray):
+        raise NotTracked(f"{name} gives a masked array, whose mask would be lost; give its filled(…), or what its mask leaves")
     found = np.asarray(values)
     if found.dtype.kind not in KINDS:
         raise NotTracked(f"{name} gives an array of {found.dtype}, whose cells have no lineage: {WAYS_OUT}")
@@ -170,6 +175,20 @@ def plain(value: Any) -> Any:
     if type(value) in (list, tuple):
         return type(value)(plain(one) for one in value)
     return {key: plain(one) for key, one in value.items()} if type(value) is dict else value
+
+
+def check_values(name: str, *values: Any) -> None:
+    """That nothing beside tracked arrays is an array whose cells mean more than their values, or whose operators mean something else.
+
+    :raises NotTracked: a masked array, or a `numpy.matrix`, stands there, in lists, tuples and mappings, too.
+    """
+    for value in values:
+        if isinstance(value, np.ma.MaskedArray):
+            raise NotTracked(f"{name}: a masked array loses its mask beside a tracked one; give its filled(…), or what its mask leaves")
+        if isinstance(value, np.matrix):
+            raise NotTracked(f"{name}: a numpy.matrix multiplies otherwise than a tracked array; give numpy.asarray(…) of it, and use @")
+        if type(value) in (list, tuple, dict):
+            check_values(name, *(value.values() if type(value) is dict else value))
 
 
 def tracked_in(value: Any) -> list[Tracked]:

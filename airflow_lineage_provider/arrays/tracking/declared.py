@@ -32,7 +32,7 @@ def apply(
         along ``axis``, else from its own place; a compressed relation for each array; or a rule, which makes them of the arrays' shapes.
     :param guarantee: ``exact``, ``superset`` or ``unavailable``; by default a superset for ``"all"`` and ``"axis"``, else exact.
     :param name: of the operation, in paths; the function's own by default.
-    :raises NotTracked: none of the arrays is tracked.
+    :raises NotTracked: none of the arrays is tracked, or the result is of objects, or masked.
     :raises InvalidRelation: the lineage does not fit the arrays, or the result.
     """
     tracked = [one for one in arrays if isinstance(one, Tracked)]
@@ -40,11 +40,11 @@ def apply(
         raise NotTracked("arrays.apply needs a tracked array among its arguments; arrays.source(name, array) makes one")
     if any(map(hidden_in, arrays)):
         raise NotTracked("arrays.apply takes tracked arrays as arguments of their own, and not in lists: stack() them")
-    found = np.asarray(function(*(plain(one) for one in arrays)))
+    found = function(*(plain(one) for one in arrays))
     worth = guarantee or ("superset" if lineage in ("all", "axis") else "exact")
     if worth not in GUARANTEES:
         raise InvalidRelation(f"guarantee={shown(guarantee)} is not known; it can be {', '.join(GUARANTEES)}")
-    relations = _relations(lineage, [np.shape(plain(one)) for one in arrays], found.shape, axis)
+    relations = _relations(lineage, [np.shape(plain(one)) for one in arrays], np.shape(found), axis)
     operands = [ruled(one, relation, worth) for one, relation in zip(arrays, relations, strict=True) if isinstance(one, Tracked)]
     return made(name or str(getattr(function, "__name__", "apply")), found, operands)
 

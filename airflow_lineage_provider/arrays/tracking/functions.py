@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from airflow_lineage_provider.arrays.tracking.array import WAYS_OUT, plain, tracked_in
+from airflow_lineage_provider.arrays.tracking.array import WAYS_OUT, check_values, plain, tracked_in
 from airflow_lineage_provider.arrays.tracking.call import Call, Rule
 from airflow_lineage_provider.arrays.tracking.elementwise import ELEMENTWISE
 from airflow_lineage_provider.arrays.tracking.moving import MOVING
@@ -29,8 +29,9 @@ RULES: Mapping[Any, Rule] = {**MOVING, **ELEMENTWISE, **REDUCING, **QUANTILES, *
 def called(function: Callable[..., Any], args: Sequence[Any], options: Mapping[str, Any]) -> Any:
     """What a function gives, with its lineage.
 
-    :raises NotTracked: it is another function, or is given what it has no known lineage of.
+    :raises NotTracked: it is another function, or is given what it has no known lineage of, or masked arrays.
     """
+    check_values(_full_name(function), list(args), dict(options))
     if function in _OF_SHAPES and not (function is np.full_like and _fills(args, options)):
         return function(*plain(tuple(args)), **plain(dict(options)))
     if function not in RULES:

@@ -9,7 +9,7 @@ import numpy as np
 
 from airflow_lineage_provider.arrays.compress import compress
 from airflow_lineage_provider.arrays.grouping import Ints
-from airflow_lineage_provider.arrays.tracking.array import Tracked, Values, made, plain
+from airflow_lineage_provider.arrays.tracking.array import Tracked, Values, check_values, made, plain
 from airflow_lineage_provider.arrays.tracking.call import hidden_in
 from airflow_lineage_provider.arrays.tracking.relations import ruled
 from airflow_lineage_provider.errors import CaptureFailed, NotTracked, TooManyCells
@@ -30,13 +30,14 @@ def probe(function: Callable[..., Any], *arrays: Any, calls: int = 20_000, seed:
     :param calls: the most that the function is called; it is up to three times for each cell.
     :param seed: of the changes, which are the same in every process.
     :param name: of the operation, in paths; the function's own by default.
-    :raises NotTracked: none of the arrays is tracked.
+    :raises NotTracked: none of the arrays is tracked, or one, or the result, is masked.
     :raises TooManyCells: they have more cells than there may be calls.
     :raises CaptureFailed: the function gives another result for the same arrays.
     """
     tracked = [at for at, one in enumerate(arrays) if isinstance(one, Tracked)]
     if not tracked or any(map(hidden_in, arrays)):
         raise NotTracked("arrays.probe needs a tracked array among its arguments, and none in lists; arrays.source(name, array) makes one")
+    check_values("arrays.probe", *arrays)
     cells = sum(arrays[at].size for at in tracked)
     if _TRIES * cells + 2 > calls:
         raise TooManyCells(
@@ -79,7 +80,10 @@ def _differing(function: Callable[..., Any], given: list[Values], before: Values
 
 
 def _called(function: Callable[..., Any], values: list[Values]) -> Values:
-    return np.asarray(function(*(one.copy() for one in values)))
+    found = function(*(one.copy() for one in values))
+    if isinstance(found, np.ma.MaskedArray):
+        raise NotTracked("arrays.probe: the function gives a masked array, whose mask would be lost; let it give its filled(…)")
+    return np.asarray(found)
 
 
 def _same(one: Values, other: Values) -> Values:

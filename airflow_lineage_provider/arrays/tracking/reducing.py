@@ -150,13 +150,11 @@ def _rules() -> Iterator[tuple[Any, Rule]]:
     function: Any
     of_range = (np.sum, np.prod, np.mean, np.std, np.var, np.max, np.min, np.amax, np.amin, np.ptp, np.any, np.all, np.argmax, np.argmin,
                 np.count_nonzero)  # fmt: skip
-    skipping = (np.nansum, np.nanprod, np.nanmean, np.nanstd, np.nanvar, np.nanmax, np.nanmin)
+    skipping = (np.nansum, np.nanprod, np.nanmean, np.nanstd, np.nanvar, np.nanmax, np.nanmin, np.nanargmax, np.nanargmin)
     for function in of_range:
         yield function, Rule(_reduction, ("a",), {"mean": np._NoValue, "correction": np._NoValue})
     for function in skipping:
         yield function, Rule(partial(_reduction, skips_nan=True), ("a",))
-    for function in (np.nanargmax, np.nanargmin):
-        yield function, Rule(_reduction, ("a",))
     yield np.average, Rule(_average, ("a", "weights"), {"returned": False})
     yield np.trapezoid, Rule(_norm, ("y",))
     yield np.linalg.norm, Rule(_norm, ("x",))

@@ -9,7 +9,7 @@ import numpy as np
 
 from airflow_lineage_provider.arrays import rules
 from airflow_lineage_provider.arrays.relation import Relation
-from airflow_lineage_provider.arrays.tracking.array import WAYS_OUT, Tracked, made, plain, tracked_in
+from airflow_lineage_provider.arrays.tracking.array import WAYS_OUT, Tracked, check_values, made, plain, tracked_in
 from airflow_lineage_provider.arrays.tracking.call import NOT_GIVEN, hidden_in
 from airflow_lineage_provider.arrays.tracking.relations import along, elementwise, reduced, ruled, scanned
 from airflow_lineage_provider.arrays.tracking.results import Operand
@@ -22,8 +22,9 @@ _INNER = {np.vecdot: ("i", "i", ""), np.matvec: ("ij", "j", "i"), np.vecmat: ("i
 def computed(ufunc: np.ufunc, way: str, inputs: Sequence[Any], options: Mapping[str, Any]) -> Any:
     """What a ufunc gives, called or by one of its methods.
 
-    :raises NotTracked: by ``at`` or ``reduceat``, with ``out=``, or with options whose lineage is not known.
+    :raises NotTracked: by ``at`` or ``reduceat``, with ``out=``, with options whose lineage is not known, or beside masked arrays.
     """
+    check_values(f"numpy.{ufunc.__name__}", list(inputs), dict(options))
     if way not in _WAYS:
         raise NotTracked(f"numpy.{ufunc.__name__}.{way} of a tracked array has no known lineage: {WAYS_OUT}")
     if any(one is not None for one in options.get("out", ())):
