@@ -16,7 +16,7 @@ from airflow_lineage_provider.arrays.boxes import Boxes
 from airflow_lineage_provider.arrays.grouping import Ints
 from airflow_lineage_provider.arrays.path import Step, follow
 from airflow_lineage_provider.arrays.region import Region
-from tests.bench.cells.stored import GZIP, STORED, Array, Stored, by_duckdb, by_numpy
+from tests.bench.cells.stored import GZIP, STORED, Array, Stored, by_duckdb, by_numpy, kept_connection
 from tests.bench.cells.workflows import Workflow
 from tests.bench.comparison import Arm, Comparison
 from tests.bench.readings import Reading
@@ -24,26 +24,32 @@ from tests.bench.readings import Reading
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from duckdb import DuckDBPyConnection
+
 T = TypeVar("T")
 
 MOST_COMPARED = 10**8
 """So many comparisons of two cells take numpy about a second: beyond, they are left out, and it is said."""
 
 BY_DUCKDB = tuple(one.name for one in STORED if not isinstance(one, Array))
-IN_STORE = "arrays, read from the store"
-OURS = ("arrays", "arrays, not merged", "arrays, read from bytes", IN_STORE)
+IN_STORE, IN_ITS_MEMORY = "arrays, read from the store", "arrays, kept in the store's memory"
+OURS = ("arrays", "arrays, not merged", "arrays, read from bytes", IN_STORE, IN_ITS_MEMORY)
 BEST, OVER_GZIP = "× best of DuckDB", "× Parquet-GZip"
 
 
 @dataclass(frozen=True, eq=False)
 class Asking:
-    """A workflow whose pairs and relations are stored, in every form."""
+    """A workflow whose pairs and relations are stored, in every form.
+
+    :ivar connection: by which DuckDB is asked all its questions.
+    """
 
     workflow: Workflow
     files: dict[str, list[Path]]
     log: Log
     stored: Log
     written: list[bytes]
+    connection: DuckDBPyConnection
 
     @classmethod
     def of(cls, workflow: Workflow, folder: Path, stored: Log, name: str) -> Asking:
@@ -57,7 +63,7 @@ class Asking:
         log = Log()
         for place in (log, stored):
             _tell(place, workflow, name)
-        return cls(workflow, files, log, stored, [encode(one) for one in workflow.relations])
+        return cls(workflow, files, log, stored, [encode(one) for one in workflow.relations], kept_connection())
 
     def arms(self, cells: Ints, name: str, *, backward: bool) -> tuple[dict[str, Arm], dict[str, str]]:
         """The ways to ask for what stands behind a box of cells, or before it; and of those that are left out, why.
@@ -83,13 +89,14 @@ class Asking:
             OURS[0]: lambda: self.log.prov_query(path, asked),
             OURS[1]: lambda: self.log.prov_query(path, asked, merge=False),
             OURS[2]: lambda: self._from_bytes(cells, backward),
-            OURS[3]: lambda: self.stored.prov_query(path, asked),
+            IN_STORE: lambda: _afresh(self.stored).prov_query(path, asked),
+            IN_ITS_MEMORY: lambda: self.stored.prov_query(path, asked),
         }
         return arms | {way: Arm(ask, _mask, is_quick=True) for way, ask in ours.items()}, left_out
 
     def _duckdb(self, stored: Stored, ranks: list[int], at: Ints, *, backward: bool) -> Ints:
         tables = [stored.table(path) for path in _in_order(self.files[stored.name], backward)]
-        return by_duckdb(tables, ranks, at, backward=backward)
+        return by_duckdb(self.connection, tables, ranks, at, backward=backward)
 
     def _numpy(self, stored: Stored, ranks: list[int], at: Ints, *, backward: bool) -> Ints:
         return by_numpy([stored.read(path) for path in _in_order(self.files[stored.name], backward)], ranks, at, backward=backward)
@@ -98,6 +105,13 @@ class Asking:
         steps = [Step(opened(one), backward) for one in _in_order(self.written, backward)]
         start = steps[0].relation.out_shape if backward else steps[0].relation.in_shape
         return follow(steps, [""] * (len(steps) + 1), Region(start, parts=Boxes(cells[:, :1], cells[:, 1:])))[0]
+
+
+def _afresh(log: Log) -> Log:
+    """The same log in the store, of which nothing was read yet; one in memory has nothing to read."""
+    from airflow_lineage_provider.stored_arrays import LogInStore
+
+    return LogInStore(log._lineage) if isinstance(log, LogInStore) else log
 
 
 def _in_order(hops: list[T], backward: bool) -> list[T]:
@@ -124,10 +138,10 @@ def _mask(found: Cells | Region) -> bytes:
 def against(one: Comparison) -> None:
     """Say of our own ways how many times they are quicker than the quickest of DuckDB's, and than its joins over Parquet-GZip.
 
-    By CPU seconds, which a busy machine changes little; of PostgreSQL's there are none, so that what is read from the store has wall times.
+    By CPU seconds, which a busy machine changes little; of PostgreSQL's there are none, so that what asks the store has wall times.
     """
     for arm in one.readings.keys() & set(OURS):
-        took = {name: figures["wall, s" if arm == IN_STORE else "CPU, s"] for name, figures in one.figures().items()}
+        took = {name: figures["wall, s" if arm in (IN_STORE, IN_ITS_MEMORY) else "CPU, s"] for name, figures in one.figures().items()}
         best = min(took[name] for name in BY_DUCKDB)
         one.facts.setdefault(arm, {}).update({BEST: _times(best, took[arm]), OVER_GZIP: _times(took[GZIP.name], took[arm])})
 

@@ -124,26 +124,31 @@ GZIP = InParquet("Parquet-GZip", "gzip")
 STORED: tuple[Stored, ...] = (GZIP, InParquet("Parquet", "snappy"), Coded(), Raw(), Array())
 
 
-def by_duckdb(tables: list[Any], ranks: list[int], asked: Ints, *, backward: bool) -> Ints:
-    """The cells at the end of a path, (cells, axes): a join a hop, each cell once, in one thread, as our own ways have.
+def kept_connection() -> duckdb.DuckDBPyConnection:
+    """To DuckDB, in one thread, as our own ways have. It is kept from question to question: none pays for connecting, and what DuckDB keeps
+    of the files that it has read it has."""
+    return duckdb.connect(config={"threads": 1})
+
+
+def by_duckdb(connection: duckdb.DuckDBPyConnection, tables: list[Any], ranks: list[int], asked: Ints, *, backward: bool) -> Ints:
+    """The cells at the end of a path, (cells, axes): a join a hop, each cell once.
 
     :param tables: of the hops, in the order in which they are gone; their columns are the output's axes, then the input's.
     :param ranks: of the arrays on the path, one more than tables.
     :param asked: (cells, axes) of the first.
     """
-    with duckdb.connect(config={"threads": 1}) as connection:
-        connection.register("asked", pa.table({f"c{axis}": column for axis, column in enumerate(asked.T)}))
-        query = "SELECT * FROM asked"
-        for at, table in enumerate(tables):
-            if not isinstance(table, str):
-                connection.register(f"hop{at}", table)
-                table = f"hop{at}"
-            own, further = ranks[at], ranks[at + 1]
-            start, end = (0, own) if backward else (further, 0)
-            on = " AND ".join(f"before.c{axis} = pairs.p{start + axis}" for axis in range(own))
-            found = ", ".join(f"pairs.p{end + axis} AS c{axis}" for axis in range(further))
-            query = f"SELECT DISTINCT {found} FROM ({query}) AS before JOIN {table} AS pairs ON {on}"
-        answer = connection.sql(query).fetchnumpy()
+    connection.register("asked", pa.table({f"c{axis}": column for axis, column in enumerate(asked.T)}))
+    query = "SELECT * FROM asked"
+    for at, table in enumerate(tables):
+        if not isinstance(table, str):
+            connection.register(f"hop{at}", table)
+            table = f"hop{at}"
+        own, further = ranks[at], ranks[at + 1]
+        start, end = (0, own) if backward else (further, 0)
+        on = " AND ".join(f"before.c{axis} = pairs.p{start + axis}" for axis in range(own))
+        found = ", ".join(f"pairs.p{end + axis} AS c{axis}" for axis in range(further))
+        query = f"SELECT DISTINCT {found} FROM ({query}) AS before JOIN {table} AS pairs ON {on}"
+    answer = connection.sql(query).fetchnumpy()
     return np.stack([answer[f"c{axis}"] for axis in range(ranks[-1])], axis=1)
 
 
