@@ -14,7 +14,7 @@ setup: ## Install what is missing: uv, the locked environment, Java (the others 
 web: ## Build the lineage tab's front end, where its sources have changed (needs Node.js 20.19 or newer)
 	@.ci/web
 
-demo: setup ## Run the loan examination in Airflow on Spark, and explain a rejected application
+demo: setup ## Run the loan examination in Airflow on Spark, explain a rejected application, and find a face in a photograph
 	@.venv/bin/python -m dags.run_demo
 
 airflow: setup ## Start Airflow with the lineage tab and the demo's data (PORT=8080), and print its address and login; Ctrl-C ends it

@@ -1,7 +1,8 @@
-"""The demo: run the loan examination through Airflow, and explain one rejected application. ``python -m dags.run_demo``
+"""The demo: run the loan examination through Airflow, and explain one rejected application; then find a face in a photograph, and its
+pixels. ``python -m dags.run_demo``
 
 Everything stays in ``.demo/``: Airflow's home with its database, the tables and the model, the results store, the logs and the
-page. It can be run again. ``--stop`` stops the results store's PostgreSQL, which a demo that was killed may have left running.
+pages. It can be run again. ``--stop`` stops the results store's PostgreSQL, which a demo that was killed may have left running.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ ROOT = Path(__file__).resolve().parent.parent
 HOME = ROOT / ".demo"
 AIRFLOW_DB = HOME / "airflow" / "airflow.db"
 LOGS = HOME / "logs"
-PAGE = HOME / "rejected-application.html"
+PAGE, FACES = HOME / "rejected-application.html", HOME / "faces.html"
 DAG, LOGICAL_DATE = "loan_examination", "1990-12-01"
 TASKS = {
     "prepare": "prepare the tables and the model",
@@ -74,6 +75,7 @@ def main(arguments: list[str]) -> int:
         screen.step("Airflow's database", lambda: run("migrate", ["airflow", "db", "migrate"]))
         run_dag(screen)
         explanation = screen.step("the explanation of one rejected application", explain_one)
+        screen.step("the pixels of a face in a photograph", lambda: run("faces", ["python", "-m", "dags.face_page"]))
         show(console, explanation)
     except DemoFailed as failure:
         console.print("[red]✗[/red]", end=" ")
@@ -191,8 +193,9 @@ def show(console: Console, explanation: Explanation) -> None:
     explanation.to_html(str(PAGE))
     store = (HOME / "store").relative_to(ROOT)
     console.print()
-    console.print("The same as a page, to be opened in a browser:")
-    console.print(f"  [bold]{PAGE.as_uri()}[/bold]", soft_wrap=True)
+    for what, page in (("The same as a page, to be opened in a browser:", PAGE), ("Photographs, and the pixels behind a decision:", FACES)):
+        console.print(what)
+        console.print(f"  [bold]{page.as_uri()}[/bold]", soft_wrap=True)
     console.print("Ask for more:")
     console.print(f"  AIRFLOW_LINEAGE_HOME={store} .venv/bin/airflow-lineage list", highlight=False, soft_wrap=True)
     console.print("Look at it in Airflow's UI:")

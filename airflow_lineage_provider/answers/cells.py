@@ -120,10 +120,17 @@ class CellsOf:
         for row, reason, source, places in self._traced():
             yield from _of_source(row[0], reason, source, places)
 
-    def _traced(self) -> Iterator[tuple[Any, Traced, ArraySource, list[Place]]]:
+    def features(self, limit: int | None) -> dict[tuple[int, int], list[Place]]:
+        """Of the first so many decisions, by (row, position), where the arguments of one cell stand that their reasons are about.
+
+        :raises PayloadError: a reason is of a later release.
+        """
+        return {(row[0], of.position or 0): places for row, _, of, places in self._traced(limit) if of.shape == ()}
+
+    def _traced(self, limit: int | None = None) -> Iterator[tuple[Any, Traced, ArraySource, list[Place]]]:
         """The decisions whose reasons are traced to cells, with each argument that they are about, and where its value stands."""
         made = self.explanation.reasons[self.udf]
-        for row in rows_of(made.rows):
+        for row in rows_of(made.rows.slice(0, limit)):
             for reason, source in made.traced(row[-1]):
                 position = source.position or 0
                 yield row, reason, source, self._places(row[0], position, row[1 + position])

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from airflow_lineage_provider.answers.values import shortened, text_of, visible
 from airflow_lineage_provider.reasons.payload import Attributions, Boxes, Json, Mask, TextSpans
 from airflow_lineage_provider.render import reason_text as words
-from airflow_lineage_provider.render.cell_pictures import CellView, cell_views
-from airflow_lineage_provider.render.decisions import Decision, decisions, outcomes
+from airflow_lineage_provider.render.cell_pictures import CellView, Spot, cell_views
+from airflow_lineage_provider.render.decisions import Decision, decisions, outcomes, placed
 from airflow_lineage_provider.render.naming import Named, named, outcome_exact, outcome_text
 from airflow_lineage_provider.render.pictures import box_picture, marked_text, mask_picture, picture_of, text_for
 from airflow_lineage_provider.render.sentence import SUMMARIZED, because
@@ -18,6 +18,7 @@ from airflow_lineage_provider.render.tables import TableView
 from airflow_lineage_provider.render.wording import more
 
 if TYPE_CHECKING:
+    from airflow_lineage_provider.answers.cells import Place as CellPlace
     from airflow_lineage_provider.answers.decided import Reasons
     from airflow_lineage_provider.answers.explanation import Explanation
 
@@ -31,6 +32,7 @@ ARGUMENTS = 16
 LINKED_ROWS = 3
 GROUPS = 8
 LEAST_OF_GROUP = 3
+_SPOTTED = "{box-shadow:inset 0 0 0 2px var(--accent);border-radius:.2rem}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,6 +86,8 @@ class Decided:
     overall_note: str
     method: str
     searchable: bool
+    css: str = ""
+    """What marks the columns of source rows that the reasons are about."""
 
 
 class Cards:
@@ -98,7 +102,8 @@ class Cards:
     def of(self, udf: str, anchor: str) -> Decided:
         """The decisions of a UDF, at most `DECISIONS` of them; ``anchor`` is its id in the page."""
         made = self.explanation.reasons[udf]
-        parsed = decisions(self.explanation, udf, max(SUMMARIZED, DECISIONS))
+        parsed = placed(self.explanation, udf, decisions(self.explanation, udf, max(SUMMARIZED, DECISIONS)))
+        self.spotted: set[str] = set()
         counts = outcomes(made.rows, made.names)
         left_out = made.num_rows - len(parsed)
         common = _common(words.method_of(each.reason) for each in parsed if each.reason is not None)
@@ -110,6 +115,7 @@ class Cards:
             overall_note=f"over the first {len(parsed):,} decisions only" if left_out else "",
             method=words.method_text(common),
             searchable=sum(len(group.cards) for group in groups) > OPEN_DECISIONS,
+            css=f"{','.join(sorted(self.spotted))}{_SPOTTED}" if self.spotted else "",
         )
 
     def _groups(
@@ -141,7 +147,7 @@ class Cards:
         names, reason = made.names, decision.reason
         kind, drawing = self._drawing(decision, made)
         own = {key: value for key, value in words.method_of(reason).items() if key not in common}
-        cells = cell_views(decision, self.explanation.images)
+        cells = cell_views(decision, self.explanation.images, self._spot)
         is_drawn = kind == "boxes" or any(one.kind == "image" for one in cells)
         picture = None if is_drawn else picture_of(decision.arguments, self.explanation.images)
         arguments = _arguments(decision, made, drawn=picture is not None)
@@ -162,6 +168,18 @@ class Cards:
             behind=self._behind(decision),
             is_open=len(made) <= OPEN_DECISIONS,
         )
+
+    def _spot(self, where: CellPlace) -> Spot:
+        """A column of a source row, marked in its table."""
+        assert where.source is not None
+        assert where.source_row is not None
+        assert where.column is not None
+        anchor = self.anchors.get(where.source, {}).get(where.source_row, "")
+        if anchor:
+            at = self.explanation.sources[where.source].rows.column_names.index(where.column)
+            self.spotted.add(f"#{anchor}>td:nth-child({at + 2})")
+        worth = "" if where.guarantee == "exact" else f" ({where.guarantee}{f': {visible(where.cause)}' if where.cause else ''})"
+        return Spot(text=f"{visible(where.column)} of {visible(where.source)} {where.source_row + 1:,}{worth}", anchor=anchor)
 
     def _behind(self, decision: Decision) -> tuple[Place, ...]:
         """The first source rows behind a decision, by table."""

@@ -5,26 +5,31 @@ One path to each argument is drawn, the one with the fewest cells; the others ar
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from math import isfinite
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from airflow_lineage_provider.answers.image_types import image_size
-from airflow_lineage_provider.answers.values import number, visible
+from airflow_lineage_provider.answers.values import number, text_of, visible
 from airflow_lineage_provider.errors import LineageError
 from airflow_lineage_provider.reasons.payload import Mask, Span, TextSpans
 from airflow_lineage_provider.reasons.traced import ArrayPath, ArraySource
 from airflow_lineage_provider.render.cell_text import blanked_texts, count_text, shape_text, through_text
 from airflow_lineage_provider.render.decisions import Decision
 from airflow_lineage_provider.render.pictures import BOXES, MASK_RUNS, embedded, image_of, marked_text, mask_picture
+from airflow_lineage_provider.render.reason_text import Bar, share
 
 if TYPE_CHECKING:
+    from airflow_lineage_provider.answers.cells import Place
     from airflow_lineage_provider.answers.explanation import Image
     from airflow_lineage_provider.arrays import Marked
     from airflow_lineage_provider.arrays.region import Region
 
 _CHANNELS = 4
 """An image has at most so many."""
+_SPOTS = 3
+"""So many source rows are linked."""
 _MASKED_CELLS = 4_000_000
 """Of a larger array that is neither image nor text no mask is drawn."""
 
@@ -52,8 +57,30 @@ class CellPicture:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Spot:
+    """A column of a source row, as a link; ``anchor`` is "" where the row is not among those shown."""
+
+    text: str
+    anchor: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Feature:
+    """An argument of one cell: what the parts of the reason that are about it weigh, and the columns of source rows in which it stands;
+    ``note`` is why that is not known."""
+
+    bars: tuple[Bar, ...]
+    spots: tuple[Spot, ...]
+    note: str
+
+
+Spotted: TypeAlias = "Callable[[Place], Spot]"
+"""How a page links a place."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class CellView:
-    """The cells of one argument. ``kind`` says what ``drawing`` is: ``image``, ``text``, ``mask``, or nothing (``told``).
+    """The cells of one argument. ``kind`` says what ``drawing`` is: ``image``, ``text``, ``mask``, ``column``, or nothing (``told``).
 
     ``blanked`` says what became of the decision where the others were blank.
     """
@@ -65,21 +92,44 @@ class CellView:
     blanked: tuple[str, ...] = ()
 
 
-def cell_views(decision: Decision, images: Mapping[str, Image]) -> tuple[CellView, ...]:
+def cell_views(decision: Decision, images: Mapping[str, Image], spotted: Spotted | None = None) -> tuple[CellView, ...]:
     """What is drawn of each argument that a reason is traced to; what cannot be read is told."""
-    return tuple(_view(decision, source, images) for source in (decision.traced.sources if decision.traced is not None else ()))
+    return tuple(_view(decision, source, images, spotted) for source in (decision.traced.sources if decision.traced is not None else ()))
 
 
-def _view(decision: Decision, source: ArraySource, images: Mapping[str, Image]) -> CellView:
+def _view(decision: Decision, source: ArraySource, images: Mapping[str, Image], spotted: Spotted | None) -> CellView:
     assert decision.traced is not None
     first, *rest = source.paths
     title = f"{visible(source.argument)}, {shape_text(source.shape)}: {count_text(source, first)}, through {through_text(first)}"
     others = tuple(f"{count_text(source, one)}, through {through_text(one)}" for one in rest)
+    kind: str
+    drawing: Any
     try:
-        kind, drawing = _drawing(decision, source, first, images)
+        if source.shape == ():
+            kind, drawing = "column", _feature(decision, source, first, spotted)
+        else:
+            kind, drawing = _drawing(decision, source, first, images)
     except LineageError as error:
         kind, drawing = "told", visible(str(error))
     return CellView(title=title, kind=kind, drawing=drawing, others=others, blanked=tuple(blanked_texts(source, decision.blanked)))
+
+
+def _feature(decision: Decision, source: ArraySource, path: ArrayPath, spotted: Spotted | None) -> Feature:
+    """What is told of an argument of one cell, each bar as long as its part weighs among all."""
+    assert decision.traced is not None
+    parts = decision.traced.parts()
+    largest = max((abs(one.weight) for one in parts if one.weight is not None and isfinite(one.weight)), default=0.0)
+    name, value = decision.arguments[source.position] if source.position is not None else (source.argument, "")
+    about = [one for one in parts if source.cells(path, one.region).count]
+    bars = [_bar(one.label or name, value, one.weight, largest) for one in about if one.weight is not None]
+    places = decision.places.get(source.position, ()) if source.position is not None else ()
+    spots = [spotted(one) for one in places if one.source is not None][:_SPOTS] if spotted is not None else []
+    unknown = dict.fromkeys(visible(one.cause) for one in places if one.source is None and one.cause)
+    return Feature(bars=tuple(bars), spots=tuple(spots), note="; ".join(one[:1].upper() + one[1:] for one in unknown))
+
+
+def _bar(feature: str, value: Any, weight: float, largest: float) -> Bar:
+    return Bar(feature=visible(feature), value=text_of(value, 60), contribution=weight, share=share(weight, largest), exact=repr(weight))
 
 
 def _drawing(decision: Decision, source: ArraySource, path: ArrayPath, images: Mapping[str, Image]) -> tuple[str, Any]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from airflow_lineage_provider.answers.blanked import Blanked
+from airflow_lineage_provider.answers.cells import CellsOf, Place
 from airflow_lineage_provider.answers.values import column_values, links_by_row, rows_of
+from airflow_lineage_provider.errors import PayloadError
 from airflow_lineage_provider.reasons.apart import Relations
 from airflow_lineage_provider.reasons.features import NOTHING_SAID, Names
 from airflow_lineage_provider.reasons.traced import Traced
@@ -23,7 +25,8 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, kw_only=True)
 class Decision:
     """One judged input. ``sources`` has the row numbers (from 0) of each source table that stands behind it; ``traced`` the cells of
-    arguments that the reason is about, where it says them; ``blanked`` what became of it without the others."""
+    arguments that the reason is about, where it says them; ``blanked`` what became of it without the others; ``places`` by an argument's
+    position, where those of one cell stand, if somebody has looked."""
 
     row: int
     arguments: tuple[tuple[str, Any], ...]
@@ -32,6 +35,7 @@ class Decision:
     sources: Mapping[str, tuple[int, ...]]
     traced: Traced | None = None
     blanked: tuple[Blanked, ...] = ()
+    places: Mapping[int, Sequence[Place]] = field(default_factory=dict)
 
 
 def decisions(explanation: Explanation, udf: str, limit: int | None = None) -> list[Decision]:
@@ -54,6 +58,17 @@ def decisions(explanation: Explanation, udf: str, limit: int | None = None) -> l
         )
         for row in rows_of(table)
     ]  # fmt: skip
+
+
+def placed(explanation: Explanation, udf: str, made: Sequence[Decision]) -> list[Decision]:
+    """The first decisions of a UDF, with the columns of source rows in which their arguments of one cell stand that reasons are about."""
+    if not any(source.shape == () for one in made if one.traced is not None for source in one.traced.sources):
+        return list(made)
+    try:
+        found = CellsOf(explanation, udf).features(len(made))
+    except PayloadError:  # which of the reasons it is, its own card says
+        return list(made)
+    return [replace(one, places={at: found[one.row, at] for at in range(len(one.arguments)) if (one.row, at) in found}) for one in made]
 
 
 def _read(text: str | None, relations: Relations) -> dict[str, Any]:

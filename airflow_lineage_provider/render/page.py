@@ -155,6 +155,8 @@ def page(explanation: Explanation) -> Page:
     target = table_view(explanation.target, "target")
     through = tuple(_through(explanation, name, f"through-{i}") for i, name in enumerate(explanation.intermediate))
     plan = explanation.plan
+    udfs = _udfs(explanation, {name: view.table for name, view in zip(explanation.sources, sources, strict=True)})
+    tables = (target, *(one.table for one in sources), *(one.table for one in through))
     return Page(
         title=f"{visible(explanation.run.pipeline)}: {shortened(visible(explanation.asked), 80)}",
         pipeline=visible(explanation.run.pipeline),
@@ -169,7 +171,7 @@ def page(explanation: Explanation) -> Page:
         withheld=withheld_text(explanation.redaction),
         target=target,
         behind_target=_behind(explanation.target_links, target),
-        udfs=_udfs(explanation, {name: view.table for name, view in zip(explanation.sources, sources, strict=True)}),
+        udfs=udfs,
         sources=sources,
         through=through,
         controls=tuple(_control(control, explanation, sources, target) for control in explanation.controls),
@@ -181,7 +183,7 @@ def page(explanation: Explanation) -> Page:
         queries=tuple(_query(query, f"run {run} · " if run else "") for run, query in queries_of(explanation)),
         query_summary=_query_summary(explanation),
         facts=tuple(facts(explanation)),
-        css="".join(view.css for view in (target, *(one.table for one in sources), *(one.table for one in through))),
+        css="".join([*(view.css for view in tables), *(one.cards.css for one in udfs)]),
     )
 
 

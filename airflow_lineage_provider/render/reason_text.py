@@ -105,7 +105,7 @@ def _bar(each: Attribution, largest: float, names: Names) -> Bar:
     contribution = repr(each.contribution)
     told = (known.exact, contribution if contribution != repr(round(each.contribution, 2)) else "")
     return Bar(
-        feature=known.feature, value=known.value, contribution=each.contribution, share=_share(each.contribution, largest),
+        feature=known.feature, value=known.value, contribution=each.contribution, share=share(each.contribution, largest),
         exact=": ".join(one for one in told if one),
     )  # fmt: skip
 
@@ -114,7 +114,8 @@ def _size(contribution: float) -> float:
     return math.inf if not math.isfinite(contribution) else abs(contribution)
 
 
-def _share(contribution: float, largest: float) -> float:
+def share(contribution: float, largest: float) -> float:
+    """How long a bar is, of the longest one, and on which side."""
     if not math.isfinite(contribution):
         return 0.0 if math.isnan(contribution) else math.copysign(1.0, contribution)
     return contribution / largest if 0 < largest < math.inf else 0.0
@@ -240,7 +241,7 @@ def _overall(what: str, group: list[Attributions], names: Names, limit: int) -> 
     ordered = sorted(((total / len(group), name) for name, total in totals.items()), key=lambda each: -each[0])
     largest = ordered[0][0] if ordered else 0.0
     bars = tuple(
-        Bar(feature=label_of(name, names), value="", contribution=mean, share=_share(mean, largest), exact=f"{visible(name)}: {mean!r}")
+        Bar(feature=label_of(name, names), value="", contribution=mean, share=share(mean, largest), exact=f"{visible(name)}: {mean!r}")
         for mean, name in ordered[:limit]
     )
     return Overall(explained=what, decisions=len(group), bars=bars, rest=max(0, len(ordered) - limit))

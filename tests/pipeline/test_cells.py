@@ -18,6 +18,8 @@ from airflow_lineage_provider.errors import InvalidCells, InvalidTarget
 from airflow_lineage_provider.reasons.apart import names_in
 from airflow_lineage_provider.render.withheld import shown
 from airflow_lineage_provider.store import Store
+from dags.face_page import PHOTOS, photographs
+from dags.face_page import explained as explained_photographs
 
 WIDTH = 8
 
@@ -298,3 +300,40 @@ def test_what_touches_a_row_of_which_reasons_are_about_several_columns(
             log.touching("photos", {"id": 1}, cells, column=column, limit=1)
     with pytest.raises(InvalidTarget, match="nothing"):
         log.touching("photos", {"id": 1}, column="nothing", limit=1)
+
+
+def test_the_demos_page_of_photographs(lineage: Lineage, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The face's pixels stand over the photograph itself; in the other one there are none."""
+    monkeypatch.setenv("AIRFLOW_LINEAGE_IMAGE_ROOTS", str(photographs()))
+    found = explained_photographs(lineage, spark, tmp_path)
+    decided = dict(zip(*(found.reasons["face_detection"].column(name).to_pylist() for name in ("photo", "value")), strict=True))
+    assert decided == {f"{photographs()}/{name}": name == "astronaut.png" for name in PHOTOS}
+    cells, *others = found.cells["face_detection"].to_pylist()
+    assert (cells["source"], cells["column"], cells["lo"], cells["hi"]) == ("photos", "photo", [64, 174, 0], [166, 276, 3])
+    assert {one["source_row"] for one in others} == {cells["source_row"]}, "of the other photograph there are none"
+    page = found.to_html()
+    assert 'd="M174 64h102v102h-102z"' in page
+    assert page.count('<image href="data:image/') >= 1
+    assert "With the other" in page, "what becomes of the decision without the pixels"
+
+
+def test_features_are_told_in_the_columns_of_source_rows(lineage: Lineage, tables: dict[str, str], spark: SparkSession) -> None:
+    @reasoned_udf("boolean", name="rates")
+    def rates(number: int, letters: int) -> bool:
+        return number * 2 + letters > 5
+
+    @rates.with_reason
+    def _(number: int, letters: int) -> Any:
+        features: Any = np.stack([arrays.source("number", float(number)), arrays.source("letters", float(letters))])
+        shares = payload.Attribution("number", number, 2.0 * number), payload.Attribution("letters", letters, 1.0 * letters)
+        return number * 2 + letters > 5, arrays.traced(payload.Attributions(shares, 0.0), on=features)
+
+    rates.register(spark)
+    found = explained(lineage, "SELECT author, rates(picture, length(body)) AS r FROM reviews", "author = 'Bob'")
+    page = found.to_html()
+    (row,) = (at for at, one in enumerate(found.sources["reviews"].rows.to_pylist()) if one["author"] == "Bob")
+    at = found.sources["reviews"].rows.column_names.index("picture")
+    assert f'<a href="#source-0-{row}">picture of reviews {row + 1}</a>' in page
+    assert f"#source-0-{row}>td:nth-child({at + 2})" in page
+    assert "body of reviews" in page
+    assert "changed on its way" in page

@@ -6,13 +6,19 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pytest
 
 from airflow_lineage_provider import arrays, payload
+from airflow_lineage_provider.answers.cells import CellsOf
 from airflow_lineage_provider.answers.explanation import Explanation, Image
-from airflow_lineage_provider.render.cell_pictures import CellView, cell_views
+from airflow_lineage_provider.render.cell_pictures import CellView, Spot, cell_views
 from airflow_lineage_provider.render.cell_text import cell_line, cell_lines
 from airflow_lineage_provider.render.decisions import decisions
+from airflow_lineage_provider.render.decisions import placed as placed_decisions
 from airflow_lineage_provider.render.html import to_html
+from airflow_lineage_provider.render.withheld import shown
+from airflow_lineage_provider.tracing.columns.lineage import ColumnInput, SourceColumn
+from airflow_lineage_provider.tracing.columns.transformation import IDENTITY
 from tests.render import explanation_examples as examples
 
 WIDTH, HEIGHT = 16, 12
@@ -120,6 +126,45 @@ def test_cells_of_an_array_are_a_mask() -> None:
     large = arrays.source("photo", np.zeros((5, 1_000_000)))
     (view,) = views(explained([0.0], arrays.traced("why", on=large.sum(axis=1), cells=(1,))))
     assert (view.kind, view.drawing) == ("told", "An array of 5,000,000 cells is not drawn.")
+
+
+def test_features_are_bars_in_the_columns_of_source_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each argument of one cell by what it weighs, linked with the row that has it; its column is marked there, and no other is."""
+    income, debt = arrays.source("income", 3.0), arrays.source("debt", 4.0)
+    weights = payload.Attributions((payload.Attribution("income", 3.0, 0.5), payload.Attribution("debt", 4.0, -1.0)), 0.0)
+    record = payload.as_payload(arrays.traced(weights, on=np.stack([income, debt])))
+    assert isinstance(record, payload.Traced)
+    positions = {"income": 1, "debt": 0}
+    of = tuple(payload.ArraySource(one.argument, one.shape, one.paths, positions[one.argument]) for one in record.sources)
+    placed = payload.Traced(record.reason, record.shape, of, record.cells, record.threshold, record.axes)
+    table = pa.table({"row": [0], "debt": [4.0], "income": [3.0], "value": [True], "reason": [payload.to_json(placed)]})
+    loans = {"id": [6, 7], "debt": [1.0, 4.0], "more": [4.0, 4.0], "income": [9.0, 3.0]}
+    explanation = examples.explanation(reasons={"udf": table}, source={"loans": loans}, links={"udf": examples.links((0, "loans", 1))})
+    unknown = to_html(explanation)
+    assert '<p class="note">The plan of the run that called the UDF is not in this answer</p>' in unknown
+    assert "Stands in" not in unknown
+    assert "nth-child(5){box-shadow" not in unknown
+    relation: Any = None
+    columns = [
+        [ColumnInput(source=SourceColumn(table="loans", column=name, relation=relation), transformation=IDENTITY)]
+        for name in ("debt", "income")
+    ]
+    monkeypatch.setattr(CellsOf, "inputs", columns)
+    (decision,) = placed_decisions(explanation, "udf", decisions(explanation, "udf"))
+    spots = {
+        view.title.partition(",")[0]: view.drawing for view in cell_views(decision, {}, lambda one: Spot(text=str(one.column), anchor=""))
+    }
+    assert {name: [(one.feature, one.value, one.contribution, one.share) for one in told.bars] for name, told in spots.items()} == {
+        "income": [("income", "3.0", 0.5, 0.5)],
+        "debt": [("debt", "4.0", -1.0, -1.0)],
+    }
+    assert {name: [one.text for one in told.spots] for name, told in spots.items()} == {"income": ["income"], "debt": ["debt"]}
+    page = to_html(explanation)
+    assert '<a href="#source-0-1">income of loans 2</a>' in page
+    assert "#source-0-1>td:nth-child(3),#source-0-1>td:nth-child(5){box-shadow" in page
+    withheld = to_html(shown(explanation, mask=["income"]))
+    assert "income of loans 2" not in withheld
+    assert "nth-child(5){box-shadow" not in withheld
 
 
 def test_what_cannot_be_read_is_told() -> None:
