@@ -444,6 +444,51 @@ TRANSFORMED: list[Case] = [
     *_cases(np.linalg.slogdet, False, (lambda a: np.linalg.slogdet(a)[1], [(2, 3, 3)]), make=_square),
     *_cases(np.linalg.cond, False, (np.linalg.cond, [(2, 3, 3)]), make=_square),
     *_cases(np.linalg.matrix_rank, False, (np.linalg.matrix_rank, [(2, 3, 3)]), make=_square),
+    *(
+        case
+        for one in (np.linalg.eig, np.linalg.eigh)
+        for case in _cases(one, False, *((lambda a, one=one, at=at: one(a)[at], [(2, 3, 3)]) for at in range(2)), make=_square)
+    ),
+    *(
+        case
+        for one in (np.linalg.eigvals, np.linalg.eigvalsh)
+        for case in _cases(one, False, (one, [(2, 3, 3)]), (one, [(3, 3)]), make=_square)
+    ),
+    *_cases(
+        np.linalg.svd,
+        False,
+        *((lambda a, at=at: np.linalg.svd(a)[at], [(2, 3, 4)]) for at in range(3)),
+        (lambda a: np.linalg.svd(a, full_matrices=False).U, [(4, 3)]),
+        (lambda a: np.linalg.svd(a, compute_uv=False), [(2, 2, 3)]),
+    ),
+    *_cases(np.linalg.svdvals, False, (np.linalg.svdvals, [(2, 3, 4)])),
+    *_cases(
+        np.linalg.qr,
+        False,
+        (lambda a: np.linalg.qr(a).Q, [(2, 4, 3)]),
+        (lambda a: np.linalg.qr(a, mode="complete")[1], [(4, 3)]),
+        (lambda a: np.linalg.qr(a, mode="r"), [(2, 4, 3)]),
+        (lambda a: np.linalg.qr(a, mode="raw")[1], [(2, 4, 3)]),
+    ),
+    *_cases(
+        np.linalg.solve,
+        False,
+        (np.linalg.solve, [(3, 3), (3,)]),
+        (np.linalg.solve, [(2, 3, 3), (3, 2)]),
+        (np.linalg.solve, [(3, 3), (2, 3, 4)]),
+        (np.linalg.solve, [(2, 1, 3, 3), (4, 3, 2)]),
+        (np.linalg.solve, [(2, 3, 3), (3,)]),
+        (lambda b: np.linalg.solve(np.eye(3) * 2, b), [(3, 2)]),
+        make=lambda values: _square(values) if values.shape[-2:] == (3, 3) else values,
+    ),
+    *_cases(
+        np.linalg.lstsq,
+        False,
+        *((lambda a, b, at=at: np.linalg.lstsq(a, b)[at], [(5, 2), (5, 3)]) for at in range(2)),
+        *((lambda a, at=at: np.linalg.lstsq(a, np.arange(5.0))[at], [(5, 2)]) for at in range(4)),
+    ),
+    *_cases(np.linalg.tensorinv, False, (lambda a: np.linalg.tensorinv(a, ind=1), [(4, 2, 2)])),
+    *_cases(np.linalg.tensorsolve, False, (np.linalg.tensorsolve, [(2, 2, 4), (2, 2)])),
 ]
 
 OTHERWISE: list[Case] = [

@@ -10,6 +10,7 @@ import pytest
 
 from airflow_lineage_provider import arrays
 from airflow_lineage_provider.arrays import rules
+from airflow_lineage_provider.arrays.tracking.functions import OF_SHAPES, RULES, called
 from airflow_lineage_provider.errors import (
     InvalidArray,
     InvalidCells,
@@ -138,9 +139,10 @@ def test_a_large_image_costs_what_is_asked() -> None:
         lambda a: np.add.at(a, 0, 1),
         lambda a: np.add.reduceat(a, [0, 2]),
         lambda a: np.copyto(a, 1),
-        lambda a: np.linalg.svd(a),
+        lambda a: np.cov(a),
         lambda a: np.histogram(a),
-        lambda a: np.add(a, 1, where=a.values > 3),
+        lambda a: np.add(a, 1, where=a.values > 3, out=np.zeros(a.shape)),
+        lambda a: np.add(a, 1, where=MASKED > 3),
         lambda a: np.put(a, 0, 1),
         lambda a: np.sum(a, where=a > 3),
         lambda a: np.take(a.values, (a[0] * 0).astype(int)),
@@ -192,6 +194,52 @@ def test_a_large_image_costs_what_is_asked() -> None:
 def test_what_would_lose_the_lineage_is_refused(ask: Callable[[Any], Any]) -> None:
     with pytest.raises(NotTracked):
         ask(image())
+
+
+DISPATCHED = {
+    one: f"{place.__name__}.{name}"
+    for place in (np, np.linalg, np.fft, np.strings, np.char)
+    for name, one in vars(place).items()
+    if hasattr(one, "_implementation") and one not in RULES and one not in OF_SHAPES
+}
+"""Numpy's functions that ask their arguments, and are in no list of ours."""
+
+
+@pytest.mark.parametrize("function", DISPATCHED, ids=DISPATCHED.values())
+def test_every_other_function_is_refused_by_its_name(function: Callable[..., Any]) -> None:
+    with pytest.raises(NotTracked, match=function.__name__):
+        called(function, (image(),), {})
+
+
+def test_there_are_such_functions() -> None:
+    assert 60 < len(DISPATCHED) < 140
+
+
+def test_a_universal_function_where_something_is_true() -> None:
+    """Elsewhere numpy leaves what was in the memory; here it is 0, and no cell stands behind it."""
+    random = np.random.default_rng(0)
+    left, right, mask = random.random((4, 6)), random.random(6), random.random((3, 4, 6)) < 0.5
+    one: Any = arrays.source("left", left)
+    other: Any = arrays.source("right", right)
+    by: Any = arrays.source("mask", mask)
+    number: Any = arrays.source("a", 1.0)
+    letters: Any = arrays.source("text", "ab")
+    for where in (mask, by):
+        found: Any = np.multiply(one, other, where=where)
+        assert np.array_equal(found.values, np.where(mask, left * right, 0))
+        for at in np.ndindex(3, 4, 6):
+            cells = {name: arrays.trace(found, at, to=name).cells.indices().tolist() for name in ("left", "right")}
+            assert cells == ({"left": [[*at[1:]]], "right": [[at[2]]]} if mask[at] else {"left": [], "right": []})
+    behind = arrays.trace(found, (1, 2, 3), to="mask", influence=True).cells
+    assert behind.indices().tolist() == [[1, 2, 3]]
+    whole, part = np.divmod(one, 0.3, where=mask[0])
+    assert np.array_equal(part.values, np.where(mask[0], np.divmod(left, 0.3)[1], 0))
+    assert arrays.trace(whole, ..., to="left").cells.count == mask[0].sum()
+    scalar: Any = np.add(number, 2.0, where=False)
+    assert (scalar.values.tolist(), arrays.trace(scalar, (), to="a").cells.count) == (0.0, 0)
+    half: Any = {"where": np.array([True, False])}
+    text: Any = np.strings.add(letters, "c", **half)
+    assert (text.values.tolist(), arrays.trace(text, ..., to="text").cells.count) == (["ac", ""], 1)
 
 
 def test_the_position_of_an_extreme_is_not_computed_from_what_it_skips() -> None:

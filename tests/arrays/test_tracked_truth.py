@@ -17,7 +17,7 @@ from tests.arrays.drawing import LONG
 from tests.arrays.numpy_functions import CASES, COUNTS, Case
 
 INPUTS = 20 if LONG else 2
-FUNCTIONS = 179
+FUNCTIONS = 190
 """How many of numpy's functions are taken, ufuncs aside."""
 CHANGES = (lambda cell: cell + 0.371, lambda cell: cell * -3.3, lambda cell: np.float64(0.0))
 

@@ -18,7 +18,7 @@ from airflow_lineage_provider.arrays.tracking.reducing import REDUCING
 from airflow_lineage_provider.arrays.tracking.transforming import TRANSFORMING
 from airflow_lineage_provider.errors import NotTracked
 
-_OF_SHAPES = frozenset(
+OF_SHAPES = frozenset(
     {np.shape, np.ndim, np.size, np.zeros_like, np.ones_like, np.full_like, np.empty_like, np.result_type, np.iscomplexobj, np.isrealobj}
 )
 """What hangs on shapes and types alone is a plain value."""
@@ -32,7 +32,7 @@ def called(function: Callable[..., Any], args: Sequence[Any], options: Mapping[s
     :raises NotTracked: it is another function, or is given what it has no known lineage of, or masked arrays.
     """
     check_values(_full_name(function), list(args), dict(options))
-    if function in _OF_SHAPES and not (function is np.full_like and _fills(args, options)):
+    if function in OF_SHAPES and not (function is np.full_like and _fills(args, options)):
         return function(*plain(tuple(args)), **plain(dict(options)))
     if function not in RULES:
         raise NotTracked(f"{_full_name(function)} of a tracked array has no known lineage: {WAYS_OUT}")

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from airflow_lineage_provider.arrays import rules
+from airflow_lineage_provider.arrays.compose import compose
 from airflow_lineage_provider.arrays.relation import Relation
 from airflow_lineage_provider.arrays.tracking.array import WAYS_OUT, Tracked, check_values, made, plain, tracked_in
 from airflow_lineage_provider.arrays.tracking.call import NOT_GIVEN, hidden_in
-from airflow_lineage_provider.arrays.tracking.relations import along, elementwise, reduced, ruled, scanned
+from airflow_lineage_provider.arrays.tracking.relations import along, broadcast, elementwise, only, reduced, ruled, scanned
 from airflow_lineage_provider.arrays.tracking.results import Operand
 from airflow_lineage_provider.errors import NotTracked
 
@@ -31,9 +33,12 @@ def computed(ufunc: np.ufunc, way: str, inputs: Sequence[Any], options: Mapping[
         raise NotTracked(f"numpy.{ufunc.__name__} with out= (or {ufunc.__name__} in place, as by +=) writes into an array; leave it out")
     if any(map(hidden_in, inputs)):
         raise NotTracked(f"numpy.{ufunc.__name__} of a list with tracked arrays has no known lineage: stack() them")
-    tracked = [name for name, value in options.items() if tracked_in(value)]
-    if tracked or "axes" in options or (way == "__call__" and ("axis" in options or options.get("where", True) is not True)):
+    is_chosen = way == "__call__" and ufunc.signature is None and options.get("where", True) is not True
+    tracked = [name for name, value in options.items() if tracked_in(value) and not (is_chosen and name == "where")]
+    if tracked or "axes" in options or (way == "__call__" and ("axis" in options or (ufunc.signature and "where" in options))):
         raise NotTracked(f"numpy.{ufunc.__name__} with {', '.join(tracked) or 'where=, axis= or axes='} has no known lineage: {WAYS_OUT}")
+    if is_chosen:
+        return _chosen(ufunc, inputs, dict(options))
     values = getattr(ufunc, way)(*plain(tuple(inputs)), **options)
     name = ufunc.__name__ if way in ("__call__", "reduce") else f"{ufunc.__name__}.{way}"
     results = values if isinstance(values, tuple) else (values,)
@@ -46,6 +51,26 @@ def _called(ufunc: np.ufunc, inputs: Sequence[Any], output: tuple[int, ...], opt
         return [elementwise(one, output) for one in inputs if isinstance(one, Tracked)]
     relations = _with_signature(ufunc, np.shape(inputs[0]), np.shape(inputs[1]))
     return [ruled(one, relation) for one, relation in zip(inputs, relations, strict=True) if isinstance(one, Tracked)]
+
+
+def _chosen(ufunc: np.ufunc, inputs: Sequence[Any], options: dict[str, Any]) -> Any:
+    """With ``where=``: what is computed where it is true. Elsewhere numpy leaves what was in its memory; here it is 0, from no cell."""
+    where = options.pop("where")
+    chosen = np.asarray(plain(where), dtype=np.bool_)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "'where' used without 'out'")
+        values = ufunc(*plain(tuple(inputs)), where=chosen, **options)
+    found = []
+    for one in values if isinstance(values, tuple) else (values,):
+        result = np.array(one)
+        mask = np.broadcast_to(chosen, result.shape)
+        result[~mask] = np.zeros((), dtype=result.dtype)
+        operands = [
+            ruled(one, compose(only(mask, result.shape), broadcast(one.shape, result.shape))) for one in inputs if isinstance(one, Tracked)
+        ]
+        operands += [elementwise(where, result.shape, influence=True)] if isinstance(where, Tracked) else []
+        found.append(made(ufunc.__name__, result, operands))
+    return tuple(found) if isinstance(values, tuple) else found[0]
 
 
 def _with_signature(ufunc: np.ufunc, one: tuple[int, ...], other: tuple[int, ...]) -> tuple[Relation, Relation]:
